@@ -5,12 +5,11 @@ import { existsSync, readFileSync } from "node:fs"
 import { basename, join } from "node:path"
 import { validateXML } from "xmllint-wasm"
 import type { FileFormat } from "../src/schema/Import.ts"
-import { draftsOf } from "../src/services/files/Choice.ts"
-import type { RouteDocument, TextFormat } from "../src/services/files/draft/Document.ts"
+import { draftsOf, type RouteDocument, type TextFormat } from "../src/services/files/Draft.ts"
 import { finish } from "../src/services/files/Finish.ts"
-import { writeFit } from "../src/services/files/formats/FitWriter.ts"
-import { readPacked } from "../src/services/files/ReadPacked.ts"
+import { writeFit } from "../src/services/files/Fit.ts"
 import { writeRouteFile } from "../src/services/files/RouteFile.ts"
+import { readPacked } from "../src/services/files/Upload.ts"
 
 /** What an export must be valid against; each with what it imports, by the names that it imports them by. */
 const SCHEMAS: Readonly<Partial<Record<FileFormat, ReadonlyArray<string>>>> = {

@@ -1,7 +1,7 @@
 import { Effect, Layer } from "effect"
 import { appendFile } from "node:fs/promises"
 import { join } from "node:path"
-import { lineOf, Mailer, MailNotSent } from "../src/services/mail/Mailer.ts"
+import { lineOf, Mailer, MailNotSent } from "../src/services/mail/Mailers.ts"
 
 export const mailboxFile = (directory: string) => join(directory, "mailbox.log")
 

@@ -1,5 +1,5 @@
 import { Effect, Layer } from "effect"
-import { RoutingEngine } from "../src/services/routing/RoutingEngine.ts"
+import { RoutingEngine } from "../src/services/routing/Engine.ts"
 
 export const engineHintLayer = Layer.effectDiscard(
   Effect.gen(function*() {

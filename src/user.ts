@@ -6,7 +6,7 @@ import { run } from "./layers/process/Run.ts"
 import { commandSettingsLayer } from "./layers/Settings.ts"
 import { inWords, LINK_LIFETIME } from "./schema/Limits.ts"
 import { Email, NewEmail, UNAMBIGUOUS_EMAIL } from "./schema/User.ts"
-import { Invitations } from "./services/accounts/Invitations.ts"
+import { Invitations } from "./services/accounts/SignUp.ts"
 
 class NotCreated extends Schema.TaggedError<NotCreated>()("NotCreated", { message: Schema.String }) {}
 

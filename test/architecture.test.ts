@@ -45,23 +45,20 @@ const ALLOWED: Readonly<Record<string, ReadonlyArray<string>>> = {
 const ORDER = {
   "src/services": [
     ["settings"],
-    ["db", "html", "keys", "retention", "sql", "time", "tracing", "upstream", "visibility"],
-    ["places"],
-    ["identity", "metrics", "spool"],
-    ["audit", "limits", "mail"],
-    ["credentials", "heavy", "idempotency", "links"],
-    ["json"],
+    ["db", "operations"],
+    ["admission", "identity", "places"],
+    ["mail", "sharing"],
+    ["bodies"],
     ["geometry"],
     ["files", "routing"],
     ["routes"],
     ["accounts", "collections", "pictures"],
-    ["admin", "archive", "batches", "delivery", "operations", "provider"],
-    ["changes"]
+    ["archive", "sync"]
   ],
   "src/http": [["api"], ["openapi"], ["request"], ["response"], ["middleware"], ["auth", "docs"], ["handlers", "pages"]]
 }
 
-const BESIDE_FOLDERS = new Set(["src/http/Server.ts", "src/services/Columns.ts", "src/services/DomainErrors.ts"])
+const BESIDE_FOLDERS = new Set(["src/http/Server.ts", "src/services/DomainErrors.ts"])
 
 describe("the house", () => {
   it("imports point one way: schema, services, http, layers, main", () => {
@@ -159,7 +156,7 @@ describe("the house", () => {
   it("rules of visibility are in the SQL of one file", () => {
     const compared = /\b[rc]\.visibility\s*(?:=|<>|IN\b)/
     assert.deepStrictEqual(sources.filter((file) => file.startsWith("src/") && compared.test(textOf(file))), [
-      "src/services/visibility/Visibility.ts"
+      "src/services/sharing/Visibility.ts"
     ])
   })
 
@@ -185,7 +182,7 @@ describe("the house", () => {
   it("rows are written by the columns of their table's model, and read under the names of its fields", () => {
     const untyped = /\bsql\.(insert|update|updateValues)\(|Schema\.Record\(Schema\.String, Schema\.Unknown\)/
     const services = sources.filter((file) => file.startsWith("src/services/"))
-    assert.deepStrictEqual(services.filter((file) => untyped.test(textOf(file))), ["src/services/sql/Tables.ts"])
+    assert.deepStrictEqual(services.filter((file) => untyped.test(textOf(file))), ["src/services/db/Tables.ts"])
     const renamed =
       /\b(row|rows\[0\]|found\[0\]|\w+\.value)\.[a-z]+_[a-z]|AS [a-z]+_[a-z_]+ FROM (users|routes|collections)\b/
     assert.deepStrictEqual(services.filter((file) => renamed.test(textOf(file))), [])
@@ -220,9 +217,8 @@ describe("the house", () => {
       )
     )
     assert.deepStrictEqual(keyless.toSorted(), [
-      // Their lookups have a name, and the issuer and the address of its keys are settings.
-      "src/services/provider/ProviderDiscovery.ts",
-      "src/services/provider/ProviderKeys.ts"
+      // Its lookups have a name, and the issuer and the address of its keys are settings.
+      "src/services/accounts/Provider.ts"
     ])
   })
 })

@@ -1,7 +1,6 @@
 import { Config, Effect, Layer, Option } from "effect"
 import type { HttpClient } from "effect/http"
-import { Mailer } from "../services/mail/Mailer.ts"
-import { smtpMailerLayer } from "../services/mail/SmtpMailer.ts"
+import { Mailer, smtpMailerLayer } from "../services/mail/Mailers.ts"
 import { settings } from "../services/settings/Registry.ts"
 import { SettingsRefused } from "./Refusal.ts"
 

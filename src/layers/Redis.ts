@@ -16,7 +16,7 @@ import {
 } from "effect"
 import { RateLimiter } from "effect/persistence"
 import { setImmediate } from "node:timers/promises"
-import { CounterState, processCountersLayer } from "../services/limits/RateCounters.ts"
+import { CounterState, processCountersLayer } from "../services/admission/RateLimits.ts"
 import { settings } from "../services/settings/Registry.ts"
 
 const TIMEOUT = Duration.millis(50)

@@ -8,8 +8,8 @@ import {
   LongestWait,
   type RepeatableCall,
   type StoredResponse
-} from "../../src/services/idempotency/IdempotencyKeys.ts"
-import { WriterTurns } from "../../src/services/limits/WriterTurns.ts"
+} from "../../src/services/admission/IdempotencyKeys.ts"
+import { WriterTurns } from "../../src/services/admission/WriterTurns.ts"
 import { signedIn } from "../support/Actors.ts"
 import { clonedDatabase } from "../support/Databases.ts"
 import { newRoute } from "../support/Routes.ts"

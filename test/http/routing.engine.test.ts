@@ -1,7 +1,7 @@
 import { assert, layer } from "@effect/vitest"
 import { Effect } from "effect"
 import type { Socket } from "node:net"
-import { INLINE_BYTES } from "../../src/services/heavy/HeavyWork.ts"
+import { INLINE_BYTES } from "../../src/services/admission/HeavyWork.ts"
 import { anonymous, signedIn } from "../support/Actors.ts"
 import { HTTP_FAULTS, type HttpFault } from "../support/HttpFaults.ts"
 import { ask, fresh, line, serverLayer, TRIP } from "../support/RoutingCalls.ts"

@@ -16,11 +16,11 @@ import {
   rateCountersLive,
   routingEngineLive
 } from "../../src/layers/Live.ts"
-import type { CounterState } from "../../src/services/limits/RateCounters.ts"
-import { Mailer } from "../../src/services/mail/Mailer.ts"
+import { IdentityProvider } from "../../src/services/accounts/Provider.ts"
+import type { CounterState } from "../../src/services/admission/RateLimits.ts"
+import { Mailer } from "../../src/services/mail/Mailers.ts"
 import { Places } from "../../src/services/places/Places.ts"
-import { IdentityProvider } from "../../src/services/provider/IdentityProvider.ts"
-import { RoutingEngine } from "../../src/services/routing/RoutingEngine.ts"
+import { RoutingEngine } from "../../src/services/routing/Engine.ts"
 import { anonymous, newEmail, signedIn } from "../support/Actors.ts"
 import { clonedDatabase } from "../support/Databases.ts"
 import { Mailbox } from "../support/Mailbox.ts"

@@ -2,7 +2,7 @@ import { assert, describe, it } from "@effect/vitest"
 import { Clock, Deferred, Duration, Effect, Exit, Fiber, Metric, Pool, Scope } from "effect"
 import { SqlError } from "effect/sql"
 import { TestClock } from "effect/testing"
-import { makeConnectionQueue, NoFreeConnection } from "../../src/services/limits/ConnectionQueue.ts"
+import { makeConnectionQueue, NoFreeConnection } from "../../src/services/admission/ConnectionQueue.ts"
 
 const WAIT = Duration.seconds(1)
 

@@ -3,11 +3,11 @@ import { Effect, Fiber, Layer } from "effect"
 import { TestClock } from "effect/testing"
 import type { Position } from "../../src/schema/Geometry.ts"
 import { ELEVATION_TIMEOUT } from "../../src/schema/Limits.ts"
+import type { HeavyJob } from "../../src/services/admission/HeavyJob.ts"
+import { HeavyWork } from "../../src/services/admission/HeavyWork.ts"
 import { measurePositions } from "../../src/services/geometry/MeasuredPolyline.ts"
-import type { HeavyJob } from "../../src/services/heavy/HeavyJob.ts"
-import { HeavyWork } from "../../src/services/heavy/HeavyWork.ts"
 import { Elevations } from "../../src/services/routing/Elevations.ts"
-import { RoutingEngine } from "../../src/services/routing/RoutingEngine.ts"
+import { RoutingEngine } from "../../src/services/routing/Engine.ts"
 
 describe("the elevations of a file", () => {
   const lineOf = (...positions: ReadonlyArray<Position>) => measurePositions(positions)

@@ -1,7 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Schema } from "effect"
 import { isUnambiguous, NewEmail } from "../../src/schema/User.ts"
-import { emailKey, mailboxOf } from "../../src/services/identity/EmailAddresses.ts"
+import { emailKey, mailboxOf } from "../../src/services/identity/Users.ts"
 
 const isAccepted = Schema.is(NewEmail)
 

@@ -1,9 +1,8 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
 import FitParser from "fit-file-parser"
-import type { WrittenRoute } from "../../src/services/files/draft/Document.ts"
-import { readFit } from "../../src/services/files/formats/Fit.ts"
-import { writeFit } from "../../src/services/files/formats/FitWriter.ts"
+import type { WrittenRoute } from "../../src/services/files/Draft.ts"
+import { readFit, writeFit } from "../../src/services/files/Fit.ts"
 import { read, written } from "../support/Files.ts"
 
 const cue = (type: number, begin_shape_index: number, instruction: string) => ({

@@ -3,11 +3,10 @@ import { Effect } from "effect"
 import { FitBaseType, FitEncoder, type FitEncoderField } from "fit-file-parser/encoder"
 import { readFitMessages } from "fit-file-parser/raw"
 import { MAX_DURATION } from "../../src/schema/Measures.ts"
-import { draftsOf } from "../../src/services/files/Choice.ts"
-import type { WrittenRoute } from "../../src/services/files/draft/Document.ts"
+import { draftsOf, type WrittenRoute } from "../../src/services/files/Draft.ts"
 import { finish } from "../../src/services/files/Finish.ts"
-import { writeFit } from "../../src/services/files/formats/FitWriter.ts"
-import { readPacked } from "../../src/services/files/ReadPacked.ts"
+import { writeFit } from "../../src/services/files/Fit.ts"
+import { readPacked } from "../../src/services/files/Upload.ts"
 
 const read = Effect.fnUntraced(function*(bytes: Uint8Array, name?: string) {
   const { draft, format } = yield* readPacked({ name, contentType: "application/vnd.ant.fit", bytes }, undefined)

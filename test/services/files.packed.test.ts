@@ -2,9 +2,9 @@ import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { gzipSync } from "node:zlib"
 import { publicErrorOf } from "../../src/http/response/PublicErrors.ts"
-import { draftsOf } from "../../src/services/files/Choice.ts"
+import { draftsOf } from "../../src/services/files/Draft.ts"
 import { finish } from "../../src/services/files/Finish.ts"
-import { readPacked } from "../../src/services/files/ReadPacked.ts"
+import { readPacked } from "../../src/services/files/Upload.ts"
 import { zipped } from "../support/Archives.ts"
 
 const MIB = 1024 * 1024

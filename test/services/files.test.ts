@@ -1,8 +1,8 @@
 import { assert, describe, it } from "@effect/vitest"
 import * as fc from "fast-check"
 import { MEDIA_TYPES } from "../../src/schema/MediaTypes.ts"
-import { detectFormat } from "../../src/services/files/Detect.ts"
-import type { WrittenRoute } from "../../src/services/files/draft/Document.ts"
+import type { WrittenRoute } from "../../src/services/files/Draft.ts"
+import { detectFormat } from "../../src/services/files/Upload.ts"
 import { FORMATS, gpx, joined, read, refusal, trk, written } from "../support/Files.ts"
 
 /** The processor time of work, which is the same beside a busy neighbour. */

@@ -2,7 +2,7 @@ import { assert, layer } from "@effect/vitest"
 import { Deferred, Effect, Exit, Fiber, Layer, Option, Schema } from "effect"
 import { SqlClient } from "effect/sql"
 import { databaseLive } from "../../src/layers/Database.ts"
-import { gatheredRead } from "../../src/services/sql/GatheredReads.ts"
+import { gatheredRead } from "../../src/services/db/GatheredReads.ts"
 import { clonedDatabase } from "../support/Databases.ts"
 import { configLayer } from "../support/TestServer.ts"
 

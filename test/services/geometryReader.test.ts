@@ -3,10 +3,10 @@ import { Result } from "effect"
 import * as fc from "fast-check"
 import { MAX_POSITIONS } from "../../src/schema/Geometry.ts"
 import { NewRoute } from "../../src/schema/Route.ts"
+import { decodeBounded, maxValuesOf } from "../../src/services/bodies/BoundedJson.ts"
 import { measurePositions } from "../../src/services/geometry/MeasuredPolyline.ts"
 import { scanPositions } from "../../src/services/geometry/PositionScanner.ts"
-import { decodeBounded, maxValuesOf } from "../../src/services/json/BoundedJson.ts"
-import { readerWithLine, type WithLine } from "../../src/services/routes/GeometryReader.ts"
+import { readerWithLine, type WithLine } from "../../src/services/routes/RouteJobs.ts"
 
 const decode = decodeBounded(NewRoute)
 

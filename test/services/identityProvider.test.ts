@@ -5,7 +5,7 @@ import { HttpClient, HttpClientResponse } from "effect/http"
 import { TestClock } from "effect/testing"
 import { exportSPKI, importJWK, SignJWT, UnsecuredJWT } from "jose"
 import { inspect } from "node:util"
-import { IdentityProvider } from "../../src/services/provider/IdentityProvider.ts"
+import { IdentityProvider } from "../../src/services/accounts/Provider.ts"
 import {
   answering,
   CLIENT_SECRET,

@@ -8,8 +8,8 @@ import { JSON_LIMITS } from "../../src/schema/Limits.ts"
 import { NewRoute } from "../../src/schema/Route.ts"
 import { RoutingRequest, TraceRequest } from "../../src/schema/Routing.ts"
 import { ProfilePatch } from "../../src/schema/User.ts"
-import { refusalsBy } from "../../src/services/json/BoundedJson.ts"
-import { excessOf } from "../../src/services/json/JsonScanner.ts"
+import { refusalsBy } from "../../src/services/bodies/BoundedJson.ts"
+import { excessOf } from "../../src/services/bodies/JsonScanner.ts"
 
 /** The schemas of all JSON bodies that the service takes. */
 const bodies = Object.values(Api.groups).flatMap((group) =>

@@ -2,7 +2,7 @@ import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
 import * as fc from "fast-check"
 import { jsonArray } from "../../src/http/response/RouteJson.ts"
-import { encoded, type JsonPart, textOf } from "../../src/services/json/JsonText.ts"
+import { encoded, type JsonPart, textOf } from "../../src/services/bodies/JsonText.ts"
 
 /** One in so many characters, or all, take more bytes than one. */
 const TEXTS = ["é", "日本", "🚲", "\ud800", "a🚲", "abc".repeat(10) + "é", "plain"]

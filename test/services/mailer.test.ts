@@ -4,9 +4,9 @@ import { ConfigProvider, Console, Context, Effect, Layer, Redacted, References }
 import { createServer, type IncomingHttpHeaders } from "node:http"
 import { Readable } from "node:stream"
 import { text } from "node:stream/consumers"
-import type { Mail } from "../../src/services/mail/Mail.ts"
-import { Mailer } from "../../src/services/mail/Mailer.ts"
-import { LogFormat } from "../../src/services/settings/LogFormat.ts"
+import { Mailer } from "../../src/services/mail/Mailers.ts"
+import type { Mail } from "../../src/services/mail/Texts.ts"
+import { LogFormat } from "../../src/services/settings/SettingTypes.ts"
 import { listening } from "../support/Listening.ts"
 import { until } from "../support/Waiting.ts"
 

@@ -6,9 +6,9 @@ import { setFlagsFromString } from "node:v8"
 import { runInNewContext } from "node:vm"
 import { addressSubjects } from "../../src/http/request/ClientAddress.ts"
 import { SessionId, UserId } from "../../src/schema/Ids.ts"
-import { SessionTokens } from "../../src/services/credentials/SessionTokens.ts"
-import { ownText } from "../../src/services/keys/OwnText.ts"
-import { processCountersLayer } from "../../src/services/limits/RateCounters.ts"
+import { SessionTokens } from "../../src/services/accounts/Sessions.ts"
+import { processCountersLayer } from "../../src/services/admission/RateLimits.ts"
+import { ownText } from "../../src/services/operations/Keys.ts"
 import { SECRETS } from "../support/TestServer.ts"
 
 setFlagsFromString("--expose-gc")

@@ -5,9 +5,9 @@ import * as fc from "fast-check"
 import type { Position } from "../../src/schema/Geometry.ts"
 import { DEFAULT_PICTURE, type PictureOptions, ROAD_DATA_ATTRIBUTION } from "../../src/schema/Picture.ts"
 import { drawPicture } from "../../src/services/pictures/Drawing.ts"
-import { roundLength } from "../../src/services/pictures/Labels.ts"
-import { makePictureCache } from "../../src/services/pictures/PictureCache.ts"
 import { drawPng, drawSvg } from "../../src/services/pictures/PictureJobs.ts"
+import { makePictureCache } from "../../src/services/pictures/Pictures.ts"
+import { roundLength } from "../../src/services/pictures/Shapes.ts"
 
 const draw = (
   positions: ReadonlyArray<Position>,

@@ -2,7 +2,7 @@ import { assert, layer } from "@effect/vitest"
 import { ConfigProvider, Effect, Layer, Schema } from "effect"
 import { SqlClient } from "effect/sql"
 import { databaseLive } from "../../src/layers/Database.ts"
-import { Quotas } from "../../src/services/limits/Quotas.ts"
+import { Quotas } from "../../src/services/admission/Quotas.ts"
 import { clonedDatabase } from "../support/Databases.ts"
 import { configLayer } from "../support/TestServer.ts"
 

@@ -1,8 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { ConfigProvider, Context, Effect, Layer, Logger } from "effect"
 import { rateCountersLayer } from "../../src/layers/Redis.ts"
-import { CounterState } from "../../src/services/limits/RateCounters.ts"
-import { RateLimits } from "../../src/services/limits/RateLimits.ts"
+import { CounterState, RateLimits } from "../../src/services/admission/RateLimits.ts"
 import { hasRedis, RedisServer } from "../support/RedisServer.ts"
 import { until } from "../support/Waiting.ts"
 

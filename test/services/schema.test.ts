@@ -9,9 +9,9 @@ import { NewRoute, RoutePatch, Tags } from "../../src/schema/Route.ts"
 import { MAX_TRACE, TracePoints } from "../../src/schema/Routing.ts"
 import { isCodePointLength, trimmedText } from "../../src/schema/Text.ts"
 import { Email, NewPassword } from "../../src/schema/User.ts"
+import { refusalsBy } from "../../src/services/bodies/BoundedJson.ts"
 import { coordinatesOf, lengthOf } from "../../src/services/geometry/Geodesy.ts"
-import { emailKey } from "../../src/services/identity/EmailAddresses.ts"
-import { refusalsBy } from "../../src/services/json/BoundedJson.ts"
+import { emailKey } from "../../src/services/identity/Users.ts"
 import { processorTimeOf } from "../support/ProcessorTime.ts"
 
 const position = fc.tuple(

@@ -3,7 +3,7 @@ import { ConfigProvider, Duration, Effect, Layer, Option } from "effect"
 import { TestClock } from "effect/testing"
 import { SessionId, UserId } from "../../src/schema/Ids.ts"
 import { SESSION_TOKEN_LIFETIME } from "../../src/schema/Limits.ts"
-import { SessionTokens } from "../../src/services/credentials/SessionTokens.ts"
+import { SessionTokens } from "../../src/services/accounts/Sessions.ts"
 
 const CLAIMS = {
   sub: UserId.make(1),

@@ -4,8 +4,8 @@ import { ConfigProvider, Effect, Exit, Layer, Redacted } from "effect"
 import { createServer, type Socket } from "node:net"
 import { SMTPServer, type SMTPServerOptions } from "smtp-server"
 import { mailerLayerOr } from "../../src/layers/Mail.ts"
-import type { Mail } from "../../src/services/mail/Mail.ts"
-import { Mailer } from "../../src/services/mail/Mailer.ts"
+import { Mailer } from "../../src/services/mail/Mailers.ts"
+import type { Mail } from "../../src/services/mail/Texts.ts"
 import { listening } from "../support/Listening.ts"
 
 const MAIL: Mail = {

@@ -1,6 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Cause, Effect, Exit, Tracer } from "effect"
-import { traced } from "../../src/services/tracing/Traced.ts"
+import { traced } from "../../src/services/operations/Tracing.ts"
 
 const double = traced("Numbers.double")(function*(number: number) {
   const span = yield* Effect.option(Effect.currentSpan)

@@ -7,7 +7,7 @@ import {
   collectionVisibility,
   type Opening,
   routeVisibility
-} from "../../src/services/visibility/Visibility.ts"
+} from "../../src/services/sharing/Visibility.ts"
 import { clonedDatabase } from "../support/Databases.ts"
 import { configLayer } from "../support/TestServer.ts"
 

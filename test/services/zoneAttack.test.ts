@@ -1,7 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { ConfigProvider, Effect } from "effect"
 import { UserId } from "../../src/schema/Ids.ts"
-import { secretCircles } from "../../src/services/accounts/SecretCircles.ts"
+import { secretCircles } from "../../src/services/accounts/Zones.ts"
 import { SECRETS } from "../support/TestServer.ts"
 import { estimatesOf, measuresOf, type Seen, seenOf, street } from "../support/ZoneAttack.ts"
 import { beside, metresFrom, type Place } from "../support/Zones.ts"

@@ -1,7 +1,6 @@
 import { assert } from "@effect/vitest"
 import { Effect, Result } from "effect"
-import { draftsOf, type TrackChoice } from "../../src/services/files/Choice.ts"
-import type { TextFormat, WrittenRoute } from "../../src/services/files/draft/Document.ts"
+import { draftsOf, type TextFormat, type TrackChoice, type WrittenRoute } from "../../src/services/files/Draft.ts"
 import { finish } from "../../src/services/files/Finish.ts"
 import { readRouteFile, writeRouteFile } from "../../src/services/files/RouteFile.ts"
 

@@ -3,7 +3,7 @@ import { it } from "@effect/vitest"
 import { ConfigProvider, Effect, Layer, Redacted, type Scope } from "effect"
 import { TestClock } from "effect/testing"
 import type { RequestListener } from "node:http"
-import { IdentityProvider } from "../../src/services/provider/IdentityProvider.ts"
+import { IdentityProvider } from "../../src/services/accounts/Provider.ts"
 import { CLIENT_ID, NOW, OpenIdProvider } from "./OpenIdProvider.ts"
 
 export const CLIENT_SECRET = "client-secret-of-tests-32-characters"

@@ -1,6 +1,6 @@
 import { Context, Effect, Layer, Option, Redacted, Ref } from "effect"
-import type { Mail } from "../../src/services/mail/Mail.ts"
-import { Mailer } from "../../src/services/mail/Mailer.ts"
+import { Mailer } from "../../src/services/mail/Mailers.ts"
+import type { Mail } from "../../src/services/mail/Texts.ts"
 import { until } from "./Waiting.ts"
 
 /** Where the mails of a test go instead of to a provider. */

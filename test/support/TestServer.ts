@@ -10,7 +10,7 @@ import {
   rateCountersLive,
   routingEngineLive
 } from "../../src/layers/Live.ts"
-import { HashCost } from "../../src/services/credentials/Passwords.ts"
+import { HashCost } from "../../src/services/accounts/Passwords.ts"
 import { Places } from "../../src/services/places/Places.ts"
 import { DatabaseProxy } from "./DatabaseProxy.ts"
 import { clonedDatabase } from "./Databases.ts"

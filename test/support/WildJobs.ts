@@ -1,4 +1,4 @@
-import { HeavyJob } from "../../src/services/heavy/HeavyJob.ts"
+import { HeavyJob } from "../../src/services/admission/HeavyJob.ts"
 
 /** Jobs that do what no job should. */
 export const lengthOf = new HeavyJob<Uint8Array, number>(import.meta.url, {

@@ -1,7 +1,7 @@
 import { type Context, Effect, Layer } from "effect"
 import { HttpServerRequest, type HttpServerResponse } from "effect/http"
 import type { HttpApiEndpoint } from "effect/http-api"
-import { looksLikeToken } from "../../services/credentials/PersonalAccessTokens.ts"
+import { looksLikeToken } from "../../services/accounts/Tokens.ts"
 import { TokensRefused } from "../api/Access.ts"
 import {
   AdminAuthentication,

@@ -1,6 +1,6 @@
 import { Duration } from "effect"
 import { HttpServerResponse } from "effect/http"
-import { DEVICE_LIFETIME } from "../../services/credentials/Devices.ts"
+import { DEVICE_LIFETIME } from "../../services/accounts/Devices.ts"
 import { DEVICE_COOKIE } from "../api/Authentication.ts"
 import { COOKIE_ATTRIBUTES } from "./SessionCookie.ts"
 

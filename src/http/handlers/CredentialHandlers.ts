@@ -1,6 +1,6 @@
 import { Effect } from "effect"
 import { HttpApiBuilder } from "effect/http-api"
-import { CallerCredential } from "../../services/credentials/CallerCredential.ts"
+import { CallerCredential } from "../../services/accounts/Tokens.ts"
 import { Api } from "../api/Api.ts"
 import { Caller } from "../api/Authentication.ts"
 

@@ -1,7 +1,7 @@
 import { Effect } from "effect"
 import { HttpApiBuilder } from "effect/http-api"
-import { Health } from "../../services/operations/Health.ts"
-import { RoutingEngine } from "../../services/routing/RoutingEngine.ts"
+import { Health } from "../../services/admission/Health.ts"
+import { RoutingEngine } from "../../services/routing/Engine.ts"
 import { Api } from "../api/Api.ts"
 import { worded } from "../response/PublicErrors.ts"
 

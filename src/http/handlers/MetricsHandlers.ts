@@ -1,6 +1,6 @@
 import { Effect } from "effect"
 import { HttpApiBuilder } from "effect/http-api"
-import { Metrics } from "../../services/metrics/Metrics.ts"
+import { Metrics } from "../../services/operations/Metrics.ts"
 import { settings } from "../../services/settings/Registry.ts"
 import { Api } from "../api/Api.ts"
 import { CrossSite } from "../middleware/CrossSite.ts"

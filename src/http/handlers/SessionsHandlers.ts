@@ -1,6 +1,6 @@
 import { Effect, Option } from "effect"
 import { HttpApiBuilder } from "effect/http-api"
-import { Sessions } from "../../services/credentials/Sessions.ts"
+import { Sessions } from "../../services/accounts/Sessions.ts"
 import { Api } from "../api/Api.ts"
 import { CurrentSession } from "../api/Authentication.ts"
 import { success } from "../api/Success.ts"

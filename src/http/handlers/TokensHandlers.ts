@@ -1,6 +1,6 @@
 import { Effect, Option } from "effect"
 import { HttpApiBuilder } from "effect/http-api"
-import { PersonalAccessTokens } from "../../services/credentials/PersonalAccessTokens.ts"
+import { PersonalAccessTokens } from "../../services/accounts/Tokens.ts"
 import { Api } from "../api/Api.ts"
 import { CurrentSession } from "../api/Authentication.ts"
 import { success } from "../api/Success.ts"

@@ -11,9 +11,9 @@ import {
   ValidationFailed
 } from "../../schema/Errors.ts"
 import { issuesOf, type ValidationIssue } from "../../schema/Issues.ts"
-import { NoFreeConnection } from "../../services/limits/ConnectionQueue.ts"
+import { NoFreeConnection } from "../../services/admission/ConnectionQueue.ts"
+import { isServerState } from "../../services/db/DatabaseErrors.ts"
 import { settings } from "../../services/settings/Registry.ts"
-import { isServerState } from "../../services/sql/ServerState.ts"
 import { headerName } from "../api/Headers.ts"
 import { CommonFailures, TracedFaults } from "../api/Requests.ts"
 import { methodsAt } from "../request/RouteTemplates.ts"

@@ -3,7 +3,7 @@ import { HttpMiddleware, HttpRouter, HttpServerRequest, HttpServerResponse } fro
 import type { HttpApiEndpoint } from "effect/http-api"
 import { RateLimited } from "../../schema/Errors.ts"
 import { RATE_WINDOW_SECONDS } from "../../schema/Limits.ts"
-import { type RateLimit, RateLimits } from "../../services/limits/RateLimits.ts"
+import { type RateLimit, RateLimits } from "../../services/admission/RateLimits.ts"
 import { settings } from "../../services/settings/Registry.ts"
 import { AddressLimit, Tier } from "../api/Access.ts"
 import { HEADERS } from "../api/Headers.ts"

@@ -10,7 +10,7 @@ import {
 } from "effect/http"
 import type { IpNetwork } from "effect/net"
 import type { ServiceError } from "../../schema/Errors.ts"
-import { metricsEnabled } from "../../services/metrics/Metrics.ts"
+import { metricsEnabled } from "../../services/operations/Metrics.ts"
 import { settings } from "../../services/settings/Registry.ts"
 import { isFromPeerIn } from "../request/ClientAddress.ts"
 import { isProbe, templateOf } from "../request/RouteTemplates.ts"

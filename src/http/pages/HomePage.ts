@@ -1,6 +1,6 @@
 import { Effect, Layer } from "effect"
 import { GRACE_PERIOD, inWords } from "../../schema/Limits.ts"
-import { html } from "../../services/html/Html.ts"
+import { html } from "../../services/operations/Html.ts"
 import { settings } from "../../services/settings/Registry.ts"
 import { DOCS_DOCUMENT, DOCS_PAGE, PAGES } from "../request/RouteTemplates.ts"
 import type { Page } from "./layout/Layout.ts"

@@ -4,7 +4,7 @@ import { PayloadTooLarge, RequestTimeout, UnsupportedMediaType, ValidationFailed
 import { NOT_UTF8 } from "../../schema/Issues.ts"
 import { BODY_ALLOWANCE } from "../../schema/Limits.ts"
 import { MEDIA_TYPES, mediaTypeOf } from "../../schema/MediaTypes.ts"
-import { waitingForOthers } from "../../services/limits/RunningRequests.ts"
+import { waitingForOthers } from "../../services/admission/RunningRequests.ts"
 import { ResponseDeadline } from "./ResponseDeadline.ts"
 
 /** A body may fall `grace` behind the minimum rate, and so may stand still for as long. */

@@ -1,14 +1,14 @@
 import { Context, Effect } from "effect"
 import { ValidationFailed } from "../../schema/Errors.ts"
 import type { Position } from "../../schema/Geometry.ts"
+import { HeavyWork } from "../../services/admission/HeavyWork.ts"
 import {
   BROKEN_POLYLINE6,
   type MeasuredPolyline,
   polyline6Bytes,
   readPolyline6
 } from "../../services/geometry/MeasuredPolyline.ts"
-import { HeavyWork } from "../../services/heavy/HeavyWork.ts"
-import type { MeasuredTrace } from "../../services/routing/MeasuredTrace.ts"
+import type { MeasuredTrace } from "../../services/routing/TraceJobs.ts"
 
 export interface Parts {
   readonly line?: MeasuredPolyline

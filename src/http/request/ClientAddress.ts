@@ -1,7 +1,7 @@
 import { Option, Result } from "effect"
 import type { HttpServerRequest } from "effect/http"
 import { IpNetwork, NetAddress } from "effect/net"
-import { ownText } from "../../services/keys/OwnText.ts"
+import { ownText } from "../../services/operations/Keys.ts"
 
 /** In segments of 16 bits: a host has a /64, a site usually a /48 (RFC 6177, 2). */
 const HOST_SEGMENTS = 4

@@ -8,7 +8,7 @@ import type {
   UnsupportedMediaType,
   ValidationFailed
 } from "../../schema/Errors.ts"
-import { INLINE_BYTES } from "../../services/heavy/HeavyWork.ts"
+import { INLINE_BYTES } from "../../services/admission/HeavyWork.ts"
 import { settings } from "../../services/settings/Registry.ts"
 import { makeAddressShares } from "./AddressShares.ts"
 import { checkReadable, readBytes } from "./Body.ts"

@@ -3,7 +3,7 @@ import type { HttpServerRequest } from "effect/http"
 import { ValidationFailed } from "../../schema/Errors.ts"
 import type { UserId } from "../../schema/Ids.ts"
 import { DEFAULT_LIMIT, ListPosition, type Page } from "../../schema/Page.ts"
-import { signedCursors } from "../../services/keys/SignedCursors.ts"
+import { signedCursors } from "../../services/operations/Keys.ts"
 
 export interface RequestedPage extends Page {
   readonly isByOffset: boolean

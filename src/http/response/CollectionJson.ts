@@ -1,7 +1,7 @@
 import { Effect } from "effect"
 import type { StoredCollection } from "../../schema/Collection.ts"
 import type { PageOf } from "../../schema/Page.ts"
-import { withMembers } from "../../services/json/JsonText.ts"
+import { withMembers } from "../../services/bodies/JsonText.ts"
 import type { RequestedPage } from "../request/RequestedPage.ts"
 import { pageLinks } from "./PageLinks.ts"
 import { jsonPage } from "./Pagination.ts"

@@ -2,7 +2,7 @@ import { HttpServerResponse } from "effect/http"
 import { crc32 } from "node:zlib"
 import { MEDIA_TYPES } from "../../schema/MediaTypes.ts"
 import type { ListPosition, Page, PageOf } from "../../schema/Page.ts"
-import { type JsonPart, lengthOf } from "../../services/json/JsonText.ts"
+import { type JsonPart, lengthOf } from "../../services/bodies/JsonText.ts"
 import { HEADERS } from "../api/Headers.ts"
 import type { RequestedPage } from "../request/RequestedPage.ts"
 

@@ -4,7 +4,6 @@ import { crc32 } from "node:zlib"
 import { tagsIn } from "../../schema/Http.ts"
 import { MEDIA_TYPES } from "../../schema/MediaTypes.ts"
 import type { Visibility } from "../../schema/Resource.ts"
-import { StaleVersion } from "../../services/DomainErrors.ts"
 import {
   encoded,
   type Json,
@@ -13,7 +12,8 @@ import {
   partsOf,
   piecesOf,
   textOf
-} from "../../services/json/JsonText.ts"
+} from "../../services/bodies/JsonText.ts"
+import { StaleVersion } from "../../services/DomainErrors.ts"
 import type { ExpectedVersion } from "../../services/routes/Routes.ts"
 import { SESSION_COOKIE } from "../api/Authentication.ts"
 import { HEADERS } from "../api/Headers.ts"

@@ -1,7 +1,7 @@
 import { PgConnection } from "@effect/sql-pg"
 import { Duration, Effect, Schedule, Schema } from "effect"
 import type { SqlError } from "effect/sql"
-import { isServerState } from "../../services/sql/ServerState.ts"
+import { isServerState } from "../../services/db/DatabaseErrors.ts"
 
 class DatabaseNotReachable extends Schema.TaggedError<DatabaseNotReachable>()("DatabaseNotReachable", {
   message: Schema.String,

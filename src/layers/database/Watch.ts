@@ -1,7 +1,7 @@
 import { PgConnection } from "@effect/sql-pg"
 import { Clock, Duration, Effect, Fiber, Option, Predicate, Schema } from "effect"
 import type { SqlError } from "effect/sql"
-import type { ConnectionQueue } from "../../services/limits/ConnectionQueue.ts"
+import type { ConnectionQueue } from "../../services/admission/ConnectionQueue.ts"
 import { dropConnection, type Statements } from "./Statements.ts"
 
 const CHECK_INTERVAL = Duration.millis(100)

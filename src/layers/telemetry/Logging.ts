@@ -1,7 +1,7 @@
 import { Cause, Config, Formatter, Layer, Logger, type LogLevel, Option, Predicate, References } from "effect"
-import { lineIdsOf } from "../../services/metrics/TraceIds.ts"
-import { type LOG_FORMATS, LogFormat } from "../../services/settings/LogFormat.ts"
+import { lineIdsOf } from "../../services/operations/Tracing.ts"
 import { settings } from "../../services/settings/Registry.ts"
+import { type LOG_FORMATS, LogFormat } from "../../services/settings/SettingTypes.ts"
 import { consoleLayer } from "./StandardOutput.ts"
 
 type Format = typeof LOG_FORMATS[number]

@@ -1,7 +1,7 @@
 import { Effect, Layer, Metric, Option, References } from "effect"
 import { HttpClient } from "effect/http"
-import { metricsEnabled } from "../../services/metrics/Metrics.ts"
-import { processFiguresLayer } from "../../services/metrics/ProcessFigures.ts"
+import { metricsEnabled } from "../../services/operations/Metrics.ts"
+import { processFiguresLayer } from "../../services/operations/ProcessFigures.ts"
 import { traceSettings } from "./TraceSettings.ts"
 
 const tracesLayer = Layer.unwrap(

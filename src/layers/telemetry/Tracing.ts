@@ -19,7 +19,7 @@ import {
 } from "@opentelemetry/semantic-conventions"
 import { Clock, Effect, Layer, Metric, Option, Ref, Tracer } from "effect"
 import { SERVICE_NAME } from "../../schema/ServiceName.ts"
-import { counterBy } from "../../services/metrics/Counters.ts"
+import { counterBy } from "../../services/operations/Metrics.ts"
 import type { SamplerName } from "../../services/settings/Registry.ts"
 import { collectorExporter, EXPORT_TIMEOUT_MS } from "./CollectorExport.ts"
 import { redacting } from "./SpanExport.ts"

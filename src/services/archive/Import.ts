@@ -1,24 +1,15 @@
-import {
-  Array as Arrays,
-  Context,
-  DateTime,
-  Duration,
-  Effect,
-  Layer,
-  Option,
-  Schedule,
-  type Scope,
-  Semaphore,
-  Stream,
-  Struct
-} from "effect"
+import { Array as Arrays, Context, DateTime, Effect, Layer, Option, Schedule, Stream, Struct } from "effect"
 import { SqlClient, SqlSchema } from "effect/sql"
 import type { ArchivedCollection, ImportReport, Manifest, Outcome } from "../../schema/Archive.ts"
 import { type RouteId, type ShareToken, UserId } from "../../schema/Ids.ts"
 import { MAX_ISSUES, type ValidationIssue } from "../../schema/Issues.ts"
 import type { Preferences } from "../../schema/Preferences.ts"
-import { mergePreferences } from "../accounts/PreferenceMerge.ts"
-import { PrivacyZones } from "../accounts/PrivacyZones.ts"
+import { mergePreferences } from "../accounts/Profile.ts"
+import { PrivacyZones } from "../accounts/Zones.ts"
+import { ImportTurns, type RunJob, type Turn } from "../admission/ImportTurns.ts"
+import { Quotas } from "../admission/Quotas.ts"
+import { databaseDefects } from "../db/DatabaseErrors.ts"
+import { DatabaseLocks } from "../db/DatabaseLocks.ts"
 import {
   AccountDeleted,
   ImportRunning,
@@ -27,17 +18,10 @@ import {
   type QuotaExceeded,
   type ZonesFull
 } from "../DomainErrors.ts"
-import type { HeavyJob } from "../heavy/HeavyJob.ts"
-import { HeavyWork } from "../heavy/HeavyWork.ts"
-import { isActive } from "../identity/AccountState.ts"
-import { UserRecord, users } from "../identity/UserRecord.ts"
-import { Bulkheads } from "../limits/Bulkheads.ts"
-import { Quotas } from "../limits/Quotas.ts"
+import { ImportDisk, kept, type NamelessFile } from "../files/Spool.ts"
+import { isActive, UserRecord, users } from "../identity/Users.ts"
+import { traced } from "../operations/Tracing.ts"
 import { RouteViews } from "../routes/RouteViews.ts"
-import { ImportDisk, kept, type NamelessFile } from "../spool/Spool.ts"
-import { databaseDefects } from "../sql/DatabaseDefects.ts"
-import { DatabaseLocks } from "../sql/DatabaseLocks.ts"
-import { traced } from "../tracing/Traced.ts"
 import { type ImportedRows, importedRows, type ImportedTable } from "./ImportedRows.ts"
 import {
   type Batch,
@@ -53,58 +37,6 @@ import {
   readRoutes
 } from "./Lists.ts"
 import { type CheckedArchive, checkedArchive } from "./Zip.ts"
-
-/** Archives imported at once. Each has a line and a batch in memory, at most 20 MiB. */
-const MAX_AT_ONCE = 8
-
-/** Pieces of work, of all archives, that run or queue in `Bulkheads`. The rest queue here, without a timeout. */
-const PIECES_AT_ONCE = 2
-
-const MAX_WAIT = "2 seconds"
-
-const RETRY_AFTER = Duration.seconds(30)
-
-/** An archive has hundreds of jobs and two minutes; a file or a body has one job and ten seconds. */
-const MAX_WAIT_FOR_THREAD = Duration.seconds(30)
-
-const tooMany = () => Overloaded.retryAfter("archives", RETRY_AFTER)
-
-/** Runs a piece of work in turn with other imports, queued without a timeout. Must not be nested. */
-type Turn = <A, E, R>(piece: Effect.Effect<A, E, R>) => Effect.Effect<A, E, R>
-
-/** Runs a job of `HeavyWork` in turn with other imports, queued for up to 30 seconds. Fails as `HeavyWork` does. */
-export type RunJob = <I, O>(job: HeavyJob<I, O>, input: NoInfer<I>, bytes: number) => Effect.Effect<O, Overloaded>
-
-/** Pieces of work are queued first in, first out, so that a small archive does not wait for a large one. */
-export class ImportTurns extends Context.Service<ImportTurns, {
-  readonly run: RunJob
-  /** A slot until the scope closes. `Overloaded` when none is free in time. */
-  readonly place: Effect.Effect<void, Overloaded, Scope.Scope>
-  readonly turn: Turn
-}>()("route-planning-service/ImportTurns") {
-  static readonly layer = Layer.effect(
-    ImportTurns,
-    Effect.gen(function*() {
-      const { imports } = yield* Bulkheads
-      const heavy = yield* HeavyWork
-      const places = yield* Semaphore.make(MAX_AT_ONCE)
-      const pieces = yield* Semaphore.make(PIECES_AT_ONCE)
-      return ImportTurns.of({
-        run: (job, input, bytes) =>
-          pieces.withPermit(Effect.andThen(Effect.yieldNow, heavy.run(job, input, bytes, [], MAX_WAIT_FOR_THREAD))),
-        place: places.takeScoped(1).pipe(
-          Effect.timeoutOrElse({ duration: MAX_WAIT, orElse: () => Effect.fail(tooMany()) })
-        ),
-        turn: (piece) => {
-          // Retries only a timeout of the share, not a failure of the piece. The permit is passed on in the next turn of
-          // the event loop: without a yield the same archive would take it again.
-          const inShare = Effect.eventually(Effect.andThen(Effect.yieldNow, imports(Effect.result(piece))))
-          return pieces.withPermit(Effect.flatMap(inShare, Effect.fromResult))
-        }
-      })
-    })
-  )
-}
 
 /** How many bytes are stored of what has this origin. */
 type Contents = ReadonlyMap<ShareToken, number>

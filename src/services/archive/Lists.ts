@@ -9,12 +9,11 @@ import {
 import type { Position } from "../../schema/Geometry.ts"
 import type { ShareToken } from "../../schema/Ids.ts"
 import { MAX_ISSUES, type ValidationIssue } from "../../schema/Issues.ts"
-import { HeavyJob } from "../heavy/HeavyJob.ts"
-import { decodeBounded } from "../json/BoundedJson.ts"
-import { readerWithLine, type WithLine } from "../routes/GeometryReader.ts"
-import { cueBeyond, startOf, storedBytes, valuesWithoutPlace } from "../routes/RouteColumns.ts"
-import { routesTable } from "../routes/RouteRecord.ts"
-import { digestOf, type LineDigest } from "../routes/SameLines.ts"
+import { HeavyJob } from "../admission/HeavyJob.ts"
+import { decodeBounded } from "../bodies/BoundedJson.ts"
+import { readerWithLine, type WithLine } from "../routes/RouteJobs.ts"
+import { cueBeyond, routesTable, startOf, storedBytes, valuesWithoutPlace } from "../routes/RouteRow.ts"
+import { digestOf, type LineDigest } from "../routes/RouteText.ts"
 
 export type Outcome<A> = { readonly value: A } | { readonly issues: ReadonlyArray<ValidationIssue> }
 

@@ -11,10 +11,10 @@ import {
   MAX_ARCHIVE_FILES,
   MAX_UNPACKED
 } from "../../schema/Archive.ts"
+import type { RunJob } from "../admission/ImportTurns.ts"
 import { InvalidInput, type Overloaded } from "../DomainErrors.ts"
-import { brokenArchive, brokenFile } from "../files/Unpack.ts"
-import type { NamelessFile, SpooledFile } from "../spool/Spool.ts"
-import type { RunJob } from "./Import.ts"
+import type { NamelessFile, SpooledFile } from "../files/Spool.ts"
+import { brokenArchive, brokenFile } from "../files/Upload.ts"
 import {
   BadLine,
   type Elements,

@@ -13,6 +13,10 @@ import { CollectionId, type CollectionRef, type RouteId, type UserId } from "../
 import type { Page, PageOf } from "../../schema/Page.ts"
 import type { StoredCollectionRoute } from "../../schema/Route.ts"
 import { textOrNull } from "../../schema/Text.ts"
+import { quotaFailures } from "../admission/Quotas.ts"
+import { WriterTurns } from "../admission/WriterTurns.ts"
+import { databaseDefects, type DatabaseError } from "../db/DatabaseErrors.ts"
+import { makeSharedTime } from "../db/SharedTime.ts"
 import {
   CollectionFull,
   Missing,
@@ -21,19 +25,20 @@ import {
   RoutesMissing,
   StaleVersion
 } from "../DomainErrors.ts"
-import { activeUsers } from "../identity/ActiveUsers.ts"
-import { Pseudonyms } from "../identity/Pseudonyms.ts"
-import { quotaFailures } from "../limits/Quotas.ts"
-import { WriterTurns } from "../limits/WriterTurns.ts"
+import { Pseudonyms } from "../identity/Names.ts"
+import { activeUsers } from "../identity/Users.ts"
+import { traced } from "../operations/Tracing.ts"
 import type { ExpectedVersion } from "../routes/Routes.ts"
-import { databaseDefects, type DatabaseError } from "../sql/DatabaseDefects.ts"
-import { makeSharedTime } from "../time/SharedTime.ts"
-import { traced } from "../tracing/Traced.ts"
-import { shareTokens } from "../visibility/ShareTokens.ts"
-import type { Viewer } from "../visibility/Visibility.ts"
+import { shareTokens } from "../sharing/ShareLinks.ts"
+import type { Viewer } from "../sharing/Visibility.ts"
 import { collectionOrder, type Member } from "./CollectionOrder.ts"
-import { collectionRouteQueries } from "./CollectionRoutes.ts"
-import { type CollectionChanges, collectionQueries, collections, NewCollectionRow } from "./CollectionRows.ts"
+import {
+  type CollectionChanges,
+  collectionQueries,
+  collectionRouteQueries,
+  collections,
+  NewCollectionRow
+} from "./CollectionRows.ts"
 
 const isSameOrder = (current: ReadonlyArray<Member>, wanted: ReadonlyArray<RouteId>) =>
   current.length === wanted.length && current.every(({ routeId }, index) => routeId === wanted[index])

@@ -1,13 +1,13 @@
 import { Context, Effect, Layer, Schema } from "effect"
 import { SqlClient, SqlSchema } from "effect/sql"
 import { CollectionId, RouteId, ShareToken } from "../../schema/Ids.ts"
-import { routeFilters } from "../routes/RouteFilters.ts"
+import { databaseDefects } from "../db/DatabaseErrors.ts"
+import { findReadable } from "../db/Lists.ts"
+import { TimestampColumn } from "../db/Tables.ts"
+import { traced } from "../operations/Tracing.ts"
+import { routeFilters } from "../routes/RouteLists.ts"
 import { asSeenBy } from "../routes/RouteRows.ts"
-import { TimestampColumn } from "../sql/Columns.ts"
-import { databaseDefects } from "../sql/DatabaseDefects.ts"
-import { findReadable } from "../sql/ReadableRows.ts"
-import { traced } from "../tracing/Traced.ts"
-import { ANONYMOUS, collectionVisibility, routeVisibility } from "../visibility/Visibility.ts"
+import { ANONYMOUS, collectionVisibility, routeVisibility } from "../sharing/Visibility.ts"
 
 /** A part has so many ids, and no more addresses. The protocol of sitemaps allows 50,000. */
 const PART_IDS = 10_000

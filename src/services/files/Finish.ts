@@ -3,7 +3,7 @@ import { MAX_POSITIONS, type Position } from "../../schema/Geometry.ts"
 import type { Dropped, ImportWarning } from "../../schema/Import.ts"
 import { MAX_MANEUVERS } from "../../schema/Maneuver.ts"
 import { MAX_DISTANCE, MAX_DURATION } from "../../schema/Measures.ts"
-import { MAX_OPEN_VALUE } from "../../schema/Preferences.ts"
+import { type Activity, MAX_OPEN_VALUE } from "../../schema/Preferences.ts"
 import {
   MAX_DESCRIPTION,
   MAX_ELEVATION_GAIN,
@@ -18,20 +18,72 @@ import { InvalidInput } from "../DomainErrors.ts"
 import { elevationGainOf } from "../geometry/Elevation.ts"
 import { coordinatesOf } from "../geometry/Geodesy.ts"
 import { elevationsOf } from "../geometry/MeasuredPolyline.ts"
-import { activityOf } from "./Activities.ts"
-import { metresOf } from "./Choice.ts"
 import {
   type Draft,
   type DraftTrack,
   type DraftWaypoint,
   droppedIf,
   type Measures,
+  metresOf,
   type ReadRoute,
+  reduced,
   type RouteDocument
-} from "./draft/Document.ts"
-import { coordOf, tooMany } from "./draft/Numbers.ts"
-import { sumOf } from "./draft/Times.ts"
-import { reduced } from "./Reduction.ts"
+} from "./Draft.ts"
+import { coordOf, sumOf, tooMany } from "./FileValues.ts"
+
+const WORDS: Readonly<Record<Activity, ReadonlyArray<string>>> = {
+  cycle: [
+    "cycle",
+    "cycling",
+    "bike",
+    "biking",
+    "bicycle",
+    "bicycling",
+    "ride",
+    "riding",
+    "biker",
+    "roadbike",
+    "roadbiking",
+    "roadcycling",
+    "mountainbike",
+    "mountainbiking",
+    "mtb",
+    "mtbride",
+    "gravel",
+    "gravelride",
+    "gravelcycling",
+    "ebike",
+    "ebiking",
+    "ebikeride",
+    "emountainbikeride",
+    "mountainbikeride",
+    "virtualride",
+    "touringbicycle",
+    "racebike",
+    "trekkingbike",
+    "indoorcycling"
+  ],
+  run: ["run", "running", "jog", "jogging", "trailrun", "trailrunning", "virtualrun", "treadmillrunning"],
+  walk: [
+    "walk",
+    "walking",
+    "hike",
+    "hiking",
+    "foot",
+    "onfoot",
+    "pedestrian",
+    "trekking",
+    "nordicwalking",
+    "hikingtrail"
+  ]
+}
+
+const ACTIVITIES: ReadonlyArray<Activity> = ["cycle", "run", "walk"]
+
+const activityOf = (sport: string): Activity | undefined => {
+  const word = sport.toLowerCase().replace(/[^a-z]/g, "")
+  return ACTIVITIES.find((activity) => WORDS[activity].includes(word))
+}
 
 const MAX_DROPPED = 50
 

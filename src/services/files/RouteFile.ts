@@ -1,14 +1,11 @@
 import type { Effect } from "effect"
 import type { InvalidInput } from "../DomainErrors.ts"
-import { chunked } from "./Chunks.ts"
-import type { DraftFile, TextFormat, WrittenRoute } from "./draft/Document.ts"
-import { readGeoJson, writeGeoJson } from "./formats/GeoJson.ts"
-import { readGpx } from "./formats/Gpx.ts"
-import { writeGpx } from "./formats/GpxWriter.ts"
-import { readKml } from "./formats/Kml.ts"
-import { writeKml } from "./formats/KmlWriter.ts"
-import { readTcx } from "./formats/Tcx.ts"
-import { writeTcx } from "./formats/TcxWriter.ts"
+import type { DraftFile, TextFormat, WrittenRoute } from "./Draft.ts"
+import { chunked } from "./FileValues.ts"
+import { readGeoJson, writeGeoJson } from "./GeoJson.ts"
+import { readGpx, writeGpx } from "./Gpx.ts"
+import { readKml, writeKml } from "./Kml.ts"
+import { readTcx, writeTcx } from "./Tcx.ts"
 
 const READERS: Record<TextFormat, (text: string) => Effect.Effect<DraftFile, InvalidInput>> = {
   gpx: readGpx,

@@ -3,7 +3,7 @@ import { type BoundingBox, DEGREES, MAX_POSITIONS, type Position, Positions } fr
 import type { ValidationIssue } from "../../schema/Issues.ts"
 import { MAX_DISTANCE } from "../../schema/Measures.ts"
 import { MAX_ELEVATION_GAIN } from "../../schema/Route.ts"
-import { HeavyJob } from "../heavy/HeavyJob.ts"
+import { HeavyJob } from "../admission/HeavyJob.ts"
 import { elevationGainOf } from "./Elevation.ts"
 import { boundsOf, type Coordinates, coordinatesOf, isOnEarth, lengthOf } from "./Geodesy.ts"
 import { decodePolyline, encodePolyline, positionCount } from "./Polyline.ts"

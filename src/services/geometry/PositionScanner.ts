@@ -1,5 +1,5 @@
 import { isLatitude, isLongitude, MAX_POSITIONS, type Position } from "../../schema/Geometry.ts"
-import { CLOSE_ARRAY, COMMA, OPEN_ARRAY } from "../json/JsonScanner.ts"
+import { CLOSE_ARRAY, COMMA, OPEN_ARRAY } from "../bodies/JsonScanner.ts"
 import type { ParsedPolyline } from "./MeasuredPolyline.ts"
 
 const MINUS = 0x2d

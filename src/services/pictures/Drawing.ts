@@ -1,14 +1,23 @@
 import type { Position } from "../../schema/Geometry.ts"
 import type { PictureOptions } from "../../schema/Picture.ts"
-import { carried } from "../files/xml/Characters.ts"
+import { carried } from "../files/Xml.ts"
 import { coordinatesOf } from "../geometry/Geodesy.ts"
 import { elevationsOf } from "../geometry/MeasuredPolyline.ts"
-import { type Html, html } from "../html/Html.ts"
-import { COLOURS, type Colours } from "./Colours.ts"
-import { distance, FONT_SIZE, label, round, roundLength } from "./Labels.ts"
-import { pathOf, type Points, thinned } from "./Paths.ts"
-import { drawProfile, type Profile, profileOf } from "./Profile.ts"
+import { type Html, html } from "../operations/Html.ts"
+import { drawProfile, type Profile, profileOf } from "./ProfileDrawing.ts"
 import { type Box, project } from "./Projection.ts"
+import {
+  COLOURS,
+  type Colours,
+  distance,
+  FONT_SIZE,
+  label,
+  pathOf,
+  type Points,
+  round,
+  roundLength,
+  thinned
+} from "./Shapes.ts"
 
 export interface Subject {
   readonly name: string

@@ -1,7 +1,7 @@
 import { createRequire } from "node:module"
 import type { PictureOptions } from "../../schema/Picture.ts"
+import { HeavyJob } from "../admission/HeavyJob.ts"
 import { positionsOf } from "../geometry/MeasuredPolyline.ts"
-import { HeavyJob } from "../heavy/HeavyJob.ts"
 import { readWaypoints } from "../routes/RouteText.ts"
 import { drawPicture } from "./Drawing.ts"
 

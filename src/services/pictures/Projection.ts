@@ -1,5 +1,5 @@
 import { type Coordinates, EARTH_RADIUS, FULL_TURN, nearest, radians } from "../geometry/Geodesy.ts"
-import type { Points } from "./Paths.ts"
+import type { Points } from "./Shapes.ts"
 
 export interface Box {
   readonly x: number

@@ -1,7 +1,7 @@
 import { Context, Effect, Fiber, Layer } from "effect"
 import type { Position } from "../../schema/Geometry.ts"
 import type { Place } from "../../schema/Route.ts"
-import { traced } from "../tracing/Traced.ts"
+import { traced } from "../operations/Tracing.ts"
 import { type Cities, readCities } from "./Cities.ts"
 
 const MAX_KILOMETRES = 50

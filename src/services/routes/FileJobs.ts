@@ -3,16 +3,22 @@ import { createHash } from "node:crypto"
 import { type BoundingBox } from "../../schema/Geometry.ts"
 import type { Dropped, FileFormat, ImportWarning } from "../../schema/Import.ts"
 import { NewRoute } from "../../schema/Route.ts"
+import { HeavyJob } from "../admission/HeavyJob.ts"
 import { FilesTooLarge, InvalidInput, UnknownEncoding, UnknownFormat } from "../DomainErrors.ts"
-import { draftsOf, summariesOf, type TrackChoice, type TrackSummary } from "../files/Choice.ts"
-import type { Draft, WrittenRoute } from "../files/draft/Document.ts"
+import {
+  type Draft,
+  draftsOf,
+  summariesOf,
+  type TrackChoice,
+  type TrackSummary,
+  type WrittenRoute
+} from "../files/Draft.ts"
 import { finish, nameOf } from "../files/Finish.ts"
-import { writeFit } from "../files/formats/FitWriter.ts"
-import { readPacked } from "../files/ReadPacked.ts"
+import { writeFit } from "../files/Fit.ts"
+import { readPacked } from "../files/Upload.ts"
 import { boundsOf, coordinatesOf } from "../geometry/Geodesy.ts"
 import { type MeasuredPolyline, measurePositions, positionsOf } from "../geometry/MeasuredPolyline.ts"
-import { HeavyJob } from "../heavy/HeavyJob.ts"
-import type { RouteDraft } from "./RouteColumns.ts"
+import type { RouteDraft } from "./RouteRow.ts"
 import { readCues, readWaypoints } from "./RouteText.ts"
 
 export interface ImportOptions extends TrackChoice {

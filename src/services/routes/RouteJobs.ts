@@ -3,19 +3,112 @@ import { type ElevationProfile, ElevationRequest } from "../../schema/Elevation.
 import type { Position } from "../../schema/Geometry.ts"
 import type { ValidationIssue } from "../../schema/Issues.ts"
 import { NewRoute, RoutePatch } from "../../schema/Route.ts"
+import { HeavyJob } from "../admission/HeavyJob.ts"
+import { decodeBounded } from "../bodies/BoundedJson.ts"
+import {
+  BACKSLASH,
+  CLOSE_ARRAY,
+  CLOSE_OBJECT,
+  COLON,
+  endOfString,
+  OPEN_ARRAY,
+  OPEN_OBJECT,
+  QUOTE
+} from "../bodies/JsonScanner.ts"
+import { longBodyJob } from "../bodies/LongBody.ts"
 import { profileOf } from "../geometry/Elevation.ts"
 import {
   BROKEN_POLYLINE6,
   type MeasuredPolyline,
+  measurePolyline,
   measurePolyline6,
   measurePositions,
   positionsOf
 } from "../geometry/MeasuredPolyline.ts"
-import { HeavyJob } from "../heavy/HeavyJob.ts"
-import { decodeBounded } from "../json/BoundedJson.ts"
-import { longBodyJob } from "../json/LongBody.ts"
-import { readerWithLine, type WithLine } from "./GeometryReader.ts"
-import type { Line } from "./RouteColumns.ts"
+import { type ScannedPositions, scanPositions } from "../geometry/PositionScanner.ts"
+import type { Line } from "./RouteRow.ts"
+
+const SPACES: ReadonlySet<number | undefined> = new Set([0x09, 0x0a, 0x0d, 0x20])
+
+const NAME = Buffer.from("geometry")
+
+/** Replaces a geometry in its text; one value for `JsonScanner`. */
+const TAKEN_OUT = Buffer.from("[]")
+
+const pastSpaces = (text: Buffer, from: number): number => {
+  let index = from
+  while (SPACES.has(text[index])) index++
+  return index
+}
+
+/** Index of the value of the next outermost `geometry`, `text.length` without one, -1 at a name with escapes. */
+const nextGeometry = (text: Buffer, from: number, levels: 0 | 1): number => {
+  let level: number = levels
+  for (let index = from; index < text.length; index++) {
+    const byte = text[index]
+    if (byte === QUOTE) {
+      const end = endOfString(text, index + 1)
+      const colon = level === 1 ? pastSpaces(text, end + 1) : -1
+      if (text[colon] === COLON) {
+        const name = text.subarray(index + 1, end)
+        if (name.includes(BACKSLASH)) return -1
+        if (name.equals(NAME)) return pastSpaces(text, colon + 1)
+      }
+      index = end
+    } else if (byte === OPEN_ARRAY || byte === OPEN_OBJECT) {
+      level++
+    } else if (byte === CLOSE_ARRAY || byte === CLOSE_OBJECT) {
+      level--
+    }
+  }
+  return text.length
+}
+
+interface CutText {
+  readonly rest: Buffer
+  readonly scanned: ScannedPositions
+}
+
+/** Undefined where the geometry is not the only one, or not written as `JSON.stringify` would. */
+const cutGeometry = (text: Buffer): CutText | undefined => {
+  const start = nextGeometry(text, 0, 0)
+  const scanned = start === -1 ? undefined : scanPositions(text, start)
+  if (scanned === undefined || nextGeometry(text, scanned.end, 1) !== text.length) return undefined
+  return { rest: Buffer.concat([text.subarray(0, start), TAKEN_OUT, text.subarray(scanned.end)]), scanned }
+}
+
+type Decode<A, E> = (text: Buffer, taken: number) => Result.Result<A, E>
+
+interface WithGeometry {
+  readonly geometry?: ReadonlyArray<Position> | null
+}
+
+export interface WithLine<A> {
+  readonly rest: Omit<A, "geometry">
+  readonly line: Line
+}
+
+const withLine =
+  <A extends WithGeometry>(lineOf: (geometry: WithGeometry["geometry"]) => Line) =>
+  ({ geometry, ...rest }: A): WithLine<A> => ({
+    rest,
+    line: lineOf(geometry)
+  })
+
+/**
+ * Decodes a body and measures its geometry, which bypasses the schema decoder where it is written as most clients do:
+ * parsing and checking it would take most of the time. On failure the whole text is decoded, for the same issues.
+ */
+export const readerWithLine =
+  <A extends WithGeometry, E>(decode: Decode<A, E>) => (text: Buffer): Result.Result<WithLine<A>, E> => {
+    const cut = cutGeometry(text)
+    if (cut !== undefined) {
+      const { line, values } = cut.scanned
+      const decoded = decode(cut.rest, values - 1)
+      if (Result.isSuccess(decoded)) return Result.map(decoded, withLine(() => measurePolyline(line)))
+    }
+    return Result.map(decode(text, 0), withLine((geometry) => geometry && measurePositions(geometry)))
+  }
 
 interface GivenLine {
   readonly geometry?: ReadonlyArray<Position> | null

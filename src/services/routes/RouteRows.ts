@@ -3,10 +3,10 @@ import type { SqlClient, Statement } from "effect/sql"
 import type { GeometryForm } from "../../schema/Geometry.ts"
 import { RoutingPreferences } from "../../schema/Preferences.ts"
 import { PLAIN, type StoredRoute } from "../../schema/Route.ts"
-import { ownerColumns, OwnerFields, toUserSummary } from "../identity/OwnerRows.ts"
-import type { Pseudonyms } from "../identity/Pseudonyms.ts"
-import { columnsOf } from "../sql/Tables.ts"
-import { RouteRecord } from "./RouteRecord.ts"
+import { columnsOf } from "../db/Tables.ts"
+import type { Pseudonyms } from "../identity/Names.ts"
+import { ownerColumns, OwnerFields, toUserSummary } from "../identity/Users.ts"
+import { RouteRecord } from "./RouteRow.ts"
 
 /** The SQL of a column that others may not see whole. */
 export type Source = (column: string) => string

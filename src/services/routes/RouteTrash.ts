@@ -1,24 +1,65 @@
 import { Context, DateTime, Effect, Layer, Option, Schema, Struct } from "effect"
-import { SqlClient, SqlSchema } from "effect/sql"
+import { SqlClient, type SqlError, SqlSchema } from "effect/sql"
 import type { GeometryForm } from "../../schema/Geometry.ts"
-import { RouteId, UserId } from "../../schema/Ids.ts"
+import { type CollectionId, RouteId, UserId } from "../../schema/Ids.ts"
 import type { Page, PageOf } from "../../schema/Page.ts"
 import type { DeletedStoredRoute, StoredRoute } from "../../schema/Route.ts"
+import { WriterTurns } from "../admission/WriterTurns.ts"
+import { databaseDefects } from "../db/DatabaseErrors.ts"
+import { countRows, type ListOrder, readableRows } from "../db/Lists.ts"
+import { deletionCutoff, trashedAt } from "../db/Sweeps.ts"
+import { DeletionColumn } from "../db/Tables.ts"
 import { Missing, type Overloaded } from "../DomainErrors.ts"
-import { Pseudonyms } from "../identity/Pseudonyms.ts"
-import { WriterTurns } from "../limits/WriterTurns.ts"
-import { deletionCutoff, trashedAt } from "../retention/DeletionCutoff.ts"
-import { DeletionColumn } from "../sql/Columns.ts"
-import { databaseDefects } from "../sql/DatabaseDefects.ts"
-import type { ListOrder } from "../sql/Keyset.ts"
-import { countRows } from "../sql/Pages.ts"
-import { readableRows } from "../sql/ReadableRows.ts"
-import { traced } from "../tracing/Traced.ts"
-import { boundedPage, extentOf } from "./RoutePages.ts"
-import { RouteRecord } from "./RouteRecord.ts"
+import { Pseudonyms } from "../identity/Names.ts"
+import { traced } from "../operations/Tracing.ts"
+import { boundedPage, extentOf } from "./RouteLists.ts"
+import { RouteRecord } from "./RouteRow.ts"
 import { routeColumns, RouteRow, toStoredRoute } from "./RouteRows.ts"
 import { RouteViews } from "./RouteViews.ts"
-import { trashQueries } from "./TrashQueries.ts"
+
+/** Rows that one statement erases: with the longest lines or the most members it stays below its timeout. */
+const PURGED_AT_ONCE = 100
+
+const TABLES = { route: "routes", collection: "collections" } as const
+
+/** What the trashes of routes and of collections share. Rows are erased in a turn of the account (`WriterTurns`). */
+export const trashQueries = Effect.fnUntraced(function*(kind: keyof typeof TABLES) {
+  const sql = yield* SqlClient.SqlClient
+  const writers = yield* WriterTurns
+  const table = sql(TABLES[kind])
+
+  // Locked in the order of their ids, as a batch locks them.
+  const purgeSome = (owner: UserId) =>
+    sql`
+      DELETE FROM ${table} WHERE id IN (
+        SELECT id FROM ${table} WHERE user_id = ${owner} AND deleted_at IS NOT NULL
+        ORDER BY id LIMIT ${PURGED_AT_ONCE} FOR UPDATE
+      ) RETURNING id`
+
+  const empty = (owner: UserId): Effect.Effect<void, SqlError.SqlError | Overloaded> =>
+    Effect.flatMap(
+      writers.run(owner, purgeSome(owner)),
+      (purged) => purged.length < PURGED_AT_ONCE ? Effect.void : empty(owner)
+    )
+
+  return {
+    count: Effect.fnUntraced(function*(owner: UserId) {
+      return yield* countRows(sql, sql`${table} WHERE user_id = ${owner} AND deleted_at > ${yield* deletionCutoff}`)
+    }),
+
+    purge: Effect.fnUntraced(function*(owner: UserId, id: CollectionId | RouteId) {
+      const since = yield* deletionCutoff
+      const rows = yield* writers.run(
+        owner,
+        sql`DELETE FROM ${table} WHERE id = ${id} AND user_id = ${owner} AND deleted_at > ${since} RETURNING id`
+      )
+      if (rows.length === 0) return yield* new Missing({ kind })
+    }),
+
+    /** In several transactions: what a failure leaves is erased by another call. */
+    empty
+  }
+})
 
 const NEWEST_DELETION: ListOrder = { by: "r.deleted_at", type: "timestamptz", id: "r.id", direction: "DESC" }
 

@@ -1,12 +1,26 @@
-import { Cause, Context, Duration, Effect, Fiber, FiberMap, FiberSet, Layer, Option, Schema, Semaphore } from "effect"
+import {
+  Cause,
+  Config,
+  Context,
+  Duration,
+  Effect,
+  Fiber,
+  FiberMap,
+  FiberSet,
+  Layer,
+  Option,
+  Schema,
+  Semaphore
+} from "effect"
 import { SqlClient, type SqlConnection, SqlSchema } from "effect/sql"
 import { RouteId, UserId } from "../../schema/Ids.ts"
+import { HeavyWork } from "../admission/HeavyWork.ts"
+import { databaseDefects } from "../db/DatabaseErrors.ts"
+import { plus, runSweep, scheduled, type Swept } from "../db/Sweeps.ts"
 import type { Overloaded } from "../DomainErrors.ts"
-import { HeavyWork } from "../heavy/HeavyWork.ts"
+import { traced } from "../operations/Tracing.ts"
 import { Places } from "../places/Places.ts"
-import { databaseDefects } from "../sql/DatabaseDefects.ts"
-import { traced } from "../tracing/Traced.ts"
-import { ANONYMOUS, routeVisibility } from "../visibility/Visibility.ts"
+import { ANONYMOUS, routeVisibility } from "../sharing/Visibility.ts"
 import { CUT_VERSION, IS_CURRENT, type RouteRow } from "./RouteRows.ts"
 import { type Cut, cutRoute } from "./ZoneCut.ts"
 
@@ -220,3 +234,38 @@ export const refreshShown = (
   views: RouteViews["Service"],
   { userId, visibility, zonesRevision }: Pick<RouteRow, "userId" | "visibility" | "zonesRevision">
 ): Effect.Effect<void> => zonesRevision === null || visibility === "private" ? Effect.void : views.refresh(userId)
+
+const OWNERS_BATCH = 100
+
+/** Makes the views that a process left when it ended or had another version; searches do not find those routes. */
+const makeDue = Effect.gen(function*() {
+  const sql = yield* SqlClient.SqlClient
+  const views = yield* RouteViews
+
+  const findOwners = SqlSchema.findAll({
+    Request: Schema.Int,
+    Result: Schema.Struct({ id: UserId }),
+    execute: (after) =>
+      sql`
+        SELECT id FROM users WHERE zones_revision IS NOT NULL AND id > ${after} ORDER BY id LIMIT ${OWNERS_BATCH}`
+  })
+
+  const makeFrom = (after: number): Effect.Effect<Swept, unknown> =>
+    Effect.gen(function*() {
+      const owners = yield* findOwners(after)
+      const made = yield* Effect.forEach(owners, ({ id }) => views.makeAll(id))
+      const swept = { rows: made.reduce((sum, rows) => sum + rows, 0), lagMillis: 0 }
+      const last = owners.at(-1)
+      return last === undefined || owners.length < OWNERS_BATCH ? swept : plus(swept, yield* makeFrom(last.id))
+    })
+
+  return yield* makeFrom(0)
+})
+
+export const routeViewSweepLayer = Layer.effectDiscard(
+  scheduled({
+    longestSleep: Config.succeed(Duration.hours(1)),
+    run: runSweep("views", makeDue),
+    earliestDue: Effect.succeed(Option.none())
+  })
+)

@@ -1,22 +1,32 @@
-import { Context, DateTime, Effect, Layer, Option, Schema } from "effect"
-import { SqlClient, SqlSchema } from "effect/sql"
+import { Context, DateTime, Duration, Effect, Layer, Option, Schema, Struct } from "effect"
+import { SqlClient, SqlSchema, type Statement } from "effect/sql"
 import { GeometryForm } from "../../schema/Geometry.ts"
 import { RouteId, type RouteRef, UserId } from "../../schema/Ids.ts"
 import type { StoredRoute } from "../../schema/Route.ts"
-import { CueBeyondLine, Missing, type Overloaded, type QuotaExceeded, StaleVersion } from "../DomainErrors.ts"
-import { Pseudonyms } from "../identity/Pseudonyms.ts"
-import { quotaFailures } from "../limits/Quotas.ts"
-import { WriterTurns } from "../limits/WriterTurns.ts"
-import { LinkUses } from "../links/LinkUses.ts"
+import { quotaFailures } from "../admission/Quotas.ts"
+import { WriterTurns } from "../admission/WriterTurns.ts"
+import { databaseDefects, type DatabaseError } from "../db/DatabaseErrors.ts"
+import { gatheredRead } from "../db/GatheredReads.ts"
+import { makeSharedTime } from "../db/SharedTime.ts"
+import { columnsOf } from "../db/Tables.ts"
+import { CueBeyondLine, Missing, Overloaded, type QuotaExceeded, StaleVersion } from "../DomainErrors.ts"
+import { Pseudonyms } from "../identity/Names.ts"
+import { traced } from "../operations/Tracing.ts"
 import { Places } from "../places/Places.ts"
-import { databaseDefects } from "../sql/DatabaseDefects.ts"
-import { makeSharedTime } from "../time/SharedTime.ts"
-import { traced } from "../tracing/Traced.ts"
-import { idOf, routeVisibility, type Viewer } from "../visibility/Visibility.ts"
-import { newRoutes } from "./NewRoutes.ts"
-import { ownRouteQueries } from "./OwnRoutes.ts"
+import { LinkUses } from "../sharing/LinkUses.ts"
+import { shareTokens } from "../sharing/ShareLinks.ts"
+import {
+  firstOpened,
+  idOf,
+  OpenedFields,
+  type Opening,
+  type OpeningColumn,
+  routeVisibility,
+  type Viewer
+} from "../sharing/Visibility.ts"
 import {
   boxOf,
+  ChangedRouteRow,
   changedValues,
   type Line,
   lineOf,
@@ -24,12 +34,202 @@ import {
   requireOnLine,
   type RouteChange,
   type RouteDraft,
-  startOf
-} from "./RouteColumns.ts"
-import { ChangedRouteRow, routesTable } from "./RouteRecord.ts"
-import { routeColumns, RouteRow, type ShownRow, toStoredRoute } from "./RouteRows.ts"
+  RouteRecord,
+  routesTable,
+  startOf,
+  valuesWithoutPlace
+} from "./RouteRow.ts"
+import {
+  asSeenBy,
+  byForm,
+  OWNER_COLUMNS,
+  OwnerColumns,
+  routeColumns,
+  RouteRow,
+  seenColumns,
+  shortSeenColumns,
+  type ShownRow,
+  toStoredRoute
+} from "./RouteRows.ts"
 import { refreshShown, RouteViews } from "./RouteViews.ts"
-import { seenRoutes } from "./SeenRoutes.ts"
+
+const OwnRoute = Schema.Struct({ owner: UserId, id: RouteId })
+
+const StoredRow = Schema.Struct({
+  version: Schema.Int,
+  positions: Schema.Int,
+  hasDistance: Schema.Boolean,
+  hasLine: Schema.Boolean
+})
+
+const StartRow = Schema.Struct({
+  hasGeometry: Schema.Boolean,
+  waypoints: Schema.fromJsonString(
+    Schema.NonEmptyArray(Schema.Struct({ coord: Schema.Tuple([Schema.Finite, Schema.Finite]) }))
+  )
+})
+
+/** What a change of an owner's route reads of it first. The locks last until the transaction ends. */
+const ownRouteQueries = Effect.map(SqlClient.SqlClient, (sql) => {
+  const visibility = routeVisibility(sql)
+  return {
+    findName: SqlSchema.findOneOption({
+      Request: OwnRoute,
+      Result: RouteRecord.select.mapFields(Struct.pick(["name"])),
+      execute: ({ id, owner }) => sql`SELECT name FROM routes r WHERE r.id = ${id} AND ${visibility.own(owner)}`
+    }),
+
+    /** `hasLine`: whether the stored line is the given one. */
+    lock: SqlSchema.findOneOption({
+      Request: Schema.Struct({ ...OwnRoute.fields, line: Schema.UndefinedOr(Schema.NullOr(Schema.String)) }),
+      Result: StoredRow,
+      execute: ({ id, line, owner }) =>
+        sql`
+          SELECT version, position_count AS positions, distance IS NOT NULL AS "hasDistance",
+            ${line === undefined ? sql`false` : sql`geometry IS NOT DISTINCT FROM ${line}`} AS "hasLine"
+          FROM routes r WHERE r.id = ${id} AND ${visibility.own(owner)} FOR NO KEY UPDATE`
+    }),
+
+    lockStart: SqlSchema.findOneOption({
+      Request: OwnRoute,
+      Result: StartRow,
+      execute: ({ id, owner }) =>
+        sql`
+          SELECT waypoints, coalesce(geometry, '[]') <> '[]' AS "hasGeometry" FROM routes r
+          WHERE r.id = ${id} AND ${visibility.own(owner)} FOR NO KEY UPDATE`
+    })
+  }
+})
+
+/** What only the database knows of a new route, and preferences as they are read. */
+const AddedColumns = RouteRecord.select.mapFields(Struct.pick(["id", "version", "routingPreferences"]))
+
+/** Stores a new route in a turn of its account (`WriterTurns`). */
+const newRoutes = Effect.gen(function*() {
+  const sql = yield* SqlClient.SqlClient
+  const makeToken = yield* shareTokens
+  const places = yield* Places
+  const views = yield* RouteViews
+  const pseudonyms = yield* Pseudonyms
+  const writers = yield* WriterTurns
+  const columns = sql.literal(`${columnsOf(AddedColumns, "r")}, ${OWNER_COLUMNS}`)
+
+  const insert = SqlSchema.findOne({
+    Request: Schema.toType(RouteRecord.insert),
+    Result: Schema.Struct({ ...AddedColumns.fields, ...OwnerColumns }),
+    execute: (row) =>
+      sql`
+        WITH r AS (${routesTable.insert(sql, row)} RETURNING *)
+        SELECT ${columns} FROM r JOIN users u ON u.id = r.user_id`
+  })
+
+  return Effect.fnUntraced(function*(owner: UserId, route: RouteDraft) {
+    const now = yield* DateTime.nowAsDate
+    const line = lineOf(route.geometry)
+    yield* requireOnLine(route.cues, line?.positionCount ?? 0)
+    const values = {
+      ...valuesWithoutPlace(route, line),
+      ...placeValues(yield* places.at(startOf(line, route.waypoints))),
+      userId: owner,
+      shareToken: yield* makeToken,
+      importedFrom: null,
+      publishedAt: route.visibility === "public" ? now : null,
+      createdAt: now,
+      updatedAt: now
+    }
+    const added = yield* writers.run(owner, insert(values))
+    const instant = now.toISOString()
+    const row = { ...values, ...added, createdAt: instant, updatedAt: instant, polyline6: null }
+    yield* refreshShown(views, row)
+    return toStoredRoute(row, pseudonyms)
+  })
+})
+
+interface Request {
+  readonly ref: RouteRef
+  readonly viewer: number
+  readonly now: Date
+  readonly form: GeometryForm
+}
+
+/** `cutRevision` where a privacy zone cuts the route for the viewer. */
+const SeenRow = Schema.Struct({
+  ...RouteRow.fields,
+  ...OpenedFields,
+  cutRevision: Schema.NullOr(Schema.Int),
+  isDue: Schema.Boolean
+})
+
+const ShortRow = Schema.Struct({ ...SeenRow.fields, isLong: Schema.Boolean })
+
+const decodeRows = Schema.decodeUnknownEffect(Schema.Array(SeenRow))
+
+const MAX_TRIES = 3
+
+const RETRY_AFTER = Duration.seconds(1)
+
+/** Reads a route as a viewer may see it, whose view is made first where it has none. */
+const seenRoutes = Effect.gen(function*() {
+  const sql = yield* SqlClient.SqlClient
+  const views = yield* RouteViews
+  const { selectOpened } = routeVisibility(sql)
+
+  const select = (columns: string, opening: Opening | OpeningColumn, viewer: number | Statement.Fragment) =>
+    selectOpened(sql.literal(columns), opening, viewer, asSeenBy(sql, viewer))
+
+  const shortBy = <const T extends { readonly id: "bigint" } | { readonly token: "text" }>(
+    key: T,
+    opening: OpeningColumn
+  ) =>
+    byForm((form) =>
+      gatheredRead(sql, {
+        key: { ...key, viewer: "bigint" },
+        select: select(shortSeenColumns(form), opening, sql.literal("k.viewer")),
+        Result: ShortRow
+      })
+    )
+
+  const shortById = shortBy({ id: "bigint" }, { by: "id", id: sql.literal("k.id") })
+  const shortByToken = shortBy({ token: "text" }, { by: "shareToken", token: sql.literal("k.token") })
+
+  const short = (opening: Exclude<Opening, { readonly by: "link" }>, { form, viewer }: Request) =>
+    opening.by === "id"
+      ? shortById[form]({ id: opening.id, viewer })
+      : shortByToken[form]({ token: opening.token, viewer })
+
+  const opened = Effect.fnUntraced(function*(opening: Opening, request: Request) {
+    if (opening.by !== "link") {
+      const row = yield* short(opening, request)
+      if (Option.isNone(row)) return []
+      if (!row.value.isLong) return [row.value]
+    }
+    return yield* decodeRows(yield* select(seenColumns(request.form), opening, request.viewer))
+  })
+
+  const find = (request: Request) =>
+    Effect.map(
+      firstOpened(request.ref, request.now, (opening) => opened(opening, request)),
+      (rows) => Option.fromUndefinedOr(rows[0])
+    )
+
+  // What is changed while its view is made has to be made again.
+  const seen: (
+    request: Request,
+    tries?: number
+  ) => Effect.Effect<typeof SeenRow.Type, Missing | Overloaded | DatabaseError> = Effect.fnUntraced(function*(
+    request,
+    tries = MAX_TRIES
+  ) {
+    const row = yield* find(request)
+    if (Option.isNone(row)) return yield* new Missing({ kind: "route" })
+    if (!row.value.isDue) return row.value
+    if (tries === 0) return yield* Overloaded.retryAfter("route_changes", RETRY_AFTER)
+    yield* views.make(row.value.id)
+    return yield* seen(request, tries - 1)
+  })
+
+  return seen
+})
 
 /** Versions that the caller accepts to change; undefined accepts any. */
 export type ExpectedVersion = ReadonlyArray<number> | undefined

@@ -3,11 +3,11 @@ import type { Position } from "../../schema/Geometry.ts"
 import type { Maneuver } from "../../schema/Maneuver.ts"
 import { MAX_DURATION } from "../../schema/Measures.ts"
 import type { Waypoint } from "../../schema/Route.ts"
+import { HeavyJob } from "../admission/HeavyJob.ts"
 import { type Circle, crosses, isInside } from "../geometry/Circles.ts"
 import { coordinatesOf, lengthOf, metresAlong } from "../geometry/Geodesy.ts"
 import { type MeasuredPolyline, measurePositions, positionsOf } from "../geometry/MeasuredPolyline.ts"
-import { HeavyJob } from "../heavy/HeavyJob.ts"
-import { boxOf } from "./RouteColumns.ts"
+import { boxOf } from "./RouteRow.ts"
 import { cueText, readCues, readWaypoints, waypointText } from "./RouteText.ts"
 
 /** In metres, seconds and metres. */

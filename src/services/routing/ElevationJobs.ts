@@ -1,10 +1,10 @@
 import { Option, Schema } from "effect"
 import type { Position } from "../../schema/Geometry.ts"
+import { HeavyJob } from "../admission/HeavyJob.ts"
 import { MAX_ELEVATION } from "../geometry/Elevation.ts"
 import { coordinatesOf } from "../geometry/Geodesy.ts"
 import { type MeasuredPolyline, measurePositions, positionsOf } from "../geometry/MeasuredPolyline.ts"
 import { encodePolyline } from "../geometry/Polyline.ts"
-import { HeavyJob } from "../heavy/HeavyJob.ts"
 
 const SHARE = "elevations"
 

@@ -1,13 +1,11 @@
 import { Clock, Context, Duration, Effect, Layer } from "effect"
 import { ELEVATION_TIMEOUT } from "../../schema/Limits.ts"
+import { HeavyWork } from "../admission/HeavyWork.ts"
 import type { Overloaded } from "../DomainErrors.ts"
 import type { MeasuredPolyline } from "../geometry/MeasuredPolyline.ts"
-import { HeavyWork } from "../heavy/HeavyWork.ts"
-import { traced } from "../tracing/Traced.ts"
+import { traced } from "../operations/Tracing.ts"
 import { type BarePositions, type FilledLine, fillHeights, readBare, readHeights } from "./ElevationJobs.ts"
-import { type EngineFailure, unusable } from "./EngineRefusals.ts"
-import { readBy } from "./EngineResponses.ts"
-import { RoutingEngine } from "./RoutingEngine.ts"
+import { type EngineFailure, readBy, RoutingEngine, unusable } from "./Engine.ts"
 
 const CALLS_AT_ONCE = 2
 

@@ -1,16 +1,99 @@
 import { Cache, Context, Duration, Effect, Exit, Layer, Option, Ref, Schema } from "effect"
 import { MAX_SNAP_METRES } from "../../schema/Limits.ts"
 import { localeOf } from "../../schema/Maneuver.ts"
+import type { Activity, RoutingPreferences } from "../../schema/Preferences.ts"
 import { type RoutingAnswer, RoutingRequest, type Warning } from "../../schema/Routing.ts"
+import { HeavyWork } from "../admission/HeavyWork.ts"
 import { NoRoad } from "../DomainErrors.ts"
-import { HeavyWork } from "../heavy/HeavyWork.ts"
-import { traced } from "../tracing/Traced.ts"
-import { costingOf, SURFACES } from "./EngineOptions.ts"
-import { type EngineFailure, unusable } from "./EngineRefusals.ts"
-import { readBy } from "./EngineResponses.ts"
-import { waysAlong } from "./RouteWays.ts"
-import { RoutingEngine } from "./RoutingEngine.ts"
-import { readRoadless, readTrip, type Trip, type Ways } from "./TripJobs.ts"
+import { traced } from "../operations/Tracing.ts"
+import { type EngineFailure, readBy, RoutingEngine, unusable } from "./Engine.ts"
+import { readRoadless, readTrip, readWays, type Trip, type Ways } from "./TripJobs.ts"
+
+/** Costing options of Valhalla, which silently resets values out of range. */
+interface Costing {
+  readonly costing: "bicycle" | "pedestrian"
+  readonly costing_options: Readonly<Record<string, Readonly<Record<string, string | number>>>>
+}
+
+type Options = Readonly<Record<string, string | number>>
+
+const BICYCLE_SURFACE: Readonly<Record<string, Options>> = {
+  // 1 would forbid bad surfaces, also at the start and the end.
+  paved: { bicycle_type: "Road", avoid_bad_surfaces: 0.8 },
+  unpaved: { bicycle_type: "Cross", avoid_bad_surfaces: 0, use_roads: 0.1 }
+}
+
+/** Pedestrian costing has no surfaces; tracks come closest. */
+const PEDESTRIAN_SURFACE: Readonly<Record<string, Options>> = {
+  paved: { use_tracks: 0 },
+  unpaved: { use_tracks: 1 }
+}
+
+/** The engine's own default is that of a walk. */
+const SPEED_KMH: Partial<Record<Activity, number>> = { run: 10 }
+
+const SURFACES = ["paved", "any", "unpaved"]
+
+const FERRIES: Options = { use_ferry: 0 }
+
+const surfaceOf = (table: Readonly<Record<string, Options>>, { surfacePreference }: RoutingPreferences): Options =>
+  Object.entries(table).find(([surface]) => surface === surfacePreference)?.[1] ?? {}
+
+const bicycle = (preferences: RoutingPreferences): Options => ({
+  bicycle_type: "Hybrid",
+  ...surfaceOf(BICYCLE_SURFACE, preferences),
+  ...(preferences.avoidFerries === true ? FERRIES : {}),
+  ...(preferences.avoidHighways === true ? { use_roads: 0.1 } : {})
+})
+
+const pedestrian = (preferences: RoutingPreferences, walkingSpeedKmh: number | undefined): Options => ({
+  ...surfaceOf(PEDESTRIAN_SURFACE, preferences),
+  ...(preferences.avoidFerries === true ? FERRIES : {}),
+  ...(preferences.avoidHighways === true ? { walkway_factor: 0.8, sidewalk_factor: 0.9 } : {}),
+  ...(walkingSpeedKmh === undefined ? {} : { walking_speed: walkingSpeedKmh })
+})
+
+export const costingOf = (
+  activity: Activity,
+  preferences: RoutingPreferences,
+  walkingSpeedKmh: number | undefined
+): Costing =>
+  activity === "cycle"
+    ? { costing: "bicycle", costing_options: { bicycle: bicycle(preferences) } }
+    : {
+      costing: "pedestrian",
+      costing_options: { pedestrian: pedestrian(preferences, walkingSpeedKmh ?? SPEED_KMH[activity]) }
+    }
+
+const TIMEOUT = "1 second"
+
+/** `edge_walk` needs no search: the polyline is the engine's own. */
+const walkRequest = (shape: string, costing: Costing) =>
+  JSON.stringify({
+    encoded_polyline: shape,
+    ...costing,
+    shape_match: "edge_walk",
+    filters: { attributes: ["edge.unpaved", "edge.road_class"], action: "include" }
+  })
+
+const waysAlong = (
+  engine: RoutingEngine["Service"],
+  heavy: HeavyWork["Service"],
+  shapes: ReadonlyArray<string>,
+  costing: Costing
+): Effect.Effect<Ways> =>
+  Effect.forEach(
+    shapes,
+    (shape) => engine.call("trace_attributes", walkRequest(shape, costing), readBy(heavy, readWays)),
+    { concurrency: 2 }
+  ).pipe(
+    Effect.timeout(TIMEOUT),
+    Effect.orElseSucceed((): ReadonlyArray<Ways> => []),
+    Effect.map((ways) => ({
+      hasUnpaved: ways.some(({ hasUnpaved }) => hasUnpaved),
+      hasHighway: ways.some(({ hasHighway }) => hasHighway)
+    }))
+  )
 
 const KEPT_FOR = Duration.minutes(5)
 const MAX_KEPT = 1000
@@ -20,7 +103,7 @@ const MAX_KEPT_CHARACTERS = 131_072
 
 const LOCATE_TIMEOUT = "1 second"
 
-export interface Computed {
+interface Computed {
   readonly response: RoutingAnswer
   readonly isCached: boolean
 }

@@ -1,17 +1,20 @@
 import { Context, Duration, Effect, Layer } from "effect"
 import { MAX_TRACE_METRES } from "../../schema/Limits.ts"
 import type { TraceRequest } from "../../schema/Routing.ts"
+import { HeavyWork } from "../admission/HeavyWork.ts"
 import { InvalidInput, NoPath, TraceTooLong, UpstreamSlow } from "../DomainErrors.ts"
 import { positionCount } from "../geometry/Polyline.ts"
-import { HeavyWork } from "../heavy/HeavyWork.ts"
-import { traced } from "../tracing/Traced.ts"
-import { costingOf } from "./EngineOptions.ts"
-import { ENGINE, type EngineFailure, unusable } from "./EngineRefusals.ts"
-import { readBy } from "./EngineResponses.ts"
-import type { PieceMatch } from "./MatchedTrace.ts"
-import { BROKEN_POLYLINE, type MeasuredTrace } from "./MeasuredTrace.ts"
-import { RoutingEngine } from "./RoutingEngine.ts"
-import { checkMatch, joinMatches, measureShortTrace } from "./TraceJobs.ts"
+import { traced } from "../operations/Tracing.ts"
+import { ENGINE, type EngineFailure, readBy, RoutingEngine, unusable } from "./Engine.ts"
+import { costingOf } from "./Routing.ts"
+import {
+  BROKEN_POLYLINE,
+  checkMatch,
+  joinMatches,
+  type MeasuredTrace,
+  measureShortTrace,
+  type PieceMatch
+} from "./TraceJobs.ts"
 
 const TIMEOUT = Duration.seconds(28)
 

@@ -1,9 +1,9 @@
 import { Option, Schema } from "effect"
 import { isLatitude, isLongitude } from "../../schema/Geometry.ts"
 import { Maneuver, MAX_INSTRUCTION, MAX_MANEUVERS } from "../../schema/Maneuver.ts"
+import { HeavyJob } from "../admission/HeavyJob.ts"
 import type { Coordinates } from "../geometry/Geodesy.ts"
 import { decodePolyline } from "../geometry/Polyline.ts"
-import { HeavyJob } from "../heavy/HeavyJob.ts"
 
 const SHARE = "routes of the engine"
 

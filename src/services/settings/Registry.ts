@@ -2,7 +2,6 @@ import { Config, Duration, LogLevel, Struct } from "effect"
 import { IpNetwork } from "effect/net"
 import { GrafanaUrls } from "../../schema/Admin.ts"
 import { SERVICE_NAME } from "../../schema/ServiceName.ts"
-import { LOG_FORMATS } from "./LogFormat.ts"
 import { derived, optional, required, type Setting, setting } from "./Setting.ts"
 import {
   attributes,
@@ -16,6 +15,7 @@ import {
   httpRoot,
   httpUrl,
   jsonOf,
+  LOG_FORMATS,
   networks,
   oneOf,
   origins,

@@ -1,6 +1,7 @@
 import {
   ByteSize,
   Config,
+  Context,
   Duration,
   Option,
   Redacted,
@@ -196,3 +197,9 @@ const areAttributes = (text: string) =>
   )
 
 export const attributes = bySchema(textThat(areAttributes, "Expected a list of name=value pairs"))
+
+export const LOG_FORMATS = ["json", "pretty"] as const
+
+export const LogFormat = Context.Reference<typeof LOG_FORMATS[number]>("route-planning-service/LogFormat", {
+  defaultValue: () => "json"
+})

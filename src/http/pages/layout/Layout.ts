@@ -3,7 +3,7 @@ import { readFileSync } from "node:fs"
 import { join } from "node:path"
 import type { ServiceError } from "../../../schema/Errors.ts"
 import { SERVICE_TITLE } from "../../../schema/ServiceName.ts"
-import { type Html, html } from "../../../services/html/Html.ts"
+import { type Html, html } from "../../../services/operations/Html.ts"
 import { makeAsset } from "../../docs/Assets.ts"
 import { retryAfter } from "../../response/ErrorResponse.ts"
 

@@ -1,5 +1,5 @@
 import type { ServiceError } from "../../../schema/Errors.ts"
-import { type Html, html } from "../../../services/html/Html.ts"
+import { type Html, html } from "../../../services/operations/Html.ts"
 
 const waitFor = (details: ServiceError["details"]) => {
   const seconds = details?.["retryAfterSeconds"]

@@ -1,5 +1,5 @@
 import { Effect, Layer, Option } from "effect"
-import { html } from "../../../services/html/Html.ts"
+import { html } from "../../../services/operations/Html.ts"
 import { Routes } from "../../../services/routes/Routes.ts"
 import { SHARED_PAGES } from "../../request/RouteTemplates.ts"
 import { summaryOf } from "./Facts.ts"

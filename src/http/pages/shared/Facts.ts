@@ -1,6 +1,6 @@
 import type { Activity } from "../../../schema/Preferences.ts"
 import type { StoredCollectionRoute } from "../../../schema/Route.ts"
-import { type Html, html } from "../../../services/html/Html.ts"
+import { type Html, html } from "../../../services/operations/Html.ts"
 
 const number = (value: number, digits = 0) =>
   value.toLocaleString("en", { minimumFractionDigits: digits, maximumFractionDigits: digits })

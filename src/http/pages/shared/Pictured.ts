@@ -1,6 +1,6 @@
 import { attributionOf, type PictureFormat } from "../../../schema/Picture.ts"
 import type { StoredRoute } from "../../../schema/Route.ts"
-import { type Html, html } from "../../../services/html/Html.ts"
+import { type Html, html } from "../../../services/operations/Html.ts"
 
 export interface Shot {
   readonly width: number

@@ -1,6 +1,6 @@
 import { SERVICE_TITLE } from "../../../schema/ServiceName.ts"
 import { withoutFormat } from "../../../schema/Text.ts"
-import { type Html, html } from "../../../services/html/Html.ts"
+import { type Html, html } from "../../../services/operations/Html.ts"
 import { picturePath } from "./Pictured.ts"
 
 export interface Preview {

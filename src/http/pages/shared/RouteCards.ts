@@ -1,6 +1,6 @@
 import type { PageOf } from "../../../schema/Page.ts"
 import type { StoredCollectionRoute } from "../../../schema/Route.ts"
-import { type Html, html } from "../../../services/html/Html.ts"
+import { type Html, html } from "../../../services/operations/Html.ts"
 import { summaryOf } from "./Facts.ts"
 import { picture } from "./Pictured.ts"
 

@@ -4,7 +4,7 @@ import { createRequire } from "node:module"
 import { join } from "node:path"
 import { attributionOf } from "../../../schema/Picture.ts"
 import type { StoredRoute } from "../../../schema/Route.ts"
-import { type Html, html } from "../../../services/html/Html.ts"
+import { type Html, html } from "../../../services/operations/Html.ts"
 import { settings } from "../../../services/settings/Registry.ts"
 import { type Asset, assetLayer, makeAsset } from "../../docs/Assets.ts"
 

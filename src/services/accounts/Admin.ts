@@ -1,0 +1,388 @@
+import { Clock, Context, DateTime, Duration, Effect, Layer, Option, Schema, Struct } from "effect"
+import { SqlClient, SqlSchema } from "effect/sql"
+import manifest from "../../../package.json" with { type: "json" }
+import type { AdminRoute, AdminUser, Overview, PendingDeletion, SystemStatus as Status } from "../../schema/Admin.ts"
+import { RouteId, type UserId } from "../../schema/Ids.ts"
+import type { Page, PageOf } from "../../schema/Page.ts"
+import { deletionStatusOf } from "../../schema/User.ts"
+import { TOTAL_DISTANCE, TOTAL_ROUTES } from "../admission/Quotas.ts"
+import { CounterState } from "../admission/RateLimits.ts"
+import { WriterTurns } from "../admission/WriterTurns.ts"
+import { databaseDefects } from "../db/DatabaseErrors.ts"
+import { newest, readableRows, selectPage } from "../db/Lists.ts"
+import { makeSharedTime } from "../db/SharedTime.ts"
+import { deletionCutoff, erasureDueAt } from "../db/Sweeps.ts"
+import { columnsOf, DateColumn, DeletionColumn, TimestampColumn } from "../db/Tables.ts"
+import { Missing, type Overloaded, OwnAccount } from "../DomainErrors.ts"
+import { Audit } from "../identity/Audit.ts"
+import { Pseudonyms } from "../identity/Names.ts"
+import {
+  HAS_PASSWORD,
+  isErasureDue,
+  ownerColumns,
+  OwnerFields,
+  Roles,
+  toUserSummary,
+  UserRecord
+} from "../identity/Users.ts"
+import { traced } from "../operations/Tracing.ts"
+import { RouteRecord } from "../routes/RouteRow.ts"
+import { asSeenBy, SEEN_CITY, SEEN_DISTANCE, SEEN_TOTAL_DISTANCE } from "../routes/RouteRows.ts"
+import { RoutingEngine } from "../routing/Engine.ts"
+import { settings } from "../settings/Registry.ts"
+import { ANONYMOUS, isUnexpired } from "../sharing/Visibility.ts"
+import { AccountDeletion } from "./Deletion.ts"
+
+const OverviewRow = Schema.Struct({
+  users: Schema.Int,
+  pendingDeletion: Schema.Int,
+  newUsers: Schema.Int,
+  liveSessions: Schema.Int,
+  seenUsers: Schema.Int,
+  liveTokens: Schema.Int,
+  routes: Schema.Int,
+  privateRoutes: Schema.Int,
+  unlistedRoutes: Schema.Int,
+  publicRoutes: Schema.Int,
+  newRoutes: Schema.Int,
+  collections: Schema.Int
+})
+
+const toOverview = (row: typeof OverviewRow.Type): Overview => ({
+  users: {
+    total: row.users,
+    verified: row.users,
+    pendingDeletion: row.pendingDeletion,
+    newLast30Days: row.newUsers
+  },
+  sessions: { live: row.liveSessions, usersLast24Hours: row.seenUsers },
+  tokens: { live: row.liveTokens },
+  routes: {
+    total: row.routes,
+    private: row.privateRoutes,
+    unlisted: row.unlistedRoutes,
+    public: row.publicRoutes,
+    newLast30Days: row.newRoutes
+  },
+  collections: { total: row.collections }
+})
+
+const AdminUserColumns = UserRecord.select.mapFields(
+  Struct.pick(["id", "email", "name", "handle", "deletionRequestedAt", "createdAt"])
+)
+
+const AdminUserRow = Schema.Struct({
+  ...AdminUserColumns.fields,
+  hasPassword: Schema.Boolean,
+  hasIdentityProvider: Schema.Boolean,
+  lastSeenAt: Schema.NullOr(TimestampColumn),
+  totalRoutes: Schema.Int,
+  totalDistance: Schema.Finite
+})
+
+const toAdminUser = (
+  { totalDistance, totalRoutes, ...row }: typeof AdminUserRow.Type,
+  roles: Roles["Service"]
+): AdminUser => ({
+  id: row.id,
+  email: row.email,
+  name: row.name,
+  handle: row.handle,
+  isEmailVerified: true,
+  role: roles.of(row),
+  hasPassword: row.hasPassword,
+  hasIdentityProvider: row.hasIdentityProvider,
+  deletionStatus: deletionStatusOf(row.deletionRequestedAt),
+  deletionRequestedAt: row.deletionRequestedAt,
+  createdAt: row.createdAt,
+  lastSeenAt: row.lastSeenAt,
+  statistics: { totalRoutes, totalDistance }
+})
+
+const AdminRouteColumns = RouteRecord.select.mapFields(
+  Struct.pick([
+    "id",
+    "name",
+    "activity",
+    "visibility",
+    "provenance",
+    "placeCountryCode",
+    "createdAt",
+    "updatedAt"
+  ])
+)
+
+const { distance, placeCity } = RouteRecord.select.fields
+
+const AdminRouteRow = Schema.Struct({ ...AdminRouteColumns.fields, distance, placeCity, ...OwnerFields })
+
+const toAdminRoute = (row: typeof AdminRouteRow.Type, pseudonyms: Pseudonyms["Service"]): AdminRoute => ({
+  id: row.id,
+  name: row.name,
+  activity: row.activity,
+  visibility: row.visibility,
+  provenance: row.provenance,
+  distance: row.distance,
+  placeCity: row.placeCity,
+  placeCountryCode: row.placeCountryCode,
+  user: toUserSummary(row, pseudonyms),
+  createdAt: row.createdAt,
+  updatedAt: row.updatedAt
+})
+
+const OwnerRow = RouteRecord.select.mapFields(Struct.pick(["userId"]))
+
+const DeletionColumns = UserRecord.select.mapFields(Struct.pick(["id", "email", "name", "handle"]))
+
+const DeletionRow = Schema.Struct({ ...DeletionColumns.fields, deletionRequestedAt: DeletionColumn })
+
+const toDeletion = ({ deletionRequestedAt, ...user }: typeof DeletionRow.Type): PendingDeletion => ({
+  ...user,
+  deletionRequestedAt: deletionRequestedAt.toISOString(),
+  erasureDueAt: erasureDueAt(deletionRequestedAt).toISOString()
+})
+
+/** Undefined matches all. */
+type Query = string | undefined
+
+/** Actions of administrators. Every access to accounts and routes leaves an audit entry. */
+export class Administration extends Context.Service<Administration, {
+  readonly overview: Effect.Effect<Overview>
+  /** Accounts, newest first. The query is a part of an email address, name or handle. */
+  readonly users: (admin: UserId, query: Query, page: Page) => Effect.Effect<PageOf<AdminUser>>
+  /** Audited with the account as subject. */
+  readonly user: (admin: UserId, id: UserId) => Effect.Effect<AdminUser, Missing>
+  /** Starts the grace period of an account's deletion. `OwnAccount` for the administrator's. */
+  readonly deleteUser: (admin: UserId, id: UserId) => Effect.Effect<void, Missing | OwnAccount>
+  /** Live routes of every visibility, newest first. The query is a part of the route's name or its owner's. */
+  readonly routes: (admin: UserId, query: Query, page: Page) => Effect.Effect<PageOf<AdminRoute>>
+  /**
+   * Soft delete that also makes the route private, so that restoring it does not publish it. In a turn of its owner
+   * (`WriterTurns`).
+   */
+  readonly deleteRoute: (admin: UserId, id: RouteId) => Effect.Effect<void, Missing | Overloaded>
+  /** Accounts whose deletion is pending, next to be erased first. */
+  readonly deletions: (admin: UserId, page: Page) => Effect.Effect<PageOf<PendingDeletion>>
+}>()("route-planning-service/Administration") {
+  static readonly layer = Layer.effect(
+    Administration,
+    Effect.gen(function*() {
+      const sql = yield* SqlClient.SqlClient
+      const sharedTime = yield* makeSharedTime
+      const audit = yield* Audit
+      const deletion = yield* AccountDeletion
+      const pseudonyms = yield* Pseudonyms
+      const roles = yield* Roles
+      const writers = yield* WriterTurns
+
+      // No index for substrings: queries are rare, and scanning a million accounts stays within the statement timeout.
+      const has = (query: Query, ...columns: ReadonlyArray<string>) =>
+        query === undefined
+          ? sql`true`
+          : sql.or(columns.map((column) => sql`strpos(lower(${sql.literal(column)}), lower(${query})) > 0`))
+
+      const userColumns = sql.literal(`
+        ${columnsOf(AdminUserColumns, "u")}, ${HAS_PASSWORD},
+        EXISTS (SELECT 1 FROM identities i WHERE i.user_id = u.id) AS "hasIdentityProvider",
+        (SELECT max(s.last_seen_at) FROM sessions s WHERE s.user_id = u.id AND s.revoked_at IS NULL) AS "lastSeenAt",
+        ${TOTAL_ROUTES} AS "totalRoutes",
+        CASE WHEN u.zones_revision IS NULL THEN ${TOTAL_DISTANCE} ELSE (${SEEN_TOTAL_DISTANCE}) END AS "totalDistance"`)
+      const users = sql`users u JOIN route_usage r ON r.user_id = u.id`
+
+      const decodeUsers = readableRows("users", AdminUserRow)
+      const decodeRoutes = readableRows("routes", AdminRouteRow)
+      const decodeDeletions = readableRows("users", DeletionRow)
+
+      const count = SqlSchema.findOne({
+        Request: Schema.Struct({ now: Schema.Date, day: Schema.Date, month: Schema.Date }),
+        Result: OverviewRow,
+        execute: ({ day, month, now }) =>
+          sql`
+            SELECT u.*, s.*, t.*, r.*, c.* FROM
+              (SELECT count(*)::int AS users, count(deletion_requested_at)::int AS "pendingDeletion",
+                (count(*) FILTER (WHERE created_at > ${month}))::int AS "newUsers" FROM users) u,
+              (SELECT count(*)::int AS "liveSessions",
+                (count(DISTINCT user_id) FILTER (WHERE last_seen_at > ${day}))::int AS "seenUsers"
+                FROM sessions WHERE revoked_at IS NULL AND expires_at > ${now}) s,
+              (SELECT count(*)::int AS "liveTokens" FROM personal_access_tokens
+                WHERE ${isUnexpired(sql, now)}) t,
+              (SELECT count(*)::int AS routes, (count(*) FILTER (WHERE visibility = 'private'))::int AS "privateRoutes",
+                (count(*) FILTER (WHERE visibility = 'unlisted'))::int AS "unlistedRoutes",
+                (count(*) FILTER (WHERE visibility = 'public'))::int AS "publicRoutes",
+                (count(*) FILTER (WHERE created_at > ${month}))::int AS "newRoutes"
+                FROM routes WHERE deleted_at IS NULL) r,
+              (SELECT count(*)::int AS collections FROM collections WHERE deleted_at IS NULL) c`
+      })
+
+      const findOwner = SqlSchema.findOneOption({
+        Request: RouteId,
+        Result: OwnerRow,
+        execute: (id) => sql`SELECT ${sql.literal(columnsOf(OwnerRow))} FROM routes WHERE id = ${id}`
+      })
+
+      const deleteRoute = Effect.fnUntraced(function*(admin: UserId, id: RouteId, owner: UserId) {
+        const now = new Date(yield* sharedTime)
+        const rows = yield* sql`
+          UPDATE routes SET deleted_at = ${now}, visibility = 'private', version = version + 1
+          WHERE id = ${id} AND deleted_at IS NULL RETURNING id`
+        if (rows.length === 0) return yield* new Missing({ kind: "route" })
+        yield* audit.record("admin.route_deleted", { userId: admin, subjectId: owner })
+      }, sql.withTransaction)
+
+      return Administration.of({
+        overview: Effect.gen(function*() {
+          const now = yield* Clock.currentTimeMillis
+          const before = (duration: Duration.Duration) => new Date(now - Duration.toMillis(duration))
+          const row = yield* count({
+            now: new Date(now),
+            day: before(Duration.days(1)),
+            month: before(Duration.days(30))
+          })
+          return toOverview(row)
+        }).pipe(Effect.orDie, Effect.withSpan("Administration.overview")),
+
+        users: traced("Administration.users")(function*(admin, query, page) {
+          const where = has(query, "u.email", "u.name", "u.handle")
+          const { items, ...found } = yield* selectPage(sql, {
+            columns: userColumns,
+            tables: users,
+            counted: sql`users u`,
+            where,
+            order: newest("u.id"),
+            decode: decodeUsers
+          }, page)
+          yield* audit.recordRead("admin.users_listed", { userId: admin })
+          return { ...found, items: items.map((row) => toAdminUser(row, roles)) }
+        }, Effect.orDie),
+
+        user: traced("Administration.user")(function*(admin, id) {
+          const rows = yield* Effect.flatMap(sql`SELECT ${userColumns} FROM ${users} WHERE u.id = ${id}`, decodeUsers)
+          const row = yield* Option.match(Option.fromNullishOr(rows[0]), {
+            onNone: () => Effect.fail(new Missing({ kind: "user" })),
+            onSome: Effect.succeed
+          })
+          yield* audit.recordRead("admin.user_viewed", { userId: admin, subjectId: id })
+          return toAdminUser(row, roles)
+        }, databaseDefects),
+
+        deleteUser: traced("Administration.deleteUser")(
+          function*(admin, id) {
+            if (admin === id) return yield* new OwnAccount()
+            yield* deletion.request(id, admin)
+            yield* audit.record("admin.user_deleted", { userId: admin, subjectId: id })
+          },
+          sql.withTransaction,
+          databaseDefects
+        ),
+
+        routes: traced("Administration.routes")(function*(admin, query, page) {
+          const { items, ...found } = yield* selectPage(sql, {
+            columns: sql`
+              ${sql.literal(columnsOf(AdminRouteColumns, "r"))}, ${sql.literal(SEEN_CITY)}, ${
+              sql.literal(SEEN_DISTANCE)
+            }, ${sql.literal(ownerColumns)}`,
+            tables: sql`routes r JOIN users u ON u.id = r.user_id ${asSeenBy(sql, ANONYMOUS)}`,
+            counted: sql`routes r JOIN users u ON u.id = r.user_id`,
+            where: sql`r.deleted_at IS NULL AND ${has(query, "r.name", "u.email", "u.name", "u.handle")}`,
+            order: newest("r.id"),
+            decode: decodeRoutes
+          }, page)
+          yield* audit.recordRead("admin.routes_listed", { userId: admin })
+          return { ...found, items: items.map((row) => toAdminRoute(row, pseudonyms)) }
+        }, Effect.orDie),
+
+        deleteRoute: traced("Administration.deleteRoute")(function*(admin, id) {
+          const owner = yield* findOwner(id)
+          if (Option.isNone(owner)) return yield* new Missing({ kind: "route" })
+          const { userId } = owner.value
+          yield* writers.run(userId, deleteRoute(admin, id, userId))
+        }, databaseDefects),
+
+        deletions: traced("Administration.deletions")(function*(admin, page) {
+          const { items, ...found } = yield* selectPage(sql, {
+            columns: sql`${sql.literal(columnsOf(DeletionColumns))}, deletion_requested_at AS "deletionRequestedAt"`,
+            tables: sql`users`,
+            where: sql`deletion_requested_at IS NOT NULL`,
+            order: { by: "deletion_requested_at", type: "timestamptz", id: "id", direction: "ASC" },
+            decode: decodeDeletions
+          }, page)
+          yield* audit.recordRead("admin.deletions_listed", { userId: admin })
+          return { ...found, items: items.map(toDeletion) }
+        }, Effect.orDie)
+      })
+    })
+  )
+}
+
+const STATUS_TIMEOUT = Duration.millis(500)
+
+export class SystemStatus extends Context.Service<SystemStatus, {
+  /** Never fails: a part that cannot be reached is away. */
+  readonly get: Effect.Effect<Status>
+}>()("route-planning-service/SystemStatus") {
+  static readonly layer = Layer.effect(
+    SystemStatus,
+    Effect.gen(function*() {
+      const sql = yield* SqlClient.SqlClient
+      const engine = yield* RoutingEngine
+      const counters = yield* CounterState
+      const grafana = yield* settings.GRAFANA_URLS
+      const startedAt = (yield* DateTime.nowAsDate).toISOString()
+
+      const ask = SqlSchema.findOne({
+        Request: Schema.Struct({ now: Schema.Date, cutoff: Schema.Date }),
+        Result: StateRow,
+        execute: ({ cutoff, now }) =>
+          sql`
+            SELECT current_setting('server_version') AS version, o.*, d.* FROM
+              (SELECT count(*)::int AS waiting, min(created_at) AS "oldestMail" FROM outbox
+                WHERE expires_at > ${now}) o,
+              (SELECT count(*)::int AS pending, (count(*) FILTER (WHERE ${isErasureDue(sql, cutoff)}))::int AS due,
+                min(deletion_requested_at) FILTER (WHERE ${isErasureDue(sql, cutoff)}) AS "oldestDue"
+                FROM users WHERE deletion_requested_at IS NOT NULL) d`
+      })
+
+      const database = Effect.gen(function*() {
+        const cutoff = yield* deletionCutoff
+        const now = yield* DateTime.nowAsDate
+        const [took, row] = yield* Effect.timed(ask({ now, cutoff }))
+        return {
+          database: { status: "ok" as const, version: row.version, latencyMillis: Duration.toMillis(took) },
+          outbox: { waiting: row.waiting, oldestSeconds: secondsSince(row.oldestMail, now) },
+          deletions: { pending: row.pending, due: row.due, lagSeconds: secondsSince(row.oldestDue, cutoff) }
+        }
+      }).pipe(Effect.timeout(STATUS_TIMEOUT), Effect.option, Effect.map(Option.getOrElse(() => databaseAway)))
+
+      return SystemStatus.of({
+        get: Effect.gen(function*() {
+          const [parts, routingEngine] = yield* Effect.all([database, engine.status], { concurrency: 2 })
+          return {
+            service: { version: manifest.version, node: process.version, startedAt },
+            ...parts,
+            routingEngine,
+            rateLimits: { counters: yield* counters.get },
+            grafana
+          }
+        }).pipe(Effect.withSpan("SystemStatus.get"))
+      })
+    })
+  )
+}
+
+const StateRow = Schema.Struct({
+  version: Schema.String,
+  waiting: Schema.Int,
+  oldestMail: Schema.NullOr(DateColumn),
+  pending: Schema.Int,
+  due: Schema.Int,
+  oldestDue: Schema.NullOr(DateColumn)
+})
+
+const databaseAway = {
+  database: { status: "away" as const },
+  outbox: { waiting: 0, oldestSeconds: 0 },
+  deletions: { pending: 0, due: 0, lagSeconds: 0 }
+}
+
+const secondsSince = (instant: Date | null, now: Date) =>
+  instant === null ? 0 : (now.getTime() - instant.getTime()) / 1000

@@ -1,0 +1,189 @@
+import { Context, Effect, Layer, Option, Schema, Struct } from "effect"
+import { SqlClient, SqlSchema } from "effect/sql"
+import { UserId } from "../../schema/Ids.ts"
+import { databaseDefects } from "../db/DatabaseErrors.ts"
+import { makeSharedTime } from "../db/SharedTime.ts"
+import {
+  deletionCutoffAt,
+  erasureDueAt,
+  plus,
+  runSweep,
+  scheduled,
+  sweepAccounts,
+  type Swept,
+  sweptAt
+} from "../db/Sweeps.ts"
+import { DateColumn } from "../db/Tables.ts"
+import { Missing, NothingToCancel } from "../DomainErrors.ts"
+import { actedOn, Audit } from "../identity/Audit.ts"
+import { isErasureDue, lockedUser, UserRecord, users } from "../identity/Users.ts"
+import { MailQuota } from "../mail/Quota.ts"
+import { traced } from "../operations/Tracing.ts"
+import { settings } from "../settings/Registry.ts"
+import { Sessions } from "./Sessions.ts"
+
+export class AccountDeletion extends Context.Service<AccountDeletion, {
+  /**
+   * Hides the account from every read at once, ends its sessions and disables its tokens. A repeated request keeps the
+   * first date and ends sessions started since. Audited as by its owner, or by `by`.
+   */
+  readonly request: (userId: UserId, by?: UserId) => Effect.Effect<void, Missing>
+  /** Cancels the deletion and restores all it hid. Fails when none is pending, or the grace period is over. */
+  readonly cancel: (userId: UserId) => Effect.Effect<void, NothingToCancel>
+}>()("route-planning-service/AccountDeletion") {
+  static readonly layer = Layer.effect(
+    AccountDeletion,
+    Effect.gen(function*() {
+      const sql = yield* SqlClient.SqlClient
+      const audit = yield* Audit
+      const sessions = yield* Sessions
+      const sharedTime = yield* makeSharedTime
+
+      const lockUser = SqlSchema.findOneOption({
+        Request: UserId,
+        Result: Schema.Struct({ isPending: Schema.Boolean }),
+        execute: (id) => lockedUser(sql, `deletion_requested_at IS NOT NULL AS "isPending"`, sql`id = ${id}`)
+      })
+
+      return AccountDeletion.of({
+        request: traced("AccountDeletion.request")(
+          function*(userId, by = userId) {
+            const found = yield* lockUser(userId)
+            if (Option.isNone(found)) return yield* new Missing({ kind: "user" })
+            yield* sessions.revokeAll(userId, { by })
+            if (found.value.isPending) return
+            const now = new Date(yield* sharedTime)
+            yield* sql`UPDATE users SET ${users.set(sql, { deletionRequestedAt: now })} WHERE id = ${userId}`
+            yield* audit.record("account.deletion_requested", actedOn(userId, by))
+          },
+          sql.withTransaction,
+          databaseDefects
+        ),
+
+        cancel: traced("AccountDeletion.cancel")(
+          function*(userId) {
+            const cutoff = deletionCutoffAt(yield* sharedTime)
+            const rows = yield* sql`
+              UPDATE users SET ${users.set(sql, { deletionRequestedAt: null })}
+              WHERE id = ${userId} AND deletion_requested_at > ${cutoff} RETURNING id`
+            if (rows.length === 0) return yield* new NothingToCancel()
+            yield* audit.record("account.deletion_cancelled", { userId })
+          },
+          sql.withTransaction,
+          databaseDefects
+        )
+      })
+    })
+  )
+}
+
+const BATCH = 100
+
+/** Erases accounts: no personal data is left in any table. */
+export class AccountErasure extends Context.Service<AccountErasure, {
+  /** One transaction per account, safe to run concurrently. An account that fails is retried and delays no other. */
+  readonly eraseDue: Effect.Effect<Swept>
+  /** When the next account is due; may be in the past. */
+  readonly earliestDue: Effect.Effect<Option.Option<Date>>
+}>()("route-planning-service/AccountErasure") {
+  static readonly layer = Layer.effect(
+    AccountErasure,
+    Effect.gen(function*() {
+      const sql = yield* SqlClient.SqlClient
+      const audit = yield* Audit
+      const mailQuota = yield* MailQuota
+      const sharedTime = yield* makeSharedTime
+
+      const findDue = SqlSchema.findAll({
+        Request: Schema.Struct({ cutoff: Schema.Date, skipped: Schema.Array(UserId) }),
+        Result: UserRecord.select.mapFields(Struct.pick(["id"])),
+        execute: ({ cutoff, skipped }) =>
+          sql`
+            SELECT id FROM users WHERE ${isErasureDue(sql, cutoff)}
+              AND ${skipped.length === 0 ? sql`true` : sql`NOT ${sql.in("id", skipped)}`}
+            ORDER BY deletion_requested_at LIMIT ${BATCH}`
+      })
+
+      const findEarliest = SqlSchema.findOne({
+        Request: Schema.Void,
+        Result: Schema.Struct({ earliest: Schema.NullOr(DateColumn) }),
+        execute: () => sql`SELECT min(deletion_requested_at) AS earliest FROM users`
+      })
+
+      const lockSignUps = SqlSchema.findAll({
+        Request: Schema.Struct({ id: UserId, cutoff: Schema.Date }),
+        Result: Schema.Struct({ id: Schema.Int }),
+        execute: ({ cutoff, id }) =>
+          sql`
+            SELECT id::float8 AS id FROM sign_ups WHERE email_key IN (
+              SELECT email_key FROM users WHERE id = ${id} AND ${isErasureDue(sql, cutoff)}
+            ) ORDER BY id FOR UPDATE`
+      })
+
+      const deleteUser = SqlSchema.findAll({
+        Request: Schema.Struct({ id: UserId, cutoff: Schema.Date }),
+        Result: Schema.Struct({ email: Schema.String, deletionRequestedAt: DateColumn }),
+        execute: ({ cutoff, id }) =>
+          sql`
+            DELETE FROM users WHERE id = (
+              SELECT id FROM users WHERE id = ${id} AND ${isErasureDue(sql, cutoff)} FOR UPDATE SKIP LOCKED
+            ) RETURNING email, deletion_requested_at AS "deletionRequestedAt"`
+      })
+
+      // A large account takes longer than the statement timeout of 5 seconds. The audit entry names no user.
+      const erase = traced("AccountErasure.erase")(
+        function*(id: UserId, cutoff: Date) {
+          yield* sql`SET LOCAL statement_timeout = 0`
+          // Before the user: a use of a mailed link locks in this order.
+          const signUps = yield* lockSignUps({ id, cutoff })
+          const gone = yield* deleteUser({ id, cutoff })
+          if (gone.length > 0 && signUps.length > 0) {
+            yield* sql`DELETE FROM sign_ups WHERE ${sql.in("id", signUps.map(({ id }) => id))}`
+          }
+          yield* Effect.forEach(gone, ({ email }) => mailQuota.forget(email), { discard: true })
+          if (gone.length > 0) yield* audit.record("account.erased")
+          return sweptAt(cutoff.getTime(), gone.map(({ deletionRequestedAt }) => deletionRequestedAt))
+        },
+        sql.withTransaction,
+        Effect.uninterruptible
+      )
+
+      const stillDue = (cutoff: Date) =>
+        Effect.map(findEarliest(), ({ earliest }) => ({
+          rows: 0,
+          lagMillis: earliest === null ? 0 : Math.max(0, cutoff.getTime() - earliest.getTime())
+        }))
+
+      return AccountErasure.of({
+        earliestDue: findEarliest().pipe(
+          Effect.map(({ earliest }) => Option.map(Option.fromNullishOr(earliest), erasureDueAt)),
+          Effect.orDie,
+          Effect.withSpan("AccountErasure.earliestDue")
+        ),
+        eraseDue: sharedTime.pipe(
+          Effect.map(deletionCutoffAt),
+          Effect.flatMap((cutoff) =>
+            Effect.zipWith(
+              sweepAccounts("accounts", (skipped) => findDue({ cutoff, skipped }), (id) => erase(id, cutoff)),
+              stillDue(cutoff),
+              plus
+            ).pipe(
+              Effect.orDie,
+              Effect.withSpan("AccountErasure.eraseDue")
+            )
+          )
+        )
+      })
+    })
+  )
+}
+
+/** The longest sleep of the sweep (`ERASURE_SWEEP_INTERVAL`). */
+export const erasureLayer = Layer.effectDiscard(Effect.gen(function*() {
+  const { earliestDue, eraseDue } = yield* AccountErasure
+  yield* scheduled({
+    longestSleep: settings.ERASURE_SWEEP_INTERVAL,
+    run: runSweep("accounts", eraseDue),
+    earliestDue
+  })
+}))

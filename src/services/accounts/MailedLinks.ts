@@ -1,0 +1,166 @@
+import { Clock, Context, DateTime, Duration, Effect, Layer, Option, Redacted, Schema, Struct } from "effect"
+import { SecureRandom } from "effect/crypto"
+import { Model } from "effect/schema"
+import { SqlClient, SqlSchema } from "effect/sql"
+import { createHash } from "node:crypto"
+import { SignUpId, UserId } from "../../schema/Ids.ts"
+import { LINK_LIFETIME } from "../../schema/Limits.ts"
+import { deletionCutoff } from "../db/Sweeps.ts"
+import { columnsOf, Instant, readOnly, tableOf, TimestampColumn, writtenOnce } from "../db/Tables.ts"
+import { LinkUnusable } from "../DomainErrors.ts"
+import { accountLock, canSignIn } from "../identity/Users.ts"
+import { traced } from "../operations/Tracing.ts"
+
+export const mailedLink = (app: URL, page: string, token: Redacted.Redacted): Redacted.Redacted => {
+  const url = new URL(page, app.href.endsWith("/") ? app : `${app.href}/`)
+  url.searchParams.set("token", Redacted.value(token))
+  return Redacted.make(url.href)
+}
+
+const MAX_LIVE_RESETS = 3
+
+export type MailedTokenPurpose = keyof typeof LINK_LIFETIME
+
+class MailedTokenRecord extends Model.Class<MailedTokenRecord>("MailedTokenRecord")({
+  tokenHash: Schema.String,
+  userId: writtenOnce(Schema.NullOr(UserId)),
+  signUpId: writtenOnce(Schema.NullOr(SignUpId)),
+  purpose: Schema.String,
+  createdAt: Instant,
+  expiresAt: Instant,
+  usedAt: readOnly(Schema.NullOr(TimestampColumn))
+}) {}
+
+const emailTokens = tableOf("email_tokens", MailedTokenRecord)
+
+const OwnerRow = MailedTokenRecord.select.mapFields(Struct.pick(["userId", "signUpId"]))
+
+export type TokenOwner = { readonly userId: UserId } | { readonly signUpId: SignUpId }
+
+export const linkUnusable = () => Effect.fail(new LinkUnusable())
+
+const digest = (token: Redacted.Redacted) => createHash("sha256").update(Redacted.value(token)).digest("base64url")
+
+/** 32 random bytes, used once, stored as SHA-256: enough for a secret of 256 bits (OWASP ASVS 6.5.2). */
+export class MailedTokens extends Context.Service<MailedTokens, {
+  /** `lifetime` defaults to that of the purpose. Only the newest reset links of an owner are valid. */
+  readonly issue: (
+    purpose: MailedTokenPurpose,
+    owner: TokenOwner,
+    lifetime?: Duration.Duration
+  ) => Effect.Effect<{ readonly token: Redacted.Redacted; readonly expiresAt: Date }>
+  /** The owner of a token that `consume` or `signUpOf` would accept now. Neither locks nor changes anything. */
+  readonly ownerOf: (purpose: MailedTokenPurpose, token: Redacted.Redacted) => Effect.Effect<Option.Option<TokenOwner>>
+  /**
+   * Call under `accountLock`: of concurrent callers exactly one gets the owner. None for an unknown, used or expired
+   * token, one for another purpose, or an account past its grace period.
+   */
+  readonly consume: (purpose: MailedTokenPurpose, token: Redacted.Redacted) => Effect.Effect<Option.Option<UserId>>
+  /** The sign-up of a valid token, which is consumed with it: `SignUps.lock` decides between concurrent callers. */
+  readonly signUpOf: (purpose: MailedTokenPurpose, token: Redacted.Redacted) => Effect.Effect<Option.Option<SignUpId>>
+  /** Deletes the verification tokens of sign-ups. Call under `SignUps.lock`. */
+  readonly revokeVerifications: (signUpIds: ReadonlyArray<SignUpId>) => Effect.Effect<void>
+  /** Deletes every other token of a user, used or not. */
+  readonly revokeAll: (userId: UserId) => Effect.Effect<void>
+}>()("route-planning-service/MailedTokens") {
+  static readonly layer = Layer.effect(
+    MailedTokens,
+    Effect.gen(function*() {
+      const sql = yield* SqlClient.SqlClient
+      const random = yield* SecureRandom.SecureRandom
+      const lockAccount = yield* accountLock
+
+      const markUsed = SqlSchema.findOneOption({
+        Request: Schema.Struct({ hash: Schema.String, purpose: Schema.String, now: Schema.Date, cutoff: Schema.Date }),
+        Result: Schema.Struct({ userId: UserId }),
+        execute: ({ cutoff, hash, now, purpose }) =>
+          sql`
+            UPDATE email_tokens t SET used_at = ${now} FROM users u
+            WHERE t.token_hash = ${hash} AND t.purpose = ${purpose} AND t.used_at IS NULL AND t.expires_at > ${now}
+              AND u.id = t.user_id AND ${canSignIn(sql, cutoff)}
+            RETURNING t.user_id AS "userId"`
+      })
+
+      const findOwner = SqlSchema.findOneOption({
+        Request: Schema.Struct({ hash: Schema.String, purpose: Schema.String, now: Schema.Date, cutoff: Schema.Date }),
+        Result: OwnerRow,
+        execute: ({ cutoff, hash, now, purpose }) =>
+          sql`
+            SELECT ${sql.literal(columnsOf(OwnerRow, "t"))} FROM email_tokens t LEFT JOIN users u ON u.id = t.user_id
+            WHERE t.token_hash = ${hash} AND t.purpose = ${purpose} AND t.used_at IS NULL AND t.expires_at > ${now}
+              AND ${canSignIn(sql, cutoff)}`
+      })
+
+      const findSignUp = SqlSchema.findOneOption({
+        Request: Schema.Struct({ hash: Schema.String, purpose: Schema.String, now: Schema.Date }),
+        Result: Schema.Struct({ signUpId: SignUpId }),
+        execute: ({ hash, now, purpose }) =>
+          sql`
+            SELECT sign_up_id AS "signUpId" FROM email_tokens
+            WHERE token_hash = ${hash} AND purpose = ${purpose} AND expires_at > ${now} AND sign_up_id IS NOT NULL`
+      })
+
+      // A sign-up keeps all its verification links: signing up another person's address must not invalidate theirs.
+      const keepNewest = (owner: TokenOwner) =>
+        sql`
+          DELETE FROM email_tokens WHERE token_hash IN (
+            SELECT token_hash FROM email_tokens
+            WHERE ${"userId" in owner ? sql`user_id = ${owner.userId}` : sql`sign_up_id = ${owner.signUpId}`}
+              AND purpose = 'reset-password'
+            ORDER BY created_at DESC, token_hash OFFSET ${MAX_LIVE_RESETS} FOR UPDATE
+          )`
+
+      return MailedTokens.of({
+        issue: traced("MailedTokens.issue")(function*(purpose, owner, lifetime = LINK_LIFETIME[purpose]) {
+          const token = Redacted.make(Buffer.from(yield* random.randomBytes(32)).toString("base64url"))
+          const now = yield* Clock.currentTimeMillis
+          const expiresAt = new Date(now + Duration.toMillis(lifetime))
+          if ("userId" in owner) yield* lockAccount(owner.userId)
+          yield* emailTokens.insert(sql, {
+            tokenHash: digest(token),
+            userId: "userId" in owner ? owner.userId : null,
+            signUpId: "signUpId" in owner ? owner.signUpId : null,
+            purpose,
+            createdAt: new Date(now),
+            expiresAt
+          })
+          if (purpose === "reset-password") yield* keepNewest(owner)
+          return { token, expiresAt }
+        }, Effect.orDie),
+
+        ownerOf: traced("MailedTokens.ownerOf")(
+          function*(purpose, token) {
+            const now = yield* DateTime.nowAsDate
+            return yield* findOwner({ hash: digest(token), purpose, now, cutoff: yield* deletionCutoff })
+          },
+          Effect.map(Option.flatMap(toOwner)),
+          Effect.orDie
+        ),
+
+        consume: traced("MailedTokens.consume")(function*(purpose, token) {
+          const now = yield* DateTime.nowAsDate
+          const used = yield* markUsed({ hash: digest(token), purpose, now, cutoff: yield* deletionCutoff })
+          return Option.map(used, ({ userId }) => userId)
+        }, Effect.orDie),
+
+        signUpOf: traced("MailedTokens.signUpOf")(function*(purpose, token) {
+          const now = yield* DateTime.nowAsDate
+          const found = yield* findSignUp({ hash: digest(token), purpose, now })
+          return Option.map(found, ({ signUpId }) => signUpId)
+        }, Effect.orDie),
+
+        revokeVerifications: traced("MailedTokens.revokeVerifications")(function*(signUpIds) {
+          if (signUpIds.length === 0) return
+          yield* sql`DELETE FROM email_tokens WHERE purpose = 'verify-email' AND ${sql.in("sign_up_id", signUpIds)}`
+        }, Effect.orDie),
+
+        revokeAll: traced("MailedTokens.revokeAll")(
+          (userId) => sql`DELETE FROM email_tokens WHERE user_id = ${userId}`.pipe(Effect.asVoid, Effect.orDie)
+        )
+      })
+    })
+  )
+}
+
+const toOwner = ({ signUpId, userId }: typeof OwnerRow.Type): Option.Option<TokenOwner> =>
+  userId === null ? Option.map(Option.fromNullOr(signUpId), (id) => ({ signUpId: id })) : Option.some({ userId })

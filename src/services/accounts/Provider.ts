@@ -1,0 +1,361 @@
+import {
+  Cache,
+  Clock,
+  Config,
+  Context,
+  Duration,
+  Effect,
+  Exit,
+  Layer,
+  Option,
+  Redacted,
+  Ref,
+  Schema,
+  Semaphore
+} from "effect"
+import { HttpClient, HttpClientRequest } from "effect/http"
+import { createLocalJWKSet, decodeProtectedHeader, jwtVerify, type JWTVerifyGetKey } from "jose"
+import { isCodePointLength, WellFormedString, withoutFormat } from "../../schema/Text.ts"
+import { Email, isAvatar, MAX_AVATAR, MAX_DISPLAY_NAME } from "../../schema/User.ts"
+import {
+  ProviderBusy,
+  ProviderDisabled,
+  ProviderEmailUnverified,
+  ProviderNotConfigured,
+  SignInRefused,
+  UpstreamUnusable
+} from "../DomainErrors.ts"
+import { traced } from "../operations/Tracing.ts"
+import { requestJson, type UpstreamFailure } from "../operations/Upstream.ts"
+import { GOOGLE, settings } from "../settings/Registry.ts"
+
+/** No shared secret, and never `none` (RFC 8725, 3.1). */
+const ALGORITHMS = ["RS256", "ES256"] as const
+
+const SKEW_SECONDS = 60
+
+const LONGEST_LIFE_SECONDS = 24 * 60 * 60
+
+const JWT = /^[\w-]+\.[\w-]+\.[\w-]*$/
+
+const Header = Schema.Struct({ alg: Schema.Literals(ALGORITHMS), kid: Schema.optionalKey(Schema.String) })
+
+const decodeHeader = Schema.decodeUnknownEffect(Header)
+
+const Claims = Schema.Struct({
+  sub: WellFormedString.check(isCodePointLength(1, 255)),
+  aud: Schema.Union([Schema.String, Schema.Array(Schema.String)]),
+  azp: Schema.optionalKey(Schema.String),
+  iat: Schema.Finite,
+  exp: Schema.Finite,
+  email: Email,
+  email_verified: Schema.optionalKey(Schema.Unknown),
+  name: Schema.optionalKey(Schema.Unknown),
+  picture: Schema.optionalKey(Schema.Unknown)
+})
+type Claims = typeof Claims.Type
+
+const decodeClaims = Schema.decodeUnknownEffect(Claims)
+
+const notAccepted = () => new SignInRefused()
+
+const unverifiedHeader = Option.liftThrowable(decodeProtectedHeader)
+
+/** Codes of some providers have three parts, too; only a JWT has a header. */
+const isJwt = (text: string) => JWT.test(text) && Option.isSome(unverifiedHeader(text))
+
+const keyIdOf = (token: string) =>
+  Effect.fromOption(JWT.test(token) ? unverifiedHeader(token) : Option.none()).pipe(
+    Effect.flatMap(decodeHeader),
+    Effect.mapBoth({ onFailure: notAccepted, onSuccess: ({ kid }) => kid })
+  )
+
+/** OpenID Connect Core, 3.1.3.7, and a verified address. */
+const verifyIdToken = Effect.fnUntraced(function*(token: string, expected: {
+  readonly keys: JWTVerifyGetKey
+  readonly issuers: Array<string>
+  readonly clientId: string
+}) {
+  const now = yield* Clock.currentTimeMillis
+  const { payload } = yield* Effect.tryPromise({
+    try: () =>
+      jwtVerify(token, expected.keys, {
+        algorithms: [...ALGORITHMS],
+        issuer: expected.issuers,
+        audience: expected.clientId,
+        requiredClaims: ["exp", "iat", "sub", "email"],
+        clockTolerance: SKEW_SECONDS,
+        currentDate: new Date(now)
+      }),
+    catch: notAccepted
+  })
+  const claims = yield* Effect.mapError(decodeClaims(payload), notAccepted)
+  if (!isForUs(claims, expected.clientId) || !isTimely(claims, now / 1000)) return yield* notAccepted()
+  if (claims.email_verified !== true && claims.email_verified !== "true") {
+    return yield* new ProviderEmailUnverified()
+  }
+  return claims
+})
+
+/** With a sole audience `azp` may be another client: Google names the app that requested a token for its server. */
+const isForUs = ({ aud, azp }: Claims, clientId: string) =>
+  azp === clientId || [aud].flat().every((audience) => audience === clientId)
+
+/** Clock skew is for tokens from the future only: an expired one is never accepted. */
+const isTimely = ({ exp, iat }: Claims, now: number) =>
+  exp > now && iat <= now + SKEW_SECONDS && exp - iat <= LONGEST_LIFE_SECONDS
+
+/** Its documents have some KiB, and what is read of a body without end is garbage that costs collections of the whole heap. */
+const PROVIDER = {
+  name: "The identity provider",
+  timeout: "5 seconds",
+  maxBytes: 1024 * 1024,
+  maxUndeclaredBytes: 128 * 1024
+} as const
+
+/** Without the text of the provider. */
+class ProviderRefused extends Schema.TaggedError<ProviderRefused>()("ProviderRefused", {
+  status: Schema.Int
+}) {}
+
+const unusable = () => new UpstreamUnusable({ name: PROVIDER.name })
+
+const requestProvider = Effect.fnUntraced(function*<A>(
+  client: HttpClient.HttpClient,
+  request: HttpClientRequest.HttpClientRequest,
+  response: Schema.Codec<A, unknown>
+) {
+  const { body, status } = yield* requestJson(client, request, PROVIDER)
+  if (status >= 400) return yield* new ProviderRefused({ status })
+  return yield* Effect.mapError(Schema.decodeUnknownEffect(response)(body), unusable)
+})
+
+const KEPT = Duration.hours(1)
+
+const Document = Schema.Struct({
+  issuer: Schema.String,
+  token_endpoint: Schema.URLFromString,
+  jwks_uri: Schema.URLFromString
+})
+
+const withoutFinalSlash = (text: string) => text.replace(/\/$/, "")
+
+/** OpenID Connect Discovery 1.0, 4. Cached for an hour, not for a failure; concurrent calls share one request. */
+const makeProviderDiscovery = Effect.fnUntraced(function*(client: HttpClient.HttpClient, url: URL) {
+  // A parsed URL without a path has a final slash; the document knows whether it was written.
+  const expected = withoutFinalSlash(url.href)
+
+  const discover = Effect.fnUntraced(function*(issuer: string) {
+    const request = HttpClientRequest.get(`${issuer}/.well-known/openid-configuration`)
+    const document = yield* requestProvider(client, request, Document).pipe(
+      Effect.catchTag("ProviderRefused", () => Effect.fail(unusable()))
+    )
+    if (withoutFinalSlash(document.issuer) !== issuer) return yield* unusable()
+    return document
+  })
+
+  const documents = yield* Cache.makeWith(discover, {
+    capacity: 1,
+    timeToLive: (exit) => Exit.isSuccess(exit) ? KEPT : Duration.zero
+  })
+
+  return () => Cache.get(documents, expected)
+})
+
+const FRESH = Duration.minutes(10)
+
+/** Between two requests, so that invented key ids do not burden the provider. */
+const COOL_DOWN = Duration.seconds(30)
+
+const parameters = {
+  kid: Schema.optionalKey(Schema.String),
+  use: Schema.optionalKey(Schema.String)
+}
+
+const Key = Schema.Union([
+  Schema.Struct({
+    ...parameters,
+    kty: Schema.Literal("RSA"),
+    alg: Schema.optionalKey(Schema.Literal("RS256")),
+    n: Schema.String,
+    e: Schema.String
+  }),
+  Schema.Struct({
+    ...parameters,
+    kty: Schema.Literal("EC"),
+    alg: Schema.optionalKey(Schema.Literal("ES256")),
+    crv: Schema.Literal("P-256"),
+    x: Schema.String,
+    y: Schema.String
+  })
+])
+
+const decodeKey = Schema.decodeUnknownOption(Key)
+
+const KeySet = Schema.Struct({ keys: Schema.Array(Schema.Unknown) })
+
+interface Keys {
+  readonly resolve: JWTVerifyGetKey
+  readonly ids: ReadonlySet<string | undefined>
+  readonly freshUntil: number
+}
+
+/**
+ * OpenID Connect Core, 10.1.1. Cached for 10 minutes; an unknown id refreshes them, at most once in 30 seconds. During
+ * an outage of the provider the cached keys stay valid. Concurrent calls share one request.
+ */
+const makeProviderKeys = Effect.fnUntraced(function*(client: HttpClient.HttpClient) {
+  const latest = yield* Ref.make(Option.none<Keys>())
+
+  const fetch = Effect.fnUntraced(function*(url: string) {
+    const { keys: all } = yield* requestProvider(client, HttpClientRequest.get(url), KeySet).pipe(
+      Effect.catchTag("ProviderRefused", () => Effect.fail(unusable()))
+    )
+    // Keys of other kinds are ignored (RFC 7517, 5), as are unknown members.
+    const keys = all.flatMap((key) => Option.toArray(decodeKey(key)))
+    if (keys.length === 0) return yield* unusable()
+    const fetched: Keys = {
+      resolve: createLocalJWKSet({ keys }),
+      ids: new Set(keys.map(({ kid }) => kid)),
+      freshUntil: (yield* Clock.currentTimeMillis) + Duration.toMillis(FRESH)
+    }
+    yield* Ref.set(latest, Option.some(fetched))
+    return fetched
+  })
+
+  const attempts = yield* Cache.makeWith(fetch, {
+    capacity: 1,
+    timeToLive: (exit) => Exit.isFailure(exit) && Option.isNone(Ref.getUnsafe(latest)) ? Duration.zero : COOL_DOWN
+  })
+
+  return Effect.fnUntraced(function*(url: URL, id: string | undefined) {
+    const now = yield* Clock.currentTimeMillis
+    const kept = Option.filter(yield* Ref.get(latest), ({ ids }) => id === undefined || ids.has(id))
+    if (Option.isSome(kept) && now < kept.value.freshUntil) return kept.value.resolve
+    const { resolve } = yield* Cache.get(attempts, url.href).pipe(
+      Effect.catch((error) => Option.isSome(kept) ? Effect.succeed(kept.value) : Effect.fail(error))
+    )
+    return resolve
+  })
+})
+
+export interface Identity {
+  /** As in the discovery document. */
+  readonly issuer: string
+  /** Never reassigned within an issuer (OpenID Connect Core, 2); the address may be. */
+  readonly subject: string
+  readonly email: string
+  readonly name: string | undefined
+  readonly picture: string | undefined
+}
+
+export type ProviderCredential = { readonly code: Redacted.Redacted } | { readonly idToken: Redacted.Redacted }
+
+/** Google's tokens may omit the scheme (Google Identity, "Verify the Google ID token"). */
+const issuersOf = (issuer: string) => issuer === GOOGLE ? [GOOGLE, "accounts.google.com"] : [issuer]
+
+/** While the provider hangs, each lasts 5 seconds and keeps a connection. */
+const MAX_EXCHANGES = 32
+
+const TokenResponse = Schema.Struct({ id_token: Schema.String })
+
+export type ProviderFailure =
+  | SignInRefused
+  | ProviderDisabled
+  | ProviderEmailUnverified
+  | ProviderBusy
+  | ProviderNotConfigured
+  | UpstreamFailure
+
+export class IdentityProvider extends Context.Service<IdentityProvider, {
+  /** A code is valid once, an ID token until it expires. */
+  readonly identify: (credential: ProviderCredential) => Effect.Effect<Identity, ProviderFailure>
+}>()("route-planning-service/IdentityProvider") {
+  /** `ProviderDisabled` where it is switched off, `ProviderNotConfigured` without `GOOGLE_CLIENT_ID` and `GOOGLE_CLIENT_SECRET`. */
+  static readonly layer = Layer.effect(
+    IdentityProvider,
+    Effect.gen(function*() {
+      const clientId = yield* settings.GOOGLE_CLIENT_ID.pipe(Config.withDefault(""))
+      const secret = yield* settings.GOOGLE_CLIENT_SECRET.pipe(Config.withDefault(Redacted.make("")))
+      const issuer = yield* settings.GOOGLE_ISSUER
+      const client = yield* HttpClient.HttpClient
+      if (!(yield* settings.PROVIDER_SIGN_IN_ENABLED)) return IdentityProvider.of({ identify: disabled })
+      if (clientId === "" || Redacted.value(secret) === "") return IdentityProvider.of({ identify: notConfigured })
+
+      const keysFor = yield* makeProviderKeys(client)
+      const discover = yield* makeProviderDiscovery(client, issuer)
+      const exchanges = yield* Semaphore.make(MAX_EXCHANGES)
+
+      const exchange = Effect.fnUntraced(function*(code: string) {
+        const { token_endpoint } = yield* discover()
+        const request = HttpClientRequest.post(token_endpoint).pipe(
+          HttpClientRequest.bodyUrlParams({
+            grant_type: "authorization_code",
+            code,
+            client_id: clientId,
+            client_secret: Redacted.value(secret),
+            // For Google's popup and one-tap clients, which have no page to return to.
+            redirect_uri: "postmessage"
+          })
+        )
+        const { id_token } = yield* requestProvider(client, request, TokenResponse).pipe(
+          Effect.catchTag("ProviderRefused", ({ status }) => refusedExchange(status))
+        )
+        return id_token
+      })
+
+      const idTokenOf = (credential: ProviderCredential) => {
+        if ("idToken" in credential) return Effect.succeed(Redacted.value(credential.idToken))
+        const code = Redacted.value(credential.code)
+        if (isJwt(code)) return Effect.succeed(code)
+        return exchange(code).pipe(
+          exchanges.withPermitsIfAvailable(1),
+          Effect.flatMap(Option.match({ onNone: () => Effect.fail(new ProviderBusy()), onSome: Effect.succeed }))
+        )
+      }
+
+      return IdentityProvider.of({
+        identify: traced("IdentityProvider.identify")(function*(credential) {
+          const token = yield* idTokenOf(credential)
+          const keyId = yield* keyIdOf(token)
+          const { issuer, jwks_uri } = yield* discover()
+          const keys = yield* keysFor(jwks_uri, keyId)
+          const claims = yield* verifyIdToken(token, { keys, issuers: issuersOf(issuer), clientId })
+          return identityOf(issuer, claims)
+        })
+      })
+    })
+  )
+}
+
+const disabled = () => Effect.fail(new ProviderDisabled())
+
+const notConfigured = () => Effect.fail(new ProviderNotConfigured())
+
+/** A bad code is 400 (RFC 6749, 5.2); an operator must fix other statuses. */
+const refusedExchange = Effect.fnUntraced(function*(status: number) {
+  if (status !== 400) {
+    yield* Effect.logWarning("code exchange refused").pipe(Effect.annotateLogs({ status }))
+  }
+  return yield* notAccepted()
+})
+
+const identityOf = (issuer: string, { email, name, picture, sub }: Claims): Identity => ({
+  issuer,
+  subject: sub,
+  email,
+  name: nameOf(name),
+  picture: pictureOf(picture)
+})
+
+const nameOf = (name: unknown) => {
+  if (typeof name !== "string") return undefined
+  const text = withoutFormat(name.replace(/\p{Cc}/gu, "")).toWellFormed().trim()
+  return [...text].slice(0, MAX_DISPLAY_NAME).join("").trim() || undefined
+}
+
+const pictureOf = (picture: unknown) => {
+  if (typeof picture !== "string" || !URL.canParse(picture)) return undefined
+  const { href } = new URL(picture)
+  return isAvatar(href) && href.length <= MAX_AVATAR ? href : undefined
+}

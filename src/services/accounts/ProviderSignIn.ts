@@ -1,0 +1,151 @@
+import { Context, DateTime, Effect, Layer, Option, Schema, Struct } from "effect"
+import { Model } from "effect/schema"
+import { SqlClient, SqlSchema } from "effect/sql"
+import { UserId } from "../../schema/Ids.ts"
+import { isUnambiguous, localPartOf, UNAMBIGUOUS_EMAIL } from "../../schema/User.ts"
+import { Bulkheads } from "../admission/Bulkheads.ts"
+import { databaseDefects } from "../db/DatabaseErrors.ts"
+import { columnsOf, InstantOnce, tableOf, writtenOnce } from "../db/Tables.ts"
+import { InvalidInput, LinkedElsewhere, type Overloaded, type SignUpClosed } from "../DomainErrors.ts"
+import { Audit } from "../identity/Audit.ts"
+import { emailKey } from "../identity/Users.ts"
+import { traced } from "../operations/Tracing.ts"
+import { Profiles } from "./Profile.ts"
+import { type Identity, IdentityProvider, type ProviderCredential, type ProviderFailure } from "./Provider.ts"
+import { type Device, Sessions } from "./Sessions.ts"
+import type { SignIn } from "./SignIn.ts"
+import { NewAccounts } from "./SignUp.ts"
+
+type SignInFailure = ProviderFailure | InvalidInput | LinkedElsewhere | SignUpClosed | Overloaded
+
+const MAX_ATTEMPTS = 10
+
+class IdentityRecord extends Model.Class<IdentityRecord>("IdentityRecord")({
+  issuer: Schema.String,
+  subject: Schema.String,
+  userId: writtenOnce(UserId),
+  createdAt: InstantOnce
+}) {}
+
+const identities = tableOf("identities", IdentityRecord)
+
+const LinkedRow = IdentityRecord.select.mapFields(Struct.pick(["userId"]))
+
+export class ProviderSignIn extends Context.Service<ProviderSignIn, {
+  /**
+   * By the subject identifier, else by a verified email address, whose account is linked, else as a new account.
+   * `SignUpClosed` for a new account where sign-up is, and `InvalidInput` for one with an ambiguous address.
+   */
+  readonly signIn: (credential: ProviderCredential, device: Device) => Effect.Effect<SignIn, SignInFailure>
+}>()("route-planning-service/ProviderSignIn") {
+  static readonly layer = Layer.effect(
+    ProviderSignIn,
+    Effect.gen(function*() {
+      const sql = yield* SqlClient.SqlClient
+      const audit = yield* Audit
+      const identityProvider = yield* IdentityProvider
+      const newAccounts = yield* NewAccounts
+      const profiles = yield* Profiles
+      const sessions = yield* Sessions
+      const { signIns } = yield* Bulkheads
+
+      const findBySubject = SqlSchema.findOneOption({
+        Request: Schema.Struct({ issuer: Schema.String, subject: Schema.String }),
+        Result: LinkedRow,
+        execute: ({ issuer, subject }) =>
+          sql`SELECT ${
+            sql.literal(columnsOf(LinkedRow))
+          } FROM identities WHERE issuer = ${issuer} AND subject = ${subject}`
+      })
+
+      const findByEmail = SqlSchema.findOneOption({
+        Request: Schema.Struct({ key: Schema.String, issuer: Schema.String }),
+        Result: EmailRow,
+        execute: ({ issuer, key }) =>
+          sql`
+            SELECT id, (SELECT subject FROM identities i WHERE i.user_id = users.id AND i.issuer = ${issuer}) AS "linkedSubject"
+            FROM users WHERE email_key = ${key} FOR NO KEY UPDATE`
+      })
+
+      const link = Effect.fnUntraced(function*({ issuer, subject }: Identity, userId: UserId, now: Date) {
+        yield* identities.insert(sql, { issuer, subject, userId, createdAt: now })
+        return userId
+      })
+
+      /** None when another request has just created an account with the address. */
+      const open = Effect.fnUntraced(function*(identity: Identity, now: Date) {
+        const { email, name, picture } = identity
+        if (!isUnambiguous(localPartOf(email))) return yield* InvalidInput.at("email", `Expected ${UNAMBIGUOUS_EMAIL}`)
+        const opened = yield* newAccounts.open({ email, name: name ?? undefined, avatar: picture ?? undefined })
+        return Option.isNone(opened) ? opened : Option.some(yield* link(identity, opened.value, now))
+      })
+
+      const resolve = Effect.fnUntraced(function*(identity: Identity) {
+        const bySubject = yield* findBySubject(identity)
+        if (Option.isSome(bySubject)) return Option.some(bySubject.value.userId)
+        const now = yield* DateTime.nowAsDate
+        const byEmail = yield* findByEmail({ key: emailKey(identity.email), issuer: identity.issuer })
+        if (Option.isNone(byEmail)) return yield* open(identity, now)
+        const { id, linkedSubject } = byEmail.value
+        if (linkedSubject === identity.subject) return Option.some(id)
+        if (linkedSubject !== null) {
+          return yield* new LinkedElsewhere()
+        }
+        return Option.some(yield* link(identity, id, now))
+      })
+
+      const signInOnce = Effect.fnUntraced(function*(identity: Identity, device: Device) {
+        const resolved = yield* resolve(identity)
+        if (Option.isNone(resolved)) return Option.none<SignIn>()
+        const accessToken = yield* sessions.start(resolved.value, device)
+        return Option.some<SignIn>({ accessToken, user: yield* profiles.user(resolved.value) })
+      }, sql.withTransaction)
+
+      const signInAs = (
+        identity: Identity,
+        device: Device,
+        attempt = 0
+      ): Effect.Effect<SignIn, Effect.Error<ReturnType<typeof signInOnce>>> =>
+        signInOnce(identity, device).pipe(
+          Effect.catchReason(
+            "SqlError",
+            "UniqueViolation",
+            (_reason, error): ReturnType<typeof signInOnce> =>
+              attempt < MAX_ATTEMPTS ? Effect.succeedNone : Effect.fail(error)
+          ),
+          Effect.flatMap(Option.match({
+            onNone: () => signInAs(identity, device, attempt + 1),
+            onSome: Effect.succeed
+          }))
+        )
+
+      return ProviderSignIn.of({
+        signIn: traced("ProviderSignIn.signIn")(
+          function*(credential, device) {
+            const identity = yield* identityProvider.identify(credential)
+            return yield* signIns(signInAs(identity, device))
+          },
+          databaseDefects,
+          Effect.tapError((error) => isRefusal(error) ? audit.record("sign_in.failed") : Effect.void)
+        )
+      })
+    })
+  )
+}
+
+/** A failure of the provider is no refusal of the user. */
+const REFUSALS: ReadonlySet<SignInFailure["_tag"]> = new Set([
+  "InvalidInput",
+  "LinkedElsewhere",
+  "ProviderDisabled",
+  "ProviderEmailUnverified",
+  "SignInRefused",
+  "SignUpClosed"
+])
+
+const isRefusal = ({ _tag }: SignInFailure) => REFUSALS.has(_tag)
+
+const EmailRow = Schema.Struct({
+  id: UserId,
+  linkedSubject: Schema.NullOr(Schema.String)
+})

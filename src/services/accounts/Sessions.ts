@@ -1,0 +1,385 @@
+import {
+  Cache,
+  Clock,
+  Context,
+  DateTime,
+  Duration,
+  Effect,
+  Exit,
+  Layer,
+  Option,
+  Redacted,
+  Schema,
+  Struct
+} from "effect"
+import { SecureRandom } from "effect/crypto"
+import { Model } from "effect/schema"
+import { SqlClient, SqlSchema } from "effect/sql"
+import { type CryptoKey, type JWTPayload, jwtVerify, SignJWT } from "jose"
+import type { Session } from "../../schema/Credential.ts"
+import { SessionId, UserId } from "../../schema/Ids.ts"
+import { SESSION_LIFETIME, SESSION_TOKEN_LIFETIME } from "../../schema/Limits.ts"
+import { DEFAULT_UNITS } from "../../schema/Preferences.ts"
+import { DeletionState, type SessionPrincipal } from "../../schema/Principal.ts"
+import { SERVICE_NAME } from "../../schema/ServiceName.ts"
+import { Role } from "../../schema/User.ts"
+import { databaseDefects, ifThereIsRoom } from "../db/DatabaseErrors.ts"
+import { gatheredRead } from "../db/GatheredReads.ts"
+import { findReadable } from "../db/Lists.ts"
+import { deletionCutoff } from "../db/Sweeps.ts"
+import { columnsOf, Instant, readOnly, tableOf, TimestampColumn, writtenOnce } from "../db/Tables.ts"
+import { Missing, SignInRefused } from "../DomainErrors.ts"
+import { actedOn, Audit } from "../identity/Audit.ts"
+import { accountLock, canSignIn, DELETION_STATE, lockedUser, Roles, users } from "../identity/Users.ts"
+import { ownText } from "../operations/Keys.ts"
+import { traced } from "../operations/Tracing.ts"
+import { settings } from "../settings/Registry.ts"
+
+/** When a credential was last used is only displayed: one write a minute is precise enough. */
+export const SEEN_PRECISION = Duration.minutes(1)
+
+const ALGORITHM = "HS256"
+const TYPE = "JWT"
+
+interface Purpose {
+  readonly audience: string
+  readonly key: CryptoKey | Uint8Array
+  readonly lifetime: Duration.Duration
+}
+
+/** JWTs of this service for one audience: HS256, and nothing but HS256 (RFC 8725, 3.1). */
+export const signedTokens = ({ audience, key, lifetime }: Purpose) => ({
+  /** `issuedAt` is in seconds. */
+  sign: (claims: JWTPayload & { readonly sub: string }, issuedAt: number) =>
+    Effect.promise(() =>
+      new SignJWT(claims)
+        .setProtectedHeader({ alg: ALGORITHM, typ: TYPE })
+        .setIssuer(SERVICE_NAME)
+        .setAudience(audience)
+        .setIssuedAt(issuedAt)
+        .setExpirationTime(issuedAt + Duration.toSeconds(lifetime))
+        .sign(key)
+    ),
+
+  verify: Effect.fnUntraced(function*(token: string) {
+    const currentDate = yield* DateTime.nowAsDate
+    const { payload } = yield* Effect.tryPromise(() =>
+      jwtVerify(token, key, {
+        algorithms: [ALGORITHM],
+        issuer: SERVICE_NAME,
+        audience,
+        typ: TYPE,
+        requiredClaims: ["exp", "iat", "sub"],
+        currentDate
+      })
+    )
+    return payload
+  })
+})
+
+/**
+ * `role` and `units` are hints for clients: what a caller may do is read from the database on each request. A token that
+ * an older process signed may lack `units`.
+ */
+const Claims = Schema.Struct({
+  sub: Schema.FiniteFromString.pipe(Schema.decodeTo(UserId)),
+  sid: SessionId,
+  role: Role,
+  units: Schema.String.pipe(Schema.withDecodingDefaultKey(Effect.succeed(DEFAULT_UNITS)))
+})
+type Claims = typeof Claims.Type
+
+const decodeClaims = Schema.decodeUnknownOption(Claims)
+
+/** Imported once: from bytes the library would import a key for each token. */
+const hmacKey = (secret: Redacted.Redacted) =>
+  Effect.promise(() =>
+    crypto.subtle.importKey(
+      "raw",
+      new TextEncoder().encode(Redacted.value(secret)),
+      { name: "HMAC", hash: "SHA-256" },
+      false,
+      ["sign", "verify"]
+    )
+  )
+
+/** A token whose signature and claims are those of this service; `expiresAt` is its `exp`, in seconds. */
+interface VerifiedToken {
+  readonly claims: Claims
+  readonly expiresAt: number
+}
+
+/** One that was signed or verified here is not verified again. Each request reads from the database whether its session lives. */
+const MAX_KNOWN_TOKENS = 10_000
+
+/** The JWT that a session travels as, signed with `JWT_SECRET`. */
+export class SessionTokens extends Context.Service<SessionTokens, {
+  readonly sign: (claims: Claims) => Effect.Effect<string>
+  /** The claims of a token that this service signed and that has not expired, else none. */
+  readonly verify: (token: string) => Effect.Effect<Option.Option<Claims>>
+}>()("route-planning-service/SessionTokens") {
+  static readonly layer = Layer.effect(
+    SessionTokens,
+    Effect.gen(function*() {
+      const tokens = signedTokens({
+        audience: "route-planning-service/session",
+        key: yield* hmacKey(yield* settings.JWT_SECRET),
+        lifetime: SESSION_TOKEN_LIFETIME
+      })
+
+      const verified = yield* Cache.makeWith(
+        (token: string) =>
+          Effect.gen(function*() {
+            const payload = yield* tokens.verify(token)
+            const claims = yield* Effect.fromOption(decodeClaims(payload))
+            return { claims, expiresAt: payload.exp ?? 0 } satisfies VerifiedToken
+          }),
+        {
+          capacity: MAX_KNOWN_TOKENS,
+          timeToLive: (exit) => Exit.isSuccess(exit) ? SESSION_TOKEN_LIFETIME : Duration.zero
+        }
+      )
+
+      return SessionTokens.of({
+        sign: Effect.fnUntraced(function*(claims) {
+          const now = Math.floor((yield* Clock.currentTimeMillis) / 1000)
+          const expiresAt = now + Duration.toSeconds(SESSION_TOKEN_LIFETIME)
+          const { role, sid, sub, units } = claims
+          const encoded: typeof Claims.Encoded = { sub: String(sub), sid, role, units }
+          const token = yield* tokens.sign(encoded, now)
+          yield* Cache.set(verified, token, { claims, expiresAt })
+          return token
+        }),
+        verify: Effect.fnUntraced(function*(token) {
+          const known = yield* Effect.option(Cache.get(verified, ownText(token)))
+          const now = yield* Clock.currentTimeMillis
+          return known.pipe(
+            Option.filter(({ expiresAt }) => now < expiresAt * 1000),
+            Option.map(({ claims }) => claims)
+          )
+        })
+      })
+    })
+  )
+}
+
+const MAX_LIVE_SESSIONS = 100
+
+class SessionRecord extends Model.Class<SessionRecord>("SessionRecord")({
+  id: SessionId,
+  userId: writtenOnce(UserId),
+  createdAt: Instant,
+  lastSeenAt: Instant,
+  expiresAt: Instant,
+  userAgent: Schema.NullOr(Schema.String),
+  ipAddress: Schema.NullOr(Schema.String),
+  revokedAt: readOnly(Schema.NullOr(TimestampColumn))
+}) {}
+
+const sessions = tableOf("sessions", SessionRecord)
+
+const SessionRow = SessionRecord.select.mapFields(Struct.omit(["userId", "revokedAt"]))
+
+const ListedRow = Schema.Struct({ ...SessionRow.fields, current: Schema.Boolean })
+
+export interface Device {
+  readonly userAgent: string | undefined
+  readonly ipAddress: string | undefined
+  readonly network?: string | undefined
+  /** Of its session so far. */
+  readonly token?: string | undefined
+}
+
+interface LiveSession {
+  readonly principal: SessionPrincipal
+  readonly freshToken: string
+}
+
+/** Sessions. Every token has a row, so that a revoked session ends with its next request. */
+export class Sessions extends Context.Service<Sessions, {
+  /**
+   * Returns the token; ends the device's session so far (OWASP ASVS 7.2.4) and the oldest over the limit. `SignInRefused` past
+   * the account's grace period.
+   */
+  readonly start: (userId: UserId, device: Device) => Effect.Effect<string, SignInRefused>
+  /** None if forged, expired or revoked. Includes accounts past their grace period, for the caller to refuse. */
+  readonly authenticate: (token: string) => Effect.Effect<Option.Option<LiveSession>>
+  readonly end: (token: string) => Effect.Effect<void>
+  /** A user's live sessions, newest sign-in first. */
+  readonly list: (userId: UserId, current: SessionId) => Effect.Effect<ReadonlyArray<Session>>
+  /** Ends one session of a user: any later request fails, on every replica. */
+  readonly revoke: (userId: UserId, id: SessionId) => Effect.Effect<void, Missing>
+  /** Ends all sessions of a user except `keep`, and revokes devices. Audited as by `by` if any session ended. */
+  readonly revokeAll: (
+    userId: UserId,
+    options?: { readonly keep?: SessionId; readonly by?: UserId }
+  ) => Effect.Effect<void>
+}>()("route-planning-service/Sessions") {
+  static readonly layer = Layer.effect(
+    Sessions,
+    Effect.gen(function*() {
+      const sql = yield* SqlClient.SqlClient
+      const random = yield* SecureRandom.SecureRandom
+      const tokens = yield* SessionTokens
+      const roles = yield* Roles
+      const audit = yield* Audit
+      const lockAccount = yield* accountLock
+
+      const findLive = gatheredRead(sql, {
+        key: { id: "uuid", user_id: "bigint", now: "timestamptz", cutoff: "timestamptz" },
+        Result: LiveRow,
+        select: sql`
+          SELECT u.id AS "userId", u.email, u.preferences ->> 'units' AS units, s.last_seen_at AS "lastSeenAt",
+            ${sql.literal(DELETION_STATE)}
+          FROM sessions s JOIN users u ON u.id = s.user_id
+          WHERE s.id = k.id AND s.user_id = k.user_id AND s.revoked_at IS NULL AND s.expires_at > k.now`
+      })
+
+      const findAll = findReadable({
+        table: "sessions",
+        Request: Schema.Struct({ userId: UserId, current: SessionId, now: Schema.Date }),
+        Result: ListedRow,
+        execute: ({ current, now, userId }) =>
+          sql`
+            SELECT ${sql.literal(columnsOf(SessionRow))}, id = ${current}::uuid AS current FROM sessions
+            WHERE user_id = ${userId} AND revoked_at IS NULL AND expires_at > ${now} ORDER BY created_at DESC, id DESC`
+      })
+
+      const lockUser = SqlSchema.findOneOption({
+        Request: Schema.Struct({ userId: UserId, cutoff: Schema.Date }),
+        Result: UserRow,
+        execute: ({ cutoff, userId }) =>
+          lockedUser(
+            sql,
+            `id AS "userId", email, preferences ->> 'units' AS units`,
+            sql`id = ${userId} AND ${canSignIn(sql, cutoff)}`
+          )
+      })
+
+      const revokeOldest = (userId: UserId, now: Date) =>
+        sql`
+          UPDATE sessions SET revoked_at = ${now} WHERE id IN (
+            SELECT id FROM sessions WHERE user_id = ${userId} AND revoked_at IS NULL AND expires_at > ${now}
+            ORDER BY created_at DESC, id DESC OFFSET ${MAX_LIVE_SESSIONS}
+          )`
+
+      const sign = (row: typeof UserRow.Type, sid: SessionId) =>
+        tokens.sign({
+          sub: row.userId,
+          sid,
+          role: roles.of(row),
+          units: row.units ?? DEFAULT_UNITS
+        })
+
+      const end = Effect.fnUntraced(function*(token: string) {
+        const claims = yield* tokens.verify(token)
+        if (Option.isNone(claims)) return
+        const now = yield* DateTime.nowAsDate
+        yield* sql`
+          UPDATE sessions SET revoked_at = ${now}
+          WHERE id = ${claims.value.sid} AND user_id = ${claims.value.sub} AND revoked_at IS NULL`
+      })
+
+      const insert = Effect.fnUntraced(function*(userId: UserId, device: Device) {
+        const user = yield* lockUser({ userId, cutoff: yield* deletionCutoff })
+        if (Option.isNone(user)) return yield* new SignInRefused()
+        const now = yield* DateTime.nowAsDate
+        const id = SessionId.make(yield* random.uuidV4())
+        yield* sessions.insert(sql, {
+          id,
+          userId,
+          userAgent: device.userAgent?.slice(0, 512) ?? null,
+          ipAddress: device.ipAddress ?? null,
+          createdAt: now,
+          lastSeenAt: now,
+          expiresAt: new Date(now.getTime() + Duration.toMillis(SESSION_LIFETIME))
+        })
+        if (device.token !== undefined) yield* end(device.token)
+        yield* revokeOldest(userId, now)
+        yield* audit.record("sign_in.succeeded", { userId })
+        return yield* sign(user.value, id)
+      })
+
+      return Sessions.of({
+        start: traced("Sessions.start")((userId, device) =>
+          insert(userId, device).pipe(
+            sql.withTransaction,
+            databaseDefects
+          )
+        ),
+
+        authenticate: traced("Sessions.authenticate")(function*(token) {
+          const claims = yield* tokens.verify(token)
+          if (Option.isNone(claims)) return Option.none()
+          const { sid: sessionId, sub: userId } = claims.value
+          const now = yield* DateTime.nowAsDate
+          const found = yield* findLive({ id: sessionId, user_id: userId, now, cutoff: yield* deletionCutoff })
+          if (Option.isNone(found)) return Option.none()
+          const row = found.value
+          if (now.getTime() - Date.parse(row.lastSeenAt) >= Duration.toMillis(SEEN_PRECISION)) {
+            yield* ifThereIsRoom(sql`
+              UPDATE sessions SET last_seen_at = ${now} WHERE id = (
+                SELECT id FROM sessions WHERE id = ${sessionId} AND last_seen_at < ${now} FOR NO KEY UPDATE SKIP LOCKED
+              )`)
+          }
+          const role = roles.of(row)
+          const principal: SessionPrincipal = {
+            kind: "session",
+            userId,
+            role,
+            sessionId,
+            deletion: row.deletion
+          }
+          return Option.some({ principal, freshToken: yield* sign(row, sessionId) })
+        }, Effect.orDie),
+
+        end: traced("Sessions.end")(end, Effect.orDie),
+
+        list: traced("Sessions.list")(function*(userId, current) {
+          return yield* findAll({ userId, current, now: yield* DateTime.nowAsDate })
+        }, Effect.orDie),
+
+        revoke: traced("Sessions.revoke")(
+          function*(userId, id) {
+            const now = yield* DateTime.nowAsDate
+            yield* lockAccount(userId)
+            const rows = yield* sql`
+              UPDATE sessions SET revoked_at = ${now}
+              WHERE id = ${id} AND user_id = ${userId} AND revoked_at IS NULL AND expires_at > ${now} RETURNING id`
+            if (rows.length === 0) return yield* new Missing({ kind: "session" })
+            yield* audit.record("session.revoked", { userId })
+          },
+          sql.withTransaction,
+          databaseDefects
+        ),
+
+        revokeAll: traced("Sessions.revokeAll")(
+          function*(userId, { by = userId, keep } = {}) {
+            const now = yield* DateTime.nowAsDate
+            // Before the sessions: the order of `accountLock`.
+            yield* sql`UPDATE users SET ${users.set(sql, { devicesRevokedAt: now })} WHERE id = ${userId}`
+            const rows = yield* sql`
+              UPDATE sessions SET revoked_at = ${now}
+              WHERE user_id = ${userId} AND revoked_at IS NULL AND id IS DISTINCT FROM ${keep ?? null}::uuid
+              RETURNING id`
+            if (rows.length > 0) yield* audit.record("sessions.revoked", actedOn(userId, by))
+          },
+          sql.withTransaction,
+          Effect.orDie
+        )
+      })
+    })
+  )
+}
+
+const UserRow = Schema.Struct({
+  userId: UserId,
+  email: Schema.String,
+  units: Schema.NullOr(Schema.String)
+})
+
+const LiveRow = Schema.Struct({
+  ...UserRow.fields,
+  deletion: DeletionState,
+  lastSeenAt: TimestampColumn
+})

@@ -1,0 +1,245 @@
+import { Context, Effect, Layer, Option, Redacted, Schema, Struct } from "effect"
+import { SqlClient, SqlSchema } from "effect/sql"
+import type { SignUpId, UserId } from "../../schema/Ids.ts"
+import type { User } from "../../schema/User.ts"
+import { Bulkheads } from "../admission/Bulkheads.ts"
+import { databaseDefects } from "../db/DatabaseErrors.ts"
+import { deletionCutoff } from "../db/Sweeps.ts"
+import { columnsOf } from "../db/Tables.ts"
+import {
+  EmailUnverified,
+  type InvalidInput,
+  type LinkUnusable,
+  type Overloaded,
+  SignUpClosed,
+  SignUpPasswordNeeded,
+  SignUpPasswordWrong,
+  WrongCredentials
+} from "../DomainErrors.ts"
+import { Audit } from "../identity/Audit.ts"
+import { canSignIn, hasAddress, lockedUser, UserRecord, users } from "../identity/Users.ts"
+import { Outbox } from "../mail/Outbox.ts"
+import { askedFrom } from "../mail/Texts.ts"
+import { traced } from "../operations/Tracing.ts"
+import { settings } from "../settings/Registry.ts"
+import { linkUnusable } from "./MailedLinks.ts"
+import { PasswordPolicy, Passwords } from "./Passwords.ts"
+import { Profiles } from "./Profile.ts"
+import { type Device, Sessions } from "./Sessions.ts"
+import { nameFrom, NewAccounts, type SignUp, SignUps } from "./SignUp.ts"
+
+export interface SignIn {
+  readonly accessToken: string
+  readonly user: User
+}
+
+interface Credentials {
+  readonly email: string
+  readonly password: Redacted.Redacted
+}
+
+/** The password of the sign-up, or a new one in its place; without either the link alone is the proof. */
+interface ChosenPassword {
+  readonly password?: Redacted.Redacted | undefined
+  readonly newPassword?: Redacted.Redacted | undefined
+}
+
+export class Accounts extends Context.Service<Accounts, {
+  /** Mails a link to create the account, or its owner a notice, in equal time. `SignUpClosed` where it is. */
+  readonly signUp: (
+    registration: Credentials & { readonly name: string | undefined; readonly network: string | undefined }
+  ) => Effect.Effect<void, InvalidInput | SignUpClosed | Overloaded>
+  /** The address that a verification link was mailed to. Does not consume the link. */
+  readonly addressOf: (token: Redacted.Redacted) => Effect.Effect<string, LinkUnusable | Overloaded>
+  /**
+   * Creates the account of the link's sign-up, ends all other sign-ups of the address, and signs the caller in. Anyone may
+   * sign up any address, so the holder of the mailbox shows by the password that the sign-up is theirs, or chooses a new
+   * one; the link alone is enough while the address has no other sign-up.
+   */
+  readonly verifyEmail: (
+    token: Redacted.Redacted,
+    chosen: ChosenPassword,
+    device: Device
+  ) => Effect.Effect<
+    SignIn,
+    InvalidInput | LinkUnusable | SignUpPasswordNeeded | SignUpPasswordWrong | SignUpClosed | Overloaded
+  >
+  /**
+   * Signs in. An unknown address, a wrong password and an account without a password fail alike and take the same time.
+   * The password of the newest pending sign-up gets `EmailUnverified` and a new mail, also where the address has an account.
+   */
+  readonly logIn: (
+    credentials: Credentials,
+    device: Device
+  ) => Effect.Effect<SignIn, WrongCredentials | EmailUnverified | SignUpClosed | Overloaded>
+}>()("route-planning-service/Accounts") {
+  static readonly layer = Layer.effect(
+    Accounts,
+    Effect.gen(function*() {
+      const sql = yield* SqlClient.SqlClient
+      const audit = yield* Audit
+      const newAccounts = yield* NewAccounts
+      const outbox = yield* Outbox
+      const { signIns } = yield* Bulkheads
+      const passwords = yield* Passwords
+      const policy = yield* PasswordPolicy
+      const profiles = yield* Profiles
+      const sessions = yield* Sessions
+      const signUps = yield* SignUps
+      const isOpen = yield* settings.SIGNUP_ENABLED
+
+      const findByEmail = SqlSchema.findOneOption({
+        Request: Schema.Struct({ email: Schema.String, cutoff: Schema.Date }),
+        Result: AccountRow,
+        execute: ({ cutoff, email }) =>
+          sql`
+            SELECT ${sql.literal(columnsOf(AccountRow))} FROM users
+            WHERE ${hasAddress(sql, email)} AND ${canSignIn(sql, cutoff)}`
+      })
+
+      /** The same queries for every address. */
+      const candidatesOf = Effect.fnUntraced(function*(email: string) {
+        const account = yield* findByEmail({ email, cutoff: yield* deletionCutoff })
+        return {
+          account: Option.getOrUndefined(account),
+          signUp: Option.getOrUndefined(yield* signUps.findNewest(email))
+        }
+      })
+
+      const signIn = Effect.fnUntraced(function*(userId: UserId, device: Device) {
+        const accessToken = yield* sessions.start(userId, device)
+        return { accessToken, user: yield* profiles.user(userId) }
+      })
+
+      // Unknown addresses leave an audit entry too, without the address, so that both take the same time.
+      const refuse = (userId: UserId | undefined) =>
+        Effect.andThen(audit.record("sign_in.failed", { userId }), Effect.fail(new WrongCredentials()))
+
+      // Fails if the password was changed during verification.
+      const signInUnchanged = Effect.fnUntraced(function*(userId: UserId, digest: string, device: Device) {
+        const rows = yield* lockedUser(sql, "id", sql`id = ${userId} AND password_hash = ${digest}`)
+        if (rows.length === 0) return yield* new WrongCredentials()
+        return yield* signIn(userId, device).pipe(
+          Effect.catchTag("SignInRefused", () => Effect.fail(new WrongCredentials()))
+        )
+      })
+
+      const requestLink = (signUpId: SignUpId, network: string | undefined) =>
+        Effect.flatMap(askedFrom(network), (asked) => outbox.request({ kind: "verify-email", signUpId, ...asked }))
+
+      const mailAgain = (signUpId: SignUpId, userId: UserId | undefined, network: string | undefined) =>
+        requestLink(signUpId, network).pipe(
+          Effect.andThen(audit.record("sign_in.failed", { userId })),
+          sql.withTransaction,
+          Effect.andThen(outbox.wake)
+        )
+
+      /** With current parameters if outdated; skipped under load. */
+      const rehash = (password: Redacted.Redacted, digest: string) =>
+        passwords.isOutdated(digest)
+          ? Effect.orElseSucceed(passwords.hash(password), () => undefined)
+          : Effect.undefined
+
+      const accept = Effect.fnUntraced(function*(
+        { digest, rehashed, userId }: {
+          readonly userId: UserId
+          readonly digest: string
+          readonly rehashed: string | undefined
+        },
+        device: Device
+      ) {
+        if (rehashed !== undefined) {
+          yield* sql`UPDATE users SET ${
+            users.set(sql, { passwordHash: rehashed })
+          } WHERE id = ${userId} AND password_hash = ${digest}`
+        }
+        return yield* signInUnchanged(userId, rehashed ?? digest, device)
+      }, sql.withTransaction)
+
+      // A sign-up must not reveal whether its address has an account: same response, and two verifications always.
+      const decline = Effect.fnUntraced(function*(
+        { account, signUp }: Effect.Success<ReturnType<typeof candidatesOf>>,
+        password: Redacted.Redacted,
+        { network }: Device
+      ) {
+        const isOfSignUp = yield* passwords.verify(password, signUp?.passwordHash)
+        if (!isOfSignUp || signUp === undefined) return yield* signIns(refuse(account?.id))
+        if (!isOpen) return yield* new SignUpClosed()
+        yield* signIns(mailAgain(signUp.id, account?.id, network))
+        return yield* new EmailUnverified()
+      })
+
+      const pendingOf = (token: Redacted.Redacted) =>
+        signIns(newAccounts.find("verify-email", token)).pipe(
+          Effect.flatMap(Option.match({ onNone: linkUnusable, onSome: Effect.succeed }))
+        )
+
+      /** The digest for the account. None where the link alone is the proof. */
+      const proven = Effect.fnUntraced(function*(signUp: SignUp, { newPassword, password }: ChosenPassword) {
+        if (newPassword !== undefined) {
+          yield* policy.check("password", newPassword, signUp)
+          return Option.some(yield* passwords.hash(newPassword))
+        }
+        if (password === undefined) return Option.none()
+        if (signUp.passwordHash === undefined || !(yield* passwords.verify(password, signUp.passwordHash))) {
+          yield* audit.record("sign_in.failed")
+          return yield* new SignUpPasswordWrong()
+        }
+        return Option.some(signUp.passwordHash)
+      })
+
+      const openBy = Effect.fnUntraced(
+        function*(token: Redacted.Redacted, digest: Option.Option<string>, device: Device) {
+          const signUp = yield* newAccounts.signUpOf("verify-email", token)
+          if (Option.isNone(signUp)) return yield* linkUnusable()
+          if (Option.isNone(digest) && !signUp.value.isOnly) return yield* new SignUpPasswordNeeded()
+          const passwordHash = Option.getOrElse(digest, () => signUp.value.passwordHash)
+          const userId = yield* newAccounts.open({ ...signUp.value, passwordHash })
+          if (Option.isNone(userId)) return yield* linkUnusable()
+          return yield* signIn(userId.value, device)
+        },
+        sql.withTransaction,
+        (effect) => signIns(effect),
+        Effect.catchTag("SignInRefused", linkUnusable)
+      )
+
+      return Accounts.of({
+        signUp: traced("Accounts.signUp")(function*({ email, name, network, password }) {
+          if (!isOpen) return yield* new SignUpClosed()
+          yield* policy.check("password", password, { email, name })
+          const passwordHash = yield* passwords.hash(password)
+          yield* signUps.add({ email, name: nameFrom(email, name), network, passwordHash }).pipe(
+            Effect.flatMap((signUpId) => requestLink(signUpId, network)),
+            sql.withTransaction,
+            signIns
+          )
+          yield* outbox.wake
+        }, databaseDefects),
+
+        addressOf: traced("Accounts.addressOf")((token) => Effect.map(pendingOf(token), ({ email }) => email)),
+
+        verifyEmail: traced("Accounts.verifyEmail")(function*(token, chosen, device) {
+          const digest = yield* proven(yield* pendingOf(token), chosen)
+          return yield* openBy(token, digest, device)
+        }, databaseDefects),
+
+        logIn: traced("Accounts.logIn")(function*({ email, password }, device) {
+          // An account past its grace period is not found, even before the sweep.
+          const candidates = yield* signIns(candidatesOf(email))
+          const { id: userId, passwordHash } = candidates.account ?? NO_ACCOUNT
+          const digest = passwordHash ?? undefined
+          const matches = yield* passwords.verify(password, digest)
+          if (!matches || digest === undefined || userId === undefined) {
+            return yield* decline(candidates, password, device)
+          }
+          const rehashed = yield* rehash(password, digest)
+          return yield* signIns(accept({ userId, digest, rehashed }, device))
+        }, databaseDefects)
+      })
+    })
+  )
+}
+
+const NO_ACCOUNT = { id: undefined, passwordHash: null }
+
+const AccountRow = UserRecord.select.mapFields(Struct.pick(["id", "passwordHash"]))

@@ -1,0 +1,366 @@
+import { Clock, Context, DateTime, Duration, Effect, Layer, Option, type Redacted, Schema, Struct } from "effect"
+import { Model } from "effect/schema"
+import { SqlClient, SqlSchema } from "effect/sql"
+import { SignUpId, UserId } from "../../schema/Ids.ts"
+import { UNVERIFIED_LIFETIME } from "../../schema/Limits.ts"
+import { inOneLine } from "../../schema/Text.ts"
+import { localPartOf } from "../../schema/User.ts"
+import { databaseDefects } from "../db/DatabaseErrors.ts"
+import { columnsOf, Instant, readOnly, tableOf } from "../db/Tables.ts"
+import { AddressTaken, SignUpClosed } from "../DomainErrors.ts"
+import { Audit } from "../identity/Audit.ts"
+import { FALLBACK, Handles } from "../identity/Names.ts"
+import { emailKey, hasAddress, UserRecord, users } from "../identity/Users.ts"
+import { Outbox } from "../mail/Outbox.ts"
+import { traced } from "../operations/Tracing.ts"
+import { settings } from "../settings/Registry.ts"
+import { mailedLink, type MailedTokenPurpose, MailedTokens } from "./MailedLinks.ts"
+
+class SignUpRecord extends Model.Class<SignUpRecord>("SignUpRecord")({
+  id: readOnly(SignUpId),
+  email: Schema.String,
+  emailKey: Schema.String,
+  name: Schema.String,
+  passwordHash: Schema.NullOr(Schema.String),
+  isInvited: Schema.Boolean,
+  network: Schema.NullOr(Schema.String),
+  createdAt: Instant,
+  expiresAt: Instant
+}) {}
+
+const table = tableOf("sign_ups", SignUpRecord)
+
+const SignUpRow = SignUpRecord.select.mapFields(Struct.omit(["isInvited", "network", "createdAt", "expiresAt"]))
+
+const LockedRow = Schema.Struct({
+  ...SignUpRow.fields,
+  network: SignUpRecord.fields.network,
+  isPending: Schema.Boolean
+})
+
+/** Unverified: anyone may sign up any address. `email` is as typed. */
+export interface SignUp {
+  readonly id: SignUpId
+  readonly email: string
+  readonly name: string
+  readonly passwordHash: string | undefined
+}
+
+interface LockedSignUp extends SignUp {
+  /** Whether the address has no other pending sign-up. */
+  readonly isOnly: boolean
+}
+
+interface Addressee {
+  readonly email: string
+  readonly userId: UserId | undefined
+}
+
+/** Unverified sign-ups, which are no accounts. Of any number for an address, the one whose link is used becomes one. */
+export class SignUps extends Context.Service<SignUps, {
+  /** With `isInvited` the link creates an account also where sign-up is closed. `network` is the one that asked. */
+  readonly add: (
+    signUp: Omit<SignUp, "id"> & { readonly isInvited?: boolean; readonly network?: string | undefined }
+  ) => Effect.Effect<SignUpId>
+  /** Whether any pending sign-up of an address is an invitation. */
+  readonly isInvited: (email: string) => Effect.Effect<boolean>
+  /** The newest pending sign-up of an address. */
+  readonly findNewest: (email: string) => Effect.Effect<Option.Option<SignUp>>
+  /** None when the sign-up is gone. Prevents its deletion until the caller's transaction ends. */
+  readonly addresseeOf: (id: SignUpId) => Effect.Effect<Option.Option<Addressee>>
+  /** None when the sign-up is gone. Takes no lock. */
+  readonly find: (id: SignUpId) => Effect.Effect<Option.Option<SignUp>>
+  /** Locks all sign-ups of the address until the caller's transaction ends. None when the sign-up is gone. */
+  readonly lock: (id: SignUpId) => Effect.Effect<Option.Option<LockedSignUp>>
+  /** Older sign-ups of its address that other networks asked for. Locks as `lock` does. */
+  readonly olderOfOtherNetworks: (id: SignUpId) => Effect.Effect<ReadonlyArray<SignUpId>>
+  readonly keepUntil: (id: SignUpId, instant: Date) => Effect.Effect<void>
+  /** Deletes every sign-up of an address with its links, in the caller's transaction. */
+  readonly removeAll: (email: string) => Effect.Effect<void>
+}>()("route-planning-service/SignUps") {
+  static readonly layer = Layer.effect(
+    SignUps,
+    Effect.gen(function*() {
+      const sql = yield* SqlClient.SqlClient
+
+      const columns = sql.literal(columnsOf(SignUpRow))
+
+      const insert = SqlSchema.findOne({
+        Request: Schema.toType(SignUpRecord.insert),
+        Result: Schema.Struct({ id: SignUpId }),
+        execute: (values) => sql`${table.insert(sql, values)} RETURNING id`
+      })
+
+      const newestOf = SqlSchema.findOneOption({
+        Request: Schema.Struct({ key: Schema.String, now: Schema.Date }),
+        Result: SignUpRow,
+        execute: ({ key, now }) =>
+          sql`
+            SELECT ${columns} FROM sign_ups
+            WHERE email_key = ${key} AND expires_at > ${now} ORDER BY created_at DESC, id DESC LIMIT 1`
+      })
+
+      const findById = SqlSchema.findOneOption({
+        Request: SignUpId,
+        Result: SignUpRow,
+        execute: (id) => sql`SELECT ${columns} FROM sign_ups WHERE id = ${id}`
+      })
+
+      // Always in one order, so that concurrent uses of an address's links cannot deadlock.
+      const lockAll = SqlSchema.findAll({
+        Request: Schema.Struct({ key: Schema.String, now: Schema.Date }),
+        Result: LockedRow,
+        execute: ({ key, now }) =>
+          sql`
+            SELECT ${columns}, network, expires_at > ${now} AS "isPending" FROM sign_ups
+            WHERE email_key = ${key} ORDER BY id FOR UPDATE`
+      })
+
+      const lockAllOf = Effect.fnUntraced(function*(key: string) {
+        return yield* lockAll({ key, now: yield* DateTime.nowAsDate })
+      })
+
+      /** The sign-up and the others of its address, locked. None when it is gone. */
+      const lockWith = Effect.fnUntraced(function*(id: SignUpId) {
+        const found = yield* findById(id)
+        if (Option.isNone(found)) return Option.none()
+        const rows = yield* lockAllOf(found.value.emailKey)
+        const own = rows.find((row) => row.id === id)
+        return own === undefined
+          ? Option.none()
+          : Option.some({ own, others: rows.filter((row) => row.id !== id) })
+      })
+
+      const findAddressee = SqlSchema.findOneOption({
+        Request: SignUpId,
+        Result: Schema.Struct({ email: Schema.String, userId: Schema.NullOr(UserId) }),
+        execute: (id) =>
+          sql`
+            SELECT coalesce(u.email, s.email) AS email, u.id AS "userId"
+            FROM sign_ups s LEFT JOIN users u ON u.email_key = s.email_key
+            WHERE s.id = ${id} FOR KEY SHARE OF s`
+      })
+
+      return SignUps.of({
+        add: traced("SignUps.add")(function*({ email, isInvited = false, name, network, passwordHash }) {
+          const now = yield* Clock.currentTimeMillis
+          const { id } = yield* insert({
+            email,
+            emailKey: emailKey(email),
+            name,
+            passwordHash: passwordHash ?? null,
+            isInvited,
+            network: network ?? null,
+            createdAt: new Date(now),
+            expiresAt: new Date(now + Duration.toMillis(UNVERIFIED_LIFETIME))
+          })
+          return id
+        }, Effect.orDie),
+
+        isInvited: traced("SignUps.isInvited")(function*(email) {
+          const now = yield* DateTime.nowAsDate
+          const rows = yield* sql`
+            SELECT id FROM sign_ups WHERE email_key = ${emailKey(email)} AND is_invited AND expires_at > ${now} LIMIT 1`
+          return rows.length > 0
+        }, Effect.orDie),
+
+        findNewest: traced("SignUps.findNewest")(function*(email) {
+          const now = yield* DateTime.nowAsDate
+          return Option.map(yield* newestOf({ key: emailKey(email), now }), toSignUp)
+        }, Effect.orDie),
+
+        addresseeOf: traced("SignUps.addresseeOf")(function*(id) {
+          const found = yield* findAddressee(id)
+          return Option.map(found, ({ email, userId }) => ({ email, userId: userId ?? undefined }))
+        }, Effect.orDie),
+
+        find: traced("SignUps.find")((id) => Effect.orDie(Effect.map(findById(id), Option.map(toSignUp)))),
+
+        lock: traced("SignUps.lock")(function*(id) {
+          return Option.map(yield* lockWith(id), ({ others, own }) => ({
+            ...toSignUp(own),
+            isOnly: !others.some(({ isPending }) => isPending)
+          }))
+        }, Effect.orDie),
+
+        olderOfOtherNetworks: traced("SignUps.olderOfOtherNetworks")(function*(id) {
+          return Option.match(yield* lockWith(id), {
+            onNone: () => [],
+            onSome: ({ others, own }) =>
+              others.filter((other) => other.id < id && (own.network === null || other.network !== own.network))
+                .map((other) => other.id)
+          })
+        }, Effect.orDie),
+
+        keepUntil: traced("SignUps.keepUntil")((id, instant) =>
+          sql`UPDATE sign_ups SET expires_at = greatest(expires_at, ${instant}) WHERE id = ${id}`.pipe(
+            Effect.asVoid,
+            Effect.orDie
+          )
+        ),
+
+        removeAll: traced("SignUps.removeAll")(function*(email) {
+          const key = emailKey(email)
+          yield* lockAllOf(key)
+          yield* sql`DELETE FROM sign_ups WHERE email_key = ${key}`
+        }, Effect.orDie)
+      })
+    })
+  )
+}
+
+const toSignUp = ({ email, id, name, passwordHash }: typeof SignUpRow.Type): SignUp => ({
+  id,
+  email,
+  name,
+  passwordHash: passwordHash ?? undefined
+})
+
+interface ProvenPerson {
+  readonly email: string
+  readonly name: string | undefined
+  readonly avatar?: string | undefined
+  readonly passwordHash?: string | undefined
+}
+
+const MAX_HANDLE_ATTEMPTS = 10
+
+export const nameFrom = (email: string, name: string | undefined): string =>
+  name ?? (inOneLine(localPartOf(email)) || FALLBACK)
+
+/** Creates accounts. Call `signUpOf` and `open` in a transaction. */
+export class NewAccounts extends Context.Service<NewAccounts, {
+  /** The sign-up of a mailed link; none when the link cannot be used. Takes no lock. */
+  readonly find: (purpose: MailedTokenPurpose, token: Redacted.Redacted) => Effect.Effect<Option.Option<SignUp>>
+  /** The same. Blocks the other links of the address. */
+  readonly signUpOf: (
+    purpose: MailedTokenPurpose,
+    token: Redacted.Redacted
+  ) => Effect.Effect<Option.Option<LockedSignUp>>
+  /** Deletes the sign-ups of the address. None if it has an account. `SignUpClosed` if uninvited and sign-up is closed. */
+  readonly open: (person: ProvenPerson) => Effect.Effect<Option.Option<UserId>, SignUpClosed>
+}>()("route-planning-service/NewAccounts") {
+  static readonly layer = Layer.effect(
+    NewAccounts,
+    Effect.gen(function*() {
+      const sql = yield* SqlClient.SqlClient
+      const handles = yield* Handles
+      const mailedTokens = yield* MailedTokens
+      const signUps = yield* SignUps
+      const isOpen = yield* settings.SIGNUP_ENABLED
+
+      const insert = SqlSchema.findOneOption({
+        Request: Schema.toType(UserRecord.insert),
+        Result: UserRecord.select.mapFields(Struct.pick(["id"])),
+        execute: (values) =>
+          sql`
+            ${users.insert(sql, values)}
+            ON CONFLICT ON CONSTRAINT users_email_key DO NOTHING RETURNING id`
+      })
+
+      const attemptOpen = Effect.fnUntraced(
+        function*({ avatar, email, name, passwordHash }: ProvenPerson, attempt: number) {
+          const now = yield* DateTime.nowAsDate
+          const displayName = nameFrom(email, name)
+          return yield* insert({
+            email,
+            emailKey: emailKey(email),
+            emailVerifiedAt: now,
+            passwordHash: passwordHash ?? null,
+            name: displayName,
+            handle: yield* handles.suggest({ name: displayName, email }, attempt),
+            avatar: avatar ?? null,
+            createdAt: now,
+            updatedAt: now
+          })
+        },
+        sql.withTransaction
+      )
+
+      const openWithHandle = (person: ProvenPerson, attempt = 0): ReturnType<typeof attemptOpen> =>
+        attemptOpen(person, attempt).pipe(
+          Effect.catchReason(
+            "SqlError",
+            "UniqueViolation",
+            (reason, error) =>
+              reason.constraint === "users_handle_key" && attempt < MAX_HANDLE_ATTEMPTS
+                ? openWithHandle(person, attempt + 1)
+                : Effect.fail(error)
+          )
+        )
+
+      return NewAccounts.of({
+        find: traced("NewAccounts.find")(function*(purpose, token) {
+          const id = yield* mailedTokens.signUpOf(purpose, token)
+          return Option.isNone(id) ? Option.none() : yield* signUps.find(id.value)
+        }),
+
+        signUpOf: traced("NewAccounts.signUpOf")(function*(purpose, token) {
+          const id = yield* mailedTokens.signUpOf(purpose, token)
+          const signUp = Option.isNone(id) ? Option.none() : yield* signUps.lock(id.value)
+          // The link may have become void before the lock.
+          return Option.isSome(yield* mailedTokens.signUpOf(purpose, token)) ? signUp : Option.none()
+        }),
+
+        open: traced("NewAccounts.open")(function*(person) {
+          if (!isOpen && !(yield* signUps.isInvited(person.email))) return yield* new SignUpClosed()
+          yield* signUps.removeAll(person.email)
+          return Option.map(yield* openWithHandle(person), ({ id }) => id)
+        }, databaseDefects)
+      })
+    })
+  )
+}
+
+/** Accounts created by operators, also where sign-up is closed. */
+export class Invitations extends Context.Service<Invitations, {
+  /** Mails a link: choosing a password creates the account. `AddressTaken` if there is one. */
+  readonly invite: (admin: UserId, email: string) => Effect.Effect<void, AddressTaken>
+  /** For an address that the operator has verified; the link expires sooner. `AddressTaken` as for `invite`. */
+  readonly create: (email: string) => Effect.Effect<Redacted.Redacted, AddressTaken>
+}>()("route-planning-service/Invitations") {
+  static readonly layer = Layer.effect(
+    Invitations,
+    Effect.gen(function*() {
+      const sql = yield* SqlClient.SqlClient
+      const audit = yield* Audit
+      const mailedTokens = yield* MailedTokens
+      const newAccounts = yield* NewAccounts
+      const outbox = yield* Outbox
+      const signUps = yield* SignUps
+      const app = yield* settings.APP_URL
+
+      const add = Effect.fnUntraced(function*(email: string) {
+        const accounts = yield* sql`SELECT id FROM users WHERE ${hasAddress(sql, email)}`
+        if (accounts.length > 0) return yield* new AddressTaken()
+        return yield* signUps.add({ email, name: nameFrom(email, undefined), passwordHash: undefined, isInvited: true })
+      })
+
+      const addAndMail = Effect.fnUntraced(function*(admin: UserId, email: string) {
+        const signUpId = yield* add(email)
+        yield* outbox.request({ kind: "invitation", signUpId })
+        yield* audit.record("admin.user_invited", { userId: admin })
+      }, sql.withTransaction)
+
+      return Invitations.of({
+        invite: traced("Invitations.invite")(
+          (admin, email) => Effect.andThen(addAndMail(admin, email), outbox.wake),
+          databaseDefects
+        ),
+
+        create: traced("Invitations.create")(
+          function*(email) {
+            yield* add(email)
+            const userId = yield* newAccounts.open({ email, name: undefined })
+            if (Option.isNone(userId)) return yield* new AddressTaken()
+            const { token } = yield* mailedTokens.issue("reset-password", { userId: userId.value })
+            return mailedLink(app, "reset-password", token)
+          },
+          sql.withTransaction,
+          // Cannot be `SignUpClosed`: the address is invited.
+          Effect.catchTags({ SignUpClosed: Effect.die, SqlError: Effect.die })
+        )
+      })
+    })
+  )
+}

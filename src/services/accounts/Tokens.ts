@@ -1,0 +1,358 @@
+import { Cache, Clock, Context, DateTime, Duration, Effect, Layer, Option, Redacted, Schema, Struct } from "effect"
+import { SecureRandom } from "effect/crypto"
+import { Model } from "effect/schema"
+import { SqlClient, SqlSchema, type Statement } from "effect/sql"
+import { createHmac, createSecretKey } from "node:crypto"
+import { crc32 } from "node:zlib"
+import {
+  type Credential,
+  CREDENTIAL_LIMITS,
+  daysOf,
+  MAX_TOKEN_DAYS,
+  type MintedToken,
+  type NewToken,
+  type PersonalAccessToken,
+  Scope
+} from "../../schema/Credential.ts"
+import { REASONS } from "../../schema/ErrorDetails.ts"
+import { SessionId, TokenId, UserId } from "../../schema/Ids.ts"
+import { MAX_TOKENS } from "../../schema/Limits.ts"
+import { DeletionState, type Principal, type TokenPrincipal } from "../../schema/Principal.ts"
+import { inOneLine } from "../../schema/Text.ts"
+import { databaseDefects, ifThereIsRoom } from "../db/DatabaseErrors.ts"
+import { gatheredRead } from "../db/GatheredReads.ts"
+import { countRows, findReadable } from "../db/Lists.ts"
+import { deletionCutoffAt } from "../db/Sweeps.ts"
+import { columnsOf, Instant, NullableInstant, readOnly, tableOf, TimestampColumn, writtenOnce } from "../db/Tables.ts"
+import { InvalidInput, Missing, type Overloaded, TokenRefused, TooManyTokens, WrongPassword } from "../DomainErrors.ts"
+import { Audit } from "../identity/Audit.ts"
+import { accountLock, DELETION_STATE, UserRecord } from "../identity/Users.ts"
+import { Outbox } from "../mail/Outbox.ts"
+import type { Mail } from "../mail/Texts.ts"
+import { ownText } from "../operations/Keys.ts"
+import { traced } from "../operations/Tracing.ts"
+import { settings } from "../settings/Registry.ts"
+import { isUnexpired } from "../sharing/Visibility.ts"
+import { Passwords } from "./Passwords.ts"
+import { SEEN_PRECISION } from "./Sessions.ts"
+
+const Row = Schema.Struct({
+  name: Schema.NullOr(Schema.String),
+  scope: Scope,
+  expiresAt: Schema.NullOr(TimestampColumn),
+  userId: UserId,
+  handle: Schema.String
+})
+
+/** What a principal was authenticated by. */
+export class CallerCredential extends Context.Service<CallerCredential, {
+  readonly describe: (principal: Principal) => Effect.Effect<Credential>
+}>()("route-planning-service/CallerCredential") {
+  static readonly layer = Layer.effect(
+    CallerCredential,
+    Effect.gen(function*() {
+      const sql = yield* SqlClient.SqlClient
+      const limits = (yield* settings.RATE_LIMITS_ENABLED) ? CREDENTIAL_LIMITS : []
+      const owner = sql.literal("u.id AS \"userId\", u.handle")
+
+      const findToken = SqlSchema.findOne({
+        Request: TokenId,
+        Result: Row,
+        execute: (id) =>
+          sql`
+            SELECT t.name, t.scope, t.expires_at AS "expiresAt", ${owner}
+            FROM personal_access_tokens t JOIN users u ON u.id = t.user_id WHERE t.id = ${id}`
+      })
+
+      const findSession = SqlSchema.findOne({
+        Request: SessionId,
+        Result: Row,
+        execute: (id) =>
+          sql`
+            SELECT NULL AS name, 'write' AS scope, s.expires_at AS "expiresAt", ${owner}
+            FROM sessions s JOIN users u ON u.id = s.user_id WHERE s.id = ${id}`
+      })
+
+      return CallerCredential.of({
+        describe: traced("CallerCredential.describe")(function*(principal) {
+          const row = yield* principal.kind === "token"
+            ? findToken(principal.tokenId)
+            : findSession(principal.sessionId)
+          const { expiresAt, handle, name, scope, userId } = row
+          const credential: Credential = {
+            kind: principal.kind,
+            scope,
+            name,
+            expiresAt,
+            user: { id: userId, handle },
+            limits
+          }
+          return credential
+        }, Effect.orDie)
+      })
+    })
+  )
+}
+
+class TokenRecord extends Model.Class<TokenRecord>("TokenRecord")({
+  id: readOnly(TokenId),
+  userId: writtenOnce(UserId),
+  name: Schema.String,
+  scope: Scope,
+  tokenHash: Schema.String,
+  hint: Schema.String,
+  createdAt: Instant,
+  expiresAt: NullableInstant,
+  lastUsedAt: readOnly(Schema.NullOr(TimestampColumn))
+}) {}
+
+const personalAccessTokens = tableOf("personal_access_tokens", TokenRecord)
+
+const TokenRow = TokenRecord.select.mapFields(Struct.omit(["userId", "tokenHash"]))
+
+const FoundRow = TokenRecord.select.mapFields(Struct.pick(["id", "userId", "scope", "expiresAt"])).pipe(
+  Schema.fieldsAssign({ isStale: Schema.Boolean, isExpired: Schema.Boolean, deletion: DeletionState })
+)
+
+const PREFIX = "service_pat_"
+const RANDOM_LENGTH = 40
+const CHECKSUM_LENGTH = 6
+const BASE62 = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
+const SHAPE = new RegExp(`^${PREFIX}[0-9A-Za-z]{${RANDOM_LENGTH + CHECKSUM_LENGTH}}$`)
+
+const toBase62 = (value: number): string =>
+  value < 62 ? BASE62.charAt(value) : toBase62(Math.floor(value / 62)) + BASE62.charAt(value % 62)
+
+const withChecksum = (text: string) => text + toBase62(crc32(text)).padStart(CHECKSUM_LENGTH, "0")
+
+/** Nobody can cancel a deletion whose grace period is over. */
+const REFUSED_WHILE = { pending: REASONS.accountPendingDeletion, over: REASONS.tokenRevoked } as const
+
+export const looksLikeToken = (credential: string): boolean => credential.startsWith(PREFIX)
+
+/** The checksum rejects typos and made-up tokens without a query. */
+const isWellFormed = (token: string) => SHAPE.test(token) && withChecksum(token.slice(0, -CHECKSUM_LENGTH)) === token
+
+/** Tokens with a known digest, which takes 9 us. Each request reads from the database whether its token lives. */
+const MAX_KNOWN_DIGESTS = 10_000
+
+/** Tokens with a CRC-32, so that scanners find leaked ones; stored as HMAC-SHA-256 under `PAT_PEPPER`. */
+export class PersonalAccessTokens extends Context.Service<PersonalAccessTokens, {
+  /** Mails the owner. A token without an end requires the current password. */
+  readonly mint: (
+    owner: UserId,
+    token: NewToken
+  ) => Effect.Effect<MintedToken, InvalidInput | Overloaded | TooManyTokens | WrongPassword>
+  readonly list: (owner: UserId) => Effect.Effect<ReadonlyArray<PersonalAccessToken>>
+  readonly revoke: (owner: UserId, id: TokenId) => Effect.Effect<void, Missing>
+  readonly revokeAll: (owner: UserId) => Effect.Effect<void>
+  /** In one query. While the deletion of its account is pending a token is refused; it works again after a cancel. */
+  readonly authenticate: (token: string) => Effect.Effect<TokenPrincipal, TokenRefused>
+}>()("route-planning-service/PersonalAccessTokens") {
+  static readonly layer = Layer.effect(
+    PersonalAccessTokens,
+    Effect.gen(function*() {
+      const sql = yield* SqlClient.SqlClient
+      const random = yield* SecureRandom.SecureRandom
+      const audit = yield* Audit
+      const outbox = yield* Outbox
+      const passwords = yield* Passwords
+      const lockAccount = yield* accountLock
+      const pepper = createSecretKey(Redacted.value(yield* settings.PAT_PEPPER), "utf8")
+
+      const digest = (token: string) => createHmac("sha256", pepper).update(token).digest("base64url")
+      const digests = yield* Cache.make({
+        capacity: MAX_KNOWN_DIGESTS,
+        lookup: (token: string) => Effect.sync(() => digest(token))
+      })
+
+      const generate = Effect.forEach(
+        Array.from({ length: RANDOM_LENGTH }),
+        () => random.intBetween(0, BASE62.length, { halfOpen: true })
+      ).pipe(Effect.map((digits) => withChecksum(PREFIX + digits.map((digit) => BASE62.charAt(digit)).join(""))))
+
+      const columns = sql.literal(columnsOf(TokenRow))
+
+      const findOwn = findReadable({
+        table: "personal_access_tokens",
+        Request: Schema.Struct({ owner: UserId, now: Schema.Date }),
+        Result: TokenRow,
+        execute: ({ now, owner }) =>
+          sql`
+            SELECT ${columns} FROM personal_access_tokens
+            WHERE user_id = ${owner} AND ${isUnexpired(sql, now)} ORDER BY id DESC`
+      })
+
+      const insert = SqlSchema.findOne({
+        Request: Schema.toType(TokenRecord.insert),
+        Result: TokenRow,
+        execute: (values) => sql`${personalAccessTokens.insert(sql, values)} RETURNING ${columns}`
+      })
+
+      const findOwner = SqlSchema.findOne({
+        Request: UserId,
+        Result: OwnerRow,
+        execute: (id) => sql`SELECT ${sql.literal(columnsOf(OwnerRow))} FROM users WHERE id = ${id}`
+      })
+
+      /** The digest of the current password. */
+      const provePassword = Effect.fnUntraced(function*(owner: UserId, attempt: Redacted.Redacted | null | undefined) {
+        const { passwordHash } = yield* findOwner(owner)
+        if (passwordHash === null) {
+          return yield* InvalidInput.at(
+            "expiresInDays",
+            `Expected 1 to ${MAX_TOKEN_DAYS}, since the account has no password: give an end, or set a password first`
+          )
+        }
+        if (attempt === null || attempt === undefined) {
+          return yield* InvalidInput.at("currentPassword", "Expected the current password, for a token without an end")
+        }
+        if (!(yield* passwords.verify(attempt, passwordHash))) {
+          yield* audit.record("token.mint_failed", { userId: owner })
+          return yield* new WrongPassword()
+        }
+        return passwordHash
+      })
+
+      const requireRoom = Effect.fnUntraced(function*(owner: UserId, now: Date) {
+        const live = yield* countRows(
+          sql,
+          sql`personal_access_tokens WHERE user_id = ${owner} AND ${isUnexpired(sql, now)}`
+        )
+        if (live >= MAX_TOKENS) {
+          return yield* new TooManyTokens({ limit: MAX_TOKENS })
+        }
+      })
+
+      /** `proven` is the digest of the password that was verified. */
+      const insertToken = Effect.fnUntraced(function*(owner: UserId, request: NewToken, proven: string | undefined) {
+        const now = yield* DateTime.nowAsDate
+        yield* lockAccount(owner)
+        const { email, passwordHash } = yield* findOwner(owner)
+        // The password was changed since it was verified.
+        if (proven !== undefined && proven !== passwordHash) return yield* new WrongPassword()
+        yield* requireRoom(owner, now)
+        const token = yield* generate
+        const days = daysOf(request)
+        const row = yield* insert({
+          userId: owner,
+          name: request.name,
+          scope: request.scope,
+          tokenHash: digest(token),
+          hint: token.slice(-4),
+          createdAt: now,
+          expiresAt: days === null ? null : new Date(now.getTime() + Duration.toMillis(Duration.days(days)))
+        })
+        yield* audit.record("token.minted", { userId: owner })
+        yield* outbox.put(owner, mintedMail(email, row))
+        return { ...row, token }
+      }, sql.withTransaction)
+
+      const findByHash = gatheredRead(sql, {
+        key: { hash: "text", now: "timestamptz", stale: "timestamptz", cutoff: "timestamptz" },
+        Result: FoundRow,
+        select: sql`
+          SELECT t.id, t.user_id AS "userId", t.scope, t.expires_at AS "expiresAt",
+            t.last_used_at IS NULL OR t.last_used_at < k.stale AS "isStale",
+            coalesce(t.expires_at <= k.now, false) AS "isExpired",
+            ${sql.literal(DELETION_STATE)}
+          FROM personal_access_tokens t JOIN users u ON u.id = t.user_id WHERE t.token_hash = k.hash`
+      })
+
+      const isRevoked = Effect.fnUntraced(function*(hash: string) {
+        return (yield* sql`SELECT FROM revoked_tokens WHERE token_hash = ${hash}`).length > 0
+      })
+
+      const noteUse = (id: TokenId, now: Date, stale: Date) =>
+        ifThereIsRoom(sql`
+          UPDATE personal_access_tokens SET last_used_at = ${now} WHERE id = (
+            SELECT id FROM personal_access_tokens
+            WHERE id = ${id} AND (last_used_at IS NULL OR last_used_at < ${stale}) FOR NO KEY UPDATE SKIP LOCKED
+          )`)
+
+      /** How many it revoked; each is audited. */
+      const revokeLive = Effect.fnUntraced(function*(owner: UserId, which: Statement.Fragment) {
+        const now = yield* DateTime.nowAsDate
+        const revoked = yield* sql`
+          WITH ended AS (
+            DELETE FROM personal_access_tokens
+            WHERE user_id = ${owner} AND ${which} AND ${isUnexpired(sql, now)}
+            RETURNING token_hash, user_id
+          )
+          INSERT INTO revoked_tokens SELECT token_hash, user_id, ${now}::timestamptz FROM ended RETURNING user_id`
+        yield* Effect.forEach(revoked, () => audit.record("token.revoked", { userId: owner }), { discard: true })
+        return revoked.length
+      })
+
+      return PersonalAccessTokens.of({
+        mint: traced("PersonalAccessTokens.mint")(function*(owner, request) {
+          const proven = daysOf(request) === null ? yield* provePassword(owner, request.currentPassword) : undefined
+          const minted = yield* insertToken(owner, request, proven)
+          yield* outbox.wake
+          return minted
+        }, databaseDefects),
+
+        list: traced("PersonalAccessTokens.list")(function*(owner) {
+          return yield* findOwn({ owner, now: yield* DateTime.nowAsDate })
+        }, Effect.orDie),
+
+        revoke: traced("PersonalAccessTokens.revoke")(
+          function*(owner, id) {
+            yield* lockAccount(owner)
+            const revoked = yield* revokeLive(owner, sql`id = ${id}`)
+            if (revoked === 0) return yield* new Missing({ kind: "token" })
+          },
+          sql.withTransaction,
+          databaseDefects
+        ),
+
+        revokeAll: traced("PersonalAccessTokens.revokeAll")(
+          function*(owner) {
+            yield* lockAccount(owner)
+            yield* revokeLive(owner, sql`true`)
+          },
+          sql.withTransaction,
+          databaseDefects
+        ),
+
+        authenticate: traced("PersonalAccessTokens.authenticate")(function*(token) {
+          if (!isWellFormed(token)) return yield* new TokenRefused({ reason: REASONS.tokenMalformed })
+          const millis = yield* Clock.currentTimeMillis
+          const now = new Date(millis)
+          const stale = new Date(millis - Duration.toMillis(SEEN_PRECISION))
+          const hash = yield* Cache.get(digests, ownText(token))
+          const found = yield* findByHash({ hash, now, stale, cutoff: deletionCutoffAt(millis) })
+          if (Option.isNone(found)) {
+            return yield* new TokenRefused({
+              reason: (yield* isRevoked(hash)) ? REASONS.tokenRevoked : REASONS.tokenUnknown
+            })
+          }
+          const { deletion, expiresAt, id, isExpired, isStale, scope, userId } = found.value
+          if (isExpired) return yield* new TokenRefused({ reason: REASONS.tokenExpired })
+          if (deletion !== "none") return yield* new TokenRefused({ reason: REFUSED_WHILE[deletion] })
+          if (isStale) yield* noteUse(id, now, stale)
+          const principal: TokenPrincipal = { kind: "token", userId, tokenId: id, scope, expiresAt }
+          return principal
+        }, databaseDefects)
+      })
+    })
+  )
+}
+
+const OwnerRow = UserRecord.select.mapFields(Struct.pick(["email", "passwordHash"]))
+
+const instantInWords = (instant: string) => `${instant.slice(0, 10)} at ${instant.slice(11, 16)} (UTC)`
+
+const MAY = { read: "read", write: "read and change" } as const
+
+const mintedMail = (to: string, { createdAt, expiresAt, hint, name, scope }: typeof TokenRow.Type): Mail => ({
+  to,
+  subject: "A new access token was made",
+  text:
+    `The personal access token "${inOneLine(name)}" (${hint}) was made on ${instantInWords(createdAt)}. Its scope is `
+    + `"${scope}": anyone who has it can ${MAY[scope]} your routes and collections. `
+    + (expiresAt === null ? "It never expires." : `It expires on ${instantInWords(expiresAt)}.`),
+  link: undefined,
+  ifNotYou: "If this was not you, somebody else is signed in to your account: revoke the token and request a password "
+    + "reset, which signs out every session."
+})

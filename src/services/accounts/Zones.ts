@@ -1,0 +1,241 @@
+import { Config, Context, Effect, Layer, Schema, Struct } from "effect"
+import { Model } from "effect/schema"
+import { SqlClient, SqlSchema } from "effect/sql"
+import { createHmac } from "node:crypto"
+import { UserId } from "../../schema/Ids.ts"
+import { MAX_ZONES, type PrivacyZone } from "../../schema/PrivacyZone.ts"
+import { textOrNull } from "../../schema/Text.ts"
+import { databaseDefects } from "../db/DatabaseErrors.ts"
+import { columnsOf, tableOf, writtenOnce } from "../db/Tables.ts"
+import { ZonesFull, ZonesShrink } from "../DomainErrors.ts"
+import { type Circle, destination } from "../geometry/Circles.ts"
+import { degrees, EARTH_RADIUS, metresBetween, radians } from "../geometry/Geodesy.ts"
+import { Audit } from "../identity/Audit.ts"
+import { accountLock } from "../identity/Users.ts"
+import { derivedKey } from "../operations/Keys.ts"
+import { traced } from "../operations/Tracing.ts"
+import { RouteViews } from "../routes/RouteViews.ts"
+
+/** Radii of zones are raised to one of these (ISO 3, R10), so that a slightly larger zone shows no second circle. */
+const RADII = [100, 125, 160, 200, 250, 320, 400, 500, 630, 800, 1000, 1250, 1600, 2000]
+
+/** The most that a radius is raised by. */
+const RAISED = 1.28
+
+/** In raised radii, as all below. The centre of a zone is moved to a point of a cubic grid of this width. */
+const GRID = 1 / 8
+
+/** The farthest that a point is from the next one of the grid. */
+const ROUNDED = GRID * Math.sqrt(3) / 2
+
+/**
+ * The distance between the centres of the zone and of the cut. Anyone can compute the centre of the cut from the ends of
+ * lines, and the mean of many ends is half as far from the zone's, so half of the distance is more than a third.
+ */
+const MOVED = { least: 0.95, most: 1.2 }
+
+/** Added to the radius: otherwise the radius shows the distance of the centres. */
+const LARGER = { least: 0.05, most: 0.25 }
+
+const LEAST_MOVED = MOVED.least - ROUNDED
+
+const MAX_RADII = RAISED * (1 + MOVED.most + ROUNDED + LARGER.most)
+
+/** Between two points for which numbers are drawn: far from each other, circles are independent. */
+const DRAWN_EVERY = 128
+
+/** Numbers are drawn from 0 to this: a mean of several, without its whole part, is still evenly distributed. */
+const DRAWN_TO = 16
+
+const TURN_RADIANS = 2 * Math.PI
+
+const UINT32 = 2 ** 32
+
+interface Point {
+  readonly x: number
+  readonly y: number
+  readonly z: number
+}
+
+/** The next point of a grid of this width around the centre of the Earth, where no pole and no antimeridian is special. */
+const gridPoint = ([lng, lat]: PrivacyZone["center"], metres: number): Point => {
+  const across = Math.cos(radians(lat))
+  const rounded = (share: number) => Math.round(share * EARTH_RADIUS / metres)
+  return {
+    x: rounded(across * Math.cos(radians(lng))),
+    y: rounded(across * Math.sin(radians(lng))),
+    z: rounded(Math.sin(radians(lat)))
+  }
+}
+
+const CORNERS: ReadonlyArray<Point> = [0, 1].flatMap((x) => [0, 1].flatMap((y) => [0, 1].map((z) => ({ x, y, z }))))
+
+/** From 0 to 1 and back as a number grows, so that a small change stays one. */
+const folded = (number: number) => Math.abs(number % 2 - 1)
+
+/** Whether a circle hides the zone as well as a new one would. */
+const fits = ({ center: [lng, lat], radius }: PrivacyZone) => (circle: Circle): boolean => {
+  const moved = metresBetween(lng, lat, circle.lng, circle.lat)
+  return moved >= LEAST_MOVED * radius && moved + radius <= circle.radius && circle.radius <= MAX_RADII * radius
+}
+
+/**
+ * The circle to cut for a zone; it contains the zone. A known circle of the user is reused where it fits. Otherwise it is
+ * derived from the key, the user and the place, so that a zone that is removed and set again has the same circle. What is
+ * drawn changes slowly from place to place: a zone that is set again some metres beside has the same circle, or one that is
+ * moved by little where another point of the grid is next. Two different circles would show where a zone fits both.
+ */
+export const secretCircles = Config.map(derivedKey("privacy-zones"), (key) => {
+  const drawnAt = (...place: ReadonlyArray<number | string>) =>
+    DRAWN_TO * createHmac("sha256", key).update(JSON.stringify(place)).digest().readUInt32BE(0) / UINT32
+
+  /** Between the numbers of the eight points around a place, by its distances from them. */
+  const drawn = (owner: UserId, radius: number, what: string, { x, y, z }: Point) =>
+    CORNERS.reduce((sum, corner) => {
+      const [atX, atY, atZ] = [Math.floor(x) + corner.x, Math.floor(y) + corner.y, Math.floor(z) + corner.z]
+      const weight = (1 - Math.abs(x - atX)) * (1 - Math.abs(y - atY)) * (1 - Math.abs(z - atZ))
+      return sum + weight * drawnAt(owner, radius, what, atX, atY, atZ)
+    }, 0)
+
+  const derived = (owner: UserId, zone: PrivacyZone): Circle => {
+    const radius = RADII.find((radius) => radius >= zone.radius) ?? zone.radius
+    const { x, y, z } = gridPoint(zone.center, GRID * radius)
+    const scale = GRID / DRAWN_EVERY
+    const number = (what: string) => drawn(owner, radius, what, { x: x * scale, y: y * scale, z: z * scale })
+    const within = ({ least, most }: typeof MOVED, what: string) => least + (most - least) * folded(number(what))
+    const moved = within(MOVED, "moved")
+    const [lng, lat] = [degrees(Math.atan2(y, x)), degrees(Math.atan2(z, Math.hypot(x, y)))]
+    return {
+      ...destination(lng, lat, TURN_RADIANS * number("direction"), moved * radius),
+      radius: (1 + moved + ROUNDED + within(LARGER, "larger")) * radius
+    }
+  }
+  return (owner: UserId, zone: PrivacyZone, known: ReadonlyArray<Circle>): Circle =>
+    known.find(fits(zone)) ?? derived(owner, zone)
+})
+
+class ZoneRecord extends Model.Class<ZoneRecord>("ZoneRecord")({
+  userId: writtenOnce(UserId),
+  position: Schema.Int,
+  lng: Schema.Finite,
+  lat: Schema.Finite,
+  radius: Schema.Finite,
+  label: Schema.NullOr(Schema.String),
+  cutLng: Schema.Finite,
+  cutLat: Schema.Finite,
+  cutRadius: Schema.Finite
+}) {}
+
+const zonesTable = tableOf("privacy_zones", ZoneRecord)
+
+const ZoneRow = ZoneRecord.select.mapFields(Struct.omit(["userId"]))
+type ZoneRow = typeof ZoneRow.Type
+
+type Zones = ReadonlyArray<PrivacyZone>
+
+/** What an owner hides from others in all their routes. Only the owner sees the zones. */
+export class PrivacyZones extends Context.Service<PrivacyZones, {
+  readonly list: (owner: UserId) => Effect.Effect<Zones>
+  /**
+   * Takes effect on the next read: each route is cut again when it is read, or in the background. `ZonesShrink`, which
+   * changes nothing, where a zone would not be in one of the new ones, unless `mayShrink`.
+   */
+  readonly replace: (
+    owner: UserId,
+    zones: Zones,
+    options: { readonly mayShrink: boolean }
+  ) => Effect.Effect<Zones, ZonesShrink>
+  /** Adds those that the account lacks. `ZonesFull`, which changes nothing, where it would have too many. */
+  readonly add: (owner: UserId, zones: Zones) => Effect.Effect<void, ZonesFull>
+}>()("route-planning-service/PrivacyZones") {
+  static readonly layer = Layer.effect(
+    PrivacyZones,
+    Effect.gen(function*() {
+      const sql = yield* SqlClient.SqlClient
+      const audit = yield* Audit
+      const circleOf = yield* secretCircles
+      const lockAccount = yield* accountLock
+      const views = yield* RouteViews
+
+      const find = SqlSchema.findAll({
+        Request: UserId,
+        Result: ZoneRow,
+        execute: (owner) =>
+          sql`SELECT ${sql.literal(columnsOf(ZoneRow))} FROM privacy_zones WHERE user_id = ${owner} ORDER BY position`
+      })
+
+      // A zone that stays keeps its circle.
+      const rowsOf = (owner: UserId, stored: ReadonlyArray<ZoneRow>, zones: Zones) =>
+        zones.reduce<ReadonlyArray<ZoneRow>>((rows, zone, position) => {
+          const { center: [lng, lat], label, radius } = zone
+          const same = stored.find((row) => isSame(zoneIn(row), zone))
+          const cut = same === undefined ? circleOf(owner, zone, [...stored, ...rows].map(circleIn)) : circleIn(same)
+          const cuts = { cutLng: cut.lng, cutLat: cut.lat, cutRadius: cut.radius }
+          return [...rows, { position, lng, lat, radius, label: textOrNull(label) ?? null, ...cuts }]
+        }, [])
+
+      const write = Effect.fnUntraced(function*(owner: UserId, stored: ReadonlyArray<ZoneRow>, zones: Zones) {
+        const rows = rowsOf(owner, stored, zones)
+        yield* sql`DELETE FROM privacy_zones WHERE user_id = ${owner}`
+        yield* Effect.forEach(rows, (row) => zonesTable.insert(sql, { userId: owner, ...row }), { discard: true })
+        // A new label, or another order, changes nothing that others see.
+        if (textOf(rows) === textOf(stored)) return
+        const revision = rows.length === 0 ? sql`NULL` : sql`nextval('zones_revisions')`
+        yield* sql`UPDATE users SET zones_revision = ${revision} WHERE id = ${owner}`
+      })
+
+      // Locked, so that of two concurrent changes the later reuses the circles of the earlier.
+      const changing = <E>(owner: UserId, change: (stored: Zones) => Effect.Effect<Zones, E>) =>
+        Effect.gen(function*() {
+          yield* lockAccount(owner)
+          const stored = yield* find(owner)
+          yield* write(owner, stored, yield* change(stored.map(zoneIn)))
+          yield* audit.record("privacy_zones.changed", { userId: owner })
+          return (yield* find(owner)).map(zoneIn)
+        }).pipe(sql.withTransaction, Effect.tap(() => views.refresh(owner)), databaseDefects)
+
+      const list = traced("PrivacyZones.list")(
+        (owner: UserId) => Effect.map(find(owner), (rows) => rows.map(zoneIn)),
+        Effect.orDie
+      )
+
+      return PrivacyZones.of({
+        list,
+
+        replace: traced("PrivacyZones.replace")((owner, zones, { mayShrink }) =>
+          changing(owner, (stored) => {
+            const lost = stored.filter((zone) => !zones.some((other) => isWithin(zone, other))).length
+            return lost === 0 || mayShrink ? Effect.succeed(zones) : Effect.fail(new ZonesShrink({ zones: lost }))
+          })
+        ),
+
+        add: traced("PrivacyZones.add")((owner, zones) =>
+          changing(owner, (stored) => {
+            const all = [...stored, ...zones.filter((zone) => !stored.some((other) => isSame(other, zone)))]
+            return all.length > MAX_ZONES
+              ? Effect.fail(new ZonesFull({ limit: MAX_ZONES, used: stored.length }))
+              : Effect.succeed(all)
+          }).pipe(Effect.asVoid)
+        )
+      })
+    })
+  )
+}
+
+const circleIn = ({ cutLat, cutLng, cutRadius }: ZoneRow): Circle => ({ lng: cutLng, lat: cutLat, radius: cutRadius })
+
+const zoneIn = ({ label, lat, lng, radius }: ZoneRow): PrivacyZone => ({
+  center: [lng, lat],
+  radius,
+  ...(label === null ? {} : { label })
+})
+
+const isSame = (one: PrivacyZone, other: PrivacyZone) =>
+  one.radius === other.radius && one.center[0] === other.center[0] && one.center[1] === other.center[1]
+
+const isWithin = (zone: PrivacyZone, other: PrivacyZone) =>
+  metresBetween(...zone.center, ...other.center) + zone.radius <= other.radius
+
+const textOf = (rows: ReadonlyArray<ZoneRow>) =>
+  [...new Set(rows.map(({ cutLat, cutLng, cutRadius }) => JSON.stringify([cutLng, cutLat, cutRadius])))].toSorted()
+    .join()

@@ -1,0 +1,215 @@
+import { Clock, Context, Duration, Effect, Exit, Metric, Option, Schema, Scope } from "effect"
+import { SqlError } from "effect/sql"
+import { counterBy, during } from "../operations/Metrics.ts"
+
+/**
+ * Which part of its longest wait the first in the queue has waited: 0 where none waits. A function, since it is asked for each
+ * request.
+ */
+export const QueueLateness = Context.Reference<() => number>("route-planning-service/QueueLateness", {
+  defaultValue: () => () => 0
+})
+
+/** The database may respond nevertheless. */
+export class NoFreeConnection extends Schema.TaggedError<NoFreeConnection>()("NoFreeConnection", {
+  message: Schema.String
+}) {}
+
+const WAITING = Metric.gauge("database_queue_waiting", {
+  description: "Statements and transactions that wait for a connection"
+})
+
+const refusals = counterBy<"full" | "timeout" | "unreachable">(
+  "database_queue_refusals_total",
+  "reason",
+  "Statements and transactions that got no connection"
+)
+
+const FULL = refusals("full")
+const TIMEOUT = refusals("timeout")
+const UNREACHABLE = refusals("unreachable")
+
+const acquireError = (message: string, cause: Error) =>
+  new SqlError.SqlError({ reason: new SqlError.ConnectionError({ cause, message, operation: "acquire" }) })
+
+const refuse = (counter: Metric.Counter<number>, message: string) =>
+  Effect.andThen(
+    Metric.update(counter, 1),
+    Effect.suspend(() => Effect.fail(acquireError(message, new NoFreeConnection({ message }))))
+  )
+
+const refuseFull = refuse(FULL, "Too many statements are queued for a connection")
+const refuseLate = refuse(TIMEOUT, "No connection came free in time")
+
+const refuseUnreachable = Effect.andThen(
+  Metric.update(UNREACHABLE, 1),
+  Effect.suspend(() => {
+    const message = "The database does not respond"
+    return Effect.fail(acquireError(message, new Error(message)))
+  })
+)
+
+const connectFailure = (exit: Exit.Exit<unknown, unknown>): Option.Option<SqlError.SqlError> =>
+  Option.filter(
+    Exit.findErrorOption(exit),
+    (error): error is SqlError.SqlError => error instanceof SqlError.SqlError && error.reason.operation === "connect"
+  )
+
+type Turn = Effect.Effect<void, SqlError.SqlError>
+
+/** `turn` is what it has been given, perhaps before it waits. */
+interface Ticket {
+  readonly since: number
+  state: "waiting" | "admitted" | "left"
+  turn: Turn | undefined
+  wake: ((turn: Turn) => void) | undefined
+}
+
+const give = (ticket: Ticket, turn: Turn) => {
+  ticket.turn = turn
+  ticket.wake?.(turn)
+}
+
+interface ConnectionQueueOptions {
+  readonly connections: number
+  readonly length: number
+  readonly longestWait: Duration.Duration
+  readonly clock: Clock.Clock
+}
+
+/**
+ * Admits at most `connections` users of a pool and queues the others in order; with a free connection it costs no
+ * fiber, timer or queue entry. A full queue and a timeout fail with the cause `NoFreeConnection`; a closed queue fails
+ * at once.
+ * Where a connection cannot be made, it admits as many users as have one, and one more for each time that all of these
+ * succeed. While none has one, a single user tries; those who wait fail with it.
+ */
+export interface ConnectionQueue {
+  readonly run: <A, E, R>(work: Effect.Effect<A, E, R>) => Effect.Effect<A, E | SqlError.SqlError, R>
+  readonly turn: Effect.Effect<void, SqlError.SqlError, Scope.Scope>
+  readonly waiting: () => number
+  readonly lateness: () => number
+  readonly close: () => void
+  readonly open: () => void
+}
+
+export const makeConnectionQueue = Effect.fnUntraced(function*(options: ConnectionQueueOptions) {
+  const { connections } = options
+  const longestWait = Duration.toMillis(options.longestWait)
+  const state = { used: 0, admitted: connections, isOpen: true }
+  const waiting = new Set<Ticket>()
+  yield* Effect.forEach([FULL, TIMEOUT, UNREACHABLE], (counter) => Metric.update(counter, 0), { discard: true })
+  yield* Metric.update(WAITING, 0)
+
+  const isFree = () => state.used < Math.floor(state.admitted)
+
+  // A connection that is passed on is never free, so that nothing overtakes the first in the queue.
+  const admitFirst = () => {
+    for (const first of waiting) {
+      if (!isFree()) return
+      waiting.delete(first)
+      state.used++
+      first.state = "admitted"
+      give(first, Effect.void)
+    }
+  }
+
+  const refuseAll = (refusal: Turn) => {
+    for (const ticket of waiting) {
+      waiting.delete(ticket)
+      ticket.state = "left"
+      give(ticket, refusal)
+    }
+  }
+
+  const adapt = (exit: Exit.Exit<unknown, unknown>) => {
+    if (Exit.isSuccess(exit)) return void (state.admitted = Math.min(connections, state.admitted + 1 / state.admitted))
+    const failure = connectFailure(exit)
+    if (Option.isNone(failure)) return
+    state.admitted = Math.max(1, state.used)
+    if (state.used === 0) refuseAll(Effect.andThen(Metric.update(UNREACHABLE, 1), Effect.fail(failure.value)))
+  }
+
+  const release = (exit: Exit.Exit<unknown, unknown>) => {
+    state.used--
+    if (state.admitted < connections || Exit.isFailure(exit)) adapt(exit)
+    if (waiting.size > 0) admitFirst()
+    return undefined
+  }
+
+  const leave = (ticket: Ticket, exit: Exit.Exit<unknown, unknown>) => {
+    if (ticket.state === "admitted") release(exit)
+    else waiting.delete(ticket)
+    ticket.state = "left"
+  }
+
+  const newTicket = (): Ticket => {
+    const since = options.clock.currentTimeMillisUnsafe()
+    const ticket: Ticket = { since, state: "waiting", turn: undefined, wake: undefined }
+    if (isFree()) {
+      state.used++
+      ticket.state = "admitted"
+    } else waiting.add(ticket)
+    return ticket
+  }
+
+  const untilAdmitted = (ticket: Ticket) =>
+    Effect.callback<void, SqlError.SqlError>((resume) => {
+      if (ticket.turn === undefined) ticket.wake = resume
+      else resume(ticket.turn)
+    }).pipe(
+      Effect.timeoutOrElse({ duration: options.longestWait, orElse: () => refuseLate }),
+      during(WAITING),
+      Effect.provideService(Clock.Clock, options.clock)
+    )
+
+  const refusal = () => {
+    if (!state.isOpen) return refuseUnreachable
+    return !isFree() && waiting.size >= options.length ? refuseFull : undefined
+  }
+
+  const queue: ConnectionQueue = {
+    run: (work) =>
+      Effect.uninterruptibleMask((restore) => {
+        const refused = refusal()
+        if (refused !== undefined) return refused
+        if (isFree()) {
+          state.used++
+          return Effect.onExitPrimitive(restore(work), release)
+        }
+        const ticket = newTicket()
+        return Effect.onExit(
+          Effect.flatMap(restore(untilAdmitted(ticket)), () => restore(work)),
+          (exit) => Effect.sync(() => leave(ticket, exit))
+        )
+      }),
+    turn: Effect.uninterruptibleMask((restore) =>
+      Effect.flatMap(Effect.scope, (scope) => {
+        const refused = refusal()
+        if (refused !== undefined) return refused
+        const ticket = newTicket()
+        const leaving = (exit: Exit.Exit<unknown, unknown>) => Effect.sync(() => leave(ticket, exit))
+        return Effect.andThen(
+          Scope.addFinalizerExit(scope, leaving),
+          ticket.state === "admitted" ? Effect.void : Effect.onExit(
+            restore(untilAdmitted(ticket)),
+            (exit) => Exit.isFailure(exit) ? leaving(exit) : Effect.void
+          )
+        )
+      })
+    ),
+    waiting: () => waiting.size,
+    lateness: () => {
+      for (const { since } of waiting) return (options.clock.currentTimeMillisUnsafe() - since) / longestWait
+      return 0
+    },
+    close: () => {
+      state.isOpen = false
+      refuseAll(refuseUnreachable)
+    },
+    open: () => {
+      state.isOpen = true
+    }
+  }
+  return queue
+})

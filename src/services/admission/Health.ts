@@ -1,0 +1,40 @@
+import { Context, Effect, Fiber, Layer, Schema } from "effect"
+import { SqlClient } from "effect/sql"
+import { DatabaseResponses } from "../db/DatabaseErrors.ts"
+import { NotReady } from "../DomainErrors.ts"
+import { Draining } from "../operations/Draining.ts"
+import { NoFreeConnection } from "./ConnectionQueue.ts"
+
+const isBusy = Schema.is(NoFreeConnection)
+
+const away = () => new NotReady({ reason: "database" })
+
+export class Health extends Context.Service<Health, {
+  /**
+   * Succeeds when the database responds within half a second, to this query or, while all connections are in use, to
+   * another: under load a front would remove all processes at once. Fails when the process shuts down.
+   */
+  readonly ready: Effect.Effect<void, NotReady>
+}>()("route-planning-service/Health") {
+  static readonly layer = Layer.effect(
+    Health,
+    Effect.gen(function*() {
+      const sql = yield* SqlClient.SqlClient
+      const draining = yield* Draining
+      const responses = yield* DatabaseResponses
+      return Health.of({
+        ready: Effect.gen(function*() {
+          if (yield* draining.hasBegun) return yield* new NotReady({ reason: "shutdown" })
+          const before = yield* responses
+          const sinceBefore = Effect.flatMap(responses, (now) => now > before ? Effect.void : Effect.fail(away()))
+          // A query to a hung server does not end when interrupted, so nothing waits for it.
+          const query = yield* Effect.forkDetach(sql`SELECT 1`)
+          yield* Fiber.join(query).pipe(
+            Effect.catch(({ reason }) => isBusy(reason.cause) ? Effect.void : Effect.fail(away())),
+            Effect.timeoutOrElse({ duration: "500 millis", orElse: () => sinceBefore })
+          )
+        }).pipe(Effect.withSpan("Health.ready"))
+      })
+    })
+  )
+}

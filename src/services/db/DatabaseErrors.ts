@@ -1,0 +1,35 @@
+import { Cause, Context, Effect, Predicate, Schema } from "effect"
+import { SqlError } from "effect/sql"
+
+export type DatabaseError = SqlError.SqlError | Schema.SchemaError | Cause.NoSuchElementError
+
+/** Turns failed statements, and rows that their schema refuses or that are not there, into defects. */
+export const databaseDefects = <A, E, R>(effect: Effect.Effect<A, E, R>) =>
+  Effect.catchIf(
+    effect,
+    (error): error is Extract<E, DatabaseError> =>
+      SqlError.isSqlError(error) || Schema.isSchemaError(error) || Cause.isNoSuchElementError(error),
+    Effect.die
+  )
+
+/** Responses of the database to this process, counted also while statements wait for a connection. */
+export const DatabaseResponses = Context.Reference<Effect.Effect<number>>("route-planning-service/DatabaseResponses", {
+  defaultValue: () => Effect.succeed(0)
+})
+
+/** Errors of the server, not of the statement (PostgreSQL, appendix A): resources (53), start or shutdown (57P). */
+export const isServerState = ({ cause }: SqlError.SqlErrorReason): boolean =>
+  Predicate.hasProperty(cause, "code") && /^(53|57P)/.test(String(cause.code))
+
+const WAITED = new Set(["LockTimeoutError", "StatementTimeoutError"])
+
+/** The statement waited too long, as for a lock, or was canceled. It had no effect. */
+export const hasWaited = (error: unknown): error is SqlError.SqlError =>
+  SqlError.isSqlError(error) && WAITED.has(error.reason._tag)
+
+/** For a write beside a read, such as the last use of a credential: the read succeeds without room for it. */
+export const ifThereIsRoom = <A, R>(
+  write: Effect.Effect<A, SqlError.SqlError, R>,
+  orElse: Effect.Effect<void> = Effect.void
+): Effect.Effect<void, SqlError.SqlError, R> =>
+  write.pipe(Effect.asVoid, Effect.catchIf(({ reason }) => isServerState(reason), () => orElse))

@@ -1,0 +1,164 @@
+import { Cause, Clock, type Config, Duration, Effect, Metric, Option } from "effect"
+import type { UserId } from "../../schema/Ids.ts"
+import { GRACE_PERIOD } from "../../schema/Limits.ts"
+import type { Trashed } from "../../schema/Resource.ts"
+
+/** `lagMillis` is how long the oldest row was due. */
+export interface Swept {
+  readonly rows: number
+  readonly lagMillis: number
+}
+
+export const nothingSwept: Swept = { rows: 0, lagMillis: 0 }
+
+export const plus = (one: Swept, other: Swept): Swept => ({
+  rows: one.rows + other.rows,
+  lagMillis: Math.max(one.lagMillis, other.lagMillis)
+})
+
+export const sweptAt = (now: number, due: ReadonlyArray<Date>): Swept => ({
+  rows: due.length,
+  lagMillis: due.reduce((lag, instant) => Math.max(lag, now - instant.getTime()), 0)
+})
+
+/** Takes batch after batch, with `between` after each, until one is shorter than `size` rows. */
+export const sweepUntilShort = <E, R>(
+  batch: Effect.Effect<Swept, E, R>,
+  size: number,
+  between: Effect.Effect<void> = Effect.void
+): Effect.Effect<Swept, E, R> =>
+  Effect.flatMap(batch, (swept) =>
+    swept.rows < size
+      ? Effect.succeed(swept)
+      : Effect.andThen(between, Effect.map(sweepUntilShort(batch, size, between), (rest) => plus(swept, rest))))
+
+const lastRun = Metric.gauge("sweep_last_run_timestamp_seconds", {
+  description: "End of the last run, in seconds since 1970"
+})
+const rows = Metric.counter("sweep_rows_total", {
+  description: "Rows that the sweep deleted or derived again",
+  incremental: true
+})
+const lag = Metric.gauge("sweep_lag_seconds", {
+  description: "Age of the oldest due row at the last run"
+})
+const failures = Metric.counter("sweep_failures_total", { description: "Runs that failed", incremental: true })
+
+const succeeded = Effect.fnUntraced(function*(sweep: string, swept: Swept) {
+  const now = yield* Clock.currentTimeMillis
+  yield* Metric.update(Metric.withAttributes(lastRun, { sweep }), now / 1000)
+  yield* Metric.update(Metric.withAttributes(rows, { sweep }), swept.rows)
+  yield* Metric.update(Metric.withAttributes(lag, { sweep }), swept.lagMillis / 1000)
+})
+
+/** So that the first row and the first failure are an increase. */
+const prepared = (sweep: string) =>
+  Effect.forEach([rows, failures], (counter) => Metric.update(Metric.withAttributes(counter, { sweep }), 0), {
+    discard: true
+  })
+
+const sweepFailed = (sweep: string, cause: Cause.Cause<unknown>): Effect.Effect<void> =>
+  Cause.hasInterruptsOnly(cause) ? Effect.void : Effect.andThen(
+    Effect.logError(`sweep of ${sweep} failed`, cause),
+    Metric.update(Metric.withAttributes(failures, { sweep }), 1)
+  )
+
+/**
+ * Sweeps the accounts that are found, batch after batch, until none but those that failed is left. One that fails is
+ * logged, and skipped until the next run: it delays no other.
+ */
+export const sweepAccounts = <E, R, R2>(
+  sweep: string,
+  find: (skipped: ReadonlyArray<UserId>) => Effect.Effect<ReadonlyArray<{ readonly id: UserId }>, E, R>,
+  sweepOne: (id: UserId) => Effect.Effect<Swept, unknown, R2>,
+  skipped: ReadonlyArray<UserId> = []
+): Effect.Effect<Swept, E, R | R2> =>
+  Effect.gen(function*() {
+    const [done, failed] = yield* Effect.partition(yield* find(skipped), ({ id }) =>
+      Effect.catchCause(
+        sweepOne(id),
+        (cause) => Effect.andThen(sweepFailed(sweep, cause), Effect.fail(id))
+      ))
+    const swept = done.reduce(plus, nothingSwept)
+    if (failed.length === 0 && swept.rows === 0) return swept
+    return plus(swept, yield* sweepAccounts(sweep, find, sweepOne, [...skipped, ...failed]))
+  })
+
+/** Retries once: an idle connection may be dead, and one that opens while a test clock advances times out. */
+export const runSweep = <E, R>(name: string, sweep: Effect.Effect<Swept, E, R>): Effect.Effect<void, never, R> =>
+  prepared(name).pipe(
+    Effect.andThen(sweep),
+    Effect.catchDefect(Effect.fail),
+    Effect.retry({ times: 1 }),
+    Effect.withSpan(`Sweeps.${name}`),
+    Effect.flatMap((swept) => succeeded(name, swept)),
+    Effect.catchCause((cause) => sweepFailed(name, cause))
+  )
+
+/** What a run left was locked or failed, and is overdue. */
+export const overdue = <E, R>(isDue: Effect.Effect<boolean, E, R>): Effect.Effect<Option.Option<Date>, E, R> =>
+  Effect.map(isDue, (due) => due ? Option.some(new Date(0)) : Option.none())
+
+const RETRY_INTERVAL = Duration.minutes(1)
+
+interface Schedule<R> {
+  /** Other processes may write rows that are due earlier. */
+  readonly longestSleep: Config.Config<Duration.Duration>
+  readonly run: Effect.Effect<void, never, R>
+  readonly earliestDue: Effect.Effect<Option.Option<Date>, unknown, R>
+}
+
+interface Asked {
+  readonly due: Option.Option<number>
+  /** When the run before began. */
+  readonly startedAt: number
+  readonly askedAt: number
+}
+
+const nextRunAt = ({ askedAt, due, startedAt }: Asked, longest: Duration.Duration): number => {
+  const latest = askedAt + Duration.toMillis(longest)
+  if (Option.isNone(due)) return latest
+  return Math.min(due.value <= startedAt ? askedAt + Duration.toMillis(RETRY_INTERVAL) : due.value, latest)
+}
+
+/** Sleeps until the next row is due, at most for the longest sleep. Ends between two transactions. */
+export const scheduled = Effect.fnUntraced(function*<R>(
+  { earliestDue, longestSleep, run }: Schedule<R>
+) {
+  const longest = yield* longestSleep
+
+  const dueAfter = (startedAt: number) =>
+    earliestDue.pipe(
+      Effect.map(Option.map((due) => due.getTime())),
+      Effect.catchCause((cause) => Effect.as(Effect.logError("next due row unknown", cause), Option.some(startedAt)))
+    )
+
+  // A test clock may advance during the query: the sleep counts from its start.
+  const untilNext = Effect.fnUntraced(function*(startedAt: number) {
+    const askedAt = yield* Clock.currentTimeMillis
+    const due = yield* dueAfter(startedAt)
+    const now = yield* Clock.currentTimeMillis
+    return Duration.millis(Math.max(0, nextRunAt({ askedAt, due, startedAt }, longest) - now))
+  })
+
+  yield* Clock.currentTimeMillis.pipe(
+    Effect.tap(() => run),
+    Effect.flatMap(untilNext),
+    Effect.flatMap(Effect.sleep),
+    Effect.forever,
+    Effect.forkScoped
+  )
+})
+
+/** What was deleted until this instant is erased and cannot be restored. */
+export const deletionCutoffAt = (now: number) => new Date(now - Duration.toMillis(GRACE_PERIOD))
+
+/** By the clock of this process; erasure uses the shared time. */
+export const deletionCutoff = Effect.map(Clock.currentTimeMillis, deletionCutoffAt)
+
+export const erasureDueAt = (deletedAt: Date) => new Date(deletedAt.getTime() + Duration.toMillis(GRACE_PERIOD))
+
+export const trashedAt = (deletedAt: Date): Trashed => ({
+  deletedAt: deletedAt.toISOString(),
+  purgedAt: erasureDueAt(deletedAt).toISOString()
+})

@@ -1,0 +1,110 @@
+import { Effect, Function, Schema, String } from "effect"
+import { Model } from "effect/schema"
+import { type SqlClient, Statement } from "effect/sql"
+import { Preferences } from "../../schema/Preferences.ts"
+
+/** `timestamptz` is read as ISO 8601 UTC with milliseconds, and `bigint` as a number (`layers/database/ColumnTypes.ts`). */
+export const TimestampColumn = Schema.String
+
+/** The same as a `Date`, where something is computed from it. */
+export const DateColumn = Schema.DateFromString
+
+/** When something was deleted: with a year of four digits, so that the end of its grace period is a date too. */
+export const DeletionColumn = DateColumn.check(
+  Schema.makeFilter((date) => date.getUTCFullYear() < 10_000 || "Expected an instant before the year 10000")
+)
+
+/** Reads a value that does not decode as null, so that its row is still shown. */
+const readable = <S extends Schema.Codec<unknown, unknown>>(column: Schema.NullOr<S>) =>
+  column.pipe(Schema.catchDecoding(() => Effect.succeedSome(null)))
+
+export const PreferencesColumn = readable(Schema.NullOr(Preferences))
+
+/** `timestamptz`: written as a Date, read as ISO 8601. */
+export const Instant = Model.Field({ select: TimestampColumn, insert: Schema.Date, update: Schema.Date })
+
+export const NullableInstant = Model.Field({
+  select: Schema.NullOr(TimestampColumn),
+  insert: Schema.NullOr(Schema.Date),
+  update: Schema.NullOr(Schema.Date)
+})
+
+/** A column that the database or a later statement fills: an INSERT does not name it. */
+export const readOnly = <S extends Schema.Top>(column: S) => Model.Field({ select: column })
+
+/** A column that an INSERT writes and no UPDATE changes. */
+export const writtenOnce = <S extends Schema.Top>(column: S) => Model.Field({ select: column, insert: column })
+
+/** An instant of that kind. */
+export const InstantOnce = Model.Field({ select: TimestampColumn, insert: Schema.Date })
+
+type Row = { readonly fields: Schema.Struct.Fields }
+
+const selectionsOf = Function.memoize((_row: Row) => new Map<string, string>())
+
+const select = (row: Row, alias: string) =>
+  Object.keys(row.fields).map((field) => {
+    const column = String.camelToSnake(field)
+    const source = alias === "" ? column : `${alias}.${column}`
+    return column === field ? source : `${source} AS "${field}"`
+  }).join(", ")
+
+/** Selects the fields of a row under their own names, `s.last_seen_at AS "lastSeenAt"`, so that no row is renamed. */
+export const columnsOf = (row: Row, alias = ""): string => {
+  const selections = selectionsOf(row)
+  const columns = selections.get(alias) ?? select(row, alias)
+  selections.set(alias, columns)
+  return columns
+}
+
+/** Fields to change; undefined ones stay as they are. */
+export type Changes<A> = { readonly [K in keyof A]?: A[K] | undefined }
+
+interface Writable<I, U> {
+  readonly insert: { readonly Type: I; readonly fields: Schema.Struct.Fields }
+  readonly update: { readonly Type: U; readonly fields: Schema.Struct.Fields }
+}
+
+const CLOSE = Statement.literal(")")
+const FALSE = Statement.literal("(false")
+const OR = Statement.literal(" OR ")
+const IS_DISTINCT_FROM = Statement.literal(" IS DISTINCT FROM ")
+
+/** Writes to a table, typed by the columns of its model. */
+export const tableOf = <I extends Readonly<Record<string, unknown>>, U extends object>(
+  name: string,
+  model: Writable<I, U>
+) => {
+  const columns = new Map(
+    Object.keys({ ...model.insert.fields, ...model.update.fields }).map((field) => [field, String.camelToSnake(field)])
+  )
+
+  const byColumn = (values: object): Record<string, unknown> => {
+    const result: Record<string, unknown> = {}
+    for (const [field, value] of Object.entries(values)) {
+      const column = columns.get(field)
+      if (column !== undefined && value !== undefined) result[column] = value
+    }
+    return result
+  }
+
+  return {
+    /** By the names of the columns, for JSON that PostgreSQL reads as rows of the table. */
+    byColumn: (values: Changes<I>) => byColumn(values),
+    insert: (sql: SqlClient.SqlClient, values: I): Statement.Statement<unknown> =>
+      sql`INSERT INTO ${sql(name)} ${sql.insert(byColumn(values))}`,
+    set: (sql: SqlClient.SqlClient, changes: Changes<U>): Statement.Fragment => sql`${sql.update(byColumn(changes))}`,
+    /** Whether a row has another value in one of the columns. */
+    differs: (changes: Changes<U>): Statement.Fragment =>
+      Statement.fragment([
+        FALSE,
+        ...Object.entries(byColumn(changes)).flatMap(([column, value]) => [
+          OR,
+          Statement.identifier(column),
+          IS_DISTINCT_FROM,
+          Statement.parameter(value)
+        ]),
+        CLOSE
+      ])
+  }
+}

@@ -1,0 +1,236 @@
+import { Effect } from "effect"
+import type { BoundingBox, Position } from "../../schema/Geometry.ts"
+import { type Dropped, type FileFormat, type ImportWarning, MAX_TRACKS } from "../../schema/Import.ts"
+import type { Maneuver } from "../../schema/Maneuver.ts"
+import type { Activity } from "../../schema/Preferences.ts"
+import type { Waypoint } from "../../schema/Route.ts"
+import { InvalidInput } from "../DomainErrors.ts"
+import { boundsOf, coordinatesOf, lengthOf, metresBetween, radians } from "../geometry/Geodesy.ts"
+import { sumOf } from "./FileValues.ts"
+import { NearestPositions } from "./NearestPositions.ts"
+
+export type TextFormat = Exclude<FileFormat, "fit">
+
+export interface RouteDocument {
+  readonly name: string
+  readonly description?: string
+  readonly tags: ReadonlyArray<string>
+  readonly activity?: Activity
+  readonly waypoints: ReadonlyArray<Waypoint>
+  readonly geometry: ReadonlyArray<Position>
+  readonly cues?: ReadonlyArray<Maneuver>
+}
+
+/** `createdAt` is ISO 8601, `duration` in seconds. */
+export type WrittenRoute = RouteDocument & {
+  readonly createdAt?: string
+  readonly duration?: number
+}
+
+/** Why an import drops a part of a file. */
+export const UNUSED = "a route has no place for it"
+export const OTHER_SHAPE = "a route has a line and points only"
+
+export const droppedIf = (count: number, what: string, why: string): ReadonlyArray<Dropped> =>
+  count === 0 ? [] : [{ what, why, count }]
+
+/** Where they differ from those of the stored polyline: metres, seconds and metres. */
+export interface Measures {
+  readonly distance?: number
+  readonly duration?: number
+  readonly elevationGain?: number
+}
+
+export interface ReadRoute {
+  readonly document: RouteDocument
+  readonly measures: Measures
+  readonly dropped: ReadonlyArray<Dropped>
+  readonly warnings: ReadonlyArray<ImportWarning>
+}
+
+export interface DraftWaypoint {
+  readonly coord: readonly [lng: number, lat: number]
+  readonly type: string | undefined
+  readonly name: string | undefined
+  readonly timestamp: string | undefined
+}
+
+/** The first name and description with a text count. */
+interface About {
+  readonly names: ReadonlyArray<string | undefined>
+  readonly descriptions: ReadonlyArray<string | undefined>
+  readonly tags: ReadonlyArray<string>
+  readonly activity: string | undefined
+  readonly waypoints: ReadonlyArray<DraftWaypoint>
+  /** In files that this service wrote. */
+  readonly cues?: ReadonlyArray<Maneuver>
+}
+
+export const NOTHING_SAID: About = { names: [], descriptions: [], tags: [], activity: undefined, waypoints: [] }
+
+export interface DraftTrack extends About {
+  /** Recorded parts with gaps between them. None is empty. */
+  readonly segments: ReadonlyArray<ReadonlyArray<Position>>
+  readonly seconds: number | undefined
+  readonly file?: string | undefined
+}
+
+export interface DraftFile extends About {
+  readonly tracks: ReadonlyArray<DraftTrack>
+  readonly dropped: ReadonlyArray<Dropped>
+}
+
+export interface Draft extends About {
+  readonly segments: ReadonlyArray<ReadonlyArray<Position>>
+  readonly seconds: number | undefined
+  readonly dropped: ReadonlyArray<Dropped>
+}
+
+export interface TrackChoice {
+  readonly split: boolean
+  readonly join: boolean
+  readonly track: number | undefined
+}
+
+/** `distance` is in metres without gaps. */
+export interface TrackSummary {
+  readonly index: number
+  readonly name: string
+  readonly file: string | undefined
+  readonly positions: number
+  readonly distance: number
+  readonly bounds: BoundingBox | undefined
+  readonly start: Position | undefined
+}
+
+const metresTo = ([lng, lat]: readonly [number, number], position: Position | undefined) =>
+  position === undefined ? Infinity : metresBetween(lng, lat, position[0], position[1])
+
+const nearestTracks = (tracks: ReadonlyArray<DraftTrack>, waypoints: ReadonlyArray<DraftWaypoint>) => {
+  const lines = tracks.map(({ segments }) => segments.flat())
+  const searches = lines.map((line) => new NearestPositions(line, waypoints.length))
+  return waypoints.map(({ coord }) => {
+    const metres = searches.map((search, index) => metresTo(coord, lines[index]?.[search.indexOf(coord)]))
+    return metres.indexOf(Math.min(...metres))
+  })
+}
+
+/** Each track with what the file says of all, and the waypoints that it is nearest to. */
+export const separate = ({ activity, cues = [], descriptions, names, tags, tracks, waypoints }: DraftFile) => {
+  const isShared = tracks.length > 1 && tracks.length <= MAX_TRACKS && waypoints.length > 0
+  const owners = isShared ? nearestTracks(tracks, waypoints) : waypoints.map(() => tracks.length === 1 ? 0 : -1)
+  const aloneOf = (track: DraftTrack, index: number): DraftTrack => ({
+    ...track,
+    names: [...track.names, ...names],
+    descriptions: [...track.descriptions, ...descriptions],
+    tags: [...track.tags, ...tags],
+    activity: track.activity ?? activity,
+    waypoints: [...track.waypoints, ...waypoints.filter((_, at) => owners[at] === index)],
+    cues: [...track.cues ?? [], ...tracks.length === 1 ? cues : []]
+  })
+  return tracks.map(aloneOf)
+}
+
+const together = ({ activity, cues = [], descriptions, names, tags, tracks, waypoints }: DraftFile): DraftTrack => ({
+  names: [...names, ...tracks.flatMap((track) => track.names)],
+  descriptions: [...descriptions, ...tracks.flatMap((track) => track.descriptions)],
+  tags: [...tags, ...tracks.flatMap((track) => track.tags)],
+  activity: tracks.map((track) => track.activity).find((activity) => activity !== undefined) ?? activity,
+  waypoints: [...tracks.flatMap((track) => track.waypoints), ...waypoints],
+  // On the polyline of another track the indexes are wrong.
+  cues: tracks.length === 1 ? [...tracks.flatMap((track) => track.cues ?? []), ...cues] : [],
+  segments: tracks.flatMap(({ segments }) => segments),
+  seconds: sumOf(tracks.map(({ seconds }) => seconds))
+})
+
+const requireTrack = (count: number, index: number) => {
+  if (index < count) return Effect.void
+  const problem = count === 0
+    ? "The file has no tracks"
+    : `Expected an index of 0 to ${count - 1}, the file has ${count} tracks`
+  return Effect.fail(InvalidInput.at("track", problem))
+}
+
+const draftOf = (track: DraftTrack, dropped: Draft["dropped"]): Draft => ({ ...track, dropped })
+
+const splitOf = (file: DraftFile) =>
+  file.tracks.length > MAX_TRACKS
+    ? Effect.fail(
+      InvalidInput.at(
+        "split",
+        `Expected at most ${MAX_TRACKS} tracks, the file has ${file.tracks.length}`
+      )
+    )
+    : Effect.succeed(separate(file).map((track) => draftOf(track, file.dropped)))
+
+const chosenOf = Effect.fnUntraced(function*(file: DraftFile, index: number) {
+  yield* requireTrack(file.tracks.length, index)
+  const lost = droppedIf(file.tracks.length - 1, "tracks", "another one was chosen by `track`")
+  const dropped = [...file.dropped, ...lost]
+  return separate(file).filter((_, at) => at === index).map((track) => draftOf(track, dropped))
+})
+
+export const draftsOf = (
+  file: DraftFile,
+  { join, split, track }: TrackChoice
+): Effect.Effect<ReadonlyArray<Draft>, InvalidInput> => {
+  const { dropped, tracks } = file
+  if (tracks.length > 1 && split) return splitOf(file)
+  if (track !== undefined && tracks.length !== 1) return chosenOf(file, track)
+  if (tracks.length > 1 && !join) return Effect.succeed([])
+  if (track !== undefined && track > 0) return Effect.as(requireTrack(1, track), [])
+  return Effect.succeed([{ ...together(file), dropped }])
+}
+
+/** In metres, without the gaps between segments. */
+export const metresOf = (segments: ReadonlyArray<ReadonlyArray<Position>>): number =>
+  segments.reduce((sum, segment) => sum + lengthOf(coordinatesOf(segment)), 0)
+
+export const summariesOf = (
+  { tracks }: DraftFile,
+  nameOf: (track: DraftTrack) => string
+): ReadonlyArray<TrackSummary> =>
+  tracks.slice(0, MAX_TRACKS).map((track, index) => ({
+    index,
+    name: nameOf(track),
+    file: track.file,
+    positions: track.segments.reduce((sum, { length }) => sum + length, 0),
+    distance: metresOf(track.segments),
+    bounds: boundsOf(coordinatesOf(track.segments.flat())),
+    start: track.segments[0]?.[0]
+  }))
+
+/** Twice the area of the triangle: how much the polyline changes without the middle position. */
+const deviation = (before: Position, position: Position, after: Position): number => {
+  const scale = Math.cos(radians(position[1]))
+  const [byLng, byLat] = [(position[0] - before[0]) * scale, position[1] - before[1]]
+  const [toLng, toLat] = [(after[0] - before[0]) * scale, after[1] - before[1]]
+  return Math.abs(byLng * toLat - byLat * toLng)
+}
+
+const deviations = (positions: ReadonlyArray<Position>): Float64Array => {
+  const areas = new Float64Array(Math.floor((positions.length - 1) / 2))
+  for (let at = 0; at < areas.length; at++) {
+    const [before, position, after] = [positions[2 * at], positions[2 * at + 1], positions[2 * at + 2]]
+    if (before === undefined || position === undefined || after === undefined) continue
+    areas[at] = deviation(before, position, after)
+  }
+  return areas
+}
+
+/** Removes every other position at most, the least deviating: no two neighbours go at once. */
+const thinned = (positions: ReadonlyArray<Position>, max: number): ReadonlyArray<Position> => {
+  const areas = deviations(positions)
+  const surplus = Math.min(positions.length - max, areas.length)
+  const limit = areas.toSorted()[surplus - 1] ?? 0
+  let equals = surplus - areas.reduce((count, area) => area < limit ? count + 1 : count, 0)
+  return positions.filter((_, index) => {
+    const area = index % 2 === 0 ? Infinity : areas[(index - 1) / 2] ?? Infinity
+    if (area === limit) return equals-- <= 0
+    return area > limit
+  })
+}
+
+/** At most `max` positions, first and last included (Visvalingam and Whyatt, 1993, every other position a round). */
+export const reduced = (positions: ReadonlyArray<Position>, max: number): ReadonlyArray<Position> =>
+  positions.length <= max ? positions : reduced(thinned(positions, max), max)

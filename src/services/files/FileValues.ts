@@ -1,0 +1,166 @@
+import { Effect } from "effect"
+import { DEGREES, isLatitude, isLongitude, MAX_LONGITUDE, type Position } from "../../schema/Geometry.ts"
+import { InvalidInput } from "../DomainErrors.ts"
+import { childOf, textOf, type XmlElement } from "./XmlTree.ts"
+
+const MAX_REPORTED = 20
+
+/** Read from a file; those that shape a route least are left out afterwards. */
+export const MAX_READ_POSITIONS = 500_000
+
+export const MAX_WORDS = 10_000
+
+const NUMBER = /^\s*[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?\s*$/
+
+export const numberOf = (text: string | undefined): number | undefined => {
+  if (text === undefined || !NUMBER.test(text)) return undefined
+  const value = Number(text)
+  return Number.isFinite(value) ? value : undefined
+}
+
+const withoutExponent = (text: string): string => {
+  const [, sign = "", whole = "", fraction = "", exponent] = /^(-?)(\d+)(?:\.(\d+))?e([+-]\d+)$/.exec(text) ?? []
+  const point = whole.length + Number(exponent)
+  const digits = whole + fraction
+  return point <= 0
+    ? `${sign}0.${"0".repeat(-point)}${digits}`
+    : `${sign}${digits.padEnd(point, "0")}`
+}
+
+/** The shortest digits of the double, without an exponent, which `xsd:decimal` lacks (XML Schema Part 2, 3.2.3). */
+export const decimal = (value: number): string => {
+  if (Object.is(value, -0)) return "-0"
+  // `String` caches what it printed: a long file would fill the heap.
+  const text = JSON.stringify(value)
+  return text.includes("e") ? withoutExponent(text) : text
+}
+
+export const positionOf = (
+  lng: number | undefined,
+  lat: number | undefined,
+  elevation: number | undefined
+): Position | undefined => {
+  if (!isLongitude(lng) || !isLatitude(lat)) return undefined
+  return elevation === undefined ? [lng, lat] : [lng, lat, elevation]
+}
+
+export const coordOf = ([lng, lat]: Position): readonly [lng: number, lat: number] => [lng, lat]
+
+interface Listed {
+  readonly what: string
+  readonly path: string
+  readonly max: number
+}
+
+const POSITION_EXPECTED =
+  `Expected a longitude of ${DEGREES.longitude} and a latitude of ${DEGREES.latitude}, as decimal numbers`
+
+/** Fails with the first invalid ones by index below `path`. Reads nothing where there are too many. */
+export const allPositions = <Item>(
+  items: ReadonlyArray<Item>,
+  read: (item: Item) => Position | undefined,
+  { max, path, what }: Listed
+): Effect.Effect<ReadonlyArray<Position>, InvalidInput> => {
+  if (items.length > max) return Effect.fail(tooMany(what, items.length, max))
+  const positions = items.map(read)
+  const sound = positions.filter((position) => position !== undefined)
+  if (sound.length === positions.length) return Effect.succeed(sound)
+  const issues = positions.flatMap((position, index) =>
+    position === undefined ? [{ path: `${path}.${index}`, message: POSITION_EXPECTED }] : []
+  )
+  return Effect.fail(new InvalidInput({ issues: issues.slice(0, MAX_REPORTED) }))
+}
+
+export const tooMany = (what: string, count: number, max: number): InvalidInput =>
+  InvalidInput.at("", `Expected at most ${max} ${what}, the file has ${count}`)
+
+export const takerOf = <Item>(items: ReadonlyArray<Item>) => {
+  const taken = { count: 0 }
+  return (count: number): ReadonlyArray<Item> => {
+    const from = taken.count
+    taken.count += count
+    return items.slice(from, taken.count)
+  }
+}
+
+export const nextGroups = <Item>(
+  next: (count: number) => ReadonlyArray<Item>,
+  lengths: ReadonlyArray<number>
+): ReadonlyArray<ReadonlyArray<Item>> => lengths.filter((length) => length > 0).map(next)
+
+const DATE_TIME =
+  /^(?!0000)(\d{4})-(0[1-9]|1[0-2])-(\d{2})T(?:[01]\d|2[0-3]):[0-5]\d:[0-5]\d(?:\.\d+)?(?:Z|[+-](?:(?:0\d|1[0-3]):[0-5]\d|14:00))?$/
+
+const isLeap = (year: number) => year % 4 === 0 && (year % 100 !== 0 || year % 400 === 0)
+
+const daysOf = (year: number, month: number) => {
+  if (month === 2) return isLeap(year) ? 29 : 28
+  return [4, 6, 9, 11].includes(month) ? 30 : 31
+}
+
+/** `xsd:dateTime` with a year of four digits (XML Schema Part 2, 3.2.7). */
+export const isDateTime = (text: string): boolean => {
+  const [, year, month, day] = DATE_TIME.exec(text) ?? []
+  return day !== undefined && Number(day) >= 1 && Number(day) <= daysOf(Number(year), Number(month))
+}
+
+const instantOf = (text: string | undefined): number | undefined => {
+  if (text === undefined) return undefined
+  const trimmed = text.trim()
+  if (!isDateTime(trimmed)) return undefined
+  return Date.parse(/(?:Z|[+-]\d\d:\d\d)$/.test(trimmed) ? trimmed : `${trimmed}Z`)
+}
+
+/** From the first to the last time; undefined without two, or where they run backwards. */
+const secondsOf = <Item>(items: ReadonlyArray<Item>, timeOf: (item: Item) => string | undefined) => {
+  const first = items.find((item) => instantOf(timeOf(item)) !== undefined)
+  if (first === undefined) return undefined
+  const last = items.findLast((item) => instantOf(timeOf(item)) !== undefined) ?? first
+  const seconds = ((instantOf(timeOf(last)) ?? 0) - (instantOf(timeOf(first)) ?? 0)) / 1000
+  return seconds > 0 ? seconds : undefined
+}
+
+export const isWithinSeconds = (from: string | undefined, to: string | undefined, seconds: number): boolean => {
+  const elapsed = ((instantOf(to) ?? Number.NaN) - (instantOf(from) ?? Number.NaN)) / 1000
+  return elapsed >= 0 && elapsed <= seconds
+}
+
+export const sumOf = (values: ReadonlyArray<number | undefined>): number | undefined => {
+  const known = values.filter((value) => value !== undefined)
+  return known.length === 0 ? undefined : known.reduce((sum, value) => sum + value, 0)
+}
+
+/** The sum over the parts, without the time between them. */
+export const durationOf = <Item>(
+  parts: ReadonlyArray<ReadonlyArray<Item>>,
+  timeOf: (item: Item) => string | undefined
+): number | undefined => sumOf(parts.map((part) => secondsOf(part, timeOf)))
+
+/**
+ * GPX 1.1 and TCX exclude longitude 180 (`maxExclusive`): it is written as -180, the same meridian, with an extension,
+ * so that the file is valid and the stored number comes back.
+ */
+const EDGE = MAX_LONGITUDE
+export const OWN_LONGITUDE = "rps:longitude"
+
+export const withinEdge = (lng: number): number => lng === EDGE ? -EDGE : lng
+
+export const edgeMark = (lng: number): { readonly [OWN_LONGITUDE]?: string } =>
+  lng === EDGE ? { [OWN_LONGITUDE]: String(EDGE) } : {}
+
+export const beyondEdge = (lng: number | undefined, point: XmlElement, extensions: string): number | undefined =>
+  lng === -EDGE && textOf(childOf(point, extensions), OWN_LONGITUDE) === String(EDGE) ? EDGE : lng
+
+/** Characters that are written, read or parsed at once. */
+export const PIECE_LENGTH = 65_536
+
+export function* chunked(pieces: Iterable<string>): Generator<string> {
+  let chunk = ""
+  for (const piece of pieces) {
+    chunk += piece
+    if (chunk.length < PIECE_LENGTH) continue
+    yield chunk
+    chunk = ""
+  }
+  if (chunk !== "") yield chunk
+}

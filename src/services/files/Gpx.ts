@@ -1,0 +1,324 @@
+import { Effect } from "effect"
+import type { Position } from "../../schema/Geometry.ts"
+import type { Dropped } from "../../schema/Import.ts"
+import { MAX_WAYPOINTS } from "../../schema/Route.ts"
+import { SERVICE_TITLE } from "../../schema/ServiceName.ts"
+import type { InvalidInput } from "../DomainErrors.ts"
+import { maneuverMark, maneuverOf, OWN_MANEUVER, turnOf } from "./CourseTurns.ts"
+import { type DraftFile, type DraftTrack, type DraftWaypoint, droppedIf, UNUSED, type WrittenRoute } from "./Draft.ts"
+import {
+  allPositions,
+  beyondEdge,
+  coordOf,
+  decimal,
+  durationOf,
+  edgeMark,
+  isDateTime,
+  MAX_READ_POSITIONS,
+  MAX_WORDS,
+  nextGroups,
+  numberOf,
+  OWN_LONGITUDE,
+  positionOf,
+  takerOf,
+  withinEdge
+} from "./FileValues.ts"
+import { parseXml } from "./Xml.ts"
+import {
+  attributeOf,
+  childOf,
+  childrenOf,
+  leafOf,
+  NOTHING,
+  type PointReader,
+  textOf,
+  unknownChildren,
+  type XmlElement
+} from "./XmlTree.ts"
+import { OWN_NAMESPACE, XML_DECLARATION, xmlOf, type XmlParts } from "./XmlWriter.ts"
+
+const TRACK_POINT = new Set(["ele", "extensions"])
+const PLANNED_POINT = new Set(["name", "type", "time", "extensions"])
+const POINT_OF_BOTH = new Set([...TRACK_POINT, ...PLANNED_POINT])
+const ROOT = new Set(["metadata", "wpt", "rte", "trk", "name", "desc", "time", "keywords", "bounds"])
+const METADATA = new Set(["name", "desc", "time", "keywords", "bounds"])
+const TRACK = new Set(["name", "desc", "type", "number", "trkseg"])
+const SEGMENT = new Set(["trkpt"])
+const ROUTE = new Set(["name", "desc", "type", "number", "rtept"])
+
+const KNOWN = new Set([
+  ...POINT_OF_BOTH,
+  ...ROOT,
+  ...METADATA,
+  ...TRACK,
+  ...SEGMENT,
+  ...ROUTE,
+  "gpx",
+  "lat",
+  "lon",
+  OWN_LONGITUDE,
+  OWN_MANEUVER
+])
+
+const longitudeOf = (point: XmlElement) => beyondEdge(numberOf(attributeOf(point, "lon")), point, "extensions")
+
+const pointOf = (point: XmlElement): Position | undefined =>
+  positionOf(longitudeOf(point), numberOf(attributeOf(point, "lat")), numberOf(textOf(point, "ele")))
+
+const ELEVATION_ALONE = [leafOf("ele")]
+const NOTHING_ELSE: ReadonlyArray<XmlElement> = []
+
+/** The elevation of a planned point is kept to report it as dropped. */
+const childrenBeside = ({ children, name }: XmlElement, { length }: Position): ReadonlyArray<XmlElement> => {
+  const isElevationAlone = length === 3 && children.length === 1
+  if (!isElevationAlone) return children
+  return name === "trkpt" ? NOTHING_ELSE : ELEVATION_ALONE
+}
+
+/** Without what its position was read from: usually nothing else is left. */
+const POINTS: PointReader = {
+  names: new Set(["trkpt", "rtept", "wpt"]),
+  read: (point) => {
+    const position = pointOf(point)
+    if (position === undefined) return point
+    return { name: point.name, attributes: NOTHING, children: childrenBeside(point, position), text: "", position }
+  }
+}
+
+const positionRead = ({ position }: XmlElement) => position
+
+const waypointsOf = (
+  points: ReadonlyArray<XmlElement>,
+  positions: ReadonlyArray<Position>,
+  untyped?: string
+): ReadonlyArray<DraftWaypoint> =>
+  positions.map((position, index) => ({
+    coord: coordOf(position),
+    name: textOf(points[index], "name"),
+    type: textOf(points[index], "type") ?? untyped,
+    timestamp: textOf(points[index], "time")?.trim()
+  }))
+
+/** A position has the elevation that could be read. */
+const isElevationUnread = (point: XmlElement) =>
+  point.position?.length !== 3 && (textOf(point, "ele") ?? "").trim() !== ""
+
+/** Our own extension was read: it only marks the side of the 180th meridian. */
+const isForeign = (point: XmlElement) =>
+  childOf(point, "extensions")?.children.some(({ name }) => name !== OWN_LONGITUDE) ?? false
+
+const extensionsOf = (points: ReadonlyArray<XmlElement>): ReadonlyArray<Dropped> =>
+  droppedIf(points.filter(isForeign).length, "extensions of points", UNUSED)
+
+const elevationsOf = (points: ReadonlyArray<XmlElement>): ReadonlyArray<Dropped> =>
+  droppedIf(points.filter(isElevationUnread).length, "elevations", "they are not decimal numbers")
+
+interface Line {
+  readonly owners: ReadonlyArray<XmlElement>
+  readonly parts: ReadonlyArray<ReadonlyArray<XmlElement>>
+  readonly isPlan: boolean
+}
+
+const lineOfTrack = (track: XmlElement): Line => ({
+  owners: [track],
+  parts: childrenOf(track, "trkseg").map((segment) => childrenOf(segment, "trkpt")),
+  isPlan: false
+})
+
+const lineOfRoute = (route: XmlElement): Line => ({
+  owners: [route],
+  parts: [childrenOf(route, "rtept")],
+  isPlan: true
+})
+
+/** One track and one route are polyline and plan of the same thing; several of either are polylines of their own. */
+const linesOf = (
+  tracks: ReadonlyArray<XmlElement>,
+  routes: ReadonlyArray<XmlElement>,
+  points: ReadonlyArray<XmlElement>
+): ReadonlyArray<Line> => {
+  if (tracks.length > 1 || routes.length > 1) return [...tracks.map(lineOfTrack), ...routes.map(lineOfRoute)]
+  const isPlan = tracks.length === 0 && points.length > 1
+  const segments = childrenOf(tracks, "trkseg")
+  return [{
+    owners: [...tracks, ...routes],
+    parts: isPlan ? [points] : segments.map((segment) => childrenOf(segment, "trkpt")),
+    isPlan
+  }]
+}
+
+const cueOf = (point: XmlElement) => {
+  const mark = textOf(childOf(point, "extensions"), OWN_MANEUVER)
+  return mark === undefined ? undefined : maneuverOf(mark, textOf(point, "name"))
+}
+
+const PLACE_OF_INTEREST = "poi"
+
+const partsOf = (gpx: XmlElement) => {
+  const tracks = childrenOf(gpx, "trk")
+  const routes = childrenOf(gpx, "rte")
+  const routePoints = childrenOf(routes, "rtept")
+  return {
+    tracks,
+    routes,
+    segments: childrenOf(tracks, "trkseg"),
+    lines: linesOf(tracks, routes, routePoints),
+    trackPoints: childrenOf(childrenOf(tracks, "trkseg"), "trkpt"),
+    routePoints,
+    places: childrenOf(gpx, "wpt").filter((point) => cueOf(point) === undefined),
+    cues: childrenOf(gpx, "wpt").flatMap((point) => cueOf(point) ?? [])
+  }
+}
+
+type Parts = ReturnType<typeof partsOf>
+
+const isLineOnly = ({ isPlan, parts }: Line) => isPlan && (parts[0]?.length ?? 0) > MAX_WAYPOINTS
+
+const hasMore = ({ children }: XmlElement) => children.length > 0
+
+const droppedOf = (gpx: XmlElement, { lines, routes, segments, tracks, ...points }: Parts): ReadonlyArray<Dropped> => {
+  const trackPoints = points.trackPoints.filter(hasMore)
+  const routePoints = points.routePoints.filter(hasMore)
+  const places = points.places.filter(hasMore)
+  const lineOnly = lines.filter(isLineOnly).flatMap(({ parts }) => parts.flat()).length
+  const hasPlan = lines.some(({ isPlan }) => isPlan)
+  return [
+    ...droppedIf(lineOnly, "waypoints", `a route has at most ${MAX_WAYPOINTS}; the points are its line`),
+    ...unknownChildren([gpx], ROOT, UNUSED),
+    ...unknownChildren(childrenOf(gpx, "metadata"), METADATA, UNUSED),
+    ...unknownChildren(tracks, TRACK, UNUSED),
+    ...unknownChildren(segments, SEGMENT, UNUSED),
+    ...unknownChildren(routes, ROUTE, UNUSED),
+    ...unknownChildren(trackPoints, TRACK_POINT, UNUSED),
+    ...unknownChildren(routePoints, hasPlan ? POINT_OF_BOTH : PLANNED_POINT, UNUSED),
+    ...unknownChildren(places, PLANNED_POINT, UNUSED),
+    ...extensionsOf([...trackPoints, ...routePoints, ...places]),
+    ...elevationsOf(hasPlan ? [...trackPoints, ...routePoints] : trackPoints)
+  ]
+}
+
+const textsOf = (elements: ReadonlyArray<XmlElement | undefined>, name: string) =>
+  elements.map((element) => textOf(element, name))
+
+const timeOf = (point: XmlElement) => textOf(point, "time")
+
+const trackOf = (
+  { owners, parts }: Line,
+  positions: ReadonlyArray<Position>,
+  waypoints: ReadonlyArray<DraftWaypoint>
+): DraftTrack => ({
+  names: textsOf(owners, "name"),
+  descriptions: textsOf(owners, "desc"),
+  tags: [],
+  activity: textsOf(owners, "type").find((type) => type !== undefined),
+  waypoints,
+  segments: nextGroups(takerOf(positions), parts.map(({ length }) => length)),
+  seconds: durationOf(parts, timeOf)
+})
+
+const lengthOf = ({ parts }: Line) => parts.reduce((sum, { length }) => sum + length, 0)
+
+const tracksOf = (
+  { lines, routePoints }: Parts,
+  linePositions: ReadonlyArray<Position>,
+  planned: ReadonlyArray<Position>
+): ReadonlyArray<DraftTrack> => {
+  const next = takerOf(linePositions)
+  const isAlone = lines.length === 1
+  return lines.map((line) => {
+    const own = next(lengthOf(line))
+    if (isAlone) return trackOf(line, own, isLineOnly(line) ? [] : waypointsOf(routePoints, planned))
+    return trackOf(line, own, line.isPlan && !isLineOnly(line) ? waypointsOf(line.parts[0] ?? [], own) : [])
+  })
+}
+
+/** GPX 1.1, and 1.0, which has the members of `metadata` in the root. */
+export const readGpx = Effect.fnUntraced(function*(text: string): Effect.fn.Return<DraftFile, InvalidInput> {
+  const gpx = yield* parseXml(text, "gpx", KNOWN, POINTS)
+  const parts = partsOf(gpx)
+  const { lines, places, routePoints, routes, tracks } = parts
+  const line = yield* allPositions(lines.flatMap((line) => line.parts.flat()), positionRead, {
+    what: "positions",
+    path: tracks.length === 0 ? "rtept" : "trkpt",
+    max: MAX_READ_POSITIONS
+  })
+  const isRead = lines.length > 1 || lines.every(isLineOnly)
+  const planned = isRead ? [] : yield* allPositions(routePoints, positionRead, {
+    what: "waypoints",
+    path: "rtept",
+    max: MAX_WAYPOINTS
+  })
+  const placed = yield* allPositions(places, positionRead, { what: "waypoints", path: "wpt", max: MAX_WAYPOINTS })
+  const root = [childOf(gpx, "metadata"), gpx]
+  const file: DraftFile = {
+    names: textsOf(root, "name"),
+    descriptions: textsOf(root, "desc"),
+    tags: root.flatMap((element) => textOf(element, "keywords")?.split(",", MAX_WORDS) ?? []),
+    activity: undefined,
+    waypoints: waypointsOf(places, placed, routes.length === 0 ? undefined : PLACE_OF_INTEREST),
+    cues: parts.cues,
+    tracks: tracksOf(parts, line, planned),
+    dropped: droppedOf(gpx, parts)
+  }
+  return file
+})
+
+const ROOT_ATTRIBUTES = `<gpx version="1.1" creator="${SERVICE_TITLE}" xmlns="http://www.topografix.com/GPX/1/1" `
+  + `xmlns:xsi="http://www.w3.org/2001/XMLSchema-instance" ${OWN_NAMESPACE} `
+  + `xsi:schemaLocation="http://www.topografix.com/GPX/1/1 http://www.topografix.com/GPX/1/1/gpx.xsd">`
+
+const dateTime = (text: string | null | undefined) => isDateTime(text ?? "") ? text ?? undefined : undefined
+
+const writtenExtensions = (lng: number) => lng === withinEdge(lng) ? undefined : edgeMark(lng)
+
+const metadataOf = ({ createdAt, description, name, tags }: WrittenRoute): XmlParts => ({
+  name,
+  desc: description,
+  time: dateTime(createdAt),
+  keywords: tags.length === 0 ? undefined : tags.join(", ")
+})
+
+const routePointOf = ({ coord: [lng, lat], name, timestamp, type }: WrittenRoute["waypoints"][number]): XmlParts => ({
+  "@lat": decimal(lat),
+  "@lon": decimal(withinEdge(lng)),
+  time: dateTime(timestamp),
+  name: name ?? undefined,
+  type: type ?? undefined,
+  extensions: writtenExtensions(lng)
+})
+
+type Cue = NonNullable<WrittenRoute["cues"]>[number]
+
+const cuePointOf = (cue: Cue, [lng, lat, elevation]: Position): XmlParts => {
+  const { name, tcx } = turnOf(cue)
+  return {
+    "@lat": decimal(lat),
+    "@lon": decimal(withinEdge(lng)),
+    ele: elevation === undefined ? undefined : decimal(elevation),
+    name: cue.instruction === "" ? name : cue.instruction,
+    sym: tcx,
+    type: name,
+    extensions: { ...maneuverMark(cue), ...edgeMark(lng) }
+  }
+}
+
+const trackPoint = ([lng, lat, elevation]: Position): string => {
+  const ele = elevation === undefined ? "" : `<ele>${decimal(elevation)}</ele>`
+  const extensions = writtenExtensions(lng)
+  const inner = extensions === undefined ? ele : ele + xmlOf({ extensions })
+  return `<trkpt lat="${decimal(lat)}" lon="${decimal(withinEdge(lng))}">${inner}</trkpt>\n`
+}
+
+/** Writes a `trk` even if it is empty: otherwise a reader takes the `rte` of the waypoints for the polyline. */
+export function* writeGpx(route: WrittenRoute): Generator<string> {
+  yield `${XML_DECLARATION}${ROOT_ATTRIBUTES}\n`
+  yield `${xmlOf({ metadata: metadataOf(route) })}\n`
+  for (const cue of route.cues ?? []) {
+    const position = route.geometry[cue.begin_shape_index]
+    if (position !== undefined) yield `${xmlOf({ wpt: cuePointOf(cue, position) })}\n`
+  }
+  if (route.waypoints.length > 0) yield `${xmlOf({ rte: { rtept: route.waypoints.map(routePointOf) } })}\n`
+  yield `<trk>${xmlOf({ name: route.name, type: route.activity })}<trkseg>\n`
+  for (const position of route.geometry) yield trackPoint(position)
+  yield "</trkseg></trk>\n</gpx>\n"
+}

@@ -1,0 +1,267 @@
+import { Effect } from "effect"
+import type { Position } from "../../schema/Geometry.ts"
+import type { Dropped } from "../../schema/Import.ts"
+import { MAX_WAYPOINTS } from "../../schema/Route.ts"
+import type { InvalidInput } from "../DomainErrors.ts"
+import {
+  type DraftFile,
+  type DraftTrack,
+  type DraftWaypoint,
+  droppedIf,
+  OTHER_SHAPE,
+  UNUSED,
+  type WrittenRoute
+} from "./Draft.ts"
+import {
+  allPositions,
+  coordOf,
+  decimal,
+  durationOf,
+  isDateTime,
+  MAX_READ_POSITIONS,
+  MAX_WORDS,
+  nextGroups,
+  numberOf,
+  positionOf,
+  takerOf
+} from "./FileValues.ts"
+import { parseXml } from "./Xml.ts"
+import { attributeOf, childOf, childrenOf, textOf, type XmlElement } from "./XmlTree.ts"
+import { XML_DECLARATION, xmlOf, type XmlParts } from "./XmlWriter.ts"
+
+interface Feature {
+  readonly name: string | undefined
+  readonly description: string | undefined
+  readonly timestamp: string | undefined
+  readonly data: ReadonlyMap<string | undefined, string | undefined>
+}
+
+interface Part {
+  readonly placemark: Feature
+  readonly geometry: XmlElement
+}
+
+const CONTAINERS = new Set(["Document", "Folder", "kml"])
+const GEOMETRY_CONTAINERS = new Set(["MultiGeometry", "MultiTrack", "gx:MultiTrack"])
+
+/** KML 2.3 adopted the tracks of Google's extension. */
+const TRACKS = new Set(["Track", "gx:Track"])
+const LINES = new Set(["LineString", ...TRACKS])
+const OTHER_GEOMETRIES = new Set(["LinearRing", "Polygon", "Model"])
+
+const OTHER_FEATURES: ReadonlyMap<string, string> = new Map([
+  ["NetworkLink", "nothing is fetched from elsewhere"],
+  ["GroundOverlay", OTHER_SHAPE],
+  ["ScreenOverlay", OTHER_SHAPE],
+  ["PhotoOverlay", OTHER_SHAPE],
+  ["gx:Tour", OTHER_SHAPE]
+])
+
+const KNOWN = new Set([
+  ...CONTAINERS,
+  ...GEOMETRY_CONTAINERS,
+  ...LINES,
+  "Placemark",
+  "Point",
+  "coordinates",
+  "coord",
+  "gx:coord",
+  "when",
+  "TimeStamp",
+  "name",
+  "description",
+  "ExtendedData",
+  "Data",
+  "value"
+])
+
+const MAX_TUPLE = 1024
+
+const below = (
+  parent: XmlElement,
+  containers: ReadonlySet<string>,
+  isWanted: (element: XmlElement) => boolean
+): ReadonlyArray<XmlElement> =>
+  parent.children.flatMap((child) => {
+    if (isWanted(child)) return [child]
+    return containers.has(child.name) ? below(child, containers, isWanted) : []
+  })
+
+const isGeometry = ({ name }: XmlElement) => LINES.has(name) || OTHER_GEOMETRIES.has(name) || name === "Point"
+
+const partsOf = (kml: XmlElement): ReadonlyArray<Part> =>
+  below(kml, CONTAINERS, ({ name }) => name === "Placemark").flatMap((placemark) =>
+    partsOfPlacemark(featureOf(placemark), below(placemark, GEOMETRY_CONTAINERS, isGeometry))
+  )
+
+const partsOfPlacemark = (placemark: Feature, geometries: ReadonlyArray<XmlElement>) =>
+  geometries.map((geometry) => ({ placemark, geometry }))
+
+const dataOf = (feature: XmlElement): Feature["data"] =>
+  new Map(
+    childrenOf(childOf(feature, "ExtendedData"), "Data").toReversed().map((data) => [
+      attributeOf(data, "name"),
+      textOf(data, "value")
+    ])
+  )
+
+const featureOf = (feature: XmlElement): Feature => ({
+  name: textOf(feature, "name"),
+  description: textOf(feature, "description"),
+  timestamp: textOf(childOf(feature, "TimeStamp"), "when")?.trim(),
+  data: dataOf(feature)
+})
+
+const isLine = ({ geometry, placemark }: Part) =>
+  LINES.has(geometry.name) || (geometry.name === "Point" && placemark.data.get("role") === "geometry")
+
+const isPoint = (part: Part) => part.geometry.name === "Point" && !isLine(part)
+
+const positionFrom = (members: ReadonlyArray<string>): Position | undefined =>
+  positionOf(numberOf(members[0]), numberOf(members[1]), numberOf(members[2]))
+
+const words = (text: string) => text.split(/\s+/).filter((word) => word !== "")
+
+const isTrack = ({ geometry }: Part) => TRACKS.has(geometry.name)
+
+const coordsOf = ({ geometry }: Part) => [...childrenOf(geometry, "coord"), ...childrenOf(geometry, "gx:coord")]
+
+/** KML 2.2, 16.10 forbids white space after a comma, but some writers have it. */
+const tuplesOf = (part: Part): ReadonlyArray<string> =>
+  isTrack(part)
+    ? coordsOf(part).map(({ text }) => text.slice(0, MAX_TUPLE)).filter((text) => text.trim() !== "")
+    : words((textOf(part.geometry, "coordinates") ?? "").replace(/,\s+/g, ","))
+
+const isEmptyPoint = (part: Part) => isPoint(part) && (textOf(part.geometry, "coordinates") ?? "").trim() === ""
+
+const positionOfTuple = (tuple: string) => positionFrom(tuple.includes(",") ? tuple.split(",", 3) : words(tuple))
+
+const waypointOf = ({ placemark }: Part, position: Position): DraftWaypoint => ({
+  coord: coordOf(position),
+  name: placemark.name,
+  type: placemark.data.get("type"),
+  timestamp: placemark.data.get("timestamp") ?? placemark.timestamp
+})
+
+const counted = (elements: ReadonlyArray<XmlElement>, why: (name: string) => string): ReadonlyArray<Dropped> =>
+  [...Map.groupBy(elements, ({ name }) => name)].map(([what, { length }]) => ({ what, why: why(what), count: length }))
+
+const droppedOf = (kml: XmlElement, parts: ReadonlyArray<Part>): ReadonlyArray<Dropped> => {
+  const tracks = parts.filter(isTrack)
+  const placemarks = below(kml, CONTAINERS, ({ name }) => name === "Placemark")
+  const empty = placemarks.filter((placemark) => below(placemark, GEOMETRY_CONTAINERS, isGeometry).length === 0)
+  const times = tracks.flatMap(({ geometry }) => childrenOf(geometry, "when")).length
+  const unplaced = tracks.flatMap(coordsOf).filter(({ text }) => text.trim() === "").length
+  return [
+    ...droppedIf(times, "when of Track", UNUSED),
+    // A device writes one for each time without a position (KML 2.3, 13.8).
+    ...droppedIf(unplaced, "coord of Track", "it has no value"),
+    ...droppedIf(empty.length, "Placemark", "it has no geometry"),
+    ...droppedIf(parts.filter(isEmptyPoint).length, "Point", "it has no coordinates"),
+    ...counted(
+      parts.map(({ geometry }) => geometry).filter(({ name }) => OTHER_GEOMETRIES.has(name)),
+      () => OTHER_SHAPE
+    ),
+    ...counted(
+      below(kml, CONTAINERS, ({ name }) => OTHER_FEATURES.has(name)),
+      (name) => OTHER_FEATURES.get(name) ?? ""
+    )
+  ]
+}
+
+const saidOf = (features: ReadonlyArray<Feature>) => ({
+  names: features.map(({ name }) => name),
+  descriptions: features.map(({ description }) => description),
+  tags: features.flatMap(({ data }) => data.get("tags")?.split(",", MAX_WORDS) ?? []),
+  activity: features.map(({ data }) => data.get("activity")).find((activity) => activity !== undefined)
+})
+
+const timesOf = ({ geometry }: Part) => childrenOf(geometry, "when")
+
+const trackOf = (
+  placemark: Feature,
+  parts: ReadonlyArray<Part>,
+  segments: DraftTrack["segments"]
+): DraftTrack => ({
+  ...saidOf([placemark]),
+  waypoints: [],
+  segments,
+  seconds: durationOf(parts.map(timesOf), ({ text }) => text)
+})
+
+/** Lines of a placemark are one track with gaps. */
+const tracksOf = (
+  lines: ReadonlyArray<Part>,
+  lengthOf: (line: Part) => number,
+  positions: ReadonlyArray<Position>
+): ReadonlyArray<DraftTrack> => {
+  const next = takerOf(positions)
+  return [...Map.groupBy(lines, ({ placemark }) => placemark)].map(([placemark, parts]) =>
+    trackOf(placemark, parts, nextGroups(next, parts.map(lengthOf)))
+  )
+}
+
+/** KML 2.2 and 2.3: lines are tracks, points are waypoints of all. Never fetches anything. */
+export const readKml = Effect.fnUntraced(function*(text: string): Effect.fn.Return<DraftFile, InvalidInput> {
+  const kml = yield* parseXml(text, "kml", KNOWN)
+  const parts = partsOf(kml)
+  const lines = parts.filter(isLine)
+  const points = parts.filter((part) => isPoint(part) && !isEmptyPoint(part))
+  const tuples = new Map(lines.map((line) => [line, tuplesOf(line)]))
+  const positions = yield* allPositions([...tuples.values()].flat(), positionOfTuple, {
+    what: "positions",
+    path: "coordinates",
+    max: MAX_READ_POSITIONS
+  })
+  const coords = yield* allPositions(points, (part) => positionOfTuple(tuplesOf(part)[0] ?? ""), {
+    what: "waypoints",
+    path: "Point",
+    max: MAX_WAYPOINTS
+  })
+  const file: DraftFile = {
+    ...saidOf(below(kml, new Set(), ({ name }) => CONTAINERS.has(name)).map(featureOf)),
+    waypoints: points.flatMap((part, index) => coords[index] === undefined ? [] : [waypointOf(part, coords[index])]),
+    tracks: tracksOf(lines, (line) => tuples.get(line)?.length ?? 0, positions),
+    dropped: droppedOf(kml, parts)
+  }
+  return file
+})
+
+const ROOT = "<kml xmlns=\"http://www.opengis.net/kml/2.2\"><Document>"
+
+const coordinatesOf = (position: Position) => position.map(decimal).join(",")
+
+const writtenData = (values: Readonly<Record<string, string | null | undefined>>): XmlParts => {
+  const data = Object.entries(values).flatMap(([name, value]) =>
+    value === undefined || value === null ? [] : [{ "@name": name, value }]
+  )
+  return data.length === 0 ? {} : { ExtendedData: { Data: data } }
+}
+
+const placemarkOf = ({ coord, name, timestamp, type }: WrittenRoute["waypoints"][number]): XmlParts => ({
+  name: name ?? undefined,
+  ...(isDateTime(timestamp ?? "") ? { TimeStamp: { when: timestamp ?? undefined } } : {}),
+  ...writtenData({ role: "waypoint", type, timestamp }),
+  Point: { coordinates: coordinatesOf(coord) }
+})
+
+/** A line needs two positions (KML 2.2, 10.7). */
+function* lineOf({ geometry, name }: WrittenRoute): Generator<string> {
+  const element = geometry.length === 1 ? "Point" : "LineString"
+  yield `<Placemark>${xmlOf({ name, ...writtenData({ role: "geometry" }) })}<${element}><coordinates>`
+  for (const position of geometry) yield `${coordinatesOf(position)}\n`
+  yield `</coordinates></${element}></Placemark>\n`
+}
+
+export function* writeKml(route: WrittenRoute): Generator<string> {
+  const { activity, description, name, tags, waypoints } = route
+  yield `${XML_DECLARATION}${ROOT}\n`
+  yield xmlOf({
+    name,
+    description,
+    ...writtenData({ tags: tags.length === 0 ? undefined : tags.join(", "), activity })
+  })
+  if (route.geometry.length > 0) yield* lineOf(route)
+  for (const waypoint of waypoints) yield `${xmlOf({ Placemark: placemarkOf(waypoint) })}\n`
+  yield "</Document></kml>\n"
+}

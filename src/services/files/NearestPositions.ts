@@ -1,0 +1,138 @@
+import type { Position } from "../../schema/Geometry.ts"
+import { radians } from "../geometry/Geodesy.ts"
+
+const RUN_LENGTH = 16
+
+/** Distances that are measured: a minimum, and a share for each query and position. */
+const MIN_DISTANCES = 100_000
+const DISTANCES_EACH = 8
+
+/** West, south, east and north. */
+const EDGES = 4
+
+interface Query {
+  readonly lng: number
+  readonly lat: number
+  readonly scale: number
+}
+
+interface Found {
+  index: number
+  squared: number
+}
+
+const squared = (byLng: number, byLat: number, { scale }: Query) => (byLng * scale) ** 2 + byLat ** 2
+
+/** Nodes of a tree that halves so many positions until runs are left. */
+const nodesOf = (length: number): number => length <= RUN_LENGTH ? 1 : 1 + 2 * nodesOf(length - (length >> 1))
+
+/** A read of a typed array, whose indexes are all in range. */
+const at = (values: Float64Array, index: number): number => values[index] ?? Number.NaN
+
+/**
+ * Nearest positions of a polyline, on a plane around each query, by boxes around runs of neighbours. A shape that
+ * defeats them, like a circle around all queries, is searched up to 8 distances for each position and query; then the
+ * best so far counts. Coordinates and boxes are flat: a search of objects takes four times as long.
+ */
+export class NearestPositions {
+  readonly #longitudes: Float64Array
+  readonly #latitudes: Float64Array
+  /** Of each node; the halves of node `n` are `2 n + 1` and `2 n + 2`. */
+  readonly #boxes: Float64Array
+  #distances: number
+
+  constructor(positions: ReadonlyArray<Position>, queries: number) {
+    this.#longitudes = new Float64Array(positions.map(([lng]) => lng))
+    this.#latitudes = new Float64Array(positions.map(([, lat]) => lat))
+    this.#boxes = new Float64Array(EDGES * nodesOf(positions.length))
+    this.#distances = MIN_DISTANCES + DISTANCES_EACH * (positions.length + queries)
+    this.#enclose(0, 0, positions.length)
+  }
+
+  /** The first of several; 0 for an empty polyline. */
+  indexOf([lng, lat]: readonly [lng: number, lat: number]): number {
+    const found: Found = { index: 0, squared: Infinity }
+    this.#search(0, 0, this.#longitudes.length, { lng, lat, scale: Math.cos(radians(lat)) }, found)
+    return found.index
+  }
+
+  #enclose(node: number, from: number, to: number): void {
+    if (to - from <= RUN_LENGTH) return this.#encloseRun(node, from, to)
+    const middle = (from + to) >> 1
+    const [a, b] = [2 * node + 1, 2 * node + 2]
+    this.#enclose(a, from, middle)
+    this.#enclose(b, middle, to)
+    this.#setBox(
+      node,
+      Math.min(this.#edge(a, 0), this.#edge(b, 0)),
+      Math.min(this.#edge(a, 1), this.#edge(b, 1)),
+      Math.max(this.#edge(a, 2), this.#edge(b, 2)),
+      Math.max(this.#edge(a, 3), this.#edge(b, 3))
+    )
+  }
+
+  #encloseRun(node: number, from: number, to: number): void {
+    this.#setBox(node, Infinity, Infinity, -Infinity, -Infinity)
+    for (let index = from; index < to; index++) {
+      const lng = at(this.#longitudes, index)
+      const lat = at(this.#latitudes, index)
+      this.#setBox(
+        node,
+        Math.min(this.#edge(node, 0), lng),
+        Math.min(this.#edge(node, 1), lat),
+        Math.max(this.#edge(node, 2), lng),
+        Math.max(this.#edge(node, 3), lat)
+      )
+    }
+  }
+
+  #setBox(node: number, west: number, south: number, east: number, north: number): void {
+    const first = EDGES * node
+    this.#boxes[first] = west
+    this.#boxes[first + 1] = south
+    this.#boxes[first + 2] = east
+    this.#boxes[first + 3] = north
+  }
+
+  #edge(node: number, edge: number): number {
+    return at(this.#boxes, EDGES * node + edge)
+  }
+
+  /** At most the distance to anything in the box, rounding included. */
+  #distanceToBox(node: number, query: Query): number {
+    return squared(
+      Math.max(this.#edge(node, 0) - query.lng, 0, query.lng - this.#edge(node, 2)),
+      Math.max(this.#edge(node, 1) - query.lat, 0, query.lat - this.#edge(node, 3)),
+      query
+    )
+  }
+
+  #search(node: number, from: number, to: number, query: Query, found: Found): void {
+    if (to - from <= RUN_LENGTH) return this.#searchRun(from, to, query, found)
+    this.#distances -= 2
+    const middle = (from + to) >> 1
+    const [a, b] = [2 * node + 1, 2 * node + 2]
+    if (this.#distanceToBox(a, query) <= this.#distanceToBox(b, query)) {
+      this.#search(a, from, middle, query, found)
+      if (this.#isPossible(b, middle, query, found)) this.#search(b, middle, to, query, found)
+    } else {
+      this.#search(b, middle, to, query, found)
+      if (this.#isPossible(a, from, query, found)) this.#search(a, from, middle, query, found)
+    }
+  }
+
+  #isPossible(node: number, from: number, query: Query, found: Found): boolean {
+    const distance = this.#distanceToBox(node, query)
+    return this.#distances > 0 && (distance < found.squared || (distance === found.squared && from < found.index))
+  }
+
+  #searchRun(from: number, to: number, query: Query, found: Found): void {
+    this.#distances -= to - from
+    for (let index = from; index < to; index++) {
+      const distance = squared(at(this.#longitudes, index) - query.lng, at(this.#latitudes, index) - query.lat, query)
+      if (distance > found.squared || (distance === found.squared && index >= found.index)) continue
+      found.index = index
+      found.squared = distance
+    }
+  }
+}

@@ -1,0 +1,37 @@
+import { MEDIA_TYPES, mediaTypeOf } from "../../schema/MediaTypes.ts"
+
+/** RFC 9110, 8.4.1.3; in lower case. */
+export const FILE_ENCODINGS: ReadonlyArray<string> = ["gzip", "x-gzip"]
+
+export interface PackedFile {
+  readonly name: string | undefined
+  readonly contentType: string | undefined
+  readonly bytes: Uint8Array
+}
+
+const startsWith = (bytes: Uint8Array, start: ReadonlyArray<number>, at = 0) =>
+  start.every((byte, index) => bytes[at + index] === byte)
+
+const GZIP = [0x1f, 0x8b]
+const ZIP = [0x50, 0x4b, 0x03, 0x04]
+const EMPTY_ZIP = [0x50, 0x4b, 0x05, 0x06]
+const FIT = [0x2e, 0x46, 0x49, 0x54]
+const FIT_OFFSET = 8
+
+export const isGzip = (bytes: Uint8Array): boolean => startsWith(bytes, GZIP)
+
+export const isZip = (bytes: Uint8Array): boolean => startsWith(bytes, ZIP) || startsWith(bytes, EMPTY_ZIP)
+
+export const isFit = (bytes: Uint8Array): boolean => startsWith(bytes, FIT, FIT_OFFSET)
+
+export const isForm = (contentType: string | undefined): boolean => mediaTypeOf(contentType) === MEDIA_TYPES.multipart
+
+/** Whether reading takes longer than the number of bytes suggests. */
+export const isPacked = (bytes: Uint8Array, contentType: string | undefined): boolean =>
+  isGzip(bytes) || isZip(bytes) || isFit(bytes) || isForm(contentType)
+
+export const stemOf = (name: string | undefined): string | undefined => {
+  const file = name?.split(/[\\/]/).at(-1)?.trim() ?? ""
+  const stem = file.replace(/\.gz$/i, "").replace(/\.(?:gpx|geojson|json|tcx|kml|kmz|fit|xml|zip)$/i, "").trim()
+  return stem === "" ? undefined : stem
+}

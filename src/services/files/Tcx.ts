@@ -1,0 +1,308 @@
+import { Effect } from "effect"
+import type { Position } from "../../schema/Geometry.ts"
+import type { Dropped } from "../../schema/Import.ts"
+import { MAX_WAYPOINTS } from "../../schema/Route.ts"
+import type { InvalidInput } from "../DomainErrors.ts"
+import { coordinatesOf, lengthOf } from "../geometry/Geodesy.ts"
+import { maneuverMark, maneuverOf, OWN_MANEUVER, turnOf } from "./CourseTurns.ts"
+import {
+  type DraftFile,
+  type DraftTrack,
+  type DraftWaypoint,
+  droppedIf,
+  NOTHING_SAID,
+  UNUSED,
+  type WrittenRoute
+} from "./Draft.ts"
+import {
+  allPositions,
+  beyondEdge,
+  coordOf,
+  decimal,
+  durationOf,
+  edgeMark,
+  isDateTime,
+  isWithinSeconds,
+  MAX_READ_POSITIONS,
+  MAX_WORDS,
+  nextGroups,
+  numberOf,
+  OWN_LONGITUDE,
+  positionOf,
+  takerOf,
+  withinEdge
+} from "./FileValues.ts"
+import { NearestPositions } from "./NearestPositions.ts"
+import { carried, parseXml } from "./Xml.ts"
+import { attributeOf, childOf, childrenOf, descendantsOf, textOf, unknownChildren, type XmlElement } from "./XmlTree.ts"
+import { OWN_NAMESPACE, XML_DECLARATION, xmlOf, type XmlParts } from "./XmlWriter.ts"
+
+/** `Time` is required by the schema; our own extension marks a longitude. */
+const TRACKPOINT = new Set(["Time", "Position", "AltitudeMeters", "DistanceMeters", "Extensions"])
+const COURSE_POINT = new Set(["Name", "Time", "Position", "PointType", "Notes", "Extensions"])
+
+const KNOWN = new Set([
+  ...TRACKPOINT,
+  ...COURSE_POINT,
+  "TrainingCenterDatabase",
+  "Courses",
+  "Course",
+  "CoursePoint",
+  "Activities",
+  "Activity",
+  "Sport",
+  "Lap",
+  "Track",
+  "Trackpoint",
+  "LatitudeDegrees",
+  "LongitudeDegrees",
+  "Id",
+  "rps:name",
+  "rps:description",
+  "rps:tags",
+  "rps:activity",
+  "rps:type",
+  "rps:timestamp",
+  OWN_LONGITUDE,
+  OWN_MANEUVER
+])
+
+const pointOf = (point: XmlElement): Position | undefined => {
+  const position = childOf(point, "Position")
+  return positionOf(
+    beyondEdge(numberOf(textOf(position, "LongitudeDegrees")), point, "Extensions"),
+    numberOf(textOf(position, "LatitudeDegrees")),
+    numberOf(textOf(point, "AltitudeMeters"))
+  )
+}
+
+const isPlaced = (point: XmlElement) => childOf(point, "Position") !== undefined
+
+/** Devices write points without a position while they search satellites, or for a sensor alone. */
+const unplaced = (points: ReadonlyArray<XmlElement>): ReadonlyArray<Dropped> => {
+  const count = points.filter((point) => !isPlaced(point)).length
+  return droppedIf(count, "points", "they have no position")
+}
+
+/** A name is required by the schema: in our own files `Notes` has that of the waypoint. */
+const waypointOf = (point: XmlElement, position: Position, isOwn: boolean): DraftWaypoint => {
+  const extensions = childOf(point, "Extensions")
+  return {
+    coord: coordOf(position),
+    name: isOwn ? textOf(point, "Notes") : textOf(point, "Notes")?.trim() || textOf(point, "Name"),
+    type: textOf(extensions, "rps:type"),
+    timestamp: textOf(extensions, "rps:timestamp")
+  }
+}
+
+const cueOf = (point: XmlElement) => {
+  const mark = textOf(childOf(point, "Extensions"), OWN_MANEUVER)
+  return mark === undefined ? undefined : maneuverOf(mark, textOf(point, "Notes"))
+}
+
+const isWaypoint = (point: XmlElement) => isPlaced(point) && cueOf(point) === undefined
+
+const MAX_LAP_SECONDS = 60
+
+/** Parts with gaps between them: a new lap alone is no gap. */
+const partsOfOwner = (owner: XmlElement): ReadonlyArray<ReadonlyArray<XmlElement>> => {
+  const laps = owner.children.filter(({ name }) => name === "Lap")
+  const parts: Array<Array<XmlElement>> = []
+  for (const holder of laps.some(({ children }) => children.some(isTrack)) ? laps : [owner]) {
+    for (const [index, track] of descendantsOf([holder], "Track").entries()) {
+      const points = childrenOf(track, "Trackpoint").filter(isPlaced)
+      const before = parts.at(-1)
+      const isContinued = index === 0
+        && isWithinSeconds(timeOf(before?.at(-1)), timeOf(points[0]), MAX_LAP_SECONDS)
+      if (before === undefined || !isContinued) parts.push(points)
+      else for (const point of points) before.push(point)
+    }
+  }
+  return parts
+}
+
+const isTrack = ({ name }: XmlElement) => name === "Track"
+
+const timeOf = (point: XmlElement | undefined) => textOf(point, "Time")
+
+const partsOf = (database: XmlElement) => {
+  const courses = descendantsOf(childrenOf(database, "Courses"), "Course")
+  const activities = descendantsOf(childrenOf(database, "Activities"), "Activity")
+  const owners = courses.length > 0 ? courses : activities
+  return {
+    lines: owners.map((owner) => ({ owner, parts: partsOfOwner(owner) })),
+    trackpoints: childrenOf(descendantsOf(owners, "Track"), "Trackpoint"),
+    coursePoints: childrenOf(owners, "CoursePoint"),
+    unusedActivities: courses.length > 0 ? activities : []
+  }
+}
+
+type Parts = ReturnType<typeof partsOf>
+
+const droppedOf = ({ coursePoints, trackpoints, unusedActivities }: Parts): ReadonlyArray<Dropped> => [
+  ...unplaced([...trackpoints, ...coursePoints]),
+  ...droppedIf(unusedActivities.length, "Activity", "the file has courses too"),
+  ...unknownChildren(trackpoints, TRACKPOINT, UNUSED),
+  ...unknownChildren(coursePoints, COURSE_POINT, UNUSED)
+]
+
+type NextPositions = (count: number) => ReadonlyArray<Position>
+
+const trackOf = (
+  { owner, parts }: Parts["lines"][number],
+  nextPositions: NextPositions,
+  nextPoints: NextPositions
+): DraftTrack => {
+  const own = childrenOf(owner, "Extensions").find((extensions) => childOf(extensions, "rps:name") !== undefined)
+  const placed = childrenOf(owner, "CoursePoint").filter(isWaypoint)
+  const points = nextPoints(placed.length)
+  return {
+    names: [textOf(own, "rps:name"), textOf(owner, "Name"), textOf(owner, "Id")],
+    descriptions: [own === undefined ? textOf(owner, "Notes") : textOf(own, "rps:description")],
+    tags: textOf(own, "rps:tags")?.split(",", MAX_WORDS) ?? [],
+    activity: textOf(own, "rps:activity") ?? attributeOf(owner, "Sport"),
+    waypoints: placed.flatMap((point, index) =>
+      points[index] === undefined ? [] : [waypointOf(point, points[index], own !== undefined)]
+    ),
+    cues: childrenOf(owner, "CoursePoint").flatMap((point) => cueOf(point) ?? []),
+    segments: nextGroups(nextPositions, parts.map(({ length }) => length)),
+    // The times of our own courses only satisfy the schema.
+    seconds: own === undefined ? durationOf(parts, timeOf) : undefined
+  }
+}
+
+/** Courses of a Training Center Database, or its activities. */
+export const readTcx = Effect.fnUntraced(function*(text: string): Effect.fn.Return<DraftFile, InvalidInput> {
+  const parts = partsOf(yield* parseXml(text, "TrainingCenterDatabase", KNOWN))
+  const positions = yield* allPositions(parts.lines.flatMap((line) => line.parts.flat()), pointOf, {
+    what: "positions",
+    path: "Trackpoint",
+    max: MAX_READ_POSITIONS
+  })
+  const points = yield* allPositions(parts.coursePoints.filter(isWaypoint), pointOf, {
+    what: "waypoints",
+    path: "CoursePoint",
+    max: MAX_WAYPOINTS
+  })
+  const [nextPositions, nextPoints] = [takerOf(positions), takerOf(points)]
+  const file: DraftFile = {
+    ...NOTHING_SAID,
+    tracks: parts.lines.map((line) => trackOf(line, nextPositions, nextPoints)),
+    dropped: droppedOf(parts)
+  }
+  return file
+})
+
+const ROOT =
+  `<TrainingCenterDatabase xmlns="http://www.garmin.com/xmlschemas/TrainingCenterDatabase/v2" ${OWN_NAMESPACE}>`
+
+/** `RestrictedToken_t` and `CoursePointName_t`; `Notes` has the whole text. */
+const MAX_COURSE_NAME = 15
+const MAX_POINT_NAME = 10
+
+/** `xsd:token` has no line breaks and no repeated white space. */
+const token = (text: string, max: number, fallback: string) => {
+  const words = carried(text).replace(/\s+/gu, " ").trim()
+  return [...words].slice(0, max).join("").trim() || fallback
+}
+
+const MINUTE = 60_000
+
+const SECONDS_LENGTH = "00.000Z".length
+const FRACTION_LENGTH = ".000Z".length
+
+/**
+ * The schema requires times: a second for each position, from the creation of the route. Dates are formatted once a
+ * minute, since one costs as much as the rest of a point.
+ */
+const clockFrom = (createdAt: string | undefined) => {
+  const start = createdAt !== undefined && isDateTime(createdAt) ? Date.parse(createdAt) : 0
+  const fraction = new Date(start).toISOString().slice(-FRACTION_LENGTH)
+  const current = { minute: Number.NaN, text: "" }
+  return (seconds: number) => {
+    const time = start + seconds * 1000
+    const minute = Math.floor(time / MINUTE)
+    if (minute !== current.minute) {
+      current.minute = minute
+      current.text = new Date(minute * MINUTE).toISOString().slice(0, -SECONDS_LENGTH)
+    }
+    const second = Math.floor((time - minute * MINUTE) / 1000)
+    return `${current.text}${second < 10 ? "0" : ""}${second}${fraction}`
+  }
+}
+
+const longitudeMark = (lng: number): string => lng === withinEdge(lng) ? "" : xmlOf({ Extensions: edgeMark(lng) })
+
+const trackpoint = ([lng, lat, elevation]: Position, time: string): string => {
+  const altitude = elevation === undefined ? "" : `<AltitudeMeters>${decimal(elevation)}</AltitudeMeters>`
+  const longitude = decimal(withinEdge(lng))
+  return `<Trackpoint><Time>${time}</Time><Position><LatitudeDegrees>${decimal(lat)}</LatitudeDegrees>`
+    + `<LongitudeDegrees>${longitude}</LongitudeDegrees></Position>${altitude}${longitudeMark(lng)}</Trackpoint>\n`
+}
+
+const coursePointOf = (
+  { coord: [lng, lat], name, timestamp, type }: WrittenRoute["waypoints"][number],
+  time: string
+): XmlParts => ({
+  Name: token(name ?? "", MAX_POINT_NAME, "Waypoint"),
+  Time: time,
+  Position: { LatitudeDegrees: decimal(lat), LongitudeDegrees: decimal(withinEdge(lng)) },
+  PointType: "Generic",
+  Notes: name ?? undefined,
+  Extensions: {
+    "rps:type": type ?? undefined,
+    "rps:timestamp": timestamp ?? undefined,
+    ...edgeMark(lng)
+  }
+})
+
+type Cue = NonNullable<WrittenRoute["cues"]>[number]
+
+const cuePointOf = (cue: Cue, [lng, lat]: Position, time: string): XmlParts => ({
+  Name: turnOf(cue).name,
+  Time: time,
+  Position: { LatitudeDegrees: decimal(lat), LongitudeDegrees: decimal(withinEdge(lng)) },
+  PointType: turnOf(cue).tcx,
+  Notes: cue.instruction === "" ? undefined : cue.instruction,
+  Extensions: { ...maneuverMark(cue), ...edgeMark(lng) }
+})
+
+const notesOf = ({ description, name }: WrittenRoute) =>
+  description === undefined || description === "" ? name : `${name}\n\n${description}`
+
+/** Repeats the parts of `Notes`, where the end of the name is unknown. */
+const ownOf = ({ activity, description, name, tags }: WrittenRoute): XmlParts => ({
+  "rps:name": name,
+  "rps:description": description,
+  "rps:tags": tags.length === 0 ? undefined : tags.join(", "),
+  "rps:activity": activity
+})
+
+const lapOf = ({ geometry }: WrittenRoute): XmlParts => ({
+  TotalTimeSeconds: String(Math.max(0, geometry.length - 1)),
+  DistanceMeters: decimal(lengthOf(coordinatesOf(geometry))),
+  Intensity: "Active"
+})
+
+export function* writeTcx(route: WrittenRoute): Generator<string> {
+  const { createdAt, geometry, name, waypoints } = route
+  const timeAt = clockFrom(createdAt)
+  yield `${XML_DECLARATION}${ROOT}<Courses><Course>\n`
+  yield `${xmlOf({ Name: token(name, MAX_COURSE_NAME, "Route"), Lap: lapOf(route) })}\n`
+  if (geometry.length > 0) yield "<Track>\n"
+  for (const [index, position] of geometry.entries()) yield trackpoint(position, timeAt(index))
+  if (geometry.length > 0) yield "</Track>\n"
+  yield xmlOf({ Notes: notesOf(route) })
+  // Devices locate a course point by the time of a track point.
+  const nearest = new NearestPositions(geometry, waypoints.length)
+  for (const waypoint of waypoints) {
+    const time = timeAt(nearest.indexOf(waypoint.coord))
+    yield `${xmlOf({ CoursePoint: coursePointOf(waypoint, time) })}\n`
+  }
+  for (const cue of route.cues ?? []) {
+    const position = geometry[cue.begin_shape_index]
+    if (position === undefined) continue
+    yield `${xmlOf({ CoursePoint: cuePointOf(cue, position, timeAt(cue.begin_shape_index)) })}\n`
+  }
+  yield `${xmlOf({ Extensions: ownOf(route) })}</Course></Courses></TrainingCenterDatabase>\n`
+}

@@ -1,0 +1,345 @@
+import { Effect } from "effect"
+import { MultipartParser } from "effect/http"
+import { buffer } from "node:stream/consumers"
+import { gunzipSync } from "node:zlib"
+import { type Entry, fromBufferPromise, type ZipFile } from "yauzl"
+import { type Dropped, type FileFormat, MAX_FILE_BYTES, MAX_FILES, MAX_UNPACKED_BYTES } from "../../schema/Import.ts"
+import { MEDIA_TYPES, mediaTypeOf } from "../../schema/MediaTypes.ts"
+import { FilesTooLarge, InvalidInput, UnknownEncoding, UnknownFormat } from "../DomainErrors.ts"
+import { type DraftFile, type DraftTrack, droppedIf, NOTHING_SAID, separate, type TextFormat } from "./Draft.ts"
+import { readFit } from "./Fit.ts"
+import { FILE_ENCODINGS, isFit, isForm, isGzip, isZip, type PackedFile, stemOf } from "./PackedFile.ts"
+import { readRouteFile } from "./RouteFile.ts"
+
+const MAX_FIELD_BYTES = 64 * 1024
+
+const problemOf = (error: MultipartParser.MultipartError): string => {
+  switch (error._tag) {
+    case "ReachedLimit":
+      return `it has more than ${MAX_FILES} parts, or a field of more than ${MAX_FIELD_BYTES} bytes`
+    case "InvalidBoundary":
+      return "the content type has no boundary"
+    case "EndNotReached":
+      return "its last boundary is missing"
+    default:
+      return "the headers of a part are malformed"
+  }
+}
+
+/** RFC 7578. Ignores other fields. */
+const filesOfForm = Effect.fnUntraced(function*(bytes: Uint8Array, contentType: string) {
+  const files: Array<PackedFile> = []
+  const problems: Array<string> = []
+  const parser = MultipartParser.make({
+    headers: { "content-type": contentType },
+    isFile: ({ filename }) => filename !== undefined,
+    maxParts: MAX_FILES,
+    maxFieldSize: MAX_FIELD_BYTES,
+    onField: () => {},
+    // Browsers guess the content type of a part from the name of the file.
+    onFile: ({ filename }) => {
+      const chunks: Array<Uint8Array> = []
+      return (chunk) => {
+        if (chunk === null) files.push({ name: filename, contentType: undefined, bytes: Buffer.concat(chunks) })
+        else chunks.push(chunk)
+      }
+    },
+    onError: (error) => problems.push(problemOf(error)),
+    onDone: () => {}
+  })
+  parser.write(bytes)
+  parser.end()
+  const [problem] = problems
+  return problem === undefined
+    ? files
+    : yield* InvalidInput.at("", `Malformed multipart/form-data: ${problem}`)
+})
+
+interface Room {
+  bytes: number
+  files: number
+}
+
+const tooLarge = (limitBytes: number) => new FilesTooLarge({ limitBytes })
+
+const take = (room: Room, bytes: number) =>
+  Effect.suspend(() => {
+    room.bytes -= bytes
+    if (bytes > MAX_FILE_BYTES) return Effect.fail(tooLarge(MAX_FILE_BYTES))
+    return room.bytes < 0 ? Effect.fail(tooLarge(MAX_UNPACKED_BYTES)) : Effect.void
+  })
+
+const isOverLimit = (error: unknown) =>
+  error instanceof Error && "code" in error && error.code === "ERR_BUFFER_TOO_LARGE"
+
+/** Never unpacks more than the limit, whatever the ratio. */
+const gunzipped = (bytes: Uint8Array) =>
+  Effect.try({
+    try: (): Uint8Array => gunzipSync(bytes, { maxOutputLength: MAX_FILE_BYTES }),
+    catch: (error) => isOverLimit(error) ? tooLarge(MAX_FILE_BYTES) : InvalidInput.at("", "Malformed gzip")
+  })
+
+const reasonOf = (error: unknown) => error instanceof Error ? error.message : "it is broken"
+
+export const brokenArchive = (error: unknown) => InvalidInput.at("", `The archive cannot be read: ${reasonOf(error)}`)
+
+export const brokenFile = (name: string, error: unknown) =>
+  InvalidInput.at(name, `The file cannot be read: ${reasonOf(error)}`)
+
+const isFile = ({ fileName }: Entry) => !/(?:\/|^)(?:__MACOSX\/|\.)|\/$/.test(fileName)
+
+const entriesOf = async (zip: ZipFile, room: Room) => {
+  const entries: Array<Entry> = []
+  for await (const entry of zip.eachEntry()) {
+    if (!isFile(entry)) continue
+    if (room.files === 0) throw new Error(`it has more than ${MAX_FILES} files`)
+    room.files -= 1
+    entries.push(entry)
+  }
+  return entries
+}
+
+const fileOf = Effect.fnUntraced(function*(zip: ZipFile, entry: Entry, room: Room) {
+  if (entry.isEncrypted()) return yield* brokenArchive(new Error(`${entry.fileName} is encrypted`))
+  yield* take(room, entry.uncompressedSize)
+  const bytes = yield* Effect.tryPromise({
+    try: async () => buffer(await zip.openReadStreamPromise(entry)),
+    catch: brokenArchive
+  })
+  const file: PackedFile = { name: entry.fileName, contentType: undefined, bytes }
+  return file
+})
+
+/** A file of `.gpx.gz` with a content encoding has two. */
+const MAX_LAYERS = 2
+
+const withoutGzip = Effect.fnUntraced(function*(file: PackedFile, room: Room) {
+  const state = { bytes: file.bytes }
+  for (let layer = 0; layer < MAX_LAYERS && isGzip(state.bytes); layer++) {
+    state.bytes = yield* gunzipped(state.bytes)
+    yield* take(room, state.bytes.byteLength)
+  }
+  return { ...file, bytes: state.bytes }
+})
+
+const eachWithoutGzip = (files: ReadonlyArray<PackedFile>, room: Room) =>
+  Effect.forEach(files, (file) => withoutGzip(file, room))
+
+const filesOfZip = Effect.fnUntraced(function*(bytes: Uint8Array, room: Room) {
+  const { entries, zip } = yield* Effect.tryPromise({
+    try: async () => {
+      const zip = await fromBufferPromise(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength), {
+        autoClose: false
+      })
+      return { zip, entries: await entriesOf(zip, room) }
+    },
+    catch: brokenArchive
+  })
+  return yield* eachWithoutGzip(yield* Effect.forEach(entries, (entry) => fileOf(zip, entry, room)), room)
+})
+
+const isCompressed = (contentEncoding = "") => FILE_ENCODINGS.includes(contentEncoding.trim().toLowerCase())
+
+/** Files of a form, a ZIP archive (or KMZ) or the body itself, without gzip. Nested archives stay packed. */
+const unpackedFiles = Effect.fnUntraced(function*(given: PackedFile, contentEncoding: string | undefined) {
+  const room: Room = { bytes: MAX_UNPACKED_BYTES, files: MAX_FILES }
+  if (isCompressed(contentEncoding) && !isGzip(given.bytes)) return yield* InvalidInput.at("", "Malformed gzip")
+  const body = isForm(given.contentType) && !isGzip(given.bytes) ? given : yield* withoutGzip(given, room)
+  const files = isForm(body.contentType)
+    ? yield* eachWithoutGzip(yield* filesOfForm(body.bytes, body.contentType ?? ""), room)
+    : [body]
+  const all = yield* Effect.forEach(
+    files,
+    (file) => isZip(file.bytes) ? filesOfZip(file.bytes, room) : Effect.succeed([file])
+  )
+  return all.flat()
+})
+
+const DECLARATION_BYTES = 256
+
+const DECLARED = /^<\?xml\s[^>]*?encoding\s*=\s*["']([\w.:-]+)["']/
+
+const CHARSET = /;\s*charset\s*=\s*"?([\w.:-]+)"?/i
+
+const UTF_8 = "utf-8"
+
+/** By a byte-order mark, or by an ASCII character (XML 1.0, appendix F). */
+const utf16Of = ([first, second]: Uint8Array): string | undefined => {
+  if ((first === 0xff && second === 0xfe) || (first !== 0 && second === 0)) return "utf-16le"
+  return (first === 0xfe && second === 0xff) || (first === 0 && second !== 0) ? "utf-16be" : undefined
+}
+
+const isMarkedUtf8 = ([first, second, third]: Uint8Array) => first === 0xef && second === 0xbb && third === 0xbf
+
+/** The bytes decide on UTF-16: some writers declare another encoding. */
+const encodingOf = (bytes: Uint8Array, contentType: string | undefined): string => {
+  if (isMarkedUtf8(bytes)) return UTF_8
+  const wide = utf16Of(bytes)
+  if (wide !== undefined) return wide
+  const start = new TextDecoder("latin1").decode(bytes.subarray(0, DECLARATION_BYTES)).trimStart()
+  const declared = CHARSET.exec(contentType ?? "")?.[1] ?? DECLARED.exec(start)?.[1] ?? UTF_8
+  return /^utf-?16/i.test(declared) ? UTF_8 : declared
+}
+
+const decoderOf = (encoding: string) =>
+  Effect.try({
+    try: () => new TextDecoder(encoding, { fatal: true }),
+    catch: () => new UnknownEncoding({ encoding })
+  })
+
+/** By byte-order mark, `charset` or XML declaration (RFC 7303, 3), else UTF-8. `UnknownEncoding` if unknown. */
+const decodedText = Effect.fnUntraced(function*(bytes: Uint8Array, contentType: string | undefined) {
+  const encoding = encodingOf(bytes, contentType)
+  const decoder = yield* decoderOf(encoding)
+  return yield* Effect.try({
+    try: () => decoder.decode(bytes),
+    catch: () => InvalidInput.at("", `Expected valid ${decoder.encoding.toUpperCase()}`)
+  })
+})
+
+const FORMATS: ReadonlyMap<string, TextFormat> = new Map<string, TextFormat>([
+  [MEDIA_TYPES.gpx, "gpx"],
+  [MEDIA_TYPES.geojson, "geojson"],
+  [MEDIA_TYPES.tcx, "tcx"],
+  [MEDIA_TYPES.kml, "kml"]
+])
+
+const ARCHIVES = [
+  MEDIA_TYPES.gzip,
+  "application/x-gzip",
+  MEDIA_TYPES.zip,
+  MEDIA_TYPES.windowsZip,
+  MEDIA_TYPES.kmz,
+  MEDIA_TYPES.multipart,
+  MEDIA_TYPES.fit,
+  "application/fit",
+  "application/x-fit"
+]
+
+const UNSPECIFIC = new Set<string>([
+  "",
+  "application/xml",
+  "text/xml",
+  MEDIA_TYPES.json,
+  MEDIA_TYPES.bytes,
+  "text/plain",
+  ...ARCHIVES
+])
+
+const ROOTS: ReadonlyMap<string, TextFormat> = new Map([
+  ["gpx", "gpx"],
+  ["TrainingCenterDatabase", "tcx"],
+  ["kml", "kml"]
+])
+
+const PROLOG_LENGTH = 65_536
+
+const ROOT = /<(?:[\w.-]+:)?(gpx|kml|TrainingCenterDatabase)[\s/>]/
+
+const formatOfContent = (text: string): TextFormat | undefined => {
+  const start = text.slice(0, PROLOG_LENGTH).replace(/^\uFEFF/, "").trimStart()
+  if (start.startsWith("{")) return "geojson"
+  return start.startsWith("<") ? ROOTS.get(ROOT.exec(start)?.[1] ?? "") : undefined
+}
+
+export const detectFormat = (contentType: string | undefined, text: string): TextFormat | undefined => {
+  const mediaType = mediaTypeOf(contentType)
+  return UNSPECIFIC.has(mediaType) ? formatOfContent(text) : FORMATS.get(mediaType)
+}
+
+interface NamedDraft {
+  readonly name: string | undefined
+  readonly format: FileFormat
+  readonly draft: DraftFile
+}
+
+const inFile = (name: string) => ({ issues }: InvalidInput) =>
+  new InvalidInput({
+    issues: issues.map(({ message, path }) => ({ path: name, message: path === "" ? message : `${path}: ${message}` }))
+  })
+
+/** So that a picture is reported as no route, not as text in a wrong encoding. */
+const isUnknown = ({ bytes, contentType }: PackedFile) =>
+  detectFormat(contentType, new TextDecoder().decode(bytes)) === undefined
+
+const readOne = Effect.fnUntraced(function*(file: PackedFile) {
+  const { bytes, contentType, name } = file
+  if (isFit(bytes)) {
+    const read: NamedDraft = { name, format: "fit", draft: yield* readFit(bytes) }
+    return read
+  }
+  const text = yield* Effect.catchTag(
+    decodedText(bytes, contentType),
+    "InvalidInput",
+    (error) => isUnknown(file) ? Effect.undefined : Effect.fail(error)
+  )
+  const format = text === undefined ? undefined : detectFormat(contentType, text)
+  if (text === undefined || format === undefined) return undefined
+  const read: NamedDraft = { name, format, draft: yield* readRouteFile(text, format) }
+  return read
+})
+
+const readNamed = (file: PackedFile) =>
+  Effect.mapError(
+    readOne(file),
+    (error) => error._tag === "InvalidInput" && file.name !== undefined ? inFile(file.name)(error) : error
+  )
+
+const noLine = ({ activity, descriptions, names, tags }: DraftFile): DraftTrack => ({
+  names,
+  descriptions,
+  tags,
+  activity,
+  waypoints: [],
+  segments: [],
+  seconds: undefined
+})
+
+const tracksOf = ({ draft, name }: NamedDraft): ReadonlyArray<DraftTrack> => {
+  const withTrack = draft.tracks.length === 0 ? { ...draft, tracks: [noLine(draft)] } : draft
+  const nameOf = (track: DraftTrack): DraftTrack => ({
+    ...track,
+    names: [...track.names, stemOf(name)],
+    file: name
+  })
+  return separate(withTrack).map(nameOf)
+}
+
+const sum = (dropped: ReadonlyArray<Dropped>): ReadonlyArray<Dropped> =>
+  [...Map.groupBy(dropped, ({ what, why }) => `${what}: ${why}`).values()].flatMap((same) => {
+    const [first] = same
+    return first === undefined ? [] : [{ ...first, count: same.reduce((total, { count }) => total + count, 0) }]
+  })
+
+const droppedOf = (files: ReadonlyArray<NamedDraft>, unreadFiles: number): ReadonlyArray<Dropped> =>
+  sum([
+    ...files.flatMap(({ draft }) => draft.dropped),
+    ...droppedIf(unreadFiles, "files", "their formats are not read")
+  ])
+
+const merged = (files: ReadonlyArray<NamedDraft>): Omit<DraftFile, "dropped"> => ({
+  ...NOTHING_SAID,
+  tracks: files.flatMap(tracksOf)
+})
+
+const alone = ({ draft, name }: NamedDraft): Omit<DraftFile, "dropped"> => {
+  const named = (track: DraftTrack): DraftTrack => ({ ...track, names: [...track.names, stemOf(name)] })
+  return draft.tracks.length === 0
+    ? { ...draft, names: [...draft.names, stemOf(name)] }
+    : { ...draft, tracks: draft.tracks.map(named) }
+}
+
+/** Skips and counts files of unknown formats; `UnknownFormat` where no format is known. */
+export const readPacked = Effect.fnUntraced(function*(given: PackedFile, contentEncoding: string | undefined) {
+  const files = yield* unpackedFiles(given, contentEncoding)
+  if (files.length > MAX_FILES) return yield* InvalidInput.at("", `Expected at most ${MAX_FILES} files`)
+  const read = yield* Effect.forEach(files, files[0]?.name === given.name ? readOne : readNamed)
+  const known = read.filter((file) => file !== undefined)
+  const [first, second] = known
+  if (first === undefined) return yield* new UnknownFormat()
+  const draft: DraftFile = {
+    ...(second === undefined ? alone(first) : merged(known)),
+    dropped: droppedOf(known, files.length - known.length)
+  }
+  return { format: first.format, draft }
+})

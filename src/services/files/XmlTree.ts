@@ -1,0 +1,240 @@
+import type { Xml } from "effect/encoding"
+import type { Position } from "../../schema/Geometry.ts"
+import type { Dropped } from "../../schema/Import.ts"
+
+/** By local name; an element of another namespace than the root's keeps its prefix. */
+export interface XmlElement {
+  readonly name: string
+  readonly attributes: Readonly<Record<string, string>>
+  readonly children: ReadonlyArray<XmlElement>
+  readonly text: string
+  readonly position: Position | undefined
+}
+
+export interface PointReader {
+  readonly names: ReadonlySet<string>
+  readonly read: (point: XmlElement) => XmlElement
+}
+
+/** 8 MiB at 16 characters each. */
+const MAX_ELEMENTS = 500_000
+
+const MAX_ATTRIBUTES = 128
+
+/** Names with a cached result, and shared elements that are not known. */
+const MAX_NAMES = 1000
+
+/** Rejected, since other code indexes objects by names. */
+const TRAP = "__proto__"
+
+export const NOTHING: Readonly<Record<string, string>> = Object.freeze({})
+
+const NO_CHILDREN: Array<XmlElement> = []
+
+interface Name {
+  readonly local: string
+  readonly isKnown: boolean
+}
+
+/** Mutable until its end tag: a file has hundreds of thousands. */
+interface OpenElement {
+  readonly name: string
+  readonly isKnown: boolean
+  readonly attributes: Readonly<Record<string, string>>
+  children: Array<XmlElement>
+  text: string
+  readonly position: undefined
+}
+
+/** Removes prefixes that the root binds to its own namespace. */
+const localNames = (rootName: string, declared: Readonly<Record<string, string>>) => {
+  const [prefix] = rootName.includes(":") ? rootName.split(":") : []
+  const namespace = declared[prefix === undefined ? "xmlns" : `xmlns:${prefix}`]
+  const prefixes = Object.keys(declared)
+    .filter((name) => name.startsWith("xmlns:") && declared[name] === namespace)
+    .map((name) => name.slice("xmlns:".length))
+  const own = new Set(prefix === undefined ? prefixes : [...prefixes, prefix])
+  return (name: string) => {
+    const colon = name.indexOf(":")
+    return colon > 0 && own.has(name.slice(0, colon)) ? name.slice(colon + 1) : name
+  }
+}
+
+export const leafOf = (name: string): XmlElement => ({
+  name,
+  attributes: NOTHING,
+  children: NO_CHILDREN,
+  text: "",
+  position: undefined
+})
+
+const adopt = (parent: OpenElement, child: XmlElement): void => {
+  if (parent.children === NO_CHILDREN) parent.children = [child]
+  else parent.children.push(child)
+}
+
+/** Keeps only the name of unknown elements, so that a million of them take no more memory than their text. */
+export class XmlTree {
+  root: XmlElement | undefined
+  readonly #known: ReadonlySet<string>
+  readonly #points: PointReader | undefined
+  readonly #open: Array<OpenElement> = []
+  readonly #names = new Map<string, Name>()
+  readonly #leaves = new Map<string, XmlElement>()
+  #localName = (name: string) => name
+  #count = 0
+
+  constructor(known: ReadonlySet<string>, points?: PointReader) {
+    this.#known = known
+    this.#points = points
+  }
+
+  take(events: ReadonlyArray<Xml.Event>): string | undefined {
+    for (const event of events) {
+      const problem = this.#takeOne(event)
+      if (problem !== undefined) return problem
+    }
+    return undefined
+  }
+
+  #takeOne(event: Xml.Event): string | undefined {
+    switch (event._tag) {
+      case "StartElement":
+        return this.#start(event)
+      case "EndElement":
+        return this.#end()
+      case "Text":
+        return this.#addText(event.text)
+      default:
+        return undefined
+    }
+  }
+
+  #start({ attributes, name }: Xml.StartElement): string | undefined {
+    this.#count++
+    if (this.#count > MAX_ELEMENTS) return `there are more than ${MAX_ELEMENTS} elements`
+    if (name === TRAP) return `no element has the name ${TRAP}`
+    if (this.#count === 1) this.#localName = localNames(name, attributes)
+    const { isKnown, local } = this.#nameOf(name)
+    const kept = this.#keptOf(attributes, isKnown)
+    if (kept === undefined) return `an element has more than ${MAX_ATTRIBUTES} attributes`
+    this.#open.push({ name: local, isKnown, attributes: kept, children: NO_CHILDREN, text: "", position: undefined })
+    return undefined
+  }
+
+  #nameOf(name: string): Name {
+    const known = this.#names.get(name)
+    if (known !== undefined) return known
+    const local = this.#localName(name)
+    const made = { local, isKnown: this.#known.has(local) }
+    if (this.#names.size < MAX_NAMES) this.#names.set(name, made)
+    return made
+  }
+
+  #keptOf(
+    attributes: Readonly<Record<string, string>>,
+    isElementKnown: boolean
+  ): Readonly<Record<string, string>> | undefined {
+    let count = 0
+    let unknown = 0
+    for (const name in attributes) {
+      count++
+      if (count > MAX_ATTRIBUTES) return undefined
+      if (!this.#known.has(name)) unknown++
+    }
+    if (!isElementKnown || unknown === count) return NOTHING
+    return unknown === 0 ? attributes : this.#withoutUnknown(attributes)
+  }
+
+  #withoutUnknown(attributes: Readonly<Record<string, string>>): Readonly<Record<string, string>> {
+    const kept: Record<string, string> = {}
+    for (const name in attributes) {
+      const value = attributes[name]
+      if (value !== undefined && this.#known.has(name)) kept[name] = value
+    }
+    return kept
+  }
+
+  #end(): undefined {
+    const element = this.#open.pop()
+    if (element === undefined) return undefined
+    const parent = this.#open.at(-1)
+    const closed = this.#closed(element, parent === undefined)
+    if (parent === undefined) this.root = closed
+    else if (parent.isKnown || closed.children.length > 0 || element.isKnown) adopt(parent, closed)
+    return undefined
+  }
+
+  #closed(element: OpenElement, isRoot: boolean): XmlElement {
+    const hasChildren = element.children.length > 0
+    if (!element.isKnown && !isRoot && !hasChildren) return this.#leaf(element.name)
+    if (hasChildren && element.text !== "" && element.text.trim() === "") element.text = ""
+    return this.#points?.names.has(element.name) === true ? this.#points.read(element) : element
+  }
+
+  #leaf(name: string): XmlElement {
+    const known = this.#leaves.get(name)
+    if (known !== undefined) return known
+    const leaf = leafOf(name)
+    if (this.#leaves.size < MAX_NAMES) this.#leaves.set(name, leaf)
+    return leaf
+  }
+
+  #addText(text: string): undefined {
+    const element = this.#open.at(-1)
+    if (element?.isKnown === true) element.text += text
+    return undefined
+  }
+}
+
+const MAX_NAME = 64
+
+/** Further names are counted together, as a name that no element can have. */
+const MAX_LISTED_NAMES = 100
+const OTHERS = "other elements"
+
+export const childrenOf = (
+  parents: XmlElement | undefined | ReadonlyArray<XmlElement>,
+  name: string
+): ReadonlyArray<XmlElement> => {
+  const found: Array<XmlElement> = []
+  for (const { children } of [parents ?? []].flat()) {
+    for (const child of children) {
+      if (child.name === name) found.push(child)
+    }
+  }
+  return found
+}
+
+export const childOf = (parent: XmlElement | undefined, name: string): XmlElement | undefined => {
+  if (parent === undefined) return undefined
+  for (const child of parent.children) {
+    if (child.name === name) return child
+  }
+  return undefined
+}
+
+export const textOf = (parent: XmlElement | undefined, name: string): string | undefined => childOf(parent, name)?.text
+
+export const attributeOf = (element: XmlElement, name: string): string | undefined => element.attributes[name]
+
+export const descendantsOf = (parents: ReadonlyArray<XmlElement>, name: string): ReadonlyArray<XmlElement> =>
+  parents.flatMap((parent) => parent.name === name ? [parent] : descendantsOf(parent.children, name))
+
+export const unknownChildren = (
+  parents: ReadonlyArray<XmlElement>,
+  known: ReadonlySet<string>,
+  why: string
+): ReadonlyArray<Dropped> => {
+  const counts = new Map<string, number>()
+  const parent = parents[0]?.name ?? ""
+  for (const { children } of parents) {
+    for (const { name } of children) {
+      if (known.has(name)) continue
+      const given = name.slice(0, MAX_NAME)
+      const what = counts.has(given) || counts.size < MAX_LISTED_NAMES ? given : OTHERS
+      counts.set(what, (counts.get(what) ?? 0) + 1)
+    }
+  }
+  return [...counts].map(([what, count]) => ({ what: `${what} of ${parent}`, why, count }))
+}

@@ -1,0 +1,289 @@
+import {
+  Clock,
+  DateTime,
+  Duration,
+  Effect,
+  Layer,
+  Metric,
+  Option,
+  Schedule,
+  Schema,
+  Semaphore,
+  Struct,
+  Tracer
+} from "effect"
+import { SqlClient, SqlSchema } from "effect/sql"
+import { columnsOf, DateColumn } from "../db/Tables.ts"
+import { counterBy } from "../operations/Metrics.ts"
+import { settings } from "../settings/Registry.ts"
+import { MAIL_TIMEOUT, Mailer } from "./Mailers.ts"
+import { mailCipher, Outbox, outbox, type OutboxPayload, OutboxRecord, type StoredRequest } from "./Outbox.ts"
+import { MailQuota } from "./Quota.ts"
+import { AccountMails, type Mail, type MailRequest } from "./Texts.ts"
+
+/** Mails to one address wait for each other in the database, with a connection each. */
+const AT_ONCE = 2
+
+const QUOTA_RETRY = Duration.toMillis(Duration.minutes(10))
+
+const ClaimedColumns = OutboxRecord.select.mapFields(
+  Struct.pick(["id", "payload", "attempts", "idempotencyKey"])
+)
+
+const ClaimedMail = Schema.Struct({ ...ClaimedColumns.fields, isCounted: Schema.Boolean })
+type ClaimedMail = typeof ClaimedMail.Type
+
+class OverQuota extends Schema.TaggedError<OverQuota>()("OverQuota", { address: Schema.String }) {}
+
+/** An administrator invites: strangers cannot use up these mails. */
+const isExempt = ({ kind }: MailRequest) => kind === "invitation"
+
+const UNKNOWN_NETWORK = "unknown"
+
+/** None of a notice. */
+const networkOf = (request: MailRequest | undefined) => {
+  if (request === undefined) return undefined
+  return "network" in request ? request.network : UNKNOWN_NETWORK
+}
+
+/** So that audit entries have the trace of the request. */
+const inTraceOf = ({ trace }: StoredRequest) => <A, E, R>(work: Effect.Effect<A, E, R>) =>
+  trace === undefined ? work : Effect.withParentSpan(work, Tracer.externalSpan({ ...trace, sampled: false }))
+
+/**
+ * Composes requests and stores them as mails, so that a crash neither loses nor repeats one and the quota counts it
+ * once. Over the quota a requested mail is dropped, since its link can be requested again; a notice is retried later.
+ */
+const mailPreparation = Effect.fnUntraced(function*(limited: Metric.Counter<number>) {
+  const sql = yield* SqlClient.SqlClient
+  const accountMails = yield* AccountMails
+  const quota = yield* MailQuota
+  const { encrypt } = yield* mailCipher
+  const turns = yield* Semaphore.make(AT_ONCE)
+
+  const forget = (id: number) => Effect.asVoid(sql`DELETE FROM outbox WHERE id = ${id}`)
+
+  const takeQuota = Effect.fnUntraced(function*(id: number, { to }: Mail, request?: MailRequest) {
+    const isFree = request !== undefined && isExempt(request)
+    if (!isFree && !(yield* quota.take(to, networkOf(request)))) return yield* new OverQuota({ address: to })
+    yield* sql`UPDATE outbox SET ${outbox.set(sql, { countedAt: yield* DateTime.nowAsDate })} WHERE id = ${id}`
+  })
+
+  const compose = Effect.fnUntraced(function*({ id }: ClaimedMail, stored: StoredRequest) {
+    const composed = yield* inTraceOf(stored)(accountMails.compose(stored.request))
+    if (Option.isNone(composed)) {
+      yield* forget(id)
+      return Option.none<Mail>()
+    }
+    const { mail, userId } = composed.value
+    yield* takeQuota(id, mail, stored.request)
+    const changes = { payload: yield* encrypt(mail), userId: userId ?? null }
+    yield* sql`UPDATE outbox SET ${outbox.set(sql, changes)} WHERE id = ${id}`
+    return Option.some(mail)
+  }, sql.withTransaction)
+
+  const drop = Effect.fnUntraced(function*({ id }: ClaimedMail, { request }: StoredRequest, { address }: OverQuota) {
+    yield* Effect.logWarning("mail over the quota of its address, dropped")
+    yield* Metric.update(limited, 1)
+    if (yield* quota.isUsedUp(address)) yield* accountMails.withhold(request)
+    yield* forget(id)
+    return Option.none<Mail>()
+  }, sql.withTransaction)
+
+  const putOff = Effect.fnUntraced(function*({ id }: ClaimedMail) {
+    yield* Effect.logWarning("mail over the quota of its address, to be tried again")
+    const next = new Date((yield* Clock.currentTimeMillis) + QUOTA_RETRY)
+    yield* sql`UPDATE outbox SET ${outbox.set(sql, { nextAttemptAt: next })} WHERE id = ${id}`
+    return Option.none<Mail>()
+  })
+
+  return {
+    composed: (claimed: ClaimedMail, stored: StoredRequest) =>
+      compose(claimed, stored).pipe(
+        turns.withPermit,
+        Effect.catchTag("OverQuota", (over) => drop(claimed, stored, over))
+      ),
+    counted: (claimed: ClaimedMail, mail: Mail) =>
+      claimed.isCounted ? Effect.succeedSome(mail) : takeQuota(claimed.id, mail).pipe(
+        sql.withTransaction,
+        turns.withPermit,
+        Effect.as(Option.some(mail)),
+        Effect.catchTag("OverQuota", () => putOff(claimed))
+      )
+  }
+})
+
+/** Longer than an attempt, so that no other process sends the same mail. */
+const LEASE = Duration.toMillis(Duration.seconds(15))
+
+/** A later attempt might outlast the lease, which is renewed. */
+const LATEST_TRY = LEASE - Duration.toMillis(MAIL_TIMEOUT)
+
+const FIRST_RETRY = Duration.toMillis(Duration.seconds(5))
+const MAX_RETRY = Duration.toMillis(Duration.hours(1))
+
+const SHORTEST_POLL = Duration.toMillis(Duration.seconds(1))
+
+const FORGET_AGAIN = Duration.seconds(1)
+
+const BATCH = 10
+
+const LONGEST_POLL = Duration.minutes(5)
+
+const Rest = Schema.Struct({
+  waiting: Schema.Int,
+  oldest: Schema.NullOr(DateColumn),
+  next: Schema.NullOr(DateColumn)
+})
+
+const pending = Metric.gauge("outbox_pending_mails", {
+  description: "Mails that are written and not sent, of all processes"
+})
+
+const oldestAge = Metric.gauge("outbox_oldest_mail_age_seconds", { description: "Age of the oldest mail not sent" })
+
+const mails = counterBy<"sent" | "failed" | "dropped" | "limited">(
+  "outbox_mails_total",
+  "result",
+  "Mails that this process sent, failed to send and tries again, or dropped, by age or by quota"
+)
+
+const SENT = mails("sent")
+const FAILED = mails("failed")
+const DROPPED = mails("dropped")
+const LIMITED = mails("limited")
+
+/** Any number of processes may deliver, and any may end. */
+export const outboxDeliveryLayer = Layer.effectDiscard(Effect.gen(function*() {
+  const sql = yield* SqlClient.SqlClient
+  const mailer = yield* Mailer
+  const { woken } = yield* Outbox
+  const { decrypt } = yield* mailCipher
+  const { composed, counted } = yield* mailPreparation(LIMITED)
+  const first = yield* settings.OUTBOX_POLL_INTERVAL
+
+  // A claim is a lease: mails of a process that ends are claimed again.
+  const claim = SqlSchema.findAll({
+    Request: Schema.Date,
+    Result: ClaimedMail,
+    execute: (now) =>
+      sql`
+        UPDATE outbox SET attempts = attempts + 1, next_attempt_at = ${new Date(now.getTime() + LEASE)}
+        WHERE id IN (
+          SELECT id FROM outbox WHERE next_attempt_at <= ${now} AND expires_at > ${now}
+          ORDER BY next_attempt_at LIMIT ${BATCH} FOR UPDATE SKIP LOCKED
+        ) RETURNING ${sql.literal(columnsOf(ClaimedColumns))}, counted_at IS NOT NULL AS "isCounted"`
+  })
+
+  const postpone = Effect.fnUntraced(function*({ attempts, id }: ClaimedMail) {
+    const now = yield* Clock.currentTimeMillis
+    const delay = Math.min(FIRST_RETRY * 2 ** (attempts - 1), MAX_RETRY)
+    yield* sql`UPDATE outbox SET ${outbox.set(sql, { nextAttemptAt: new Date(now + delay) })} WHERE id = ${id}`
+  })
+
+  const rest = SqlSchema.findOne({
+    Request: Schema.Void,
+    Result: Rest,
+    execute: () =>
+      sql`
+        SELECT count(*)::int AS waiting, min(created_at) AS oldest, min(next_attempt_at) AS next FROM outbox`
+  })
+
+  // A sent mail would be sent again if the database was busy.
+  const forget = (id: number) =>
+    sql`DELETE FROM outbox WHERE id = ${id}`.pipe(
+      Effect.retry({ schedule: Schedule.spaced(FORGET_AGAIN), times: 10 }),
+      Effect.asVoid
+    )
+
+  const trySending = (claimed: ClaimedMail, mail: Mail) =>
+    mailer.send(mail, claimed.idempotencyKey).pipe(
+      Effect.andThen(Metric.update(SENT, 1)),
+      Effect.andThen(forget(claimed.id)),
+      Effect.catchTag("MailNotSent", ({ reason }) =>
+        Effect.logWarning("mail not sent, to be tried again", { reason }).pipe(
+          Effect.andThen(Metric.update(FAILED, 1)),
+          Effect.andThen(postpone(claimed))
+        ))
+    )
+
+  const renew = Effect.fnUntraced(function*({ attempts, id }: ClaimedMail, now: number) {
+    const rows = yield* sql`
+      UPDATE outbox SET ${
+      outbox.set(sql, { nextAttemptAt: new Date(now + LEASE) })
+    } WHERE id = ${id} AND attempts = ${attempts} RETURNING id`
+    return rows.length > 0
+  })
+
+  const send = Effect.fnUntraced(function*(claimed: ClaimedMail, mail: Mail, claimedAt: number) {
+    const now = yield* Clock.currentTimeMillis
+    if (now <= claimedAt + LATEST_TRY || (yield* renew(claimed, now))) yield* trySending(claimed, mail)
+  })
+
+  const sendIfAny = (claimed: ClaimedMail, payload: OutboxPayload, claimedAt: number) =>
+    Effect.flatMap(
+      "request" in payload ? composed(claimed, payload) : counted(claimed, payload),
+      Option.match({ onNone: () => Effect.void, onSome: (mail) => send(claimed, mail, claimedAt) })
+    )
+
+  // An interruption between the provider's response and its record would send the mail again.
+  const deliver = (claimed: ClaimedMail, claimedAt: number) =>
+    Effect.matchEffect(decrypt(claimed.payload), {
+      onSuccess: (payload) => sendIfAny(claimed, payload, claimedAt),
+      onFailure: () =>
+        Effect.logError("mail unreadable, dropped").pipe(
+          Effect.andThen(Metric.update(DROPPED, 1)),
+          Effect.andThen(forget(claimed.id))
+        )
+    }).pipe(Effect.uninterruptible)
+
+  const deliverDue = Effect.gen(function*() {
+    const now = yield* Clock.currentTimeMillis
+    const mails = yield* claim(new Date(now))
+    yield* Effect.forEach(mails, (mail) => deliver(mail, now), { concurrency: BATCH, discard: true })
+    return mails.length
+  }).pipe(Effect.repeat({ while: (delivered) => delivered === BATCH }))
+
+  const dropExpired = Effect.gen(function*() {
+    const now = yield* DateTime.nowAsDate
+    const dropped = yield* sql`DELETE FROM outbox WHERE expires_at <= ${now} RETURNING id`
+    if (dropped.length > 0) {
+      yield* Metric.update(DROPPED, dropped.length)
+      yield* Effect.logError("mails dropped after a day of failures", { mails: dropped.length })
+    }
+  })
+
+  const lookAtRest = Effect.gen(function*() {
+    const { next, oldest, waiting } = yield* rest()
+    const now = yield* Clock.currentTimeMillis
+    yield* Metric.update(pending, waiting)
+    yield* Metric.update(oldestAge, oldest === null ? 0 : Math.max(0, now - oldest.getTime()) / 1000)
+    return next === null ? Duration.infinity : Duration.millis(Math.max(SHORTEST_POLL, next.getTime() - now))
+  })
+
+  const workThrough = Effect.all([deliverDue, dropExpired, lookAtRest]).pipe(
+    Effect.withSpan("Outbox.deliver"),
+    Effect.map(([delivered, , untilNext]) => ({ isQuiet: delivered === 0, untilNext })),
+    Effect.catchCause((cause) =>
+      Effect.as(Effect.logError("outbox delivery failed", cause), {
+        isQuiet: false,
+        untilNext: Duration.infinity
+      })
+    )
+  )
+
+  const round = Effect.fnUntraced(function*(delay: Duration.Duration) {
+    const { isQuiet, untilNext } = yield* workThrough
+    const longest = isQuiet ? delay : first
+    const wakeUp = yield* Effect.timeoutOption(woken, Duration.min(longest, untilNext))
+    return isQuiet && Option.isNone(wakeUp) && Duration.isLessThanOrEqualTo(longest, untilNext)
+      ? Duration.min(Duration.times(delay, 2), Duration.max(first, LONGEST_POLL))
+      : first
+  })
+
+  const deliverForever = (delay: Duration.Duration): Effect.Effect<never> =>
+    Effect.flatMap(round(delay), deliverForever)
+
+  yield* Effect.forEach([SENT, FAILED, DROPPED, LIMITED], (counter) => Metric.update(counter, 0), { discard: true })
+  yield* Effect.forkScoped(deliverForever(first))
+}))

@@ -1,0 +1,48 @@
+import { Config, Option, Redacted, Schema } from "effect"
+import { createHmac, hkdfSync, timingSafeEqual } from "node:crypto"
+import { settings } from "../settings/Registry.ts"
+
+/** HKDF (RFC 5869): no two purposes share a key. */
+export const derivedKey = (purpose: string): Config.Config<Uint8Array<ArrayBuffer>> =>
+  Config.map(
+    settings.JWT_SECRET,
+    (secret) => new Uint8Array(hkdfSync("sha256", Redacted.value(secret), "", purpose, 32))
+  )
+
+/**
+ * The same text in memory of its own, for what outlives its request: of a part of a header or a body V8 keeps the whole, which
+ * a client may fill with spaces.
+ */
+export const ownText = (text: string): string => Buffer.from(text).toString()
+
+const MAC_BYTES = 16
+
+interface SignedCursors<A> {
+  /** `binding` names what the cursor belongs to, such as a user and a list; it is not part of the text. */
+  readonly seal: (binding: string, value: A) => string
+  /** None for a text that was not sealed with the same binding, or has another version. The caller bounds its length. */
+  readonly open: (binding: string, text: string) => Option.Option<A>
+}
+
+/** Opaque positions in a list, signed with a key of their own. A new `purpose`, which has the version, refuses old ones. */
+export const signedCursors = <A, I>(purpose: string, schema: Schema.Codec<A, I>): Config.Config<SignedCursors<A>> =>
+  Config.map(derivedKey(purpose), (key) => {
+    const json = Schema.fromJsonString(schema)
+    const encode = Schema.encodeSync(json)
+    const decode = Schema.decodeUnknownOption(json)
+    const macOf = (binding: string, text: string) =>
+      createHmac("sha256", key).update(JSON.stringify([binding, text])).digest().subarray(0, MAC_BYTES)
+
+    return {
+      seal: (binding, value) => {
+        const text = encode(value)
+        return Buffer.concat([macOf(binding, text), Buffer.from(text)]).toString("base64url")
+      },
+      open: (binding, sealed) => {
+        const bytes = Buffer.from(sealed, "base64url")
+        if (bytes.length <= MAC_BYTES || bytes.toString("base64url") !== sealed) return Option.none()
+        const text = bytes.subarray(MAC_BYTES).toString()
+        return timingSafeEqual(bytes.subarray(0, MAC_BYTES), macOf(binding, text)) ? decode(text) : Option.none()
+      }
+    }
+  })

@@ -1,0 +1,117 @@
+import type { PictureOptions } from "../../schema/Picture.ts"
+import { type Html, html } from "../operations/Html.ts"
+
+/** The colours of the pages (`pages.css`); `line` has a contrast of 3:1 or more with `ground` (WCAG 2.2, 1.4.11). */
+export const COLOURS = {
+  light: {
+    ground: "#f3f5f1",
+    edge: "#ffffff",
+    line: "#0b5cad",
+    start: "#1a7f37",
+    end: "#b3261e",
+    text: "#3a4048",
+    shade: "#0b5cad",
+    rule: "#c3c9c2"
+  },
+  dark: {
+    ground: "#1d2125",
+    edge: "#0b0d0f",
+    line: "#8ec5ff",
+    start: "#5fd47f",
+    end: "#ffb4ab",
+    text: "#c4cad2",
+    shade: "#8ec5ff",
+    rule: "#454c54"
+  }
+} as const satisfies Record<PictureOptions["theme"], Readonly<Record<string, string>>>
+
+export type Colours = (typeof COLOURS)[keyof typeof COLOURS]
+
+/** PNGs are drawn with the first. */
+const FONTS = "DejaVu Sans, Verdana, Arial, sans-serif"
+
+export const FONT_SIZE = 11
+
+/** The average of digits and lowercase letters in the widest of the fonts. */
+const CHARACTER_WIDTH = 0.63 * FONT_SIZE
+
+export const widthOf = (text: string): number => text.length * CHARACTER_WIDTH
+
+interface Label {
+  readonly x: number
+  readonly y: number
+  readonly anchor: "start" | "middle" | "end"
+  readonly colour: string
+}
+
+export const label = (text: string, { anchor, colour, x, y }: Label): Html =>
+  html`<text x="${round(x)}" y="${
+    round(y)
+  }" fill="${colour}" font-family="${FONTS}" font-size="${FONT_SIZE}" text-anchor="${anchor}">${text}</text>`
+
+export const round = (value: number): number => Math.round(value * 10) / 10
+
+const grouped = (value: number, digits = 0) =>
+  value.toLocaleString("en", { minimumFractionDigits: 0, maximumFractionDigits: digits })
+
+export const metres = (value: number): string => `${grouped(Math.round(value))} m`
+
+export const distance = (value: number): string =>
+  value < 1000 ? metres(value) : `${grouped(value / 1000, value < 100_000 ? 1 : 0)} km`
+
+/** The largest of 1, 2 and 5 times a power of ten that is at most `limit`. */
+export const roundLength = (limit: number): number => {
+  const power = 10 ** Math.floor(Math.log10(limit))
+  return [5, 2, 1].map((factor) => factor * power).find((length) => length <= limit) ?? power
+}
+
+/** Pixels of a picture, with the y axis down. */
+export interface Points {
+  readonly xs: Float64Array
+  readonly ys: Float64Array
+}
+
+/** The least distance between two drawn points, in pixels. */
+const LEAST_STEP = 1.2
+
+/** A zigzag across the whole picture has no points that are too near to be drawn. */
+const MAX_POINTS = 3000
+
+/** With the first and the last point, and at most `MAX_POINTS`. */
+export const thinned = ({ xs, ys }: Points): Points => {
+  const last = xs.length - 1
+  const kept: Array<number> = last < 0 ? [] : [0]
+  for (let index = 1; index < last; index++) {
+    const previous = kept.at(-1) ?? 0
+    const byX = (xs[index] ?? 0) - (xs[previous] ?? 0)
+    const byY = (ys[index] ?? 0) - (ys[previous] ?? 0)
+    if (byX * byX + byY * byY >= LEAST_STEP * LEAST_STEP) kept.push(index)
+  }
+  if (last > 0) kept.push(last)
+  // An odd step, so that both sides of a zigzag are kept.
+  const every = Math.ceil(kept.length / MAX_POINTS) | 1
+  const places = every === 1 ? kept : [...kept.filter((_, index) => index % every === 0), last]
+  return {
+    xs: Float64Array.from(places, (index) => xs[index] ?? 0),
+    ys: Float64Array.from(places, (index) => ys[index] ?? 0)
+  }
+}
+
+const tenths = (value: number) => Math.round(value * 10)
+
+/** To a tenth of a pixel, each point relative to the rounded one before it, so that errors do not add up. */
+export const pathOf = ({ xs, ys }: Points): string => {
+  let path = ""
+  let x = 0
+  let y = 0
+  for (let index = 0; index < xs.length; index++) {
+    const nextX = tenths(xs[index] ?? 0)
+    const nextY = tenths(ys[index] ?? 0)
+    const isFirst = index === 0
+    if (!isFirst && nextX === x && nextY === y && index < xs.length - 1) continue
+    path += `${isFirst ? "M" : "l"}${(nextX - x) / 10} ${(nextY - y) / 10}`
+    x = nextX
+    y = nextY
+  }
+  return path
+}

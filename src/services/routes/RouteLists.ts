@@ -1,0 +1,324 @@
+import { Context, Effect, Layer, Schema } from "effect"
+import { SqlClient, Statement } from "effect/sql"
+import type { BoundingBox, GeometryForm } from "../../schema/Geometry.ts"
+import type { UserId } from "../../schema/Ids.ts"
+import { MAX_PAGE_BYTES, type Page, type PageOf } from "../../schema/Page.ts"
+import type { StoredRoute } from "../../schema/Route.ts"
+import { type Listing, type OwnRoutesFilter, type RouteSort, TagCount } from "../../schema/RouteSearch.ts"
+import { keyset, type ListOrder, positionOf, readableRows, totalOf } from "../db/Lists.ts"
+import { FULL_TURN } from "../geometry/Geodesy.ts"
+import { Pseudonyms } from "../identity/Names.ts"
+import { traced } from "../operations/Tracing.ts"
+import { routeVisibility } from "../sharing/Visibility.ts"
+import { asSeenBy, OWN, routeColumns, RouteRow, SEEN, seenColumns, type Source, toStoredRoute } from "./RouteRows.ts"
+
+/** A viewport as two boxes: stored boxes may start in the west of it, or run past 180 degrees. */
+export const boxesOf = ({ east, north, south, west }: BoundingBox): readonly [string, string] => {
+  const [from, to] = west <= east ? [west, east] : [west, east + FULL_TURN]
+  const box = (shift: number) => `(${to + shift},${north}),(${from + shift},${south})`
+  return west <= east ? [box(0), box(FULL_TURN)] : [box(0), box(-FULL_TURN)]
+}
+
+/** Before each word of a route in `route_words`: its owner's, and another for anyone while it is public. */
+const ownScope = (owner: number): string => `${owner}/`
+export const PUBLIC_SCOPE = "/"
+
+export const routeFilters = (sql: SqlClient.SqlClient) => {
+  const isIn = (box: string) => sql`r.bounds && ${box}::box`
+
+  return {
+    isIn,
+
+    /** The quality gate of the public listing. */
+    indexable: sql`r.is_indexable`,
+
+    columns: (
+      { activity, placeCity, tag }: Pick<Listing, "activity" | "placeCity" | "tag">
+    ): ReadonlyArray<Statement.Fragment> => [
+      ...(tag === undefined ? [] : [sql`r.tags @> ${[...tag]}::text[]`]),
+      ...(activity === undefined ? [] : [sql`r.activity = ${activity}`]),
+      ...(placeCity === undefined ? [] : [sql`lower(r.place_city) = lower(${placeCity})`])
+    ],
+
+    /** By the distance of `routes r`, or of their views `v`. */
+    distance: (
+      alias: "r" | "v",
+      { maxDistance, minDistance }: Pick<Listing, "maxDistance" | "minDistance">
+    ): ReadonlyArray<Statement.Fragment> => {
+      const distance = sql.literal(`${alias}.distance`)
+      return [
+        ...(minDistance === undefined ? [] : [sql`${distance} >= ${minDistance}`]),
+        ...(maxDistance === undefined ? [] : [sql`${distance} <= ${maxDistance}`])
+      ]
+    },
+
+    box: (bbox: BoundingBox | undefined): ReadonlyArray<Statement.Fragment> =>
+      bbox === undefined ? [] : [sql.or(boxesOf(bbox).map(isIn))],
+
+    /**
+     * Rows of `route_words` in a scope that have all words of a query, each at least its beginning. The triggers
+     * `words_on_insert` (`add_route_words`) and `words_on_update` (`change_route_words`) keep them by `route_lexemes`, and
+     * `search_query` makes a query by the same rule, `search_words` (`db/schema/words.sql`).
+     */
+    words: (scope: string, q: string) => sql`words @@ search_query(${scope}, ${q}, '&')`
+  }
+}
+
+const bytesOf = (form: GeometryForm, source: Source): string => {
+  const bytes = (column: string) => `coalesce(octet_length(${source(column)}), 0)`
+  const LINE_BYTES: Record<GeometryForm, string> = {
+    full: `${bytes("geometry")} + ${bytes("cues")}`,
+    simplified: bytes("simplified"),
+    none: "0",
+    // JSON doubles each backslash, the only character of a polyline to be escaped.
+    polyline6: `2 * ${bytes("polyline6")} + ${bytes("cues")}`
+  }
+  return `${bytes("waypoints")} + ${LINE_BYTES[form]}`
+}
+
+/** The owner, or the id of another viewer. */
+type SeenBy = "owner" | number
+
+interface Selection {
+  /** Tables and condition. */
+  readonly from: Statement.Fragment
+  readonly order: ListOrder
+  readonly page: Page
+  readonly form: GeometryForm
+  readonly seenBy: SeenBy
+  /** More columns of `r`. */
+  readonly also?: string
+}
+
+type MergedSelection = Omit<Selection, "from"> & { readonly from: ReadonlyArray<Selection["from"]> }
+
+interface Bounded {
+  /** As `f`. */
+  readonly ids: Statement.Fragment
+  readonly order: Statement.Fragment
+  /** As `list_position`. */
+  readonly position: Statement.Fragment
+  readonly limit: number
+  readonly form: GeometryForm
+  readonly seenBy: SeenBy
+  readonly also?: string | undefined
+}
+
+/**
+ * Sizes are read before texts, so that nothing over the page is read. They are of what the viewer sees: by the end of the
+ * page others could weigh the rest.
+ */
+const bounded = (
+  sql: SqlClient.SqlClient,
+  { also, form, ids, limit, order, position, seenBy }: Bounded
+) => {
+  const users = sql`JOIN users u ON u.id = r.user_id`
+  const seen = seenBy === "owner" ? sql`` : sql`${users} ${asSeenBy(sql, seenBy)}`
+  return sql`
+    SELECT r.page_rows, r.page_place, r.list_position, ${
+    sql.literal(seenBy === "owner" ? routeColumns(form) : seenColumns(form))
+  } ${sql.literal(also === undefined ? "" : `, ${also}`)} FROM (
+      SELECT r.*, count(*) OVER () AS page_rows, row_number() OVER so_far AS page_place, ${position} AS list_position,
+        sum(${sql.literal(bytesOf(form, seenBy === "owner" ? OWN : SEEN))}) OVER so_far AS page_bytes
+      FROM (${ids}) f JOIN routes r ON r.id = f.id ${seen}
+      WINDOW so_far AS (ORDER BY ${order} ROWS UNBOUNDED PRECEDING)
+    ) r ${seenBy === "owner" ? users : seen}
+    WHERE r.page_place = 1 OR (r.page_bytes <= ${MAX_PAGE_BYTES} AND r.page_place <= ${limit})
+    ORDER BY r.page_place`
+}
+
+export const unionAll = Statement.join(" UNION ALL ", false)
+
+const idsFrom = (sql: SqlClient.SqlClient, { from, order, page }: Pick<Selection, "from" | "order" | "page">) => {
+  const { after, bounds } = keyset(sql, order, page)
+  return sql`SELECT ${sql.literal(order.id)} AS id, ${
+    sql.literal(order.by)
+  } AS sort FROM ${from} AND ${after} ${bounds}`
+}
+
+const idsFromAll = (
+  sql: SqlClient.SqlClient,
+  { from, order, page }: Pick<MergedSelection, "from" | "order" | "page">
+) => {
+  const first = { ...page, limit: page.offset + page.limit, offset: 0 }
+  const all = unionAll(from.map((from) => sql`(${idsFrom(sql, { from, order, page: first })})`))
+  const { bounds } = keyset(sql, { ...order, by: "sort", id: "id" }, page)
+  return sql`SELECT id, sort FROM (${all}) merged ${bounds}`
+}
+
+/** At most `MAX_PAGE_BYTES`, and at least one route, in order of `page_place`. Ids come first, to sort narrow rows. */
+export const boundedPage = (sql: SqlClient.SqlClient, selection: Selection) =>
+  pageOf(sql, idsFrom(sql, selection), selection)
+
+/** The same of routes that are in one of several lists, each of which is read in its order, by an index of its own. */
+export const mergedPage = (sql: SqlClient.SqlClient, selection: MergedSelection) =>
+  pageOf(sql, idsFromAll(sql, selection), selection)
+
+const pageOf = (
+  sql: SqlClient.SqlClient,
+  ids: Statement.Fragment,
+  { also, form, order, page, seenBy }: Omit<Selection, "from">
+) => {
+  const direction = sql.literal(order.direction)
+  return bounded(sql, {
+    ids,
+    order: sql`f.sort ${direction}, f.id ${direction}`,
+    position: sql`json_build_array(f.sort, f.id)::text`,
+    limit: page.limit,
+    form,
+    seenBy,
+    also
+  })
+}
+
+/** As many of the owner's routes `ids` as a page may have bytes, in an order of `f, r`. */
+export const boundedRoutes = (
+  sql: SqlClient.SqlClient,
+  ids: Statement.Fragment,
+  order: Statement.Fragment,
+  form: GeometryForm
+) =>
+  bounded(sql, {
+    ids,
+    order,
+    position: sql`NULL`,
+    limit: Number.MAX_SAFE_INTEGER,
+    form,
+    seenBy: "owner"
+  })
+
+const decodeCounted = Schema.decodeUnknownEffect(Schema.Struct({ page_rows: Schema.Int }))
+
+/** The number of rows that a page would have without its limit of bytes, and one more if the list goes on. */
+export const unboundedCount = ([row]: ReadonlyArray<unknown>): Effect.Effect<number> =>
+  row === undefined
+    ? Effect.succeed(0)
+    : decodeCounted(row).pipe(Effect.orDie, Effect.map(({ page_rows }) => page_rows))
+
+/** How much of its list a page covers, and where it ends. */
+export const extentOf = Effect.fnUntraced(function*(rows: ReadonlyArray<unknown>) {
+  const isWhole = (yield* unboundedCount(rows)) <= rows.length
+  const extent: Pick<PageOf<unknown>, "covered" | "end"> = {
+    covered: rows.length,
+    end: isWhole ? undefined : yield* positionOf(rows.at(-1))
+  }
+  return extent
+})
+
+const by = (by: string, type: ListOrder["type"], direction: ListOrder["direction"]): ListOrder => ({
+  by,
+  type,
+  id: "r.id",
+  direction
+})
+
+/** Routes without a distance are last, in either direction. */
+const ORDERS: Readonly<Record<RouteSort, ListOrder>> = {
+  "-createdAt": by("r.created_at", "timestamptz", "DESC"),
+  createdAt: by("r.created_at", "timestamptz", "ASC"),
+  "-updatedAt": by("r.updated_at", "timestamptz", "DESC"),
+  name: by("r.name COLLATE name_order", "text", "ASC"),
+  "-distance": by("coalesce(r.distance, -1)", "float8", "DESC"),
+  distance: by("coalesce(r.distance, 'Infinity')", "float8", "ASC"),
+  relevance: by("m.rank", "real", "DESC")
+}
+
+/** An owner's live routes of every visibility. */
+export class RouteSearch extends Context.Service<RouteSearch, {
+  /** Newest first without a `sort`; page and total are from one snapshot. */
+  readonly list: (
+    owner: UserId,
+    filter: OwnRoutesFilter,
+    page: Page,
+    form: GeometryForm
+  ) => Effect.Effect<PageOf<StoredRoute>>
+  /** The tags and how many routes have each, most first, then by name. */
+  readonly tags: (owner: UserId) => Effect.Effect<ReadonlyArray<TagCount>>
+}>()("route-planning-service/RouteSearch") {
+  static readonly layer = Layer.effect(
+    RouteSearch,
+    Effect.gen(function*() {
+      const sql = yield* SqlClient.SqlClient
+      const pseudonyms = yield* Pseudonyms
+      const visibility = routeVisibility(sql)
+      const filters = routeFilters(sql)
+      const decodeRows = readableRows("routes", RouteRow)
+      const decodeTags = readableRows("routes", TagCount)
+
+      const conditionsOf = (filter: OwnRoutesFilter): ReadonlyArray<Statement.Fragment> => [
+        ...filters.columns(filter),
+        ...filters.distance("r", filter),
+        ...filters.box(filter.bbox),
+        ...(filter.visibility === undefined ? [] : [visibility.of(filter.visibility)]),
+        ...(filter.favourite === undefined ? [] : [sql`r.favourite = ${filter.favourite === "true"}`]),
+        ...(filter.placeCountryCode === undefined
+          ? []
+          : [sql`r.place_country_code = ${filter.placeCountryCode.toUpperCase()}`]),
+        ...(filter.updatedSince === undefined ? [] : [sql`r.updated_at >= ${filter.updatedSince}::text::timestamptz`])
+      ]
+
+      const matching = (owner: UserId, { q, sort }: OwnRoutesFilter) => {
+        if (q === undefined) return sql`routes r`
+        const scope = ownScope(owner)
+        const rank = sort === "relevance" ? sql`, ts_rank(words, search_query(${scope}, ${q}, '|')) AS rank` : sql``
+        return sql`
+          (SELECT route_id${rank} FROM route_words WHERE ${
+          filters.words(scope, q)
+        }) m JOIN routes r ON r.id = m.route_id`
+      }
+
+      const listOf = (counted: Statement.Fragment, paged: Statement.Fragment) =>
+        sql`
+          SELECT c.total, p.* FROM (SELECT count(*)::int AS total FROM ${counted}) c LEFT JOIN (${paged}) p ON true
+          ORDER BY p.page_place`
+
+      // An index has all that is counted, and the page in its order.
+      const listAll = (selection: Selection) => listOf(selection.from, boundedPage(sql, selection))
+
+      // What matches is looked for once, to be counted and sorted. Planned for its words each time: a prepared plan for any
+      // words compares those of each route of the account.
+      const listMatching = ({ from, order, ...selection }: Selection) => {
+        const matched = {
+          ...selection,
+          from: sql`matched WHERE true`,
+          order: { ...order, by: "matched.sort", id: "matched.id" }
+        }
+        return sql`
+          WITH matched AS MATERIALIZED (
+            SELECT ${sql.literal(order.id)} AS id, ${sql.literal(order.by)} AS sort FROM ${from}
+          ) ${listOf(sql`matched`, boundedPage(sql, matched))}`.unprepared
+      }
+
+      return RouteSearch.of({
+        list: traced("RouteSearch.list")(function*(owner, filter, page, form) {
+          const conditions = conditionsOf(filter)
+          const where = sql.and([visibility.own(owner), ...conditions])
+          const selection = {
+            from: sql`${matching(owner, filter)} WHERE ${where}`,
+            order: ORDERS[filter.sort ?? "-createdAt"],
+            page,
+            form,
+            seenBy: "owner" as const
+          }
+          const isWhole = conditions.length === 0 && filter.q === undefined
+          const rows = yield* isWhole ? listAll(selection) : listMatching(selection)
+          const found = rows.filter(({ id }) => id !== null)
+          const items = (yield* decodeRows(found)).map((row) => toStoredRoute(row, pseudonyms))
+          return { ...yield* extentOf(found), items, total: yield* totalOf(rows) }
+        }, Effect.orDie),
+
+        // By bytes, so that a position in the list compares alike in any language.
+        tags: traced("RouteSearch.tags")(
+          function*(owner) {
+            return yield* decodeTags(
+              yield* sql`
+                SELECT tag, count(*)::int AS count FROM routes r, unnest(r.tags) AS tag
+                WHERE ${visibility.own(owner)} GROUP BY tag ORDER BY count DESC, tag COLLATE "C"`
+            )
+          },
+          Effect.orDie
+        )
+      })
+    })
+  )
+}

@@ -1,0 +1,229 @@
+import { Context, DateTime, Effect, Layer, Schema, Struct } from "effect"
+import { SecureRandom } from "effect/crypto"
+import { Model } from "effect/schema"
+import { SqlClient, SqlSchema } from "effect/sql"
+import { CollectionId, LinkId, RouteId, ShareToken, type UserId } from "../../schema/Ids.ts"
+import { MAX_LINKS, type NewShareLink, type ShareLink, type ShareLinkPatch } from "../../schema/ShareLink.ts"
+import { textOrNull } from "../../schema/Text.ts"
+import { WriterTurns } from "../admission/WriterTurns.ts"
+import { databaseDefects } from "../db/DatabaseErrors.ts"
+import { countRows, findReadable } from "../db/Lists.ts"
+import {
+  columnsOf,
+  InstantOnce,
+  NullableInstant,
+  readOnly,
+  tableOf,
+  TimestampColumn,
+  writtenOnce
+} from "../db/Tables.ts"
+import { AlreadyPast, Missing, type Overloaded, TooManyLinks } from "../DomainErrors.ts"
+import { Audit } from "../identity/Audit.ts"
+import { traced } from "../operations/Tracing.ts"
+import { collectionVisibility, isUnexpired, routeVisibility } from "./Visibility.ts"
+
+const BYTES = 16
+
+/** Makes share tokens: 128 random bits in hexadecimal digits. */
+export const shareTokens = Effect.map(
+  SecureRandom.SecureRandom,
+  (random) => Effect.map(random.randomBytes(BYTES), (bytes) => ShareToken.make(Buffer.from(bytes).toString("hex")))
+)
+
+class LinkRecord extends Model.Class<LinkRecord>("LinkRecord")({
+  id: readOnly(LinkId),
+  routeId: writtenOnce(Schema.NullOr(RouteId)),
+  collectionId: writtenOnce(Schema.NullOr(CollectionId)),
+  label: Schema.NullOr(Schema.String),
+  token: writtenOnce(ShareToken),
+  allowDownload: Schema.Boolean,
+  expiresAt: NullableInstant,
+  createdAt: InstantOnce,
+  lastUsedAt: readOnly(Schema.NullOr(TimestampColumn)),
+  uses: readOnly(Schema.Int)
+}) {}
+
+const shareLinks = tableOf("share_links", LinkRecord)
+
+const LinkRow = LinkRecord.select.mapFields(Struct.omit(["routeId", "collectionId"]))
+
+export type Shared =
+  | { readonly kind: "route"; readonly id: RouteId }
+  | { readonly kind: "collection"; readonly id: CollectionId }
+
+const TARGETS = {
+  route: { table: "routes", alias: "r", column: "route_id" },
+  collection: { table: "collections", alias: "c", column: "collection_id" }
+}
+
+/**
+ * Links to routes and collections beside their share tokens: each opens what the share token opens, until it expires or is
+ * deleted. The owner can read the tokens again, as they can the share token. An expired link is `Missing`.
+ */
+export class ShareLinks extends Context.Service<ShareLinks, {
+  /** Newest first. */
+  readonly list: (owner: UserId, shared: Shared) => Effect.Effect<ReadonlyArray<ShareLink>, Missing>
+  readonly create: (
+    owner: UserId,
+    shared: Shared,
+    link: NewShareLink
+  ) => Effect.Effect<ShareLink, AlreadyPast | Missing | TooManyLinks | Overloaded>
+  readonly change: (
+    owner: UserId,
+    shared: Shared,
+    link: LinkId,
+    patch: ShareLinkPatch
+  ) => Effect.Effect<ShareLink, AlreadyPast | Missing>
+  readonly remove: (owner: UserId, shared: Shared, link: LinkId) => Effect.Effect<void, Missing>
+  /**
+   * The replaced share token opens nothing from now on; links stay. A change of the route or collection. Returns what is read
+   * after it, in its transaction.
+   */
+  readonly replaceShareToken: <A, E>(
+    owner: UserId,
+    shared: Shared,
+    read: Effect.Effect<A, E>
+  ) => Effect.Effect<A, E | Missing>
+}>()("route-planning-service/ShareLinks") {
+  static readonly layer = Layer.effect(
+    ShareLinks,
+    Effect.gen(function*() {
+      const sql = yield* SqlClient.SqlClient
+      const audit = yield* Audit
+      const writers = yield* WriterTurns
+      const shareToken = yield* shareTokens
+      const own = { route: routeVisibility(sql).own, collection: collectionVisibility(sql).own }
+
+      const linksOf = ({ id, kind }: Shared, now: Date) =>
+        sql`share_links WHERE ${sql(TARGETS[kind].column)} = ${id} AND ${isUnexpired(sql, now)}`
+
+      const ownRow = (owner: UserId, { id, kind }: Shared) => {
+        const { alias, table } = TARGETS[kind]
+        const row = sql.literal(alias)
+        return sql`SELECT id FROM ${sql(table)} ${row} WHERE ${row}.id = ${id} AND ${own[kind](owner)}`
+      }
+
+      const requireOwn = Effect.fnUntraced(function*(owner: UserId, shared: Shared) {
+        if ((yield* ownRow(owner, shared)).length === 0) return yield* new Missing({ kind: shared.kind })
+      })
+
+      /** Locked, so that of concurrent requests none exceeds the limit. */
+      const lockOwn = Effect.fnUntraced(function*(owner: UserId, shared: Shared) {
+        const rows = yield* sql`${ownRow(owner, shared)} FOR NO KEY UPDATE`
+        if (rows.length === 0) return yield* new Missing({ kind: shared.kind })
+      })
+
+      const columns = sql.literal(columnsOf(LinkRow))
+
+      const insert = SqlSchema.findOne({
+        Request: Schema.toType(LinkRecord.insert),
+        Result: LinkRow,
+        execute: (values) => sql`${shareLinks.insert(sql, values)} RETURNING ${columns}`
+      })
+
+      const decodeRow = Schema.decodeUnknownEffect(LinkRow)
+
+      const expiryOf = Effect.fnUntraced(function*(expiresAt: string | null | undefined) {
+        if (expiresAt === undefined || expiresAt === null) return expiresAt
+        const instant = new Date(expiresAt)
+        if (instant <= (yield* DateTime.nowAsDate)) return yield* new AlreadyPast({ member: "expiresAt" })
+        return instant
+      })
+
+      const findLinks = (shared: Shared, now: Date) =>
+        findReadable({
+          table: "share_links",
+          Request: Schema.Void,
+          Result: LinkRow,
+          execute: () => sql`SELECT ${columns} FROM ${linksOf(shared, now)} ORDER BY id DESC`
+        })()
+
+      return ShareLinks.of({
+        list: traced("ShareLinks.list")(
+          function*(owner, shared) {
+            yield* requireOwn(owner, shared)
+            return yield* findLinks(shared, yield* DateTime.nowAsDate)
+          },
+          databaseDefects
+        ),
+
+        create: traced("ShareLinks.create")(
+          function*(owner, shared, { allowDownload, expiresAt, label }) {
+            const now = yield* DateTime.nowAsDate
+            const expiry = yield* expiryOf(expiresAt)
+            yield* lockOwn(owner, shared)
+            if ((yield* countRows(sql, linksOf(shared, now))) >= MAX_LINKS) {
+              return yield* new TooManyLinks({ limit: MAX_LINKS })
+            }
+            const link = yield* insert({
+              routeId: shared.kind === "route" ? shared.id : null,
+              collectionId: shared.kind === "collection" ? shared.id : null,
+              label: textOrNull(label) ?? null,
+              token: yield* shareToken,
+              allowDownload: allowDownload ?? true,
+              expiresAt: expiry ?? null,
+              createdAt: now
+            })
+            yield* audit.record("link.created", { userId: owner })
+            return link
+          },
+          sql.withTransaction,
+          (creation, owner) => writers.run(owner, creation),
+          databaseDefects
+        ),
+
+        change: traced("ShareLinks.change")(
+          function*(owner, shared, link, { allowDownload, expiresAt, label }) {
+            const now = yield* DateTime.nowAsDate
+            const expiry = yield* expiryOf(expiresAt)
+            yield* lockOwn(owner, shared)
+            const changes = { allowDownload, expiresAt: expiry, label: textOrNull(label) }
+            const found = sql`${linksOf(shared, now)} AND id = ${link}`
+            const isEmpty = Object.values(changes).every((value) => value === undefined)
+            const [changed] = isEmpty ? [] : yield* sql`
+              UPDATE share_links SET ${shareLinks.set(sql, changes)}
+              WHERE id = (SELECT id FROM ${found}) AND ${shareLinks.differs(changes)} RETURNING ${columns}`
+            if (changed !== undefined) {
+              yield* audit.record("link.changed", { userId: owner })
+              return yield* decodeRow(changed)
+            }
+            const [row] = yield* sql`SELECT ${columns} FROM ${found}`
+            return row === undefined ? yield* new Missing({ kind: "link" }) : yield* decodeRow(row)
+          },
+          sql.withTransaction,
+          databaseDefects
+        ),
+
+        remove: traced("ShareLinks.remove")(
+          function*(owner, shared, link) {
+            yield* lockOwn(owner, shared)
+            const rows = yield* sql`
+              DELETE FROM share_links
+              WHERE id = (SELECT id FROM ${linksOf(shared, yield* DateTime.nowAsDate)} AND id = ${link}) RETURNING id`
+            if (rows.length === 0) return yield* new Missing({ kind: "link" })
+            yield* audit.record("link.deleted", { userId: owner })
+          },
+          sql.withTransaction,
+          databaseDefects
+        ),
+
+        replaceShareToken: traced("ShareLinks.replaceShareToken")(
+          function*<A, E>(owner: UserId, { id, kind }: Shared, read: Effect.Effect<A, E>) {
+            const { alias, table } = TARGETS[kind]
+            const row = sql.literal(alias)
+            // Exports identify a route by its first share token, which `imported_from` keeps.
+            const rows = yield* sql`
+              UPDATE ${sql(table)} ${row} SET share_token = ${yield* shareToken}, version = version + 1,
+                updated_at = ${yield* DateTime.nowAsDate}, imported_from = coalesce(imported_from, share_token)
+              WHERE ${row}.id = ${id} AND ${own[kind](owner)} RETURNING id`
+            if (rows.length === 0) return yield* new Missing({ kind })
+            yield* audit.record("share_token.replaced", { userId: owner })
+            return yield* read
+          },
+          sql.withTransaction,
+          databaseDefects
+        )
+      })
+    })
+  )
+}

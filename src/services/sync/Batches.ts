@@ -1,0 +1,78 @@
+import { Context, Effect, Layer, Result } from "effect"
+import { SqlClient } from "effect/sql"
+import type { CollectionId, RouteId, UserId } from "../../schema/Ids.ts"
+import { WriterTurns } from "../admission/WriterTurns.ts"
+import { databaseDefects } from "../db/DatabaseErrors.ts"
+import type { Overloaded } from "../DomainErrors.ts"
+import { traced } from "../operations/Tracing.ts"
+
+export interface Locked {
+  readonly routes: ReadonlyArray<RouteId>
+  readonly collections: ReadonlyArray<CollectionId>
+}
+
+/** The operation because of which an atomic batch changed nothing. */
+export interface FailedOperation<E> {
+  readonly index: number
+  readonly error: E
+}
+
+/** Several changes of an account in one transaction. */
+export class Batches extends Context.Service<Batches, {
+  /**
+   * Runs operations in their order. What fails is undone alone; in an atomic batch nothing of it is left, and it fails
+   * with the first failed operation. Rows are locked before, in one order, so that no two batches wait for each other. In
+   * a turn of the account (`WriterTurns`), which is that of the operations.
+   */
+  readonly run: <A, E>(
+    owner: UserId,
+    locked: Locked,
+    operations: ReadonlyArray<Effect.Effect<A, E>>,
+    options: { readonly isAtomic: boolean }
+  ) => Effect.Effect<ReadonlyArray<Result.Result<A, E>>, FailedOperation<E> | Overloaded>
+}>()("route-planning-service/Batches") {
+  static readonly layer = Layer.effect(
+    Batches,
+    Effect.gen(function*() {
+      const sql = yield* SqlClient.SqlClient
+      const writers = yield* WriterTurns
+
+      const lock = Effect.fnUntraced(function*(owner: UserId, { collections, routes }: Locked) {
+        if (collections.length > 0) {
+          yield* sql`
+            SELECT FROM collections WHERE user_id = ${owner} AND ${sql.in("id", collections)} ORDER BY id FOR UPDATE`
+        }
+        // Not for update: collections of others that list a route need not wait.
+        if (routes.length > 0) {
+          yield* sql`
+            SELECT FROM routes WHERE user_id = ${owner} AND ${sql.in("id", routes)} ORDER BY id FOR NO KEY UPDATE`
+        }
+      })
+
+      return Batches.of({
+        run: traced("Batches.run")(
+          function*<A, E>(
+            owner: UserId,
+            locked: Locked,
+            operations: ReadonlyArray<Effect.Effect<A, E>>,
+            { isAtomic }: { readonly isAtomic: boolean }
+          ) {
+            yield* lock(owner, locked)
+            const results: Array<Result.Result<A, E>> = []
+            for (const [index, operation] of operations.entries()) {
+              const result = yield* Effect.result(databaseDefects(sql.withTransaction(operation)))
+              if (isAtomic && Result.isFailure(result)) {
+                return yield* Effect.fail<FailedOperation<E>>({ index, error: result.failure })
+              }
+              results.push(result)
+            }
+            return results
+          },
+          sql.withTransaction,
+          (changes, owner) => writers.run(owner, changes),
+          databaseDefects
+        )
+      })
+    })
+  )
+}

@@ -1,0 +1,129 @@
+import { Context, DateTime, Effect, Layer, Option, Schema } from "effect"
+import { CHANGE_TYPES, type ChangeType } from "../../schema/Change.ts"
+import type { UserId } from "../../schema/Ids.ts"
+import type { Turns } from "../admission/Turns.ts"
+import { databaseDefects } from "../db/DatabaseErrors.ts"
+import { CursorExpired, InvalidInput, type Overloaded } from "../DomainErrors.ts"
+import { signedCursors } from "../operations/Keys.ts"
+import { traced } from "../operations/Tracing.ts"
+import { changedRows, Row, type StoredChange, type Wanted } from "./ChangedRows.ts"
+import { changeNumbers, type LogState } from "./ChangeNumbers.ts"
+
+export interface StoredChanges {
+  readonly changes: ReadonlyArray<StoredChange>
+  readonly cursor: string
+  readonly hasMore: boolean
+  /** Changes up to this number are covered. */
+  readonly number: number
+}
+
+export interface ChangeRequest extends Wanted {
+  readonly cursor: string | undefined
+}
+
+/** `row` is absent once the whole account was read. */
+const Position = Schema.Struct({ epoch: Schema.String, number: Schema.Int, row: Schema.optionalKey(Row) })
+type Position = typeof Position.Type
+
+const bindingOf = (owner: UserId, include: ReadonlyArray<ChangeType>) =>
+  JSON.stringify([owner, CHANGE_TYPES.filter((type) => include.includes(type))])
+
+/**
+ * The changes of an account, each route and collection once in its newest state. It reads the whole account first, then
+ * what changed since that began. No change is lost: see `changeNumbers` for their order. `user` and what others see is
+ * not part of it: a change of the profile changes no route.
+ */
+export class ChangeFeed extends Context.Service<ChangeFeed, {
+  /**
+   * A page of at most `limit` changes, and of the bytes of a list. `InvalidInput` for a cursor of another account, of
+   * other types, or that was changed; `CursorExpired`. Rows are read in a turn.
+   */
+  readonly read: (
+    owner: UserId,
+    request: ChangeRequest,
+    inTurn: Turns
+  ) => Effect.Effect<StoredChanges, InvalidInput | CursorExpired | Overloaded>
+}>()("route-planning-service/ChangeFeed") {
+  static readonly layer = Layer.effect(
+    ChangeFeed,
+    Effect.gen(function*() {
+      const numbers = yield* changeNumbers
+      const rows = yield* changedRows
+      const cursors = yield* signedCursors("changes v1", Position)
+
+      const opened = Effect.fnUntraced(function*(owner: UserId, { cursor, include }: ChangeRequest) {
+        if (cursor === undefined) return undefined
+        const position = cursors.open(bindingOf(owner, include), cursor)
+        return Option.isSome(position)
+          ? position.value
+          : yield* InvalidInput.at("cursor", "Expected the cursor of the last response, with the same include")
+      })
+
+      const started = Effect.fnUntraced(function*(position: Position | undefined, state: LogState) {
+        if (position === undefined) {
+          return { epoch: state.epoch, number: state.last, row: { type: CHANGE_TYPES[0], id: 0 } }
+        }
+        const isKnown = position.epoch === state.epoch && position.number <= state.last
+          && position.number >= state.completeFrom
+        return isKnown ? position : yield* new CursorExpired()
+      })
+
+      const collectionsFrom = Effect.fnUntraced(
+        function*(owner: UserId, { number }: Position, id: number, wanted: Wanted) {
+          if (!wanted.include.includes("collection")) return { changes: [], row: undefined }
+          if (wanted.limit === 0) return { changes: [], row: { type: "collection", id } as const }
+          const part = yield* rows.collectionsAfter(owner, number, id, wanted.limit)
+          if (part === undefined) return yield* new CursorExpired()
+          return {
+            changes: part.changes,
+            row: part.last === undefined ? undefined : { type: "collection", id: part.last } as const
+          }
+        }
+      )
+
+      /** A page of the account: routes, then collections. */
+      const rowsFrom = Effect.fnUntraced(function*(owner: UserId, position: Position, row: Row, wanted: Wanted) {
+        if (row.type === "collection") return yield* collectionsFrom(owner, position, row.id, wanted)
+        const part = wanted.include.includes("route")
+          ? yield* rows.routesAfter(owner, position.number, row.id, wanted)
+          : { changes: [], last: undefined }
+        if (part === undefined) return yield* new CursorExpired()
+        if (part.last !== undefined) return { changes: part.changes, row: { type: "route", id: part.last } as const }
+        const left = { ...wanted, limit: wanted.limit - part.changes.length }
+        const rest = yield* collectionsFrom(owner, position, 0, left)
+        return { changes: [...part.changes, ...rest.changes], row: rest.row }
+      })
+
+      const page = (
+        owner: UserId,
+        { include }: ChangeRequest,
+        position: Position,
+        changes: ReadonlyArray<StoredChange>,
+        hasMore: boolean
+      ) => ({
+        changes,
+        cursor: cursors.seal(bindingOf(owner, include), position),
+        hasMore,
+        number: position.number
+      })
+
+      return ChangeFeed.of({
+        read: traced("ChangeFeed.read")(function*(owner, request, inTurn) {
+          const given = yield* opened(owner, request)
+          const state = yield* numbers.current(owner, yield* DateTime.nowAsDate)
+          const { row, ...position } = yield* started(given, state)
+          if (row !== undefined) {
+            const part = yield* inTurn(rowsFrom(owner, position, row, request))
+            const next = part.row === undefined ? position : { ...position, row: part.row }
+            return page(owner, request, next, part.changes, part.row !== undefined || state.last > position.number)
+          }
+          if (position.number === state.last) return page(owner, request, position, [], false)
+          const part = yield* inTurn(rows.changesAfter(owner, position.number, request))
+          if (part === undefined) return yield* new CursorExpired()
+          const number = part.isLast ? Math.max(state.last, part.number) : part.number
+          return page(owner, request, { ...position, number }, part.changes, !part.isLast)
+        }, databaseDefects)
+      })
+    })
+  )
+}

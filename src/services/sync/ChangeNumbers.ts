@@ -1,0 +1,223 @@
+import { Config, Duration, Effect, Layer, Option, Schema } from "effect"
+import { SqlClient, SqlSchema } from "effect/sql"
+import { TOMBSTONE_RETENTION } from "../../schema/Change.ts"
+import { UserId } from "../../schema/Ids.ts"
+import { type DatabaseError, hasWaited } from "../db/DatabaseErrors.ts"
+import { makeSharedTime } from "../db/SharedTime.ts"
+import { runSweep, scheduled, sweepAccounts, type Swept, sweptAt } from "../db/Sweeps.ts"
+import { DateColumn } from "../db/Tables.ts"
+
+/** A statement has five seconds. */
+const NUMBERED_AT_ONCE = 10_000
+
+const LogState = Schema.Struct({
+  last: Schema.Int,
+  completeFrom: Schema.Int,
+  hasPending: Schema.Boolean,
+  epoch: Schema.String
+})
+export type LogState = typeof LogState.Type
+
+/**
+ * Numbers the changes of an account. Triggers append them to `pending_changes` in the transaction that changes; the next
+ * read of the account gives numbers to the committed ones, with its counter locked. So numbers become visible in
+ * their order, and a transaction that began earlier and commits later gets later ones.
+ *
+ * The triggers are `change_on_insert`, `change_on_update` and `change_on_delete` (`record_insert`, `record_update_of_routes`,
+ * `record_update_of_collections`, `record_delete`), `change_on_deletion` of users (`relist_routes_of_user`; this and a route
+ * that is hidden call `relist_for_others`), and `forget_changes` (`forget_changes_of_user`): `db/schema/changes.sql`.
+ */
+export const changeNumbers = Effect.map(SqlClient.SqlClient, (sql) => {
+  // The identity of the database: another one after a failover, after a restore to a point in time or from a dump.
+  const epoch = sql.literal(`
+    (SELECT md5(concat_ws(' ', s.system_identifier, left(pg_walfile_name(pg_current_wal_lsn()), 8), d.oid, e.epoch))
+     FROM pg_control_system() s, pg_database d, change_epochs e WHERE d.datname = current_database()) AS epoch`)
+
+  const findState = SqlSchema.findOne({
+    Request: UserId,
+    Result: LogState,
+    execute: (owner) =>
+      sql`
+        SELECT coalesce(c.last, 0) AS last, coalesce(c.complete_from, 0) AS "completeFrom",
+          EXISTS (SELECT FROM pending_changes WHERE user_id = ${owner}) AS "hasPending", ${epoch}
+        FROM (SELECT) one LEFT JOIN change_counters c ON c.user_id = ${owner}`
+  })
+
+  const lockCounter = (owner: UserId) =>
+    sql`
+      INSERT INTO change_counters (user_id) SELECT id FROM users WHERE id = ${owner}
+      ON CONFLICT (user_id) DO UPDATE SET last = change_counters.last RETURNING user_id`
+
+  // A statement of its own after the lock, so that it sees what the holder before it committed. The collections that
+  // list a route are found here and not by the trigger, which does not see a route that is being added to one.
+  const numberPending = SqlSchema.findOne({
+    Request: Schema.Struct({ owner: UserId, now: Schema.Date }),
+    Result: Schema.Struct({ last: Schema.Int, taken: Schema.Int }),
+    execute: ({ now, owner }) =>
+      sql`
+        WITH taken AS (
+          DELETE FROM pending_changes WHERE user_id = ${owner} AND position IN (
+            SELECT position FROM pending_changes WHERE user_id = ${owner} ORDER BY position LIMIT ${NUMBERED_AT_ONCE}
+          ) RETURNING type, id, version, position, is_listing
+        ), relisted AS (
+          SELECT DISTINCT c.user_id, c.id, c.version, t.position
+          FROM taken t JOIN collection_routes m ON m.route_id = t.id JOIN collections c ON c.id = m.collection_id
+          WHERE t.is_listing AND c.deleted_at IS NULL
+        ), passed_on AS (
+          INSERT INTO pending_changes (user_id, type, id, version, is_listing)
+          SELECT DISTINCT user_id, 'collection', id, version, false FROM relisted WHERE user_id <> ${owner}
+        ), newest AS (
+          SELECT type, id, max(version) AS version, max(position) AS position FROM (
+            SELECT type, id, version, position FROM taken
+            UNION ALL SELECT 'collection', id, version, position FROM relisted WHERE user_id = ${owner}
+          ) every GROUP BY type, id
+        ), rows AS (
+          SELECT n.*, coalesce(r.version, c.version, n.version) AS newest_version,
+            CASE WHEN r.id IS NULL AND c.id IS NULL THEN ${now}::timestamptz
+              ELSE coalesce(r.deleted_at, c.deleted_at) END AS deleted_at
+          FROM newest n
+            LEFT JOIN routes r ON n.type = 'route' AND r.id = n.id
+            LEFT JOIN collections c ON n.type = 'collection' AND c.id = n.id
+        ), numbered AS (
+          INSERT INTO changes (user_id, type, id, number, version, deleted_at)
+          SELECT ${owner}, type, id, last + row_number() OVER (ORDER BY position, type DESC), newest_version, deleted_at
+          FROM rows, change_counters WHERE user_id = ${owner}
+          ON CONFLICT (user_id, type, id) DO UPDATE
+          SET number = excluded.number, version = excluded.version, deleted_at = excluded.deleted_at
+          RETURNING number
+        )
+        UPDATE change_counters SET last = greatest(last, (SELECT max(number) FROM numbered))
+        WHERE user_id = ${owner} RETURNING last, (SELECT count(*)::int FROM taken) AS taken`
+  })
+
+  const noneOf = (owners: ReadonlyArray<number>) =>
+    owners.length === 0 ? sql`true` : sql`NOT ${sql.in("user_id", owners)}`
+
+  const forget = (owner: UserId) => sql`DELETE FROM pending_changes WHERE user_id = ${owner}`
+
+  const numberSome = Effect.fnUntraced(
+    function*(owner: UserId, now: Date) {
+      yield* sql`SET LOCAL lock_timeout = '250ms'`
+      const counters = yield* lockCounter(owner)
+      if (counters.length > 0) return yield* numberPending({ owner, now })
+      yield* forget(owner)
+      return { last: 0, taken: 0 }
+    },
+    sql.withTransaction
+  )
+
+  const number = (owner: UserId, now: Date): Effect.Effect<number, DatabaseError> =>
+    Effect.flatMap(
+      numberSome(owner, now),
+      ({ last, taken }) => taken < NUMBERED_AT_ONCE ? Effect.succeed(last) : number(owner, now)
+    )
+
+  const findPurged = SqlSchema.findAll({
+    Request: Schema.Struct({ owner: UserId, until: Schema.Date }),
+    Result: Schema.Struct({ deletedAt: DateColumn, number: Schema.Int }),
+    execute: ({ owner, until }) =>
+      sql`DELETE FROM changes WHERE user_id = ${owner} AND deleted_at <= ${until} RETURNING deleted_at AS "deletedAt", number`
+  })
+
+  return {
+    state: (owner: UserId) => findState(owner),
+
+    /**
+     * Numbers what is pending, which is nothing for an erased account, and returns the last number. Fails where another
+     * transaction keeps the counter or the rows locked for 250 ms.
+     */
+    number,
+
+    /** The state after numbering what was pending, or as it is while another transaction keeps that from being done. */
+    current: Effect.fnUntraced(function*(owner: UserId, now: Date) {
+      const state = yield* findState(owner)
+      if (!state.hasPending) return state
+      const last = yield* Effect.catchIf(number(owner, now), hasWaited, () => Effect.succeed(state.last))
+      return { ...state, last }
+    }),
+
+    pendingAccounts: SqlSchema.findAll({
+      Request: Schema.Struct({ skipped: Schema.Array(UserId), limit: Schema.Int }),
+      Result: Schema.Struct({ id: UserId }),
+      execute: ({ limit, skipped }) =>
+        sql`SELECT DISTINCT user_id AS id FROM pending_changes WHERE ${noneOf(skipped)} LIMIT ${limit}`
+    }),
+
+    purgeableAccounts: SqlSchema.findAll({
+      Request: Schema.Struct({ until: Schema.Date, skipped: Schema.Array(UserId), limit: Schema.Int }),
+      Result: Schema.Struct({ id: UserId }),
+      execute: ({ limit, skipped, until }) =>
+        sql`
+          SELECT DISTINCT user_id AS id FROM changes
+          WHERE deleted_at <= ${until} AND ${noneOf(skipped)} LIMIT ${limit}`
+    }),
+
+    /** Purges deletions of before an instant; cursors from before the last of them are expired then. */
+    purge: Effect.fnUntraced(
+      function*(owner: UserId, until: Date) {
+        yield* lockCounter(owner)
+        const purged = yield* findPurged({ owner, until })
+        const newest = purged.reduce((newest, { number }) => Math.max(newest, number), 0)
+        yield* sql`
+          UPDATE change_counters SET complete_from = greatest(complete_from, ${newest}) WHERE user_id = ${owner}`
+        return purged.map(({ deletedAt }) => deletedAt)
+      },
+      sql.withTransaction
+    ),
+
+    earliestDeletion: SqlSchema.findOne({
+      Request: Schema.Void,
+      Result: Schema.Struct({ earliest: Schema.NullOr(DateColumn) }),
+      execute: () => sql`SELECT min(deleted_at) AS earliest FROM changes WHERE deleted_at IS NOT NULL`
+    })
+  }
+})
+
+const BATCH = 100
+
+const KEPT_MILLIS = Duration.toMillis(TOMBSTONE_RETENTION)
+
+const LONGEST_SLEEP = Duration.hours(1)
+
+const PENDING = "pending_changes"
+
+const CHANGES = "changes"
+
+/** An account whose changes are numbered or purged. */
+const ONE: Swept = { rows: 1, lagMillis: 0 }
+
+/** Numbers the changes of accounts that no client reads, and purges old deletions, an account in a transaction. */
+export const changeSweepLayer = Layer.effectDiscard(Effect.gen(function*() {
+  const numbers = yield* changeNumbers
+  const sharedTime = yield* makeSharedTime
+
+  const numberAll = Effect.flatMap(sharedTime, (now) =>
+    sweepAccounts(
+      PENDING,
+      (skipped) => numbers.pendingAccounts({ skipped, limit: BATCH }),
+      (id) => Effect.uninterruptible(Effect.as(numbers.number(id, new Date(now)), ONE))
+    ))
+
+  const purgeAll = Effect.flatMap(sharedTime, (now) => {
+    const until = new Date(now - KEPT_MILLIS)
+    return sweepAccounts(
+      CHANGES,
+      (skipped) => numbers.purgeableAccounts({ until, skipped, limit: BATCH }),
+      (id) =>
+        Effect.map(
+          Effect.uninterruptible(numbers.purge(id, until)),
+          (purged) => ({ ...ONE, lagMillis: sweptAt(now - KEPT_MILLIS, purged).lagMillis })
+        )
+    )
+  })
+
+  yield* scheduled({
+    longestSleep: Config.succeed(LONGEST_SLEEP),
+    run: Effect.andThen(runSweep(PENDING, numberAll), runSweep(CHANGES, purgeAll)),
+    earliestDue: Effect.map(
+      numbers.earliestDeletion(),
+      ({ earliest }) =>
+        Option.map(Option.fromNullishOr(earliest), (deletedAt) => new Date(deletedAt.getTime() + KEPT_MILLIS))
+    )
+  })
+}))

@@ -1,0 +1,196 @@
+import { Effect, Option, Schema } from "effect"
+import { SqlClient, SqlSchema, type Statement } from "effect/sql"
+import { CHANGE_TYPES, type ChangeType } from "../../schema/Change.ts"
+import type { StoredCollection } from "../../schema/Collection.ts"
+import type { GeometryForm } from "../../schema/Geometry.ts"
+import { CollectionId, RouteId, UserId } from "../../schema/Ids.ts"
+import type { StoredRoute } from "../../schema/Route.ts"
+import { collectionQueries } from "../collections/CollectionRows.ts"
+import { readableRows } from "../db/Lists.ts"
+import { Pseudonyms } from "../identity/Names.ts"
+import { boundedRoutes, unboundedCount } from "../routes/RouteLists.ts"
+import { RouteRow, toStoredRoute } from "../routes/RouteRows.ts"
+import { collectionVisibility, routeVisibility } from "../sharing/Visibility.ts"
+
+export type StoredChange =
+  | { readonly type: "route"; readonly route: StoredRoute }
+  | { readonly type: "collection"; readonly collection: StoredCollection }
+  | {
+    readonly type: "deleted"
+    readonly of: ChangeType
+    readonly id: number
+    readonly version: number
+    readonly deletedAt: string
+  }
+
+/** The last row of an account that was read; 0 before the first of its type. */
+export const Row = Schema.Struct({ type: Schema.Literals(CHANGE_TYPES), id: Schema.Int })
+export type Row = typeof Row.Type
+
+export interface Wanted {
+  readonly limit: number
+  readonly include: ReadonlyArray<ChangeType>
+  readonly form: GeometryForm
+}
+
+const NumberedChange = Schema.Struct({
+  type: Schema.Literals(CHANGE_TYPES),
+  id: Schema.Int,
+  number: Schema.Int,
+  version: Schema.Int,
+  deletedAt: Schema.NullOr(Schema.String)
+})
+type NumberedChange = typeof NumberedChange.Type
+
+/** `change` is decoded later, so that one which cannot be read is passed over. */
+const NumberedRow = Schema.Struct({
+  completeFrom: Schema.Int,
+  number: Schema.NullOr(Schema.Int),
+  change: Schema.Unknown
+})
+
+const decodeLast = Schema.decodeUnknownEffect(Schema.Struct({ id: RouteId }))
+
+const decodeCollectionIds = Schema.decodeUnknownEffect(Schema.Array(Schema.Struct({ id: CollectionId })))
+
+const isCollectionId = Schema.is(CollectionId)
+
+const routeChange = (route: StoredRoute): StoredChange => ({ type: "route", route })
+const collectionChange = (collection: StoredCollection): StoredChange => ({ type: "collection", collection })
+
+/** What an account has, and what of it changed after a number. */
+export const changedRows = Effect.gen(function*() {
+  const sql = yield* SqlClient.SqlClient
+  const pseudonyms = yield* Pseudonyms
+  const collections = yield* collectionQueries
+  const ofRoutes = routeVisibility(sql)
+  const ofCollections = collectionVisibility(sql)
+  const decodeRoutes = readableRows("routes", RouteRow)
+  const decodeChanges = readableRows("changes", NumberedChange)
+
+  /** `last` is the last route of the page where more follow. `ids` has one more than the limit. */
+  const readRoutes = Effect.fnUntraced(
+    function*(ids: Statement.Fragment, order: Statement.Fragment, form: GeometryForm, limit: number) {
+      const rows = yield* boundedRoutes(sql, ids, order, form)
+      const shown = rows.slice(0, limit)
+      const isLast = shown.length === (yield* unboundedCount(rows))
+      return {
+        routes: (yield* decodeRoutes(shown)).map((row) => toStoredRoute(row, pseudonyms)),
+        last: isLast ? undefined : (yield* Effect.orDie(decodeLast(shown.at(-1)))).id
+      }
+    }
+  )
+
+  const findNumbered = SqlSchema.findAll({
+    Request: Schema.Struct({
+      owner: UserId,
+      after: Schema.Int,
+      limit: Schema.Int,
+      include: Schema.Array(Schema.String)
+    }),
+    Result: NumberedRow,
+    // One snapshot: a deletion that is purged before it is read is seen by `complete_from`.
+    execute: ({ after, include, limit, owner }) =>
+      sql`
+        SELECT n.complete_from AS "completeFrom", c.number, CASE WHEN c.id IS NOT NULL THEN json_build_object(
+          'type', c.type, 'id', c.id, 'number', c.number, 'version', c.version,
+          'deletedAt', to_char(c.deleted_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')
+        ) END AS change
+        FROM change_counters n LEFT JOIN (
+          SELECT * FROM changes
+          WHERE user_id = ${owner} AND number > ${after} AND ${sql.in("type", include)}
+          ORDER BY number LIMIT ${limit}
+        ) c ON true
+        WHERE n.user_id = ${owner} ORDER BY c.number`
+  })
+
+  // A row that is deleted and purged while an account is read has no place in the order any more.
+  const findPlace = SqlSchema.findOneOption({
+    Request: Schema.Struct({ table: Schema.String, owner: UserId, id: Schema.Int }),
+    Result: Schema.Struct({ place: Schema.String }),
+    execute: ({ id, owner, table }) =>
+      sql`SELECT created_at::text AS place FROM ${sql(table)} WHERE id = ${id} AND user_id = ${owner}`
+  })
+
+  const startAfter = Effect.fnUntraced(function*(table: string, alias: string, owner: UserId, id: number) {
+    if (id === 0) return sql`true`
+    const row = yield* findPlace({ table, owner, id })
+    const columns = sql.literal(`(${alias}.created_at, ${alias}.id)`)
+    return Option.isNone(row) ? undefined : sql`${columns} < (${row.value.place}::text::timestamptz, ${id})`
+  })
+
+  /** Unchanged since the number: what changed comes after the account. */
+  const unchanged = (type: ChangeType, alias: string, owner: UserId, number: number) =>
+    sql`
+      NOT EXISTS (
+        SELECT FROM changes n WHERE n.user_id = ${owner} AND n.type = ${type} AND n.id = ${sql.literal(alias)}.id
+          AND n.number > ${number}
+      )`
+
+  const ownCollections = (owner: UserId, ids: ReadonlyArray<number>) =>
+    collections.ownByIds(owner, ids.filter(isCollectionId), pseudonyms)
+
+  const routesOf = Effect.fnUntraced(function*(owner: UserId, ids: ReadonlyArray<number>, form: GeometryForm) {
+    if (ids.length === 0) return { routes: [], last: undefined }
+    const wanted = sql`
+      SELECT r.id, w.place FROM unnest(${[...ids]}::bigint[]) WITH ORDINALITY AS w (id, place)
+        JOIN routes r ON r.id = w.id WHERE ${ofRoutes.own(owner)}`
+    return yield* readRoutes(wanted, sql`f.place`, form, ids.length)
+  })
+
+  return {
+    /** A page of the routes of an account after one of them, newest first. Undefined where that one is gone. */
+    routesAfter: Effect.fnUntraced(function*(owner: UserId, number: number, after: number, { form, limit }: Wanted) {
+      const start = yield* startAfter("routes", "r", owner, after)
+      if (start === undefined) return undefined
+      const newest = sql`r.created_at DESC, r.id DESC`
+      const ids = sql`
+        SELECT r.id FROM routes r
+        WHERE ${ofRoutes.own(owner)} AND ${start} AND ${unchanged("route", "r", owner, number)}
+        ORDER BY ${newest} LIMIT ${limit + 1}`
+      const { last, routes } = yield* readRoutes(ids, newest, form, limit)
+      return { changes: routes.map(routeChange), last }
+    }),
+
+    collectionsAfter: Effect.fnUntraced(function*(owner: UserId, number: number, after: number, limit: number) {
+      const start = yield* startAfter("collections", "c", owner, after)
+      if (start === undefined) return undefined
+      const rows = yield* sql`
+        SELECT c.id FROM collections c
+        WHERE ${ofCollections.own(owner)} AND ${start} AND ${unchanged("collection", "c", owner, number)}
+        ORDER BY c.created_at DESC, c.id DESC LIMIT ${limit + 1}`
+      const ids = (yield* Effect.orDie(decodeCollectionIds(rows.slice(0, limit)))).map(({ id }) => id)
+      const found = yield* ownCollections(owner, ids)
+      return { changes: found.map(collectionChange), last: rows.length > limit ? ids.at(-1) : undefined }
+    }),
+
+    /**
+     * What changed after a number, in order, and the number that this leads to. Undefined where a deletion after it was
+     * purged. What was deleted meanwhile is left out, since its deletion comes later.
+     */
+    changesAfter: Effect.fnUntraced(function*(owner: UserId, after: number, { form, include, limit }: Wanted) {
+      const rows = yield* findNumbered({ owner, after, include, limit: limit + 1 })
+      if (rows[0] === undefined || rows[0].completeFrom > after) return undefined
+      const covered = rows.slice(0, limit).filter(({ number }) => number !== null)
+      const numbered = yield* decodeChanges(covered.map(({ change }) => change))
+      const idsOf = (wanted: ChangeType) => numbered.filter(({ type }) => type === wanted).map(({ id }) => id)
+      const { last, routes } = yield* routesOf(owner, idsOf("route"), form)
+      const end = numbered.find(({ id, type }) => type === "route" && id === last)?.number
+      const shown = numbered.filter(({ number }) => end === undefined || number <= end)
+      const states = new Map<string, StoredChange>([
+        ...routes.map((route) => [`route ${route.id}`, routeChange(route)] as const),
+        ...(yield* ownCollections(owner, idsOf("collection"))).map((collection) =>
+          [`collection ${collection.id}`, collectionChange(collection)] as const
+        )
+      ])
+      const stateOf = ({ deletedAt, id, type, version }: NumberedChange): StoredChange | undefined =>
+        states.get(`${type} ${id}`)
+          ?? (deletedAt === null ? undefined : { type: "deleted", of: type, id, version, deletedAt })
+      return {
+        changes: shown.flatMap((change) => stateOf(change) ?? []),
+        number: end ?? covered.at(-1)?.number ?? after,
+        isLast: end === undefined && rows.length <= limit
+      }
+    })
+  }
+})
