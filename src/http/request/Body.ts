@@ -99,7 +99,8 @@ export const readBytes = Effect.fnUntraced(
     const state = { taken: 0, free: new Uint8Array() }
 
     const takeStep = Effect.fnUntraced(function*() {
-      const step = Math.min(STEP, length - state.taken)
+      // Without a socket a body may come without its length.
+      const step = state.taken < length ? Math.min(STEP, length - state.taken) : STEP
       yield* onStep(state.taken + step)
       state.taken += step
       state.free = new Uint8Array(step)
