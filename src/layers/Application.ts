@@ -15,14 +15,13 @@ import { Invitations, NewAccounts, SignUps } from "../services/accounts/SignUp.t
 import { tokenExpiryMailsLayer } from "../services/accounts/TokenExpiryMails.ts"
 import { CallerCredential, PersonalAccessTokens } from "../services/accounts/Tokens.ts"
 import { PrivacyZones } from "../services/accounts/Zones.ts"
-import { Bulkheads } from "../services/admission/Bulkheads.ts"
 import { Health } from "../services/admission/Health.ts"
 import { HeavyWork } from "../services/admission/HeavyWork.ts"
 import { IdempotencyKeys } from "../services/admission/IdempotencyKeys.ts"
 import { ImportTurns } from "../services/admission/ImportTurns.ts"
+import { Lanes } from "../services/admission/Lanes.ts"
 import { Quotas } from "../services/admission/Quotas.ts"
 import { RateLimits } from "../services/admission/RateLimits.ts"
-import { WriterTurns } from "../services/admission/WriterTurns.ts"
 import { AccountExport } from "../services/archive/Export.ts"
 import { AccountImport } from "../services/archive/Import.ts"
 import { Collections } from "../services/collections/Collections.ts"
@@ -124,7 +123,7 @@ const servicesLayer = Layer.mergeAll(
   Layer.provideMerge(Audit.layer),
   Layer.provideMerge(Draining.layer),
   Layer.provideMerge(HeavyWork.layer),
-  Layer.provideMerge(Layer.merge(Bulkheads.layer, WriterTurns.layer)),
+  Layer.provideMerge(Lanes.layer),
   Layer.provide(Spool.layer),
   Layer.provideMerge(Quotas.layer),
   Layer.provide([Pseudonyms.layer, Roles.layer])

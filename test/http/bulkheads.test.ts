@@ -2,9 +2,9 @@ import { assert, describe, it, layer } from "@effect/vitest"
 import { ConfigProvider, Effect, Fiber, Layer } from "effect"
 import { SqlClient } from "effect/sql"
 import { TestClock } from "effect/testing"
-import { Bulkheads } from "../../src/services/admission/Bulkheads.ts"
+import type { Lane } from "../../src/services/admission/Lane.ts"
+import { Lanes } from "../../src/services/admission/Lanes.ts"
 import { RunningRequests } from "../../src/services/admission/RunningRequests.ts"
-import type { Turns } from "../../src/services/admission/Turns.ts"
 import { anonymous, type Rider, signedInAs } from "../support/Actors.ts"
 import { created, newRoute } from "../support/Routes.ts"
 import { type Answer, TestServer } from "../support/TestServer.ts"
@@ -114,12 +114,12 @@ describe("the classes of work", () => {
   it.effect("leave one list at least to others, however many of strangers are slow", () =>
     Effect.forEach([3, 6, 10, 100], (connections) =>
       Effect.gen(function*() {
-        const { lists, publicLists } = yield* Bulkheads
+        const { lists, publicLists } = yield* Lanes
         yield* Effect.replicateEffect(Effect.forkChild(Effect.exit(publicLists(Effect.never))), 3 * connections)
         yield* TestClock.adjust("1 second")
         assert.strictEqual(yield* lists(Effect.succeed("an own list")), "an own list")
       }).pipe(
-        Effect.provide(Bulkheads.layer.pipe(
+        Effect.provide(Lanes.layer.pipe(
           Layer.provide(
             ConfigProvider.layer(ConfigProvider.fromUnknown({ DATABASE_POOL_SIZE: String(connections) }))
           )
@@ -127,15 +127,15 @@ describe("the classes of work", () => {
       )))
 
   const runningWith = Effect.fnUntraced(function*(connections: number) {
-    const bulkheads = yield* Effect.service(Bulkheads).pipe(
-      Effect.provide(Bulkheads.layer.pipe(
+    const { writes: _, ...shares } = yield* Effect.service(Lanes).pipe(
+      Effect.provide(Lanes.layer.pipe(
         Layer.provide(ConfigProvider.layer(ConfigProvider.fromUnknown({ DATABASE_POOL_SIZE: String(connections) })))
       ))
     )
     const running = { all: 0 }
     const work = Effect.andThen(Effect.sync(() => running.all++), Effect.never)
     yield* Effect.forEach(
-      Object.values(bulkheads),
+      Object.values(shares),
       (turns) =>
         Effect.forEach(Array.from({ length: connections }), () => Effect.forkChild(turns(work)), { discard: true }),
       {
@@ -152,7 +152,7 @@ describe("the classes of work", () => {
       assert.deepStrictEqual(running, [1, 1, 2, 3, 4, 5, 9, 92])
     }))
 
-  const countedWhileQueued = Effect.fnUntraced(function*(turns: Turns) {
+  const countedWhileQueued = Effect.fnUntraced(function*(turns: Lane) {
     const counted = { requests: 2 }
     const counter = { add: (change: 1 | -1) => void (counted.requests += change), areMany: () => false }
     const two = Array.from({ length: 2 }, () => Effect.forkChild(turns(Effect.never)))
@@ -163,18 +163,18 @@ describe("the classes of work", () => {
 
   it.effect("count as running requests while they queue, but for imports and exports, which may wait as long as it takes", () =>
     Effect.gen(function*() {
-      const { downloads, exports, imports, lists, signIns } = yield* Bulkheads
+      const { downloads, exports, imports, lists, signIns } = yield* Lanes
       const counted = yield* Effect.forEach([lists, downloads, signIns, imports, exports], countedWhileQueued)
       assert.deepStrictEqual(counted, [2, 2, 2, 1, 1])
     }).pipe(
-      Effect.provide(Bulkheads.layer.pipe(
+      Effect.provide(Lanes.layer.pipe(
         Layer.provide(ConfigProvider.layer(ConfigProvider.fromUnknown({ DATABASE_POOL_SIZE: "9" })))
       ))
     ))
 
   it.effect("that share the rest of a small pool release it, in order of arrival", () =>
     Effect.gen(function*() {
-      const { imports, lists } = yield* Bulkheads
+      const { imports, lists } = yield* Lanes
       const first = yield* Effect.forkChild(lists(Effect.never))
       const second = yield* Effect.forkChild(Effect.exit(imports(Effect.die("it never has a turn"))))
       yield* TestClock.adjust("2 seconds")
@@ -185,7 +185,7 @@ describe("the classes of work", () => {
       assert.strictEqual(yield* Fiber.join(third), "a turn")
       assert.strictEqual(yield* lists(Effect.succeed("another")), "another")
     }).pipe(
-      Effect.provide(Bulkheads.layer.pipe(
+      Effect.provide(Lanes.layer.pipe(
         Layer.provide(ConfigProvider.layer(ConfigProvider.fromUnknown({ DATABASE_POOL_SIZE: "2" })))
       ))
     ))

@@ -9,7 +9,7 @@ import {
   type RepeatableCall,
   type StoredResponse
 } from "../../src/services/admission/IdempotencyKeys.ts"
-import { WriterTurns } from "../../src/services/admission/WriterTurns.ts"
+import { Lanes } from "../../src/services/admission/Lanes.ts"
 import { signedIn } from "../support/Actors.ts"
 import { clonedDatabase } from "../support/Databases.ts"
 import { newRoute } from "../support/Routes.ts"
@@ -20,7 +20,7 @@ const RESPONSE: StoredResponse = { status: 201, headers: { etag: "\"1\"" }, body
 
 const keysLayer = Layer.unwrap(Effect.map(clonedDatabase, (url) =>
   IdempotencyKeys.layer.pipe(
-    Layer.provideMerge(WriterTurns.layer),
+    Layer.provideMerge(Lanes.layer),
     Layer.provideMerge(databaseLive),
     Layer.provide(ConfigProvider.layer(ConfigProvider.fromUnknown({ DATABASE_URL: url, DATABASE_POOL_SIZE: "4" })))
   )))

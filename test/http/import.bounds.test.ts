@@ -3,9 +3,9 @@ import { Deferred, Effect, Exit, Fiber, Layer, Scope } from "effect"
 import { SqlClient } from "effect/sql"
 import { TestClock } from "effect/testing"
 import { randomBytes } from "node:crypto"
-import { Bulkheads } from "../../src/services/admission/Bulkheads.ts"
 import { HeavyWork } from "../../src/services/admission/HeavyWork.ts"
 import { ImportTurns } from "../../src/services/admission/ImportTurns.ts"
+import { Lanes } from "../../src/services/admission/Lanes.ts"
 import { anonymous, type Rider, signedIn } from "../support/Actors.ts"
 import { exported, imported, importedAfter, issuesOf, manifestOf, sealed, unzipped } from "../support/Archives.ts"
 import { archiveOfPacked, deflated, spaces } from "../support/Bombs.ts"
@@ -164,7 +164,7 @@ layer(TestServer.layer({ IMPORT_DISK_BUDGET: "1 MiB" }))("uploads", (it) => {
     }))
 })
 
-const turnsLayer = ImportTurns.layer.pipe(Layer.provideMerge([Bulkheads.layer, HeavyWork.layer]))
+const turnsLayer = ImportTurns.layer.pipe(Layer.provideMerge([Lanes.layer, HeavyWork.layer]))
 
 describe("imports", () => {
   it.effect("are eight at a time: the ninth waits for two seconds, and gets Retry-After", () =>
@@ -201,7 +201,7 @@ describe("imports", () => {
 
   it.effect("have the share of imports: a piece waits for it without a timeout, and is done once, also when it fails", () =>
     Effect.gen(function*() {
-      const { imports } = yield* Bulkheads
+      const { imports } = yield* Lanes
       const { turn } = yield* ImportTurns
       const release = yield* Deferred.make<void>()
       const file = yield* Effect.forkChild(imports(Deferred.await(release)))
@@ -220,7 +220,7 @@ describe("imports", () => {
 
   it.effect("of files have their turn beside an archive of many pieces", () =>
     Effect.gen(function*() {
-      const { imports } = yield* Bulkheads
+      const { imports } = yield* Lanes
       const { turn } = yield* ImportTurns
       const ended: Array<string> = []
       const archive = Effect.forEach(Array.from({ length: 100 }), () => turn(Effect.yieldNow), { discard: true })

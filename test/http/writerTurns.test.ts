@@ -3,8 +3,8 @@ import { ConfigProvider, Effect, Fiber, Layer } from "effect"
 import { SqlClient } from "effect/sql"
 import { TestClock } from "effect/testing"
 import { UserId } from "../../src/schema/Ids.ts"
+import { Lanes } from "../../src/services/admission/Lanes.ts"
 import { RunningRequests } from "../../src/services/admission/RunningRequests.ts"
-import { WriterTurns } from "../../src/services/admission/WriterTurns.ts"
 import { Overloaded } from "../../src/services/DomainErrors.ts"
 import { anonymous, signedIn, signedInAs } from "../support/Actors.ts"
 import { archiveOf, imported } from "../support/Archives.ts"
@@ -102,12 +102,12 @@ layer(TestServer.layer({ DATABASE_POOL_SIZE: "4", ADMIN_EMAILS: ADMIN }), { time
   }
 )
 
-layer(WriterTurns.layer.pipe(
+layer(Lanes.layer.pipe(
   Layer.provide(ConfigProvider.layer(ConfigProvider.fromUnknown({ DATABASE_POOL_SIZE: "5" })))
 ))("turns of writers", (it) => {
   const queuedBehindTwo = Effect.fnUntraced(function*(owner: UserId, count: number, areMany: boolean) {
-    const { run } = yield* WriterTurns
-    const writer = Effect.exit(run(owner, Effect.never))
+    const { writes } = yield* Lanes
+    const writer = Effect.exit(writes(owner, Effect.never))
     const forked = yield* Effect.forEach(
       Array.from({ length: count + 2 }),
       () =>
@@ -128,13 +128,13 @@ layer(WriterTurns.layer.pipe(
 
   it.effect("are refused after 2 seconds, and free again with the writer that had them", () =>
     Effect.gen(function*() {
-      const { run } = yield* WriterTurns
+      const { writes } = yield* Lanes
       const owner = UserId.make(4)
-      const two = yield* Effect.forEach([1, 2], () => Effect.forkChild(run(owner, Effect.never)))
-      const third = yield* Effect.forkChild(Effect.flip(run(owner, Effect.void)))
+      const two = yield* Effect.forEach([1, 2], () => Effect.forkChild(writes(owner, Effect.never)))
+      const third = yield* Effect.forkChild(Effect.flip(writes(owner, Effect.void)))
       yield* TestClock.adjust("2 seconds")
       assert.deepEqual(yield* Fiber.join(third), new Overloaded({ reason: "writes", retryAfterSeconds: 2 }))
       yield* Fiber.interruptAll(two)
-      assert.strictEqual(yield* run(owner, Effect.succeed("a turn")), "a turn")
+      assert.strictEqual(yield* writes(owner, Effect.succeed("a turn")), "a turn")
     }))
 })

@@ -7,12 +7,11 @@ import { databaseLive } from "../../src/layers/Database.ts"
 import { randomnessLive } from "../../src/layers/Live.ts"
 import { UserId } from "../../src/schema/Ids.ts"
 import { PrivacyZones } from "../../src/services/accounts/Zones.ts"
-import { Bulkheads } from "../../src/services/admission/Bulkheads.ts"
 import type { HeavyJob } from "../../src/services/admission/HeavyJob.ts"
 import { HeavyWork, INLINE_BYTES } from "../../src/services/admission/HeavyWork.ts"
 import { ImportTurns } from "../../src/services/admission/ImportTurns.ts"
+import { Lanes } from "../../src/services/admission/Lanes.ts"
 import { Quotas } from "../../src/services/admission/Quotas.ts"
-import { WriterTurns } from "../../src/services/admission/WriterTurns.ts"
 import { AccountImport } from "../../src/services/archive/Import.ts"
 import { checkRoutes, readRoutes } from "../../src/services/archive/Lists.ts"
 import { directoryOf } from "../../src/services/archive/Zip.ts"
@@ -86,7 +85,7 @@ const importedBy = Effect.fnUntraced(function*(heavy: Layer.Layer<HeavyWork>, ow
     Layer.provide(PrivacyZones.layer),
     Layer.provide(ConfigProvider.layer(ConfigProvider.fromUnknown(SECRETS))),
     Layer.provide([Audit.layer, RouteViews.layer]),
-    Layer.provide([Quotas.layer, Bulkheads.layer, WriterTurns.layer, heavy, nowhere, randomnessLive])
+    Layer.provide([Quotas.layer, Lanes.layer, heavy, nowhere, randomnessLive])
   )
   return yield* AccountImport.use((imports) => imports.restore(owner, Stream.make(bytes))).pipe(
     Effect.provide(importLayer, { local: true })

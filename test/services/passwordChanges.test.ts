@@ -10,7 +10,7 @@ import { PasswordPolicy, Passwords } from "../../src/services/accounts/Passwords
 import { Sessions, SessionTokens } from "../../src/services/accounts/Sessions.ts"
 import { NewAccounts, SignUps } from "../../src/services/accounts/SignUp.ts"
 import { PersonalAccessTokens } from "../../src/services/accounts/Tokens.ts"
-import { Bulkheads } from "../../src/services/admission/Bulkheads.ts"
+import { Lanes } from "../../src/services/admission/Lanes.ts"
 import { Audit } from "../../src/services/identity/Audit.ts"
 import { Handles } from "../../src/services/identity/Names.ts"
 import { Roles } from "../../src/services/identity/Users.ts"
@@ -49,7 +49,7 @@ const changes = Layer.unwrap(Effect.map(clonedDatabase, (url) =>
   PasswordChanges.layer.pipe(
     Layer.provideMerge(NewAccounts.layer),
     Layer.provide(PersonalAccessTokens.layer),
-    Layer.provide([Handles.layer, Outbox.layer, PasswordPolicy.layer, Sessions.layer, passwords, Bulkheads.layer]),
+    Layer.provide([Handles.layer, Outbox.layer, PasswordPolicy.layer, Sessions.layer, passwords, Lanes.layer]),
     Layer.provideMerge(Layer.mergeAll(MailedTokens.layer, SignUps.layer)),
     Layer.provide([Audit.layer, Roles.layer, SessionTokens.layer]),
     Layer.provideMerge(databaseLive),

@@ -1,8 +1,9 @@
 import { assert, describe, it, layer } from "@effect/vitest"
-import { Deferred, Duration, Effect, Fiber, Metric, Schema } from "effect"
+import { Deferred, Effect, Fiber, Metric, Schema } from "effect"
 import { TestClock } from "effect/testing"
 import { availableParallelism } from "node:os"
-import { makeTurns } from "../../src/services/admission/Turns.ts"
+import { makeLane } from "../../src/services/admission/Lane.ts"
+import { LANES } from "../../src/services/admission/Lanes.ts"
 import { anonymous, newEmail, signedUp } from "../support/Actors.ts"
 import { TestServer } from "../support/TestServer.ts"
 import { until } from "../support/Waiting.ts"
@@ -13,13 +14,7 @@ const CORES = availableParallelism()
 const queue = Effect.fnUntraced(function*(atOnce: number) {
   const running = Metric.gauge(`test_running_${crypto.randomUUID()}`)
   const waiting = Metric.gauge(`test_waiting_${crypto.randomUUID()}`)
-  const inTurn = yield* makeTurns({
-    atOnce,
-    longestWait: Duration.seconds(2),
-    reason: "passwords",
-    running,
-    waiting
-  })
+  const inTurn = yield* makeLane("test", { ...LANES.passwords, atOnce }, { gauges: { running, waiting } })
   const counts = Effect.map(
     Effect.all([Metric.value(running), Metric.value(waiting)]),
     (states) => states.map(({ value }) => value)

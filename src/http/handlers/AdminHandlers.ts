@@ -5,7 +5,7 @@ import type { UserId } from "../../schema/Ids.ts"
 import type { Page, PageOf } from "../../schema/Page.ts"
 import { Administration, SystemStatus } from "../../services/accounts/Admin.ts"
 import { Invitations } from "../../services/accounts/SignUp.ts"
-import { Bulkheads } from "../../services/admission/Bulkheads.ts"
+import { Lanes } from "../../services/admission/Lanes.ts"
 import { Audit } from "../../services/identity/Audit.ts"
 import { Api } from "../api/Api.ts"
 import { CurrentSession } from "../api/Authentication.ts"
@@ -27,7 +27,7 @@ export const AdminHandlers = HttpApiBuilder.group(
     const audit = yield* Audit
     const invitations = yield* Invitations
     const system = yield* SystemStatus
-    const { lists } = yield* Bulkheads
+    const { lists } = yield* Lanes
     const requestedPage = yield* makeRequestedPage
 
     const listing = Effect.fnUntraced(function*<A>(

@@ -2,7 +2,7 @@ import { Effect, Option, type Schema } from "effect"
 import { HttpApiBuilder } from "effect/http-api"
 import type { StoredCollection } from "../../schema/Collection.ts"
 import type { CollectionId, UserId } from "../../schema/Ids.ts"
-import { Bulkheads } from "../../services/admission/Bulkheads.ts"
+import { Lanes } from "../../services/admission/Lanes.ts"
 import { Collections } from "../../services/collections/Collections.ts"
 import { CollectionTrash } from "../../services/collections/CollectionTrash.ts"
 import type { StaleVersion } from "../../services/DomainErrors.ts"
@@ -42,7 +42,7 @@ export const CollectionsHandlers = HttpApiBuilder.group(
     const collections = yield* Collections
     const trash = yield* CollectionTrash
     const idempotency = yield* Idempotency
-    const { lists, publicLists } = yield* Bulkheads
+    const { lists, publicLists } = yield* Lanes
     const requestedPage = yield* makeRequestedPage
 
     const viewer = Effect.map(Viewer, Option.map(({ userId }) => userId))

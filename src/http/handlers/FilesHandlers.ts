@@ -7,7 +7,7 @@ import type { RouteRef } from "../../schema/Ids.ts"
 import type { FileFormat } from "../../schema/Import.ts"
 import { MEDIA_TYPES } from "../../schema/MediaTypes.ts"
 import { withoutFormat } from "../../schema/Text.ts"
-import { Bulkheads } from "../../services/admission/Bulkheads.ts"
+import { Lanes } from "../../services/admission/Lanes.ts"
 import type { TrackChoice } from "../../services/files/Draft.ts"
 import { FILE_ENCODINGS } from "../../services/files/PackedFile.ts"
 import { Places } from "../../services/places/Places.ts"
@@ -41,7 +41,7 @@ export const FilesHandlers = HttpApiBuilder.group(
     const downloads = yield* Downloads
     const duplicates = yield* RouteDuplicates
     const files = yield* RouteFiles
-    const bulkheads = yield* Bulkheads
+    const lanes = yield* Lanes
     const idempotency = yield* Idempotency
     const routes = yield* Routes
     const withElevations = yield* makeWithElevations
@@ -62,7 +62,7 @@ export const FilesHandlers = HttpApiBuilder.group(
       Effect.fnUntraced(function*({ params, request }: Download) {
         const viewer = Option.map(yield* Viewer, ({ userId }) => userId)
         yield* downloads.admit
-        return yield* bulkheads.downloads(Effect.gen(function*() {
+        return yield* lanes.downloads(Effect.gen(function*() {
           const route = yield* files.find(params.ref, viewer)
           const etag = fileTag(route, format)
           if (isKnown(request.headers[HEADERS.ifNoneMatch.key], etag)) return notModified(etag)
@@ -98,7 +98,7 @@ export const FilesHandlers = HttpApiBuilder.group(
             ? routes.createAll(userId, drafts)
             : duplicates.createUnlessThere(userId, drafts)
           const work = Effect.map(created, (stored) => importedResponse(file, stored, choice.split, versionedRoute))
-          return yield* bulkheads.imports(idempotency.once(userId, { headers, request }, () => file.digest, work))
+          return yield* lanes.imports(idempotency.once(userId, { headers, request }, () => file.digest, work))
         }, worded)
       )
       .handle("gpx", download("gpx"))

@@ -4,7 +4,7 @@ import { samplesOf } from "../../schema/Elevation.ts"
 import type { RouteId, UserId } from "../../schema/Ids.ts"
 import type { StoredRoute } from "../../schema/Route.ts"
 import { DEFAULT_FORM } from "../../schema/RouteSearch.ts"
-import { Bulkheads } from "../../services/admission/Bulkheads.ts"
+import { Lanes } from "../../services/admission/Lanes.ts"
 import { PublicRoutes } from "../../services/routes/PublicRoutes.ts"
 import { RouteSearch } from "../../services/routes/RouteLists.ts"
 import { RouteProfiles } from "../../services/routes/RouteProfiles.ts"
@@ -45,7 +45,7 @@ export const RoutesHandlers = HttpApiBuilder.group(
   "routes",
   Effect.fn(function*(handlers) {
     const routes = yield* Routes
-    const { lists } = yield* Bulkheads
+    const { lists } = yield* Lanes
     const ownRoutes = yield* RouteSearch
     const publicRoutes = yield* PublicRoutes
     const requestedPage = yield* makeRequestedPage

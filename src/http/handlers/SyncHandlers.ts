@@ -4,7 +4,7 @@ import { HttpApiBuilder } from "effect/http-api"
 import { CHANGE_TYPES } from "../../schema/Change.ts"
 import type { RateLimited } from "../../schema/Errors.ts"
 import { DEFAULT_LIMIT } from "../../schema/Page.ts"
-import { Bulkheads } from "../../services/admission/Bulkheads.ts"
+import { Lanes } from "../../services/admission/Lanes.ts"
 import { ChangeFeed } from "../../services/sync/ChangeFeed.ts"
 import { ChangeWaits } from "../../services/sync/ChangeWaits.ts"
 import { Api } from "../api/Api.ts"
@@ -26,7 +26,7 @@ export const SyncHandlers = HttpApiBuilder.group(
     const feed = yield* ChangeFeed
     const waits = yield* ChangeWaits
     const readmit = yield* makeReadmit
-    const { lists } = yield* Bulkheads
+    const { lists } = yield* Lanes
 
     return handlers.handleAll({
       list: Effect.fnUntraced(function*({ endpoint, query }) {

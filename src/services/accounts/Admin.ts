@@ -5,9 +5,9 @@ import type { AdminRoute, AdminUser, Overview, PendingDeletion, SystemStatus as 
 import { RouteId, type UserId } from "../../schema/Ids.ts"
 import type { Page, PageOf } from "../../schema/Page.ts"
 import { deletionStatusOf } from "../../schema/User.ts"
+import { Lanes } from "../admission/Lanes.ts"
 import { TOTAL_DISTANCE, TOTAL_ROUTES } from "../admission/Quotas.ts"
 import { CounterState } from "../admission/RateLimits.ts"
-import { WriterTurns } from "../admission/WriterTurns.ts"
 import { databaseDefects } from "../db/DatabaseErrors.ts"
 import { newest, readableRows, selectPage } from "../db/Lists.ts"
 import { makeSharedTime } from "../db/SharedTime.ts"
@@ -158,7 +158,7 @@ export class Administration extends Context.Service<Administration, {
   readonly routes: (admin: UserId, query: Query, page: Page) => Effect.Effect<PageOf<AdminRoute>>
   /**
    * Soft delete that also makes the route private, so that restoring it does not publish it. In a turn of its owner
-   * (`WriterTurns`).
+   * (`Lanes.writes`).
    */
   readonly deleteRoute: (admin: UserId, id: RouteId) => Effect.Effect<void, Missing | Overloaded>
   /** Accounts whose deletion is pending, next to be erased first. */
@@ -173,7 +173,7 @@ export class Administration extends Context.Service<Administration, {
       const deletion = yield* AccountDeletion
       const pseudonyms = yield* Pseudonyms
       const roles = yield* Roles
-      const writers = yield* WriterTurns
+      const { writes } = yield* Lanes
 
       // No index for substrings: queries are rare, and scanning a million accounts stays within the statement timeout.
       const has = (query: Query, ...columns: ReadonlyArray<string>) =>
@@ -295,7 +295,7 @@ export class Administration extends Context.Service<Administration, {
           const owner = yield* findOwner(id)
           if (Option.isNone(owner)) return yield* new Missing({ kind: "route" })
           const { userId } = owner.value
-          yield* writers.run(userId, deleteRoute(admin, id, userId))
+          yield* writes(userId, deleteRoute(admin, id, userId))
         }, databaseDefects),
 
         deletions: traced("Administration.deletions")(function*(admin, page) {

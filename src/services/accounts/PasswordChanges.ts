@@ -1,19 +1,7 @@
-import {
-  Context,
-  DateTime,
-  Duration,
-  Effect,
-  Layer,
-  Option,
-  RcMap,
-  type Redacted,
-  type Schema,
-  Semaphore,
-  Struct
-} from "effect"
+import { Context, DateTime, Effect, Layer, Option, RcMap, type Redacted, type Schema, Semaphore, Struct } from "effect"
 import { SqlClient, type SqlError, SqlSchema } from "effect/sql"
 import { type SessionId, UserId } from "../../schema/Ids.ts"
-import { Bulkheads } from "../admission/Bulkheads.ts"
+import { LANES, Lanes } from "../admission/Lanes.ts"
 import { databaseDefects } from "../db/DatabaseErrors.ts"
 import { columnsOf } from "../db/Tables.ts"
 import { InvalidInput, type LinkUnusable, Overloaded, type SignUpClosed, WrongPassword } from "../DomainErrors.ts"
@@ -29,8 +17,6 @@ import { NewAccounts, type SignUp, SignUps } from "./SignUp.ts"
 import { PersonalAccessTokens } from "./Tokens.ts"
 
 /** Timeout in the queue behind other uses of the same account's links. */
-const LONGEST_WAIT = Duration.seconds(2)
-
 export class PasswordChanges extends Context.Service<PasswordChanges, {
   /** Mails a link. Same row and time for every address: the caller learns nothing. */
   readonly requestReset: (email: string, network?: string) => Effect.Effect<void>
@@ -65,7 +51,7 @@ export class PasswordChanges extends Context.Service<PasswordChanges, {
       const signUps = yield* SignUps
       const tokens = yield* PersonalAccessTokens
       const lockAccount = yield* accountLock
-      const { signIns } = yield* Bulkheads
+      const { signIns } = yield* Lanes
 
       const findById = SqlSchema.findOne({
         Request: UserId,
@@ -74,14 +60,14 @@ export class PasswordChanges extends Context.Service<PasswordChanges, {
       })
 
       // Concurrent uses of one account's links queue, so that only one costs a hash.
-      const turns = yield* RcMap.make({ lookup: (_owner: string) => Semaphore.make(1) })
+      const turns = yield* RcMap.make({ lookup: (_owner: string) => Semaphore.make(LANES.links.atOnce) })
 
       const turnOf = (owner: TokenOwner) =>
         RcMap.get(turns, JSON.stringify(owner)).pipe(
           Effect.flatMap((semaphore) => semaphore.takeScoped(1)),
           Effect.timeoutOrElse({
-            duration: LONGEST_WAIT,
-            orElse: () => Effect.fail(Overloaded.retryAfter("links", LONGEST_WAIT))
+            duration: LANES.links.longestWait,
+            orElse: () => Effect.fail(Overloaded.retryAfter("links", LANES.links.longestWait))
           })
         )
 

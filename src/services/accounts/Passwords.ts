@@ -1,9 +1,9 @@
 import { argon2id, hash, needsRehash, verify } from "argon2"
 import { Context, Duration, Effect, Layer, Metric, Option, Redacted } from "effect"
 import { SecureRandom } from "effect/crypto"
-import { availableParallelism } from "node:os"
 import { localPartOf } from "../../schema/User.ts"
-import { makeTurns } from "../admission/Turns.ts"
+import { makeLane } from "../admission/Lane.ts"
+import { LANES } from "../admission/Lanes.ts"
 import { InvalidInput, type Overloaded } from "../DomainErrors.ts"
 import { traced } from "../operations/Tracing.ts"
 import { settings } from "../settings/Registry.ts"
@@ -88,9 +88,6 @@ export const HashCost = Context.Reference("route-planning-service/HashCost", {
 
 const SALT_BYTES = 16
 
-/** A longer queue would let requests time out with the work done for nothing. */
-const LONGEST_WAIT = Duration.seconds(2)
-
 const waiting = Metric.gauge("password_hashes_waiting", {
   description: "Passwords that wait for their turn to be hashed"
 })
@@ -129,13 +126,7 @@ export class Passwords extends Context.Service<Passwords, {
       // A metric that is read is in the next scrape, with nothing counted.
       yield* Metric.value(duration)
       const parameters = { ...METHOD, ...yield* HashCost }
-      const inTurn = yield* makeTurns({
-        atOnce: availableParallelism(),
-        longestWait: LONGEST_WAIT,
-        reason: "passwords",
-        running,
-        waiting
-      })
+      const inTurn = yield* makeLane("passwords", LANES.passwords, { gauges: { running, waiting } })
 
       const hashText = Effect.fnUntraced(function*(password: string) {
         const salt = Buffer.from(yield* random.randomBytes(SALT_BYTES))

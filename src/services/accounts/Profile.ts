@@ -13,8 +13,8 @@ import {
   Usage,
   type User
 } from "../../schema/User.ts"
+import { Lanes } from "../admission/Lanes.ts"
 import { selectUsage } from "../admission/Quotas.ts"
-import { WriterTurns } from "../admission/WriterTurns.ts"
 import { databaseDefects } from "../db/DatabaseErrors.ts"
 import { gatheredRead } from "../db/GatheredReads.ts"
 import { columnsOf } from "../db/Tables.ts"
@@ -46,7 +46,7 @@ export class Profiles extends Context.Service<Profiles, {
   readonly user: (id: UserId) => Effect.Effect<User>
   /** With statistics of the user's live routes, and the usage of quotas. */
   readonly profile: (id: UserId) => Effect.Effect<Profile>
-  /** `HandleTaken`, and `InvalidInput` for a reserved one. The old handle is free at once. Takes a turn (`WriterTurns`). */
+  /** `HandleTaken`, and `InvalidInput` for a reserved one. The old handle is free at once. Takes a turn (`Lanes.writes`). */
   readonly update: (id: UserId, patch: ProfilePatch) => Effect.Effect<Profile, HandleTaken | InvalidInput | Overloaded>
   /** By current handle. `Missing` while the account's deletion is pending. */
   readonly publicProfile: (handle: Handle) => Effect.Effect<PublicProfile, Missing>
@@ -58,7 +58,7 @@ export class Profiles extends Context.Service<Profiles, {
       const pseudonyms = yield* Pseudonyms
       const visibility = routeVisibility(sql)
       const roles = yield* Roles
-      const writers = yield* WriterTurns
+      const { writes } = yield* Lanes
 
       const columns = sql.literal(`${columnsOf(UserColumns)}, ${HAS_PASSWORD}`)
 
@@ -149,7 +149,7 @@ export class Profiles extends Context.Service<Profiles, {
               )
             )
           },
-          (change, id) => writers.run(id, change),
+          (change, id) => writes(id, change),
           databaseDefects
         ),
         publicProfile: traced("Profiles.publicProfile")(function*(handle) {

@@ -17,6 +17,7 @@ import { HttpClient, HttpClientRequest } from "effect/http"
 import { createLocalJWKSet, decodeProtectedHeader, jwtVerify, type JWTVerifyGetKey } from "jose"
 import { isCodePointLength, WellFormedString, withoutFormat } from "../../schema/Text.ts"
 import { Email, isAvatar, MAX_AVATAR, MAX_DISPLAY_NAME } from "../../schema/User.ts"
+import { AT_ONCE } from "../admission/Lanes.ts"
 import {
   ProviderBusy,
   ProviderDisabled,
@@ -254,9 +255,6 @@ export type ProviderCredential = { readonly code: Redacted.Redacted } | { readon
 /** Google's tokens may omit the scheme (Google Identity, "Verify the Google ID token"). */
 const issuersOf = (issuer: string) => issuer === GOOGLE ? [GOOGLE, "accounts.google.com"] : [issuer]
 
-/** While the provider hangs, each lasts 5 seconds and keeps a connection. */
-const MAX_EXCHANGES = 32
-
 const TokenResponse = Schema.Struct({ id_token: Schema.String })
 
 export type ProviderFailure =
@@ -284,7 +282,7 @@ export class IdentityProvider extends Context.Service<IdentityProvider, {
 
       const keysFor = yield* makeProviderKeys(client)
       const discover = yield* makeProviderDiscovery(client, issuer)
-      const exchanges = yield* Semaphore.make(MAX_EXCHANGES)
+      const exchanges = yield* Semaphore.make(AT_ONCE.exchanges)
 
       const exchange = Effect.fnUntraced(function*(code: string) {
         const { token_endpoint } = yield* discover()

@@ -3,7 +3,7 @@ import { Model } from "effect/schema"
 import { SqlClient, SqlSchema } from "effect/sql"
 import { UserId } from "../../schema/Ids.ts"
 import { isUnambiguous, localPartOf, UNAMBIGUOUS_EMAIL } from "../../schema/User.ts"
-import { Bulkheads } from "../admission/Bulkheads.ts"
+import { Lanes } from "../admission/Lanes.ts"
 import { databaseDefects } from "../db/DatabaseErrors.ts"
 import { columnsOf, InstantOnce, tableOf, writtenOnce } from "../db/Tables.ts"
 import { InvalidInput, LinkedElsewhere, type Overloaded, type SignUpClosed } from "../DomainErrors.ts"
@@ -47,7 +47,7 @@ export class ProviderSignIn extends Context.Service<ProviderSignIn, {
       const newAccounts = yield* NewAccounts
       const profiles = yield* Profiles
       const sessions = yield* Sessions
-      const { signIns } = yield* Bulkheads
+      const { signIns } = yield* Lanes
 
       const findBySubject = SqlSchema.findOneOption({
         Request: Schema.Struct({ issuer: Schema.String, subject: Schema.String }),

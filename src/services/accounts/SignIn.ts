@@ -2,7 +2,7 @@ import { Context, Effect, Layer, Option, Redacted, Schema, Struct } from "effect
 import { SqlClient, SqlSchema } from "effect/sql"
 import type { SignUpId, UserId } from "../../schema/Ids.ts"
 import type { User } from "../../schema/User.ts"
-import { Bulkheads } from "../admission/Bulkheads.ts"
+import { Lanes } from "../admission/Lanes.ts"
 import { databaseDefects } from "../db/DatabaseErrors.ts"
 import { deletionCutoff } from "../db/Sweeps.ts"
 import { columnsOf } from "../db/Tables.ts"
@@ -80,7 +80,7 @@ export class Accounts extends Context.Service<Accounts, {
       const audit = yield* Audit
       const newAccounts = yield* NewAccounts
       const outbox = yield* Outbox
-      const { signIns } = yield* Bulkheads
+      const { signIns } = yield* Lanes
       const passwords = yield* Passwords
       const policy = yield* PasswordPolicy
       const profiles = yield* Profiles

@@ -7,8 +7,8 @@ import { machineClock } from "../db/SharedTime.ts"
 import { columnsOf, Instant, tableOf, writtenOnce } from "../db/Tables.ts"
 import { KeyInUse, KeyReused, Overloaded, type QuotaExceeded } from "../DomainErrors.ts"
 import { traced } from "../operations/Tracing.ts"
+import { Lanes } from "./Lanes.ts"
 import { quotaFailures } from "./Quotas.ts"
-import { WriterTurns } from "./WriterTurns.ts"
 
 export interface StoredResponse {
   readonly status: number
@@ -70,7 +70,7 @@ export class IdempotencyKeys extends Context.Service<IdempotencyKeys, {
     IdempotencyKeys,
     Effect.gen(function*() {
       const sql = yield* SqlClient.SqlClient
-      const writers = yield* WriterTurns
+      const { writes } = yield* Lanes
 
       const pause = Effect.provide(Effect.sleep(BETWEEN_TRIES), machineClock)
       const running = yield* FiberSet.make<unknown, unknown>()
@@ -128,7 +128,7 @@ export class IdempotencyKeys extends Context.Service<IdempotencyKeys, {
         Effect.orDie(lock(JSON.stringify([call.userId.toString(), call.endpoint, call.key]))).pipe(
           Effect.flatMap(({ isHeld }) => isHeld ? Effect.asSome(done(call, work)) : Effect.succeedNone),
           sql.withTransaction,
-          (attempted) => writers.run(call.userId, attempted),
+          (attempted) => writes(call.userId, attempted),
           Effect.catchIf(SqlError.isSqlError, Effect.die),
           Effect.timeoutOrElse({ duration: LONGEST_WORK, orElse: tooLong })
         )

@@ -1,14 +1,8 @@
 import { Context, Duration, Effect, Layer, type Scope, Semaphore } from "effect"
 import { Overloaded } from "../DomainErrors.ts"
-import { Bulkheads } from "./Bulkheads.ts"
 import type { HeavyJob } from "./HeavyJob.ts"
 import { HeavyWork } from "./HeavyWork.ts"
-
-/** Archives imported at once. Each has a line and a batch in memory, at most 20 MiB. */
-const MAX_AT_ONCE = 8
-
-/** Pieces of work, of all archives, that run or queue in `Bulkheads`. The rest queue here, without a timeout. */
-const PIECES_AT_ONCE = 2
+import { AT_ONCE, Lanes } from "./Lanes.ts"
 
 const MAX_WAIT = "2 seconds"
 
@@ -35,10 +29,10 @@ export class ImportTurns extends Context.Service<ImportTurns, {
   static readonly layer = Layer.effect(
     ImportTurns,
     Effect.gen(function*() {
-      const { imports } = yield* Bulkheads
+      const { imports } = yield* Lanes
       const heavy = yield* HeavyWork
-      const places = yield* Semaphore.make(MAX_AT_ONCE)
-      const pieces = yield* Semaphore.make(PIECES_AT_ONCE)
+      const places = yield* Semaphore.make(AT_ONCE.archives)
+      const pieces = yield* Semaphore.make(AT_ONCE.archivePieces)
       return ImportTurns.of({
         run: (job, input, bytes) =>
           pieces.withPermit(Effect.andThen(Effect.yieldNow, heavy.run(job, input, bytes, [], MAX_WAIT_FOR_THREAD))),

@@ -1,14 +1,14 @@
 import { Cache, Duration, Effect, Exit, Fiber } from "effect"
 import type { SqlError } from "effect/sql"
 import { Overloaded } from "../DomainErrors.ts"
-import { Bulkheads, LONGEST_COUNT } from "./Bulkheads.ts"
+import { Lanes, LONGEST_COUNT } from "./Lanes.ts"
 
 const MAX_KEPT = 1000
 
 const late = Effect.suspend(() => Effect.fail(Overloaded.retryAfter("totals", LONGEST_COUNT)))
 
 /**
- * Counts what strangers list, in a share of the connections of its own (`Bulkheads`): equal counts that run at once are one,
+ * Counts what strangers list, in a share of the connections of its own (`Lanes`): equal counts that run at once are one,
  * and a total is kept since its count began for `keptFor`. Fails with `Overloaded` after a second; a count that runs goes
  * on, for the next one who asks.
  */
@@ -16,7 +16,7 @@ export const sharedTotals = Effect.fnUntraced(function*(
   count: (key: string) => Effect.Effect<number, SqlError.SqlError>,
   keptFor: Duration.Duration
 ) {
-  const { totals } = yield* Bulkheads
+  const { totals } = yield* Lanes
   const scope = yield* Effect.scope
 
   const counts = yield* Cache.makeWith(

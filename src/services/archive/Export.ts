@@ -19,7 +19,7 @@ import { Profiles } from "../accounts/Profile.ts"
 import { Sessions } from "../accounts/Sessions.ts"
 import { PersonalAccessTokens } from "../accounts/Tokens.ts"
 import { PrivacyZones } from "../accounts/Zones.ts"
-import { Bulkheads } from "../admission/Bulkheads.ts"
+import { Lanes } from "../admission/Lanes.ts"
 import { textOf, withMembers } from "../bodies/JsonText.ts"
 import { CollectionRecord } from "../collections/CollectionRows.ts"
 import { findReadable } from "../db/Lists.ts"
@@ -197,7 +197,7 @@ export class AccountExport extends Context.Service<AccountExport, {
   static readonly layer = Layer.effect(
     AccountExport,
     Effect.gen(function*() {
-      const { exports } = yield* Bulkheads
+      const { exports } = yield* Lanes
       const queries = yield* archiveQueries
       const spool = yield* Spool
       const profiles = yield* Profiles

@@ -3,8 +3,8 @@ import { SqlClient, SqlSchema } from "effect/sql"
 import type { ArchivedCollection, Outcome, RouteOutcome } from "../../schema/Archive.ts"
 import { RouteId, ShareToken, UserId } from "../../schema/Ids.ts"
 import { textOrNull } from "../../schema/Text.ts"
+import { Lanes } from "../admission/Lanes.ts"
 import { quotaFailures } from "../admission/Quotas.ts"
-import { WriterTurns } from "../admission/WriterTurns.ts"
 import { collections } from "../collections/CollectionRows.ts"
 import { deletionCutoff } from "../db/Sweeps.ts"
 import { AccountDeleted } from "../DomainErrors.ts"
@@ -35,7 +35,7 @@ export const importedRows = Effect.gen(function*() {
   const shareToken = yield* shareTokens
   const visibility = routeVisibility(sql)
   const findSame = yield* sameLines
-  const writers = yield* WriterTurns
+  const { writes } = yield* Lanes
 
   const hasOrigin = (owner: number, origins: ReadonlyArray<string>) =>
     sql`
@@ -168,7 +168,7 @@ export const importedRows = Effect.gen(function*() {
     const created = missing.length === 0 ? 0 : yield* insert(missing, now)
     const outcome: Outcome = { created, restored, unchanged: items.length - created - restored }
     return outcome
-  }, (change, _, owner) => writers.run(owner, sql.withTransaction(change)))
+  }, (change, _, owner) => writes(owner, sql.withTransaction(change)))
 
   const idsOf = (owner: UserId, origins: ReadonlyArray<ShareToken>) =>
     Effect.map(findIds({ owner, origins }), (rows): ByOrigin => new Map(rows.map(({ id, origin }) => [origin, id])))

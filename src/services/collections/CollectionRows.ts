@@ -7,7 +7,7 @@ import { CollectionId, type CollectionRef, RouteId, ShareToken, UserId } from ".
 import type { Page } from "../../schema/Page.ts"
 import { Visibility } from "../../schema/Resource.ts"
 import type { StoredCollectionRoute } from "../../schema/Route.ts"
-import { Bulkheads } from "../admission/Bulkheads.ts"
+import { Lanes } from "../admission/Lanes.ts"
 import { sharedTotals } from "../admission/SharedTotals.ts"
 import { countRows, type ListOrder, readableRows, selectPage } from "../db/Lists.ts"
 import { trashedAt } from "../db/Sweeps.ts"
@@ -98,7 +98,7 @@ const NEWEST_DELETION = latest("c.deleted_at")
 export const collectionQueries = Effect.gen(function*() {
   const sql = yield* SqlClient.SqlClient
   const links = yield* LinkUses
-  const { publicLists } = yield* Bulkheads
+  const { publicLists } = yield* Lanes
   const visibility = collectionVisibility(sql)
   const routes = routeVisibility(sql)
   const decodeRows = readableRows("collections", CollectionRow)

@@ -3,8 +3,8 @@ import { SqlClient, SqlSchema } from "effect/sql"
 import type { DeletedStoredCollection, StoredCollection } from "../../schema/Collection.ts"
 import { CollectionId, UserId } from "../../schema/Ids.ts"
 import type { Page, PageOf } from "../../schema/Page.ts"
+import { Lanes } from "../admission/Lanes.ts"
 import { quotaFailures } from "../admission/Quotas.ts"
-import { WriterTurns } from "../admission/WriterTurns.ts"
 import { databaseDefects } from "../db/DatabaseErrors.ts"
 import { deletionCutoff } from "../db/Sweeps.ts"
 import { Missing, type Overloaded, type QuotaExceeded } from "../DomainErrors.ts"
@@ -13,7 +13,7 @@ import { traced } from "../operations/Tracing.ts"
 import { trashQueries } from "../routes/RouteTrash.ts"
 import { collectionQueries, CollectionRecord } from "./CollectionRows.ts"
 
-/** Deleted collections, for the grace period. No quota counts them. Changes take a turn of the account (`WriterTurns`). */
+/** Deleted collections, for the grace period. No quota counts them. Changes take a turn of the account (`Lanes.writes`). */
 export class CollectionTrash extends Context.Service<CollectionTrash, {
   /** An owner's collections that can be restored, newest deletion first. */
   readonly list: (owner: UserId, page: Page) => Effect.Effect<PageOf<DeletedStoredCollection>>
@@ -39,7 +39,7 @@ export class CollectionTrash extends Context.Service<CollectionTrash, {
       const pseudonyms = yield* Pseudonyms
       const queries = yield* collectionQueries
       const trash = yield* trashQueries("collection")
-      const writers = yield* WriterTurns
+      const { writes } = yield* Lanes
 
       const findDeleted = SqlSchema.findOneOption({
         Request: Schema.Struct({ owner: UserId, id: CollectionId, since: Schema.Date }),
@@ -75,7 +75,7 @@ export class CollectionTrash extends Context.Service<CollectionTrash, {
             return Option.isSome(restored) ? restored.value : yield* new Missing({ kind: "collection" })
           },
           sql.withTransaction,
-          (restoring, owner) => writers.run(owner, restoring),
+          (restoring, owner) => writes(owner, restoring),
           quotaFailures
         ),
 

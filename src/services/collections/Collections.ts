@@ -13,8 +13,8 @@ import { CollectionId, type CollectionRef, type RouteId, type UserId } from "../
 import type { Page, PageOf } from "../../schema/Page.ts"
 import type { StoredCollectionRoute } from "../../schema/Route.ts"
 import { textOrNull } from "../../schema/Text.ts"
+import { Lanes } from "../admission/Lanes.ts"
 import { quotaFailures } from "../admission/Quotas.ts"
-import { WriterTurns } from "../admission/WriterTurns.ts"
 import { databaseDefects, type DatabaseError } from "../db/DatabaseErrors.ts"
 import { makeSharedTime } from "../db/SharedTime.ts"
 import {
@@ -54,7 +54,7 @@ type Change<A> = (
 
 /**
  * Ordered lists of routes, the owner's and others' public ones. Visibility works as for routes. Changes take a turn of the
- * account (`WriterTurns`), and fail with `Overloaded` like it.
+ * account (`Lanes.writes`), and fail with `Overloaded` like it.
  */
 export class Collections extends Context.Service<Collections, {
   /** `RoutesMissing` for routes neither own nor public. */
@@ -112,7 +112,7 @@ export class Collections extends Context.Service<Collections, {
       const members = yield* collectionRouteQueries
       const arrange = yield* collectionOrder
       const { requireActive } = yield* activeUsers
-      const writers = yield* WriterTurns
+      const { writes } = yield* Lanes
 
       const insert = SqlSchema.findOne({
         Request: NewCollectionRow,
@@ -191,7 +191,7 @@ export class Collections extends Context.Service<Collections, {
             return yield* found(id, Option.some(owner))
           },
           sql.withTransaction,
-          (changed, owner) => writers.run(owner, changed),
+          (changed, owner) => writes(owner, changed),
           databaseDefects
         )
 
@@ -214,7 +214,7 @@ export class Collections extends Context.Service<Collections, {
             return yield* found(id, Option.some(owner))
           },
           sql.withTransaction,
-          (change, owner) => writers.run(owner, change),
+          (change, owner) => writes(owner, change),
           quotaFailures
         ),
 
@@ -248,7 +248,7 @@ export class Collections extends Context.Service<Collections, {
             yield* purgeExcess(owner)
           },
           sql.withTransaction,
-          (change, owner) => writers.run(owner, change),
+          (change, owner) => writes(owner, change),
           databaseDefects
         ),
 

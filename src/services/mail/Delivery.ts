@@ -13,6 +13,7 @@ import {
   Tracer
 } from "effect"
 import { SqlClient, SqlSchema } from "effect/sql"
+import { AT_ONCE } from "../admission/Lanes.ts"
 import { columnsOf, DateColumn } from "../db/Tables.ts"
 import { counterBy } from "../operations/Metrics.ts"
 import { settings } from "../settings/Registry.ts"
@@ -20,9 +21,6 @@ import { MAIL_TIMEOUT, Mailer } from "./Mailers.ts"
 import { mailCipher, Outbox, outbox, type OutboxPayload, OutboxRecord, type StoredRequest } from "./Outbox.ts"
 import { MailQuota } from "./Quota.ts"
 import { AccountMails, type Mail, type MailRequest } from "./Texts.ts"
-
-/** Mails to one address wait for each other in the database, with a connection each. */
-const AT_ONCE = 2
 
 const QUOTA_RETRY = Duration.toMillis(Duration.minutes(10))
 
@@ -59,7 +57,7 @@ const mailPreparation = Effect.fnUntraced(function*(limited: Metric.Counter<numb
   const accountMails = yield* AccountMails
   const quota = yield* MailQuota
   const { encrypt } = yield* mailCipher
-  const turns = yield* Semaphore.make(AT_ONCE)
+  const turns = yield* Semaphore.make(AT_ONCE.mails)
 
   const forget = (id: number) => Effect.asVoid(sql`DELETE FROM outbox WHERE id = ${id}`)
 

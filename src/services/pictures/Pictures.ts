@@ -5,8 +5,8 @@ import type { RouteRef } from "../../schema/Ids.ts"
 import { attributionOf, type PictureFormat, type PictureOptions } from "../../schema/Picture.ts"
 import type { Visibility } from "../../schema/Resource.ts"
 import type { StoredRoute } from "../../schema/Route.ts"
-import { Bulkheads } from "../admission/Bulkheads.ts"
 import { HeavyWork, INLINE_BYTES } from "../admission/HeavyWork.ts"
+import { Lanes } from "../admission/Lanes.ts"
 import { textOf } from "../bodies/JsonText.ts"
 import type { Missing, Overloaded } from "../DomainErrors.ts"
 import { counterBy } from "../operations/Metrics.ts"
@@ -92,7 +92,7 @@ export class Pictures extends Context.Service<Pictures, {
   static readonly layer = Layer.effect(
     Pictures,
     Effect.gen(function*() {
-      const bulkheads = yield* Bulkheads
+      const lanes = yield* Lanes
       const heavy = yield* HeavyWork
       const routes = yield* Routes
       const getOrMake = yield* makePictureCache<Missing | Overloaded>()
@@ -118,7 +118,7 @@ export class Pictures extends Context.Service<Pictures, {
             const bytes = yield* draw(yield* routes.get(ref, viewer, "full"), format, options)
             const after = yield* routes.get(ref, viewer, "simplified")
             return { bytes, isCurrent: digest(after) === key }
-          }).pipe(Effect.provideService(CountsUses, false), bulkheads.downloads)
+          }).pipe(Effect.provideService(CountsUses, false), lanes.downloads)
 
           const fromSimplified = Effect.map(draw(seen, format, options), (bytes) => ({ bytes, isCurrent: true }))
 

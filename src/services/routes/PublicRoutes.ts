@@ -5,7 +5,7 @@ import { UserId } from "../../schema/Ids.ts"
 import type { Page, PageOf } from "../../schema/Page.ts"
 import type { StoredRoute } from "../../schema/Route.ts"
 import { Listing } from "../../schema/RouteSearch.ts"
-import { Bulkheads } from "../admission/Bulkheads.ts"
+import { Lanes } from "../admission/Lanes.ts"
 import { sharedTotals } from "../admission/SharedTotals.ts"
 import { databaseDefects } from "../db/DatabaseErrors.ts"
 import { type ListOrder, readableRows, totalOf } from "../db/Lists.ts"
@@ -57,7 +57,7 @@ export class PublicRoutes extends Context.Service<PublicRoutes, {
       const sql = yield* SqlClient.SqlClient
       const pseudonyms = yield* Pseudonyms
       const views = yield* RouteViews
-      const { publicLists } = yield* Bulkheads
+      const { publicLists } = yield* Lanes
       const visibility = routeVisibility(sql)
       const { requireActive } = yield* activeUsers
       const decodeRows = readableRows("routes", RouteRow)

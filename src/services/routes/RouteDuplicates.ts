@@ -3,7 +3,7 @@ import { SqlClient } from "effect/sql"
 import type { UserId } from "../../schema/Ids.ts"
 import type { Duplicate } from "../../schema/Import.ts"
 import type { StoredRoute } from "../../schema/Route.ts"
-import { WriterTurns } from "../admission/WriterTurns.ts"
+import { Lanes } from "../admission/Lanes.ts"
 import { databaseDefects } from "../db/DatabaseErrors.ts"
 import { type CueBeyondLine, DuplicateRoutes, type Overloaded, type QuotaExceeded } from "../DomainErrors.ts"
 import type { MeasuredPolyline } from "../geometry/MeasuredPolyline.ts"
@@ -32,7 +32,7 @@ export class RouteDuplicates extends Context.Service<RouteDuplicates, {
       const routes = yield* Routes
       const lockAccount = yield* accountLock
       const findSame = yield* sameLines
-      const writers = yield* WriterTurns
+      const { writes } = yield* Lanes
 
       const find = (owner: UserId, drafts: ReadonlyArray<ReadDraft>) =>
         findSame({
@@ -52,7 +52,7 @@ export class RouteDuplicates extends Context.Service<RouteDuplicates, {
             return yield* routes.createAll(owner, drafts)
           },
           sql.withTransaction,
-          (change, owner) => writers.run(owner, change),
+          (change, owner) => writes(owner, change),
           databaseDefects
         )
       })

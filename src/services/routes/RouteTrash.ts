@@ -4,7 +4,7 @@ import type { GeometryForm } from "../../schema/Geometry.ts"
 import { type CollectionId, RouteId, UserId } from "../../schema/Ids.ts"
 import type { Page, PageOf } from "../../schema/Page.ts"
 import type { DeletedStoredRoute, StoredRoute } from "../../schema/Route.ts"
-import { WriterTurns } from "../admission/WriterTurns.ts"
+import { Lanes } from "../admission/Lanes.ts"
 import { databaseDefects } from "../db/DatabaseErrors.ts"
 import { countRows, type ListOrder, readableRows } from "../db/Lists.ts"
 import { deletionCutoff, trashedAt } from "../db/Sweeps.ts"
@@ -22,10 +22,10 @@ const PURGED_AT_ONCE = 100
 
 const TABLES = { route: "routes", collection: "collections" } as const
 
-/** What the trashes of routes and of collections share. Rows are erased in a turn of the account (`WriterTurns`). */
+/** What the trashes of routes and of collections share. Rows are erased in a turn of the account (`Lanes.writes`). */
 export const trashQueries = Effect.fnUntraced(function*(kind: keyof typeof TABLES) {
   const sql = yield* SqlClient.SqlClient
-  const writers = yield* WriterTurns
+  const { writes } = yield* Lanes
   const table = sql(TABLES[kind])
 
   // Locked in the order of their ids, as a batch locks them.
@@ -38,7 +38,7 @@ export const trashQueries = Effect.fnUntraced(function*(kind: keyof typeof TABLE
 
   const empty = (owner: UserId): Effect.Effect<void, SqlError.SqlError | Overloaded> =>
     Effect.flatMap(
-      writers.run(owner, purgeSome(owner)),
+      writes(owner, purgeSome(owner)),
       (purged) => purged.length < PURGED_AT_ONCE ? Effect.void : empty(owner)
     )
 
@@ -49,7 +49,7 @@ export const trashQueries = Effect.fnUntraced(function*(kind: keyof typeof TABLE
 
     purge: Effect.fnUntraced(function*(owner: UserId, id: CollectionId | RouteId) {
       const since = yield* deletionCutoff
-      const rows = yield* writers.run(
+      const rows = yield* writes(
         owner,
         sql`DELETE FROM ${table} WHERE id = ${id} AND user_id = ${owner} AND deleted_at > ${since} RETURNING id`
       )
@@ -73,14 +73,14 @@ export class RouteTrash extends Context.Service<RouteTrash, {
   readonly requireOwn: (owner: UserId, id: RouteId) => Effect.Effect<typeof DeletedRow.Type, Missing>
   /**
    * Restores a route as it was, a public one only if it `mayPublish`. Of concurrent callers one succeeds. In a turn of the
-   * account (`WriterTurns`).
+   * account (`Lanes.writes`).
    */
   readonly restore: (
     owner: UserId,
     id: RouteId,
     options: { readonly mayPublish: boolean }
   ) => Effect.Effect<StoredRoute, Missing | Overloaded>
-  /** Erases a route before its time, and so no longer counts it. In a turn of the account (`WriterTurns`), as `empty`. */
+  /** Erases a route before its time, and so no longer counts it. In a turn of the account (`Lanes.writes`), as `empty`. */
   readonly purge: (owner: UserId, id: RouteId) => Effect.Effect<void, Missing | Overloaded>
   /** Erases all of them, and what it leaves when it fails with another call. */
   readonly empty: (owner: UserId) => Effect.Effect<void, Overloaded>
@@ -91,7 +91,7 @@ export class RouteTrash extends Context.Service<RouteTrash, {
       const sql = yield* SqlClient.SqlClient
       const pseudonyms = yield* Pseudonyms
       const views = yield* RouteViews
-      const writers = yield* WriterTurns
+      const { writes } = yield* Lanes
       const queries = yield* trashQueries("route")
       const decodeRows = readableRows("routes", DeletedRouteRow)
 
@@ -158,7 +158,7 @@ export class RouteTrash extends Context.Service<RouteTrash, {
         restore: traced("RouteTrash.restore")(function*(owner, id, { mayPublish }) {
           const since = yield* deletionCutoff
           const now = yield* DateTime.nowAsDate
-          const row = yield* writers.run(owner, restoreRow({ owner, id, mayPublish, since, now }))
+          const row = yield* writes(owner, restoreRow({ owner, id, mayPublish, since, now }))
           if (Option.isNone(row)) return yield* new Missing({ kind: "route" })
           if (row.value.zonesRevision !== null) yield* views.refresh(owner)
           return toStoredRoute(row.value, pseudonyms)

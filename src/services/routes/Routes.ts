@@ -3,8 +3,8 @@ import { SqlClient, SqlSchema, type Statement } from "effect/sql"
 import { GeometryForm } from "../../schema/Geometry.ts"
 import { RouteId, type RouteRef, UserId } from "../../schema/Ids.ts"
 import type { StoredRoute } from "../../schema/Route.ts"
+import { Lanes } from "../admission/Lanes.ts"
 import { quotaFailures } from "../admission/Quotas.ts"
-import { WriterTurns } from "../admission/WriterTurns.ts"
 import { databaseDefects, type DatabaseError } from "../db/DatabaseErrors.ts"
 import { gatheredRead } from "../db/GatheredReads.ts"
 import { makeSharedTime } from "../db/SharedTime.ts"
@@ -104,14 +104,14 @@ const ownRouteQueries = Effect.map(SqlClient.SqlClient, (sql) => {
 /** What only the database knows of a new route, and preferences as they are read. */
 const AddedColumns = RouteRecord.select.mapFields(Struct.pick(["id", "version", "routingPreferences"]))
 
-/** Stores a new route in a turn of its account (`WriterTurns`). */
+/** Stores a new route in a turn of its account (`Lanes.writes`). */
 const newRoutes = Effect.gen(function*() {
   const sql = yield* SqlClient.SqlClient
   const makeToken = yield* shareTokens
   const places = yield* Places
   const views = yield* RouteViews
   const pseudonyms = yield* Pseudonyms
-  const writers = yield* WriterTurns
+  const { writes } = yield* Lanes
   const columns = sql.literal(`${columnsOf(AddedColumns, "r")}, ${OWNER_COLUMNS}`)
 
   const insert = SqlSchema.findOne({
@@ -137,7 +137,7 @@ const newRoutes = Effect.gen(function*() {
       createdAt: now,
       updatedAt: now
     }
-    const added = yield* writers.run(owner, insert(values))
+    const added = yield* writes(owner, insert(values))
     const instant = now.toISOString()
     const row = { ...values, ...added, createdAt: instant, updatedAt: instant, polyline6: null }
     yield* refreshShown(views, row)
@@ -236,7 +236,7 @@ export type ExpectedVersion = ReadonlyArray<number> | undefined
 
 /**
  * Planned routes, their owners and visibility. A route that the viewer may not see is `Missing`. Changes take a turn of
- * the account (`WriterTurns`), and fail with `Overloaded` like it.
+ * the account (`Lanes.writes`), and fail with `Overloaded` like it.
  */
 export class Routes extends Context.Service<Routes, {
   /** Derives the place, and the distance unless given. */
@@ -288,7 +288,7 @@ export class Routes extends Context.Service<Routes, {
       const { findName, lock, lockStart } = yield* ownRouteQueries
       const seen = yield* seenRoutes
       const store = yield* newRoutes
-      const writers = yield* WriterTurns
+      const { writes } = yield* Lanes
 
       const applyPatch = SqlSchema.findOneOption({
         Request: Schema.Struct({
@@ -355,8 +355,7 @@ export class Routes extends Context.Service<Routes, {
         create: traced("Routes.create")(store, quotaFailures),
 
         createAll: traced("Routes.createAll")(
-          (owner, routes) =>
-            writers.run(owner, sql.withTransaction(Effect.forEach(routes, (route) => store(owner, route)))),
+          (owner, routes) => writes(owner, sql.withTransaction(Effect.forEach(routes, (route) => store(owner, route)))),
           quotaFailures
         ),
 
@@ -398,7 +397,7 @@ export class Routes extends Context.Service<Routes, {
             return yield* found(Option.map(row, (row) => withLine(row, patch.geometry, changes.cues)))
           },
           sql.withTransaction,
-          (change, owner) => writers.run(owner, change),
+          (change, owner) => writes(owner, change),
           quotaFailures
         ),
 
@@ -409,7 +408,7 @@ export class Routes extends Context.Service<Routes, {
             yield* sql`UPDATE routes SET deleted_at = ${now}, version = version + 1 WHERE id = ${id}`
           },
           sql.withTransaction,
-          (change, owner) => writers.run(owner, change),
+          (change, owner) => writes(owner, change),
           databaseDefects
         )
       })

@@ -21,6 +21,7 @@ import { MEDIA_TYPES } from "../../schema/MediaTypes.ts"
 import type { EngineState } from "../../schema/Routing.ts"
 import type { HeavyJob } from "../admission/HeavyJob.ts"
 import type { HeavyWork } from "../admission/HeavyWork.ts"
+import { AT_ONCE } from "../admission/Lanes.ts"
 import { waitingForOthers } from "../admission/RunningRequests.ts"
 import {
   BeyondEngine,
@@ -175,9 +176,6 @@ const MAX_BYTES: Readonly<Record<EngineCall, number>> = {
 
 const MAX_SHORT_BYTES = 65_536
 
-const MAX_RUNNING = 32
-const MAX_QUEUED = 64
-
 const FAILURES_TO_OPEN = 5
 
 const OPEN_FOR = "5 seconds"
@@ -211,7 +209,7 @@ export class RoutingEngine extends Context.Service<RoutingEngine, {
       yield* prepared
       yield* circuitIs("Closed")
       yield* Effect.forkScoped(Stream.runForEach(breaker.transitions, ({ to }) => circuitIs(to)))
-      const turns = yield* Semaphore.make(MAX_RUNNING)
+      const turns = yield* Semaphore.make(AT_ONCE.engine.running)
       const present = yield* Ref.make(0)
 
       const upstream = (maxBytes: number) => ({ name: ENGINE, timeout, maxBytes })
@@ -226,7 +224,7 @@ export class RoutingEngine extends Context.Service<RoutingEngine, {
         Effect.acquireUseRelease(
           Ref.updateAndGet(present, (count) => count + 1),
           (count): Effect.Effect<A, E | EngineBusy> =>
-            count > MAX_RUNNING + MAX_QUEUED
+            count > AT_ONCE.engine.running + AT_ONCE.engine.queued
               ? Effect.fail(new EngineBusy())
               : call.pipe(during(waiting, -1), during(running), turns.withPermit, during(waiting)),
           () => Ref.update(present, (count) => count - 1)

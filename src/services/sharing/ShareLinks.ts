@@ -5,7 +5,7 @@ import { SqlClient, SqlSchema } from "effect/sql"
 import { CollectionId, LinkId, RouteId, ShareToken, type UserId } from "../../schema/Ids.ts"
 import { MAX_LINKS, type NewShareLink, type ShareLink, type ShareLinkPatch } from "../../schema/ShareLink.ts"
 import { textOrNull } from "../../schema/Text.ts"
-import { WriterTurns } from "../admission/WriterTurns.ts"
+import { Lanes } from "../admission/Lanes.ts"
 import { databaseDefects } from "../db/DatabaseErrors.ts"
 import { countRows, findReadable } from "../db/Lists.ts"
 import {
@@ -90,7 +90,7 @@ export class ShareLinks extends Context.Service<ShareLinks, {
     Effect.gen(function*() {
       const sql = yield* SqlClient.SqlClient
       const audit = yield* Audit
-      const writers = yield* WriterTurns
+      const { writes } = yield* Lanes
       const shareToken = yield* shareTokens
       const own = { route: routeVisibility(sql).own, collection: collectionVisibility(sql).own }
 
@@ -168,7 +168,7 @@ export class ShareLinks extends Context.Service<ShareLinks, {
             return link
           },
           sql.withTransaction,
-          (creation, owner) => writers.run(owner, creation),
+          (creation, owner) => writes(owner, creation),
           databaseDefects
         ),
 

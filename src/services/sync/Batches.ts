@@ -1,7 +1,7 @@
 import { Context, Effect, Layer, Result } from "effect"
 import { SqlClient } from "effect/sql"
 import type { CollectionId, RouteId, UserId } from "../../schema/Ids.ts"
-import { WriterTurns } from "../admission/WriterTurns.ts"
+import { Lanes } from "../admission/Lanes.ts"
 import { databaseDefects } from "../db/DatabaseErrors.ts"
 import type { Overloaded } from "../DomainErrors.ts"
 import { traced } from "../operations/Tracing.ts"
@@ -22,7 +22,7 @@ export class Batches extends Context.Service<Batches, {
   /**
    * Runs operations in their order. What fails is undone alone; in an atomic batch nothing of it is left, and it fails
    * with the first failed operation. Rows are locked before, in one order, so that no two batches wait for each other. In
-   * a turn of the account (`WriterTurns`), which is that of the operations.
+   * a turn of the account (`Lanes.writes`), which is that of the operations.
    */
   readonly run: <A, E>(
     owner: UserId,
@@ -35,7 +35,7 @@ export class Batches extends Context.Service<Batches, {
     Batches,
     Effect.gen(function*() {
       const sql = yield* SqlClient.SqlClient
-      const writers = yield* WriterTurns
+      const { writes } = yield* Lanes
 
       const lock = Effect.fnUntraced(function*(owner: UserId, { collections, routes }: Locked) {
         if (collections.length > 0) {
@@ -69,7 +69,7 @@ export class Batches extends Context.Service<Batches, {
             return results
           },
           sql.withTransaction,
-          (changes, owner) => writers.run(owner, changes),
+          (changes, owner) => writes(owner, changes),
           databaseDefects
         )
       })

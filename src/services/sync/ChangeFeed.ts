@@ -1,7 +1,7 @@
 import { Context, DateTime, Effect, Layer, Option, Schema } from "effect"
 import { CHANGE_TYPES, type ChangeType } from "../../schema/Change.ts"
 import type { UserId } from "../../schema/Ids.ts"
-import type { Turns } from "../admission/Turns.ts"
+import type { Lane } from "../admission/Lane.ts"
 import { databaseDefects } from "../db/DatabaseErrors.ts"
 import { CursorExpired, InvalidInput, type Overloaded } from "../DomainErrors.ts"
 import { signedCursors } from "../operations/Keys.ts"
@@ -41,7 +41,7 @@ export class ChangeFeed extends Context.Service<ChangeFeed, {
   readonly read: (
     owner: UserId,
     request: ChangeRequest,
-    inTurn: Turns
+    inTurn: Lane
   ) => Effect.Effect<StoredChanges, InvalidInput | CursorExpired | Overloaded>
 }>()("route-planning-service/ChangeFeed") {
   static readonly layer = Layer.effect(

@@ -1,8 +1,9 @@
 import { Context, Duration, Effect, Latch, Layer, Metric, RcRef, Ref, Schedule, Schema, type Scope } from "effect"
 import { SqlClient, SqlSchema } from "effect/sql"
 import { UserId } from "../../schema/Ids.ts"
+import { makeLane } from "../admission/Lane.ts"
+import { LANES } from "../admission/Lanes.ts"
 import { waitingForOthers } from "../admission/RunningRequests.ts"
-import { bulkheadGauges, makeTurns } from "../admission/Turns.ts"
 import { DatabaseNotifications } from "../db/DatabaseNotifications.ts"
 import { machineClock } from "../db/SharedTime.ts"
 import { type CursorExpired, type InvalidInput, Overloaded, TooManyWaiting } from "../DomainErrors.ts"
@@ -154,11 +155,6 @@ export class ChangeSignals extends Context.Service<ChangeSignals, {
   )
 }
 
-/** A thousand requests that wake at once may use so many connections. */
-const READS_AT_ONCE = 2
-
-const LONGEST_TURN = Duration.seconds(30)
-
 /** Reads the changes of an account, and waits for one where there is none. */
 export class ChangeWaits extends Context.Service<ChangeWaits, {
   /**
@@ -182,12 +178,7 @@ export class ChangeWaits extends Context.Service<ChangeWaits, {
       const feed = yield* ChangeFeed
       const signals = yield* ChangeSignals
       const draining = yield* Draining
-      const inTurn = yield* makeTurns({
-        atOnce: READS_AT_ONCE,
-        longestWait: LONGEST_TURN,
-        reason: "changes",
-        ...bulkheadGauges("changes")
-      })
+      const inTurn = yield* makeLane("changes", LANES.changes)
 
       // A change between the read and the wait has opened the latch again.
       const untilChanged = Effect.fnUntraced(function*(

@@ -3,7 +3,7 @@ import type { StoredCollection } from "../../../schema/Collection.ts"
 import { CollectionRef } from "../../../schema/Ids.ts"
 import type { PageOf } from "../../../schema/Page.ts"
 import type { StoredCollectionRoute } from "../../../schema/Route.ts"
-import { Bulkheads } from "../../../services/admission/Bulkheads.ts"
+import { Lanes } from "../../../services/admission/Lanes.ts"
 import { Collections } from "../../../services/collections/Collections.ts"
 import { html } from "../../../services/operations/Html.ts"
 import { CountsUses } from "../../../services/sharing/LinkUses.ts"
@@ -71,7 +71,7 @@ ${cards(routes, offset, root)}`
 export const collectionPageLayer = Layer.unwrap(Effect.gen(function*() {
   const collections = yield* Collections
   const links = yield* pageLinks
-  const { lists, publicLists } = yield* Bulkheads
+  const { lists, publicLists } = yield* Lanes
   return sharedPageLayer(
     SHARED_PAGES.collection,
     Effect.fnUntraced(function*({ name, query, root, viewer }) {

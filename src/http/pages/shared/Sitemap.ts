@@ -1,7 +1,7 @@
 import { Array as Arr, Effect } from "effect"
 import { HttpRouter, HttpServerResponse } from "effect/http"
 import { HttpApiEndpoint } from "effect/http-api"
-import { Bulkheads } from "../../../services/admission/Bulkheads.ts"
+import { Lanes } from "../../../services/admission/Lanes.ts"
 import { ADDRESSED, type Addressed, PublicAddresses } from "../../../services/collections/PublicAddresses.ts"
 import { html } from "../../../services/operations/Html.ts"
 import { Limiter } from "../../middleware/RateLimit.ts"
@@ -30,7 +30,7 @@ const MAX_PARTS = 50_000
 /** sitemaps.org: an index, and files of at most 10,000 addresses; `robots.txt` names the index. */
 export const sitemapLayer = HttpRouter.use(Effect.fnUntraced(function*(router) {
   const addresses = yield* PublicAddresses
-  const { publicLists } = yield* Bulkheads
+  const { publicLists } = yield* Lanes
   const limiter = yield* Limiter
   const { root } = yield* pageLinks
   const endpoint = HttpApiEndpoint.get("sitemap", SHARED_PAGES.sitemap)

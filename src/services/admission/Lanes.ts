@@ -1,0 +1,141 @@
+import { Context, Duration, Effect, Layer, Record, Semaphore } from "effect"
+import { availableParallelism } from "node:os"
+import type { UserId } from "../../schema/Ids.ts"
+import type { Overloaded } from "../DomainErrors.ts"
+import { settings } from "../settings/Registry.ts"
+import { type Lane, type LaneNumbers, makeLane, makeLanesByKey } from "./Lane.ts"
+
+const LONGEST_WAIT = Duration.seconds(2)
+
+/** A list waits so long for its total. */
+export const LONGEST_COUNT = Duration.seconds(1)
+
+interface Share {
+  /** Part of the connections of the database, at least `least` and at most `most` of them. */
+  readonly share: number
+  readonly least?: number
+  readonly most?: number
+  /** Requests in the queue for each running one. */
+  readonly queued?: number
+  readonly longestWait?: Duration.Duration
+  readonly reason: Overloaded["reason"]
+}
+
+/**
+ * Classes of long work, each with its share of the connections. `totals` are counts of what strangers list: more of them would take the
+ * processors of the database. One list of two is left to those that are not `publicLists`. Parts of imports and exports that
+ * have begun are always queued.
+ */
+const SHARES = {
+  lists: { share: 0.3, least: 2, reason: "lists" },
+  publicLists: { share: 0.2, reason: "lists" },
+  totals: { share: 0.2, most: 2, longestWait: LONGEST_COUNT, reason: "totals" },
+  downloads: { share: 0.2, reason: "downloads" },
+  imports: { share: 0.1, queued: Infinity, reason: "imports" },
+  exports: { share: 0.1, queued: Infinity, reason: "exports" },
+  signIns: { share: 0.2, reason: "sign_ins" }
+} satisfies Readonly<Record<string, Share>>
+
+/** Writes that count the usage of one account. With two at least, the second begins as soon as the first has committed. */
+const WRITES = { share: 0.4, least: 2, reason: "writes" } satisfies Share
+
+const WRITES_QUEUED = { longestQueue: 256, longestCrowdedQueue: 8 }
+
+const UNBOUNDED = { longestQueue: Infinity, countsQueued: false }
+
+/** Work that needs no share of the connections. */
+export const LANES = {
+  /** Passwords that are hashed. A longer queue would let requests time out with the work done for nothing. */
+  passwords: { ...UNBOUNDED, atOnce: availableParallelism(), longestWait: LONGEST_WAIT, reason: "passwords" },
+  /** Uses of the links of one account, so that only one costs a hash. */
+  links: { ...UNBOUNDED, atOnce: 1, longestWait: LONGEST_WAIT, reason: "links" },
+  /** Reads of requests that waited for a change: a thousand may wake at once. */
+  changes: { ...UNBOUNDED, atOnce: 2, longestWait: Duration.seconds(30), reason: "changes" }
+} satisfies Readonly<Record<string, LaneNumbers>>
+
+/** Work that is bounded by its own timeout, in order of arrival. */
+export const AT_ONCE = {
+  /** Archives that are imported. Each has a line and a batch in memory, at most 20 MiB. */
+  archives: 8,
+  /** Pieces of work of all archives. */
+  archivePieces: 2,
+  /** Calls of the routing engine, and those in its queue. */
+  engine: { running: 32, queued: 64 },
+  /** Codes that are exchanged at the identity provider. */
+  exchanges: 32,
+  /** Mails that are composed. */
+  mails: 2
+}
+
+const QUEUED = 64
+
+const LEFT_FOR_THE_REST = 1
+
+const numbersOf = (connections: number, share: Share): LaneNumbers => {
+  const { least = 1, longestWait = LONGEST_WAIT, most = connections, queued = QUEUED, reason } = share
+  const atOnce = Math.min(Math.max(least, Math.floor(connections * share.share)), most)
+  // A request in such a queue counts: a saturated process then refuses the rest before it has read their credentials.
+  return { atOnce, longestQueue: atOnce * queued, longestWait, countsQueued: Number.isFinite(queued), reason }
+}
+
+/** The lanes on a pool of so many connections. Lists of strangers are lists too, and writes have a lane for each account. */
+export const numbersOn = (connections: number) => ({
+  ...Record.map(SHARES, (share: Share) => numbersOf(connections, share)),
+  writes: { ...numbersOf(connections, WRITES), ...WRITES_QUEUED }
+})
+
+/** The account whose turn a fiber has. */
+const HeldTurn = Context.Reference<UserId | undefined>("route-planning-service/Lanes/HeldTurn", {
+  defaultValue: () => undefined
+})
+
+/**
+ * Limits each class of work on the database, so that one leaves connections to the others. Work that finds no place queues in
+ * order, and fails with `Overloaded` after its longest wait, or at once where the queue is full. In pools where all classes
+ * together would use every connection they share what they leave free.
+ */
+export class Lanes extends Context.Service<
+  Lanes,
+  & Readonly<Record<keyof typeof SHARES, Lane>>
+  & {
+    /**
+     * Writes that count the usage of one account wait for each other in the database. Here they do so before they have a
+     * connection: each service that makes such a write takes a turn around its transaction. Work in a turn of the same
+     * account needs no other.
+     */
+    readonly writes: <A, E, R>(owner: UserId, work: Effect.Effect<A, E, R>) => Effect.Effect<A, E | Overloaded, R>
+  }
+>()("route-planning-service/Lanes") {
+  static readonly layer = Layer.effect(
+    Lanes,
+    Effect.gen(function*() {
+      const connections = yield* settings.DATABASE_POOL_SIZE
+      const { writes, ...numbers } = numbersOn(connections)
+      const together = Math.max(1, connections - LEFT_FOR_THE_REST)
+      const { publicLists: partOfLists, ...others } = numbers
+      const wanted = Object.values(others).reduce((sum, { atOnce }) => sum + atOnce, 0)
+      const shared = wanted > together ? yield* Semaphore.make(together) : undefined
+
+      const laneOf = (name: keyof typeof others) => makeLane(name, numbers[name], { shared })
+
+      const lists = yield* laneOf("lists")
+      const strangers = yield* makeLane("publicLists", partOfLists)
+      const writers = yield* makeLanesByKey<UserId>("writes", writes)
+
+      return Lanes.of({
+        lists,
+        publicLists: (work) => strangers(lists(work)),
+        totals: yield* laneOf("totals"),
+        downloads: yield* laneOf("downloads"),
+        imports: yield* laneOf("imports"),
+        exports: yield* laneOf("exports"),
+        signIns: yield* laneOf("signIns"),
+        writes: (owner, work) =>
+          Effect.flatMap(
+            HeldTurn,
+            (held) => held === owner ? work : writers(owner)(Effect.provideService(work, HeldTurn, owner))
+          )
+      })
+    })
+  )
+}

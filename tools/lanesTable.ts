@@ -1,0 +1,41 @@
+import { Duration } from "effect"
+import type { LaneNumbers } from "../src/services/admission/Lane.ts"
+import { AT_ONCE, LANES, numbersOn } from "../src/services/admission/Lanes.ts"
+
+const BEGIN = "<!-- `Lanes.ts` has these rows: `npm run docs` writes them. -->\n"
+
+const END = "<!-- End of the lanes. -->\n"
+
+/** The default of `DATABASE_POOL_SIZE`. */
+const CONNECTIONS = 10
+
+const queueOf = ({ longestCrowdedQueue, longestQueue }: LaneNumbers) => {
+  if (!Number.isFinite(longestQueue)) return "any number"
+  return longestCrowdedQueue === undefined
+    ? String(longestQueue)
+    : `${longestQueue}, ${longestCrowdedQueue} in a busy process`
+}
+
+const rowOf = (name: string, numbers: LaneNumbers, atOnce = String(numbers.atOnce)) =>
+  `| \`${name}\` | ${atOnce} | ${queueOf(numbers)} | ${Duration.toSeconds(numbers.longestWait)} s |`
+
+const { passwords, ...lanes } = LANES
+
+const table = [
+  "| class | at once | in the queue | longest wait |",
+  "|---|---|---|---|",
+  ...Object.entries(numbersOn(CONNECTIONS)).map(([name, numbers]) => rowOf(name, numbers)),
+  rowOf("passwords", passwords, "one for each core"),
+  ...Object.entries(lanes).map(([name, numbers]) => rowOf(name, numbers)),
+  `| archives, and pieces of them | ${AT_ONCE.archives}, ${AT_ONCE.archivePieces} | any number | 2 s for an archive |`,
+  `| calls of the routing engine | ${AT_ONCE.engine.running} | ${AT_ONCE.engine.queued} | its timeout |`,
+  `| codes of the identity provider | ${AT_ONCE.exchanges} | none | |`,
+  `| mails that are composed | ${AT_ONCE.mails} | any number | |`
+].join("\n")
+
+/** docs/operations.md with the lanes between their two marks. */
+export const withLanesTable = (operations: string): string => {
+  const [before = "", rest = ""] = operations.split(BEGIN)
+  const [, after = ""] = rest.split(END)
+  return `${before}${BEGIN}\n${table}\n\n${END}${after}`
+}
