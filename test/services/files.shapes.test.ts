@@ -1,6 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
-import { roundOf } from "../../bench/fileRounds.ts"
+import { roundOf } from "../support/FileRounds.ts"
 import { fileShapes } from "../support/FileShapes.ts"
 
 describe("files as programs and devices write them", () => {

@@ -2,7 +2,7 @@ import { NodeRuntime } from "@effect/platform-node"
 import { Config, Console, Effect, Option, Result } from "effect"
 import { readdir, readFile } from "node:fs/promises"
 import { join } from "node:path"
-import { roundOf } from "./fileRounds.ts"
+import { roundOf } from "../test/support/FileRounds.ts"
 
 /**
  * A folder with the schemas of TCX and KML, which are not ours to pass on; without it their exports are not validated.

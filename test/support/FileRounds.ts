@@ -4,12 +4,12 @@ import { readFitMessages } from "fit-file-parser/raw"
 import { existsSync, readFileSync } from "node:fs"
 import { basename, join } from "node:path"
 import { validateXML } from "xmllint-wasm"
-import type { FileFormat } from "../src/schema/Import.ts"
-import { draftsOf, type RouteDocument, type TextFormat } from "../src/services/files/Draft.ts"
-import { finish } from "../src/services/files/Finish.ts"
-import { writeFit } from "../src/services/files/Fit.ts"
-import { writeRouteFile } from "../src/services/files/RouteFile.ts"
-import { readPacked } from "../src/services/files/Upload.ts"
+import type { FileFormat } from "../../src/schema/Import.ts"
+import { draftsOf, type RouteDocument, type TextFormat } from "../../src/services/files/Draft.ts"
+import { finish } from "../../src/services/files/Finish.ts"
+import { writeFit } from "../../src/services/files/Fit.ts"
+import { writeRouteFile } from "../../src/services/files/RouteFile.ts"
+import { readPacked } from "../../src/services/files/Upload.ts"
 
 /** What an export must be valid against; each with what it imports, by the names that it imports them by. */
 const SCHEMAS: Readonly<Partial<Record<FileFormat, ReadonlyArray<string>>>> = {
@@ -19,15 +19,15 @@ const SCHEMAS: Readonly<Partial<Record<FileFormat, ReadonlyArray<string>>>> = {
 }
 
 /** The schema of GPX may be passed on, those of TCX and KML are looked for in the folder `SCHEMAS`. */
-const OWN_SCHEMAS = join(import.meta.dirname, "../test/support")
+const OWN_SCHEMAS = import.meta.dirname
 
 const TEXT_FORMATS: ReadonlyArray<TextFormat> = ["gpx", "geojson", "tcx", "kml"]
-export const FORMATS: ReadonlyArray<FileFormat> = [...TEXT_FORMATS, "fit"]
+const FORMATS: ReadonlyArray<FileFormat> = [...TEXT_FORMATS, "fit"]
 
 const MEMORY_PAGES = 16_384
 
 /** What became of one export of a route. */
-export interface Exported {
+interface Exported {
   readonly format: FileFormat
   readonly bytes: number
   /** `valid`, `no schema`, or what is wrong. */
@@ -36,7 +36,7 @@ export interface Exported {
 }
 
 /** The routes of one file, and all that was made of them. */
-export interface Round {
+interface Round {
   readonly tracks: number
   readonly positions: number
   readonly metres: number
