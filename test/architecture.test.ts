@@ -146,7 +146,7 @@ describe("the house", () => {
   it("no file switches a rule of the compiler or the linter off, which refuse casts, `any` and `!`", () => {
     const switches = /(?:ox|es)lint-disable|@ts-(?:ignore|expect-error|nocheck)|@effect-(?:diagnostics)/
     assert.deepStrictEqual(sources.filter((file) => switches.test(textOf(file))), [])
-    const read = ["src", "development", "test", "bench", "torture", "checks", "examples", "migrations"]
+    const read = ["src", "development", "test", "bench", "torture", "examples", "migrations"]
     const { include } = Schema.decodeUnknownSync(TypeScript)(textOf("tsconfig.json").replaceAll(/^ *\/\/.*$/gm, ""))
     const { ignorePatterns } = Schema.decodeUnknownSync(Linter)(textOf(".oxlintrc.json"))
     assert.includeMembers([...include], read)
