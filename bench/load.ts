@@ -1,6 +1,13 @@
 import { Agent, request } from "node:http"
 import { setTimeout } from "node:timers/promises"
-import type { Call } from "./steady.ts"
+
+/** A request that is sent again and again. */
+export interface Call {
+  readonly url: string
+  readonly method?: "GET" | "POST"
+  readonly headers?: Readonly<Record<string, string>>
+  readonly body?: string | Buffer
+}
 
 /** A response, or 0 as the status where the connection failed, with the milliseconds it took to its last byte. */
 export interface Outcome {

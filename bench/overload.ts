@@ -1,21 +1,16 @@
 import { NodeRuntime } from "@effect/platform-node"
-import { Console, Effect, Redacted, Schema } from "effect"
+import { Console, Effect, Schema } from "effect"
 import { once } from "node:events"
 import { Agent } from "node:http"
-import { join } from "node:path"
 import { Worker } from "node:worker_threads"
-import { embeddedPostgres } from "../development/EmbeddedDatabase.ts"
-import { temporaryDirectory } from "../test/support/TemporaryDirectory.ts"
-import { ask, closedLoop, openLoop, type Outcome } from "./load.ts"
-import { forgetPeak, peakMemory, processorTime, readyAfter, running, SETTINGS } from "./processes.ts"
-import { seed } from "./seed.ts"
-import { signedIn } from "./session.ts"
+import { ask, type Call, closedLoop, openLoop, type Outcome } from "./load.ts"
+import { argument, forgetPeak, peakMemory, processorTime, service } from "./processes.ts"
+import { database, JSON_TYPE, post, seed, SHARE_TOKEN, signedIn, tokenOf } from "./seed.ts"
 import { median, P99, quantile } from "./statistics.ts"
-import type { Call } from "./steady.ts"
 
 /** Clients that find the peak, and how many seconds each load lasts. */
 const CLIENTS = 32
-const SECONDS = 10
+const SECONDS = Number(argument("seconds", "10"))
 const OVERLOAD = 3
 const CONNECTIONS = 1000
 const UPLOADS = 60
@@ -36,19 +31,12 @@ const gpx = () => {
 }
 
 const Created = Schema.Struct({ id: Schema.Finite })
-const Minted = Schema.Struct({ token: Schema.String })
-
-const posted = <S extends Schema.Top>(schema: S, { url, ...call }: Call) =>
-  Effect.promise(() => fetch(url, { method: "POST", ...call }).then((response) => response.json())).pipe(
-    Effect.flatMap(Schema.decodeUnknownEffect(schema)),
-    Effect.orDie
-  )
 
 /** A route by its id for anyone and for its owner's script, a profile, two lists, and one write in ten. */
 const mixed = (api: string, id: number, script: Record<string, string>, json: Record<string, string>) => {
   const route = `${api}/routes/${id}`
   return [
-    { url: `${api}/routes/${"a".repeat(32)}` },
+    { url: `${api}/routes/${SHARE_TOKEN}` },
     { url: route, headers: script },
     { url: route, headers: json },
     { url: `${api}/routes?limit=20&geometry=none`, headers: json },
@@ -120,16 +108,14 @@ const uploads = (call: Call) => () => {
 }
 
 const overload = Effect.gen(function*() {
-  const directory = yield* temporaryDirectory
-  const url = Redacted.value(yield* embeddedPostgres({ directory: join(directory, "postgres"), durable: false }))
-  const server = yield* running("src/main.ts", { ...SETTINGS, DATABASE_URL: url })
-  yield* readyAfter(`${server.origin}/health/ready`, server.started)
+  const url = yield* database
+  const server = yield* service(url)
   yield* seed(url)
   const api = `${server.origin}/api/v1`
-  const json = { ...yield* signedIn(server.origin, "bench@example.com"), "content-type": "application/json" }
-  const { id } = yield* posted(Created, { url: `${api}/routes`, headers: json, body: routeOf(100) })
-  const minted = { url: `${api}/auth/tokens`, headers: json, body: JSON.stringify({ name: "bench", scope: "write" }) }
-  const script = { authorization: `Bearer ${(yield* posted(Minted, minted)).token}` }
+  const session = yield* signedIn(server.origin, "bench@example.com")
+  const json = { ...session, ...JSON_TYPE }
+  const { id } = yield* post(`${api}/routes`, session, routeOf(100), Created)
+  const script = yield* tokenOf(server.origin, session)
   const calls = mixed(api, id, script, json)
   yield* Effect.promise(() => closedLoop(calls, CLIENTS, SECONDS / 2))
 

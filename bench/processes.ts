@@ -7,6 +7,7 @@ import { NODE, PATH } from "../development/ProductionProcess.ts"
 
 const ROOT = join(import.meta.dirname, "..")
 
+/** Settings of the programs that a benchmark starts. */
 export const SETTINGS = {
   RATE_LIMITS_ENABLED: "false",
   HOST: "127.0.0.1",
@@ -55,6 +56,16 @@ export const readyAfter = (url: string, started: number) =>
     Effect.retry({ schedule: Schedule.spaced("10 millis"), times: 3000 }),
     Effect.map(() => performance.now() - started)
   )
+
+/** The service on a database, when it is ready, and how many milliseconds that took. */
+export const service = Effect.fnUntraced(function*(
+  url: string,
+  settings: Readonly<Record<string, string>> = {},
+  flags: ReadonlyArray<string> = []
+) {
+  const server = yield* running("src/main.ts", { ...SETTINGS, DATABASE_URL: url, ...settings }, flags)
+  return { ...server, took: yield* readyAfter(`${server.origin}/health/ready`, server.started) }
+})
 
 const memoryOf = (pid: number, figure: "VmRSS" | "VmHWM") =>
   Effect.promise(() => readFile(`/proc/${pid}/status`, "utf8")).pipe(

@@ -1,20 +1,17 @@
 import { NodeRuntime } from "@effect/platform-node"
-import { Console, Duration, Effect, Redacted } from "effect"
+import { Console, Duration, Effect } from "effect"
 import { availableParallelism, loadavg } from "node:os"
-import { join } from "node:path"
-import { embeddedPostgres } from "../development/EmbeddedDatabase.ts"
-import { temporaryDirectory } from "../test/support/TemporaryDirectory.ts"
-import { type Asked, asked, type Figures } from "./asked.ts"
-import { analyzed } from "./database.ts"
-import { argument, processorTime, readyAfter, residentMemory, running, SETTINGS } from "./processes.ts"
-import { type Compared, comparedRequests, seeded } from "./requests.ts"
-import { seed } from "./seed.ts"
+import { argument, readyAfter, residentMemory, running, service, SETTINGS } from "./processes.ts"
+import { analyzed, database, seed } from "./seed.ts"
+import { type Asked, asked, type Compared, comparedRequests, type Figures, seeded } from "./speedRequests.ts"
 import { median } from "./statistics.ts"
 
-// As `npm run bench:speed -- --seconds 5 --turns 3 --only token`.
+// `npm run bench:speed -- --seconds 5 --turns 3 --only token --profile <folder>`: a profile of our process is written into
+// the folder, in the format of Chromium's developer tools.
 const SECONDS = Number(argument("seconds", "4"))
 const TURNS = Number(argument("turns", "3"))
 const ONLY = argument("only", "")
+const PROFILE = argument("profile", "")
 
 interface Server extends Asked {
   readonly name: "ours" | "full" | "bare"
@@ -71,13 +68,8 @@ const rowOf = Effect.fnUntraced(function*(servers: ReadonlyArray<Server>, reques
   yield* Console.log(`| ${cells.join(" | ")} |`)
 })
 
-const started = Effect.fnUntraced(function*(
-  name: Server["name"],
-  script: string,
-  url: string,
-  settings: Readonly<Record<string, string>> = {}
-) {
-  const server = yield* running(script, { ...SETTINGS, DATABASE_URL: url, LOG_LEVEL: "info", ...settings })
+const peer = Effect.fnUntraced(function*(name: "full" | "bare", url: string) {
+  const server = yield* running(`bench/peers/${name}.ts`, { ...SETTINGS, DATABASE_URL: url })
   yield* readyAfter(`${server.origin}/health/live`, server.started)
   return { name, origin: server.origin, pid: server.pid }
 })
@@ -95,21 +87,14 @@ const memoryOf = (servers: ReadonlyArray<Server>) =>
   )
 
 const comparison = Effect.gen(function*() {
-  const directory = yield* temporaryDirectory
-  const url = Redacted.value(yield* embeddedPostgres({ directory: join(directory, "postgres"), durable: false }))
-  const ours = yield* started("ours", "src/main.ts", url)
-  yield* readyAfter(`${ours.origin}/health/ready`, performance.now())
+  const url = yield* database
+  const flags = PROFILE === "" ? [] : ["--cpu-prof", `--cpu-prof-dir=${PROFILE}`]
+  const { origin, pid, took } = yield* service(url, { LOG_LEVEL: "info" }, flags)
+  const ours: Server = { name: "ours", origin, pid }
   yield* seed(url)
-  const servers: ReadonlyArray<Server> = [
-    ours,
-    yield* started("full", "bench/peers/full.ts", url),
-    yield* started("bare", "bench/peers/bare.ts", url)
-  ]
+  const servers: ReadonlyArray<Server> = [ours, yield* peer("full", url), yield* peer("bare", url)]
   yield* Effect.sleep("3 seconds")
   const atRest = yield* residentMemory(ours.pid)
-  const idle = yield* processorTime(ours.pid)
-  yield* Effect.sleep("10 seconds")
-  const idleShare = ((yield* processorTime(ours.pid)) - idle) / 10_000
   const filled = yield* seeded(ours.origin)
   yield* analyzed(url)
   const requests = comparedRequests(filled)
@@ -125,10 +110,8 @@ const comparison = Effect.gen(function*() {
   const atEnd = yield* memoryOf(servers)
   yield* Effect.sleep(SETTLED)
   yield* Console.log(
-    `\nat rest: ${atRest.toFixed(0)} MiB, ${
-      (100 * idleShare).toFixed(1)
-    } % of a core; at the end of the load: ${atEnd}; `
-      + `${Duration.format(SETTLED)} later: ${yield* memoryOf(servers)}`
+    `\nready on an empty database after ${(took / 1000).toFixed(1)} s; memory at rest: ${atRest.toFixed(0)} MiB; `
+      + `at the end of the load: ${atEnd}; ${Duration.format(SETTLED)} later: ${yield* memoryOf(servers)}`
   )
 }).pipe(Effect.scoped)
 

@@ -45,14 +45,4 @@ server.post<{ Body: NewRoute }>("/api/v1/routes", async (request, reply) => {
   return reply.code(201).send(parsed(rows[0]))
 })
 
-server.get<{ Querystring: { limit: number } }>("/api/v1/routes", async ({ query }) => {
-  const { rows } = await pool.query({
-    name: "list",
-    text: `SELECT r.*, u.name AS user_name, u.handle, u.avatar FROM routes r JOIN users u ON u.id = r.user_id
-      WHERE r.deleted_at IS NULL ORDER BY r.created_at DESC, r.id DESC LIMIT $1`,
-    values: [query.limit]
-  })
-  return rows.map(parsed)
-})
-
 await server.listen({ host: "127.0.0.1", port: Number(process.env["PORT"]) })

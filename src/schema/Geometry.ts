@@ -77,7 +77,7 @@ const positionsFilter = Schema.makeFilter(
 
 /**
  * One pass over the array: the generic tuple decoder takes a hundred times as long for a long route and would block
- * every other request (`bench/decode.ts`). The JSON codec leaves `Schema.Any` alone.
+ * every other request. The JSON codec leaves `Schema.Any` alone.
  */
 export const Positions = Schema.Any.check(positionsFilter).pipe(
   Schema.refine((value): value is ReadonlyArray<Position> => Array.isArray(value))

@@ -138,7 +138,3 @@ const cutRays = (home: Place, circles: ReadonlyArray<Circle>) => {
 /** By how many metres the best circle through the ends misses the home. */
 export const missOf = async (home: Place, circles: ReadonlyArray<Circle>) =>
   metresFrom(home, centreThrough((await cutRays(home, circles)).map(endOf)))
-
-/** The same of the place that is as far from each end as is hidden of its route by its distance. */
-export const missByDistance = async (home: Place, circles: ReadonlyArray<Circle>) =>
-  metresFrom(home, placeBy(await cutRays(home, circles), "distance"))

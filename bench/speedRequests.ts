@@ -1,5 +1,7 @@
+import autocannon from "autocannon"
 import { Effect, Schema } from "effect"
-import { type Credential, signedIn } from "./session.ts"
+import { processorTime } from "./processes.ts"
+import { type Credential, JSON_TYPE, lineOf, post, signedIn, tokenOf } from "./seed.ts"
 
 /** A request that servers are compared by, and how many times as fast as each peer ours has to be. */
 export interface Compared {
@@ -22,59 +24,40 @@ interface Seeded {
   readonly routes: Readonly<Record<number, { readonly id: number; readonly shareToken: string }>>
 }
 
-export const CONNECTIONS = 16
+const CONNECTIONS = 16
 
 const SIZES = [50, 1000, 5000]
 
 const LISTED = 100
-
-const json = { "content-type": "application/json" }
 
 const newRoute = (positions: number, visibility: string) =>
   JSON.stringify({
     name: `${positions} positions`,
     visibility,
     waypoints: [{ coord: [9.5209, 47.1415] }, { coord: [9.53, 47.15], name: "Break" }],
-    geometry: Array.from({ length: positions }, (_, n) => [
-      Number((9 + n / 10_000).toFixed(6)),
-      Number((47 + Math.sin(n / 100) / 10).toFixed(6)),
-      Number((450 + 100 * Math.cos(n / 300)).toFixed(1))
-    ])
+    geometry: lineOf(positions)
   })
 
 const Created = Schema.Struct({ id: Schema.Int, shareToken: Schema.String })
 
-const Minted = Schema.Struct({ token: Schema.String })
-
-const post = <A>(url: string, headers: Credential, body: string, schema: Schema.Decoder<A>) =>
-  Effect.promise(() =>
-    fetch(url, { method: "POST", headers: { ...headers, ...json }, body }).then((response) => response.json())
-  ).pipe(Effect.flatMap(Schema.decodeUnknownEffect(schema)), Effect.orDie)
-
 /** Fills the account of `seed.ts` by the service: unlisted routes of each size, then a page of long private ones. */
 export const seeded = Effect.fnUntraced(function*(origin: string): Effect.fn.Return<Seeded> {
   const session = yield* signedIn(origin, "bench@example.com")
-  const { token } = yield* post(
-    `${origin}/api/v1/auth/tokens`,
-    session,
-    JSON.stringify({ name: "bench", scope: "write" }),
-    Minted
+  const token = yield* tokenOf(origin, session)
+  const store = (body: string) => post(`${origin}/api/v1/routes`, session, body, Created)
+  const routes = yield* Effect.forEach(
+    SIZES,
+    (size) => Effect.map(store(newRoute(size, "unlisted")), (route) => [size, route] as const)
   )
-  const routes = yield* Effect.forEach(SIZES, (size) =>
-    Effect.map(
-      post(`${origin}/api/v1/routes`, session, newRoute(size, "unlisted"), Created),
-      (route) => [size, route] as const
-    ))
-  const long = newRoute(1000, "private")
-  yield* Effect.forEach(Array.from({ length: LISTED }), () => post(`${origin}/api/v1/routes`, session, long, Created))
-  return { session, token: { authorization: `Bearer ${token}` }, routes: Object.fromEntries(routes) }
+  yield* Effect.replicateEffect(store(newRoute(1000, "private")), LISTED)
+  return { session, token, routes: Object.fromEntries(routes) }
 })
 
-const storing = (positions: number, headers: Credential, connections = CONNECTIONS): Compared => ({
+const storing = (positions: number, session: Credential, connections = CONNECTIONS): Compared => ({
   name: `POST /routes, ${positions} positions`,
   method: "POST",
   path: "/api/v1/routes",
-  headers: { ...headers, ...json },
+  headers: { ...session, ...JSON_TYPE },
   body: newRoute(positions, "private"),
   connections,
   full: 1.1
@@ -99,3 +82,36 @@ export const comparedRequests = ({ routes, session, token }: Seeded): ReadonlyAr
     storing(20_000, session, 4)
   ]
 }
+
+/** A server that is compared. */
+export interface Asked {
+  readonly name: string
+  readonly origin: string
+  readonly pid: number
+}
+
+export interface Figures {
+  /** Requests a second. */
+  readonly rate: number
+  /** Processor time of the server's process, in microseconds a request. */
+  readonly cost: number
+}
+
+/** Sends one request again and again for some seconds. Any response but a success ends the bench. */
+export const asked = Effect.fnUntraced(function*(
+  { name, origin, pid }: Asked,
+  { body, connections = CONNECTIONS, headers, method = "GET", name: request, path }: Compared,
+  seconds: number
+): Effect.fn.Return<Figures> {
+  const before = yield* processorTime(pid)
+  const sent = { ...(headers === undefined ? {} : { headers }), ...(body === undefined ? {} : { body }) }
+  const load = { url: `${origin}${path}`, method, connections, duration: seconds, ...sent }
+  const { errors, non2xx, requests } = yield* Effect.promise(() => autocannon(load))
+  if (non2xx + errors > 0) {
+    const text = yield* Effect.promise(() => fetch(load.url, { method, ...sent }).then((response) => response.text()))
+    return yield* Effect.die(
+      new Error(`${name}, ${request}: ${non2xx} responses were not 2xx, ${errors} errors; ${text.slice(0, 200)}`)
+    )
+  }
+  return { rate: requests.average, cost: 1000 * ((yield* processorTime(pid)) - before) / requests.total }
+})
