@@ -12,7 +12,6 @@ const ACCOUNTS = Number(argument("accounts", "200"))
 const RATE = Number(argument("rate", "120"))
 const SECONDS = Number(argument("seconds", "5"))
 const TURNS = Number(argument("turns", "5"))
-
 const CONNECTIONS = 50
 
 /** An address for each account: the limits of sign-ins are by address. */

@@ -94,7 +94,7 @@ const Ids = Schema.Array(Schema.Struct({ id: Schema.NumberFromString }))
 const inhabit = async (client: Client, digest: string, users: number, routes: number, chosen: typeof cities) => {
   await client.query(
     `INSERT INTO users (email, email_key, email_verified_at, password_hash, name, handle, created_at, updated_at)
-     SELECT e, e, CASE WHEN n % 20 > 0 THEN now() END, $2, 'User ' || n, 'user-' || n, now(), now()
+     SELECT e, e, now(), $2, 'User ' || n, 'user-' || n, now(), now()
      FROM (SELECT n, 'user-' || n || '@example.com' AS e FROM generate_series(1, $1::int) n) drawn`,
     [users, digest]
   )

@@ -26,7 +26,6 @@ const settings = Config.all({
 
 const AT_ONCE = 8
 const TRIES = 3
-
 const PAUSE = "5 millis"
 
 /** The first account of the seed. */
@@ -72,7 +71,7 @@ const DEAD: Row = {
   memory: Infinity
 }
 
-/** What of a row is above its limits. */
+/** Names what of a row is above its limits. */
 const excesses = ({ bytes, heap, memory, p99, parse, processor, stall }: Row, count = 1) => {
   const share = LIMITS.longest * Math.min(1, bytes / ROUTE_BODY_LIMIT)
   const most = Math.max(LIMITS.least, LIMITS.times * parse, share) * count
@@ -105,11 +104,9 @@ interface HostileRead {
   readonly name: string
   readonly path: string
   readonly times: number
-  /** Whether the responses are taken. */
+  /** False where no client takes the responses. */
   readonly isRead: boolean
 }
-
-const MIB = 1024 * 1024
 
 /** A public route of as many positions and waypoints as one may have. */
 const longRoute = (name: string) => ({
@@ -165,7 +162,7 @@ const sendReads = Effect.fnUntraced(function*(origin: string, { isRead, path, ti
   if (!isRead) yield* Effect.sleep("2 seconds")
   open.forEach((sent) => sent.destroy())
   const bytes = all.reduce((sum, each) => sum + each.bytes, 0)
-  return { status: summary(all.map(({ status }) => status)), json: positionsOf(Math.max(bytes, MIB)) }
+  return { status: summary(all.map(({ status }) => status)), json: positionsOf(Math.max(bytes, 1024 * 1024)) }
 })
 
 const PIECE = 65_536

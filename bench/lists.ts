@@ -40,8 +40,7 @@ const boxAround = ([lng, lat]: readonly [number, number]) =>
 const emailOf = (n: number) => `user-${n}@example.com`
 
 const callsOf = Effect.fnUntraced(function*(origin: string, { centres, publicIds, users }: Filled) {
-  // One user in twenty has no verified address and cannot sign in.
-  const members = Array.from({ length: users }, (_, n) => n + 1).filter((n) => n !== GATHERER && n % 20 > 0)
+  const members = Array.from({ length: users }, (_, n) => n + 1).filter((n) => n !== GATHERER)
   const credentials = yield* Effect.forEach(members.slice(0, MAX_SIGNED_IN), (n) => signedIn(origin, emailOf(n)))
   const listing = (gate: string): ReadonlyArray<Call> =>
     centres.map((centre) => ({
@@ -118,9 +117,11 @@ const figures = Effect.gen(function*() {
   const small = yield* filledService(directory, SMALL)
   const large = yield* filledService(directory, routes)
   const largeCalls = new Map(yield* callsOf(large.origin, large.filled))
-  for (const [name, calls] of yield* callsOf(small.origin, small.filled)) {
-    yield* Console.log(name, yield* compareSizes(calls, largeCalls.get(name) ?? []))
-  }
+  const rows = yield* Effect.forEach(
+    yield* callsOf(small.origin, small.filled),
+    ([name, calls]) => Effect.map(compareSizes(calls, largeCalls.get(name) ?? []), (row) => [name, row] as const)
+  )
+  yield* Console.table(Object.fromEntries(rows))
   yield* gather(large.url)
   for (const [name, calls] of yield* searchesOf(large.origin)) {
     yield* latencyOf(calls)

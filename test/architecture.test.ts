@@ -131,10 +131,7 @@ describe("the house", () => {
       "development/dev.ts",
       "development/demo.ts",
       "development/engine.ts",
-      "torture/run.ts",
-      "torture/loader.ts",
-      "torture/neighbourServer.ts",
-      "torture/redisServer.ts"
+      "torture/run.ts"
     ])
     assert.deepStrictEqual(sources.flatMap(importsOf).filter((path) => programs.has(path)), [])
   })

@@ -62,9 +62,7 @@ export class Skipped {
 export interface Fault {
   readonly key: string
   readonly title: string
-  /** Whether the form of three minutes has it. */
+  /** True where the form of three minutes has it. */
   readonly isInShortForm: boolean
-  /** Run only where it is named. */
-  readonly isOnRequest?: boolean
   readonly run: (run: Run) => Effect.Effect<Outcome, Skipped, Scope.Scope>
 }

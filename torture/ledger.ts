@@ -1,6 +1,7 @@
 import { Effect, Schema } from "effect"
 import { mkdir, open, readFile } from "node:fs/promises"
 import { dirname } from "node:path"
+import { queryAt } from "./postgres.ts"
 
 const Endpoint = Schema.Literals(["routes", "collections"])
 
@@ -13,7 +14,7 @@ const Entry = Schema.Struct({
   id: Schema.optionalKey(Schema.Int)
 })
 
-export type Entry = typeof Entry.Type
+type Entry = typeof Entry.Type
 
 const Line = Schema.fromJsonString(Entry)
 
@@ -65,4 +66,33 @@ export const ledgerAt = Effect.fnUntraced(function*(path: string) {
         .map((line) => Schema.decodeSync(Line)(line)).filter(({ name }) => name.startsWith(prefix))
   }
   return ledger
+})
+
+const Rows = Schema.Array(Schema.Struct({ name: Schema.String, count: Schema.Int, id: Schema.NumberFromString }))
+
+const STORED = `
+  SELECT name, count(*)::int AS count, min(id) AS id FROM (
+    SELECT name, id FROM routes WHERE deleted_at IS NULL
+    UNION ALL
+    SELECT name, id FROM collections WHERE deleted_at IS NULL
+  ) AS stored
+  WHERE starts_with(name, $1)
+  GROUP BY name`
+
+/** Compares the acknowledgements that the ledger has on the disk with the rows of the database at an address. */
+export const audit = Effect.fnUntraced(function*(ledger: Ledger, prefix: string, url: string) {
+  const entries = yield* Effect.promise(() => ledger.read(prefix))
+  const rows = Schema.decodeUnknownSync(Rows)(yield* queryAt(url, STORED, [prefix]))
+  const stored = new Map(rows.map((row) => [row.name, row]))
+  const acknowledged = entries.filter(({ kind }) => kind === "acknowledged")
+  const intended = new Set(entries.map(({ name }) => name))
+  return {
+    acknowledged: acknowledged.length,
+    lost: acknowledged.filter(({ id, name }) => {
+      const row = stored.get(name)
+      return row === undefined || (row.count === 1 && row.id !== id)
+    }).length,
+    twice: rows.filter(({ count }) => count > 1).length,
+    unheardOf: rows.filter(({ name }) => !intended.has(name)).length
+  }
 })

@@ -6,8 +6,8 @@ import { FAULTS } from "./faults.ts"
 import { type Keeper, keeperIn } from "./keeper.ts"
 import { type Ledger, ledgerAt } from "./ledger.ts"
 import { type Options, optionsOf } from "./options.ts"
-import { sharedWorld } from "./sharedWorld.ts"
 import { isHeld, type Line, notesOf, tableOf } from "./table.ts"
+import { sharedWorld } from "./world.ts"
 
 const chosen = ({ isShort, only }: Options) => {
   const unknown = only.filter((key) => !FAULTS.some((fault) => fault.key === key))
@@ -15,7 +15,7 @@ const chosen = ({ isShort, only }: Options) => {
     throw new Error(`--only: found "${unknown.join()}", expected some of ${FAULTS.map(({ key }) => key).join(", ")}`)
   }
   if (only.length > 0) return FAULTS.filter(({ key }) => only.includes(key))
-  return FAULTS.filter(({ isInShortForm, isOnRequest = false }) => !isOnRequest && (isInShortForm || !isShort))
+  return FAULTS.filter(({ isInShortForm }) => isInShortForm || !isShort)
 }
 
 /** An error of the harness is a wrong result, since it asserts nothing then. */

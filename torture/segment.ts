@@ -1,8 +1,7 @@
 import { Effect, type Scope } from "effect"
-import { audit } from "./audit.ts"
 import { outcomeOf, type Run } from "./fault.ts"
+import { audit } from "./ledger.ts"
 import { load } from "./load.ts"
-import { countOf, isGood, loaded, PEAK } from "./loaderWork.ts"
 import { formOf } from "./options.ts"
 import { makeRecorder, type Recorder } from "./recorder.ts"
 import type { World } from "./world.ts"
@@ -16,26 +15,13 @@ export interface Disturbance {
   readonly rounds: { readonly short: number; readonly full: number }
   /** Within how many milliseconds of the end requests must succeed again; judged in the full form. */
   readonly recoversWithin?: number
-  /** Runs beside the load for as long as there is one. */
-  readonly beside?: (world: World, recorder: Recorder) => Effect.Effect<void, never, Scope.Scope>
 }
 
 /** Of a database that is back, in milliseconds. */
 export const RECOVERS_WITHIN = 1000
 
-/** Requests a second. In the full form a fifth of the peak where that is less: on a slow machine they would be an overload. */
-const RATE = { short: 80, full: 150 }
-const SHARE_OF_PEAK = 0.2
-
-const PEAK_SECONDS = 2
-
-const rateFor = Effect.fnUntraced(function*({ keeper, options }: Run, world: World) {
-  const rate = RATE[formOf(options)]
-  if (options.isShort) return rate
-  yield* loaded(keeper, world, PEAK, PEAK_SECONDS)
-  const peak = countOf((yield* loaded(keeper, world, PEAK, PEAK_SECONDS)).filter(isGood)) / PEAK_SECONDS
-  return Math.max(1, Math.min(rate, Math.round(peak * SHARE_OF_PEAK)))
-})
+/** Requests a second, which a slow machine takes beside a fault. */
+const PER_SECOND = 80
 
 /** The service compiles its code at first use: the rate before the fault is that of the first good second. */
 const WARM = { atLeast: 1500, atMost: 15_000, share: 0.9 }
@@ -61,11 +47,9 @@ const warmed = (recorder: Recorder, began: number, wanted: number): Effect.Effec
   })
 
 /** Runs rounds of a disturbance under load, then compares the ledger with the database. */
-export const segment = Effect.fnUntraced(function*(run: Run, world: World, disturbance: Disturbance) {
+const segment = Effect.fnUntraced(function*(run: Run, world: World, disturbance: Disturbance) {
   const form = formOf(run.options)
   const began = performance.now()
-  const perSecond = yield* rateFor(run, world)
-  const arrived = performance.now()
   const recorder = makeRecorder()
   const { accounts, asking } = world
   const clients = yield* load({
@@ -74,12 +58,11 @@ export const segment = Effect.fnUntraced(function*(run: Run, world: World, distu
     ledger: run.ledger,
     recorder,
     prefix: run.prefix,
-    perSecond
+    perSecond: PER_SECOND
   })
-  if (disturbance.beside !== undefined) yield* Effect.forkScoped(disturbance.beside(world, recorder))
-  const rate = yield* warmed(recorder, arrived, perSecond)
+  const rate = yield* warmed(recorder, began, PER_SECOND)
   recorder.begin()
-  recorder.reportSlowness("half of the load or more got no response before the fault", rate < perSecond / 2 ? 1 : 0)
+  recorder.reportSlowness("half of the load or more got no response before the fault", rate < PER_SECOND / 2 ? 1 : 0)
 
   const cleared: Array<number> = []
 
@@ -118,7 +101,7 @@ export const segment = Effect.fnUntraced(function*(run: Run, world: World, distu
     longestOutage: recorder.longestOutage(),
     recovery: Math.max(...recoveries),
     figures: [
-      `${perSecond} requests a second; ${acknowledged} writes acknowledged, ${
+      `${acknowledged} writes acknowledged; ${
         rate.toFixed(0)
       } successes a second before; no call failed any more after ${
         (Math.max(...cleared) / 1000).toFixed(2)

@@ -68,7 +68,7 @@ const untilReady = (origin: string, hasEnded: () => boolean, tries: number): Eff
 const hasEnded = ({ exitCode, signalCode }: ChildProcess) => exitCode !== null || signalCode !== null
 
 /** At once where it has ended already. */
-export const endingOf = (child: ChildProcess) =>
+const endingOf = (child: ChildProcess) =>
   new Promise<Ending>((resolve) => {
     if (hasEnded(child)) return resolve({ code: child.exitCode, signal: child.signalCode })
     child.once("exit", (code, signal) => resolve({ code, signal }))
@@ -112,4 +112,20 @@ export const service: (
     kill,
     tail: () => state.tail
   }
+})
+
+const DRAIN = "1 second"
+
+/** Starts so many processes at once on the database at an address. */
+export const started = Effect.fnUntraced(function*(
+  keeper: Keeper,
+  url: string,
+  count: number,
+  env: Readonly<Record<string, string>> = {}
+) {
+  const settings = { DATABASE_URL: url, SHUTDOWN_DRAIN_DELAY: DRAIN, ...env }
+  const all = yield* Effect.forEach(Array.from({ length: count }), () => service(keeper, settings))
+  yield* Effect.forEach(all, (one) => one.spawn)
+  const ready = yield* Effect.forEach(all, (one) => one.ready, { concurrency: "unbounded" })
+  return { all, areReady: ready.every((is) => is) }
 })

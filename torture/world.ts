@@ -1,12 +1,30 @@
-import { Effect } from "effect"
+import { Effect, Option, Ref, Scope } from "effect"
 import { randomUUID } from "node:crypto"
 import { join } from "node:path"
+import { type ProxyMode, startTcpProxy } from "../test/support/TcpProxy.ts"
 import { type Account, accounts } from "./accounts.ts"
 import { type Asking, asking } from "./ask.ts"
 import type { Keeper } from "./keeper.ts"
-import { type Network, networkTo } from "./network.ts"
 import { type Postgres, postgres } from "./postgres.ts"
 import { type Service, service } from "./service.ts"
+
+/** What stands between the service and PostgreSQL. */
+interface Network {
+  readonly port: number
+  readonly become: (mode: ProxyMode) => Effect.Effect<void>
+}
+
+const networkTo = Effect.fnUntraced(function*(port: number) {
+  const proxy = yield* Effect.acquireRelease(
+    Effect.promise(() => startTcpProxy({ host: "127.0.0.1", port })),
+    ({ close }) => Effect.promise(close)
+  )
+  const network: Network = {
+    port: proxy.port,
+    become: (mode) => Effect.promise(() => proxy.set(mode))
+  }
+  return network
+})
 
 /** PostgreSQL, a network before it, one process of the service, and its clients. */
 export interface World {
@@ -26,53 +44,22 @@ const through = (network: Network, url: string) => {
 
 const ACCOUNTS = 10
 
-export const world = Effect.fnUntraced(function*(
-  directory: string,
-  keeper: Keeper,
-  env: Readonly<Record<string, string>> = {},
-  bin?: string
-) {
+/** `bin` has the programs of another PostgreSQL than the embedded one. */
+export const world = Effect.fnUntraced(function*(directory: string, keeper: Keeper, bin?: string) {
   const programs = bin === undefined ? {} : { bin }
   const database = yield* postgres({ directory: join(directory, "postgres"), keeper, ...programs })
   const network = yield* networkTo(database.port)
-  const one = yield* served(keeper, { DATABASE_URL: through(network, database.url()), ...env })
-  const made: World = {
-    ...one,
-    postgres: database,
-    network,
-    accounts: yield* accounts(database.url(), one.asking, "client", ACCOUNTS)
-  }
-  yield* warmUp(made)
-  return made
-})
-
-/** A process that is ready, and its clients. */
-const served = Effect.fnUntraced(function*(keeper: Keeper, env: Readonly<Record<string, string>>) {
-  const process = yield* service(keeper, env)
+  const process = yield* service(keeper, { DATABASE_URL: through(network, database.url()) })
   yield* process.spawn
   if (!(yield* process.ready)) return yield* Effect.die(new Error(`The service is not ready:\n${process.tail()}`))
   const client = asking(process.origin)
   yield* Effect.addFinalizer(() => Effect.sync(client.close))
-  return { service: process, asking: client }
-})
-
-/** The same with a further process, which has rate limits for accounts and for forwarded addresses, and accounts of its own. */
-export const limited = Effect.fnUntraced(function*(
-  world: World,
-  keeper: Keeper,
-  people: number,
-  env: Readonly<Record<string, string>>
-) {
-  const limits = {
-    DATABASE_URL: through(world.network, world.postgres.url()),
-    RATE_LIMITS_ENABLED: "true",
-    TRUSTED_PROXIES: "127.0.0.0/8"
-  }
   const made: World = {
-    ...world,
-    ...(yield* served(keeper, { ...limits, ...env })),
-    // Of the process without limits: they would refuse so many sign-ins.
-    accounts: yield* accounts(world.postgres.url(), world.asking, "limited", people)
+    postgres: database,
+    network,
+    service: process,
+    asking: client,
+    accounts: yield* accounts(database.url(), client, "client", ACCOUNTS)
   }
   yield* warmUp(made)
   return made
@@ -96,7 +83,7 @@ const warmUp = ({ accounts: people, asking: { ask } }: World) =>
     { concurrency: 2, discard: true }
   )
 
-/** Whether reads with and without lists succeed within two seconds. */
+/** True where reads with and without lists succeed within two seconds. */
 const isWorking = ({ accounts: [account], asking: { ask } }: World) =>
   Effect.promise(async () => {
     const answers = await Promise.all(
@@ -105,7 +92,7 @@ const isWorking = ({ accounts: [account], asking: { ask } }: World) =>
     return answers.every(({ status }) => status === 200)
   })
 
-/** The same, with another process of the service where it does not work after the fault before. */
+/** The same world, with a new process of the service where the last one does not work after a fault. */
 export const healed = Effect.fnUntraced(function*(world: World) {
   yield* world.network.become("pass")
   if (yield* isWorking(world)) return world
@@ -114,4 +101,18 @@ export const healed = Effect.fnUntraced(function*(world: World) {
   yield* world.service.ready
   yield* warmUp(world)
   return world
+})
+
+/** One world, made at its first use, ready whenever it is given, and gone with the scope. */
+export const sharedWorld = Effect.fnUntraced(function*(directory: string, keeper: Keeper) {
+  const scope = yield* Effect.scope
+  const made = yield* Ref.make(Option.none<World>())
+  const given = Effect.gen(function*() {
+    const known = yield* Ref.get(made)
+    if (Option.isSome(known)) return yield* healed(known.value)
+    const first = yield* Scope.provide(world(directory, keeper), scope)
+    yield* Ref.set(made, Option.some(first))
+    return first
+  })
+  return { given }
 })

@@ -4,8 +4,8 @@ import { access } from "node:fs/promises"
 import { join } from "node:path"
 import { promisify } from "node:util"
 import { asking } from "../ask.ts"
-import { audit } from "../audit.ts"
 import { type Fault, outcomeOf, Skipped } from "../fault.ts"
+import { audit } from "../ledger.ts"
 import { load } from "../load.ts"
 import { formOf } from "../options.ts"
 import { queryAt } from "../postgres.ts"
@@ -36,7 +36,7 @@ export const backup: Fault = {
   run: Effect.fnUntraced(function*(torture) {
     const bin = yield* programs
     const form = formOf(torture.options)
-    const own = yield* world(join(torture.directory, "backup"), torture.keeper, {}, bin)
+    const own = yield* world(join(torture.directory, "backup"), torture.keeper, bin)
     const recorder = makeRecorder()
     const loading = (prefix: string) =>
       load({

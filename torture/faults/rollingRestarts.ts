@@ -2,14 +2,13 @@ import { Effect } from "effect"
 import { front } from "../../test/support/Front.ts"
 import { accounts } from "../accounts.ts"
 import { asking } from "../ask.ts"
-import { audit } from "../audit.ts"
 import { type Fault, outcomeOf, type Run } from "../fault.ts"
+import { audit } from "../ledger.ts"
 import { load } from "../load.ts"
 import { formOf } from "../options.ts"
 import { postgres } from "../postgres.ts"
 import { makeRecorder } from "../recorder.ts"
-import { started } from "../replicas.ts"
-import type { Service } from "../service.ts"
+import { type Service, started } from "../service.ts"
 
 const PER_SECOND = { short: 60, full: 100 }
 

@@ -4,9 +4,7 @@ import { asking } from "../ask.ts"
 import { type Fault, outcomeOf } from "../fault.ts"
 import { countAt, postgres, queryAt } from "../postgres.ts"
 import { makeRecorder, type Recorder } from "../recorder.ts"
-import { started } from "../replicas.ts"
-import type { Service } from "../service.ts"
-import { sharedLimits } from "./sharedLimits.ts"
+import { type Service, started } from "../service.ts"
 
 const PROCESSES = 5
 
@@ -88,13 +86,9 @@ export const together: Fault = {
     all.flatMap(({ tail }) => problems(tail())).forEach((line) => recorder.report(`at the start: ${line}`))
     yield* sweeps(database.url(), all, recorder)
     yield* revocation(database.url(), all, recorder)
-    const limits = yield* sharedLimits(database.url(), run.keeper, recorder)
     return outcomeOf(recorder, {
       requests: 2 * PROCESSES,
-      figures: [
-        `${PROCESSES} processes ready ${(took / 1000).toFixed(1)} s after they started on an empty database`,
-        limits
-      ]
+      figures: [`${PROCESSES} processes ready ${(took / 1000).toFixed(1)} s after they started on an empty database`]
     })
   })
 }
