@@ -1,7 +1,7 @@
 import { Effect } from "effect"
 import { SqlClient } from "effect/sql"
 
-/** Counts as before, each expression in one place. */
+/** Counts usage as before, each expression in one place. */
 const USAGE = `
 CREATE FUNCTION route_bytes(
   waypoints text, geometry text, simplified text, polyline6 text, cues text, description text
@@ -83,7 +83,7 @@ DROP FUNCTION route_bytes(text, text, text, text, text);
 DROP FUNCTION add_collection_usage(bigint, bigint, bigint);
 `
 
-/** Records as before, by one function for both tables where they do the same. */
+/** Records changes as before, by one function for both tables where they do the same. */
 const CHANGES = `
 CREATE FUNCTION record_insert() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
   INSERT INTO pending_changes (user_id, type, id, version, is_listing)
@@ -113,7 +113,10 @@ CREATE OR REPLACE TRIGGER change_on_delete AFTER DELETE ON collections REFERENCI
 DROP FUNCTION record_insert_of_routes, record_delete_of_routes, record_insert_of_collections, record_delete_of_collections;
 `
 
-/** Nobody has proven these addresses. What they store stays, and belongs to whoever proves to have the mailbox. */
+/**
+ * Nobody has proven these addresses. Everything that they store stays, and belongs to the person who proves to have the
+ * mailbox.
+ */
 const ACCOUNTS = `
 DELETE FROM sessions WHERE user_id IN (SELECT id FROM users WHERE email_verified_at IS NULL);
 DELETE FROM personal_access_tokens WHERE user_id IN (SELECT id FROM users WHERE email_verified_at IS NULL);
@@ -135,7 +138,10 @@ ON CONFLICT (route_id) DO NOTHING;
 DROP TABLE route_words_due;
 `
 
-/** From migration 40, the last of commit 31ed898afd, to the schema that later migrations start from. No empty database runs it. */
+/**
+ * Migrates from migration 40, the last of commit 31ed898afd, to the schema that later migrations start from. No empty
+ * database runs it.
+ */
 export default Effect.gen(function*() {
   const sql = yield* SqlClient.SqlClient
 

@@ -65,7 +65,7 @@ export type Overview = typeof Overview.Type
 
 const OWNER = { id: USER_SUMMARY.id, name: USER_SUMMARY.name, handle: USER_SUMMARY.handle }
 
-/** Has nothing that authenticates the user. */
+/** The user comes without anything that authenticates them. */
 export const AdminUser = Schema.Struct({
   id: UserId,
   email: UserEmail,

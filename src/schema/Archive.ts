@@ -7,13 +7,13 @@ import { ZoneList } from "./PrivacyZone.ts"
 import { Visibility } from "./Resource.ts"
 import { NewRoute, Provenance } from "./Route.ts"
 
-/** In bytes: twice the archive of 10,000 routes of 1,000 positions. */
+/** The most bytes of an archive: twice that of 10,000 routes of 1,000 positions. */
 export const ARCHIVE_BODY_LIMIT = 512 * 1024 * 1024
 
-/** Of what is read of an archive, in bytes. */
+/** The most bytes that are unpacked from an archive. */
 export const MAX_UNPACKED = 512 * 1024 * 1024
 
-/** So that a small archive cannot keep the service busy for long. */
+/** A small archive must not keep the service busy for long. */
 export const MAX_ARCHIVE_FILES = 50_000
 
 /** `size` is in bytes, before compression. */

@@ -10,7 +10,7 @@ export type ChangeType = (typeof CHANGE_TYPES)[number]
 
 export const LONGEST_CHANGE_WAIT = Duration.seconds(30)
 
-/** After this a cursor from before a deletion is expired. */
+/** A cursor from before a deletion expires after this time. */
 export const TOMBSTONE_RETENTION = Duration.days(90)
 
 const INCLUDED: Readonly<Record<string, ReadonlyArray<ChangeType>>> = {

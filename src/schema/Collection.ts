@@ -8,7 +8,7 @@ import { USER_SUMMARY, UserSummary } from "./User.ts"
 
 export const MAX_ROUTES = 1000
 
-/** Of an account: the trash counts for no quota. */
+/** The most collections in the trash of an account, which counts for no quota. */
 export const MAX_IN_TRASH = 1000
 
 const Name = trimmedText(1, 100)

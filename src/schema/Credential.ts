@@ -93,7 +93,7 @@ export const MintedToken = Schema.Struct({
 })
 export type MintedToken = typeof MintedToken.Type
 
-/** Those that count by credential: `auth` counts by address. */
+/** The tiers that count by credential: `auth` counts by address. */
 const CREDENTIAL_TIERS = ["default", "moderate", "strict"] as const
 
 const RateTierLimit = Schema.Struct({

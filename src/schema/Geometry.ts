@@ -43,7 +43,7 @@ const invalidPositions = (positions: ReadonlyArray<unknown>) => {
 
 export const POSITION_TEXT = "[lng, lat] or [lng, lat, elevation]: degrees (WGS 84), the elevation in metres"
 
-/** A tuple would generate clients without an elevation. */
+/** The schema is no tuple, which would generate clients without an elevation. */
 const documentedPosition = {
   type: "array",
   items: { type: "number" },
@@ -76,8 +76,8 @@ const positionsFilter = Schema.makeFilter(
 ).abort()
 
 /**
- * One pass over the array: the generic tuple decoder takes a hundred times as long for a long route and would block
- * every other request. The JSON codec leaves `Schema.Any` alone.
+ * The array is read in one pass: the generic tuple decoder takes a hundred times as long for a long route and would
+ * block every other request. The JSON codec leaves `Schema.Any` alone.
  */
 export const Positions = Schema.Any.check(positionsFilter).pipe(
   Schema.refine((value): value is ReadonlyArray<Position> => Array.isArray(value))
@@ -98,12 +98,12 @@ export type BoundingBox = typeof BoundingBox.Type
 
 export const Coordinate = Schema.Tuple([Longitude, Latitude])
 
-/** Decimals of polylines, those of the routing engine too. */
+/** The decimals of polylines, including those of the routing engine. */
 export const POLYLINE_PRECISION = 6
 
 const MAX_POLYLINE_LENGTH = 12 * MAX_POSITIONS
 
-/** Decoded later, off the event loop where it is long: only then its positions are checked. */
+/** A polyline is decoded later, off the event loop if it is long; then its positions are checked. */
 export const Polyline6Input = Schema.String.check(Schema.isMaxLength(MAX_POLYLINE_LENGTH)).annotate({
   description: `At most ${MAX_POSITIONS} positions in place of \`geometry\`: an encoded polyline with six decimals`,
   format: "polyline6"
@@ -114,7 +114,7 @@ export const Polyline6 = Schema.String.annotate({
   format: "polyline6"
 })
 
-/** Positions of a simplified geometry. */
+/** The most positions of a simplified geometry. */
 export const MAX_SIMPLIFIED = 200
 
 export const GeometryForm = Schema.Literals(["full", "simplified", "none", "polyline6"]).annotate({

@@ -2,13 +2,13 @@ import { Schema } from "effect"
 
 const SAFE = new Set(["GET", "HEAD", "OPTIONS"])
 
-/** Whether a request only reads, by its method (RFC 9110, 9.2.1). */
+/** True if the method only reads (RFC 9110, 9.2.1). */
 export const isSafe = (method: string | undefined): boolean => method !== undefined && SAFE.has(method)
 
 /** RFC 9110, 8.8.3. */
 const TAG = String.raw`(?:W/)?"[\x21\x23-\x7e\x80-\xff]*"`
 
-/** The entity tags in a field value. */
+/** Returns the entity tags in a field value. */
 export const tagsIn = (value: string): ReadonlyArray<string> => value.match(new RegExp(TAG, "g")) ?? []
 
 /** The value of `If-Match`: `*` or a list of entity tags (RFC 9110, 13.1.1), which may have empty elements (5.6.1). */

@@ -19,7 +19,7 @@ export type TokenId = typeof TokenId.Type
 export const LinkId = id("link").pipe(Schema.brand("LinkId"))
 export type LinkId = typeof LinkId.Type
 
-/** Internal: of a sign-up whose email address is not verified. */
+/** The id of a sign-up whose email address is not verified. Internal. */
 export const SignUpId = Id.pipe(Schema.brand("SignUpId"))
 export type SignUpId = typeof SignUpId.Type
 

@@ -12,7 +12,7 @@ export const Duplicate = Schema.Struct({
 })
 export type Duplicate = typeof Duplicate.Type
 
-/** Of a file, that are listed, split or joined. */
+/** The most tracks of a file that are listed, split or joined. */
 export const MAX_TRACKS = 100
 
 export const Bounds = Schema.Tuple([Schema.Finite, Schema.Finite, Schema.Finite, Schema.Finite]).annotate({
@@ -84,7 +84,7 @@ export const CreatedRoute = Schema.Struct({
   warnings: Schema.optionalKey(Schema.Array(ImportWarning)).annotate({ description: "With `elevation=true`" })
 }).annotate({ identifier: "CreatedRoute", description: "The route that was made.", examples: [ROUTE] })
 
-/** `route` and what follows from it is there where the file would become one route. */
+/** `route` and the members below it are present if the file would become one route. */
 export const DryRun = Schema.Struct({
   format: FileFormat,
   tracks: Schema.Array(ImportTrack).annotate({ description: `The first ${MAX_TRACKS} tracks of the file` }),

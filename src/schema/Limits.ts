@@ -3,17 +3,17 @@ import { Duration } from "effect"
 /** Deleted routes, collections and accounts are erased after this time. */
 export const GRACE_PERIOD = Duration.days(30)
 
-/** From sign-in, however often the session is renewed (NIST SP 800-63B, AAL1). */
+/** A session ends this long after its sign-in, however often it is renewed (NIST SP 800-63B, AAL1). */
 export const SESSION_LIFETIME = Duration.days(30)
 
 export const SESSION_TOKEN_LIFETIME = Duration.minutes(15)
 
 export const LINK_LIFETIME = { "verify-email": Duration.hours(24), "reset-password": Duration.minutes(30) } as const
 
-/** Longer, since the recipient did not ask for the link. */
+/** An invitation lasts longer, since the recipient did not ask for the link. */
 export const INVITATION_LIFETIME = Duration.days(7)
 
-/** Of a sign-up whose email address is not verified. */
+/** A sign-up whose email address is not verified is kept this long. */
 export const UNVERIFIED_LIFETIME = Duration.days(7)
 
 export const IDEMPOTENCY_RETENTION = Duration.hours(24)
@@ -22,20 +22,20 @@ export const AUDIT_RETENTION = Duration.days(90)
 
 export const DEFAULT_TOKEN_DAYS = 90
 
-/** Before a personal access token expires, its responses say when. */
+/** Responses to a personal access token announce its end this long before. */
 export const TOKEN_EXPIRY_NOTICE = Duration.days(14)
 
-/** Before a personal access token expires, its owner gets a mail. */
+/** The owner of a personal access token gets a mail this long before it expires. */
 export const TOKEN_EXPIRY_MAILED = Duration.days(7)
 
-/** How long the reason is known for which a revoked or expired token is refused. */
+/** A revoked or expired token is refused with its reason for this long. */
 export const ENDED_TOKENS_KEPT = Duration.days(90)
 
-/** To one address that one network (a /24 of IPv4, a /48 of IPv6) asks for. */
+/** One network (a /24 of IPv4, a /48 of IPv6) can request these mails to one address. */
 export const MAILS_AN_HOUR = 5
 export const MAILS_A_DAY = 10
 
-/** To one address, whichever networks ask: more than two can use up. */
+/** All networks together can request these mails to one address: more than two can use up. */
 export const MAILS_A_DAY_IN_ALL = 30
 
 export const MAIL_LIMIT =
@@ -44,33 +44,36 @@ export const MAIL_LIMIT =
 
 export const DOWNLOADS_AN_ADDRESS = 8
 
-/** For each user; expired tokens do not count. */
+/** The tokens of each user; expired ones do not count. */
 export const MAX_TOKENS = 50
 
-/** For the elevations of all lines of a request, so that a route is stored within the timeout of its request. */
+/**
+ * The elevations of all lines of a request may take this long, so that a route is stored within the timeout of its
+ * request.
+ */
 export const ELEVATION_TIMEOUT = Duration.seconds(4)
 
-/** For a second request with the same `Idempotency-Key`, while the first is in progress. */
+/** A second request with the same `Idempotency-Key` waits this long while the first is in progress. */
 export const IDEMPOTENCY_WAIT = Duration.seconds(5)
 
-/** To the road that a location is snapped to: the engine would take one 35 km away. This is a walk of ten minutes. */
+/** A location is snapped to a road within a walk of ten minutes: the engine would take one 35 km away. */
 export const MAX_SNAP_METRES = 1000
 
-/** As much as the engine matches within the timeout. */
+/** The engine matches this much within the timeout. */
 export const MAX_TRACE_METRES = 2_000_000
 
-/** For a JSON body. A client may send back a whole response. */
+/** The limits of a JSON body. A client may send back a whole response. */
 export const JSON_LIMITS = { depth: 16, members: 1000, spareValues: 100_000 } as const
 
-/** How long a body may stand still, and how far behind so many bytes a second it may fall. */
+/** A body may stand still for this time, and fall behind this rate by it. */
 export const BODY_ALLOWANCE = { grace: Duration.seconds(5), bytesPerSecond: 16 * 1024 } as const
 
 export const wholeSeconds = (duration: Duration.Duration): number => Math.ceil(Duration.toSeconds(duration))
 
-/** `1,000`. A formatter of `Intl` would take 40 ms of the start. */
+/** Writes `1,000`. A formatter of `Intl` would take 40 ms of the start. */
 export const grouped = (number: number): string => String(number).replace(/\B(?=(?:\d{3})+$)/g, ",")
 
-/** In the largest unit of which there are at least two: `24 hours`. */
+/** Writes a duration in the largest unit that occurs at least twice: `24 hours`. */
 export const inWords = (duration: Duration.Duration): string => {
   const seconds = Duration.toSeconds(duration)
   const units = [[86_400, "days"], [3600, "hours"], [60, "minutes"]] as const

@@ -6,12 +6,12 @@ import { isCodePointLength, WellFormedString } from "./Text.ts"
 /** A route of 500 km through a city has fewer. */
 export const MAX_MANEUVERS = 5000
 
-/** In code points. */
+/** The longest text, in code points. */
 export const MAX_INSTRUCTION = 500
 
 const MAX_TYPE = 255
 
-/** In the shape and with the types of Valhalla, so that a computed maneuver is stored as it is. */
+/** A maneuver has the shape and the types of Valhalla, so that a computed one is stored as it is. */
 export const Maneuver = Schema.Struct({
   instruction: WellFormedString.check(isCodePointLength(0, MAX_INSTRUCTION)).annotate({
     description: "What to do, for people"

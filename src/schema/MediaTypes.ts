@@ -1,4 +1,4 @@
-/** The media types of bodies; those of route files by the names of their formats. */
+/** The media types of bodies; route files are under the names of their formats. */
 export const MEDIA_TYPES = {
   json: "application/json",
   gpx: "application/gpx+xml",
@@ -18,6 +18,6 @@ export const MEDIA_TYPES = {
   metrics: "text/plain; version=0.0.4; charset=utf-8"
 } as const
 
-/** A `Content-Type` without its parameters; empty if absent (RFC 9110, 8.3.1). */
+/** Returns a `Content-Type` without its parameters; empty if absent (RFC 9110, 8.3.1). */
 export const mediaTypeOf = (contentType: string | undefined): string =>
   (contentType ?? "").split(";", 1).join("").trim().toLowerCase()

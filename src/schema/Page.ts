@@ -20,7 +20,7 @@ export const decimal = (minimum: number, maximum: number, description: string) =
 export const flag = (description: string) =>
   Schema.optionalKey(Schema.Literals(["true", "false"]).annotate({ description }))
 
-/** Fits the longest position, a name of 255 characters that JSON escapes. */
+/** The longest position fits, a name of 255 characters that JSON escapes. */
 const Cursor = Schema.String.check(
   Schema.isPattern(/^[A-Za-z0-9_-]{1,4096}$/u, { expected: "the cursor of a `next` link" })
 )
@@ -46,10 +46,10 @@ export const listQuery = <Filters extends Schema.Struct.Fields>(filters: Filters
     Schema.makeFilter((query) => isOneStart(query) || { path: ["cursor"], issue: "Expected either cursor or offset" })
   )
 
-/** A page of routes ends after so many bytes of polylines and waypoints. */
+/** A page of routes ends after these bytes of polylines and waypoints. */
 export const MAX_PAGE_BYTES = 16 * 1024 * 1024
 
-/** Where an item is in its list: what the list is sorted by, and the id. */
+/** The position of an item in its list: the value that sorts the list, and the id. */
 export const ListPosition = Schema.Tuple([
   Schema.Union([Schema.String, Schema.Finite]),
   Schema.Union([Schema.String, Schema.Finite])
@@ -65,8 +65,8 @@ export interface Page {
 export interface PageOf<A> {
   readonly items: ReadonlyArray<A>
   readonly total: number
-  /** Rows of the list that the page covers, where it may end before its limit. */
+  /** The number of rows that the page covers, if it may end before its limit. */
   readonly covered?: number
-  /** Of the last row that the page covers, if there are more after it. */
+  /** The position of the last row that the page covers, if there are more after it. */
   readonly end?: ListPosition | undefined
 }

@@ -2,7 +2,7 @@ import { Schema } from "effect"
 import { decimal, flag, knownQuery } from "./Page.ts"
 import type { Provenance } from "./Route.ts"
 
-/** Width and height, in pixels. */
+/** Sides of a picture, in pixels. */
 export const PICTURE_SIDE = { minimum: 64, maximum: 1200 } as const
 
 export const DEFAULT_PICTURE = { width: 800, height: 500, theme: "light", profile: false } as const

@@ -23,5 +23,5 @@ export interface TokenPrincipal {
   readonly expiresAt: string | null
 }
 
-/** Decided once, before anything else of a request. */
+/** A request has a principal before anything else is decided. */
 export type Principal = SessionPrincipal | TokenPrincipal

@@ -4,7 +4,7 @@ import { trimmedText } from "./Text.ts"
 
 export const MAX_ZONES = 10
 
-/** In metres. */
+/** Radii of zones, in metres. */
 export const ZONE_RADIUS = { minimum: 100, maximum: 2000 } as const
 
 const ZONE = { center: [9.5209, 47.1415], radius: 500, label: "Home" } as const

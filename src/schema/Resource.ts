@@ -16,7 +16,7 @@ export const PageUrl = Schema.optionalKey(
   })
 )
 
-/** Members of what is in the trash. */
+/** Members of a route or collection in the trash. */
 export const TRASHED = {
   deletedAt: Timestamp.annotate({ description: "When it was moved to the trash" }),
   purgedAt: Timestamp.annotate({
@@ -24,7 +24,7 @@ export const TRASHED = {
   })
 }
 
-/** The same in examples. */
+/** The visibility of examples. */
 export const TRASHED_AT = { deletedAt: "2025-06-02T10:00:00.000Z", purgedAt: "2025-07-02T10:00:00.000Z" }
 
 export interface Trashed {

@@ -9,7 +9,7 @@ import { AllowDownload } from "./ShareLink.ts"
 import { givenText, trimmedText } from "./Text.ts"
 import { USER_SUMMARY, UserSummary } from "./User.ts"
 
-/** The words of members and of filters. */
+/** Texts that members and filters share. */
 export const PLACE_WORDS = {
   city: { description: "The city that the route starts in or near" },
   countryCode: { description: "The country that the route starts in (ISO 3166-1 alpha-2)" }
@@ -19,7 +19,7 @@ export const PlaceCity = Schema.String.annotate(PLACE_WORDS.city)
 
 export const PlaceCountryCode = Schema.String.annotate(PLACE_WORDS.countryCode)
 
-/** Where a route starts. */
+/** The place where a route starts. */
 export const Place = Schema.Struct({
   placeCity: Schema.optionalKey(PlaceCity),
   placeRegion: Schema.optionalKey(
@@ -52,12 +52,12 @@ const TAGS = "The owner's words for it"
 /** Normalised, without repetitions, in the order of their first occurrence. */
 export const Tags = Schema.Array(NormalisedTag).check(
   Schema.isMaxLength(MAX_SENT_TAGS),
-  // For the API document only: repeated tags do not count.
+  // This filter is for the API document only: repeated tags do not count.
   Schema.makeFilter(() => true, { toJsonSchema: () => ({ allOf: [{ maxItems: MAX_TAGS }] }) })
 ).annotate({ description: TAGS }).pipe(
   Schema.decodeTo(
     Schema.Array(Tag).check(Schema.isMaxLength(MAX_TAGS)),
-    // A native Set: its hashes are seeded, those of Effect's structures are not.
+    // The Set is a native one: its hashes are seeded, those of Effect's structures are not.
     SchemaTransformation.transform({
       decode: (tags: ReadonlyArray<string>): ReadonlyArray<string> => [...new Set(tags)],
       encode: (tags) => tags
@@ -81,7 +81,7 @@ const Distance = Metres.check(upTo(MAX_DISTANCE))
 
 const Duration = Seconds.check(upTo(MAX_DURATION))
 
-/** Larger measured gains are cut to it. */
+/** The largest gain; larger measured ones are cut to it. */
 export const MAX_ELEVATION_GAIN = 1_000_000
 
 const Elevation = Metres.check(upTo(MAX_ELEVATION_GAIN))
@@ -123,7 +123,7 @@ const plain = {
   endAddress: nullable(Address)
 }
 
-/** The same as they are stored and returned. */
+/** The plain members as they are stored and returned. */
 export const PLAIN = {
   description: Schema.String.annotate({ description: "A text of one's own" }),
   activity: Activity,
@@ -272,12 +272,12 @@ type JsonText = string
 /** A route whose long members are still text, so that no read parses them. */
 export interface StoredRoute extends Omit<Route, "waypoints" | "geometry" | "polyline6" | "cues" | "url"> {
   readonly waypoints: JsonText
-  /** In UTF-8 where it was read. */
+  /** The line is in UTF-8 if it was read. */
   readonly geometry: JsonText | Uint8Array | undefined
   readonly polyline6: JsonText | undefined
   readonly cues: JsonText | undefined
   readonly version: number
-  /** The revision of the owner's privacy zones, where they cut a part off. */
+  /** The revision of the owner's privacy zones, if they cut a part off. */
   readonly cutRevision?: number
 }
 

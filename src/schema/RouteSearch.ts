@@ -21,7 +21,7 @@ const isWords = (text: string) => {
   return words > 0 && words <= MAX_SEARCH_WORDS
 }
 
-/** Each word must begin one of the text's; letter case and accents do not matter. */
+/** Each word must be the beginning of a word of the text; letter case and accents do not matter. */
 export const SearchText = trimmedText(1, MAX_SEARCH_LENGTH).annotate({
   description: SEARCH_RULE,
   examples: ["alp gravel"]
@@ -116,7 +116,7 @@ export const OwnRoutesQuery = listQuery({
   geometry: Schema.optionalKey(GeometryForm)
 }).check(isRange, isSortable)
 
-/** What a list of one's own routes is narrowed to, and its order. */
+/** The filters of a list of one's own routes, and its order. */
 export type OwnRoutesFilter = Omit<typeof OwnRoutesQuery.Type, "cursor" | "geometry" | "limit" | "offset">
 
 export const TagCount = Schema.Struct({

@@ -1,5 +1,5 @@
-/** In tokens, telemetry and protocols. */
+/** The name in tokens, telemetry and protocols. */
 export const SERVICE_NAME = "route-planning-service"
 
-/** For people. */
+/** The name for people. */
 export const SERVICE_TITLE = "Route Planning Service"

@@ -3,7 +3,7 @@ import { LinkId, ShareToken } from "./Ids.ts"
 import { CreatedAt, Instant, Timestamp } from "./Measures.ts"
 import { trimmedText } from "./Text.ts"
 
-/** For each route or collection; expired links do not count. */
+/** The links of each route or collection; expired ones do not count. */
 export const MAX_LINKS = 50
 
 const changeable = {

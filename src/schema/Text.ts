@@ -28,11 +28,11 @@ const lengthOptions = (min: number, max: number) => ({
   toJsonSchema: () => ({ minLength: min, maxLength: max })
 })
 
-/** In code points, so that an emoji counts once. Inclusive. */
+/** Bounds the length in code points, so that an emoji counts once. Inclusive. */
 export const isCodePointLength = (min: number, max: number) =>
   Schema.makeFilter((text: string) => hasCodePoints(text, min, max), lengthOptions(min, max))
 
-/** After NFKC, which may change the number of code points. */
+/** Normalises by NFKC first, which may change the number of code points. */
 export const isNormalizedLength = (min: number, max: number) =>
   Schema.makeFilter((text: string) => hasCodePoints(text.normalize("NFKC"), min, max), lengthOptions(min, max))
 
@@ -50,7 +50,7 @@ export const trimmedText = changedText((text) => text.trim())
 const JOINERS =
   /(?<![\p{M}\p{Emoji_Modifier}\p{Extended_Pictographic}[\p{L}--[\p{Script=Latin}\p{Script=Greek}\p{Script=Cyrillic}]]])[\u200C\u200D]/gv
 
-/** Tags outside of flags, such as that of Scotland. */
+/** Tags outside of flags, such as the flag of Scotland. */
 const TAGS = /(?<!\u{1F3F4}[\u{E0020}-\u{E007E}]{0,6})[\u{E0020}-\u{E007F}]/gu
 
 const OTHER_FORMAT = /[\p{Cf}--[\u{E0020}-\u{E007F}\u200C\u200D]]/gv
@@ -59,11 +59,11 @@ const OTHER_FORMAT = /[\p{Cf}--[\u{E0020}-\u{E007F}\u200C\u200D]]/gv
 export const withoutFormat = (text: string): string =>
   text.replace(OTHER_FORMAT, "").replace(TAGS, "").replace(JOINERS, "")
 
-/** For the names of people. */
+/** Text for the names of people. */
 export const nameText = changedText((text) => withoutFormat(text).trim())
 
 /** A name that a client chose, amid our own text. */
 export const inOneLine = (text: string): string => withoutFormat(text).replace(/[\p{Cc}\s]+/gu, " ").trim()
 
-/** As it is stored: an empty text clears its member. */
+/** Returns the text as it is stored: an empty one clears its member. */
 export const textOrNull = (text: string | null | undefined) => text === "" ? null : text

@@ -150,7 +150,10 @@ const EMAIL = new RegExp(String.raw`^[^${UNUSUAL}]{1,64}@[^.${UNUSUAL}]+(\.[^.${
 /** RFC 5321, 4.5.3.1. */
 const MAX_EMAIL = 254
 
-/** The length with the domain in ASCII (IDNA), as mail systems and `emailKey` have it: a character may become many. */
+/**
+ * Counts the length with the domain in ASCII (IDNA), as mail systems and `emailKey` have it: a character may become
+ * many.
+ */
 const mappedLength = (email: string): number => {
   const text = email.normalize("NFC").toLowerCase()
   const domain = text.slice(text.lastIndexOf("@") + 1)
@@ -177,8 +180,8 @@ const isNormalForm = (text: string) => text.normalize("NFKC") === text
 export const lowerAscii = (text: string): string => text.replace(/[A-Z]/g, (letter) => letter.toLowerCase())
 
 /**
- * True where NFKC and case folding leave the part before the `@` as it is, but for A to Z. Another part may become
- * that of another mailbox: U+212A KELVIN SIGN is folded to k.
+ * True if NFKC and case folding change only A to Z in the part before the `@`. Other parts may become the name of
+ * another mailbox: U+212A KELVIN SIGN is folded to k.
  */
 export const isUnambiguous = (local: string): boolean =>
   !FOLDED.test(local) && isNormalForm(local) && isNormalForm(lowerAscii(local))
@@ -189,7 +192,9 @@ export const UNAMBIGUOUS_EMAIL =
   "an email address without characters before the @ that Unicode folds to others: A to Z, "
   + "and others in lower case and normal form NFKC"
 
-/** For an account to be. What is stored already may be ambiguous, and is known by its exact spelling. */
+/**
+ * An address for a new account. An address that is stored already may be ambiguous, and is known by its exact spelling.
+ */
 export const NewEmail = Email.check(
   Schema.makeFilter((email) => isUnambiguous(localPartOf(email)), { expected: UNAMBIGUOUS_EMAIL })
 )
