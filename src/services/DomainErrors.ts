@@ -5,7 +5,7 @@ import { summaryOf } from "../schema/Issues.ts"
 import { wholeSeconds } from "../schema/Limits.ts"
 import { QUOTAS } from "../schema/User.ts"
 
-/** `locations` are the indexes of those without a road within `metres`, where both are known. */
+/** `locations` are the indexes of the locations without a road within `metres`, if both are known. */
 export class NoRoad extends Schema.TaggedError<NoRoad>()("NoRoad", {
   near: Schema.optionalKey(Schema.Struct({ metres: Schema.Int, locations: Schema.Array(Schema.Int) }))
 }) {}
@@ -58,7 +58,7 @@ export const UpstreamError = Schema.Union([
 ])
 export type UpstreamError = typeof UpstreamError.Type
 
-/** Input that no Schema can judge, such as a file or a password. `path` is a member of it, empty for the whole. */
+/** A schema cannot check this input, such as a file or a password. `path` is a member of it, empty for the whole. */
 export class InvalidInput extends Schema.TaggedError<InvalidInput>()("InvalidInput", {
   issues: Schema.Array(Schema.Struct({ path: Schema.String, message: Schema.String }))
 }) {
@@ -71,7 +71,7 @@ export class InvalidInput extends Schema.TaggedError<InvalidInput>()("InvalidInp
   }
 }
 
-/** A file of an upload, or all files together after unpacking. */
+/** A file of an upload is too large, or all its files are after unpacking. */
 export class FilesTooLarge extends Schema.TaggedError<FilesTooLarge>()("FilesTooLarge", { limitBytes: Schema.Int }) {}
 
 export class UnknownFormat extends Schema.TaggedError<UnknownFormat>()("UnknownFormat", {}) {}
@@ -80,12 +80,12 @@ export class UnknownEncoding extends Schema.TaggedError<UnknownEncoding>()("Unkn
   encoding: Schema.String
 }) {}
 
-/** Does not exist, or the caller may not see it. `member` is a route of a collection. */
+/** It does not exist, or the caller may not see it. `member` is a route of a collection. */
 export class Missing extends Schema.TaggedError<Missing>()("Missing", {
   kind: Schema.Literals(["route", "collection", "member", "page", "user", "session", "token", "link"])
 }) {}
 
-/** Routes that a collection may not have: neither the owner's nor public. */
+/** A collection may not have these routes: they are neither the owner's nor public. */
 export class RoutesMissing extends Schema.TaggedError<RoutesMissing>()("RoutesMissing", {
   routeIds: Schema.Array(Schema.Int)
 }) {}
@@ -108,12 +108,12 @@ export class QuotaExceeded extends Schema.TaggedError<QuotaExceeded>()("QuotaExc
   used: Schema.Int
 }) {}
 
-/** As many requests of the account as may wait for changes. */
+/** The account has as many waiting requests as it may. */
 export class TooManyWaiting extends Schema.TaggedError<TooManyWaiting>()("TooManyWaiting", {
   retryAfterSeconds: Schema.Int
 }) {}
 
-/** Of another database, or from before deletions that were purged. */
+/** The cursor belongs to another database, or is older than deletions that were purged. */
 export class CursorExpired extends Schema.TaggedError<CursorExpired>()("CursorExpired", {}) {}
 
 /** Own routes have the same positions as those of a file. */
@@ -129,7 +129,7 @@ export class ZonesFull extends Schema.TaggedError<ZonesFull>()("ZonesFull", {
   used: Schema.Int
 }) {}
 
-/** So many zones of the account would hide less than they do. */
+/** The change would make so many zones of the account hide less. */
 export class ZonesShrink extends Schema.TaggedError<ZonesShrink>()("ZonesShrink", { zones: Schema.Int }) {}
 
 export class TokenRefused extends Schema.TaggedError<TokenRefused>()("TokenRefused", {
@@ -154,7 +154,7 @@ export class TooManyTokens extends Schema.TaggedError<TooManyTokens>()("TooManyT
 /** The first request with an `Idempotency-Key` has not ended. */
 export class KeyInUse extends Schema.TaggedError<KeyInUse>()("KeyInUse", {}) {}
 
-/** An `Idempotency-Key` of another request. */
+/** The `Idempotency-Key` belongs to another request. */
 export class KeyReused extends Schema.TaggedError<KeyReused>()("KeyReused", {}) {}
 
 export class HandleTaken extends Schema.TaggedError<HandleTaken>()("HandleTaken", {}) {}
@@ -164,7 +164,7 @@ export class AddressTaken extends Schema.TaggedError<AddressTaken>()("AddressTak
 /** No deletion is pending, or its grace period is over. */
 export class NothingToCancel extends Schema.TaggedError<NothingToCancel>()("NothingToCancel", {}) {}
 
-/** Administrators may not delete their own account as one of a user. */
+/** Administrators cannot delete their own account as they delete that of a user. */
 export class OwnAccount extends Schema.TaggedError<OwnAccount>()("OwnAccount", {}) {}
 
 export class ImportRunning extends Schema.TaggedError<ImportRunning>()("ImportRunning", {}) {}
@@ -172,16 +172,16 @@ export class ImportRunning extends Schema.TaggedError<ImportRunning>()("ImportRu
 /** The deletion of the account was requested during an import into it. */
 export class AccountDeleted extends Schema.TaggedError<AccountDeleted>()("AccountDeleted", {}) {}
 
-/** The same for an unknown address, a wrong password and an account without one. */
+/** An unknown address, a wrong password and an account without one fail alike. */
 export class WrongCredentials extends Schema.TaggedError<WrongCredentials>()("WrongCredentials", {}) {}
 
-/** Of the current password, before a change. */
+/** The current password, which a change needs, is wrong. */
 export class WrongPassword extends Schema.TaggedError<WrongPassword>()("WrongPassword", {}) {}
 
 /** The address of a sign-up is not verified; a new link has been mailed. */
 export class EmailUnverified extends Schema.TaggedError<EmailUnverified>()("EmailUnverified", {}) {}
 
-/** Without the password of its own sign-up the link is enough only while the address has no other pending sign-up. */
+/** The link needs the password of its sign-up, since the address has other pending sign-ups. */
 export class SignUpPasswordNeeded extends Schema.TaggedError<SignUpPasswordNeeded>()("SignUpPasswordNeeded", {}) {}
 
 /** The sign-up of the link has another password. */
@@ -192,7 +192,7 @@ export class SignUpClosed extends Schema.TaggedError<SignUpClosed>()("SignUpClos
 /** A mailed link that is unknown, used or expired. */
 export class LinkUnusable extends Schema.TaggedError<LinkUnusable>()("LinkUnusable", {}) {}
 
-/** The same for every reason, so that it reveals nothing. */
+/** Each reason gives the same error, so that it reveals nothing. */
 export class SignInRefused extends Schema.TaggedError<SignInRefused>()("SignInRefused", {}) {}
 
 export class ProviderDisabled extends Schema.TaggedError<ProviderDisabled>()("ProviderDisabled", {}) {}
