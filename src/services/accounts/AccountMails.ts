@@ -26,7 +26,8 @@ export const accountMailsLayer = Layer.effect(
       execute: (email) => sql`SELECT id, email FROM users WHERE ${hasAddress(sql, email)}`
     })
 
-    // Also where an account has the address: how long a sign-up is kept, which its password reveals, must not differ.
+    // A sign-up is extended even if an account has the address: how long it is kept, which its password reveals, must
+    // not differ.
     const keep = Effect.fnUntraced(function*(id: SignUpId, lifetime: Duration.Duration) {
       const now = yield* Clock.currentTimeMillis
       yield* signUps.keepUntil(id, new Date(now + Duration.toMillis(lifetime)))
@@ -95,7 +96,7 @@ export const accountMailsLayer = Layer.effect(
   })
 )
 
-/** Says when and from where the mail was asked for, so that its recipient can tell it from those of others. */
+/** Says when and from where the mail was requested, so that its recipient can recognise a stranger's request. */
 const askedBy = ({ askedAt, network }: { readonly askedAt?: Date; readonly network?: string }) =>
   Option.map(({ mail, userId }: ComposedMail): ComposedMail => {
     if (askedAt === undefined) return { mail, userId }

@@ -142,26 +142,26 @@ const toDeletion = ({ deletionRequestedAt, ...user }: typeof DeletionRow.Type): 
   erasureDueAt: erasureDueAt(deletionRequestedAt).toISOString()
 })
 
-/** Undefined matches all. */
+/** Members that are undefined match all accounts. */
 type Query = string | undefined
 
 /** Actions of administrators. Every access to accounts and routes leaves an audit entry. */
 export class Administration extends Context.Service<Administration, {
   readonly overview: Effect.Effect<Overview>
-  /** Accounts, newest first. The query is a part of an email address, name or handle. */
+  /** Lists accounts, newest first. The query is a part of an email address, name or handle. */
   readonly users: (admin: UserId, query: Query, page: Page) => Effect.Effect<PageOf<AdminUser>>
-  /** Audited with the account as subject. */
+  /** The access is audited with the account as subject. */
   readonly user: (admin: UserId, id: UserId) => Effect.Effect<AdminUser, Missing>
-  /** Starts the grace period of an account's deletion. `OwnAccount` for the administrator's. */
+  /** Starts the grace period of an account's deletion. `OwnAccount` for the administrator's own account. */
   readonly deleteUser: (admin: UserId, id: UserId) => Effect.Effect<void, Missing | OwnAccount>
-  /** Live routes of every visibility, newest first. The query is a part of the route's name or its owner's. */
+  /** Lists live routes of every visibility, newest first. The query is a part of the route's name or its owner's. */
   readonly routes: (admin: UserId, query: Query, page: Page) => Effect.Effect<PageOf<AdminRoute>>
   /**
-   * Soft delete that also makes the route private, so that restoring it does not publish it. In a turn of its owner
+   * Soft delete that also makes the route private, so that restoring it does not publish it. Takes a turn of the owner
    * (`Lanes.writes`).
    */
   readonly deleteRoute: (admin: UserId, id: RouteId) => Effect.Effect<void, Missing | Overloaded>
-  /** Accounts whose deletion is pending, next to be erased first. */
+  /** Lists accounts whose deletion is pending; the first one is erased first. */
   readonly deletions: (admin: UserId, page: Page) => Effect.Effect<PageOf<PendingDeletion>>
 }>()("route-planning-service/Administration") {
   static readonly layer = Layer.effect(

@@ -25,7 +25,7 @@ import { Sessions } from "./Sessions.ts"
 export class AccountDeletion extends Context.Service<AccountDeletion, {
   /**
    * Hides the account from every read at once, ends its sessions and disables its tokens. A repeated request keeps the
-   * first date and ends sessions started since. Audited as by its owner, or by `by`.
+   * first date and ends sessions started since. The audit names the owner, or `by`.
    */
   readonly request: (userId: UserId, by?: UserId) => Effect.Effect<void, Missing>
   /** Cancels the deletion and restores all it hid. Fails when none is pending, or the grace period is over. */
@@ -79,11 +79,11 @@ export class AccountDeletion extends Context.Service<AccountDeletion, {
 
 const BATCH = 100
 
-/** Erases accounts: no personal data is left in any table. */
+/** Erases accounts: no table keeps their personal data. */
 export class AccountErasure extends Context.Service<AccountErasure, {
   /** One transaction per account, safe to run concurrently. An account that fails is retried and delays no other. */
   readonly eraseDue: Effect.Effect<Swept>
-  /** When the next account is due; may be in the past. */
+  /** Returns when the next account is due, which may be in the past. */
   readonly earliestDue: Effect.Effect<Option.Option<Date>>
 }>()("route-planning-service/AccountErasure") {
   static readonly layer = Layer.effect(
@@ -134,7 +134,7 @@ export class AccountErasure extends Context.Service<AccountErasure, {
       const erase = traced("AccountErasure.erase")(
         function*(id: UserId, cutoff: Date) {
           yield* sql`SET LOCAL statement_timeout = 0`
-          // Before the user: a use of a mailed link locks in this order.
+          // Sign-ups are locked before the user, as a use of a mailed link does.
           const signUps = yield* lockSignUps({ id, cutoff })
           const gone = yield* deleteUser({ id, cutoff })
           if (gone.length > 0 && signUps.length > 0) {

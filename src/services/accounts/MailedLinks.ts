@@ -43,20 +43,20 @@ const digest = (token: Redacted.Redacted) => createHash("sha256").update(Redacte
 
 /** 32 random bytes, used once, stored as SHA-256: enough for a secret of 256 bits (OWASP ASVS 6.5.2). */
 export class MailedTokens extends Context.Service<MailedTokens, {
-  /** `lifetime` defaults to that of the purpose. Only the newest reset links of an owner are valid. */
+  /** Each purpose has a default `lifetime`. Only the newest reset links of an owner are valid. */
   readonly issue: (
     purpose: MailedTokenPurpose,
     owner: TokenOwner,
     lifetime?: Duration.Duration
   ) => Effect.Effect<{ readonly token: Redacted.Redacted; readonly expiresAt: Date }>
-  /** The owner of a token that `consume` or `signUpOf` would accept now. Neither locks nor changes anything. */
+  /** Finds the owner of a token that `consume` or `signUpOf` would accept now. Neither locks nor changes anything. */
   readonly ownerOf: (purpose: MailedTokenPurpose, token: Redacted.Redacted) => Effect.Effect<Option.Option<TokenOwner>>
   /**
-   * Call under `accountLock`: of concurrent callers exactly one gets the owner. None for an unknown, used or expired
+   * Call under `accountLock`: exactly one of concurrent callers gets the owner. None for an unknown, used or expired
    * token, one for another purpose, or an account past its grace period.
    */
   readonly consume: (purpose: MailedTokenPurpose, token: Redacted.Redacted) => Effect.Effect<Option.Option<UserId>>
-  /** The sign-up of a valid token, which is consumed with it: `SignUps.lock` decides between concurrent callers. */
+  /** Consumes a valid token and returns its sign-up: `SignUps.lock` decides between concurrent callers. */
   readonly signUpOf: (purpose: MailedTokenPurpose, token: Redacted.Redacted) => Effect.Effect<Option.Option<SignUpId>>
   /** Deletes the verification tokens of sign-ups. Call under `SignUps.lock`. */
   readonly revokeVerifications: (signUpIds: ReadonlyArray<SignUpId>) => Effect.Effect<void>

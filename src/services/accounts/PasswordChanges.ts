@@ -16,16 +16,15 @@ import { Sessions } from "./Sessions.ts"
 import { NewAccounts, type SignUp, SignUps } from "./SignUp.ts"
 import { PersonalAccessTokens } from "./Tokens.ts"
 
-/** Timeout in the queue behind other uses of the same account's links. */
 export class PasswordChanges extends Context.Service<PasswordChanges, {
-  /** Mails a link. Same row and time for every address: the caller learns nothing. */
+  /** Mails a link. Every address gets the same row in the same time: the caller learns nothing. */
   readonly requestReset: (email: string, network?: string) => Effect.Effect<void>
-  /** The address that a link of a reset or an invitation was mailed to. Does not consume the link. */
+  /** Returns the address that a link of a reset or an invitation was mailed to. Does not consume the link. */
   readonly addressOf: (token: Redacted.Redacted) => Effect.Effect<string, LinkUnusable | Overloaded>
   /**
    * Ends every session and revokes other links; personal access tokens stay. A sign-up's link creates the account:
-   * `SignUpClosed` where it is closed and it is no invitation. A refused password does not consume the link. Returns how many
-   * personal access tokens of the account still work.
+   * `SignUpClosed` while sign-up is closed and the link is no invitation. A refused password does not consume the link.
+   * Returns how many personal access tokens of the account still work.
    */
   readonly reset: (
     token: Redacted.Redacted,

@@ -8,7 +8,7 @@ import { InvalidInput, type Overloaded } from "../DomainErrors.ts"
 import { traced } from "../operations/Tracing.ts"
 import { settings } from "../settings/Registry.ts"
 
-/** Accepts every password. */
+/** A minimum of 0 accepts every password. */
 const NO_STRENGTH = 0
 
 /** Pattern search is quadratic in the length, so only the start and the end are checked. */
@@ -116,14 +116,14 @@ export class Passwords extends Context.Service<Passwords, {
   readonly hash: (password: Redacted.Redacted) => Effect.Effect<string, Overloaded>
   /** False without a digest, in the same time: it must not reveal accounts (OWASP Authentication Cheat Sheet). */
   readonly verify: (password: Redacted.Redacted, digest: string | undefined) => Effect.Effect<boolean, Overloaded>
-  /** Whether the parameters of a hash differ from the current ones. */
+  /** True if the parameters of the hash differ from the current ones. */
   readonly isOutdated: (digest: string) => boolean
 }>()("route-planning-service/Passwords") {
   static readonly layer = Layer.effect(
     Passwords,
     Effect.gen(function*() {
       const random = yield* SecureRandom.SecureRandom
-      // A metric that is read is in the next scrape, with nothing counted.
+      // A metric that was read appears in the next scrape, at 0.
       yield* Metric.value(duration)
       const parameters = { ...METHOD, ...yield* HashCost }
       const inTurn = yield* makeLane("passwords", LANES.passwords, { gauges: { running, waiting } })

@@ -42,13 +42,16 @@ const merge = (stored: Members, patch: Members): Members =>
 export const mergePreferences = (stored: Preferences, patch: PreferencesPatch): Preferences => merge(stored, patch)
 
 export class Profiles extends Context.Service<Profiles, {
-  /** Dies without such a user: the id comes from a session. */
+  /** Dies if there is no such user: the id comes from a session. */
   readonly user: (id: UserId) => Effect.Effect<User>
-  /** With statistics of the user's live routes, and the usage of quotas. */
+  /** Includes statistics of the user's live routes, and the usage of quotas. */
   readonly profile: (id: UserId) => Effect.Effect<Profile>
-  /** `HandleTaken`, and `InvalidInput` for a reserved one. The old handle is free at once. Takes a turn (`Lanes.writes`). */
+  /**
+   * Fails with `HandleTaken`, and with `InvalidInput` for a reserved one. The old handle is free at once. Takes a turn
+   * (`Lanes.writes`).
+   */
   readonly update: (id: UserId, patch: ProfilePatch) => Effect.Effect<Profile, HandleTaken | InvalidInput | Overloaded>
-  /** By current handle. `Missing` while the account's deletion is pending. */
+  /** Finds a profile by its current handle. `Missing` while the account's deletion is pending. */
   readonly publicProfile: (handle: Handle) => Effect.Effect<PublicProfile, Missing>
 }>()("route-planning-service/Profiles") {
   static readonly layer = Layer.effect(

@@ -71,7 +71,7 @@ const keyIdOf = (token: string) =>
     Effect.mapBoth({ onFailure: notAccepted, onSuccess: ({ kid }) => kid })
   )
 
-/** OpenID Connect Core, 3.1.3.7, and a verified address. */
+/** Checks the claims by OpenID Connect Core, 3.1.3.7, and that the address is verified. */
 const verifyIdToken = Effect.fnUntraced(function*(token: string, expected: {
   readonly keys: JWTVerifyGetKey
   readonly issuers: Array<string>
@@ -106,7 +106,9 @@ const isForUs = ({ aud, azp }: Claims, clientId: string) =>
 const isTimely = ({ exp, iat }: Claims, now: number) =>
   exp > now && iat <= now + SKEW_SECONDS && exp - iat <= LONGEST_LIFE_SECONDS
 
-/** Its documents have some KiB, and what is read of a body without end is garbage that costs collections of the whole heap. */
+/**
+ * Documents of a provider have some KiB. A body without end would be garbage that costs collections of the whole heap.
+ */
 const PROVIDER = {
   name: "The identity provider",
   timeout: "5 seconds",
@@ -114,7 +116,7 @@ const PROVIDER = {
   maxUndeclaredBytes: 128 * 1024
 } as const
 
-/** Without the text of the provider. */
+/** The error omits the text of the provider. */
 class ProviderRefused extends Schema.TaggedError<ProviderRefused>()("ProviderRefused", {
   status: Schema.Int
 }) {}
@@ -141,7 +143,7 @@ const Document = Schema.Struct({
 
 const withoutFinalSlash = (text: string) => text.replace(/\/$/, "")
 
-/** OpenID Connect Discovery 1.0, 4. Cached for an hour, not for a failure; concurrent calls share one request. */
+/** OpenID Connect Discovery 1.0, 4. Cached for an hour, failures not at all; concurrent calls share one request. */
 const makeProviderDiscovery = Effect.fnUntraced(function*(client: HttpClient.HttpClient, url: URL) {
   // A parsed URL without a path has a final slash; the document knows whether it was written.
   const expected = withoutFinalSlash(url.href)
@@ -165,7 +167,7 @@ const makeProviderDiscovery = Effect.fnUntraced(function*(client: HttpClient.Htt
 
 const FRESH = Duration.minutes(10)
 
-/** Between two requests, so that invented key ids do not burden the provider. */
+/** The shortest time between two requests, so that invented key ids do not burden the provider. */
 const COOL_DOWN = Duration.seconds(30)
 
 const parameters = {
@@ -241,9 +243,9 @@ const makeProviderKeys = Effect.fnUntraced(function*(client: HttpClient.HttpClie
 })
 
 export interface Identity {
-  /** As in the discovery document. */
+  /** The issuer as the discovery document names it. */
   readonly issuer: string
-  /** Never reassigned within an issuer (OpenID Connect Core, 2); the address may be. */
+  /** Never reassigned within an issuer (OpenID Connect Core, 2), unlike the address. */
   readonly subject: string
   readonly email: string
   readonly name: string | undefined
@@ -269,7 +271,10 @@ export class IdentityProvider extends Context.Service<IdentityProvider, {
   /** A code is valid once, an ID token until it expires. */
   readonly identify: (credential: ProviderCredential) => Effect.Effect<Identity, ProviderFailure>
 }>()("route-planning-service/IdentityProvider") {
-  /** `ProviderDisabled` where it is switched off, `ProviderNotConfigured` without `GOOGLE_CLIENT_ID` and `GOOGLE_CLIENT_SECRET`. */
+  /**
+   * Fails with `ProviderDisabled` if it is switched off, `ProviderNotConfigured` without `GOOGLE_CLIENT_ID` and
+   * `GOOGLE_CLIENT_SECRET`.
+   */
   static readonly layer = Layer.effect(
     IdentityProvider,
     Effect.gen(function*() {
@@ -292,7 +297,7 @@ export class IdentityProvider extends Context.Service<IdentityProvider, {
             code,
             client_id: clientId,
             client_secret: Redacted.value(secret),
-            // For Google's popup and one-tap clients, which have no page to return to.
+            // Google's popup and one-tap clients have no page to return to.
             redirect_uri: "postmessage"
           })
         )

@@ -33,8 +33,8 @@ const LinkedRow = IdentityRecord.select.mapFields(Struct.pick(["userId"]))
 
 export class ProviderSignIn extends Context.Service<ProviderSignIn, {
   /**
-   * By the subject identifier, else by a verified email address, whose account is linked, else as a new account.
-   * `SignUpClosed` for a new account where sign-up is, and `InvalidInput` for one with an ambiguous address.
+   * Finds the account by the subject identifier, else links the account with the verified email address, else creates
+   * one. `SignUpClosed` for a new account while sign-up is closed, `InvalidInput` for one with an ambiguous address.
    */
   readonly signIn: (credential: ProviderCredential, device: Device) => Effect.Effect<SignIn, SignInFailure>
 }>()("route-planning-service/ProviderSignIn") {
@@ -72,7 +72,7 @@ export class ProviderSignIn extends Context.Service<ProviderSignIn, {
         return userId
       })
 
-      /** None when another request has just created an account with the address. */
+      /** Creates the account; none if another request has just created one with the address. */
       const open = Effect.fnUntraced(function*(identity: Identity, now: Date) {
         const { email, name, picture } = identity
         if (!isUnambiguous(localPartOf(email))) return yield* InvalidInput.at("email", `Expected ${UNAMBIGUOUS_EMAIL}`)

@@ -35,7 +35,7 @@ import { ownText } from "../operations/Keys.ts"
 import { traced } from "../operations/Tracing.ts"
 import { settings } from "../settings/Registry.ts"
 
-/** When a credential was last used is only displayed: one write a minute is precise enough. */
+/** The last use of a credential is only displayed: one write a minute is precise enough. */
 export const SEEN_PRECISION = Duration.minutes(1)
 
 const ALGORITHM = "HS256"
@@ -78,8 +78,8 @@ export const signedTokens = ({ audience, key, lifetime }: Purpose) => ({
 })
 
 /**
- * `role` and `units` are hints for clients: what a caller may do is read from the database on each request. A token that
- * an older process signed may lack `units`.
+ * `role` and `units` are hints for clients: each request reads the caller's rights from the database. A token that an
+ * older process signed may lack `units`.
  */
 const Claims = Schema.Struct({
   sub: Schema.FiniteFromString.pipe(Schema.decodeTo(UserId)),
@@ -91,7 +91,7 @@ type Claims = typeof Claims.Type
 
 const decodeClaims = Schema.decodeUnknownOption(Claims)
 
-/** Imported once: from bytes the library would import a key for each token. */
+/** The key is imported once: the library would import bytes for each token. */
 const hmacKey = (secret: Redacted.Redacted) =>
   Effect.promise(() =>
     crypto.subtle.importKey(
@@ -103,19 +103,22 @@ const hmacKey = (secret: Redacted.Redacted) =>
     )
   )
 
-/** A token whose signature and claims are those of this service; `expiresAt` is its `exp`, in seconds. */
+/** The claims of a verified token; `expiresAt` is its `exp`, in seconds. */
 interface VerifiedToken {
   readonly claims: Claims
   readonly expiresAt: number
 }
 
-/** One that was signed or verified here is not verified again. Each request reads from the database whether its session lives. */
+/**
+ * Tokens that were verified here are not verified again. Each request reads from the database whether its session
+ * lives.
+ */
 const MAX_KNOWN_TOKENS = 10_000
 
-/** The JWT that a session travels as, signed with `JWT_SECRET`. */
+/** The JWT of a session, signed with `JWT_SECRET`. */
 export class SessionTokens extends Context.Service<SessionTokens, {
   readonly sign: (claims: Claims) => Effect.Effect<string>
-  /** The claims of a token that this service signed and that has not expired, else none. */
+  /** Returns the claims of a token that this service signed and that has not expired, else none. */
   readonly verify: (token: string) => Effect.Effect<Option.Option<Claims>>
 }>()("route-planning-service/SessionTokens") {
   static readonly layer = Layer.effect(
@@ -186,7 +189,7 @@ export interface Device {
   readonly userAgent: string | undefined
   readonly ipAddress: string | undefined
   readonly network?: string | undefined
-  /** Of its session so far. */
+  /** The token of the device's session so far. */
   readonly token?: string | undefined
 }
 
@@ -198,18 +201,21 @@ interface LiveSession {
 /** Sessions. Every token has a row, so that a revoked session ends with its next request. */
 export class Sessions extends Context.Service<Sessions, {
   /**
-   * Returns the token; ends the device's session so far (OWASP ASVS 7.2.4) and the oldest over the limit. `SignInRefused` past
-   * the account's grace period.
+   * Returns the token; ends the device's session so far (OWASP ASVS 7.2.4) and the oldest over the limit.
+   * `SignInRefused` after the account's grace period.
    */
   readonly start: (userId: UserId, device: Device) => Effect.Effect<string, SignInRefused>
-  /** None if forged, expired or revoked. Includes accounts past their grace period, for the caller to refuse. */
+  /**
+   * Finds the session of a token; none if it is forged, expired or revoked. Includes accounts past their grace period,
+   * which the caller refuses.
+   */
   readonly authenticate: (token: string) => Effect.Effect<Option.Option<LiveSession>>
   readonly end: (token: string) => Effect.Effect<void>
-  /** A user's live sessions, newest sign-in first. */
+  /** Lists a user's live sessions, newest sign-in first. */
   readonly list: (userId: UserId, current: SessionId) => Effect.Effect<ReadonlyArray<Session>>
   /** Ends one session of a user: any later request fails, on every replica. */
   readonly revoke: (userId: UserId, id: SessionId) => Effect.Effect<void, Missing>
-  /** Ends all sessions of a user except `keep`, and revokes devices. Audited as by `by` if any session ended. */
+  /** Ends all sessions of a user except `keep`, and revokes devices. The audit names `by` if a session ended. */
   readonly revokeAll: (
     userId: UserId,
     options?: { readonly keep?: SessionId; readonly by?: UserId }
@@ -356,7 +362,7 @@ export class Sessions extends Context.Service<Sessions, {
         revokeAll: traced("Sessions.revokeAll")(
           function*(userId, { by = userId, keep } = {}) {
             const now = yield* DateTime.nowAsDate
-            // Before the sessions: the order of `accountLock`.
+            // The user is locked before the sessions, in the order of `accountLock`.
             yield* sql`UPDATE users SET ${users.set(sql, { devicesRevokedAt: now })} WHERE id = ${userId}`
             const rows = yield* sql`
               UPDATE sessions SET revoked_at = ${now}

@@ -38,18 +38,21 @@ interface Credentials {
   readonly password: Redacted.Redacted
 }
 
-/** The password of the sign-up, or a new one in its place; without either the link alone is the proof. */
+/** Proves the mailbox by the password of the sign-up, or sets a new one; without either the link alone is the proof. */
 interface ChosenPassword {
   readonly password?: Redacted.Redacted | undefined
   readonly newPassword?: Redacted.Redacted | undefined
 }
 
 export class Accounts extends Context.Service<Accounts, {
-  /** Mails a link to create the account, or its owner a notice, in equal time. `SignUpClosed` where it is. */
+  /**
+   * Mails a link to create the account, or a notice to its owner, in equal time. `SignUpClosed` while sign-up is
+   * closed.
+   */
   readonly signUp: (
     registration: Credentials & { readonly name: string | undefined; readonly network: string | undefined }
   ) => Effect.Effect<void, InvalidInput | SignUpClosed | Overloaded>
-  /** The address that a verification link was mailed to. Does not consume the link. */
+  /** Returns the address that a verification link was mailed to. Does not consume the link. */
   readonly addressOf: (token: Redacted.Redacted) => Effect.Effect<string, LinkUnusable | Overloaded>
   /**
    * Creates the account of the link's sign-up, ends all other sign-ups of the address, and signs the caller in. Anyone may
@@ -97,7 +100,7 @@ export class Accounts extends Context.Service<Accounts, {
             WHERE ${hasAddress(sql, email)} AND ${canSignIn(sql, cutoff)}`
       })
 
-      /** The same queries for every address. */
+      /** Runs the same queries for every address. */
       const candidatesOf = Effect.fnUntraced(function*(email: string) {
         const account = yield* findByEmail({ email, cutoff: yield* deletionCutoff })
         return {
@@ -111,7 +114,7 @@ export class Accounts extends Context.Service<Accounts, {
         return { accessToken, user: yield* profiles.user(userId) }
       })
 
-      // Unknown addresses leave an audit entry too, without the address, so that both take the same time.
+      // Unknown addresses leave an audit entry too, without the address, so that known ones take no longer.
       const refuse = (userId: UserId | undefined) =>
         Effect.andThen(audit.record("sign_in.failed", { userId }), Effect.fail(new WrongCredentials()))
 
@@ -134,7 +137,7 @@ export class Accounts extends Context.Service<Accounts, {
           Effect.andThen(outbox.wake)
         )
 
-      /** With current parameters if outdated; skipped under load. */
+      /** Hashes with the current parameters if the digest has older ones; skipped under load. */
       const rehash = (password: Redacted.Redacted, digest: string) =>
         passwords.isOutdated(digest)
           ? Effect.orElseSucceed(passwords.hash(password), () => undefined)
@@ -174,7 +177,7 @@ export class Accounts extends Context.Service<Accounts, {
           Effect.flatMap(Option.match({ onNone: linkUnusable, onSome: Effect.succeed }))
         )
 
-      /** The digest for the account. None where the link alone is the proof. */
+      /** Returns the digest for the account. None if the link alone is the proof. */
       const proven = Effect.fnUntraced(function*(signUp: SignUp, { newPassword, password }: ChosenPassword) {
         if (newPassword !== undefined) {
           yield* policy.check("password", newPassword, signUp)

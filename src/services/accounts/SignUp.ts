@@ -38,7 +38,7 @@ const LockedRow = Schema.Struct({
   isPending: Schema.Boolean
 })
 
-/** Unverified: anyone may sign up any address. `email` is as typed. */
+/** The address is unverified: anyone may sign up any address. `email` is as typed. */
 export interface SignUp {
   readonly id: SignUpId
   readonly email: string
@@ -47,7 +47,7 @@ export interface SignUp {
 }
 
 interface LockedSignUp extends SignUp {
-  /** Whether the address has no other pending sign-up. */
+  /** True if the address has no other pending sign-up. */
   readonly isOnly: boolean
 }
 
@@ -56,23 +56,28 @@ interface Addressee {
   readonly userId: UserId | undefined
 }
 
-/** Unverified sign-ups, which are no accounts. Of any number for an address, the one whose link is used becomes one. */
+/**
+ * Unverified sign-ups, which are no accounts. An address may have any number; the one whose link is used becomes an
+ * account.
+ */
 export class SignUps extends Context.Service<SignUps, {
-  /** With `isInvited` the link creates an account also where sign-up is closed. `network` is the one that asked. */
+  /**
+   * With `isInvited` the link creates an account even while sign-up is closed. `network` is the network of the request.
+   */
   readonly add: (
     signUp: Omit<SignUp, "id"> & { readonly isInvited?: boolean; readonly network?: string | undefined }
   ) => Effect.Effect<SignUpId>
-  /** Whether any pending sign-up of an address is an invitation. */
+  /** True if a pending sign-up of the address is an invitation. */
   readonly isInvited: (email: string) => Effect.Effect<boolean>
-  /** The newest pending sign-up of an address. */
+  /** Finds the newest pending sign-up of an address. */
   readonly findNewest: (email: string) => Effect.Effect<Option.Option<SignUp>>
-  /** None when the sign-up is gone. Prevents its deletion until the caller's transaction ends. */
+  /** Finds a sign-up; none if it is gone. Prevents its deletion until the caller's transaction ends. */
   readonly addresseeOf: (id: SignUpId) => Effect.Effect<Option.Option<Addressee>>
-  /** None when the sign-up is gone. Takes no lock. */
+  /** Finds a sign-up; none if it is gone. Takes no lock. */
   readonly find: (id: SignUpId) => Effect.Effect<Option.Option<SignUp>>
-  /** Locks all sign-ups of the address until the caller's transaction ends. None when the sign-up is gone. */
+  /** Locks all sign-ups of the address until the caller's transaction ends. None if the sign-up is gone. */
   readonly lock: (id: SignUpId) => Effect.Effect<Option.Option<LockedSignUp>>
-  /** Older sign-ups of its address that other networks asked for. Locks as `lock` does. */
+  /** Finds older sign-ups of the address from other networks. Locks as `lock` does. */
   readonly olderOfOtherNetworks: (id: SignUpId) => Effect.Effect<ReadonlyArray<SignUpId>>
   readonly keepUntil: (id: SignUpId, instant: Date) => Effect.Effect<void>
   /** Deletes every sign-up of an address with its links, in the caller's transaction. */
@@ -106,7 +111,7 @@ export class SignUps extends Context.Service<SignUps, {
         execute: (id) => sql`SELECT ${columns} FROM sign_ups WHERE id = ${id}`
       })
 
-      // Always in one order, so that concurrent uses of an address's links cannot deadlock.
+      // Rows are locked in one order, so that concurrent uses of an address's links cannot deadlock.
       const lockAll = SqlSchema.findAll({
         Request: Schema.Struct({ key: Schema.String, now: Schema.Date }),
         Result: LockedRow,
@@ -120,7 +125,7 @@ export class SignUps extends Context.Service<SignUps, {
         return yield* lockAll({ key, now: yield* DateTime.nowAsDate })
       })
 
-      /** The sign-up and the others of its address, locked. None when it is gone. */
+      /** Returns the sign-up and the others of its address, locked. None if it is gone. */
       const lockWith = Effect.fnUntraced(function*(id: SignUpId) {
         const found = yield* findById(id)
         if (Option.isNone(found)) return Option.none()
@@ -230,9 +235,9 @@ export const nameFrom = (email: string, name: string | undefined): string =>
 
 /** Creates accounts. Call `signUpOf` and `open` in a transaction. */
 export class NewAccounts extends Context.Service<NewAccounts, {
-  /** The sign-up of a mailed link; none when the link cannot be used. Takes no lock. */
+  /** Finds the sign-up of a mailed link; none if the link cannot be used. Takes no lock. */
   readonly find: (purpose: MailedTokenPurpose, token: Redacted.Redacted) => Effect.Effect<Option.Option<SignUp>>
-  /** The same. Blocks the other links of the address. */
+  /** Finds it as `signUpOf` does, and blocks the other links of the address. */
   readonly signUpOf: (
     purpose: MailedTokenPurpose,
     token: Redacted.Redacted
@@ -312,11 +317,13 @@ export class NewAccounts extends Context.Service<NewAccounts, {
   )
 }
 
-/** Accounts created by operators, also where sign-up is closed. */
+/** Accounts that operators create, even while sign-up is closed. */
 export class Invitations extends Context.Service<Invitations, {
   /** Mails a link: choosing a password creates the account. `AddressTaken` if there is one. */
   readonly invite: (admin: UserId, email: string) => Effect.Effect<void, AddressTaken>
-  /** For an address that the operator has verified; the link expires sooner. `AddressTaken` as for `invite`. */
+  /**
+   * Creates a link for an address that the operator has verified; it expires sooner. `AddressTaken` as for `invite`.
+   */
   readonly create: (email: string) => Effect.Effect<Redacted.Redacted, AddressTaken>
 }>()("route-planning-service/Invitations") {
   static readonly layer = Layer.effect(

@@ -22,7 +22,7 @@ const ExpiringToken = Schema.Struct({
 })
 type ExpiringToken = typeof ExpiringToken.Type
 
-/** One mail for each token, by the transaction that notes it. A token that lives no longer than that gets none. */
+/** Each token causes one mail, in the transaction that records it. A token with a shorter lifetime causes none. */
 export const tokenExpiryMailsLayer = Layer.effectDiscard(Effect.gen(function*() {
   const sql = yield* SqlClient.SqlClient
   const outbox = yield* Outbox

@@ -44,7 +44,7 @@ const Row = Schema.Struct({
   handle: Schema.String
 })
 
-/** What a principal was authenticated by. */
+/** The credential that authenticated a principal. */
 export class CallerCredential extends Context.Service<CallerCredential, {
   readonly describe: (principal: Principal) => Effect.Effect<Credential>
 }>()("route-planning-service/CallerCredential") {
@@ -146,7 +146,7 @@ export class PersonalAccessTokens extends Context.Service<PersonalAccessTokens, 
   readonly list: (owner: UserId) => Effect.Effect<ReadonlyArray<PersonalAccessToken>>
   readonly revoke: (owner: UserId, id: TokenId) => Effect.Effect<void, Missing>
   readonly revokeAll: (owner: UserId) => Effect.Effect<void>
-  /** In one query. While the deletion of its account is pending a token is refused; it works again after a cancel. */
+  /** Finds token and account in one query. A token is refused while the deletion of its account is pending. */
   readonly authenticate: (token: string) => Effect.Effect<TokenPrincipal, TokenRefused>
 }>()("route-planning-service/PersonalAccessTokens") {
   static readonly layer = Layer.effect(
@@ -195,7 +195,7 @@ export class PersonalAccessTokens extends Context.Service<PersonalAccessTokens, 
         execute: (id) => sql`SELECT ${sql.literal(columnsOf(OwnerRow))} FROM users WHERE id = ${id}`
       })
 
-      /** The digest of the current password. */
+      /** Returns the digest of the current password. */
       const provePassword = Effect.fnUntraced(function*(owner: UserId, attempt: Redacted.Redacted | null | undefined) {
         const { passwordHash } = yield* findOwner(owner)
         if (passwordHash === null) {
@@ -224,7 +224,7 @@ export class PersonalAccessTokens extends Context.Service<PersonalAccessTokens, 
         }
       })
 
-      /** `proven` is the digest of the password that was verified. */
+      /** `proven` is the digest of the password that the caller verified. */
       const insertToken = Effect.fnUntraced(function*(owner: UserId, request: NewToken, proven: string | undefined) {
         const now = yield* DateTime.nowAsDate
         yield* lockAccount(owner)
@@ -270,7 +270,7 @@ export class PersonalAccessTokens extends Context.Service<PersonalAccessTokens, 
             WHERE id = ${id} AND (last_used_at IS NULL OR last_used_at < ${stale}) FOR NO KEY UPDATE SKIP LOCKED
           )`)
 
-      /** How many it revoked; each is audited. */
+      /** Returns how many tokens it revoked; each is audited. */
       const revokeLive = Effect.fnUntraced(function*(owner: UserId, which: Statement.Fragment) {
         const now = yield* DateTime.nowAsDate
         const revoked = yield* sql`

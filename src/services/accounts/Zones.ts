@@ -19,13 +19,14 @@ import { RouteViews } from "../routes/RouteViews.ts"
 /** Radii of zones are raised to one of these (ISO 3, R10), so that a slightly larger zone shows no second circle. */
 const RADII = [100, 125, 160, 200, 250, 320, 400, 500, 630, 800, 1000, 1250, 1600, 2000]
 
-/** The most that a radius is raised by. */
 const RAISED = 1.28
 
-/** In raised radii, as all below. The centre of a zone is moved to a point of a cubic grid of this width. */
+/**
+ * The width of a cubic grid, in raised radii, as all constants below. The centre of a zone is moved to a point of it.
+ */
 const GRID = 1 / 8
 
-/** The farthest that a point is from the next one of the grid. */
+/** The longest distance from a point to the next point of the grid. */
 const ROUNDED = GRID * Math.sqrt(3) / 2
 
 /**
@@ -34,17 +35,17 @@ const ROUNDED = GRID * Math.sqrt(3) / 2
  */
 const MOVED = { least: 0.95, most: 1.2 }
 
-/** Added to the radius: otherwise the radius shows the distance of the centres. */
+/** The cut's radius is larger by this: otherwise it would show the distance of the centres. */
 const LARGER = { least: 0.05, most: 0.25 }
 
 const LEAST_MOVED = MOVED.least - ROUNDED
 
 const MAX_RADII = RAISED * (1 + MOVED.most + ROUNDED + LARGER.most)
 
-/** Between two points for which numbers are drawn: far from each other, circles are independent. */
+/** The distance between two points for which numbers are drawn. Circles far from each other are independent. */
 const DRAWN_EVERY = 128
 
-/** Numbers are drawn from 0 to this: a mean of several, without its whole part, is still evenly distributed. */
+/** Numbers are drawn from 0 to this: the fraction of a mean of several is still evenly distributed. */
 const DRAWN_TO = 16
 
 const TURN_RADIANS = 2 * Math.PI
@@ -57,7 +58,7 @@ interface Point {
   readonly z: number
 }
 
-/** The next point of a grid of this width around the centre of the Earth, where no pole and no antimeridian is special. */
+/** Returns the next point of a grid around the centre of the Earth, where no pole and no antimeridian is special. */
 const gridPoint = ([lng, lat]: PrivacyZone["center"], metres: number): Point => {
   const across = Math.cos(radians(lat))
   const rounded = (share: number) => Math.round(share * EARTH_RADIUS / metres)
@@ -70,26 +71,27 @@ const gridPoint = ([lng, lat]: PrivacyZone["center"], metres: number): Point => 
 
 const CORNERS: ReadonlyArray<Point> = [0, 1].flatMap((x) => [0, 1].flatMap((y) => [0, 1].map((z) => ({ x, y, z }))))
 
-/** From 0 to 1 and back as a number grows, so that a small change stays one. */
+/** Maps growing numbers from 0 to 1 and back, so that a small change stays small. */
 const folded = (number: number) => Math.abs(number % 2 - 1)
 
-/** Whether a circle hides the zone as well as a new one would. */
+/** True if the circle hides the zone as well as a new one would. */
 const fits = ({ center: [lng, lat], radius }: PrivacyZone) => (circle: Circle): boolean => {
   const moved = metresBetween(lng, lat, circle.lng, circle.lat)
   return moved >= LEAST_MOVED * radius && moved + radius <= circle.radius && circle.radius <= MAX_RADII * radius
 }
 
 /**
- * The circle to cut for a zone; it contains the zone. A known circle of the user is reused where it fits. Otherwise it is
- * derived from the key, the user and the place, so that a zone that is removed and set again has the same circle. What is
- * drawn changes slowly from place to place: a zone that is set again some metres beside has the same circle, or one that is
- * moved by little where another point of the grid is next. Two different circles would show where a zone fits both.
+ * The circle to cut for a zone; it contains the zone. A known circle of the user is reused where it fits. Otherwise it
+ * is derived from the key, the user and the place, so that a zone that is removed and set again has the same circle.
+ * The drawn numbers change slowly from place to place: a zone that is set again some metres beside has the same circle,
+ * or, near another point of the grid, a circle that is moved a little. Two different circles would show where a zone
+ * fits both.
  */
 export const secretCircles = Config.map(derivedKey("privacy-zones"), (key) => {
   const drawnAt = (...place: ReadonlyArray<number | string>) =>
     DRAWN_TO * createHmac("sha256", key).update(JSON.stringify(place)).digest().readUInt32BE(0) / UINT32
 
-  /** Between the numbers of the eight points around a place, by its distances from them. */
+  /** Interpolates between the numbers of the eight points around a place, by its distances from them. */
   const drawn = (owner: UserId, radius: number, what: string, { x, y, z }: Point) =>
     CORNERS.reduce((sum, corner) => {
       const [atX, atY, atZ] = [Math.floor(x) + corner.x, Math.floor(y) + corner.y, Math.floor(z) + corner.z]
@@ -133,19 +135,19 @@ type ZoneRow = typeof ZoneRow.Type
 
 type Zones = ReadonlyArray<PrivacyZone>
 
-/** What an owner hides from others in all their routes. Only the owner sees the zones. */
+/** The zones that an owner hides from others in all their routes. Only the owner sees the zones. */
 export class PrivacyZones extends Context.Service<PrivacyZones, {
   readonly list: (owner: UserId) => Effect.Effect<Zones>
   /**
-   * Takes effect on the next read: each route is cut again when it is read, or in the background. `ZonesShrink`, which
-   * changes nothing, where a zone would not be in one of the new ones, unless `mayShrink`.
+   * Takes effect on the next read: each route is cut again when it is read, or in the background. Fails with
+   * `ZonesShrink` and changes nothing if a zone would not be inside a new one, unless `mayShrink`.
    */
   readonly replace: (
     owner: UserId,
     zones: Zones,
     options: { readonly mayShrink: boolean }
   ) => Effect.Effect<Zones, ZonesShrink>
-  /** Adds those that the account lacks. `ZonesFull`, which changes nothing, where it would have too many. */
+  /** Adds the zones that the account lacks. Fails with `ZonesFull` and changes nothing if it would have too many. */
   readonly add: (owner: UserId, zones: Zones) => Effect.Effect<void, ZonesFull>
 }>()("route-planning-service/PrivacyZones") {
   static readonly layer = Layer.effect(
@@ -184,7 +186,7 @@ export class PrivacyZones extends Context.Service<PrivacyZones, {
         yield* sql`UPDATE users SET zones_revision = ${revision} WHERE id = ${owner}`
       })
 
-      // Locked, so that of two concurrent changes the later reuses the circles of the earlier.
+      // The account is locked, so that the later of two concurrent changes reuses the circles of the earlier one.
       const changing = <E>(owner: UserId, change: (stored: Zones) => Effect.Effect<Zones, E>) =>
         Effect.gen(function*() {
           yield* lockAccount(owner)
