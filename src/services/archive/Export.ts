@@ -154,7 +154,7 @@ interface Sized<Id> {
   readonly bytes: number
 }
 
-/** Ids in order, in pages of at most 100 rows and about 64 KiB (a longer row is a page of its own). */
+/** Pages of ids, in order, have at most 100 rows and about 64 KiB (a longer row is a page of its own). */
 function* pagesOf<Id>(rows: Iterable<Sized<Id>>): Generator<ReadonlyArray<Id>> {
   let page: Array<Id> = []
   let total = 0
@@ -185,10 +185,10 @@ interface Order {
 
 /**
  * An account as one ZIP archive. `routes.json` and `collections.json` are JSON arrays with one element per line, to be
- * read line by line. `manifest.json` comes last, with size and SHA-256 of every other file. No secrets but share tokens:
- * tokens and sessions only as listed, without session ids, no links. No deleted routes.
- * No transaction or connection stays open while a client reads, so this is no snapshot: a route changed or deleted
- * after it was written to `routes.json` gets no GPX file, and is listed in `changedMeanwhile`.
+ * read line by line. `manifest.json` comes last, with size and SHA-256 of every other file. It has no secrets but share
+ * tokens: tokens and sessions only as they are listed, without session ids, and no links. It has no deleted routes. No
+ * transaction or connection stays open while a client reads, so this is no snapshot: a route changed or deleted after
+ * it was written to `routes.json` gets no GPX file, and is listed in `changedMeanwhile`.
  */
 export class AccountExport extends Context.Service<AccountExport, {
   /** Contents are listed before the first byte, and read as the stream is consumed. */
@@ -206,7 +206,7 @@ export class AccountExport extends Context.Service<AccountExport, {
       const sessions = yield* Sessions
       const tokens = yield* PersonalAccessTokens
 
-      // Retries after each timeout: the export has begun.
+      // The turn is tried again after each timeout, since the export has begun.
       const inTurn = <A>(page: Effect.Effect<A>) => Effect.eventually(exports(page))
 
       const take: TakeText = (texts) => spool.take(texts).pipe(Effect.retry(WAIT_FOR_ROOM), Effect.orDie)
@@ -227,7 +227,7 @@ export class AccountExport extends Context.Service<AccountExport, {
         return { file, versions }
       })
 
-      // Not a generator in the loop: V8 keeps its closure alive until the next full garbage collection.
+      // The loop calls no generator: V8 keeps its closure alive until the next full garbage collection.
       const gpxOf = Effect.fnUntraced(function*(row: ArchivedRouteRow) {
         const document = yield* Effect.exit(toDocument(toStoredRoute(row, pseudonyms)))
         if (Exit.isFailure(document)) {

@@ -38,7 +38,7 @@ import {
 } from "./Lists.ts"
 import { type CheckedArchive, checkedArchive } from "./Zip.ts"
 
-/** How many bytes are stored of what has this origin. */
+/** The stored bytes of the row with this origin. */
 type Contents = ReadonlyMap<ShareToken, number>
 
 const checkList = Effect.fnUntraced(function*(archive: CheckedArchive, file: ListName, job: CheckJob, run: RunJob) {
@@ -93,7 +93,7 @@ const importRoom = (quotas: Quotas["Service"], rows: ImportedRows) => {
   })
 
   return {
-    /** By the manifest's counts, before the archive is read: assumes that it has everything the account has. */
+    /** Uses the manifest's counts before the archive is read, and assumes that it has everything the account has. */
     requireCounts: Effect.fnUntraced(function*(owner: UserId, counts: Manifest["counts"]) {
       const { collections, routes } = yield* quotas.usage(owner)
       yield* quotas.requireRoom(owner, {
@@ -121,11 +121,11 @@ const importRoom = (quotas: Quotas["Service"], rows: ImportedRows) => {
 
 /**
  * Imports an archive into the same account or another, in two passes: all of it is decoded and checked before the first
- * row is written, so that a refused one has no effect, and decoded again as it is written, in idempotent batches of about
- * 1 MiB, each a transaction: sending the archive again finishes an interrupted import.
- * What the account has, by `origin`, is not changed, only restored if in the trash. New rows get new ids and share
- * tokens, as an archive is untrusted input. A collection keeps its routes that are in the archive, and others' where
- * they are public. Preferences are only added where the account has none, and privacy zones to those it has, before routes.
+ * row is written, so that a refused one has no effect, and decoded again as it is written, in idempotent batches of
+ * about 1 MiB, each a transaction: sending the archive again finishes an interrupted import. A row with the same
+ * `origin` is not changed, only restored from the trash. New rows get new ids and share tokens, as an archive is
+ * untrusted input. A collection keeps its routes that are in the archive, and routes of others that are public.
+ * Preferences are added where the account has none; privacy zones are added, before routes.
  */
 export class AccountImport extends Context.Service<AccountImport, {
   /**
@@ -210,7 +210,7 @@ export class AccountImport extends Context.Service<AccountImport, {
         return yield* rows.collection(owner, collection, [...new Set(members)])
       })
 
-      // Rows are written already: a job that found no thread is tried again until the deadline of the request.
+      // Rows are written already, so a job that found no thread is tried again until the deadline of the request.
       const readAgain = <A>(archive: CheckedArchive, name: ListName, job: ReadJob<A>) =>
         archive.elements(name).pipe(
           Stream.mapEffect((elements) =>
@@ -224,7 +224,7 @@ export class AccountImport extends Context.Service<AccountImport, {
         const { preferences, privacyZones = [] } = yield* archive.profile
         const contents = yield* checkElements(archive, turns.run)
         yield* room.requireContents(owner, contents, turns.turn)
-        // Before the first route: none is shown without the zones that hid a part of it.
+        // Zones come before the first route: no route is shown without the zones that hide a part of it.
         if (privacyZones.length > 0) {
           yield* turns.turn(Effect.catchTag(zones.add(owner, privacyZones), "ZonesFull", tooManyZones))
         }

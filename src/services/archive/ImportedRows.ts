@@ -80,7 +80,7 @@ export const importedRows = Effect.gen(function*() {
     if (rows.length === 0) return yield* new AccountDeleted()
   })
 
-  // Past its time in the trash a row counts as absent, even if not purged yet.
+  // A row whose time in the trash is over counts as absent, even if it is not purged yet.
   const dropOverdue = (table: string, owner: UserId, origins: ReadonlyArray<ShareToken>, since: Date) =>
     sql`DELETE FROM ${sql(table)} WHERE ${hasOrigin(owner, origins)} AND deleted_at <= ${since}`
 
@@ -174,7 +174,7 @@ export const importedRows = Effect.gen(function*() {
     Effect.map(findIds({ owner, origins }), (rows): ByOrigin => new Map(rows.map(({ id, origin }) => [origin, id])))
 
   return {
-    /** Those that no quota counts yet: of collections also what is in the trash. */
+    /** Counts the rows that no quota counts yet, collections in the trash included. */
     uncounted: (table: ImportedTable, owner: UserId, origins: ReadonlyArray<ShareToken>) =>
       Effect.map(Effect.orDie(findKnown({ table, owner, origins })), (rows) => {
         const counted = new Set(

@@ -46,7 +46,7 @@ export const readProfile = new HeavyJob<ArrayBuffer, Outcome<typeof ArchivedProf
   run: decodeProfile
 })
 
-/** Fits a route of 100,000 positions, with its other members. */
+/** A route of 100,000 positions fits, with its other members. */
 const MAX_LINE = 10 * 1024 * 1024
 
 const MAX_BATCH_LINES = 100
@@ -55,7 +55,7 @@ const MAX_BATCH_BYTES = 1024 * 1024
 const LINE_FEED = 0x0a
 const COMMA = 0x2c
 
-/** The texts of consecutive lines, each of which ends at one of `ends`. `first` is the number of the first line, from 1. */
+/** The texts of consecutive lines. Each line ends at one of `ends`; `first` is the number of the first line, from 1. */
 export interface Elements {
   readonly first: number
   readonly bytes: Uint8Array
@@ -109,8 +109,8 @@ const batchOf = (first: number, lines: ReadonlyArray<Uint8Array>): Elements => {
 }
 
 /**
- * The elements of a JSON array with one element per line, in batches of at most 100 and about 1 MiB (a longer element is
- * a batch of its own). Throws `BadLine` for any other line, and above `most` elements.
+ * Reads the elements of a JSON array with one element per line, in batches of at most 100 and about 1 MiB (a longer
+ * element is a batch of its own). Throws `BadLine` for any other line, and above `most` elements.
  * `JsonArray` of `effect/encoding` reads any layout, but calls `JSON.parse` on this thread and limits depth and size,
  * not the number of values: an element of 10 MiB would block the event loop and create millions of objects.
  */
@@ -151,13 +151,13 @@ export async function* elementsOf(chunks: AsyncIterable<Uint8Array>, most: numbe
 export const LISTS = { "routes.json": "routes", "collections.json": "collections" } as const
 export type ListName = keyof typeof LISTS
 
-/** What the main thread needs of a route; the rest is in `Rows`. */
+/** The members of a route that the main thread needs; the rest is in `Rows`. */
 export type ImportedRoute = Pick<ArchivedRoute, "createdAt" | "id" | "origin" | "updatedAt" | "visibility"> & {
   readonly start: Position
   readonly line: LineDigest | undefined
 }
 
-/** Rows that a thread serializes and PostgreSQL parses: bytes in between. */
+/** Rows that a thread serializes and PostgreSQL parses; between them they are bytes. */
 export interface Rows {
   readonly columns: ReadonlyArray<string>
   readonly json: Uint8Array<ArrayBuffer>
@@ -196,7 +196,7 @@ const rowsOf = (rows: ReadonlyArray<Row>): Rows => {
   return { columns: Object.keys(stored[0] ?? {}), json: new TextEncoder().encode(JSON.stringify(stored)) }
 }
 
-/** Two passes over a list: `check` finds what is wrong with any element, `read` decodes again what is written. */
+/** A list is read twice: `check` finds the faults of all elements, `read` decodes them again to be written. */
 const listJobs = <A>(
   file: ListName,
   decode: (text: Buffer) => Result.Result<Decoded<A>, ReadonlyArray<ValidationIssue>>
@@ -336,7 +336,7 @@ const issuesWith = (sizes: ReadonlyMap<string, number>, manifest: Manifest): Rea
 
 const decodeManifest = fileDecoder(MANIFEST, Manifest)
 
-/** Compares the manifest with the archive's files: missing, unexpected, or of another size. */
+/** Compares the manifest with the archive's files: a file may be missing, unexpected, or of another size. */
 export const readManifest = new HeavyJob<GivenManifest, Outcome<FittingManifest>>(import.meta.url, {
   name: "read manifest",
   share: ARCHIVES,

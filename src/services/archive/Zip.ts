@@ -31,7 +31,7 @@ import {
 
 const WINDOW = 65_536
 
-/** In bytes: fits the names of as many files as an archive may have. */
+/** The names of the most files that an archive may have fit into these bytes. */
 const MAX_MANIFEST = 16 * 1024 * 1024
 
 const MAX_DIRECTORY = MAX_MANIFEST
@@ -99,7 +99,7 @@ const PIECE_LENGTH = 65_536
 
 const isHighSurrogate = (unit: number) => unit >= 0xd800 && unit <= 0xdbff
 
-/** A text in pieces of at most 64 Ki UTF-16 code units, with surrogate pairs kept whole for UTF-8. */
+/** Splits a text into pieces of at most 64 Ki UTF-16 code units, and keeps surrogate pairs whole for UTF-8. */
 export function* piecesOf(text: string): Generator<string> {
   let start = 0
   while (start < text.length) {
@@ -149,7 +149,9 @@ const adding = (archive: ZipArchive, date: Date): AddFile =>
     return { name, size: seen.size, sha256: hash.digest("hex") }
   })
 
-/** Produced on demand. On failure it ends without the central directory, so that it is no valid archive. */
+/**
+ * The archive is produced on demand. On failure it ends without the central directory, so that it is no valid archive.
+ */
 export const zipOf = (write: (add: AddFile) => Effect.Effect<void>): Stream.Stream<Uint8Array> =>
   Stream.unwrap(Effect.gen(function*() {
     const date = yield* DateTime.nowAsDate
@@ -167,7 +169,7 @@ export const zipOf = (write: (add: AddFile) => Effect.Effect<void>): Stream.Stre
     return Stream.orDie(Stream.fromAsyncIterable<Uint8Array, unknown>(archive, (error) => error))
   }))
 
-/** Its files match the manifest by name and size; reading one fails at its end for a wrong SHA-256. */
+/** The files match the manifest by name and size; reading one fails at its end if its SHA-256 differs. */
 export interface CheckedArchive {
   readonly counts: Manifest["counts"]
   readonly profile: Effect.Effect<typeof ArchivedProfile.Type, InvalidInput | Overloaded>
