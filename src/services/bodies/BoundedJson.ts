@@ -12,7 +12,7 @@ const NOT_JSON: ReadonlyArray<ValidationIssue> = [{ path: "", message: "Expected
 
 const parse = (text: string): Refusable<unknown> => Result.try({ try: () => JSON.parse(text), catch: () => NOT_JSON })
 
-/** All issues of a text that its decoder refused. */
+/** Finds all issues of a text that its decoder refused. */
 export const refusalsBy = (schema: Schema.Constraint) => {
   const collect = issueCollector(schema)
   return (text: string): ReadonlyArray<ValidationIssue> =>
@@ -24,7 +24,10 @@ type JsonSchema = Readonly<Record<string, unknown>>
 const schemasIn = (parts: unknown): ReadonlyArray<JsonSchema> =>
   Object.values(parts ?? {}).filter(Predicate.isReadonlyObject)
 
-/** The values that a schema has room for, by the JSON Schema that OpenAPI shows. A schema inside itself counts once. */
+/**
+ * Counts the values that a schema has room for, from the JSON Schema that OpenAPI shows. A schema inside itself counts
+ * once.
+ */
 const roomIn = (definitions: JsonSchema, schema: JsonSchema, open: ReadonlyArray<string> = []): number => {
   const { $ref, allOf, anyOf, items, maxItems, oneOf, prefixItems, properties } = schema
   if (typeof $ref === "string") {
@@ -49,9 +52,9 @@ const utf8 = new TextDecoder("utf-8", { fatal: true })
 
 const decodeUtf8 = Option.liftThrowable((bytes: ArrayBuffer | Uint8Array) => utf8.decode(bytes))
 
-/** Checks limits before parsing; `taken` values, removed from the text before, count. */
+/** Checks limits before parsing. `taken` values, which were removed from the text before, count. */
 export const decodeBounded = <S extends Schema.ConstraintDecoder<unknown>>(schema: S) => {
-  // Built for the first text, since most threads do not read all kinds.
+  // The decoder is built for the first text, since most threads do not read all kinds.
   const toolsOf = Function.memoize((schema: S) => ({
     maxValues: maxValuesOf(schema),
     decode: Schema.decodeUnknownResult(schema),

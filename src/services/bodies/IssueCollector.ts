@@ -21,7 +21,7 @@ const decodersOf = Function.memoize((ast: SchemaAST.AST) => ({
   all: compile(ast, "all")
 }))
 
-/** An object of one member, so that it is decoded alone. */
+/** Wraps one member in an object, so that it is decoded alone. */
 const memberSchema = Function.memoize((signature: SchemaAST.PropertySignature) =>
   new SchemaAST.Objects([signature], [])
 )
@@ -44,14 +44,16 @@ const onlyOf = ({ types }: SchemaAST.Union): SchemaAST.AST | undefined => {
   return others.length === 1 ? others[0] : undefined
 }
 
-/** The least `isMaxLength` of an array's checks. */
+/** Returns the least `isMaxLength` of an array's checks. */
 const maxItemsOf = ({ checks }: SchemaAST.Arrays): number =>
   Math.min(...(checks ?? []).map(({ annotations }) => {
     const payload = annotations?.representation?.payload
     return Predicate.hasProperty(payload, "maxLength") ? Number(payload.maxLength) : Infinity
   }))
 
-/** The issues of the parts, else of the whole. Lazy: decodes nothing after the last issue that is taken. */
+/**
+ * Yields the issues of the parts, else of the whole. It is lazy: it decodes nothing after the last issue that is taken.
+ */
 function* issuesIn(part: Part, whole: Part = part): Generator<ValidationIssue> {
   const inside = issuesInside(part)
   const first = inside.next()
@@ -98,7 +100,7 @@ const issuesOfMember = (
   return issuesIn({ ast: type, path: [...path, key], value: object[name] }, alone)
 }
 
-/** The first issues; `errors: "all"` would collect those of 50,000 invalid items before any limit. */
+/** Returns the first issues; `errors: "all"` would collect those of 50,000 invalid items before any limit. */
 export const issueCollector = (schema: Schema.Constraint) => (value: unknown): ReadonlyArray<ValidationIssue> => [
   ...Iterable.take(issuesIn({ ast: schema.ast, path: [], value }), MAX_ISSUES)
 ]

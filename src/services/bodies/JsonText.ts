@@ -2,8 +2,8 @@
 export type JsonPart = string | Uint8Array
 
 /**
- * JSON in parts, in order: the text of a long line is copied once, where the parts are encoded, and would be twice if they
- * were joined before.
+ * JSON in parts, in order. The text of a long line is copied once, when the parts are encoded; joining them before
+ * would copy it twice.
  */
 export type JsonParts = ReadonlyArray<JsonPart>
 
@@ -14,8 +14,8 @@ const isPart = (json: Json): json is JsonPart => typeof json === "string" || jso
 const CLOSE = "}"
 
 /**
- * A JSON object that is not empty with more members, which are JSON text already: parsing and printing long ones again
- * would be most of the work of a read. Members that are undefined are left out.
+ * Adds members, which are JSON text already, to a JSON object that is not empty. Parsing and printing long ones again
+ * would be most of the work of a read. Undefined members are left out.
  */
 export const withMembers = (
   object: string,
@@ -39,23 +39,23 @@ export const textOf = (json: Json): string => isPart(json) ? partText(json) : js
 
 export const partsOf = (json: Json): JsonParts => isPart(json) ? [json] : json
 
-/** Its characters, and the bytes of what is UTF-8 already. */
+/** Counts the characters of texts, and the bytes of parts that are UTF-8 already. */
 export const lengthOf = (json: Json): number =>
   isPart(json) ? json.length : json.reduce((length, part) => length + part.length, 0)
 
-/** No character takes more bytes: where there is as much room behind a text, all of it was written. */
+/** No character takes more bytes: if this much room is left behind a text, the text was written whole. */
 const MOST_BYTES = 4
 
-/** One in so many characters may take a byte more. */
+/** The room for parts has one spare byte for this many characters. */
 const PLAIN = 32
 
 /**
- * Room for parts of such a length, of whose characters most take one byte, as those of a long line do. To count their bytes
- * takes more than twice as long as to write them.
+ * Makes room for parts of this length, most of whose characters take one byte. Counting their bytes takes more than
+ * twice as long as writing them.
  */
 const roomFor = (length: number): Buffer => Buffer.allocUnsafe(length + Math.ceil(length / PLAIN) + MOST_BYTES)
 
-/** Whether a text that ends there was written whole. */
+/** True if a text that ends there was written whole. */
 const hadRoom = (bytes: Buffer, end: number): boolean => bytes.length - end >= MOST_BYTES
 
 const writePart = (bytes: Buffer, at: number, part: JsonPart): number => {
@@ -65,7 +65,7 @@ const writePart = (bytes: Buffer, at: number, part: JsonPart): number => {
   return at + part.length
 }
 
-/** Returns where the last part ends. What has no room is cut off. */
+/** Returns where the last part ends. Parts that do not fit are cut off. */
 const writeTo = (bytes: Buffer, parts: JsonParts): number => parts.reduce((at, part) => writePart(bytes, at, part), 0)
 
 export const encoded = (json: Json): Buffer => {
@@ -75,13 +75,16 @@ export const encoded = (json: Json): Buffer => {
   return hadRoom(bytes, end) ? bytes.subarray(0, end) : Buffer.from(textOf(json))
 }
 
-/** Shorter bytes are copied: each piece costs more than that, and keeps the buffer that it is a view of. */
+/** Shorter bytes are copied: a piece costs more than a copy, and keeps the buffer that it is a view of. */
 const KEPT = 8 * 1024
 
 /** Encoding 16 MiB at once would block other requests for more than 50 ms. */
 const LONGEST = 1024 * 1024
 
-/** UTF-8 in pieces that are to be sent one after the other: long bytes as they are, what is between them encoded. */
+/**
+ * Splits JSON into pieces of UTF-8 that are sent in order: long bytes stay as they are, the parts between them are
+ * encoded.
+ */
 export function* piecesOf(parts: Iterable<JsonPart>): Generator<Uint8Array> {
   let between: Array<JsonPart> = []
   let length = 0

@@ -5,7 +5,7 @@ import { HeavyJob } from "../admission/HeavyJob.ts"
 
 export interface LongBody<Parts> {
   readonly digest: string
-  /** The body without its long parts; empty where it is refused. */
+  /** The body without its long parts; empty if it is refused. */
   readonly text: string
   readonly issues: ReadonlyArray<ValidationIssue>
   readonly parts: Parts | undefined
@@ -21,7 +21,7 @@ type Refusable<A> = Result.Result<A, ReadonlyArray<ValidationIssue>>
 export const digestOf = (bytes: ArrayBuffer): string =>
   createHash("sha256").update(new Uint8Array(bytes)).digest("base64url")
 
-/** The result is short: issues, or the members as text and what was made of the long parts. */
+/** The result is short: issues, or the members as text with the results for the long parts. */
 export const longBodyJob = <Parts>(
   module: string,
   name: string,
