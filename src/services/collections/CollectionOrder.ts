@@ -2,7 +2,7 @@ import { Effect } from "effect"
 import { SqlClient } from "effect/sql"
 import type { CollectionId, RouteId } from "../../schema/Ids.ts"
 
-/** The index at which an ascending list stays sorted with the value. */
+/** Returns the index at which an ascending list stays sorted with the value. */
 const placeIn = (values: ReadonlyArray<number>, value: number, from = 0, to = values.length): number => {
   if (from === to) return from
   const middle = (from + to) >> 1
@@ -22,7 +22,7 @@ const itemsOf = <A>(link: Link<A> | undefined): ReadonlyArray<A> => {
   return items.toReversed()
 }
 
-/** The longest increasing subsequence: keeps the least last value for each length. */
+/** Finds the longest increasing subsequence: it keeps the least last value for each length. */
 const longestRising = <A>(items: ReadonlyArray<A>, valueOf: (item: A) => number): ReadonlyArray<A> => {
   const ends: Array<number> = []
   const links: Array<Link<A>> = []
@@ -44,7 +44,7 @@ export interface Member {
   readonly position: number
 }
 
-/** Positions of routes between two others, evenly; undefined if there is no room. */
+/** Spreads positions evenly between two others; undefined if there is no room. */
 const between = (routeIds: ReadonlyArray<RouteId>, before: number | undefined, after: number | undefined) => {
   const parts = routeIds.length + 1
   const lower = before ?? (after ?? 0) - parts * GAP
@@ -59,8 +59,8 @@ const between = (routeIds: ReadonlyArray<RouteId>, before: number | undefined, a
 }
 
 /**
- * Routes in a wanted order, with positions. As many as can keep theirs, since pages begin after a position: none is
- * skipped or repeated while others are added, moved and taken out.
+ * Gives routes positions in a wanted order. As few as possible change theirs, since pages begin after a position: a
+ * page skips or repeats no route while others are added, moved and taken out.
  */
 export const positionsOf = (
   current: ReadonlyArray<Member>,

@@ -208,7 +208,7 @@ export const collectionQueries = Effect.gen(function*() {
         pseudonyms
       ),
 
-    /** An owner's deleted collections, newest deletion first. */
+    /** Lists an owner's deleted collections, newest deletion first. */
     deleted: Effect.fnUntraced(
       function*(owner: UserId, since: Date, wanted: Page, pseudonyms: Pseudonyms["Service"]) {
         const { items, ...found } = yield* selectPage(sql, {
@@ -226,7 +226,7 @@ export const collectionQueries = Effect.gen(function*() {
       Effect.orDie
     ),
 
-    /** An owner's collections of these ids that are not deleted, in no order. */
+    /** Reads an owner's collections with these ids that are not deleted, in no order. */
     ownByIds: Effect.fnUntraced(
       function*(owner: UserId, ids: ReadonlyArray<CollectionId>, pseudonyms: Pseudonyms["Service"]) {
         if (ids.length === 0) return []
@@ -255,7 +255,7 @@ export const collectionQueries = Effect.gen(function*() {
       return routeIds.filter((id) => !addable.has(id))
     }),
 
-    /** In order, hidden routes included. */
+    /** Lists the members in order, hidden routes included. */
     order: findOrder
   }
 })

@@ -13,15 +13,18 @@ import { traced } from "../operations/Tracing.ts"
 import { trashQueries } from "../routes/RouteTrash.ts"
 import { collectionQueries, CollectionRecord } from "./CollectionRows.ts"
 
-/** Deleted collections, for the grace period. No quota counts them. Changes take a turn of the account (`Lanes.writes`). */
+/**
+ * Deleted collections, until their grace period ends. No quota counts them. Changes take a turn of the account
+ * (`Lanes.writes`).
+ */
 export class CollectionTrash extends Context.Service<CollectionTrash, {
-  /** An owner's collections that can be restored, newest deletion first. */
+  /** Lists an owner's collections that can be restored, newest deletion first. */
   readonly list: (owner: UserId, page: Page) => Effect.Effect<PageOf<DeletedStoredCollection>>
-  /** How many `list` has. */
+  /** Counts the collections of `list`. */
   readonly count: (owner: UserId) => Effect.Effect<number>
-  /** For a confirmation before restoring or erasing. */
+  /** Returns the collection for a confirmation before restoring or erasing. */
   readonly requireOwn: (owner: UserId, id: CollectionId) => Effect.Effect<typeof DeletedRow.Type, Missing>
-  /** Restores a collection as it was, a public one only if it `mayPublish`. Of concurrent callers one succeeds. */
+  /** Restores a collection as it was, a public one only if it `mayPublish`. One of concurrent callers succeeds. */
   readonly restore: (
     owner: UserId,
     id: CollectionId,
@@ -29,7 +32,7 @@ export class CollectionTrash extends Context.Service<CollectionTrash, {
   ) => Effect.Effect<StoredCollection, Missing | QuotaExceeded | Overloaded>
   /** Erases a collection before its time. */
   readonly purge: (owner: UserId, id: CollectionId) => Effect.Effect<void, Missing | Overloaded>
-  /** Erases all of them, and what it leaves when it fails with another call. */
+  /** Erases all collections in the trash. After a failure another call erases the rest. */
   readonly empty: (owner: UserId) => Effect.Effect<void, Overloaded>
 }>()("route-planning-service/CollectionTrash") {
   static readonly layer = Layer.effect(

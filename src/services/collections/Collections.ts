@@ -53,25 +53,25 @@ type Change<A> = (
 ) => Effect.Effect<StoredCollection, ChangeFailure>
 
 /**
- * Ordered lists of routes, the owner's and others' public ones. Visibility works as for routes. Changes take a turn of the
- * account (`Lanes.writes`), and fail with `Overloaded` like it.
+ * Ordered lists of the owner's routes and of others' public ones. Visibility works as for routes. Changes take a turn
+ * of the account (`Lanes.writes`), and fail with `Overloaded` like it.
  */
 export class Collections extends Context.Service<Collections, {
-  /** `RoutesMissing` for routes neither own nor public. */
+  /** Creates a collection. `RoutesMissing` for routes that are neither the owner's nor public. */
   readonly create: (
     owner: UserId,
     collection: NewCollection
   ) => Effect.Effect<StoredCollection, Missing | RoutesMissing | QuotaExceeded | Overloaded>
-  /** The owner's collections of every visibility, newest first; with `q` those that have its words. */
+  /** Lists the owner's collections of every visibility, newest first; `q` selects those that have its words. */
   readonly list: (owner: UserId, q: string | undefined, page: Page) => Effect.Effect<PageOf<StoredCollection>>
   /**
-   * A user's public collections, newest first. `Missing` without such a user, or while their deletion is pending.
-   * `Overloaded` where too many lists are read, and where it is not counted within a second.
+   * Lists a user's public collections, newest first. `Missing` without such a user, or while their deletion is pending.
+   * `Overloaded` if too many lists are read, or if it is not counted within a second.
    */
   readonly byUser: (owner: UserId, page: Page) => Effect.Effect<PageOf<StoredCollection>, Missing | Overloaded>
-  /** By the rules of `Routes.get`. Other users' collections by id come without their share token. */
+  /** Finds a collection by the rules of `Routes.get`. Other users' collections by id come without their share token. */
   readonly get: (ref: CollectionRef, viewer: Viewer) => Effect.Effect<StoredCollection, Missing>
-  /** The routes that the viewer may see, in order. Unlisted ones for the owner or by share token only. */
+  /** Lists the routes that the viewer may see, in order. Unlisted ones need the owner or the share token. */
   readonly routes: (
     ref: CollectionRef,
     viewer: Viewer,
@@ -84,13 +84,13 @@ export class Collections extends Context.Service<Collections, {
     routeIds: ReadonlyArray<RouteId>,
     collection?: CollectionId
   ) => Effect.Effect<void, RoutesMissing>
-  /** For the text of a confirmation. */
+  /** Returns the name for the text of a confirmation. */
   readonly requireOwn: (
     owner: UserId,
     id: CollectionId
   ) => Effect.Effect<Pick<StoredCollection, "id" | "name">, Missing>
   readonly update: Change<CollectionPatch>
-  /** Moves it to the trash, which keeps the newest `MAX_IN_TRASH`. */
+  /** Moves the collection to the trash, which keeps the newest `MAX_IN_TRASH`. */
   readonly remove: (
     owner: UserId,
     id: CollectionId,
@@ -136,7 +136,7 @@ export class Collections extends Context.Service<Collections, {
         }
       })
 
-      // The row is locked, so that concurrent additions of two devices are both kept.
+      // The collection is locked, so that concurrent additions of two devices are both kept.
       const requireVersion = Effect.fnUntraced(function*(owner: UserId, id: CollectionId, expected: ExpectedVersion) {
         const stored = yield* queries.lockVersion({ owner, id })
         if (Option.isNone(stored)) return yield* new Missing({ kind: "collection" })
@@ -155,7 +155,7 @@ export class Collections extends Context.Service<Collections, {
             }, version = version + 1 WHERE id = ${id} AND ${isChanged}`
         )
 
-      /** Writes an order, and a new version where it is another one. */
+      /** Writes an order, and a new version if the order changes. */
       const rearrange = (
         id: CollectionId,
         current: ReadonlyArray<Member>,
@@ -166,7 +166,7 @@ export class Collections extends Context.Service<Collections, {
           ? Effect.void
           : Effect.andThen(arrange(id, kept, wanted), touch(id, {}))
 
-      // One that is being restored is left out: its transaction may wait for this one.
+      // A collection that is being restored is left out: its transaction may wait for this one.
       const purgeExcess = (owner: UserId) =>
         sql`
           DELETE FROM collections WHERE id IN (

@@ -9,7 +9,7 @@ import { routeFilters } from "../routes/RouteLists.ts"
 import { asSeenBy } from "../routes/RouteRows.ts"
 import { ANONYMOUS, collectionVisibility, routeVisibility } from "../sharing/Visibility.ts"
 
-/** A part has so many ids, and no more addresses. The protocol of sitemaps allows 50,000. */
+/** A part covers this many ids, and has no more addresses. The protocol of sitemaps allows 50,000. */
 const PART_IDS = 10_000
 
 export const ADDRESSED = ["routes", "collections"] as const
@@ -29,9 +29,11 @@ const rangeOf = (part: number) => ({ after: (part - 1) * PART_IDS, upTo: part * 
 
 /** The public routes and collections of all users, in ranges of ids, so that each is read by the primary key alone. */
 export class PublicAddresses extends Context.Service<PublicAddresses, {
-  /** How many parts there are; some may be empty. */
+  /** Returns the number of parts, some of which may be empty. */
   readonly parts: (of: Addressed) => Effect.Effect<number>
-  /** Parts count from 1. Routes that pass the quality gate of the public listing, and collections with public routes. */
+  /**
+   * Reads a part, from 1: routes that pass the quality gate of the public listing, and collections with public routes.
+   */
   readonly part: (of: Addressed, part: number) => Effect.Effect<ReadonlyArray<Address>>
 }>()("route-planning-service/PublicAddresses") {
   static readonly layer = Layer.effect(
