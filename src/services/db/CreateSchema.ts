@@ -2,7 +2,7 @@ import { Effect } from "effect"
 import { SqlClient } from "effect/sql"
 import { readFile } from "node:fs/promises"
 
-/** In the order in which they refer to each other. */
+/** The files are in the order in which they refer to each other. */
 const SUBJECTS = ["accounts", "mail", "routes", "collections", "sharing", "words", "changes", "usage"]
 
 const DIRECTORY = new URL("./schema/", import.meta.url)

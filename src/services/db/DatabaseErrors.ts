@@ -3,7 +3,7 @@ import { SqlError } from "effect/sql"
 
 export type DatabaseError = SqlError.SqlError | Schema.SchemaError | Cause.NoSuchElementError
 
-/** Turns failed statements, and rows that their schema refuses or that are not there, into defects. */
+/** Turns failed statements, and rows that are missing or that their schema refuses, into defects. */
 export const databaseDefects = <A, E, R>(effect: Effect.Effect<A, E, R>) =>
   Effect.catchIf(
     effect,
@@ -27,7 +27,7 @@ const WAITED = new Set(["LockTimeoutError", "StatementTimeoutError"])
 export const hasWaited = (error: unknown): error is SqlError.SqlError =>
   SqlError.isSqlError(error) && WAITED.has(error.reason._tag)
 
-/** For a write beside a read, such as the last use of a credential: the read succeeds without room for it. */
+/** Lets a read succeed if the write beside it, such as the last use of a credential, finds no room. */
 export const ifThereIsRoom = <A, R>(
   write: Effect.Effect<A, SqlError.SqlError, R>,
   orElse: Effect.Effect<void> = Effect.void

@@ -4,8 +4,8 @@ import type { SqlError } from "effect/sql"
 type NextPayload = Effect.Effect<string, SqlError.SqlError>
 
 /**
- * Listens on a channel by a connection of its own, until the scope closes. The inner effect waits for the next payload
- * and fails when the connection ends. Notifications from before the outer effect ends are not seen.
+ * Listens on a channel with a connection of its own, until the scope closes. The inner effect waits for the next
+ * payload and fails when the connection ends. Notifications from before the outer effect ends are not seen.
  */
 export const DatabaseNotifications = Context.Reference<
   (channel: string) => Effect.Effect<NextPayload, SqlError.SqlError, Scope.Scope>

@@ -29,10 +29,10 @@ const MAX_KEYS = 16
 /** The driver takes the type of an array from its elements, and those of numbers differ by their size. */
 const elementOf = (value: ValueOf[keyof ValueOf]) => typeof value === "number" ? BigInt(value) : value
 
-// Several rows may be asked for again, one by one, where one of them cannot be read, but not where none can.
+// If one of several rows cannot be read, each is read by itself; if the database is at fault, none is.
 const mayBeOfOneRow = (error: unknown) => !SqlError.isSqlError(error) || !error.isRetryable
 
-/** Not by Effect's `RequestResolver`, whose sets of requests outlive them (decision 0018). */
+/** Gathers reads without Effect's `RequestResolver`, whose sets of requests outlive them (decision 0018). */
 const gatherer = <Key>(readTogether: (reads: ReadonlyArray<Read<Key>>) => Effect.Effect<void>) => {
   let waiting: Array<Read<Key>> = []
 
@@ -55,19 +55,19 @@ const gatherer = <Key>(readTogether: (reads: ReadonlyArray<Read<Key>>) => Effect
     })
 }
 
-/** Whether a statement stands in a transaction, or in a trace of its own, and is not gathered with others. */
+/** True for a statement in a transaction or in a trace of its own, which is not gathered with others. */
 const standsAlone = (sql: SqlClient.SqlClient) => (context: Context.Context<never>): boolean =>
   Option.isSome(Context.getOption(context, sql.transactionService)) || Context.get(context, References.TracerEnabled)
 
 /**
- * Reads rows by keys, at most one by each, from `select`, which names the parts of a key as columns of `k`. Reads that
- * begin in the same iteration of the event loop are one statement, which begins after all of them (decision 0017). A
- * read is a statement of its own in a transaction, and where its caller is traced.
+ * Reads rows by keys, at most one for each key, from `select`, which names the parts of a key as columns of `k`. Reads
+ * that begin in the same iteration of the event loop are one statement, which begins after all of them (decision 0017).
+ * A read is a statement of its own in a transaction, and if its caller is traced.
  */
 export const gatheredRead = <const T extends Types, S extends Schema.ConstraintDecoder<unknown>>(
   sql: SqlClient.SqlClient,
   { Result, key: types, select }: {
-    /** Names in lower case. */
+    /** The names are in lower case. */
     readonly key: T
     readonly select: Statement.Fragment
     readonly Result: S

@@ -2,7 +2,7 @@ import { Cause, Effect, Exit, Schema, SchemaIssue } from "effect"
 import type { SqlClient, SqlError, Statement } from "effect/sql"
 import { ListPosition, type Page, type PageOf } from "../../schema/Page.ts"
 
-/** What a list is sorted by: a column or expression that is never null, then the id in the same direction. */
+/** The order of a list: a column or expression that is never null, then the id in the same direction. */
 export interface ListOrder {
   readonly by: string
   readonly type: "bigint" | "float8" | "int" | "real" | "text" | "timestamptz"
@@ -10,7 +10,7 @@ export interface ListOrder {
   readonly direction: "ASC" | "DESC"
 }
 
-/** Ids are given in the order of time. */
+/** Ids grow with time, so the newest row has the highest one. */
 export const newest = (id: string): ListOrder => ({ by: id, type: "bigint", id, direction: "DESC" })
 
 /** A page begins after the position of a row (keyset), so it costs the same at any depth. */
@@ -37,7 +37,7 @@ const decodePositioned = Schema.decodeUnknownEffect(
   Schema.Struct({ list_position: Schema.fromJsonString(ListPosition) })
 )
 
-/** Of a row with `position` as `list_position`. */
+/** Reads the position of a row that selects it as `list_position`. */
 export const positionOf = (row: unknown): Effect.Effect<ListPosition> =>
   decodePositioned(row).pipe(Effect.orDie, Effect.map(({ list_position }) => list_position))
 
@@ -47,7 +47,7 @@ interface Selection<A> {
   readonly where: Statement.Fragment
   /** Tables with the same rows for the total; `tables` if absent. */
   readonly counted?: Statement.Fragment
-  /** Where it is counted already. */
+  /** The total, if it is counted already. */
   readonly total?: number
   readonly order: ListOrder
   readonly decode: (rows: ReadonlyArray<unknown>) => Effect.Effect<ReadonlyArray<A>>
@@ -55,7 +55,7 @@ interface Selection<A> {
 
 const decodeTotal = Schema.decodeUnknownEffect(Schema.Struct({ total: Schema.Int }))
 
-/** The `total` that every row of a statement has. */
+/** Reads the `total` that every row of a statement has. */
 export const totalOf = (rows: ReadonlyArray<unknown>): Effect.Effect<number> =>
   decodeTotal(rows[0]).pipe(Effect.orDie, Effect.map(({ total }) => total))
 
@@ -64,7 +64,7 @@ export const countRows = (
   from: Statement.Fragment
 ): Effect.Effect<number, SqlError.SqlError> => Effect.flatMap(sql`SELECT count(*)::int AS total FROM ${from}`, totalOf)
 
-/** A page of rows and the total. They are of one snapshot only in a transaction that has one. */
+/** Reads a page of rows and the total. Both come from one snapshot only in a transaction that has one. */
 export const selectPage = Effect.fnUntraced(function*<A>(
   sql: SqlClient.SqlClient,
   { columns, counted, decode, order, tables, where, ...known }: Selection<A>,

@@ -2,7 +2,10 @@ import { Clock, Duration, Effect, Layer, Schema } from "effect"
 import { SqlClient, SqlSchema } from "effect/sql"
 import { DateColumn } from "./Tables.ts"
 
-/** For waits on processes and for pools: a test clock would stop them, or wake a pool 50,000 times a month. */
+/**
+ * The clock of the machine, for waits on processes and for pools: a test clock would stop them, or wake a pool 50,000
+ * times a month.
+ */
 export const machineClock = Layer.sync(Clock.Clock, Clock.Clock.defaultValue)
 
 /** A clock that differs by more was set on purpose, and is used. */

@@ -21,7 +21,7 @@ export const sweptAt = (now: number, due: ReadonlyArray<Date>): Swept => ({
   lagMillis: due.reduce((lag, instant) => Math.max(lag, now - instant.getTime()), 0)
 })
 
-/** Takes batch after batch, with `between` after each, until one is shorter than `size` rows. */
+/** Takes batch after batch, with `between` after each, until a batch has fewer than `size` rows. */
 export const sweepUntilShort = <E, R>(
   batch: Effect.Effect<Swept, E, R>,
   size: number,
@@ -51,7 +51,7 @@ const succeeded = Effect.fnUntraced(function*(sweep: string, swept: Swept) {
   yield* Metric.update(Metric.withAttributes(lag, { sweep }), swept.lagMillis / 1000)
 })
 
-/** So that the first row and the first failure are an increase. */
+/** Counters start at 0, so that the first row and the first failure are an increase. */
 const prepared = (sweep: string) =>
   Effect.forEach([rows, failures], (counter) => Metric.update(Metric.withAttributes(counter, { sweep }), 0), {
     discard: true
@@ -64,7 +64,7 @@ const sweepFailed = (sweep: string, cause: Cause.Cause<unknown>): Effect.Effect<
   )
 
 /**
- * Sweeps the accounts that are found, batch after batch, until none but those that failed is left. One that fails is
+ * Sweeps the accounts that are found, batch after batch, until only failed ones are left. An account that fails is
  * logged, and skipped until the next run: it delays no other.
  */
 export const sweepAccounts = <E, R, R2>(
@@ -95,7 +95,7 @@ export const runSweep = <E, R>(name: string, sweep: Effect.Effect<Swept, E, R>):
     Effect.catchCause((cause) => sweepFailed(name, cause))
   )
 
-/** What a run left was locked or failed, and is overdue. */
+/** A run leaves only rows that were locked or failed, and they are overdue. */
 export const overdue = <E, R>(isDue: Effect.Effect<boolean, E, R>): Effect.Effect<Option.Option<Date>, E, R> =>
   Effect.map(isDue, (due) => due ? Option.some(new Date(0)) : Option.none())
 
@@ -110,7 +110,7 @@ interface Schedule<R> {
 
 interface Asked {
   readonly due: Option.Option<number>
-  /** When the run before began. */
+  /** When the previous run began. */
   readonly startedAt: number
   readonly askedAt: number
 }
@@ -150,10 +150,10 @@ export const scheduled = Effect.fnUntraced(function*<R>(
   )
 })
 
-/** What was deleted until this instant is erased and cannot be restored. */
+/** Rows that were deleted before this instant are erased and cannot be restored. */
 export const deletionCutoffAt = (now: number) => new Date(now - Duration.toMillis(GRACE_PERIOD))
 
-/** By the clock of this process; erasure uses the shared time. */
+/** Uses the clock of this process; erasure uses the shared time. */
 export const deletionCutoff = Effect.map(Clock.currentTimeMillis, deletionCutoffAt)
 
 export const erasureDueAt = (deletedAt: Date) => new Date(deletedAt.getTime() + Duration.toMillis(GRACE_PERIOD))

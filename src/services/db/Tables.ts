@@ -6,10 +6,10 @@ import { Preferences } from "../../schema/Preferences.ts"
 /** `timestamptz` is read as ISO 8601 UTC with milliseconds, and `bigint` as a number (`layers/database/ColumnTypes.ts`). */
 export const TimestampColumn = Schema.String
 
-/** The same as a `Date`, where something is computed from it. */
+/** Reads `timestamptz` as a `Date`, from which something is computed. */
 export const DateColumn = Schema.DateFromString
 
-/** When something was deleted: with a year of four digits, so that the end of its grace period is a date too. */
+/** The instant of a deletion: its year has four digits, so that the end of its grace period is a date too. */
 export const DeletionColumn = DateColumn.check(
   Schema.makeFilter((date) => date.getUTCFullYear() < 10_000 || "Expected an instant before the year 10000")
 )
@@ -20,7 +20,7 @@ const readable = <S extends Schema.Codec<unknown, unknown>>(column: Schema.NullO
 
 export const PreferencesColumn = readable(Schema.NullOr(Preferences))
 
-/** `timestamptz`: written as a Date, read as ISO 8601. */
+/** A `timestamptz` that is written as a Date and read as ISO 8601. */
 export const Instant = Model.Field({ select: TimestampColumn, insert: Schema.Date, update: Schema.Date })
 
 export const NullableInstant = Model.Field({
@@ -35,7 +35,7 @@ export const readOnly = <S extends Schema.Top>(column: S) => Model.Field({ selec
 /** A column that an INSERT writes and no UPDATE changes. */
 export const writtenOnce = <S extends Schema.Top>(column: S) => Model.Field({ select: column, insert: column })
 
-/** An instant of that kind. */
+/** An instant that an INSERT writes and no UPDATE changes. */
 export const InstantOnce = Model.Field({ select: TimestampColumn, insert: Schema.Date })
 
 type Row = { readonly fields: Schema.Struct.Fields }
@@ -89,12 +89,12 @@ export const tableOf = <I extends Readonly<Record<string, unknown>>, U extends o
   }
 
   return {
-    /** By the names of the columns, for JSON that PostgreSQL reads as rows of the table. */
+    /** Encodes rows under the names of the columns, as JSON that PostgreSQL reads as rows of the table. */
     byColumn: (values: Changes<I>) => byColumn(values),
     insert: (sql: SqlClient.SqlClient, values: I): Statement.Statement<unknown> =>
       sql`INSERT INTO ${sql(name)} ${sql.insert(byColumn(values))}`,
     set: (sql: SqlClient.SqlClient, changes: Changes<U>): Statement.Fragment => sql`${sql.update(byColumn(changes))}`,
-    /** Whether a row has another value in one of the columns. */
+    /** The condition that a row has another value in one of the columns. */
     differs: (changes: Changes<U>): Statement.Fragment =>
       Statement.fragment([
         FALSE,
