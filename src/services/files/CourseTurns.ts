@@ -26,7 +26,7 @@ const FORK_LEFT = turn(16, "Left", "Fork left")
 const ROUNDABOUT = turn(0, "Generic", "Roundabout")
 const FERRY = turn(0, "Generic", "Ferry")
 
-/** By the types of Valhalla (`proto/directions.proto`). */
+/** Turns by the types of Valhalla (`proto/directions.proto`). */
 const TURNS: Readonly<Record<number, Turn>> = {
   1: START,
   2: START,
@@ -62,7 +62,7 @@ const TURNS: Readonly<Record<number, Turn>> = {
 
 export const turnOf = ({ type }: Maneuver): Turn => TURNS[type] ?? NOTE
 
-/** In files that this service writes, beside the instruction: type, index, kilometres and seconds. */
+/** Files that this service writes have it beside the instruction: type, index, kilometres and seconds. */
 export const OWN_MANEUVER = "rps:maneuver"
 
 export const maneuverMark = ({ begin_shape_index, length, time, type }: Maneuver) => ({
@@ -71,7 +71,7 @@ export const maneuverMark = ({ begin_shape_index, length, time, type }: Maneuver
 
 const decodeManeuver = Schema.decodeUnknownOption(Maneuver)
 
-/** Undefined for text that `maneuverMark` does not write. */
+/** Returns undefined for text that `maneuverMark` does not write. */
 export const maneuverOf = (mark: string, instruction: string | undefined): Maneuver | undefined => {
   const [type, begin_shape_index, length, time] = mark.trim().split(" ", 5).map(Number)
   return Option.getOrUndefined(
@@ -84,7 +84,7 @@ const WAYPOINT_MARK = "rps waypoints "
 /** The `product_name` of FIT files written with cues: how many of the first course points are waypoints. */
 export const waypointMark = (count: number): string => `${WAYPOINT_MARK}${count}`
 
-/** Infinity (all) in a file that another program wrote. */
+/** Returns infinity (all of them) for a file of another program. */
 export const markedWaypoints = (mark: unknown): number => {
   const count = typeof mark === "string" && mark.startsWith(WAYPOINT_MARK) ? mark.slice(WAYPOINT_MARK.length) : ""
   return /^\d{1,4}$/.test(count) ? Number(count) : Infinity

@@ -34,7 +34,7 @@ export const OTHER_SHAPE = "a route has a line and points only"
 export const droppedIf = (count: number, what: string, why: string): ReadonlyArray<Dropped> =>
   count === 0 ? [] : [{ what, why, count }]
 
-/** Where they differ from those of the stored polyline: metres, seconds and metres. */
+/** Measures that differ from those of the stored polyline: metres, seconds and metres. */
 export interface Measures {
   readonly distance?: number
   readonly duration?: number
@@ -62,7 +62,7 @@ interface About {
   readonly tags: ReadonlyArray<string>
   readonly activity: string | undefined
   readonly waypoints: ReadonlyArray<DraftWaypoint>
-  /** In files that this service wrote. */
+  /** Set in files that this service wrote. */
   readonly cues?: ReadonlyArray<Maneuver>
 }
 
@@ -115,7 +115,7 @@ const nearestTracks = (tracks: ReadonlyArray<DraftTrack>, waypoints: ReadonlyArr
   })
 }
 
-/** Each track with what the file says of all, and the waypoints that it is nearest to. */
+/** Gives each track the members of the file, and the waypoints that it is nearest to. */
 export const separate = ({ activity, cues = [], descriptions, names, tags, tracks, waypoints }: DraftFile) => {
   const isShared = tracks.length > 1 && tracks.length <= MAX_TRACKS && waypoints.length > 0
   const owners = isShared ? nearestTracks(tracks, waypoints) : waypoints.map(() => tracks.length === 1 ? 0 : -1)
@@ -182,7 +182,7 @@ export const draftsOf = (
   return Effect.succeed([{ ...together(file), dropped }])
 }
 
-/** In metres, without the gaps between segments. */
+/** Returns the length in metres, without the gaps between segments. */
 export const metresOf = (segments: ReadonlyArray<ReadonlyArray<Position>>): number =>
   segments.reduce((sum, segment) => sum + lengthOf(coordinatesOf(segment)), 0)
 
@@ -200,7 +200,7 @@ export const summariesOf = (
     start: track.segments[0]?.[0]
   }))
 
-/** Twice the area of the triangle: how much the polyline changes without the middle position. */
+/** Returns twice the area of the triangle: how much the polyline changes without the middle position. */
 const deviation = (before: Position, position: Position, after: Position): number => {
   const scale = Math.cos(radians(position[1]))
   const [byLng, byLat] = [(position[0] - before[0]) * scale, position[1] - before[1]]
@@ -218,7 +218,7 @@ const deviations = (positions: ReadonlyArray<Position>): Float64Array => {
   return areas
 }
 
-/** Removes every other position at most, the least deviating: no two neighbours go at once. */
+/** Removes the least deviating positions, at most every other: no two neighbours go at once. */
 const thinned = (positions: ReadonlyArray<Position>, max: number): ReadonlyArray<Position> => {
   const areas = deviations(positions)
   const surplus = Math.min(positions.length - max, areas.length)
@@ -231,6 +231,8 @@ const thinned = (positions: ReadonlyArray<Position>, max: number): ReadonlyArray
   })
 }
 
-/** At most `max` positions, first and last included (Visvalingam and Whyatt, 1993, every other position a round). */
+/**
+ * Keeps at most `max` positions, first and last included (Visvalingam and Whyatt, 1993, every other position a round).
+ */
 export const reduced = (positions: ReadonlyArray<Position>, max: number): ReadonlyArray<Position> =>
   positions.length <= max ? positions : reduced(thinned(positions, max), max)

@@ -5,7 +5,7 @@ import { childOf, textOf, type XmlElement } from "./XmlTree.ts"
 
 const MAX_REPORTED = 20
 
-/** Read from a file; those that shape a route least are left out afterwards. */
+/** Members that are read from a file; those that shape a route least are left out afterwards. */
 export const MAX_READ_POSITIONS = 500_000
 
 export const MAX_WORDS = 10_000
@@ -27,7 +27,9 @@ const withoutExponent = (text: string): string => {
     : `${sign}${digits.padEnd(point, "0")}`
 }
 
-/** The shortest digits of the double, without an exponent, which `xsd:decimal` lacks (XML Schema Part 2, 3.2.3). */
+/**
+ * Writes the shortest digits of the double, without an exponent, which `xsd:decimal` lacks (XML Schema Part 2, 3.2.3).
+ */
 export const decimal = (value: number): string => {
   if (Object.is(value, -0)) return "-0"
   // `String` caches what it printed: a long file would fill the heap.
@@ -55,7 +57,7 @@ interface Listed {
 const POSITION_EXPECTED =
   `Expected a longitude of ${DEGREES.longitude} and a latitude of ${DEGREES.latitude}, as decimal numbers`
 
-/** Fails with the first invalid ones by index below `path`. Reads nothing where there are too many. */
+/** Fails with the first invalid values by index below `path`. Reads nothing if there are too many. */
 export const allPositions = <Item>(
   items: ReadonlyArray<Item>,
   read: (item: Item) => Position | undefined,
@@ -111,7 +113,7 @@ const instantOf = (text: string | undefined): number | undefined => {
   return Date.parse(/(?:Z|[+-]\d\d:\d\d)$/.test(trimmed) ? trimmed : `${trimmed}Z`)
 }
 
-/** From the first to the last time; undefined without two, or where they run backwards. */
+/** Measures the time from the first to the last; undefined without two, or if they run backwards. */
 const secondsOf = <Item>(items: ReadonlyArray<Item>, timeOf: (item: Item) => string | undefined) => {
   const first = items.find((item) => instantOf(timeOf(item)) !== undefined)
   if (first === undefined) return undefined
@@ -130,7 +132,7 @@ export const sumOf = (values: ReadonlyArray<number | undefined>): number | undef
   return known.length === 0 ? undefined : known.reduce((sum, value) => sum + value, 0)
 }
 
-/** The sum over the parts, without the time between them. */
+/** Sums the parts, without the time between them. */
 export const durationOf = <Item>(
   parts: ReadonlyArray<ReadonlyArray<Item>>,
   timeOf: (item: Item) => string | undefined

@@ -193,7 +193,7 @@ const warningsOf = ({ segments }: Draft, positions: number, dropped: ReadonlyArr
   return warnings.filter((warning) => warning !== undefined)
 }
 
-/** All or none: on another polyline the indexes are wrong. */
+/** All cues are kept or none: on another polyline the indexes are wrong. */
 const cuesOf = ({ cues = [] }: Draft, geometry: ReadonlyArray<Position>, isWhole: boolean) => {
   const isUsable = isWhole && cues.length <= MAX_MANEUVERS
     && cues.every(({ begin_shape_index }) => begin_shape_index < geometry.length)
@@ -202,7 +202,7 @@ const cuesOf = ({ cues = [] }: Draft, geometry: ReadonlyArray<Position>, isWhole
 
 const gainOf = (segment: ReadonlyArray<Position>) => elevationGainOf(coordinatesOf(segment), elevationsOf(segment))
 
-/** Before gaps are joined and positions left out; empty where the stored polyline measures the same. */
+/** The measures from before gaps are joined and positions left out; empty if the stored polyline measures the same. */
 const measuresOf = ({ seconds, segments }: Draft, positions: number): Measures => {
   const isOther = segments.length > 1 || positions > MAX_POSITIONS
   const gain = isOther ? sumOf(segments.map(gainOf)) : undefined

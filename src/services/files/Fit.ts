@@ -15,7 +15,7 @@ import { isFit } from "./PackedFile.ts"
 /** A day with a record a second has 86,400. The parser took 3.8 s for 4,000,000 messages without a field. */
 const MAX_MESSAGES = 200_000
 
-/** Of all messages; a record of a watch has about 15. */
+/** The fields of all messages; a record of a watch has about 15. */
 const MAX_FIELDS = 2_000_000
 
 interface Definition {
@@ -201,7 +201,7 @@ const GENERIC_POINT = 0
 const SPORTS: Record<Activity, number> = { run: 1, cycle: 2, walk: 11 }
 const GENERIC_SPORT = 0
 
-/** 2.0: the major version is in the upper four bits. */
+/** The version is 2.0: its upper four bits are the major version. */
 const PROTOCOL_VERSION = 0x20
 
 /** FIT reads smaller numbers as seconds since power-on. */
@@ -219,7 +219,7 @@ const field = (size: number, baseType: FitBaseType) => (number: number, value: n
 const enumerated = field(1, FitBaseType.Enum)
 const uint16 = field(2, FitBaseType.Uint16)
 
-/** The largest number that says something. */
+/** The largest number of the type that is a value. */
 const MAX_UINT32 = 2 ** 32 - 2
 const uint32 = (number: number, value: number) => field(4, FitBaseType.Uint32)(number, Math.min(value, MAX_UINT32))
 const sint32 = field(4, FitBaseType.Sint32)
@@ -244,7 +244,7 @@ const centimetres = (metres: number) => Math.round(100 * metres)
 
 const milliseconds = (seconds: number) => Math.round(1000 * seconds)
 
-/** Scale 5, offset 500 (FIT profile). */
+/** Altitudes have scale 5 and offset 500 (FIT profile). */
 const altitude = (elevation: number) => Math.max(0, Math.round(5 * (elevation + 500)))
 
 const recordOf = ([lng, lat, elevation]: Position, time: number, metres: number): Array<FitEncoderField> => [
@@ -255,7 +255,7 @@ const recordOf = ([lng, lat, elevation]: Position, time: number, metres: number)
   ...(elevation === undefined ? [] : [uint32(78, altitude(elevation))])
 ]
 
-/** A course with the duration of the route, or a second for each position. */
+/** Writes a course with the duration of the route, or a second for each position. */
 export const writeFit = (
   { activity, createdAt, cues = [], duration, geometry, name, waypoints }: WrittenRoute
 ): Uint8Array => {

@@ -33,7 +33,10 @@ interface Part {
 
 const MAX_DEPTH = 32
 
-/** Twice the values of 100,000 positions with elevations; nested geometries have two levels each, beside properties. */
+/**
+ * The limits are twice the values of 100,000 positions with elevations; nested geometries have two levels each, beside
+ * properties.
+ */
 const FILE_LIMITS: TextLimits = { depth: 3 * MAX_DEPTH, values: 8 * MAX_POSITIONS }
 
 const objectOf = (value: unknown): JsonObject => Predicate.isReadonlyObject(value) ? value : {}
@@ -64,7 +67,7 @@ const partsOf = (value: unknown, properties: JsonObject, depth: number): Readonl
   }
 }
 
-/** RFC 7946, 3.1.1: what follows the elevation has no meaning. */
+/** Numbers after the elevation have no meaning (RFC 7946, 3.1.1). */
 const readPosition = (value: unknown): Position | undefined => {
   const [lng, lat, elevation] = listOf(value)
   return positionOf(numberOf(lng), numberOf(lat), numberOf(elevation))
@@ -96,7 +99,10 @@ const waypointOf = ({ properties }: Part, position: Position): DraftWaypoint => 
   timestamp: textOf(properties["timestamp"])
 })
 
-/** The only route's feature, features without a geometry, then the root, which often has the name of a layer. */
+/**
+ * Names come from the only route's feature, features without a geometry, then the root, which often has the name of a
+ * layer.
+ */
 const aboutOf = (root: JsonObject, features: ReadonlyArray<JsonObject>): ReadonlyArray<JsonObject> => [
   ...(features.length === 1 ? features : []),
   ...listOf(root["features"]).map(objectOf).filter((feature) => feature["geometry"] === null).map((feature) =>
@@ -136,7 +142,7 @@ const tracksOf = (parts: ReadonlyArray<Part>, positions: ReadonlyArray<Position>
   )
 }
 
-/** RFC 7946. Lines are tracks, points are waypoints of all. */
+/** Reads RFC 7946: lines are tracks, points are waypoints of all tracks. */
 export const readGeoJson = Effect.fnUntraced(function*(text: string): Effect.fn.Return<DraftFile, InvalidInput> {
   const root = yield* parseJson(text)
   const parts = partsOf(root, {}, 0)
@@ -179,7 +185,7 @@ function* lineOf(geometry: ReadonlyArray<Position>): Generator<string> {
   }
 }
 
-/** RFC 7946: one feature for the line and the route's properties, then one for each waypoint. */
+/** Writes RFC 7946: one feature for the line and the route's properties, then one for each waypoint. */
 export function* writeGeoJson(route: WrittenRoute): Generator<string> {
   const { activity, createdAt, description, geometry, name, tags, waypoints } = route
   yield "{\"type\":\"FeatureCollection\",\"features\":[\n"

@@ -75,7 +75,7 @@ const childrenBeside = ({ children, name }: XmlElement, { length }: Position): R
   return name === "trkpt" ? NOTHING_ELSE : ELEVATION_ALONE
 }
 
-/** Without what its position was read from: usually nothing else is left. */
+/** Removes the members that the position was read from: usually nothing else is left. */
 const POINTS: PointReader = {
   names: new Set(["trkpt", "rtept", "wpt"]),
   read: (point) => {
@@ -99,7 +99,7 @@ const waypointsOf = (
     timestamp: textOf(points[index], "time")?.trim()
   }))
 
-/** A position has the elevation that could be read. */
+/** The position has the elevation, if it could be read. */
 const isElevationUnread = (point: XmlElement) =>
   point.position?.length !== 3 && (textOf(point, "ele") ?? "").trim() !== ""
 
@@ -232,7 +232,7 @@ const tracksOf = (
   })
 }
 
-/** GPX 1.1, and 1.0, which has the members of `metadata` in the root. */
+/** Reads GPX 1.1, and 1.0, which has the members of `metadata` in the root. */
 export const readGpx = Effect.fnUntraced(function*(text: string): Effect.fn.Return<DraftFile, InvalidInput> {
   const gpx = yield* parseXml(text, "gpx", KNOWN, POINTS)
   const parts = partsOf(gpx)

@@ -189,7 +189,7 @@ const trackOf = (
   seconds: durationOf(parts.map(timesOf), ({ text }) => text)
 })
 
-/** Lines of a placemark are one track with gaps. */
+/** The lines of a placemark are one track with gaps. */
 const tracksOf = (
   lines: ReadonlyArray<Part>,
   lengthOf: (line: Part) => number,
@@ -201,7 +201,7 @@ const tracksOf = (
   )
 }
 
-/** KML 2.2 and 2.3: lines are tracks, points are waypoints of all. Never fetches anything. */
+/** Reads KML 2.2 and 2.3: lines are tracks, points are waypoints of all tracks. Never fetches anything. */
 export const readKml = Effect.fnUntraced(function*(text: string): Effect.fn.Return<DraftFile, InvalidInput> {
   const kml = yield* parseXml(text, "kml", KNOWN)
   const parts = partsOf(kml)

@@ -3,7 +3,7 @@ import { radians } from "../geometry/Geodesy.ts"
 
 const RUN_LENGTH = 16
 
-/** Distances that are measured: a minimum, and a share for each query and position. */
+/** The limit of measured distances: a minimum, and a share for each query and position. */
 const MIN_DISTANCES = 100_000
 const DISTANCES_EACH = 8
 
@@ -23,10 +23,10 @@ interface Found {
 
 const squared = (byLng: number, byLat: number, { scale }: Query) => (byLng * scale) ** 2 + byLat ** 2
 
-/** Nodes of a tree that halves so many positions until runs are left. */
+/** Counts the nodes of a tree that halves the positions until runs are left. */
 const nodesOf = (length: number): number => length <= RUN_LENGTH ? 1 : 1 + 2 * nodesOf(length - (length >> 1))
 
-/** A read of a typed array, whose indexes are all in range. */
+/** Reads a typed array at an index that is in range. */
 const at = (values: Float64Array, index: number): number => values[index] ?? Number.NaN
 
 /**
@@ -37,7 +37,7 @@ const at = (values: Float64Array, index: number): number => values[index] ?? Num
 export class NearestPositions {
   readonly #longitudes: Float64Array
   readonly #latitudes: Float64Array
-  /** Of each node; the halves of node `n` are `2 n + 1` and `2 n + 2`. */
+  /** The box of each node; the halves of node `n` are `2 n + 1` and `2 n + 2`. */
   readonly #boxes: Float64Array
   #distances: number
 
@@ -49,7 +49,7 @@ export class NearestPositions {
     this.#enclose(0, 0, positions.length)
   }
 
-  /** The first of several; 0 for an empty polyline. */
+  /** Returns the first of several; 0 for an empty polyline. */
   indexOf([lng, lat]: readonly [lng: number, lat: number]): number {
     const found: Found = { index: 0, squared: Infinity }
     this.#search(0, 0, this.#longitudes.length, { lng, lat, scale: Math.cos(radians(lat)) }, found)
@@ -98,7 +98,7 @@ export class NearestPositions {
     return at(this.#boxes, EDGES * node + edge)
   }
 
-  /** At most the distance to anything in the box, rounding included. */
+  /** Returns no more than the distance to anything in the box, rounding included. */
   #distanceToBox(node: number, query: Query): number {
     return squared(
       Math.max(this.#edge(node, 0) - query.lng, 0, query.lng - this.#edge(node, 2)),

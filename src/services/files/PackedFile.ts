@@ -26,7 +26,7 @@ export const isFit = (bytes: Uint8Array): boolean => startsWith(bytes, FIT, FIT_
 
 export const isForm = (contentType: string | undefined): boolean => mediaTypeOf(contentType) === MEDIA_TYPES.multipart
 
-/** Whether reading takes longer than the number of bytes suggests. */
+/** True if reading takes longer than the number of bytes suggests. */
 export const isPacked = (bytes: Uint8Array, contentType: string | undefined): boolean =>
   isGzip(bytes) || isZip(bytes) || isFit(bytes) || isForm(contentType)
 

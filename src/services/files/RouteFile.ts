@@ -26,7 +26,7 @@ export const readRouteFile = (text: string, format: TextFormat): Effect.Effect<D
   READERS[format](text.startsWith("\uFEFF") ? text.slice(1) : text)
 
 /**
- * Chunks of some 64 KiB, generated on demand. Read again it is the same route, except for characters that XML cannot
+ * Generates chunks of some 64 KiB on demand. The file is read as the same route, except for characters that XML cannot
  * carry and, in GPX, timestamps of waypoints that are no `xsd:dateTime`.
  */
 export const writeRouteFile = (route: WrittenRoute, format: TextFormat): Iterable<string> =>

@@ -58,7 +58,7 @@ const withoutRoom = (purpose: Purpose, error: unknown) =>
 const attempt = <A>(purpose: Purpose, work: () => Promise<A>) =>
   Effect.tryPromise(work).pipe(Effect.catch(({ cause }) => withoutRoom(purpose, cause)))
 
-/** Unlinked, so that it ends with the process in any case. */
+/** The file is unlinked, so that it ends with the process in any case. */
 export class NamelessFile {
   readonly descriptor: number
   private readonly purpose: Purpose
@@ -78,7 +78,7 @@ export class NamelessFile {
     return Effect.uninterruptible(attempt(this.purpose, () => promisify(writeFile)(this.descriptor, bytes)))
   }
 
-  /** Fewer bytes at the end. Not interruptible, as `append`. */
+  /** Returns fewer bytes at the end of the file. Not interruptible, as `append`. */
   read(position: number, length: number) {
     const buffer = Buffer.allocUnsafeSlow(length)
     return Effect.uninterruptible(
@@ -120,7 +120,7 @@ export const kept = Effect.fnUntraced(function*<E>(
   return file
 })
 
-/** In memory up to this size: no more than the buffers of a socket. */
+/** A file stays in memory up to this size, the buffers of a socket. */
 const MEMORY_BYTES = 128 * 1024
 
 const PIECE_BYTES = 64 * 1024
@@ -139,7 +139,7 @@ const fromDisk = (file: NamelessFile, size: number) =>
         (bytes) => [bytes, position + bytes.length] as const
       ))
 
-/** On disk, of all files. 100,000 positions have 25 MB, hostile digits 100. */
+/** All files together have at most these bytes on disk. 100,000 positions have 25 MB, hostile digits 100. */
 export const SpoolLimit = Context.Reference<number>("route-planning-service/SpoolLimit", {
   defaultValue: () => 1024 * 1024 * 1024
 })
@@ -160,7 +160,7 @@ const makeSpool = (limitBytes: number) => {
     yield* Effect.addFinalizer(() => Effect.sync(() => disk.bytes -= own.onDisk))
     const file = yield* Effect.cached(namelessFile("download"))
 
-    // One at a time: a chunk would be generated before its first piece is written.
+    // One chunk at a time: the next would be generated before the first piece of this one is written.
     const pieces = Stream.fromIterable(texts, { chunkSize: 1 }).pipe(Stream.map(bytesOf))
     yield* Stream.runForEach(pieces, (piece) => {
       own.size += piece.length
@@ -184,7 +184,7 @@ const makeSpool = (limitBytes: number) => {
   return Effect.fnUntraced(function*(
     texts: Iterable<string | Uint8Array>
   ): Effect.fn.Return<SpooledFile, SpoolFull | Overloaded, Scope.Scope> {
-    // What there is no room for leaves nothing when it fails: the scope of a request closes after its response.
+    // A file that finds no room leaves nothing when it fails: the scope of a request closes after its response.
     const own = yield* Scope.fork(yield* Effect.scope)
     return yield* Effect.onError(Scope.provide(fill(texts), own), (cause) => Scope.close(own, Exit.failCause(cause)))
   })
@@ -192,8 +192,8 @@ const makeSpool = (limitBytes: number) => {
 
 export class Spool extends Context.Service<Spool, {
   /**
-   * Generates a whole file, so that a slow client does not block its generation. Above 128 KiB it is on disk until the
-   * scope closes. `Overloaded` without room on the disk.
+   * Generates a whole file, so that a slow client does not block its generation. A file of more than 128 KiB is on disk
+   * until the scope closes. `Overloaded` without room on the disk.
    */
   readonly take: (
     texts: Iterable<string | Uint8Array>

@@ -37,7 +37,7 @@ import { carried, parseXml } from "./Xml.ts"
 import { attributeOf, childOf, childrenOf, descendantsOf, textOf, unknownChildren, type XmlElement } from "./XmlTree.ts"
 import { OWN_NAMESPACE, XML_DECLARATION, xmlOf, type XmlParts } from "./XmlWriter.ts"
 
-/** `Time` is required by the schema; our own extension marks a longitude. */
+/** The schema requires `Time`; an extension of ours marks a longitude. */
 const TRACKPOINT = new Set(["Time", "Position", "AltitudeMeters", "DistanceMeters", "Extensions"])
 const COURSE_POINT = new Set(["Name", "Time", "Position", "PointType", "Notes", "Extensions"])
 
@@ -84,7 +84,7 @@ const unplaced = (points: ReadonlyArray<XmlElement>): ReadonlyArray<Dropped> => 
   return droppedIf(count, "points", "they have no position")
 }
 
-/** A name is required by the schema: in our own files `Notes` has that of the waypoint. */
+/** The schema requires a name; in our own files `Notes` has the waypoint's. */
 const waypointOf = (point: XmlElement, position: Position, isOwn: boolean): DraftWaypoint => {
   const extensions = childOf(point, "Extensions")
   return {
@@ -104,7 +104,7 @@ const isWaypoint = (point: XmlElement) => isPlaced(point) && cueOf(point) === un
 
 const MAX_LAP_SECONDS = 60
 
-/** Parts with gaps between them: a new lap alone is no gap. */
+/** Splits a track at its gaps; a new lap alone is no gap. */
 const partsOfOwner = (owner: XmlElement): ReadonlyArray<ReadonlyArray<XmlElement>> => {
   const laps = owner.children.filter(({ name }) => name === "Lap")
   const parts: Array<Array<XmlElement>> = []
@@ -171,7 +171,7 @@ const trackOf = (
   }
 }
 
-/** Courses of a Training Center Database, or its activities. */
+/** Reads the courses of a Training Center Database, or its activities. */
 export const readTcx = Effect.fnUntraced(function*(text: string): Effect.fn.Return<DraftFile, InvalidInput> {
   const parts = partsOf(yield* parseXml(text, "TrainingCenterDatabase", KNOWN))
   const positions = yield* allPositions(parts.lines.flatMap((line) => line.parts.flat()), pointOf, {

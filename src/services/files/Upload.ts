@@ -26,7 +26,7 @@ const problemOf = (error: MultipartParser.MultipartError): string => {
   }
 }
 
-/** RFC 7578. Ignores other fields. */
+/** Reads the files of a form (RFC 7578) and ignores other fields. */
 const filesOfForm = Effect.fnUntraced(function*(bytes: Uint8Array, contentType: string) {
   const files: Array<PackedFile> = []
   const problems: Array<string> = []
@@ -72,7 +72,7 @@ const take = (room: Room, bytes: number) =>
 const isOverLimit = (error: unknown) =>
   error instanceof Error && "code" in error && error.code === "ERR_BUFFER_TOO_LARGE"
 
-/** Never unpacks more than the limit, whatever the ratio. */
+/** Unpacks no more than the limit, whatever the ratio. */
 const gunzipped = (bytes: Uint8Array) =>
   Effect.try({
     try: (): Uint8Array => gunzipSync(bytes, { maxOutputLength: MAX_FILE_BYTES }),
@@ -110,7 +110,7 @@ const fileOf = Effect.fnUntraced(function*(zip: ZipFile, entry: Entry, room: Roo
   return file
 })
 
-/** A file of `.gpx.gz` with a content encoding has two. */
+/** A file of `.gpx.gz` with a content encoding is packed twice. */
 const MAX_LAYERS = 2
 
 const withoutGzip = Effect.fnUntraced(function*(file: PackedFile, room: Room) {
@@ -140,7 +140,7 @@ const filesOfZip = Effect.fnUntraced(function*(bytes: Uint8Array, room: Room) {
 
 const isCompressed = (contentEncoding = "") => FILE_ENCODINGS.includes(contentEncoding.trim().toLowerCase())
 
-/** Files of a form, a ZIP archive (or KMZ) or the body itself, without gzip. Nested archives stay packed. */
+/** Finds the files of a form, a ZIP archive (or KMZ) or the body itself, without gzip. Nested archives stay packed. */
 const unpackedFiles = Effect.fnUntraced(function*(given: PackedFile, contentEncoding: string | undefined) {
   const room: Room = { bytes: MAX_UNPACKED_BYTES, files: MAX_FILES }
   if (isCompressed(contentEncoding) && !isGzip(given.bytes)) return yield* InvalidInput.at("", "Malformed gzip")
@@ -163,7 +163,7 @@ const CHARSET = /;\s*charset\s*=\s*"?([\w.:-]+)"?/i
 
 const UTF_8 = "utf-8"
 
-/** By a byte-order mark, or by an ASCII character (XML 1.0, appendix F). */
+/** Recognises UTF-16 by a byte-order mark, or by an ASCII character (XML 1.0, appendix F). */
 const utf16Of = ([first, second]: Uint8Array): string | undefined => {
   if ((first === 0xff && second === 0xfe) || (first !== 0 && second === 0)) return "utf-16le"
   return (first === 0xfe && second === 0xff) || (first === 0 && second !== 0) ? "utf-16be" : undefined
@@ -187,7 +187,9 @@ const decoderOf = (encoding: string) =>
     catch: () => new UnknownEncoding({ encoding })
   })
 
-/** By byte-order mark, `charset` or XML declaration (RFC 7303, 3), else UTF-8. `UnknownEncoding` if unknown. */
+/**
+ * Decodes by byte-order mark, `charset` or XML declaration (RFC 7303, 3), else as UTF-8. `UnknownEncoding` if unknown.
+ */
 const decodedText = Effect.fnUntraced(function*(bytes: Uint8Array, contentType: string | undefined) {
   const encoding = encodingOf(bytes, contentType)
   const decoder = yield* decoderOf(encoding)
@@ -258,7 +260,7 @@ const inFile = (name: string) => ({ issues }: InvalidInput) =>
     issues: issues.map(({ message, path }) => ({ path: name, message: path === "" ? message : `${path}: ${message}` }))
   })
 
-/** So that a picture is reported as no route, not as text in a wrong encoding. */
+/** A picture is reported as no route, not as text in a wrong encoding. */
 const isUnknown = ({ bytes, contentType }: PackedFile) =>
   detectFormat(contentType, new TextDecoder().decode(bytes)) === undefined
 

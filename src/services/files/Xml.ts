@@ -82,8 +82,8 @@ const decoded = (text: string) =>
   )
 
 /**
- * The root element with the `known` elements and attributes, read as a stream within limits. Rejects document types and
- * entity declarations before parsing, so that nothing expands.
+ * Reads the root element with the `known` elements and attributes, as a stream within limits. Rejects document types
+ * and entity declarations before parsing, so that nothing expands.
  */
 export const parseXml = Effect.fnUntraced(function*(
   text: string,

@@ -2,7 +2,7 @@ import type { Xml } from "effect/encoding"
 import type { Position } from "../../schema/Geometry.ts"
 import type { Dropped } from "../../schema/Import.ts"
 
-/** By local name; an element of another namespace than the root's keeps its prefix. */
+/** Elements have their local name; one of another namespace than the root's keeps its prefix. */
 export interface XmlElement {
   readonly name: string
   readonly attributes: Readonly<Record<string, string>>
@@ -16,7 +16,7 @@ export interface PointReader {
   readonly read: (point: XmlElement) => XmlElement
 }
 
-/** 8 MiB at 16 characters each. */
+/** 8 MiB have this many elements of 16 characters each. */
 const MAX_ELEMENTS = 500_000
 
 const MAX_ATTRIBUTES = 128
@@ -24,7 +24,7 @@ const MAX_ATTRIBUTES = 128
 /** Names with a cached result, and shared elements that are not known. */
 const MAX_NAMES = 1000
 
-/** Rejected, since other code indexes objects by names. */
+/** These names are rejected, since other code indexes objects by names. */
 const TRAP = "__proto__"
 
 export const NOTHING: Readonly<Record<string, string>> = Object.freeze({})
@@ -36,7 +36,7 @@ interface Name {
   readonly isKnown: boolean
 }
 
-/** Mutable until its end tag: a file has hundreds of thousands. */
+/** An element is mutable until its end tag: a file has hundreds of thousands. */
 interface OpenElement {
   readonly name: string
   readonly isKnown: boolean

@@ -16,7 +16,7 @@ const REFERENCES: Readonly<Record<string, string>> = {
   ">": "&gt;",
   "\"": "&quot;",
   "'": "&apos;",
-  // An unescaped one would be read as a line feed.
+  // An unescaped carriage return would be read as a line feed.
   "\r": "&#13;"
 }
 
