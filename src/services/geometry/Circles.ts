@@ -1,6 +1,6 @@
 import { degrees, EARTH_RADIUS, FULL_TURN, metresBetween, radians } from "./Geodesy.ts"
 
-/** Degrees and metres. */
+/** The centre is in degrees, the radius in metres. */
 export interface Circle {
   readonly lng: number
   readonly lat: number
@@ -9,10 +9,10 @@ export interface Circle {
 
 const METRES_OF_A_DEGREE = radians(EARTH_RADIUS)
 
-/** A difference of longitudes, by the shorter way around the Earth. */
+/** Returns a difference of longitudes, by the shorter way around the Earth. */
 const turned = (lng: number) => lng - FULL_TURN * Math.round(lng / FULL_TURN)
 
-/** The position `metres` away in a direction (radians, clockwise from north). */
+/** Returns the position `metres` away in a direction (radians, clockwise from north). */
 export const destination = (lng: number, lat: number, bearing: number, metres: number) => {
   const angle = metres / EARTH_RADIUS
   const from = radians(lat)
@@ -27,7 +27,7 @@ export const destination = (lng: number, lat: number, bearing: number, metres: n
 export const isInside = ({ lat, lng, radius }: Circle, atLng: number, atLat: number): boolean =>
   Math.abs(atLat - lat) * METRES_OF_A_DEGREE <= radius && metresBetween(lng, lat, atLng, atLat) <= radius
 
-/** Whether a straight line on a map comes through the circle, on a plane that touches the circle's centre. */
+/** True if a straight line on a map crosses the circle, on a plane that touches the circle's centre. */
 export const crosses = (
   { lat, lng, radius }: Circle,
   fromLng: number,

@@ -7,7 +7,7 @@ const REACH = 50
 
 const LEAST_CLIMB = 3
 
-/** In metres: no ground is higher or lower. */
+/** No ground is higher or lower than these metres. */
 export const MAX_ELEVATION = 12_000
 
 /** The positions with a plausible elevation, in order. */
@@ -59,8 +59,8 @@ const climbs = (elevations: Float64Array): number => {
 const decimetres = (metres: number) => Math.round(10 * metres) / 10
 
 /**
- * Metres climbed, to a decimetre: averaged over 50 m on either side, without rises below 3 m. NaN is a position without
- * an elevation; undefined where fewer than two have one.
+ * Measures the metres climbed, to a decimetre: averaged over 50 m on either side, without rises below 3 m. NaN is a
+ * position without an elevation; undefined if fewer than two have one.
  */
 export const elevationGainOf = (line: Coordinates, elevations: Float64Array): number | undefined => {
   const heights = heightsAlong(line, elevations)
@@ -74,8 +74,8 @@ const between = (before: number, after: number, share: number): number | null =>
 }
 
 /**
- * Its own positions where there are no more than `samples`, else as many at even distances, the ends included. Heights are
- * interpolated between two positions that have one, and rounded to decimetres.
+ * Takes the line's own positions if there are no more than `samples`, else this number at even distances, the ends
+ * included. Heights are interpolated between two positions that have one, and rounded to decimetres.
  */
 export const profileOf = (line: ReadonlyArray<Position>, samples: number): ElevationProfile => {
   const metres = metresAlong(coordinatesOf(line))

@@ -1,21 +1,20 @@
 import { distance } from "geokdbush"
 import { type BoundingBox, isLatitude, isLongitude, type Position } from "../../schema/Geometry.ts"
 
-/** In metres, of the sphere that `geokdbush` measures on. */
+/** The sphere, in metres, that `geokdbush` measures on. */
 export const EARTH_RADIUS = 6_371_000
 
-/** Degrees. */
 export const FULL_TURN = 360
 
 export const radians = (degrees: number): number => degrees * Math.PI / 180
 
 export const degrees = (radians: number): number => radians * 180 / Math.PI
 
-/** Great circle (haversine). */
+/** Measures along a great circle (haversine). */
 export const metresBetween = (fromLng: number, fromLat: number, toLng: number, toLat: number): number =>
   1000 * distance(fromLng, fromLat, toLng, toLat)
 
-/** Degrees without elevations, as numbers: an object for each position would be slow to measure. */
+/** Coordinates in degrees without elevations, as numbers: an object for each position would be slow to measure. */
 export interface Coordinates {
   readonly lngs: Float64Array
   readonly lats: Float64Array
@@ -33,7 +32,7 @@ export const coordinatesOf = (positions: ReadonlyArray<Position>): Coordinates =
 
 export const isOnEarth = ({ lats, lngs }: Coordinates): boolean => lats.every(isLatitude) && lngs.every(isLongitude)
 
-/** From the start of the line to each of its positions. */
+/** Measures from the start of the line to each of its positions. */
 export const metresAlong = ({ lats, lngs }: Coordinates): Float64Array => {
   const metres = new Float64Array(lngs.length)
   for (let index = 1; index < lngs.length; index++) {
@@ -43,13 +42,12 @@ export const metresAlong = ({ lats, lngs }: Coordinates): Float64Array => {
   return metres
 }
 
-/** In metres. */
 export const lengthOf = (line: Coordinates): number => metresAlong(line).at(-1) ?? 0
 
-/** The turn of a longitude that is nearest to the previous one. */
+/** Turns a longitude to the value nearest to the previous one. */
 export const nearest = (lng: number, previous: number) => lng + FULL_TURN * Math.round((previous - lng) / FULL_TURN)
 
-/** East is over 180 across the antimeridian, west never. Undefined without a position. */
+/** Returns the box. East is over 180 across the antimeridian, west never. Undefined without a position. */
 export const boundsOf = ({ lats, lngs }: Coordinates): BoundingBox | undefined => {
   let [west] = lngs
   let [south] = lats

@@ -76,7 +76,7 @@ export const measurePositions = (positions: ReadonlyArray<Position>): MeasuredPo
     textAt: (index) => JSON.stringify(positions[index])
   })
 
-/** Work for a position of a polyline, which has as little as two bytes. */
+/** The work for a position of a polyline, which has as little as two bytes. */
 const POSITION_BYTES = 16
 
 export const BROKEN_POLYLINE6: ValidationIssue = {

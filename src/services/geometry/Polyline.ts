@@ -14,7 +14,7 @@ const FIRST_CHARACTER = 63
 const LAST_CHARACTER = 0x7e
 const MAX_DIFFERENCE_BITS = MAX_CHARACTERS * BITS
 
-/** Half away from zero, as Google's encoder. */
+/** Rounds half away from zero, as Google's encoder does. */
 const rounded = (value: number) => value < 0 ? -Math.floor(0.5 - value) : Math.floor(value + 0.5)
 
 const write = (into: Uint8Array, start: number, difference: number): number => {
@@ -28,7 +28,7 @@ const write = (into: Uint8Array, start: number, difference: number): number => {
   return index + 1
 }
 
-/** Google's format, with six decimals. */
+/** Encodes in Google's format, with six decimals. */
 export const encodePolyline = (
   { lats, lngs }: { readonly lats: ArrayLike<number>; readonly lngs: ArrayLike<number> }
 ): string => {
@@ -55,7 +55,7 @@ const numberCount = (encoded: string): number => {
   return numbers
 }
 
-/** Without decoding. */
+/** Counts without decoding. */
 export const positionCount = (encoded: string): number => numberCount(encoded) / 2
 
 const differencesOf = (encoded: string): Int32Array | undefined => {
@@ -77,7 +77,7 @@ const differencesOf = (encoded: string): Int32Array | undefined => {
   return shift === 0 && count % 2 === 0 ? differences : undefined
 }
 
-/** Undefined for an invalid polyline. Encoding the result again gives the same text. */
+/** Returns undefined for an invalid polyline. Encoding the result again gives the same text. */
 export const decodePolyline = (encoded: string): Coordinates | undefined => {
   const differences = differencesOf(encoded)
   if (differences === undefined) return undefined

@@ -22,7 +22,7 @@ export interface ScannedPositions {
   readonly values: number
 }
 
-/** Reused: new arrays for each of many lines would be mostly garbage outside of the heap. */
+/** The arrays are reused: new ones for each of many lines would be mostly garbage outside of the heap. */
 const scratch = {
   lngs: new Float64Array(),
   lats: new Float64Array(),
@@ -69,14 +69,14 @@ class NumberReader {
       if (places === 0 || text[at - 1] === DIGIT_0) return -1
     }
     if (mantissa >= MANTISSA_LIMIT || places >= POWERS.length) return this.#readAsText(from, at)
-    // The nearest double: both numbers are exact, and a division is rounded once.
+    // The result is the nearest double: both numbers are exact, and a division is rounded once.
     const value = mantissa / (POWERS[places] ?? 1)
     if (value < LEAST && (isNegative || mantissa !== 0)) return -1
     this.value = isNegative ? -value : value
     return at
   }
 
-  /** For 16 or 17 digits, which results of calculations have. */
+  /** Reads 16 or 17 digits, which results of calculations have. */
   #readAsText(from: number, end: number): number {
     const digits = this.text.toString("latin1", from, end)
     this.value = Number(digits)
@@ -85,8 +85,8 @@ class NumberReader {
 }
 
 /**
- * Reads positions into numbers, without an object for each. Undefined for anything but what `JSON.stringify` writes,
- * such as white space or digits without effect: the text is then its own normal form.
+ * Reads positions into numbers, without an object for each. Returns undefined for text that `JSON.stringify` does not
+ * write, such as white space or digits without effect: a text that is read is its own normal form.
  */
 export const scanPositions = (text: Buffer, from: number): ScannedPositions | undefined => {
   if (text[from] !== OPEN_ARRAY) return undefined

@@ -103,7 +103,7 @@ const withoutNear = (points: Points, tolerance: number): Points => {
   return pointsAt(points, kept, count)
 }
 
-/** Without recursion, which would be as deep as a zigzag is long. */
+/** A loop, since recursion would be as deep as a zigzag is long. */
 const douglasPeucker = (points: Points, tolerance: number, budget: Budget): Points | undefined => {
   const { length } = points.x
   const isKept = new Uint8Array(length)
@@ -148,7 +148,7 @@ const candidatesOf = (points: Points): Points => {
   return pointsAt(points, places, places.length)
 }
 
-/** Adds again and again what is farthest from the positions kept so far: bounded for any polyline. */
+/** Adds the position that is farthest from those kept so far, again and again: bounded for any polyline. */
 const mostDistant = (points: Points): Points => {
   const segments = [farthestBetween(points, 0, points.x.length - 1)]
   while (segments.length < MAX_SIMPLIFIED - 1) {
@@ -167,7 +167,7 @@ const mostDistant = (points: Points): Points => {
 
 const sizeOf = ({ east, north, south, west }: BoundingBox) => Math.max(east - west, north - south)
 
-/** Indexes of at most `MAX_SIMPLIFIED` positions, first and last included, in linear time. */
+/** Returns the indexes of at most `MAX_SIMPLIFIED` positions, first and last included, in linear time. */
 export const simplifiedLine = (line: Coordinates, bounds = boundsOf(line)): Uint32Array => {
   if (bounds === undefined) return new Uint32Array()
   const points = pointsOf(line)
