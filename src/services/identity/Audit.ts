@@ -33,16 +33,19 @@ export interface AuditFilter {
   readonly event?: AuditEvent | undefined
 }
 
-/** Ids, an event and the trace, no secrets (OWASP Logging Cheat Sheet). Kept for a time, deleted with their user. */
+/**
+ * Audit entries: ids, an event and the trace, no secrets (OWASP Logging Cheat Sheet). Kept for a time, deleted with
+ * their user.
+ */
 export class Audit extends Context.Service<Audit, {
-  /** In the transaction of the caller. */
+  /** Records in the transaction of the caller. */
   readonly record: (event: AuditEvent, named?: Named) => Effect.Effect<void>
   /**
-   * For a read, which waits for no lock: where a named user is locked, the entry is written later. Logged where it cannot be
-   * written, as in a database without room.
+   * Records a read, which waits for no lock: if a named user is locked, the entry is written later. Logged if it cannot
+   * be written, as in a database without room.
    */
   readonly recordRead: (event: AuditEvent, named: Named) => Effect.Effect<void>
-  /** Newest first. Records itself, after the entries are read. */
+  /** Lists entries, newest first. Records itself, after the entries are read. */
   readonly list: (admin: UserId, filter: AuditFilter, page: Page) => Effect.Effect<PageOf<AuditEntry>>
 }>()("route-planning-service/Audit") {
   static readonly layer = Layer.effect(

@@ -8,10 +8,10 @@ import { settings } from "../settings/Registry.ts"
 const MAX_LENGTH = 30
 const SUFFIX_LENGTH = 5
 const ALPHABET = "abcdefghijklmnopqrstuvwxyz0123456789"
-/** People without a name get this one. */
+/** The name of people without one. */
 export const FALLBACK = "rider"
 
-/** A text in a to z, 0 to 9 and "-". */
+/** Writes a text in a to z, 0 to 9 and "-". */
 export const slugOf = (text: string, maxLength: number): string =>
   text.normalize("NFKD").toLowerCase().replace(/\p{M}+/gu, "").replace(/[^a-z0-9]+/g, "-").replace(/^-+|-+$/g, "")
     .slice(0, maxLength).replace(/-+$/, "")
@@ -54,7 +54,7 @@ const MAX_KNOWN = 10_000
 
 /** Ids for product analytics: stable, and not reversible without `ANALYTICS_SALT`. */
 export class Pseudonyms extends Context.Service<Pseudonyms, {
-  /** The first 32 hex digits of HMAC-SHA-256 of the user id. */
+  /** Returns the first 32 hex digits of HMAC-SHA-256 of the user id. */
   readonly idHash: (userId: UserId) => string
 }>()("route-planning-service/Pseudonyms") {
   static readonly layer = Layer.effect(

@@ -10,15 +10,16 @@ import { Missing } from "../DomainErrors.ts"
 import { settings } from "../settings/Registry.ts"
 import type { Pseudonyms } from "./Names.ts"
 
-/** In lower case and ASCII (IDNA). */
+/** Returns the domain in lower case and ASCII (IDNA). */
 const domainOf = (email: string): string => {
   const domain = email.slice(email.lastIndexOf("@") + 1).normalize("NFC").toLowerCase()
   return domainToASCII(domain) || domain
 }
 
 /**
- * The identity of an address: every comparison of two is one of their keys. An ambiguous local part counts as it is spelt; in
- * others A to Z are in lower case. Keeps `+tag` and dots, which only the receiving host knows (RFC 5321, 2.3.11).
+ * Returns the identity of an address: comparisons of addresses use this key. An ambiguous local part counts as it is
+ * spelt; in others A to Z are in lower case. Keeps `+tag` and dots, which only the receiving host knows (RFC 5321,
+ * 2.3.11).
  */
 export const emailKey = (email: string): string => {
   const text = email.trim()
@@ -26,10 +27,10 @@ export const emailKey = (email: string): string => {
   return `${isUnambiguous(local) ? lowerAscii(local) : local}@${domainOf(text)}`
 }
 
-/** What is mailed: mail systems differ in how they map a domain that is not in ASCII. */
+/** Returns the address to mail to: mail systems differ in how they map a domain that is not in ASCII. */
 export const mailboxOf = (email: string): string => `${localPartOf(email)}@${domainOf(email)}`
 
-/** For accounts whose deletion was requested by then, the grace period is over. */
+/** True for accounts whose deletion was requested before the cutoff: their grace period is over. */
 export const isErasureDue = (sql: SqlClient.SqlClient, cutoff: Date) => sql`deletion_requested_at <= ${cutoff}`
 
 /** An active account has no pending deletion. */
@@ -40,9 +41,9 @@ export const hasAddress = (sql: SqlClient.SqlClient, email: string) =>
   sql`email_key = ${emailKey(email)} AND email_verified_at IS NOT NULL`
 
 /**
- * The row of an account, locked until the transaction ends.
- * Against deadlocks, transactions on credentials lock in this order: the sign-ups of the address (`SignUps.lock`), the
- * account, then mailed links, personal access tokens, sessions. Other rows that refer to the account can be written.
+ * Selects the row of an account, locked until the transaction ends. Against deadlocks, transactions on credentials lock
+ * in this order: the sign-ups of the address (`SignUps.lock`), the account, then mailed links, personal access tokens,
+ * sessions. Other rows that refer to the account can be written.
  */
 export const lockedUser = (sql: SqlClient.SqlClient, columns: string, condition: Statement.Fragment) =>
   sql`SELECT ${sql.literal(columns)} FROM users WHERE ${condition} FOR NO KEY UPDATE`
@@ -51,7 +52,7 @@ export const lockedUser = (sql: SqlClient.SqlClient, columns: string, condition:
 export const canSignIn = (sql: SqlClient.SqlClient, cutoff: Date) =>
   sql`(${isActive(sql)} OR deletion_requested_at > ${cutoff})`
 
-/** `DeletionState` of the row `u` of users, by the `cutoff` of the row `k` of keys. */
+/** Computes the `DeletionState` of the row `u` of users, by the `cutoff` of the row `k` of keys. */
 export const DELETION_STATE = `
   CASE WHEN u.deletion_requested_at IS NULL THEN 'none' WHEN u.deletion_requested_at > k.cutoff THEN 'pending'
     ELSE 'over' END AS deletion`
@@ -64,7 +65,7 @@ export const accountLock = Effect.map(
   (sql) => (id: UserId) => Effect.map(lockedUser(sql, "id", sql`id = ${id}`), (rows) => rows.length > 0)
 )
 
-/** The same error for a user who does not exist and one whose deletion is pending. */
+/** Fails alike for a user who does not exist and one whose deletion is pending. */
 export const activeUsers = Effect.map(SqlClient.SqlClient, (sql) => ({
   requireActive: Effect.fnUntraced(function*(id: UserId) {
     const rows = yield* sql`SELECT 1 FROM users WHERE id = ${id} AND ${isActive(sql)}`
@@ -81,7 +82,7 @@ export class UserRecord extends Model.Class<UserRecord>("UserRecord")({
   name: Schema.String,
   handle: Handle,
   avatar: Schema.NullOr(Schema.String),
-  /** Written as JSON. */
+  /** The column is written as JSON. */
   preferences: Model.Field({ select: PreferencesColumn, update: Schema.NullOr(Schema.String) }),
   deletionRequestedAt: Model.Field({
     select: Schema.NullOr(TimestampColumn),
