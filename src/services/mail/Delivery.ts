@@ -33,18 +33,18 @@ type ClaimedMail = typeof ClaimedMail.Type
 
 class OverQuota extends Schema.TaggedError<OverQuota>()("OverQuota", { address: Schema.String }) {}
 
-/** An administrator invites: strangers cannot use up these mails. */
+/** Invitations come from an administrator: strangers cannot use up these mails. */
 const isExempt = ({ kind }: MailRequest) => kind === "invitation"
 
 const UNKNOWN_NETWORK = "unknown"
 
-/** None of a notice. */
+/** The network of the request; none for a notice. */
 const networkOf = (request: MailRequest | undefined) => {
   if (request === undefined) return undefined
   return "network" in request ? request.network : UNKNOWN_NETWORK
 }
 
-/** So that audit entries have the trace of the request. */
+/** Audit entries get the trace of the request. */
 const inTraceOf = ({ trace }: StoredRequest) => <A, E, R>(work: Effect.Effect<A, E, R>) =>
   trace === undefined ? work : Effect.withParentSpan(work, Tracer.externalSpan({ ...trace, sampled: false }))
 
@@ -111,7 +111,7 @@ const mailPreparation = Effect.fnUntraced(function*(limited: Metric.Counter<numb
   }
 })
 
-/** Longer than an attempt, so that no other process sends the same mail. */
+/** The lease is longer than an attempt, so that no other process sends the same mail. */
 const LEASE = Duration.toMillis(Duration.seconds(15))
 
 /** A later attempt might outlast the lease, which is renewed. */

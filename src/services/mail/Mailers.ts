@@ -7,13 +7,15 @@ import { settings } from "../settings/Registry.ts"
 import { LogFormat } from "../settings/SettingTypes.ts"
 import { htmlOf, type Mail, textOf } from "./Texts.ts"
 
-/** Of one attempt. A process waits for it before it ends. */
+/** The timeout of one attempt. A process waits for it before it ends. */
 export const MAIL_TIMEOUT = Duration.seconds(5)
 
 export class MailNotSent extends Schema.TaggedError<MailNotSent>()("MailNotSent", { reason: Schema.String }) {}
 
 export class Mailer extends Context.Service<Mailer, {
-  /** One attempt. Attempts to send the same mail have the same key, by which a provider recognises a repetition. */
+  /**
+   * Sends one attempt. Attempts to send the same mail have the same key, by which a provider recognises a repetition.
+   */
   readonly send: (mail: Mail, idempotencyKey: string) => Effect.Effect<void, MailNotSent>
 }>()("route-planning-service/Mailer") {
   static readonly layerStandardOutput = Layer.succeed(Mailer, {
@@ -22,7 +24,7 @@ export class Mailer extends Context.Service<Mailer, {
     })
   })
 
-  /** Resend's API (`POST /emails`). Only the status of the response is used. */
+  /** Sends by Resend's API (`POST /emails`). Only the status of the response is used. */
   static readonly layerApi = (key: Redacted.Redacted) =>
     Layer.effect(
       Mailer,
@@ -83,7 +85,7 @@ const serverOf = ({ hostname, password, port, protocol, username }: URL) => {
   }
 }
 
-/** Without the text of the server, which may repeat addresses and credentials. */
+/** The error omits the text of the server, which may repeat addresses and credentials. */
 const reasonOf = (error: unknown) =>
   error instanceof Error
     ? ["code" in error ? error.code : error.name, "responseCode" in error ? error.responseCode : undefined]
@@ -92,8 +94,8 @@ const reasonOf = (error: unknown) =>
     : "unknown"
 
 /**
- * Any SMTP server (RFC 5321), one connection a mail. A server may have accepted an attempt that timed out: the next one
- * has the same Message-ID (RFC 5322, 3.6.4), by which servers and readers drop the second.
+ * Sends by any SMTP server (RFC 5321), one connection a mail. A server may have accepted an attempt that timed out: the
+ * next one has the same Message-ID (RFC 5322, 3.6.4), by which servers and readers drop the second.
  */
 export const smtpMailerLayer = (url: Redacted.Redacted<URL>) =>
   Layer.effect(

@@ -50,7 +50,7 @@ const decodePayload = (json: string) => Effect.map(Schema.decodeEffect(Payload)(
 
 const encodePayload = (payload: OutboxPayload) => Schema.encodeSync(Payload)(toStored(payload))
 
-/** JWE (A256GCM) with a key derived from `JWT_SECRET`: the link in a mail is a secret. */
+/** Encrypts as JWE (A256GCM) with a key derived from `JWT_SECRET`: the link in a mail is a secret. */
 export const mailCipher = Config.map(derivedKey("outbox"), (key) => ({
   encrypt: (payload: OutboxPayload) =>
     Effect.promise(() =>
@@ -83,13 +83,16 @@ export const outbox = tableOf("outbox", OutboxRecord)
 
 /** Mails are written in the transaction that causes them: a provider outage delays them and loses none. */
 export class Outbox extends Context.Service<Outbox, {
-  /** Encrypted, in the transaction of the caller. Deleted with the user. */
+  /** Writes a mail, encrypted, in the transaction of the caller. Deleted with the user. */
   readonly put: (userId: UserId, mail: Mail) => Effect.Effect<void>
-  /** Encrypted, in the transaction of the caller. Takes the same time for every address: see `MailRequest`. */
+  /**
+   * Writes a request, encrypted, in the transaction of the caller. Takes the same time for every address: see
+   * `MailRequest`.
+   */
   readonly request: (request: MailRequest) => Effect.Effect<void>
   /** Sends pending mails now. Call it after the transaction. */
   readonly wake: Effect.Effect<void>
-  /** For the one delivery of this process. */
+  /** The part for the one delivery of this process. */
   readonly woken: Effect.Effect<void>
 }>()("route-planning-service/Outbox") {
   static readonly layer = Layer.effect(

@@ -9,17 +9,18 @@ import { traced } from "../operations/Tracing.ts"
 const HOUR = Duration.toMillis(Duration.hours(1))
 const DAY = Duration.toMillis(Duration.days(1))
 
-/** Of notices, which nobody asks for. */
+/** The limits of notices, which nobody requests. */
 const NO_NETWORK = ""
 
 /** Limits mails to one address, so that the service cannot flood a mailbox and one network cannot use up the mails of others. */
 export class MailQuota extends Context.Service<MailQuota, {
   /**
-   * False, without counting, above a limit. Without a network the mail is a notice: these have a limit of their own, since a
-   * thief of a session causes them, and strangers use up the other. Exact across processes; joins the transaction of the caller.
+   * False, without counting, above a limit. A mail without a network is a notice: notices have a limit of their own,
+   * since a thief of a session causes them, and strangers use up the other. Exact across processes; joins the
+   * transaction of the caller.
    */
   readonly take: (address: string, network?: string) => Effect.Effect<boolean>
-  /** Whether the address may get no mail that is asked for now, whichever network asks. */
+  /** True if no network can request a mail to the address now. */
   readonly isUsedUp: (address: string) => Effect.Effect<boolean>
   readonly forget: (address: string) => Effect.Effect<void>
 }>()("route-planning-service/MailQuota") {

@@ -11,7 +11,7 @@ export interface Mail {
   readonly ifNotYou?: string | undefined
 }
 
-/** Who asked when. Optional, since an earlier version wrote requests without. */
+/** Time and network of the request. Optional, since an earlier version wrote requests without. */
 const Asked = {
   askedAt: Schema.optionalKey(Schema.DateFromString),
   network: Schema.optionalKey(Schema.String)
@@ -21,8 +21,8 @@ export const askedFrom = (network: string | undefined) =>
   Effect.map(DateTime.nowAsDate, (askedAt) => ({ askedAt, ...(network === undefined ? {} : { network }) }))
 
 /**
- * Composed at delivery. Whether there is a mail depends on whether the address has an account, which the caller must
- * not learn: the same row is written for every address before the response.
+ * Composed at delivery. Only an address with an account gets some mails, which the caller must not learn: the same row
+ * is written for every address before the response.
  */
 export const MailRequest = Schema.Union([
   Schema.Struct({ kind: Schema.Literal("verify-email"), signUpId: SignUpId, ...Asked }),
@@ -36,13 +36,13 @@ export interface ComposedMail {
   readonly mail: Mail
 }
 
-/** Composes requests, with what accounts know. */
+/** Composes requests, with the facts of accounts. */
 export class AccountMails extends Context.Service<AccountMails, {
-  /** The mail for a request, with a new link; none without a recipient. Call in a transaction. */
+  /** Returns the mail for a request, with a new link; none without a recipient. Call in a transaction. */
   readonly compose: (request: MailRequest) => Effect.Effect<Option.Option<ComposedMail>>
   /**
-   * For a request that gets no mail today. A sign-up then ends the links of older ones that other networks asked for: its
-   * owner has no other link, and must not use one of a stranger. Call in a transaction.
+   * Handles a request that gets no mail today. A sign-up then ends the links of older sign-ups from other networks: its
+   * owner has no other link, and must not use a stranger's. Call in a transaction.
    */
   readonly withhold: (request: MailRequest) => Effect.Effect<void>
 }>()("route-planning-service/AccountMails") {}
