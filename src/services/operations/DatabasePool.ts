@@ -24,7 +24,7 @@ export class DatabasePool extends Context.Service<DatabasePool, {
       return DatabasePool.of({
         probe: Effect.gen(function*() {
           const started = yield* Clock.currentTimeMillis
-          // Nothing waits for a connection that is being opened: that does not end when interrupted.
+          // The read does not wait for a connection that is being opened: that does not end when interrupted.
           const connection = yield* Effect.forkDetach(Effect.scoped(sql.reserve))
           yield* Fiber.join(connection).pipe(Effect.timeoutOption(PROBE_TIMEOUT), Effect.ignore)
           connection.interruptUnsafe()

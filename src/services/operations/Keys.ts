@@ -2,7 +2,7 @@ import { Config, Option, Redacted, Schema } from "effect"
 import { createHmac, hkdfSync, timingSafeEqual } from "node:crypto"
 import { settings } from "../settings/Registry.ts"
 
-/** HKDF (RFC 5869): no two purposes share a key. */
+/** Derives a key by HKDF (RFC 5869): no two purposes share one. */
 export const derivedKey = (purpose: string): Config.Config<Uint8Array<ArrayBuffer>> =>
   Config.map(
     settings.JWT_SECRET,
@@ -10,8 +10,8 @@ export const derivedKey = (purpose: string): Config.Config<Uint8Array<ArrayBuffe
   )
 
 /**
- * The same text in memory of its own, for what outlives its request: of a part of a header or a body V8 keeps the whole, which
- * a client may fill with spaces.
+ * Copies a text that outlives its request: V8 keeps the whole header or body of a part, which a client may fill with
+ * spaces.
  */
 export const ownText = (text: string): string => Buffer.from(text).toString()
 
@@ -20,7 +20,10 @@ const MAC_BYTES = 16
 interface SignedCursors<A> {
   /** `binding` names what the cursor belongs to, such as a user and a list; it is not part of the text. */
   readonly seal: (binding: string, value: A) => string
-  /** None for a text that was not sealed with the same binding, or has another version. The caller bounds its length. */
+  /**
+   * Returns none for a text that was not sealed with the same binding, or has another version. The caller bounds its
+   * length.
+   */
   readonly open: (binding: string, text: string) => Option.Option<A>
 }
 

@@ -22,7 +22,7 @@ export const metricsEnabled = Config.all([settings.TELEMETRY_ENABLED, settings.M
 const off = () => Effect.fail(new MetricsDisabled())
 
 export class Metrics extends Context.Service<Metrics, {
-  /** In Prometheus' text format (version 0.0.4). */
+  /** Renders Prometheus' text format (version 0.0.4). */
   readonly text: Effect.Effect<string, MetricsDisabled>
 }>()("route-planning-service/Metrics") {
   static readonly layer = Layer.effect(

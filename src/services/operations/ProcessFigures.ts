@@ -32,7 +32,7 @@ const cpuSeconds = () => {
   return (system + user) / 1e6
 }
 
-/** Under the names of prom-client. The lag is since the last scrape. */
+/** Metrics under the names of prom-client. The lag is since the last scrape. */
 export const processFiguresLayer = Layer.effectDiscard(Effect.gen(function*() {
   const delay = yield* eventLoopDelay
   yield* observed(

@@ -26,7 +26,7 @@ const processIds = Tracer.nativeTracer.span({
   sampled: false
 })
 
-/** The ids of the process outside of all spans, since every log line has ids. */
+/** The process has ids outside of all spans, since every log line has ids. */
 export const lineIdsOf = (context: Context.Context<never>): TraceIds =>
   Option.getOrElse(traceIdsOf(context), () => processIds)
 
@@ -47,7 +47,10 @@ type Returning = (...parameters: ReadonlyArray<unknown>) => Traceable
 
 const isGenerating = (body: Generating | Returning): body is Generating => types.isGeneratorFunction(body)
 
-/** `Effect.fn` without the stack of each call (decision 0015): a span where traced, a name in the stack of a defect. */
+/**
+ * Works as `Effect.fn` without the stack of each call (decision 0015): a span where traced, a name in the stack of a
+ * defect.
+ */
 export const traced = (name: string): Effect.fn.Traced => {
   const inSpan = spanOf(name)
   const make = (

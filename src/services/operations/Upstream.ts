@@ -7,7 +7,7 @@ interface Upstream {
   readonly name: string
   readonly timeout: Duration.Input
   readonly maxBytes: number
-  /** Of a response that does not declare its length, where less is enough. */
+  /** A smaller limit for a response that does not declare its length. */
   readonly maxUndeclaredBytes?: number
 }
 
