@@ -22,7 +22,7 @@ import {
 export interface Subject {
   readonly name: string
   readonly positions: ReadonlyArray<Position>
-  /** Drawn where there is no line, and between its ends. */
+  /** The waypoints are drawn if there is no line, and between its ends. */
   readonly waypoints: ReadonlyArray<Position>
   readonly attribution: string | undefined
 }
@@ -79,7 +79,7 @@ const circle = (x: number, y: number, radius: number, fill: string, stroke: stri
     round(width)
   }"/>`
 
-/** A square, so that it differs from the start by more than its colour. */
+/** The end is a square, so that it differs from the start by more than its colour. */
 const square = (x: number, y: number, half: number, fill: string, stroke: string, width: number) =>
   html`<rect x="${round(x - half)}" y="${round(y - half)}" width="${round(2 * half)}" height="${round(2 * half)}" rx="${
     round(half / 3)
@@ -116,7 +116,7 @@ const scaleBar = (metresPerPixel: number, y: number, width: number, { text }: Co
 ${label(distance(length), { x: x + pixels + 6, y, anchor: "start", colour: text })}`
 }
 
-/** An SVG document of as many pixels as the options have. Bounded in time and length for any line. */
+/** Draws an SVG document of the size in the options. Bounded in time and length for any line. */
 export const drawPicture = ({ attribution, name, positions, waypoints }: Subject, options: PictureOptions): string => {
   const { height, theme, width } = options
   const colours = COLOURS[theme]

@@ -7,7 +7,7 @@ import { drawPicture } from "./Drawing.ts"
 
 export interface PictureOrder {
   readonly name: string
-  /** As the viewer sees it. */
+  /** The route as the viewer sees it. */
   readonly geometry: string
   readonly waypoints: string
   readonly attribution: string | undefined

@@ -29,7 +29,7 @@ const OUTCOMES = { kept: outcomeOf("kept"), joined: outcomeOf("joined"), made: o
 
 interface MadePicture {
   readonly bytes: Uint8Array
-  /** Whether it may be kept. */
+  /** True if the picture may be kept. */
   readonly isCurrent: boolean
 }
 
@@ -73,7 +73,7 @@ export const makePictureCache = <E>() =>
   })
 
 interface FoundPicture {
-  /** Differs for each picture. */
+  /** The digest differs for each picture. */
   readonly digest: string
   readonly visibility: Visibility
   /** Draws the picture unless it is cached. `Overloaded` under load. */
@@ -81,7 +81,7 @@ interface FoundPicture {
 }
 
 export class Pictures extends Context.Service<Pictures, {
-  /** By the rules of `Routes.get`, of what it shows to this viewer. No use of a link. */
+  /** Plans a picture by the rules of `Routes.get`, of the route as its viewer sees it. It is no use of a link. */
   readonly find: (
     ref: RouteRef,
     viewer: Viewer,
@@ -113,7 +113,7 @@ export class Pictures extends Context.Service<Pictures, {
           const seen = yield* routes.get(ref, viewer, "simplified")
           const key = digest(seen)
 
-          // A line that was read before or after a change must not be kept as that of the other version.
+          // The version is read again after the line: the line of one version must not be kept as that of another.
           const fromWholeLine = Effect.gen(function*() {
             const bytes = yield* draw(yield* routes.get(ref, viewer, "full"), format, options)
             const after = yield* routes.get(ref, viewer, "simplified")
@@ -142,7 +142,7 @@ const MAX_SIMPLIFIED_SIDE = 400
 const isSmall = ({ height, profile, width }: PictureOptions) =>
   !profile && Math.max(width, height) <= MAX_SIMPLIFIED_SIDE
 
-/** Of all that the picture shows to its viewer; the simplified polyline changes with the whole one. */
+/** A digest of all that the picture shows to its viewer; the simplified polyline changes with the whole one. */
 const digestOf = (
   { cutRevision, geometry, id, name, provenance, version, waypoints }: StoredRoute,
   format: PictureFormat,

@@ -10,7 +10,7 @@ export interface Profile extends Heights {
   readonly highest: number
 }
 
-/** Undefined with fewer than two elevations, and for a line without a length. */
+/** Returns undefined with fewer than two elevations, and for a line without a length. */
 export const profileOf = (line: Coordinates, elevations: Float64Array): Profile | undefined => {
   const length = lengthOf(line)
   const heights = heightsAlong(line, elevations)
@@ -25,7 +25,7 @@ const LEAST_RISE = 40
 
 const LABEL_GAP = 6
 
-/** Below the top of a digit. */
+/** The base line of a text is this far below the top of its digits. */
 const BASE_LINE = 0.8 * FONT_SIZE
 
 export const drawProfile = (profile: Profile, { height, width, x, y }: Box, colours: Colours): Html => {

@@ -11,13 +11,13 @@ export interface Box {
 export interface Projected {
   readonly line: Points
   readonly marks: Points
-  /** At the middle of the picture. */
+  /** The scale at the middle of the picture. */
   readonly metresPerPixel: number
-  /** How many times larger the scale is at one edge of the line than at the other. */
+  /** The ratio of the scales at the two edges of the line, at least 1. */
   readonly distortion: number
 }
 
-/** Where the Mercator projection ends on maps of the web. */
+/** Maps of the web end the Mercator projection here. */
 const MAX_LATITUDE = 85.051_128_78
 
 const EARTH_CIRCUMFERENCE = 2 * Math.PI * EARTH_RADIUS
@@ -53,7 +53,7 @@ const rangeOf = (...lists: ReadonlyArray<Float64Array>): Range => {
 const middleOf = ({ from, to }: Range) => (from + to) / 2
 const sizeOf = ({ from, to }: Range) => to - from
 
-/** Without jumps at the antimeridian, except for a line that goes around the Earth. */
+/** Longitudes have no jump at the antimeridian, unless the line goes around the Earth. */
 const unrolled = (lngs: Float64Array): Float64Array => {
   const turned = new Float64Array(lngs.length)
   lngs.forEach((lng, index) => {

@@ -71,13 +71,13 @@ export interface Points {
   readonly ys: Float64Array
 }
 
-/** The least distance between two drawn points, in pixels. */
+/** The least distance of two drawn points, in pixels. */
 const LEAST_STEP = 1.2
 
 /** A zigzag across the whole picture has no points that are too near to be drawn. */
 const MAX_POINTS = 3000
 
-/** With the first and the last point, and at most `MAX_POINTS`. */
+/** Thins the points, with the first and the last one, to at most `MAX_POINTS`. */
 export const thinned = ({ xs, ys }: Points): Points => {
   const last = xs.length - 1
   const kept: Array<number> = last < 0 ? [] : [0]
@@ -88,7 +88,7 @@ export const thinned = ({ xs, ys }: Points): Points => {
     if (byX * byX + byY * byY >= LEAST_STEP * LEAST_STEP) kept.push(index)
   }
   if (last > 0) kept.push(last)
-  // An odd step, so that both sides of a zigzag are kept.
+  // The step is odd, so that both sides of a zigzag are kept.
   const every = Math.ceil(kept.length / MAX_POINTS) | 1
   const places = every === 1 ? kept : [...kept.filter((_, index) => index % every === 0), last]
   return {
@@ -99,7 +99,7 @@ export const thinned = ({ xs, ys }: Points): Points => {
 
 const tenths = (value: number) => Math.round(value * 10)
 
-/** To a tenth of a pixel, each point relative to the rounded one before it, so that errors do not add up. */
+/** Writes points to a tenth of a pixel, each relative to the rounded one before it, so that errors do not add up. */
 export const pathOf = ({ xs, ys }: Points): string => {
   let path = ""
   let x = 0
