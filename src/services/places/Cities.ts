@@ -75,7 +75,8 @@ const lineStarts = (text: Buffer, count: number): Uint32Array => {
 
 /**
  * Sections of the file of `npm run cities`, after their lengths (32 bits, little-endian): the index of positions, radii
- * and divisions (16 bits each), divisions as JSON, names by line. Copied, since typed arrays need their alignment.
+ * and divisions (16 bits each), divisions as JSON, names by line. They are copied, since typed arrays need their
+ * alignment.
  */
 const sectionsOf = (file: Buffer) => {
   const lengths = [0, 4, 8, 12, 16].map((at) => file.readUInt32LE(at))

@@ -7,11 +7,11 @@ import { type Cities, readCities } from "./Cities.ts"
 const MAX_KILOMETRES = 50
 
 export class Places extends Context.Service<Places, {
-  /** The nearest city of the country within 50 km, its region, and the country. Empty at sea. */
+  /** Finds the nearest city of the country within 50 km, its region, and the country. Empty at sea. */
   readonly at: (position: Position) => Effect.Effect<Place>
   readonly hasCities: Effect.Effect<boolean>
 }>()("route-planning-service/Places") {
-  /** Loads during the start; calls wait for it. */
+  /** The data loads during the start; calls wait for it. */
   static readonly layer = Layer.effect(
     Places,
     Effect.gen(function*() {
@@ -28,7 +28,7 @@ export class Places extends Context.Service<Places, {
   )
 }
 
-/** Builds its index of all borders when it is imported: 50 ms, which a start does not wait for. */
+/** The package builds its index of all borders when it is imported: 50 ms, which a start does not wait for. */
 const countryCoder = Effect.promise(() => import("@rapideditor/country-coder"))
 
 type CountryCoder = Effect.Success<typeof countryCoder>
