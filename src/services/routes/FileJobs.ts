@@ -47,7 +47,7 @@ export interface ReadFiles {
   readonly trackCount: number
   readonly routes: ReadonlyArray<ReadFile>
   readonly dropped: ReadonlyArray<Dropped>
-  /** The same for the same file with the same options. */
+  /** The digest is the same for the same file with the same options. */
   readonly digest: string
 }
 

@@ -22,7 +22,7 @@ const TOTAL_KEPT_FOR = Duration.seconds(5)
 
 const ListingText = Schema.fromJsonString(Listing)
 
-/** Conditions, of which a route meets one. */
+/** The alternative conditions of a list, one of which each route meets. */
 type Parts = ReadonlyArray<Statement.Fragment>
 
 const textOf = (listing: Listing) => Effect.orDie(Schema.encodeEffect(ListingText)(listing))
@@ -40,11 +40,11 @@ const planned = <A>(statement: Statement.Statement<A>, { q }: Pick<Listing, "q">
 const countOf = (counted: Statement.Statement<SqlConnection.Row>, listing: Pick<Listing, "q"> = {}) =>
   Effect.flatMap(planned(counted, listing), totalOf)
 
-/** Lists for everybody. `Overloaded` where too many are read, and where one is not counted within a second. */
+/** Lists for everybody. `Overloaded` if too many are read, or if one is not counted within a second. */
 export class PublicRoutes extends Context.Service<PublicRoutes, {
   /** `indexable` newest-updated first, `public` newest-published first. Totals are exact, at most 5 seconds old. */
   readonly list: (listing: Listing, page: Page, form: GeometryForm) => Effect.Effect<PageOf<StoredRoute>, Overloaded>
-  /** A user's public routes, newest-published first. `Missing` also while the user's deletion is pending. */
+  /** Lists a user's public routes, newest-published first. `Missing` also while the user's deletion is pending. */
   readonly byUser: (
     owner: UserId,
     page: Page,
@@ -104,7 +104,7 @@ export class PublicRoutes extends Context.Service<PublicRoutes, {
         ...filters.columns(listing)
       ]
 
-      /** On `route_views v`: what a zone may hide. */
+      /** The conditions on `route_views v`: members that a zone may hide. */
       const hidden = ({ bbox, gate, placeCity, q, ...listing }: Listing): ReadonlyArray<Statement.Fragment> => [
         ...(gate === "indexable" ? [sql`v.is_indexable`] : []),
         ...(q === undefined ? [] : [sql`v.words @@ search_query('', ${q}, '&')`]),
@@ -113,15 +113,16 @@ export class PublicRoutes extends Context.Service<PublicRoutes, {
         ...filters.distance("v", listing)
       ]
 
-      // Routes whose owner has zones are looked for by their views, which a route without a current one has not, and the
-      // others by their own columns, where an index has all that is compared. One condition for both would have no index.
+      // Routes whose owner has zones are looked for by their views, which a route without a current one has not, and
+      // other routes by their own columns: an index has all that is compared. One condition for both would have no
+      // index.
       const hasNoZones = sql`u.zones_revision IS NULL`
       const inViews = (listing: Listing, isPage: boolean) => {
         const view = sql`FROM route_views v WHERE v.route_id = r.id AND ${sql.literal(IS_CURRENT)}`
         const isShown = sql`CASE
           WHEN v.is_whole THEN ${sql.and(filters.distance("r", listing))} ELSE ${sql.and(hidden(listing))} END`
-        // EXISTS is planned as a join with all views: right for a total, and where few routes may match. A page without
-        // such a filter is full before that.
+        // EXISTS is planned as a join with all views: right for a total, and for a filter that few routes match. A page
+        // without such a filter is full before that.
         const isSelective = filters.distance("v", listing).length > 0
         return sql.and([
           ...conditionsOf(listing),
@@ -155,7 +156,7 @@ export class PublicRoutes extends Context.Service<PublicRoutes, {
         return countOf(sql`SELECT sum(total)::int AS total FROM (${unionAll(counts)}) counted`, listing)
       }
 
-      // Keyed by text: a client could choose many cities with one structural hash.
+      // The key is a text: a client could choose many cities with one structural hash.
       const keptTotal = yield* sharedTotals(
         (text: string) => Effect.flatMap(listingOf(text), totalOf),
         TOTAL_KEPT_FOR

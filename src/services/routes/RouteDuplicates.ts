@@ -15,11 +15,11 @@ import { digestOf, sameLines } from "./RouteText.ts"
 
 export type ReadDraft = RouteDraft & { readonly geometry: MeasuredPolyline }
 
-/** Own live routes with the same positions as one that is to be imported, rounded to 1e-6 degrees. */
+/** Finds own live routes with the same positions as an imported one, rounded to 1e-6 degrees. */
 export class RouteDuplicates extends Context.Service<RouteDuplicates, {
-  /** For each of the drafts that has one, the oldest. */
+  /** Finds the oldest such route for each of the drafts. */
   readonly find: (owner: UserId, drafts: ReadonlyArray<ReadDraft>) => Effect.Effect<ReadonlyArray<Duplicate>>
-  /** Creates all routes or none; exact also where the same file is imported twice at once. */
+  /** Creates all routes or none; exact also if the same file is imported twice at once. */
   readonly createUnlessThere: (
     owner: UserId,
     drafts: ReadonlyArray<ReadDraft>

@@ -15,20 +15,20 @@ import { Routes } from "./Routes.ts"
 import { readCues, readLine, readWaypoints } from "./RouteText.ts"
 
 export class RouteFiles extends Context.Service<RouteFiles, {
-  /** By the rules of `Routes.get`. */
+  /** Finds a route by the rules of `Routes.get`. */
   readonly find: (
     ref: RouteRef,
     viewer: Option.Option<UserId>
   ) => Effect.Effect<StoredRoute, DownloadRefused | Missing | Overloaded>
-  /** On disk until the scope closes. `Overloaded` where the disk has no room. */
+  /** The file is on disk until the scope closes. `Overloaded` if the disk has no room. */
   readonly write: (
     route: StoredRoute,
     format: FileFormat
   ) => Effect.Effect<SpooledFile, SpoolFull | Overloaded, Scope.Scope>
   /**
-   * A file, a multipart form or an archive; the format is that of the content type, else of the content.
-   * `FilesTooLarge` when too much is unpacked, `InvalidInput` for a malformed file or one without routes,
-   * `Overloaded` under load. The bytes may be transferred to a thread.
+   * Reads a file, a multipart form or an archive. The content type names the format, else the content shows it.
+   * `FilesTooLarge` when too much is unpacked, `InvalidInput` for a malformed file or one without routes, `Overloaded`
+   * under load. The bytes may be transferred to a thread.
    */
   readonly read: (
     bytes: ArrayBuffer,
@@ -42,7 +42,7 @@ export class RouteFiles extends Context.Service<RouteFiles, {
       const routes = yield* Routes
       const spool = yield* Spool
 
-      /** In a thread: the FIT encoder takes 6 us for each field. */
+      /** FIT is written in a thread: its encoder takes 6 us for each field. */
       const fitOf = (route: StoredRoute) => {
         const { activity, createdAt, cues, duration, geometry, name, waypoints } = route
         const written = {

@@ -41,7 +41,7 @@ const pastSpaces = (text: Buffer, from: number): number => {
   return index
 }
 
-/** Index of the value of the next outermost `geometry`, `text.length` without one, -1 at a name with escapes. */
+/** Finds the value of the next outermost `geometry`: `text.length` without one, -1 at a name with escapes. */
 const nextGeometry = (text: Buffer, from: number, levels: 0 | 1): number => {
   let level: number = levels
   for (let index = from; index < text.length; index++) {
@@ -69,7 +69,7 @@ interface CutText {
   readonly scanned: ScannedPositions
 }
 
-/** Undefined where the geometry is not the only one, or not written as `JSON.stringify` would. */
+/** Returns undefined if the geometry is not the only one, or not written as `JSON.stringify` would. */
 const cutGeometry = (text: Buffer): CutText | undefined => {
   const start = nextGeometry(text, 0, 0)
   const scanned = start === -1 ? undefined : scanPositions(text, start)
@@ -96,8 +96,8 @@ const withLine =
   })
 
 /**
- * Decodes a body and measures its geometry, which bypasses the schema decoder where it is written as most clients do:
- * parsing and checking it would take most of the time. On failure the whole text is decoded, for the same issues.
+ * Decodes a body and measures its geometry. A geometry as most clients write it bypasses the schema decoder, which
+ * would take most of the time. On failure the whole text is decoded, for the same issues.
  */
 export const readerWithLine =
   <A extends WithGeometry, E>(decode: Decode<A, E>) => (text: Buffer): Result.Result<WithLine<A>, E> => {
@@ -135,7 +135,7 @@ const split = <A extends GivenLine>(body: WithLine<A>) =>
       : { rest, parts: { line } }
   })
 
-/** A decoded body without its line, which is measured: synchronous, for a thread. */
+/** Splits a decoded body into its measured line and the rest: synchronous, for a thread. */
 export const splitRoute = ({ geometry, ...rest }: NewRoute | RoutePatch) =>
   split({ rest, line: geometry && measurePositions(geometry) })
 

@@ -19,7 +19,7 @@ export const boxesOf = ({ east, north, south, west }: BoundingBox): readonly [st
   return west <= east ? [box(0), box(FULL_TURN)] : [box(0), box(-FULL_TURN)]
 }
 
-/** Before each word of a route in `route_words`: its owner's, and another for anyone while it is public. */
+/** The scope before each word of a route in `route_words`: its owner's, and another for anyone while it is public. */
 const ownScope = (owner: number): string => `${owner}/`
 export const PUBLIC_SCOPE = "/"
 
@@ -40,7 +40,7 @@ export const routeFilters = (sql: SqlClient.SqlClient) => {
       ...(placeCity === undefined ? [] : [sql`lower(r.place_city) = lower(${placeCity})`])
     ],
 
-    /** By the distance of `routes r`, or of their views `v`. */
+    /** Compares the distance of `routes r`, or of their views `v`. */
     distance: (
       alias: "r" | "v",
       { maxDistance, minDistance }: Pick<Listing, "maxDistance" | "minDistance">
@@ -56,9 +56,9 @@ export const routeFilters = (sql: SqlClient.SqlClient) => {
       bbox === undefined ? [] : [sql.or(boxesOf(bbox).map(isIn))],
 
     /**
-     * Rows of `route_words` in a scope that have all words of a query, each at least its beginning. The triggers
-     * `words_on_insert` (`add_route_words`) and `words_on_update` (`change_route_words`) keep them by `route_lexemes`, and
-     * `search_query` makes a query by the same rule, `search_words` (`db/schema/words.sql`).
+     * Selects rows of `route_words` in a scope that have all words of a query, each at least as the beginning of a
+     * word. The triggers `words_on_insert` (`add_route_words`) and `words_on_update` (`change_route_words`) keep them
+     * by `route_lexemes`, and `search_query` makes a query by the same rule, `search_words` (`db/schema/words.sql`).
      */
     words: (scope: string, q: string) => sql`words @@ search_query(${scope}, ${q}, '&')`
   }
@@ -76,27 +76,27 @@ const bytesOf = (form: GeometryForm, source: Source): string => {
   return `${bytes("waypoints")} + ${LINE_BYTES[form]}`
 }
 
-/** The owner, or the id of another viewer. */
+/** The viewer: the owner, or the id of somebody else. */
 type SeenBy = "owner" | number
 
 interface Selection {
-  /** Tables and condition. */
+  /** Tables and conditions of the list. */
   readonly from: Statement.Fragment
   readonly order: ListOrder
   readonly page: Page
   readonly form: GeometryForm
   readonly seenBy: SeenBy
-  /** More columns of `r`. */
+  /** Further columns of `r`. */
   readonly also?: string
 }
 
 type MergedSelection = Omit<Selection, "from"> & { readonly from: ReadonlyArray<Selection["from"]> }
 
 interface Bounded {
-  /** As `f`. */
+  /** The query of the ids, `f`. */
   readonly ids: Statement.Fragment
   readonly order: Statement.Fragment
-  /** As `list_position`. */
+  /** The expression for `list_position`. */
   readonly position: Statement.Fragment
   readonly limit: number
   readonly form: GeometryForm
@@ -105,8 +105,8 @@ interface Bounded {
 }
 
 /**
- * Sizes are read before texts, so that nothing over the page is read. They are of what the viewer sees: by the end of the
- * page others could weigh the rest.
+ * Sizes are read before texts, so that nothing beyond the page is read. The sizes are those of the texts that the
+ * viewer sees: others could infer hidden ones from the end of a page.
  */
 const bounded = (
   sql: SqlClient.SqlClient,
@@ -146,11 +146,14 @@ const idsFromAll = (
   return sql`SELECT id, sort FROM (${all}) merged ${bounds}`
 }
 
-/** At most `MAX_PAGE_BYTES`, and at least one route, in order of `page_place`. Ids come first, to sort narrow rows. */
+/**
+ * Reads a page of at most `MAX_PAGE_BYTES`, and at least one route, in order of `page_place`. Ids come first, to sort
+ * narrow rows.
+ */
 export const boundedPage = (sql: SqlClient.SqlClient, selection: Selection) =>
   pageOf(sql, idsFrom(sql, selection), selection)
 
-/** The same of routes that are in one of several lists, each of which is read in its order, by an index of its own. */
+/** Reads a page of several lists, each of which is read in its order by an index of its own. */
 export const mergedPage = (sql: SqlClient.SqlClient, selection: MergedSelection) =>
   pageOf(sql, idsFromAll(sql, selection), selection)
 
@@ -171,7 +174,7 @@ const pageOf = (
   })
 }
 
-/** As many of the owner's routes `ids` as a page may have bytes, in an order of `f, r`. */
+/** Reads the owner's routes `ids` up to the bytes of a page, in an order of `f, r`. */
 export const boundedRoutes = (
   sql: SqlClient.SqlClient,
   ids: Statement.Fragment,
@@ -189,13 +192,13 @@ export const boundedRoutes = (
 
 const decodeCounted = Schema.decodeUnknownEffect(Schema.Struct({ page_rows: Schema.Int }))
 
-/** The number of rows that a page would have without its limit of bytes, and one more if the list goes on. */
+/** Counts the rows that a page would have without its limit of bytes, and one more if the list goes on. */
 export const unboundedCount = ([row]: ReadonlyArray<unknown>): Effect.Effect<number> =>
   row === undefined
     ? Effect.succeed(0)
     : decodeCounted(row).pipe(Effect.orDie, Effect.map(({ page_rows }) => page_rows))
 
-/** How much of its list a page covers, and where it ends. */
+/** Computes the number of rows that a page covers, and where it ends. */
 export const extentOf = Effect.fnUntraced(function*(rows: ReadonlyArray<unknown>) {
   const isWhole = (yield* unboundedCount(rows)) <= rows.length
   const extent: Pick<PageOf<unknown>, "covered" | "end"> = {
@@ -232,7 +235,7 @@ export class RouteSearch extends Context.Service<RouteSearch, {
     page: Page,
     form: GeometryForm
   ) => Effect.Effect<PageOf<StoredRoute>>
-  /** The tags and how many routes have each, most first, then by name. */
+  /** Lists the tags and how many routes have each, most first, then by name. */
   readonly tags: (owner: UserId) => Effect.Effect<ReadonlyArray<TagCount>>
 }>()("route-planning-service/RouteSearch") {
   static readonly layer = Layer.effect(
@@ -275,8 +278,8 @@ export class RouteSearch extends Context.Service<RouteSearch, {
       // An index has all that is counted, and the page in its order.
       const listAll = (selection: Selection) => listOf(selection.from, boundedPage(sql, selection))
 
-      // What matches is looked for once, to be counted and sorted. Planned for its words each time: a prepared plan for any
-      // words compares those of each route of the account.
+      // Matching routes are searched once, to be counted and sorted. The statement is planned for its words each time:
+      // a prepared plan for any words compares those of each route of the account.
       const listMatching = ({ from, order, ...selection }: Selection) => {
         const matched = {
           ...selection,
@@ -307,7 +310,7 @@ export class RouteSearch extends Context.Service<RouteSearch, {
           return { ...yield* extentOf(found), items, total: yield* totalOf(rows) }
         }, Effect.orDie),
 
-        // By bytes, so that a position in the list compares alike in any language.
+        // Tags are sorted by bytes, so that a position in the list compares alike in any language.
         tags: traced("RouteSearch.tags")(
           function*(owner) {
             return yield* decodeTags(

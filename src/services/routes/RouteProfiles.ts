@@ -16,7 +16,7 @@ interface Profiled {
 }
 
 export class RouteProfiles extends Context.Service<RouteProfiles, {
-  /** By the rules of `Routes.get`. A long line is measured in a thread: `Overloaded` under load. */
+  /** Reads a profile by the rules of `Routes.get`. A long line is measured in a thread: `Overloaded` under load. */
   readonly get: (
     ref: RouteRef,
     viewer: Viewer,

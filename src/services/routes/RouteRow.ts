@@ -35,7 +35,7 @@ export class RouteRecord extends Model.Class<RouteRecord>("RouteRecord")({
   placeRegion: Text,
   placeCountryCode: Text,
   placeVersion: written(Schema.Int),
-  /** JSON, which `toStoredRoute` reads. */
+  /** The column is JSON, which `toStoredRoute` reads. */
   routingPreferences: Text,
   provenance: Provenance,
   shareToken: writtenOnce(ShareToken),
@@ -69,7 +69,7 @@ export const lineOf = (geometry: Geometry): Line =>
 export const startOf = (line: Line, waypoints: ReadonlyArray<Pick<Waypoint, "coord">>): Position =>
   line?.start ?? waypoints[0]?.coord ?? [0, 0]
 
-/** Index of the first cue that is not on a line of so many positions. */
+/** Returns the index of the first cue that is not on a line with so many positions. */
 export const cueBeyond = (cues: RouteDraft["cues"], positions: number): number | undefined => {
   const index = (cues ?? []).findIndex(({ begin_shape_index }) => begin_shape_index >= positions)
   return index === -1 ? undefined : index
@@ -80,7 +80,7 @@ export const requireOnLine = (cues: RouteDraft["cues"], positions: number) => {
   return index === undefined ? Effect.void : Effect.fail(new CueBeyondLine({ index, positions }))
 }
 
-/** Of cues that come with their line. */
+/** Checks cues that come with their line. */
 export const requireOwnLine = ({ cues, geometry }: Pick<RouteChange, "cues" | "geometry">) =>
   requireOnLine(cues, lineOf(geometry)?.positionCount ?? 0)
 
@@ -151,7 +151,7 @@ export const valuesWithoutPlace = (route: Omit<RouteDraft, "geometry">, line: Li
   provenance: route.provenance ?? "routing-engine" as const
 })
 
-/** Bytes that a new route adds to its account's usage; must match what `route_bytes` counts. */
+/** Counts the bytes that a new route adds to its account's usage; must match what `route_bytes` counts. */
 export const storedBytes = (
   { cues, description, waypoints }: Pick<RouteDraft, "cues" | "description" | "waypoints">,
   line: Line

@@ -37,7 +37,7 @@ const OpenColumns = StoredColumns.mapFields(
   Struct.omit(["waypoints", "distance", "duration", "elevationGain", "startAddress", "endAddress", "placeCity"])
 )
 
-/** Of `users u`. */
+/** Columns of `users u`. */
 export const OWNER_COLUMNS = `${ownerColumns}, u.zones_revision AS "zonesRevision"`
 
 const SHARED = `${TAGS}, ${OWNER_COLUMNS}`
@@ -79,12 +79,12 @@ const SEEN_COLUMNS = [
 const SEEN_BY_FORM = byForm((form) => `${SEEN_COLUMNS}, ${lineColumns(form, SEEN)}`)
 
 /**
- * The same for a viewer, from `routes r JOIN users u` and `asSeenBy`. Where the owner has zones and the view is not made
- * yet (`isDue`), what it may hide is missing.
+ * Selects for a viewer from `routes r JOIN users u` and `asSeenBy`. If the owner has zones and the view is not made yet
+ * (`isDue`), columns that it may hide are missing.
  */
 export const seenColumns = (form: GeometryForm): string => SEEN_BY_FORM[form]
 
-/** In bytes: what is longer is read by itself, so that a statement for several routes does not return many of them. */
+/** A line of more bytes is read by itself, so that a statement for several routes does not return many of them. */
 const LONG = 256 * 1024
 
 const SHORT: Source = (column) => `CASE WHEN octet_length(${SEEN(column)}) <= ${LONG} THEN ${SEEN(column)} END`
@@ -96,13 +96,16 @@ const isLong = (form: GeometryForm) => {
 
 const SHORT_BY_FORM = byForm((form) => `${SEEN_COLUMNS}, ${lineColumns(form, SHORT)}, ${isLong(form)}`)
 
-/** The same without what is long (`isLong`). */
+/** Selects as `seenColumns` does, without long lines (`isLong`). */
 export const shortSeenColumns = (form: GeometryForm): string => SHORT_BY_FORM[form]
 
-/** Raised where `cutRoute` gives others something else of the same route, so that all views are made again. */
+/** Increase it when `cutRoute` cuts the same route in another way, so that all views are made again. */
 export const CUT_VERSION = 1
 
-/** Whether `route_views v` is of `routes r` and its owner `users u` as they are, and cut as this version does. */
+/**
+ * The condition that `route_views v` is of `routes r` and its owner `users u` as they are, and cut as this version
+ * does.
+ */
 export const IS_CURRENT = `v.route_version = r.version AND v.zones_revision = u.zones_revision
   AND v.place_version = r.place_version AND v.cut_version = ${CUT_VERSION}`
 
@@ -112,7 +115,7 @@ export const SEEN_TOTAL_DISTANCE = `
   FROM routes r JOIN route_views v ON v.route_id = r.id AND ${IS_CURRENT}
   WHERE r.user_id = u.id AND r.deleted_at IS NULL`
 
-/** Joins what a viewer sees in place of a route: all of it, or its view. */
+/** Joins the row that a viewer sees in place of a route: all of it, or its view. */
 export const asSeenBy = (sql: SqlClient.SqlClient, viewer: number | Statement.Fragment) =>
   sql`
     LEFT JOIN route_views v ON v.route_id = r.id AND ${sql.literal(IS_CURRENT)}
@@ -139,7 +142,7 @@ const present = <A extends object, K extends keyof A>(record: A, keys: ReadonlyA
   return result
 }
 
-/** A response has them where the row does. */
+/** The response has the members that are not null in the row. */
 const OPTIONAL = [...Struct.keys(PLAIN), "distance", "placeCity", "placeRegion", "placeCountryCode"] as const
 
 const decodePreferences = Schema.decodeUnknownOption(Schema.fromJsonString(RoutingPreferences))
@@ -147,7 +150,7 @@ const decodePreferences = Schema.decodeUnknownOption(Schema.fromJsonString(Routi
 /** A route whose preferences cannot be read is shown without them. */
 const preferencesOf = (json: string | null) => json === null ? null : Option.getOrNull(decodePreferences(json))
 
-/** A row with its line as it was read, or as it was written. */
+/** The row has its line as it was read, or as it was written. */
 export type ShownRow = Omit<RouteRow, "geometry"> & { readonly geometry: RouteRow["geometry"] | string }
 
 const geometryOf = ({ geometry }: ShownRow) =>

@@ -35,7 +35,7 @@ function* piecesOf(text: string): Generator<string> {
   }
 }
 
-/** `positionsOf` in pieces, yielding to the event loop: 8 MiB at once would block it for 100 ms. */
+/** Works as `positionsOf`, in pieces that yield to the event loop: 8 MiB at once would block it for 100 ms. */
 export const readLine = Effect.fnUntraced(function*(text: string) {
   const line: Array<Position> = []
   for (const piece of piecesOf(text)) {
@@ -48,14 +48,17 @@ export const readLine = Effect.fnUntraced(function*(text: string) {
 const LineDigest = Schema.Struct({ positions: Schema.Int, bytes: Schema.Int, digest: Schema.String })
 export type LineDigest = typeof LineDigest.Type
 
-/** Of the positions, rounded to 1e-6 degrees. */
+/** A digest of the positions, rounded to 1e-6 degrees. */
 export const digestOf = ({ polyline6, positionCount }: MeasuredPolyline): LineDigest => ({
   positions: positionCount,
   bytes: Buffer.byteLength(polyline6),
   digest: createHash("md5").update(polyline6).digest("hex")
 })
 
-/** The oldest own live route with the same positions for each line that has one, among those with an id up to `upTo`. */
+/**
+ * Finds the oldest own live route with the same positions for each line that has one, among those with an id up to
+ * `upTo`.
+ */
 export const sameLines = Effect.map(SqlClient.SqlClient, (sql) => {
   const visibility = routeVisibility(sql)
   return SqlSchema.findAll({

@@ -22,13 +22,15 @@ const PURGED_AT_ONCE = 100
 
 const TABLES = { route: "routes", collection: "collections" } as const
 
-/** What the trashes of routes and of collections share. Rows are erased in a turn of the account (`Lanes.writes`). */
+/**
+ * The common part of the trash of routes and of collections. Rows are erased in a turn of the account (`Lanes.writes`).
+ */
 export const trashQueries = Effect.fnUntraced(function*(kind: keyof typeof TABLES) {
   const sql = yield* SqlClient.SqlClient
   const { writes } = yield* Lanes
   const table = sql(TABLES[kind])
 
-  // Locked in the order of their ids, as a batch locks them.
+  // Rows are locked in the order of their ids, as a batch locks them.
   const purgeSome = (owner: UserId) =>
     sql`
       DELETE FROM ${table} WHERE id IN (
@@ -56,33 +58,36 @@ export const trashQueries = Effect.fnUntraced(function*(kind: keyof typeof TABLE
       if (rows.length === 0) return yield* new Missing({ kind })
     }),
 
-    /** In several transactions: what a failure leaves is erased by another call. */
+    /** Erases in several transactions: after a failure another call erases the rest. */
     empty
   }
 })
 
 const NEWEST_DELETION: ListOrder = { by: "r.deleted_at", type: "timestamptz", id: "r.id", direction: "DESC" }
 
-/** Deleted routes, for the grace period. */
+/** Deleted routes, until their grace period ends. */
 export class RouteTrash extends Context.Service<RouteTrash, {
-  /** An owner's routes that can be restored, newest deletion first. */
+  /** Lists an owner's routes that can be restored, newest deletion first. */
   readonly list: (owner: UserId, page: Page, form: GeometryForm) => Effect.Effect<PageOf<DeletedStoredRoute>>
-  /** How many `list` has. */
+  /** Counts the routes of `list`. */
   readonly count: (owner: UserId) => Effect.Effect<number>
-  /** For a confirmation before restoring or erasing. */
+  /** Returns the route for a confirmation before restoring or erasing. */
   readonly requireOwn: (owner: UserId, id: RouteId) => Effect.Effect<typeof DeletedRow.Type, Missing>
   /**
-   * Restores a route as it was, a public one only if it `mayPublish`. Of concurrent callers one succeeds. In a turn of the
-   * account (`Lanes.writes`).
+   * Restores a route as it was, a public one only if it `mayPublish`. One of concurrent callers succeeds. Takes a turn
+   * of the account (`Lanes.writes`).
    */
   readonly restore: (
     owner: UserId,
     id: RouteId,
     options: { readonly mayPublish: boolean }
   ) => Effect.Effect<StoredRoute, Missing | Overloaded>
-  /** Erases a route before its time, and so no longer counts it. In a turn of the account (`Lanes.writes`), as `empty`. */
+  /**
+   * Erases a route before its time, so that it no longer counts. Takes a turn of the account (`Lanes.writes`), as
+   * `empty` does.
+   */
   readonly purge: (owner: UserId, id: RouteId) => Effect.Effect<void, Missing | Overloaded>
-  /** Erases all of them, and what it leaves when it fails with another call. */
+  /** Erases all routes in the trash. After a failure another call erases the rest. */
   readonly empty: (owner: UserId) => Effect.Effect<void, Overloaded>
 }>()("route-planning-service/RouteTrash") {
   static readonly layer = Layer.effect(

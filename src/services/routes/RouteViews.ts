@@ -27,12 +27,14 @@ import { type Cut, cutRoute } from "./ZoneCut.ts"
 const notMade = (what: string) => (cause: Cause.Cause<unknown>) =>
   Cause.hasInterruptsOnly(cause) ? Effect.void : Effect.logError(`${what} not made`, cause)
 
-/** A list that lacks more than is made in this time shows the rest without lines. */
+/** A list waits this long for views, and shows the rest without lines. */
 const MAX_LIST_WAIT = Duration.seconds(1)
 
 const LIST_CONCURRENCY = 2
 
-/** The transaction that calls has ended by then, and several changes are one. No change begins it again. */
+/**
+ * By then the calling transaction has ended, and several changes need one refresh. A change does not restart the delay.
+ */
 const DELAY = Duration.seconds(1)
 
 const BATCH = 100
@@ -63,19 +65,19 @@ const DueRow = Schema.Struct({ id: RouteId })
 const decodeDue = Schema.decodeUnknownEffect(Schema.Array(DueRow))
 
 /**
- * What others see of routes whose owner has privacy zones: cut once, kept in `route_views` for a version of the route, of
- * the zones and of the places. A reader who finds none that is current sees nothing that a zone may hide.
+ * Routes as others see them, if their owner has privacy zones: cut once, kept in `route_views` for a version of the
+ * route, of the zones and of the places. A reader who finds no current view sees nothing that a zone may hide.
  */
 export class RouteViews extends Context.Service<RouteViews, {
   /** Makes the view of a route unless it is current. `Overloaded` under load. */
   readonly make: (id: RouteId) => Effect.Effect<void, Overloaded>
-  /** Reads a page again where views were missing, once they are made or a second has passed. */
+  /** Reads a page again if views were missing, once they are made or a second has passed. */
   readonly completed: <E>(
     page: Effect.Effect<ReadonlyArray<SqlConnection.Row>, E>
   ) => Effect.Effect<ReadonlyArray<SqlConnection.Row>, E>
-  /** Makes all views of an owner beside the requests, so that a search finds the routes again. */
+  /** Makes all views of an owner in the background, so that a search finds the routes again. */
   readonly refresh: (owner: UserId) => Effect.Effect<void>
-  /** As `refresh`, and returns when it is done: how many routes were due. */
+  /** Works as `refresh`, waits until it is done, and returns how many routes were due. */
   readonly makeAll: (owner: UserId) => Effect.Effect<number>
 }>()("route-planning-service/RouteViews") {
   static readonly layer = Layer.effect(
@@ -87,7 +89,8 @@ export class RouteViews extends Context.Service<RouteViews, {
       const visibility = routeVisibility(sql)
       const oneByOne = yield* Semaphore.make(1)
 
-      // In the context of this layer: a caller's may have a transaction, which ends before they do.
+      // The work runs in the context of this layer: a caller's context may have a transaction, which ends before the
+      // work does.
       const making = yield* FiberMap.make<RouteId, void, Overloaded>()
       const startMaking = yield* FiberMap.runtime(making)()
       const startRefreshing = yield* FiberSet.makeRuntime<never>()
@@ -123,14 +126,14 @@ export class RouteViews extends Context.Service<RouteViews, {
             ORDER BY r.id LIMIT ${BATCH}`
       })
 
-      /** The city of a hidden start is shown where the line that is left begins in it too. */
+      /** The city of a hidden start is shown if the remaining line begins in it too. */
       const cityOf = Effect.fnUntraced(function*({ placeCity }: WholeRow, { isStartHidden, start }: NonNullable<Cut>) {
         if (!isStartHidden || placeCity === null) return placeCity
         if (start === undefined) return null
         return (yield* places.at(start)).placeCity === placeCity ? placeCity : null
       })
 
-      // Stores nothing where the route changed since it was read, and replaces no view of later zones.
+      // Stores nothing if the route changed since it was read, and replaces no view of later zones.
       const store = Effect.fnUntraced(function*(id: RouteId, row: WholeRow, cut: Cut) {
         const city = cut === undefined ? null : yield* cityOf(row, cut)
         const line = cut?.line
@@ -161,13 +164,13 @@ export class RouteViews extends Context.Service<RouteViews, {
         yield* store(id, found.value, yield* heavy.run(cutRoute, found.value, weight))
       }, databaseDefects)
 
-      // Readers of one route wait for one piece of work, which outlives the first of them.
+      // Readers of one route wait for the same work, which outlives the first of them.
       const make = (id: RouteId) =>
         Effect.suspend(() =>
           Fiber.join(Option.getOrElse(FiberMap.getUnsafe(making, id), () => startMaking(id, makeOnce(id))))
         )
 
-      /** One that cannot be made keeps no other from being made or listed. */
+      /** A view that cannot be made keeps no other from being made or listed. */
       const makeIfPossible = (id: RouteId) =>
         make(id).pipe(
           Effect.catchTag("Overloaded", () => Effect.logInfo("view of a route not made in advance")),
@@ -177,7 +180,7 @@ export class RouteViews extends Context.Service<RouteViews, {
       const makeFrom = (owner: UserId, after: number): Effect.Effect<number> =>
         Effect.gen(function*() {
           const due = yield* findDueOf({ owner, after })
-          // In turn with those of other owners, so that none waits for all routes of another.
+          // Owners take turns, so that none waits for all routes of another.
           for (const { id } of due) yield* oneByOne.withPermits(1)(makeIfPossible(id))
           const last = due.at(-1)
           return last === undefined || due.length < BATCH ? due.length : due.length + (yield* makeFrom(owner, last.id))
@@ -229,7 +232,7 @@ export class RouteViews extends Context.Service<RouteViews, {
   )
 }
 
-/** After a change of a route that others may see. */
+/** Refreshes views after a change of a route that others may see. */
 export const refreshShown = (
   views: RouteViews["Service"],
   { userId, visibility, zonesRevision }: Pick<RouteRow, "userId" | "visibility" | "zonesRevision">
@@ -237,7 +240,10 @@ export const refreshShown = (
 
 const OWNERS_BATCH = 100
 
-/** Makes the views that a process left when it ended or had another version; searches do not find those routes. */
+/**
+ * Makes the views that a process left undone at its end, or that an earlier version made; searches do not find those
+ * routes.
+ */
 const makeDue = Effect.gen(function*() {
   const sql = yield* SqlClient.SqlClient
   const views = yield* RouteViews

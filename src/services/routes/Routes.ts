@@ -69,7 +69,7 @@ const StartRow = Schema.Struct({
   )
 })
 
-/** What a change of an owner's route reads of it first. The locks last until the transaction ends. */
+/** A change of an owner's route reads these first. The locks last until the transaction ends. */
 const ownRouteQueries = Effect.map(SqlClient.SqlClient, (sql) => {
   const visibility = routeVisibility(sql)
   return {
@@ -79,7 +79,7 @@ const ownRouteQueries = Effect.map(SqlClient.SqlClient, (sql) => {
       execute: ({ id, owner }) => sql`SELECT name FROM routes r WHERE r.id = ${id} AND ${visibility.own(owner)}`
     }),
 
-    /** `hasLine`: whether the stored line is the given one. */
+    /** `hasLine` is true if the stored line is the given one. */
     lock: SqlSchema.findOneOption({
       Request: Schema.Struct({ ...OwnRoute.fields, line: Schema.UndefinedOr(Schema.NullOr(Schema.String)) }),
       Result: StoredRow,
@@ -101,7 +101,7 @@ const ownRouteQueries = Effect.map(SqlClient.SqlClient, (sql) => {
   }
 })
 
-/** What only the database knows of a new route, and preferences as they are read. */
+/** Columns of a new route that only the database knows, and preferences as they are read. */
 const AddedColumns = RouteRecord.select.mapFields(Struct.pick(["id", "version", "routingPreferences"]))
 
 /** Stores a new route in a turn of its account (`Lanes.writes`). */
@@ -152,7 +152,7 @@ interface Request {
   readonly form: GeometryForm
 }
 
-/** `cutRevision` where a privacy zone cuts the route for the viewer. */
+/** `cutRevision` is set if a privacy zone cuts the route for the viewer. */
 const SeenRow = Schema.Struct({
   ...RouteRow.fields,
   ...OpenedFields,
@@ -168,7 +168,7 @@ const MAX_TRIES = 3
 
 const RETRY_AFTER = Duration.seconds(1)
 
-/** Reads a route as a viewer may see it, whose view is made first where it has none. */
+/** Reads a route as a viewer may see it. Its view is made first if there is none. */
 const seenRoutes = Effect.gen(function*() {
   const sql = yield* SqlClient.SqlClient
   const views = yield* RouteViews
@@ -212,7 +212,7 @@ const seenRoutes = Effect.gen(function*() {
       (rows) => Option.fromUndefinedOr(rows[0])
     )
 
-  // What is changed while its view is made has to be made again.
+  // A route that changes while its view is made needs another view.
   const seen: (
     request: Request,
     tries?: number
@@ -231,7 +231,7 @@ const seenRoutes = Effect.gen(function*() {
   return seen
 })
 
-/** Versions that the caller accepts to change; undefined accepts any. */
+/** The versions that the caller accepts to change; undefined accepts any. */
 export type ExpectedVersion = ReadonlyArray<number> | undefined
 
 /**
@@ -239,7 +239,7 @@ export type ExpectedVersion = ReadonlyArray<number> | undefined
  * the account (`Lanes.writes`), and fail with `Overloaded` like it.
  */
 export class Routes extends Context.Service<Routes, {
-  /** Derives the place, and the distance unless given. */
+  /** Creates a route and derives its place, and its distance unless given. */
   readonly create: (
     owner: UserId,
     route: RouteDraft
@@ -250,17 +250,18 @@ export class Routes extends Context.Service<Routes, {
     routes: ReadonlyArray<RouteDraft>
   ) => Effect.Effect<Array<StoredRoute>, CueBeyondLine | QuotaExceeded | Overloaded>
   /**
-   * By id: the owner's own, or public. By share token or link: public and unlisted for anyone, private for the owner. For
-   * others without what is in the owner's privacy zones; `Overloaded` where that cannot be cut under load.
+   * Reads a route. An id opens the owner's own and public routes; a share token or link opens public and unlisted
+   * routes for anyone, private ones for the owner. Others do not see the parts in the owner's privacy zones;
+   * `Overloaded` if these cannot be cut under load.
    */
   readonly get: (
     ref: RouteRef,
     viewer: Viewer,
     form: GeometryForm
   ) => Effect.Effect<StoredRoute, Missing | Overloaded>
-  /** For the text of a confirmation. */
+  /** Returns the name for the text of a confirmation. */
   readonly requireOwn: (owner: UserId, id: RouteId) => Effect.Effect<{ readonly name: string }, Missing>
-  /** All or nothing. */
+  /** Changes all given members or none. */
   readonly update: (
     owner: UserId,
     id: RouteId,
@@ -333,7 +334,7 @@ export class Routes extends Context.Service<Routes, {
         }
       })
 
-      // Locked, so that of two devices that saw the same version one gets a conflict.
+      // The route is locked, so that one of two devices that saw the same version gets a conflict.
       const lockExpected = Effect.fnUntraced(
         function*(owner: UserId, id: RouteId, expected: ExpectedVersion, line?: Line) {
           const stored = yield* lock({ owner, id, line: line === null ? null : line?.json })
@@ -382,7 +383,7 @@ export class Routes extends Context.Service<Routes, {
             const line = lineOf(change.geometry)
             const now = yield* DateTime.nowAsDate
             const { hasDistance, hasLine, positions } = yield* lockExpected(owner, id, expected, line)
-            // The same line again keeps its cues and measures; it is measured where it has no distance.
+            // A line that is stored already keeps its cues and measures; it is measured if it has no distance.
             const measured = hasLine && !hasDistance && change.distance === undefined && line
             const patch = {
               ...change,
@@ -416,6 +417,6 @@ export class Routes extends Context.Service<Routes, {
   )
 }
 
-/** With the polyline just stored: as long as a body, it need not come back from the database. */
+/** Adds the polyline just stored: as long as a body, it need not come back from the database. */
 const withLine = (row: RouteRow, line: Line, cues: string | null = null): ShownRow =>
   line === undefined ? row : { ...row, geometry: line === null ? null : line.json, cues }

@@ -10,7 +10,7 @@ import { type MeasuredPolyline, measurePositions, positionsOf } from "../geometr
 import { boxOf } from "./RouteRow.ts"
 import { cueText, readCues, readWaypoints, waypointText } from "./RouteText.ts"
 
-/** In metres, seconds and metres. */
+/** Distance and gain are in metres, the duration in seconds. */
 interface Measures {
   readonly distance: number | null
   readonly duration: number | null
@@ -18,7 +18,7 @@ interface Measures {
 }
 
 export interface WholeRoute extends Measures {
-  /** JSON text, as stored. */
+  /** The members are JSON text, as stored. */
   readonly geometry: string | null
   readonly waypoints: string
   readonly cues: string | null
@@ -27,24 +27,24 @@ export interface WholeRoute extends Measures {
 
 interface CutRoute {
   readonly line: MeasuredPolyline | null
-  /** Of the line that is left. */
+  /** The measures of the remaining line. */
   readonly measures: Measures
   readonly waypoints: string
-  /** Of which all is left, with indexes into the positions that are. */
+  /** Cues whose whole leg remains, with indexes into the remaining positions. */
   readonly cues: string | null
   readonly box: string | null
   readonly isStartHidden: boolean
   readonly isEndHidden: boolean
-  /** Where the route begins for others. */
+  /** The first position that others see. */
   readonly start: Position | undefined
 }
 
-/** Undefined where the circles do not touch the route. */
+/** Undefined if the circles do not touch the route. */
 export type Cut = CutRoute | undefined
 
 const UNKNOWN: Measures = { distance: null, duration: null, elevationGain: null }
 
-/** Of a row that cannot be read, nothing is shown. */
+/** A row that cannot be read shows nothing. */
 const HIDDEN: CutRoute = {
   line: null,
   measures: UNKNOWN,
@@ -58,7 +58,7 @@ const HIDDEN: CutRoute = {
 
 interface Piece {
   readonly from: number
-  /** Not included. */
+  /** The index after the last position. */
   readonly to: number
   readonly metres: number
 }
@@ -66,8 +66,8 @@ interface Piece {
 const NO_PIECE: Piece = { from: 0, to: 0, metres: -1 }
 
 /**
- * The longest part of the line between two circles, with two positions or more. Parts are not joined: that
- * would draw a line through the circle. No position is added at an edge, as it would be exactly on the circle.
+ * Finds the longest part of the line between two circles, with two positions or more. Parts are not joined: that would
+ * draw a line through the circle. No position is added at an edge, as it would be exactly on the circle.
  */
 const longestPiece = (line: ReadonlyArray<Position>, circles: ReadonlyArray<Circle>): Piece => {
   const along = metresAlong(coordinatesOf(line))
@@ -101,7 +101,7 @@ const pieceOf = (line: ReadonlyArray<Position>, circles: ReadonlyArray<Circle>):
   return longestPiece(line, circles)
 }
 
-/** The last one before a circle is left out: its road, length and time are of what is hidden. */
+/** The last cue before a circle is omitted: its road, length and time describe the hidden part. */
 const cuesOf = (cues: ReadonlyArray<Maneuver>, { from, to }: Piece, positions: number) => {
   const indexes = cues.map(({ begin_shape_index }) => begin_shape_index).filter((index) => index >= from && index < to)
   const end = to === positions ? to : Math.max(from, ...indexes)
@@ -110,7 +110,7 @@ const cuesOf = (cues: ReadonlyArray<Maneuver>, { from, to }: Piece, positions: n
   )
 }
 
-/** Seconds for a metre; undefined where the cues do not say. */
+/** Returns the seconds for a metre; undefined if the cues do not say. */
 const paceOf = (cues: ReadonlyArray<Maneuver>): number | undefined => {
   const metres = cues.reduce((sum, { length }) => sum + 1000 * length, 0)
   const seconds = cues.reduce((sum, { time }) => sum + time, 0)
@@ -118,9 +118,10 @@ const paceOf = (cues: ReadonlyArray<Maneuver>): number | undefined => {
 }
 
 /**
- * What a route has of its whole line would give the length of the hidden part: the distance is measured again, also where
- * another one was given, and the duration is that of the cues that are shown, or scaled by the length without them: beside
- * their pace, that of the whole line would tell how much of it is slower. What the route does not have stays unknown.
+ * Measures of the whole line would tell the length of the hidden part. So the distance is measured again, even if
+ * another one was given, and the duration is that of the shown cues, or is scaled by the length if there are none: the
+ * pace of the whole line, beside theirs, would tell how much of it is slower. Measures that the route lacks stay
+ * unknown.
  */
 const measuresOf = (
   { distance, duration, elevationGain }: Measures,
