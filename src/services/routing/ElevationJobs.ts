@@ -13,7 +13,7 @@ const POSITIONS_A_CALL = 20_000
 
 const isBare = (position: Position) => position.length === 2
 
-/** Positions without an elevation, as many as one call may have. */
+/** Takes positions without an elevation, at most those of one call. */
 export interface BarePositions {
   readonly polyline: string
   readonly count: number
@@ -38,7 +38,7 @@ const Heights = Schema.Struct({
 
 const decodeHeights = Schema.decodeUnknownOption(Schema.fromJsonString(Heights))
 
-/** NaN for a position without an elevation; undefined for an unusable response. */
+/** Returns NaN for a position without an elevation; undefined for an unusable response. */
 export const readHeights = new HeavyJob<string, Float64Array | undefined>(import.meta.url, {
   name: "read elevations",
   share: SHARE,
@@ -56,7 +56,7 @@ export interface FilledLine {
 
 interface Bare {
   readonly json: string
-  /** For the positions without an elevation, in their order. */
+  /** The elevations of the positions without one, in their order. */
   readonly heights: Float64Array
 }
 

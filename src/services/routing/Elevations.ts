@@ -10,9 +10,12 @@ import { type EngineFailure, readBy, RoutingEngine, unusable } from "./Engine.ts
 const CALLS_AT_ONCE = 2
 
 export class Elevations extends Context.Service<Elevations, {
-  /** Elevations that are there stay; where the engine has none, a position stays as it is. */
+  /** Fills in elevations. Given ones stay, and a position for which the engine has none stays as it is. */
   readonly fill: (line: MeasuredPolyline) => Effect.Effect<FilledLine, EngineFailure>
-  /** Leaves a line as it is where the engine fails, and those that are not done within `ELEVATION_TIMEOUT`, without work. */
+  /**
+   * Leaves a line as it is if the engine fails, and lines that are not done within `ELEVATION_TIMEOUT`, without further
+   * work.
+   */
   readonly fillIfPossible: (
     lines: ReadonlyArray<MeasuredPolyline>
   ) => Effect.Effect<ReadonlyArray<FilledLine>, Overloaded>
@@ -65,7 +68,7 @@ export class Elevations extends Context.Service<Elevations, {
   )
 }
 
-/** With all elevations there are three numbers to a position, with a comma between any two. */
+/** A line with all elevations has three numbers to a position, with a comma between any two. */
 const asItIs = (line: MeasuredPolyline): FilledLine => {
   let commas = 0
   for (let at = line.json.indexOf(","); at !== -1; at = line.json.indexOf(",", at + 1)) commas++

@@ -157,7 +157,7 @@ const EngineStatus = Schema.Struct({
 
 const decodeStatus = Schema.decodeUnknownEffect(EngineStatus)
 
-/** Jittered, so that a restarting engine does not get all retries at once. */
+/** The delay is jittered, so that a restarting engine does not get all retries at once. */
 const RETRY_AFTER = "100 millis"
 
 /** `directions` is a route with its maneuvers. */

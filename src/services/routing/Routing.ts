@@ -29,7 +29,7 @@ const PEDESTRIAN_SURFACE: Readonly<Record<string, Options>> = {
   unpaved: { use_tracks: 1 }
 }
 
-/** The engine's own default is that of a walk. */
+/** The engine's own default speed is that of a walk. */
 const SPEED_KMH: Partial<Record<Activity, number>> = { run: 10 }
 
 const SURFACES = ["paved", "any", "unpaved"]
@@ -127,7 +127,7 @@ export class Routing extends Context.Service<Routing, {
         return yield* new NoRoad({ near: { metres: MAX_SNAP_METRES, locations } })
       })
 
-      /** Asks for surfaces and road classes where a preference needs them: a route has neither. */
+      /** Requests surfaces and road classes if a preference needs them: a route has neither. */
       const waysOf = ({ legs }: Trip, { activity, preferences, walkingSpeedKmh }: RoutingRequest) =>
         preferences.surfacePreference === "paved" || preferences.avoidHighways === true
           ? waysAlong(engine, heavy, legs.map(({ shape }) => shape), costingOf(activity, preferences, walkingSpeedKmh))

@@ -141,7 +141,7 @@ const responseOf = ({ edges, lats, lngs, points }: Joined, metres: number): Trac
   }
 }
 
-/** The joined pieces as JSON in UTF-8; undefined for an unusable response of the engine. */
+/** Joins the pieces as JSON in UTF-8; undefined for an unusable response of the engine. */
 const joinPieces = ({ metres, pieces }: MatchedPieces): Uint8Array | undefined => {
   const matches: Array<Match> = []
   for (const piece of pieces) {
@@ -225,7 +225,7 @@ export const readTrace = longBodyJob(
   (text) => Result.flatMap(decodeTrace(text), takePoints)
 )
 
-/** For a short body: an encoded polyline may still have thousands of points. */
+/** Reads a short body: its encoded polyline may still have thousands of points. */
 export const measureShortTrace = new HeavyJob<TraceRequest, MeasuredTrace | undefined>(import.meta.url, {
   name: "measure trace",
   share: "traces",

@@ -18,13 +18,13 @@ import {
 
 const TIMEOUT = Duration.seconds(28)
 
-/** Work for a point of a polyline, which has as little as two bytes. */
+/** The work for a point of a polyline, which has as little as two bytes. */
 const POINT_BYTES = 16
 
 export class TraceMatching extends Context.Service<TraceMatching, {
   /**
    * Matches a trace in pieces within the engine's limits and joins them: a `TraceAnswer` as JSON in UTF-8, so that no
-   * point of a long trace is an object here. `NoPath` where no part follows a road; other parts without one are
+   * point of a long trace is an object here. `NoPath` if no part follows a road; otherwise parts without a road are
    * omitted.
    */
   readonly match: (request: TraceRequest, trace: MeasuredTrace | undefined) => Effect.Effect<Uint8Array, EngineFailure>
@@ -41,7 +41,8 @@ export class TraceMatching extends Context.Service<TraceMatching, {
         return trace ?? (yield* new InvalidInput({ issues: [BROKEN_POLYLINE] }))
       })
 
-      // Within the call, so that it counts as one. Without a free thread the join checks it.
+      // The response is checked within the call, so that a fault counts as one of the engine. Without a free thread the
+      // join checks it.
       const checked = (text: string) =>
         readBy(heavy, checkMatch)(text).pipe(Effect.catchTag("Overloaded", () => Effect.void), Effect.as(text))
 

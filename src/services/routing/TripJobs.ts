@@ -44,7 +44,7 @@ const snappedOf = (lines: Lines) =>
     .filter(({ lat, lon }) => isLatitude(lat) && isLongitude(lon))
     .map(({ lat, lon }, original_index) => ({ lat, lon, original_index }))
 
-/** The maneuvers of all legs. The engine's indexes are into each leg, these into the joined polyline. */
+/** Joins the maneuvers of all legs. The engine's indexes are into each leg, these into the joined polyline. */
 const maneuversOf = (legs: Legs, lines: Lines): ReadonlyArray<Maneuver> => {
   const joined = { offset: 0 }
   return legs.flatMap(({ maneuvers = [] }, leg) => {
