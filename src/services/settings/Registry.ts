@@ -71,7 +71,7 @@ const SAMPLERS = [
 
 export type SamplerName = typeof SAMPLERS[number]
 
-/** Every setting, in the order of docs/operations.md: what is accepted, its default, an example and its meaning. */
+/** All settings, in the order of docs/operations.md: accepted values, default, example and meaning. */
 const DECLARED = {
   DATABASE_URL: required("DATABASE_URL", databaseUrl, {
     meaning: "PostgreSQL 15 or newer, `postgres://user:password@host:5432/name`; the role owns the database",
@@ -299,5 +299,5 @@ interface ValueOf extends Struct.Lambda {
   readonly "~lambda.out": this["~lambda.in"] extends Setting<infer A> ? Config.Config<A> : never
 }
 
-/** The value of each, by its name. */
+/** The value of each setting, by its name. */
 export const settings = Struct.map(DECLARED, Struct.lambda<ValueOf>((setting) => setting.value))

@@ -9,17 +9,17 @@ export interface Setting<A> {
   readonly example: string | undefined
   readonly meaning: string
   readonly isRequired: boolean
-  /** Read by the programs in development/ only. */
+  /** Only the programs in development/ read it. */
   readonly isForDevelopment: boolean
-  /** What is set, or none. */
+  /** The value that is set, or none. */
   readonly given: Config.Config<Option.Option<unknown>>
-  /** What is set, or the default. */
+  /** The value that is set, or the default. */
   readonly value: Config.Config<A>
 }
 
 interface Words {
   readonly meaning: string
-  /** Undefined where the message for a wrong value lists all values. */
+  /** Undefined if the message for a wrong value lists all values. */
   readonly example?: string | undefined
   readonly isForDevelopment?: boolean
 }
@@ -48,7 +48,7 @@ export const required = <A>(name: string, type: SettingType<A>, words: Words): S
   return made(name, own, REQUIRED, words, own)
 }
 
-/** `otherwise` says in words what holds without it. */
+/** `otherwise` describes the default in words. */
 export const optional = <A>(
   name: string,
   type: SettingType<A>,
@@ -71,7 +71,7 @@ export const setting = <A>(name: string, type: SettingType<A>, otherwise: string
   return made(name, own, otherwise, { example: otherwise, ...words }, value)
 }
 
-/** The default is that of `derive`, and `otherwise` says it in words. */
+/** `derive` computes the default, and `otherwise` describes it in words. */
 export const derived = <A>(
   name: string,
   type: SettingType<A>,

@@ -14,7 +14,7 @@ import { IpNetwork } from "effect/net"
 import { validateHeaderName, validateHeaderValue } from "node:http"
 import { Email } from "../../schema/User.ts"
 
-/** How the text of a setting is read. A message says what is accepted, and never the value. */
+/** Reads the text of a setting. A message names the accepted values, and never the value. */
 export type SettingType<A> = (name: string) => Config.Config<A>
 
 const bySchema = <A>(schema: Schema.ConstraintCodec<A, unknown>): SettingType<A> => (name) =>
@@ -160,7 +160,7 @@ const networkTexts = listOf(
 export const networks: SettingType<ReadonlyArray<IpNetwork.IpNetwork>> = (name) =>
   Config.map(networkTexts(name), (texts) => texts.map(IpNetwork.fromStringUnsafe))
 
-/** Without control characters, which could begin further headers. */
+/** Control characters are refused, since they could begin further headers. */
 export const sender = bySchema(
   textThat(
     (text) => /^(?:[^<>\p{Cc}]*<[^\s<>@]+@[^\s<>@]+>|[^\s<>@]+@[^\s<>@]+)$/u.test(text),
@@ -168,7 +168,7 @@ export const sender = bySchema(
   )
 )
 
-/** Its members as in the schema. */
+/** The members are those of the schema. */
 export const jsonOf = <A>(schema: Schema.Codec<A, unknown>): SettingType<A> => bySchema(Schema.fromJsonString(schema))
 
 const HeadersFromJson = Schema.fromJsonString(Schema.Record(Schema.String, Schema.String))
