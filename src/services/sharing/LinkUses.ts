@@ -17,7 +17,7 @@ interface Use {
   readonly lastUsedAt: number
 }
 
-/** Whether a read counts as a use: that of a page does, those of its pictures do not. */
+/** True if a read counts as a use: a page counts, its pictures do not. */
 export const CountsUses = Context.Reference<boolean>("route-planning-service/CountsUses", {
   defaultValue: () => true
 })
@@ -26,10 +26,10 @@ const PRECISION = Duration.minutes(1)
 
 /**
  * Counts the uses of links in this process and adds them up in the database after a minute, so that no read writes. A
- * process that is killed loses those of its last minute at most; one that shuts down none.
+ * process that is killed loses the uses of its last minute at most; one that shuts down loses none.
  */
 export class LinkUses extends Context.Service<LinkUses, {
-  /** Counts a use where a link was opened, and returns the link's token to show in place of the share token. */
+  /** Counts a use if a link was opened, and returns the link's token to show in place of the share token. */
   readonly follow: (ref: number | ShareToken, opened: Opened) => Effect.Effect<Followed>
 }>()("route-planning-service/LinkUses") {
   static readonly layer = Layer.effect(
@@ -45,7 +45,7 @@ export class LinkUses extends Context.Service<LinkUses, {
         hasUses.openUnsafe()
       }
 
-      // Locked in order of the ids, so that two processes do not wait for each other.
+      // Links are locked in order of their ids, so that two processes do not wait for each other.
       const write = (uses: ReadonlyArray<readonly [LinkId, Use]>) =>
         sql`
           WITH added AS (

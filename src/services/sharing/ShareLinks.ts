@@ -61,7 +61,7 @@ const TARGETS = {
  * deleted. The owner can read the tokens again, as they can the share token. An expired link is `Missing`.
  */
 export class ShareLinks extends Context.Service<ShareLinks, {
-  /** Newest first. */
+  /** Lists the links, newest first. */
   readonly list: (owner: UserId, shared: Shared) => Effect.Effect<ReadonlyArray<ShareLink>, Missing>
   readonly create: (
     owner: UserId,
@@ -76,8 +76,8 @@ export class ShareLinks extends Context.Service<ShareLinks, {
   ) => Effect.Effect<ShareLink, AlreadyPast | Missing>
   readonly remove: (owner: UserId, shared: Shared, link: LinkId) => Effect.Effect<void, Missing>
   /**
-   * The replaced share token opens nothing from now on; links stay. A change of the route or collection. Returns what is read
-   * after it, in its transaction.
+   * The replaced share token opens nothing from now on; links stay. It is a change of the route or collection. Returns
+   * the result of `read`, which runs after the change in its transaction.
    */
   readonly replaceShareToken: <A, E>(
     owner: UserId,
@@ -107,7 +107,7 @@ export class ShareLinks extends Context.Service<ShareLinks, {
         if ((yield* ownRow(owner, shared)).length === 0) return yield* new Missing({ kind: shared.kind })
       })
 
-      /** Locked, so that of concurrent requests none exceeds the limit. */
+      /** The route or collection is locked, so that concurrent requests do not exceed the limit. */
       const lockOwn = Effect.fnUntraced(function*(owner: UserId, shared: Shared) {
         const rows = yield* sql`${ownRow(owner, shared)} FOR NO KEY UPDATE`
         if (rows.length === 0) return yield* new Missing({ kind: shared.kind })

@@ -14,20 +14,20 @@ type UserIdOrColumn = number | Statement.Fragment
 /** An id, or the token of a URL. */
 type Ref = number | string
 
-/** By which of them a ref may name a row. */
+/** A ref opens a row by one of these. */
 export type Opening =
   | { readonly by: "id"; readonly id: number }
   | { readonly by: "shareToken"; readonly token: string }
   | { readonly by: "link"; readonly token: string; readonly now: Date }
 
-/** The same of many refs, which are in a column. */
+/** Many refs, in a column, open rows by one of these. */
 export type OpeningColumn =
   | { readonly by: "id"; readonly id: Statement.Fragment }
   | { readonly by: "shareToken"; readonly token: Statement.Fragment }
 
 /**
- * The rows of what a ref names: by its id, or by its share token, or else by a link. Links are asked in a statement of
- * their own: few requests need it, and as a part of the other it made all reads dearer.
+ * Finds the row of a ref by its id or by its share token, or else by a link. Links are searched by a statement of their
+ * own: few requests need it, and as a part of the other it made all reads dearer.
  */
 export const firstOpened = <A, E, R>(
   ref: Ref,
@@ -41,7 +41,7 @@ export const firstOpened = <A, E, R>(
       (rows) => rows.length > 0 ? Effect.succeed(rows) : select({ by: "link", token: ref, now })
     )
 
-/** Of the link that was opened; null by an id or a share token. */
+/** The link that was opened; null for an id or a share token. */
 export const OpenedFields = {
   linkId: Schema.NullOr(LinkId),
   allowDownload: Schema.NullOr(Schema.Boolean)
@@ -52,7 +52,7 @@ const TABLES = {
   r: { table: "routes", linked: "route_id" }
 }
 
-/** Of share links and personal access tokens, which need no expiry. */
+/** The condition for share links and personal access tokens, which need no expiry. */
 export const isUnexpired = (sql: SqlClient.SqlClient, now: Date) => sql`(expires_at IS NULL OR expires_at > ${now})`
 
 /** The rules that routes and collections share, on a row by its alias and its owner `users u`. */
@@ -63,14 +63,14 @@ const rulesOn = (sql: SqlClient.SqlClient, alias: "c" | "r") => {
   const isOwnerActive = sql`u.deletion_requested_at IS NULL`
   const isPublic = sql`${row}.visibility = 'public'`
 
-  /** Live rows of the viewer, and of active owners those on which `others` is true. */
+  /** The condition for live rows of the viewer, and those of active owners for which `others` is true. */
   const isOwnOr = (viewer: UserIdOrColumn, others: Statement.Fragment) =>
     sql`${isLive} AND (${row}.user_id = ${viewer} OR (${isOwnerActive} AND ${others}))`
 
-  /** To a viewer who knows its id: their own, or public. */
+  /** The condition for a row that a viewer who knows its id may see: their own, or public. */
   const visible = (viewer: UserIdOrColumn) => isOwnOr(viewer, isPublic)
 
-  /** To a viewer who knows its share token: their own, public or unlisted. */
+  /** The condition for a row that a viewer who knows its share token may see: their own, public or unlisted. */
   const shared = (viewer: UserIdOrColumn) => isOwnOr(viewer, sql`${row}.visibility <> 'private'`)
 
   /** `OpenedFields`, the tables, and the condition on the row. */
@@ -92,7 +92,7 @@ const rulesOn = (sql: SqlClient.SqlClient, alias: "c" | "r") => {
     visible,
     shared,
 
-    /** Selects columns and `OpenedFields` of what a viewer may see, from the row, its owner and more tables. */
+    /** Selects columns and `OpenedFields` of the row that a viewer may see, from the row, its owner and more tables. */
     selectOpened: (
       columns: Statement.Fragment,
       opening: Opening | OpeningColumn,
@@ -107,12 +107,12 @@ const rulesOn = (sql: SqlClient.SqlClient, alias: "c" | "r") => {
 
     public: sql`${isPublic} AND ${isLive} AND ${isOwnerActive}`,
 
-    /** Live rows of an owner; needs no `users u`. */
+    /** The condition for live rows of an owner; it needs no `users u`. */
     own: (owner: UserIdOrColumn) => sql`${row}.user_id = ${owner} AND ${isLive}`
   }
 }
 
-/** Who sees what of `routes r`, and of the routes in `collections c`, with the owner of the route as `users u`. */
+/** Rules for `routes r`, and for the routes in `collections c`, with the owner of the route as `users u`. */
 export const routeVisibility = (sql: SqlClient.SqlClient) => {
   const { isOwnOr, ...rules } = rulesOn(sql, "r")
   const publicOrUnlistedIf = (condition: Statement.Fragment) =>
@@ -123,13 +123,16 @@ export const routeVisibility = (sql: SqlClient.SqlClient) => {
 
     of: (visibility: Visibility) => sql`r.visibility = ${visibility}`,
 
-    /** Whose ids are listed in a collection. The ids of unlisted routes are no secret: they open nothing. */
+    /**
+     * The condition for routes whose ids are listed in a collection. The ids of unlisted routes are no secret: they
+     * open nothing.
+     */
     listed: rules.shared,
 
     /**
-     * Whose content a collection shows. Ids of collections can be counted, so an unlisted route needs more than one of
-     * them: to be the collection's owner, or its share token, by which its owner shares their own routes. A route of
-     * another user that became unlisted is for its owner to share.
+     * The condition for routes whose content a collection shows. Ids of collections can be counted, so an unlisted
+     * route is shown only to the collection's owner, or by its share token, by which its owner shares their own routes.
+     * Only its owner shares a route of another user that became unlisted.
      */
     shownIn: (ref: Ref, viewer: number) =>
       isOwnOr(
@@ -140,8 +143,8 @@ export const routeVisibility = (sql: SqlClient.SqlClient) => {
       ),
 
     /**
-     * What an owner may put into a collection: their own routes, public ones, and unlisted ones that are in it already, so
-     * that an order that was read can be written.
+     * The condition for routes that an owner may put into a collection: their own, public ones, and unlisted ones that
+     * are in it already, so that an order that was read can be written.
      */
     addable: (owner: number, collection: number | undefined) =>
       isOwnOr(
@@ -153,7 +156,7 @@ export const routeVisibility = (sql: SqlClient.SqlClient) => {
   }
 }
 
-/** Who sees what of `collections c` with their owners `users u`. */
+/** Rules for `collections c` with their owners `users u`. */
 export const collectionVisibility = (sql: SqlClient.SqlClient) => {
   const { own, public: isPublic, selectOpened } = rulesOn(sql, "c")
   return { selectOpened, own, public: isPublic }
