@@ -11,7 +11,7 @@ export interface Locked {
   readonly collections: ReadonlyArray<CollectionId>
 }
 
-/** The operation because of which an atomic batch changed nothing. */
+/** The operation whose failure undid an atomic batch. */
 export interface FailedOperation<E> {
   readonly index: number
   readonly error: E
@@ -20,9 +20,9 @@ export interface FailedOperation<E> {
 /** Several changes of an account in one transaction. */
 export class Batches extends Context.Service<Batches, {
   /**
-   * Runs operations in their order. What fails is undone alone; in an atomic batch nothing of it is left, and it fails
-   * with the first failed operation. Rows are locked before, in one order, so that no two batches wait for each other. In
-   * a turn of the account (`Lanes.writes`), which is that of the operations.
+   * Runs operations in their order. A failed operation is undone alone; an atomic batch is undone as a whole, and fails
+   * with its first failed operation. Rows are locked before, in one order, so that no two batches wait for each other.
+   * Takes a turn of the account (`Lanes.writes`), which its operations share.
    */
   readonly run: <A, E>(
     owner: UserId,
@@ -42,7 +42,7 @@ export class Batches extends Context.Service<Batches, {
           yield* sql`
             SELECT FROM collections WHERE user_id = ${owner} AND ${sql.in("id", collections)} ORDER BY id FOR UPDATE`
         }
-        // Not for update: collections of others that list a route need not wait.
+        // The lock is weaker than `FOR UPDATE`: collections of others that list a route need not wait.
         if (routes.length > 0) {
           yield* sql`
             SELECT FROM routes WHERE user_id = ${owner} AND ${sql.in("id", routes)} ORDER BY id FOR NO KEY UPDATE`

@@ -30,13 +30,13 @@ const bindingOf = (owner: UserId, include: ReadonlyArray<ChangeType>) =>
 
 /**
  * The changes of an account, each route and collection once in its newest state. It reads the whole account first, then
- * what changed since that began. No change is lost: see `changeNumbers` for their order. `user` and what others see is
- * not part of it: a change of the profile changes no route.
+ * the changes since that began. No change is lost: see `changeNumbers` for their order. `user` and the views of others
+ * are not part of it: a change of the profile changes no route.
  */
 export class ChangeFeed extends Context.Service<ChangeFeed, {
   /**
-   * A page of at most `limit` changes, and of the bytes of a list. `InvalidInput` for a cursor of another account, of
-   * other types, or that was changed; `CursorExpired`. Rows are read in a turn.
+   * Reads a page of at most `limit` changes, and of the bytes of a list. `InvalidInput` for a cursor of another account
+   * or of other types, or one that was changed; `CursorExpired`. Rows are read in a turn.
    */
   readonly read: (
     owner: UserId,
@@ -81,7 +81,7 @@ export class ChangeFeed extends Context.Service<ChangeFeed, {
         }
       )
 
-      /** A page of the account: routes, then collections. */
+      /** Reads a page of the account: routes, then collections. */
       const rowsFrom = Effect.fnUntraced(function*(owner: UserId, position: Position, row: Row, wanted: Wanted) {
         if (row.type === "collection") return yield* collectionsFrom(owner, position, row.id, wanted)
         const part = wanted.include.includes("route")

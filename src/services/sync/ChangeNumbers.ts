@@ -48,8 +48,8 @@ export const changeNumbers = Effect.map(SqlClient.SqlClient, (sql) => {
       INSERT INTO change_counters (user_id) SELECT id FROM users WHERE id = ${owner}
       ON CONFLICT (user_id) DO UPDATE SET last = change_counters.last RETURNING user_id`
 
-  // A statement of its own after the lock, so that it sees what the holder before it committed. The collections that
-  // list a route are found here and not by the trigger, which does not see a route that is being added to one.
+  // This statement comes after the lock, so that it sees what the holder before it committed. It finds the collections
+  // that list a route, since the trigger does not see a route that is being added to one.
   const numberPending = SqlSchema.findOne({
     Request: Schema.Struct({ owner: UserId, now: Schema.Date }),
     Result: Schema.Struct({ last: Schema.Int, taken: Schema.Int }),
@@ -123,12 +123,15 @@ export const changeNumbers = Effect.map(SqlClient.SqlClient, (sql) => {
     state: (owner: UserId) => findState(owner),
 
     /**
-     * Numbers what is pending, which is nothing for an erased account, and returns the last number. Fails where another
+     * Numbers the pending changes, of which an erased account has none, and returns the last number. Fails if another
      * transaction keeps the counter or the rows locked for 250 ms.
      */
     number,
 
-    /** The state after numbering what was pending, or as it is while another transaction keeps that from being done. */
+    /**
+     * Returns the state after the pending changes are numbered, or as it is if another transaction keeps that from
+     * being done.
+     */
     current: Effect.fnUntraced(function*(owner: UserId, now: Date) {
       const state = yield* findState(owner)
       if (!state.hasPending) return state
@@ -152,7 +155,7 @@ export const changeNumbers = Effect.map(SqlClient.SqlClient, (sql) => {
           WHERE deleted_at <= ${until} AND ${noneOf(skipped)} LIMIT ${limit}`
     }),
 
-    /** Purges deletions of before an instant; cursors from before the last of them are expired then. */
+    /** Purges deletions from before an instant; cursors from before the last of them are expired then. */
     purge: Effect.fnUntraced(
       function*(owner: UserId, until: Date) {
         yield* lockCounter(owner)

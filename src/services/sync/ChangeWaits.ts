@@ -22,7 +22,7 @@ const MAX_IDLE = Duration.minutes(1)
 
 const RETRY_AFTER = Duration.seconds(5)
 
-/** Requests that wait for a change in a process. */
+/** The number of requests that wait for a change in a process. */
 export const WaitingLimits = Context.Reference<{ readonly perAccount: number; readonly total: number }>(
   "route-planning-service/WaitingLimits",
   { defaultValue: () => ({ perAccount: 1_000, total: 4_000 }) }
@@ -51,8 +51,8 @@ const isUserId = Schema.is(UserId)
  */
 export class ChangeSignals extends Context.Service<ChangeSignals, {
   /**
-   * Changes after this are signalled, until the scope closes. `TooManyWaiting` above the limit of an
-   * account, `Overloaded` above that of a process.
+   * Signals changes after this call, until the scope closes. `TooManyWaiting` above the limit of an account,
+   * `Overloaded` above that of a process.
    */
   readonly subscribe: (
     owner: UserId,
@@ -99,7 +99,7 @@ export class ChangeSignals extends Context.Service<ChangeSignals, {
         return yield* Effect.forever(Effect.map(next, wakeNamed))
       }).pipe(Effect.scoped)
 
-      // Neither ends: what is lost by one is found by the other.
+      // Neither ends: the poll finds changes that the notifications lose.
       const signals = yield* RcRef.make({
         acquire: Effect.all([
           listening.pipe(
@@ -159,7 +159,7 @@ export class ChangeSignals extends Context.Service<ChangeSignals, {
 export class ChangeWaits extends Context.Service<ChangeWaits, {
   /**
    * Waits until a page has a change, for the duration, or until the process shuts down, and then returns an empty page.
-   * While it waits it holds no connection. `TooManyWaiting` and `Overloaded` where too many wait.
+   * A waiting request holds no connection. `TooManyWaiting` and `Overloaded` if too many wait.
    */
   readonly next: <E, R>(
     owner: UserId,
@@ -167,7 +167,7 @@ export class ChangeWaits extends Context.Service<ChangeWaits, {
     wait: {
       readonly empty: StoredChanges
       readonly duration: Duration.Duration
-      /** Whether the caller may still read. */
+      /** Fails unless the caller may still read. */
       readonly recheck: Effect.Effect<void, E, R>
     }
   ) => Effect.Effect<StoredChanges, E | InvalidInput | CursorExpired | TooManyWaiting | Overloaded, R>

@@ -58,7 +58,7 @@ const isCollectionId = Schema.is(CollectionId)
 const routeChange = (route: StoredRoute): StoredChange => ({ type: "route", route })
 const collectionChange = (collection: StoredCollection): StoredChange => ({ type: "collection", collection })
 
-/** What an account has, and what of it changed after a number. */
+/** The rows of an account, and those that changed after a number. */
 export const changedRows = Effect.gen(function*() {
   const sql = yield* SqlClient.SqlClient
   const pseudonyms = yield* Pseudonyms
@@ -89,7 +89,7 @@ export const changedRows = Effect.gen(function*() {
       include: Schema.Array(Schema.String)
     }),
     Result: NumberedRow,
-    // One snapshot: a deletion that is purged before it is read is seen by `complete_from`.
+    // The read is one snapshot: a deletion that is purged before it is read is seen by `complete_from`.
     execute: ({ after, include, limit, owner }) =>
       sql`
         SELECT n.complete_from AS "completeFrom", c.number, CASE WHEN c.id IS NOT NULL THEN json_build_object(
@@ -119,7 +119,7 @@ export const changedRows = Effect.gen(function*() {
     return Option.isNone(row) ? undefined : sql`${columns} < (${row.value.place}::text::timestamptz, ${id})`
   })
 
-  /** Unchanged since the number: what changed comes after the account. */
+  /** The condition that a row is unchanged since the number: changes come after the account. */
   const unchanged = (type: ChangeType, alias: string, owner: UserId, number: number) =>
     sql`
       NOT EXISTS (
@@ -139,7 +139,7 @@ export const changedRows = Effect.gen(function*() {
   })
 
   return {
-    /** A page of the routes of an account after one of them, newest first. Undefined where that one is gone. */
+    /** Reads a page of the routes of an account after one of them, newest first. Undefined if that one is gone. */
     routesAfter: Effect.fnUntraced(function*(owner: UserId, number: number, after: number, { form, limit }: Wanted) {
       const start = yield* startAfter("routes", "r", owner, after)
       if (start === undefined) return undefined
@@ -165,8 +165,8 @@ export const changedRows = Effect.gen(function*() {
     }),
 
     /**
-     * What changed after a number, in order, and the number that this leads to. Undefined where a deletion after it was
-     * purged. What was deleted meanwhile is left out, since its deletion comes later.
+     * Reads the changes after a number, in order, and the number that they lead to. Undefined if a deletion after the
+     * number was purged. A row that was deleted meanwhile is omitted, since its deletion comes later.
      */
     changesAfter: Effect.fnUntraced(function*(owner: UserId, after: number, { form, include, limit }: Wanted) {
       const rows = yield* findNumbered({ owner, after, include, limit: limit + 1 })
