@@ -1,0 +1,61 @@
+import { assert, describe, it } from "@effect/vitest"
+import { existsSync, globSync, readFileSync } from "node:fs"
+import { dirname, join } from "node:path"
+
+const ROOT = join(import.meta.dirname, "..")
+
+const documents = globSync(["*.md", "docs/**/*.md", "deploy/*.md"], { cwd: ROOT }).filter((file) =>
+  file !== "CHANGELOG.md"
+)
+
+const files = globSync("*", { cwd: ROOT }).concat(
+  globSync("{src,migrations,development,test,tools,bench,torture,deploy,examples,checks,docs}/**/*", { cwd: ROOT })
+)
+
+const FOLDERS =
+  /^(src|schema|services|http|layers|upstream|migrations|development|test|tools|bench|torture|deploy|docs)\//
+
+const textOf = (document: string) => readFileSync(join(ROOT, document), "utf8")
+
+const missingIn = (document: string, wanted: RegExp, isThere: (name: string) => boolean) =>
+  [...textOf(document).matchAll(wanted)].flatMap(([, name = ""]) => isThere(name) ? [] : [`${document}: ${name}`])
+
+describe("documents", () => {
+  it("name files and folders of this repository under their present names", () => {
+    const isThere = (name: string) => {
+      const path = name.replace(/\/$/, "")
+      return files.some((file) => file === path || file.endsWith(`/${path}`))
+    }
+    const named = documents.flatMap((document) =>
+      missingIn(
+        document,
+        /`([\w./-]+)`/g,
+        (name) => !/\.(ts|sql|sh)$/.test(name) && !FOLDERS.test(name) || isThere(name)
+      )
+    )
+    assert.deepStrictEqual(named, [])
+  })
+
+  it("link to files of this repository that are there", () => {
+    const broken = documents.flatMap((document) =>
+      missingIn(document, /\]\(([^)#:\s]+)(?:#[^)]*)?\)/g, (link) => existsSync(join(ROOT, dirname(document), link)))
+    )
+    assert.deepStrictEqual(broken, [])
+  })
+
+  it("walk through the service in at most ten steps each", () => {
+    const walks = textOf("docs/architecture.md").split("## Walks\n")[1]?.split("\n## ")[0]?.split(/^\*\*/m).slice(1) ??
+      []
+    assert.isAtLeast(walks.length, 10)
+    const steps = walks.map((walk) => [...walk.matchAll(/^\d+\. .*`[\w./]+\.(?:ts|sql|sh)`/gm)].length)
+    assert.deepStrictEqual(steps.filter((count) => count < 5 || count > 10), [])
+  })
+
+  it("have comments beside them in the source that are sentences with a subject", () => {
+    const fragment = /^\s*(?:\/\*\*|\/\/) (?:Of|By|Whether|What|Whose|Those|Which|As many|As much|How|The same) /m
+    const written = files.filter((file) =>
+      /^(?:migrations|src\/(?:schema|services\/(?!admission)))\/.*\.ts$/.test(file) && fragment.test(textOf(file))
+    )
+    assert.deepStrictEqual(written, [])
+  })
+})
