@@ -47,10 +47,7 @@ export const DOWNLOADS_AN_ADDRESS = 8
 /** The tokens of each user; expired ones do not count. */
 export const MAX_TOKENS = 50
 
-/**
- * The elevations of all lines of a request may take this long, so that a route is stored within the timeout of its
- * request.
- */
+/** The elevations of all lines of a request may take this long, so that the route is stored within its timeout. */
 export const ELEVATION_TIMEOUT = Duration.seconds(4)
 
 /** A second request with the same `Idempotency-Key` waits this long while the first is in progress. */

@@ -110,10 +110,7 @@ const Waypoints = Schema.Array(Waypoint).check(Schema.isMinLength(1), Schema.isM
   description: WAYPOINTS
 })
 
-/**
- * Members that are stored as they are sent, each in a column of its name, and null where they are absent: a new one is added
- * here and to `PLAIN`.
- */
+/** Members that are stored as sent, each in a column of its name or null. Add a new one here and to `PLAIN`. */
 const plain = {
   description: nullable(Description),
   activity: nullable(Activity),

@@ -72,8 +72,7 @@ const toPoints = (given: Option.Option<ReadonlyArray<GivenPoint> | null>): Optio
   Option.map(Option.filter(given, (points) => points !== null), (points) => points.map(toPoint))
 
 /**
- * Reports a limited number of invalid points, in one pass over the array: the generic decoder takes forty times as long
- * and blocks every other request.
+ * Reports some invalid points, in one pass: the generic decoder takes forty times as long and blocks other requests.
  */
 export const TracePoints = Schema.optionalKey(GivenPoints).pipe(
   Schema.decodeTo(Schema.optionalKey(Points), {

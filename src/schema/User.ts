@@ -150,10 +150,7 @@ const EMAIL = new RegExp(String.raw`^[^${UNUSUAL}]{1,64}@[^.${UNUSUAL}]+(\.[^.${
 /** RFC 5321, 4.5.3.1. */
 const MAX_EMAIL = 254
 
-/**
- * Counts the length with the domain in ASCII (IDNA), as mail systems and `emailKey` have it: a character may become
- * many.
- */
+/** Counts the length with the domain in ASCII (IDNA), as `emailKey` has it: a character may become many. */
 const mappedLength = (email: string): number => {
   const text = email.normalize("NFC").toLowerCase()
   const domain = text.slice(text.lastIndexOf("@") + 1)
@@ -192,9 +189,7 @@ export const UNAMBIGUOUS_EMAIL =
   "an email address without characters before the @ that Unicode folds to others: A to Z, "
   + "and others in lower case and normal form NFKC"
 
-/**
- * An address for a new account. An address that is stored already may be ambiguous, and is known by its exact spelling.
- */
+/** An address for a new account. A stored address may be ambiguous, and is known by its exact spelling. */
 export const NewEmail = Email.check(
   Schema.makeFilter((email) => isUnambiguous(localPartOf(email)), { expected: UNAMBIGUOUS_EMAIL })
 )

@@ -156,10 +156,7 @@ export class Administration extends Context.Service<Administration, {
   readonly deleteUser: (admin: UserId, id: UserId) => Effect.Effect<void, Missing | OwnAccount>
   /** Lists live routes of every visibility, newest first. The query is a part of the route's name or its owner's. */
   readonly routes: (admin: UserId, query: Query, page: Page) => Effect.Effect<PageOf<AdminRoute>>
-  /**
-   * Soft delete that also makes the route private, so that restoring it does not publish it. Takes a turn of the owner
-   * (`Lanes.writes`).
-   */
+  /** Soft delete. The route becomes private, so that a restore does not publish it. Takes a turn (`Lanes.writes`). */
   readonly deleteRoute: (admin: UserId, id: RouteId) => Effect.Effect<void, Missing | Overloaded>
   /** Lists accounts whose deletion is pending; the first one is erased first. */
   readonly deletions: (admin: UserId, page: Page) => Effect.Effect<PageOf<PendingDeletion>>

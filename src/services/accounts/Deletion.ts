@@ -178,7 +178,6 @@ export class AccountErasure extends Context.Service<AccountErasure, {
   )
 }
 
-/** The longest sleep of the sweep (`ERASURE_SWEEP_INTERVAL`). */
 export const erasureLayer = Layer.effectDiscard(Effect.gen(function*() {
   const { earliestDue, eraseDue } = yield* AccountErasure
   yield* scheduled({

@@ -24,9 +24,7 @@ const decodeClaims = Schema.decodeUnknownOption(Claims)
  */
 export class Devices extends Context.Service<Devices, {
   readonly remember: (userId: UserId) => Effect.Effect<string>
-  /**
-   * Returns the device's id; none if the token is forged, expired, revoked with all sessions, or of another address.
-   */
+  /** Returns the device's id; none for a token that is forged, expired, revoked, or of another address. */
   readonly recognise: (token: string, email: string) => Effect.Effect<Option.Option<string>>
 }>()("route-planning-service/Devices") {
   static readonly layer = Layer.effect(

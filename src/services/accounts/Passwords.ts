@@ -116,7 +116,6 @@ export class Passwords extends Context.Service<Passwords, {
   readonly hash: (password: Redacted.Redacted) => Effect.Effect<string, Overloaded>
   /** False without a digest, in the same time: it must not reveal accounts (OWASP Authentication Cheat Sheet). */
   readonly verify: (password: Redacted.Redacted, digest: string | undefined) => Effect.Effect<boolean, Overloaded>
-  /** True if the parameters of the hash differ from the current ones. */
   readonly isOutdated: (digest: string) => boolean
 }>()("route-planning-service/Passwords") {
   static readonly layer = Layer.effect(

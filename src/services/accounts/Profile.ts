@@ -47,8 +47,7 @@ export class Profiles extends Context.Service<Profiles, {
   /** Includes statistics of the user's live routes, and the usage of quotas. */
   readonly profile: (id: UserId) => Effect.Effect<Profile>
   /**
-   * Fails with `HandleTaken`, and with `InvalidInput` for a reserved one. The old handle is free at once. Takes a turn
-   * (`Lanes.writes`).
+   * `InvalidInput` for a reserved handle. The old handle is free at once. Takes a turn of the account (`Lanes.writes`).
    */
   readonly update: (id: UserId, patch: ProfilePatch) => Effect.Effect<Profile, HandleTaken | InvalidInput | Overloaded>
   /** Finds a profile by its current handle. `Missing` while the account's deletion is pending. */

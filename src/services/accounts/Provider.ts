@@ -106,9 +106,7 @@ const isForUs = ({ aud, azp }: Claims, clientId: string) =>
 const isTimely = ({ exp, iat }: Claims, now: number) =>
   exp > now && iat <= now + SKEW_SECONDS && exp - iat <= LONGEST_LIFE_SECONDS
 
-/**
- * Documents of a provider have some KiB. A body without end would be garbage that costs collections of the whole heap.
- */
+/** Documents have some KiB. A body without end would be garbage that costs collections of the whole heap. */
 const PROVIDER = {
   name: "The identity provider",
   timeout: "5 seconds",
@@ -243,7 +241,7 @@ const makeProviderKeys = Effect.fnUntraced(function*(client: HttpClient.HttpClie
 })
 
 export interface Identity {
-  /** The issuer as the discovery document names it. */
+  /** The issuer is written as in the discovery document. */
   readonly issuer: string
   /** Never reassigned within an issuer (OpenID Connect Core, 2), unlike the address. */
   readonly subject: string
@@ -271,10 +269,7 @@ export class IdentityProvider extends Context.Service<IdentityProvider, {
   /** A code is valid once, an ID token until it expires. */
   readonly identify: (credential: ProviderCredential) => Effect.Effect<Identity, ProviderFailure>
 }>()("route-planning-service/IdentityProvider") {
-  /**
-   * Fails with `ProviderDisabled` if it is switched off, `ProviderNotConfigured` without `GOOGLE_CLIENT_ID` and
-   * `GOOGLE_CLIENT_SECRET`.
-   */
+  /** `ProviderDisabled` if switched off, `ProviderNotConfigured` without the client's id and secret. */
   static readonly layer = Layer.effect(
     IdentityProvider,
     Effect.gen(function*() {

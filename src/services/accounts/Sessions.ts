@@ -109,10 +109,7 @@ interface VerifiedToken {
   readonly expiresAt: number
 }
 
-/**
- * Tokens that were verified here are not verified again. Each request reads from the database whether its session
- * lives.
- */
+/** A token is verified once. Each request reads from the database whether its session lives. */
 const MAX_KNOWN_TOKENS = 10_000
 
 /** The JWT of a session, signed with `JWT_SECRET`. */
@@ -205,13 +202,9 @@ export class Sessions extends Context.Service<Sessions, {
    * `SignInRefused` after the account's grace period.
    */
   readonly start: (userId: UserId, device: Device) => Effect.Effect<string, SignInRefused>
-  /**
-   * Finds the session of a token; none if it is forged, expired or revoked. Includes accounts past their grace period,
-   * which the caller refuses.
-   */
+  /** Finds a session; none if forged, expired or revoked. The caller refuses accounts past their grace period. */
   readonly authenticate: (token: string) => Effect.Effect<Option.Option<LiveSession>>
   readonly end: (token: string) => Effect.Effect<void>
-  /** Lists a user's live sessions, newest sign-in first. */
   readonly list: (userId: UserId, current: SessionId) => Effect.Effect<ReadonlyArray<Session>>
   /** Ends one session of a user: any later request fails, on every replica. */
   readonly revoke: (userId: UserId, id: SessionId) => Effect.Effect<void, Missing>

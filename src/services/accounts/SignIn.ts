@@ -45,10 +45,7 @@ interface ChosenPassword {
 }
 
 export class Accounts extends Context.Service<Accounts, {
-  /**
-   * Mails a link to create the account, or a notice to its owner, in equal time. `SignUpClosed` while sign-up is
-   * closed.
-   */
+  /** Mails a link to create the account, or a notice to its owner, in equal time. `SignUpClosed` while closed. */
   readonly signUp: (
     registration: Credentials & { readonly name: string | undefined; readonly network: string | undefined }
   ) => Effect.Effect<void, InvalidInput | SignUpClosed | Overloaded>

@@ -47,7 +47,6 @@ export interface SignUp {
 }
 
 interface LockedSignUp extends SignUp {
-  /** True if the address has no other pending sign-up. */
   readonly isOnly: boolean
 }
 
@@ -56,20 +55,13 @@ interface Addressee {
   readonly userId: UserId | undefined
 }
 
-/**
- * Unverified sign-ups, which are no accounts. An address may have any number; the one whose link is used becomes an
- * account.
- */
+/** Unverified sign-ups. An address may have any number; the one whose link is used becomes an account. */
 export class SignUps extends Context.Service<SignUps, {
-  /**
-   * With `isInvited` the link creates an account even while sign-up is closed. `network` is the network of the request.
-   */
+  /** With `isInvited` the link works while sign-up is closed. `network` is the network of the request. */
   readonly add: (
     signUp: Omit<SignUp, "id"> & { readonly isInvited?: boolean; readonly network?: string | undefined }
   ) => Effect.Effect<SignUpId>
-  /** True if a pending sign-up of the address is an invitation. */
   readonly isInvited: (email: string) => Effect.Effect<boolean>
-  /** Finds the newest pending sign-up of an address. */
   readonly findNewest: (email: string) => Effect.Effect<Option.Option<SignUp>>
   /** Finds a sign-up; none if it is gone. Prevents its deletion until the caller's transaction ends. */
   readonly addresseeOf: (id: SignUpId) => Effect.Effect<Option.Option<Addressee>>
@@ -321,9 +313,7 @@ export class NewAccounts extends Context.Service<NewAccounts, {
 export class Invitations extends Context.Service<Invitations, {
   /** Mails a link: choosing a password creates the account. `AddressTaken` if there is one. */
   readonly invite: (admin: UserId, email: string) => Effect.Effect<void, AddressTaken>
-  /**
-   * Creates a link for an address that the operator has verified; it expires sooner. `AddressTaken` as for `invite`.
-   */
+  /** Creates a link for an address that the operator verified; it expires sooner. `AddressTaken` as for `invite`. */
   readonly create: (email: string) => Effect.Effect<Redacted.Redacted, AddressTaken>
 }>()("route-planning-service/Invitations") {
   static readonly layer = Layer.effect(

@@ -44,7 +44,6 @@ const Row = Schema.Struct({
   handle: Schema.String
 })
 
-/** The credential that authenticated a principal. */
 export class CallerCredential extends Context.Service<CallerCredential, {
   readonly describe: (principal: Principal) => Effect.Effect<Credential>
 }>()("route-planning-service/CallerCredential") {
@@ -195,7 +194,6 @@ export class PersonalAccessTokens extends Context.Service<PersonalAccessTokens, 
         execute: (id) => sql`SELECT ${sql.literal(columnsOf(OwnerRow))} FROM users WHERE id = ${id}`
       })
 
-      /** Returns the digest of the current password. */
       const provePassword = Effect.fnUntraced(function*(owner: UserId, attempt: Redacted.Redacted | null | undefined) {
         const { passwordHash } = yield* findOwner(owner)
         if (passwordHash === null) {

@@ -21,9 +21,7 @@ const RADII = [100, 125, 160, 200, 250, 320, 400, 500, 630, 800, 1000, 1250, 160
 
 const RAISED = 1.28
 
-/**
- * The width of a cubic grid, in raised radii, as all constants below. The centre of a zone is moved to a point of it.
- */
+/** The width of a cubic grid to which centres are moved, in raised radii, as all constants below. */
 const GRID = 1 / 8
 
 /** The longest distance from a point to the next point of the grid. */

@@ -149,9 +149,7 @@ const adding = (archive: ZipArchive, date: Date): AddFile =>
     return { name, size: seen.size, sha256: hash.digest("hex") }
   })
 
-/**
- * The archive is produced on demand. On failure it ends without the central directory, so that it is no valid archive.
- */
+/** The archive is produced on demand. After a failure it lacks the central directory, so it is no valid archive. */
 export const zipOf = (write: (add: AddFile) => Effect.Effect<void>): Stream.Stream<Uint8Array> =>
   Stream.unwrap(Effect.gen(function*() {
     const date = yield* DateTime.nowAsDate

@@ -12,7 +12,6 @@ const NOT_JSON: ReadonlyArray<ValidationIssue> = [{ path: "", message: "Expected
 
 const parse = (text: string): Refusable<unknown> => Result.try({ try: () => JSON.parse(text), catch: () => NOT_JSON })
 
-/** Finds all issues of a text that its decoder refused. */
 export const refusalsBy = (schema: Schema.Constraint) => {
   const collect = issueCollector(schema)
   return (text: string): ReadonlyArray<ValidationIssue> =>
@@ -24,10 +23,7 @@ type JsonSchema = Readonly<Record<string, unknown>>
 const schemasIn = (parts: unknown): ReadonlyArray<JsonSchema> =>
   Object.values(parts ?? {}).filter(Predicate.isReadonlyObject)
 
-/**
- * Counts the values that a schema has room for, from the JSON Schema that OpenAPI shows. A schema inside itself counts
- * once.
- */
+/** Counts the values that a schema has room for, by its JSON Schema. A schema inside itself counts once. */
 const roomIn = (definitions: JsonSchema, schema: JsonSchema, open: ReadonlyArray<string> = []): number => {
   const { $ref, allOf, anyOf, items, maxItems, oneOf, prefixItems, properties } = schema
   if (typeof $ref === "string") {

@@ -44,16 +44,13 @@ const onlyOf = ({ types }: SchemaAST.Union): SchemaAST.AST | undefined => {
   return others.length === 1 ? others[0] : undefined
 }
 
-/** Returns the least `isMaxLength` of an array's checks. */
 const maxItemsOf = ({ checks }: SchemaAST.Arrays): number =>
   Math.min(...(checks ?? []).map(({ annotations }) => {
     const payload = annotations?.representation?.payload
     return Predicate.hasProperty(payload, "maxLength") ? Number(payload.maxLength) : Infinity
   }))
 
-/**
- * Yields the issues of the parts, else of the whole. It is lazy: it decodes nothing after the last issue that is taken.
- */
+/** Yields the issues of the parts, else of the whole; decodes nothing after the last issue that is taken. */
 function* issuesIn(part: Part, whole: Part = part): Generator<ValidationIssue> {
   const inside = issuesInside(part)
   const first = inside.next()

@@ -1,10 +1,7 @@
 /** JSON, or a part of it, as text or in UTF-8. */
 export type JsonPart = string | Uint8Array
 
-/**
- * JSON in parts, in order. The text of a long line is copied once, when the parts are encoded; joining them before
- * would copy it twice.
- */
+/** JSON in parts, in order. Long lines are copied once, when the parts are encoded; joining would copy them twice. */
 export type JsonParts = ReadonlyArray<JsonPart>
 
 export type Json = JsonPart | JsonParts
@@ -49,13 +46,9 @@ const MOST_BYTES = 4
 /** The room for parts has one spare byte for this many characters. */
 const PLAIN = 32
 
-/**
- * Makes room for parts of this length, most of whose characters take one byte. Counting their bytes takes more than
- * twice as long as writing them.
- */
+/** Makes room for parts of this length, mostly of one-byte characters: counting takes twice as long as writing. */
 const roomFor = (length: number): Buffer => Buffer.allocUnsafe(length + Math.ceil(length / PLAIN) + MOST_BYTES)
 
-/** True if a text that ends there was written whole. */
 const hadRoom = (bytes: Buffer, end: number): boolean => bytes.length - end >= MOST_BYTES
 
 const writePart = (bytes: Buffer, at: number, part: JsonPart): number => {
@@ -81,10 +74,7 @@ const KEPT = 8 * 1024
 /** Encoding 16 MiB at once would block other requests for more than 50 ms. */
 const LONGEST = 1024 * 1024
 
-/**
- * Splits JSON into pieces of UTF-8 that are sent in order: long bytes stay as they are, the parts between them are
- * encoded.
- */
+/** Splits JSON into pieces of UTF-8, in order: long bytes stay as they are, the parts between are encoded. */
 export function* piecesOf(parts: Iterable<JsonPart>): Generator<Uint8Array> {
   let between: Array<JsonPart> = []
   let length = 0

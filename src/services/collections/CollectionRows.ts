@@ -208,7 +208,6 @@ export const collectionQueries = Effect.gen(function*() {
         pseudonyms
       ),
 
-    /** Lists an owner's deleted collections, newest deletion first. */
     deleted: Effect.fnUntraced(
       function*(owner: UserId, since: Date, wanted: Page, pseudonyms: Pseudonyms["Service"]) {
         const { items, ...found } = yield* selectPage(sql, {

@@ -13,14 +13,10 @@ import { traced } from "../operations/Tracing.ts"
 import { trashQueries } from "../routes/RouteTrash.ts"
 import { collectionQueries, CollectionRecord } from "./CollectionRows.ts"
 
-/**
- * Deleted collections, until their grace period ends. No quota counts them. Changes take a turn of the account
- * (`Lanes.writes`).
- */
+/** Deleted collections, until their grace period ends, in no quota. Changes take a turn (`Lanes.writes`). */
 export class CollectionTrash extends Context.Service<CollectionTrash, {
   /** Lists an owner's collections that can be restored, newest deletion first. */
   readonly list: (owner: UserId, page: Page) => Effect.Effect<PageOf<DeletedStoredCollection>>
-  /** Counts the collections of `list`. */
   readonly count: (owner: UserId) => Effect.Effect<number>
   /** Returns the collection for a confirmation before restoring or erasing. */
   readonly requireOwn: (owner: UserId, id: CollectionId) => Effect.Effect<typeof DeletedRow.Type, Missing>
@@ -30,7 +26,6 @@ export class CollectionTrash extends Context.Service<CollectionTrash, {
     id: CollectionId,
     options: { readonly mayPublish: boolean }
   ) => Effect.Effect<StoredCollection, Missing | QuotaExceeded | Overloaded>
-  /** Erases a collection before its time. */
   readonly purge: (owner: UserId, id: CollectionId) => Effect.Effect<void, Missing | Overloaded>
   /** Erases all collections in the trash. After a failure another call erases the rest. */
   readonly empty: (owner: UserId) => Effect.Effect<void, Overloaded>

@@ -84,7 +84,6 @@ export class Collections extends Context.Service<Collections, {
     routeIds: ReadonlyArray<RouteId>,
     collection?: CollectionId
   ) => Effect.Effect<void, RoutesMissing>
-  /** Returns the name for the text of a confirmation. */
   readonly requireOwn: (
     owner: UserId,
     id: CollectionId

@@ -31,9 +31,7 @@ const rangeOf = (part: number) => ({ after: (part - 1) * PART_IDS, upTo: part * 
 export class PublicAddresses extends Context.Service<PublicAddresses, {
   /** Returns the number of parts, some of which may be empty. */
   readonly parts: (of: Addressed) => Effect.Effect<number>
-  /**
-   * Reads a part, from 1: routes that pass the quality gate of the public listing, and collections with public routes.
-   */
+  /** Reads a part, from 1: routes that pass the quality gate, and collections with public routes. */
   readonly part: (of: Addressed, part: number) => Effect.Effect<ReadonlyArray<Address>>
 }>()("route-planning-service/PublicAddresses") {
   static readonly layer = Layer.effect(

@@ -37,7 +37,6 @@ const decodePositioned = Schema.decodeUnknownEffect(
   Schema.Struct({ list_position: Schema.fromJsonString(ListPosition) })
 )
 
-/** Reads the position of a row that selects it as `list_position`. */
 export const positionOf = (row: unknown): Effect.Effect<ListPosition> =>
   decodePositioned(row).pipe(Effect.orDie, Effect.map(({ list_position }) => list_position))
 
@@ -47,7 +46,6 @@ interface Selection<A> {
   readonly where: Statement.Fragment
   /** Tables with the same rows for the total; `tables` if absent. */
   readonly counted?: Statement.Fragment
-  /** The total, if it is counted already. */
   readonly total?: number
   readonly order: ListOrder
   readonly decode: (rows: ReadonlyArray<unknown>) => Effect.Effect<ReadonlyArray<A>>
@@ -55,7 +53,6 @@ interface Selection<A> {
 
 const decodeTotal = Schema.decodeUnknownEffect(Schema.Struct({ total: Schema.Int }))
 
-/** Reads the `total` that every row of a statement has. */
 export const totalOf = (rows: ReadonlyArray<unknown>): Effect.Effect<number> =>
   decodeTotal(rows[0]).pipe(Effect.orDie, Effect.map(({ total }) => total))
 

@@ -110,7 +110,6 @@ interface Schedule<R> {
 
 interface Asked {
   readonly due: Option.Option<number>
-  /** When the previous run began. */
   readonly startedAt: number
   readonly askedAt: number
 }

@@ -70,7 +70,6 @@ const FALSE = Statement.literal("(false")
 const OR = Statement.literal(" OR ")
 const IS_DISTINCT_FROM = Statement.literal(" IS DISTINCT FROM ")
 
-/** Writes to a table, typed by the columns of its model. */
 export const tableOf = <I extends Readonly<Record<string, unknown>>, U extends object>(
   name: string,
   model: Writable<I, U>

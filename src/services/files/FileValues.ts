@@ -27,9 +27,7 @@ const withoutExponent = (text: string): string => {
     : `${sign}${digits.padEnd(point, "0")}`
 }
 
-/**
- * Writes the shortest digits of the double, without an exponent, which `xsd:decimal` lacks (XML Schema Part 2, 3.2.3).
- */
+/** Writes the shortest digits, without an exponent, which `xsd:decimal` lacks (XML Schema Part 2, 3.2.3). */
 export const decimal = (value: number): string => {
   if (Object.is(value, -0)) return "-0"
   // `String` caches what it printed: a long file would fill the heap.

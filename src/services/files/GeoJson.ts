@@ -33,10 +33,7 @@ interface Part {
 
 const MAX_DEPTH = 32
 
-/**
- * The limits are twice the values of 100,000 positions with elevations; nested geometries have two levels each, beside
- * properties.
- */
+/** Twice the values of 100,000 positions with elevations; nested geometries have two levels each. */
 const FILE_LIMITS: TextLimits = { depth: 3 * MAX_DEPTH, values: 8 * MAX_POSITIONS }
 
 const objectOf = (value: unknown): JsonObject => Predicate.isReadonlyObject(value) ? value : {}
@@ -99,10 +96,7 @@ const waypointOf = ({ properties }: Part, position: Position): DraftWaypoint => 
   timestamp: textOf(properties["timestamp"])
 })
 
-/**
- * Names come from the only route's feature, features without a geometry, then the root, which often has the name of a
- * layer.
- */
+/** Names come from the only route's feature, features without a geometry, then the root. */
 const aboutOf = (root: JsonObject, features: ReadonlyArray<JsonObject>): ReadonlyArray<JsonObject> => [
   ...(features.length === 1 ? features : []),
   ...listOf(root["features"]).map(objectOf).filter((feature) => feature["geometry"] === null).map((feature) =>

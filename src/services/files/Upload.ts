@@ -187,9 +187,7 @@ const decoderOf = (encoding: string) =>
     catch: () => new UnknownEncoding({ encoding })
   })
 
-/**
- * Decodes by byte-order mark, `charset` or XML declaration (RFC 7303, 3), else as UTF-8. `UnknownEncoding` if unknown.
- */
+/** Decodes by byte-order mark, `charset` or XML declaration (RFC 7303, 3), else as UTF-8. */
 const decodedText = Effect.fnUntraced(function*(bytes: Uint8Array, contentType: string | undefined) {
   const encoding = encodingOf(bytes, contentType)
   const decoder = yield* decoderOf(encoding)

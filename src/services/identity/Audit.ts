@@ -33,10 +33,7 @@ export interface AuditFilter {
   readonly event?: AuditEvent | undefined
 }
 
-/**
- * Audit entries: ids, an event and the trace, no secrets (OWASP Logging Cheat Sheet). Kept for a time, deleted with
- * their user.
- */
+/** Ids, an event and the trace, no secrets (OWASP Logging Cheat Sheet). Kept for a time, deleted with their user. */
 export class Audit extends Context.Service<Audit, {
   /** Records in the transaction of the caller. */
   readonly record: (event: AuditEvent, named?: Named) => Effect.Effect<void>

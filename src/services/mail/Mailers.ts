@@ -13,9 +13,7 @@ export const MAIL_TIMEOUT = Duration.seconds(5)
 export class MailNotSent extends Schema.TaggedError<MailNotSent>()("MailNotSent", { reason: Schema.String }) {}
 
 export class Mailer extends Context.Service<Mailer, {
-  /**
-   * Sends one attempt. Attempts to send the same mail have the same key, by which a provider recognises a repetition.
-   */
+  /** Attempts to send the same mail have the same key, by which a provider recognises a repetition. */
   readonly send: (mail: Mail, idempotencyKey: string) => Effect.Effect<void, MailNotSent>
 }>()("route-planning-service/Mailer") {
   static readonly layerStandardOutput = Layer.succeed(Mailer, {

@@ -85,10 +85,7 @@ export const outbox = tableOf("outbox", OutboxRecord)
 export class Outbox extends Context.Service<Outbox, {
   /** Writes a mail, encrypted, in the transaction of the caller. Deleted with the user. */
   readonly put: (userId: UserId, mail: Mail) => Effect.Effect<void>
-  /**
-   * Writes a request, encrypted, in the transaction of the caller. Takes the same time for every address: see
-   * `MailRequest`.
-   */
+  /** Writes a request as `put` does a mail, in the same time for every address: see `MailRequest`. */
   readonly request: (request: MailRequest) => Effect.Effect<void>
   /** Sends pending mails now. Call it after the transaction. */
   readonly wake: Effect.Effect<void>

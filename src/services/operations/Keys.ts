@@ -9,10 +9,7 @@ export const derivedKey = (purpose: string): Config.Config<Uint8Array<ArrayBuffe
     (secret) => new Uint8Array(hkdfSync("sha256", Redacted.value(secret), "", purpose, 32))
   )
 
-/**
- * Copies a text that outlives its request: V8 keeps the whole header or body of a part, which a client may fill with
- * spaces.
- */
+/** Copies a text that outlives its request: V8 keeps the whole header or body that it is a part of. */
 export const ownText = (text: string): string => Buffer.from(text).toString()
 
 const MAC_BYTES = 16
@@ -20,10 +17,7 @@ const MAC_BYTES = 16
 interface SignedCursors<A> {
   /** `binding` names what the cursor belongs to, such as a user and a list; it is not part of the text. */
   readonly seal: (binding: string, value: A) => string
-  /**
-   * Returns none for a text that was not sealed with the same binding, or has another version. The caller bounds its
-   * length.
-   */
+  /** Returns none for a text of another binding or version. The caller bounds its length. */
   readonly open: (binding: string, text: string) => Option.Option<A>
 }
 

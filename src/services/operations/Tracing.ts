@@ -47,10 +47,7 @@ type Returning = (...parameters: ReadonlyArray<unknown>) => Traceable
 
 const isGenerating = (body: Generating | Returning): body is Generating => types.isGeneratorFunction(body)
 
-/**
- * Works as `Effect.fn` without the stack of each call (decision 0015): a span where traced, a name in the stack of a
- * defect.
- */
+/** `Effect.fn` without the stack of each call (decision 0015): a span if traced, a name in the stack of a defect. */
 export const traced = (name: string): Effect.fn.Traced => {
   const inSpan = spanOf(name)
   const make = (

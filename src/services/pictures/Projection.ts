@@ -11,7 +11,6 @@ export interface Box {
 export interface Projected {
   readonly line: Points
   readonly marks: Points
-  /** The scale at the middle of the picture. */
   readonly metresPerPixel: number
   /** The ratio of the scales at the two edges of the line, at least 1. */
   readonly distortion: number

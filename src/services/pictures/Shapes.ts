@@ -71,7 +71,6 @@ export interface Points {
   readonly ys: Float64Array
 }
 
-/** The least distance of two drawn points, in pixels. */
 const LEAST_STEP = 1.2
 
 /** A zigzag across the whole picture has no points that are too near to be drawn. */

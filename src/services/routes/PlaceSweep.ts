@@ -40,7 +40,6 @@ export class PlaceSweep extends Context.Service<PlaceSweep, {
    * crash loses at most one batch. `version` and `updated_at` stay, as this is no edit. Does nothing without cities.
    */
   readonly deriveDue: Effect.Effect<Swept>
-  /** True if a route of an earlier version is left. */
   readonly isDue: Effect.Effect<boolean>
 }>()("route-planning-service/PlaceSweep") {
   static readonly layer = Layer.effect(

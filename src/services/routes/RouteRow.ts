@@ -80,7 +80,6 @@ export const requireOnLine = (cues: RouteDraft["cues"], positions: number) => {
   return index === undefined ? Effect.void : Effect.fail(new CueBeyondLine({ index, positions }))
 }
 
-/** Checks cues that come with their line. */
 export const requireOwnLine = ({ cues, geometry }: Pick<RouteChange, "cues" | "geometry">) =>
   requireOnLine(cues, lineOf(geometry)?.positionCount ?? 0)
 

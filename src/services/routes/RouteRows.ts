@@ -37,7 +37,6 @@ const OpenColumns = StoredColumns.mapFields(
   Struct.omit(["waypoints", "distance", "duration", "elevationGain", "startAddress", "endAddress", "placeCity"])
 )
 
-/** Columns of `users u`. */
 export const OWNER_COLUMNS = `${ownerColumns}, u.zones_revision AS "zonesRevision"`
 
 const SHARED = `${TAGS}, ${OWNER_COLUMNS}`
@@ -102,10 +101,7 @@ export const shortSeenColumns = (form: GeometryForm): string => SHORT_BY_FORM[fo
 /** Increase it when `cutRoute` cuts the same route in another way, so that all views are made again. */
 export const CUT_VERSION = 1
 
-/**
- * The condition that `route_views v` is of `routes r` and its owner `users u` as they are, and cut as this version
- * does.
- */
+/** The condition that `route_views v` is of the present `routes r` and `users u`, and cut by this version. */
 export const IS_CURRENT = `v.route_version = r.version AND v.zones_revision = u.zones_revision
   AND v.place_version = r.place_version AND v.cut_version = ${CUT_VERSION}`
 
@@ -150,7 +146,6 @@ const decodePreferences = Schema.decodeUnknownOption(Schema.fromJsonString(Routi
 /** A route whose preferences cannot be read is shown without them. */
 const preferencesOf = (json: string | null) => json === null ? null : Option.getOrNull(decodePreferences(json))
 
-/** The row has its line as it was read, or as it was written. */
 export type ShownRow = Omit<RouteRow, "geometry"> & { readonly geometry: RouteRow["geometry"] | string }
 
 const geometryOf = ({ geometry }: ShownRow) =>

@@ -22,9 +22,7 @@ const PURGED_AT_ONCE = 100
 
 const TABLES = { route: "routes", collection: "collections" } as const
 
-/**
- * The common part of the trash of routes and of collections. Rows are erased in a turn of the account (`Lanes.writes`).
- */
+/** The trash of routes and of collections. Rows are erased in a turn of the account (`Lanes.writes`). */
 export const trashQueries = Effect.fnUntraced(function*(kind: keyof typeof TABLES) {
   const sql = yield* SqlClient.SqlClient
   const { writes } = yield* Lanes
@@ -65,27 +63,19 @@ export const trashQueries = Effect.fnUntraced(function*(kind: keyof typeof TABLE
 
 const NEWEST_DELETION: ListOrder = { by: "r.deleted_at", type: "timestamptz", id: "r.id", direction: "DESC" }
 
-/** Deleted routes, until their grace period ends. */
 export class RouteTrash extends Context.Service<RouteTrash, {
   /** Lists an owner's routes that can be restored, newest deletion first. */
   readonly list: (owner: UserId, page: Page, form: GeometryForm) => Effect.Effect<PageOf<DeletedStoredRoute>>
-  /** Counts the routes of `list`. */
   readonly count: (owner: UserId) => Effect.Effect<number>
   /** Returns the route for a confirmation before restoring or erasing. */
   readonly requireOwn: (owner: UserId, id: RouteId) => Effect.Effect<typeof DeletedRow.Type, Missing>
-  /**
-   * Restores a route as it was, a public one only if it `mayPublish`. One of concurrent callers succeeds. Takes a turn
-   * of the account (`Lanes.writes`).
-   */
+  /** Restores a route, a public one only if it `mayPublish`. One of concurrent callers succeeds. Takes a turn. */
   readonly restore: (
     owner: UserId,
     id: RouteId,
     options: { readonly mayPublish: boolean }
   ) => Effect.Effect<StoredRoute, Missing | Overloaded>
-  /**
-   * Erases a route before its time, so that it no longer counts. Takes a turn of the account (`Lanes.writes`), as
-   * `empty` does.
-   */
+  /** Erases a route before its time, so that it no longer counts. Takes a turn, as `empty` does. */
   readonly purge: (owner: UserId, id: RouteId) => Effect.Effect<void, Missing | Overloaded>
   /** Erases all routes in the trash. After a failure another call erases the rest. */
   readonly empty: (owner: UserId) => Effect.Effect<void, Overloaded>

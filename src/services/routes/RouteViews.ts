@@ -32,9 +32,7 @@ const MAX_LIST_WAIT = Duration.seconds(1)
 
 const LIST_CONCURRENCY = 2
 
-/**
- * By then the calling transaction has ended, and several changes need one refresh. A change does not restart the delay.
- */
+/** By then the calling transaction has ended, and several changes need one refresh. No change restarts it. */
 const DELAY = Duration.seconds(1)
 
 const BATCH = 100
@@ -240,10 +238,7 @@ export const refreshShown = (
 
 const OWNERS_BATCH = 100
 
-/**
- * Makes the views that a process left undone at its end, or that an earlier version made; searches do not find those
- * routes.
- */
+/** Makes views that a process left undone or an earlier version made; searches do not find those routes. */
 const makeDue = Effect.gen(function*() {
   const sql = yield* SqlClient.SqlClient
   const views = yield* RouteViews

@@ -259,7 +259,6 @@ export class Routes extends Context.Service<Routes, {
     viewer: Viewer,
     form: GeometryForm
   ) => Effect.Effect<StoredRoute, Missing | Overloaded>
-  /** Returns the name for the text of a confirmation. */
   readonly requireOwn: (owner: UserId, id: RouteId) => Effect.Effect<{ readonly name: string }, Missing>
   /** Changes all given members or none. */
   readonly update: (

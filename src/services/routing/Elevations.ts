@@ -12,10 +12,7 @@ const CALLS_AT_ONCE = 2
 export class Elevations extends Context.Service<Elevations, {
   /** Fills in elevations. Given ones stay, and a position for which the engine has none stays as it is. */
   readonly fill: (line: MeasuredPolyline) => Effect.Effect<FilledLine, EngineFailure>
-  /**
-   * Leaves a line as it is if the engine fails, and lines that are not done within `ELEVATION_TIMEOUT`, without further
-   * work.
-   */
+  /** Leaves lines as they are if the engine fails, or that are not done within `ELEVATION_TIMEOUT`. */
   readonly fillIfPossible: (
     lines: ReadonlyArray<MeasuredPolyline>
   ) => Effect.Effect<ReadonlyArray<FilledLine>, Overloaded>

@@ -299,5 +299,4 @@ interface ValueOf extends Struct.Lambda {
   readonly "~lambda.out": this["~lambda.in"] extends Setting<infer A> ? Config.Config<A> : never
 }
 
-/** The value of each setting, by its name. */
 export const settings = Struct.map(DECLARED, Struct.lambda<ValueOf>((setting) => setting.value))

@@ -13,7 +13,6 @@ export interface Setting<A> {
   readonly isForDevelopment: boolean
   /** The value that is set, or none. */
   readonly given: Config.Config<Option.Option<unknown>>
-  /** The value that is set, or the default. */
   readonly value: Config.Config<A>
 }
 

@@ -78,7 +78,6 @@ const HttpUrl = Schema.URLFromString.check(
 
 export const httpUrl = bySchema(HttpUrl)
 
-/** The URL of a site or a folder. */
 export const httpRoot = bySchema(HttpUrl.check(
   Schema.makeFilter(({ hash, search }) =>
     hash === "" && search === "" ? undefined : "Expected an http or https URL without a query and a fragment"
@@ -168,7 +167,6 @@ export const sender = bySchema(
   )
 )
 
-/** The members are those of the schema. */
 export const jsonOf = <A>(schema: Schema.Codec<A, unknown>): SettingType<A> => bySchema(Schema.fromJsonString(schema))
 
 const HeadersFromJson = Schema.fromJsonString(Schema.Record(Schema.String, Schema.String))

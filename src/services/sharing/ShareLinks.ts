@@ -61,7 +61,6 @@ const TARGETS = {
  * deleted. The owner can read the tokens again, as they can the share token. An expired link is `Missing`.
  */
 export class ShareLinks extends Context.Service<ShareLinks, {
-  /** Lists the links, newest first. */
   readonly list: (owner: UserId, shared: Shared) => Effect.Effect<ReadonlyArray<ShareLink>, Missing>
   readonly create: (
     owner: UserId,

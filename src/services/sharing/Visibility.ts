@@ -20,7 +20,6 @@ export type Opening =
   | { readonly by: "shareToken"; readonly token: string }
   | { readonly by: "link"; readonly token: string; readonly now: Date }
 
-/** Many refs, in a column, open rows by one of these. */
 export type OpeningColumn =
   | { readonly by: "id"; readonly id: Statement.Fragment }
   | { readonly by: "shareToken"; readonly token: Statement.Fragment }
@@ -73,7 +72,6 @@ const rulesOn = (sql: SqlClient.SqlClient, alias: "c" | "r") => {
   /** The condition for a row that a viewer who knows its share token may see: their own, public or unlisted. */
   const shared = (viewer: UserIdOrColumn) => isOwnOr(viewer, sql`${row}.visibility <> 'private'`)
 
-  /** `OpenedFields`, the tables, and the condition on the row. */
   const opened = (opening: Opening | OpeningColumn) =>
     opening.by === "link"
       ? {
@@ -124,8 +122,7 @@ export const routeVisibility = (sql: SqlClient.SqlClient) => {
     of: (visibility: Visibility) => sql`r.visibility = ${visibility}`,
 
     /**
-     * The condition for routes whose ids are listed in a collection. The ids of unlisted routes are no secret: they
-     * open nothing.
+     * The condition for routes whose ids a collection lists. Ids of unlisted routes are no secret: they open nothing.
      */
     listed: rules.shared,
 
@@ -156,7 +153,6 @@ export const routeVisibility = (sql: SqlClient.SqlClient) => {
   }
 }
 
-/** Rules for `collections c` with their owners `users u`. */
 export const collectionVisibility = (sql: SqlClient.SqlClient) => {
   const { own, public: isPublic, selectOpened } = rulesOn(sql, "c")
   return { selectOpened, own, public: isPublic }

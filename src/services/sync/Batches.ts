@@ -17,7 +17,6 @@ export interface FailedOperation<E> {
   readonly error: E
 }
 
-/** Several changes of an account in one transaction. */
 export class Batches extends Context.Service<Batches, {
   /**
    * Runs operations in their order. A failed operation is undone alone; an atomic batch is undone as a whole, and fails

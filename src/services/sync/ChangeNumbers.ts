@@ -128,10 +128,7 @@ export const changeNumbers = Effect.map(SqlClient.SqlClient, (sql) => {
      */
     number,
 
-    /**
-     * Returns the state after the pending changes are numbered, or as it is if another transaction keeps that from
-     * being done.
-     */
+    /** Returns the state with the pending changes numbered, unless another transaction keeps that from being done. */
     current: Effect.fnUntraced(function*(owner: UserId, now: Date) {
       const state = yield* findState(owner)
       if (!state.hasPending) return state
@@ -186,7 +183,6 @@ const PENDING = "pending_changes"
 
 const CHANGES = "changes"
 
-/** An account whose changes are numbered or purged. */
 const ONE: Swept = { rows: 1, lagMillis: 0 }
 
 /** Numbers the changes of accounts that no client reads, and purges old deletions, an account in a transaction. */

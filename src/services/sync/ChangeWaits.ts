@@ -22,7 +22,7 @@ const MAX_IDLE = Duration.minutes(1)
 
 const RETRY_AFTER = Duration.seconds(5)
 
-/** The number of requests that wait for a change in a process. */
+/** The most requests of an account, and of all accounts, that wait for a change in a process. */
 export const WaitingLimits = Context.Reference<{ readonly perAccount: number; readonly total: number }>(
   "route-planning-service/WaitingLimits",
   { defaultValue: () => ({ perAccount: 1_000, total: 4_000 }) }
@@ -50,10 +50,7 @@ const isUserId = Schema.is(UserId)
  * and one statement every few seconds finds changes whose notification was lost.
  */
 export class ChangeSignals extends Context.Service<ChangeSignals, {
-  /**
-   * Signals changes after this call, until the scope closes. `TooManyWaiting` above the limit of an account,
-   * `Overloaded` above that of a process.
-   */
+  /** Signals changes until the scope closes. `TooManyWaiting` of an account, `Overloaded` of a process. */
   readonly subscribe: (
     owner: UserId,
     number: number

@@ -58,7 +58,6 @@ const isCollectionId = Schema.is(CollectionId)
 const routeChange = (route: StoredRoute): StoredChange => ({ type: "route", route })
 const collectionChange = (collection: StoredCollection): StoredChange => ({ type: "collection", collection })
 
-/** The rows of an account, and those that changed after a number. */
 export const changedRows = Effect.gen(function*() {
   const sql = yield* SqlClient.SqlClient
   const pseudonyms = yield* Pseudonyms
