@@ -42,7 +42,7 @@ import { PlaceSweep, placeSweepLayer } from "../services/routes/PlaceSweep.ts"
 import { PublicRoutes } from "../services/routes/PublicRoutes.ts"
 import { RouteDuplicates } from "../services/routes/RouteDuplicates.ts"
 import { RouteFiles } from "../services/routes/RouteFiles.ts"
-import { RouteSearch } from "../services/routes/RouteLists.ts"
+import { OwnRoutes } from "../services/routes/RouteLists.ts"
 import { RouteProfiles } from "../services/routes/RouteProfiles.ts"
 import { Routes } from "../services/routes/Routes.ts"
 import { RouteTrash } from "../services/routes/RouteTrash.ts"
@@ -107,7 +107,7 @@ const servicesLayer = Layer.mergeAll(
   IdempotencyKeys.layer,
   invitationsLayer,
   Metrics.layer,
-  RouteSearch.layer,
+  OwnRoutes.layer,
   PublicAddresses.layer,
   PublicRoutes.layer,
   RateLimits.layer,

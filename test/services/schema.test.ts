@@ -10,7 +10,7 @@ import { MAX_TRACE, TracePoints } from "../../src/schema/Routing.ts"
 import { isCodePointLength, trimmedText } from "../../src/schema/Text.ts"
 import { Email, NewPassword } from "../../src/schema/User.ts"
 import { refusalsBy } from "../../src/services/bodies/BoundedJson.ts"
-import { coordinatesOf, lengthOf } from "../../src/services/geometry/Geodesy.ts"
+import { coordinatesOf, lineMetres } from "../../src/services/geometry/Geodesy.ts"
 import { emailKey } from "../../src/services/identity/Users.ts"
 import { processorTimeOf } from "../support/ProcessorTime.ts"
 
@@ -197,13 +197,13 @@ describe("what follows from it", () => {
   it("a length is the same there and back, and no detour is shorter", () => {
     fc.assert(fc.property(fc.array(position, { minLength: 2, maxLength: 20 }), (positions) => {
       const ends = [...positions.slice(0, 1), ...positions.slice(-1)]
-      const length = lengthOf(coordinatesOf(positions))
-      assert.approximately(lengthOf(coordinatesOf(positions.toReversed())), length, 1)
-      assert.isAtLeast(length + 1, lengthOf(coordinatesOf(ends)))
+      const length = lineMetres(coordinatesOf(positions))
+      assert.approximately(lineMetres(coordinatesOf(positions.toReversed())), length, 1)
+      assert.isAtLeast(length + 1, lineMetres(coordinatesOf(ends)))
     }))
   })
 
   it("a degree along a meridian is 111.2 km", () => {
-    assert.approximately(lengthOf(coordinatesOf([[9, 47], [9, 48]])), 111_195, 10)
+    assert.approximately(lineMetres(coordinatesOf([[9, 47], [9, 48]])), 111_195, 10)
   })
 })

@@ -13,7 +13,7 @@ import { HeavyJob } from "../admission/HeavyJob.ts"
 import { decodeBounded } from "../bodies/BoundedJson.ts"
 import { readerWithLine, type WithLine } from "../routes/RouteJobs.ts"
 import { cueBeyond, routesTable, startOf, storedBytes, valuesWithoutPlace } from "../routes/RouteRow.ts"
-import { digestOf, type LineDigest } from "../routes/RouteText.ts"
+import { type LineDigest, lineDigest } from "../routes/RouteText.ts"
 
 export type Outcome<A> = { readonly value: A } | { readonly issues: ReadonlyArray<ValidationIssue> }
 
@@ -269,7 +269,7 @@ export const { check: checkRoutes, read: readRoutes } = listJobs(
             updatedAt,
             visibility,
             start: startOf(line, rest.waypoints),
-            line: line?.positionCount ? digestOf(line) : undefined
+            line: line?.positionCount ? lineDigest(line) : undefined
           },
           row: { ...valuesWithoutPlace(rest, line ?? null), importedFrom: origin }
         })

@@ -5,7 +5,7 @@ import type { Maneuver } from "../../schema/Maneuver.ts"
 import type { Activity } from "../../schema/Preferences.ts"
 import type { Waypoint } from "../../schema/Route.ts"
 import { InvalidInput } from "../DomainErrors.ts"
-import { boundsOf, coordinatesOf, lengthOf, metresBetween, radians } from "../geometry/Geodesy.ts"
+import { boundsOf, coordinatesOf, lineMetres, metresBetween, radians } from "../geometry/Geodesy.ts"
 import { sumOf } from "./FileValues.ts"
 import { NearestPositions } from "./NearestPositions.ts"
 
@@ -184,7 +184,7 @@ export const draftsOf = (
 
 /** Returns the length in metres, without the gaps between segments. */
 export const metresOf = (segments: ReadonlyArray<ReadonlyArray<Position>>): number =>
-  segments.reduce((sum, segment) => sum + lengthOf(coordinatesOf(segment)), 0)
+  segments.reduce((sum, segment) => sum + lineMetres(coordinatesOf(segment)), 0)
 
 export const summariesOf = (
   { tracks }: DraftFile,
@@ -231,8 +231,6 @@ const thinned = (positions: ReadonlyArray<Position>, max: number): ReadonlyArray
   })
 }
 
-/**
- * Keeps at most `max` positions, first and last included (Visvalingam and Whyatt, 1993, every other position a round).
- */
+/** Keeps at most `max` positions, first and last included (Visvalingam and Whyatt, 1993, in rounds). */
 export const reduced = (positions: ReadonlyArray<Position>, max: number): ReadonlyArray<Position> =>
   positions.length <= max ? positions : reduced(thinned(positions, max), max)

@@ -216,7 +216,7 @@ const trackOf = (
   seconds: durationOf(parts, timeOf)
 })
 
-const lengthOf = ({ parts }: Line) => parts.reduce((sum, { length }) => sum + length, 0)
+const positionCountOf = ({ parts }: Line) => parts.reduce((sum, { length }) => sum + length, 0)
 
 const tracksOf = (
   { lines, routePoints }: Parts,
@@ -226,7 +226,7 @@ const tracksOf = (
   const next = takerOf(linePositions)
   const isAlone = lines.length === 1
   return lines.map((line) => {
-    const own = next(lengthOf(line))
+    const own = next(positionCountOf(line))
     if (isAlone) return trackOf(line, own, isLineOnly(line) ? [] : waypointsOf(routePoints, planned))
     return trackOf(line, own, line.isPlan && !isLineOnly(line) ? waypointsOf(line.parts[0] ?? [], own) : [])
   })

@@ -3,7 +3,7 @@ import type { Position } from "../../schema/Geometry.ts"
 import type { Dropped } from "../../schema/Import.ts"
 import { MAX_WAYPOINTS } from "../../schema/Route.ts"
 import type { InvalidInput } from "../DomainErrors.ts"
-import { coordinatesOf, lengthOf } from "../geometry/Geodesy.ts"
+import { coordinatesOf, lineMetres } from "../geometry/Geodesy.ts"
 import { maneuverMark, maneuverOf, OWN_MANEUVER, turnOf } from "./CourseTurns.ts"
 import {
   type DraftFile,
@@ -280,7 +280,7 @@ const ownOf = ({ activity, description, name, tags }: WrittenRoute): XmlParts =>
 
 const lapOf = ({ geometry }: WrittenRoute): XmlParts => ({
   TotalTimeSeconds: String(Math.max(0, geometry.length - 1)),
-  DistanceMeters: decimal(lengthOf(coordinatesOf(geometry))),
+  DistanceMeters: decimal(lineMetres(coordinatesOf(geometry))),
   Intensity: "Active"
 })
 

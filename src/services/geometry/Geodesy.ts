@@ -42,7 +42,7 @@ export const metresAlong = ({ lats, lngs }: Coordinates): Float64Array => {
   return metres
 }
 
-export const lengthOf = (line: Coordinates): number => metresAlong(line).at(-1) ?? 0
+export const lineMetres = (line: Coordinates): number => metresAlong(line).at(-1) ?? 0
 
 /** Turns a longitude to the value nearest to the previous one. */
 export const nearest = (lng: number, previous: number) => lng + FULL_TURN * Math.round((previous - lng) / FULL_TURN)

@@ -5,7 +5,7 @@ import { MAX_DISTANCE } from "../../schema/Measures.ts"
 import { MAX_ELEVATION_GAIN } from "../../schema/Route.ts"
 import { HeavyJob } from "../admission/HeavyJob.ts"
 import { elevationGainOf } from "./Elevation.ts"
-import { boundsOf, type Coordinates, coordinatesOf, isOnEarth, lengthOf } from "./Geodesy.ts"
+import { boundsOf, type Coordinates, coordinatesOf, isOnEarth, lineMetres } from "./Geodesy.ts"
 import { decodePolyline, encodePolyline, positionCount } from "./Polyline.ts"
 import { simplifiedLine } from "./Simplification.ts"
 
@@ -51,7 +51,7 @@ export const measurePolyline = ({ coordinates, elevations, json, start, textAt }
     polyline6: encodePolyline(coordinates),
     positionCount,
     box: bounds === undefined ? null : boxText(bounds),
-    metres: positionCount < 2 ? null : Math.min(lengthOf(coordinates), MAX_DISTANCE),
+    metres: positionCount < 2 ? null : Math.min(lineMetres(coordinates), MAX_DISTANCE),
     elevationGain: gainOf(coordinates, elevations),
     start
   }

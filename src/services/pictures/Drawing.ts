@@ -4,7 +4,7 @@ import { carried } from "../files/Xml.ts"
 import { coordinatesOf } from "../geometry/Geodesy.ts"
 import { elevationsOf } from "../geometry/MeasuredPolyline.ts"
 import { type Html, html } from "../operations/Html.ts"
-import { drawProfile, type Profile, profileOf } from "./ProfileDrawing.ts"
+import { drawnProfile, drawProfile, type Profile } from "./ProfileDrawing.ts"
 import { type Box, project } from "./Projection.ts"
 import {
   COLOURS,
@@ -43,7 +43,6 @@ const MAX_PROFILE_HEIGHT = 220
 interface Layout {
   readonly map: Box
   readonly profile: Box | undefined
-  /** The base line of the texts below the line. */
   readonly foot: number
   readonly hasText: boolean
   readonly unit: number
@@ -121,7 +120,7 @@ export const drawPicture = ({ attribution, name, positions, waypoints }: Subject
   const { height, theme, width } = options
   const colours = COLOURS[theme]
   const coordinates = coordinatesOf(positions)
-  const profile = options.profile ? profileOf(coordinates, elevationsOf(positions)) : undefined
+  const profile = options.profile ? drawnProfile(coordinates, elevationsOf(positions)) : undefined
   const isOneRow = width >= LEAST_WIDTH_OF_ONE_ROW
   const layout = layoutOf(options, profile, attribution !== undefined && !isOneRow)
   const { foot, map, unit } = layout

@@ -29,7 +29,6 @@ const OUTCOMES = { kept: outcomeOf("kept"), joined: outcomeOf("joined"), made: o
 
 interface MadePicture {
   readonly bytes: Uint8Array
-  /** True if the picture may be kept. */
   readonly isCurrent: boolean
 }
 
@@ -109,7 +108,7 @@ export class Pictures extends Context.Service<Pictures, {
 
       return Pictures.of({
         find: traced("Pictures.find")(function*(ref, viewer, format, options) {
-          const digest = (route: StoredRoute) => digestOf(route, format, options)
+          const digest = (route: StoredRoute) => pictureDigest(route, format, options)
           const seen = yield* routes.get(ref, viewer, "simplified")
           const key = digest(seen)
 
@@ -143,7 +142,7 @@ const isSmall = ({ height, profile, width }: PictureOptions) =>
   !profile && Math.max(width, height) <= MAX_SIMPLIFIED_SIDE
 
 /** A digest of all that the picture shows to its viewer; the simplified polyline changes with the whole one. */
-const digestOf = (
+const pictureDigest = (
   { cutRevision, geometry, id, name, provenance, version, waypoints }: StoredRoute,
   format: PictureFormat,
   { height, profile, theme, width }: PictureOptions

@@ -1,5 +1,5 @@
 import { type Heights, heightsAlong } from "../geometry/Elevation.ts"
-import { type Coordinates, lengthOf } from "../geometry/Geodesy.ts"
+import { type Coordinates, lineMetres } from "../geometry/Geodesy.ts"
 import { type Html, html } from "../operations/Html.ts"
 import type { Box } from "./Projection.ts"
 import { type Colours, distance, FONT_SIZE, label, metres, pathOf, round, thinned, widthOf } from "./Shapes.ts"
@@ -11,8 +11,8 @@ export interface Profile extends Heights {
 }
 
 /** Returns undefined with fewer than two elevations, and for a line without a length. */
-export const profileOf = (line: Coordinates, elevations: Float64Array): Profile | undefined => {
-  const length = lengthOf(line)
+export const drawnProfile = (line: Coordinates, elevations: Float64Array): Profile | undefined => {
+  const length = lineMetres(line)
   const heights = heightsAlong(line, elevations)
   if (heights.at.length < 2 || length === 0) return undefined
   const lowest = heights.elevations.reduce((low, elevation) => Math.min(low, elevation), Infinity)

@@ -88,7 +88,7 @@ const withName = (drafts: ReadonlyArray<Draft>, name: string | undefined): Reado
   drafts.map((draft, index) => named(draft, name === undefined || drafts.length === 1 ? name : `${name} ${index + 1}`))
 
 const readAll = Effect.fnUntraced(function*({ bytes, ...options }: GivenFile) {
-  const digest = digestOf(bytes, options)
+  const digest = fileDigest(bytes, options)
   const { contentEncoding, contentType, fileName, name } = options
   const packed = { name: fileName, contentType, bytes: new Uint8Array(bytes) }
   const { draft, format } = yield* readPacked(packed, contentEncoding)
@@ -107,7 +107,7 @@ const readAll = Effect.fnUntraced(function*({ bytes, ...options }: GivenFile) {
 
 const refused = (refusal: FileRefusal): FileOutcome => ({ refused: encodeRefusal(refusal) })
 
-const digestOf = (bytes: ArrayBuffer, options: ImportOptions) =>
+const fileDigest = (bytes: ArrayBuffer, options: ImportOptions) =>
   createHash("sha256").update(new Uint8Array(bytes)).update(JSON.stringify(options)).digest("base64url")
 
 export const readFile = new HeavyJob<GivenFile, FileOutcome>(import.meta.url, {

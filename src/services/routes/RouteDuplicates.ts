@@ -11,7 +11,7 @@ import { accountLock } from "../identity/Users.ts"
 import { traced } from "../operations/Tracing.ts"
 import type { RouteDraft } from "./RouteRow.ts"
 import { Routes } from "./Routes.ts"
-import { digestOf, sameLines } from "./RouteText.ts"
+import { lineDigest, sameLines } from "./RouteText.ts"
 
 export type ReadDraft = RouteDraft & { readonly geometry: MeasuredPolyline }
 
@@ -37,7 +37,7 @@ export class RouteDuplicates extends Context.Service<RouteDuplicates, {
       const find = (owner: UserId, drafts: ReadonlyArray<ReadDraft>) =>
         findSame({
           owner,
-          lines: drafts.map(({ geometry }, index) => ({ index, ...digestOf(geometry) })),
+          lines: drafts.map(({ geometry }, index) => ({ index, ...lineDigest(geometry) })),
           upTo: Number.MAX_SAFE_INTEGER
         })
 

@@ -29,7 +29,6 @@ export const routeFilters = (sql: SqlClient.SqlClient) => {
   return {
     isIn,
 
-    /** The quality gate of the public listing. */
     indexable: sql`r.is_indexable`,
 
     columns: (
@@ -80,23 +79,19 @@ const bytesOf = (form: GeometryForm, source: Source): string => {
 type SeenBy = "owner" | number
 
 interface Selection {
-  /** Tables and conditions of the list. */
   readonly from: Statement.Fragment
   readonly order: ListOrder
   readonly page: Page
   readonly form: GeometryForm
   readonly seenBy: SeenBy
-  /** Further columns of `r`. */
   readonly also?: string
 }
 
 type MergedSelection = Omit<Selection, "from"> & { readonly from: ReadonlyArray<Selection["from"]> }
 
 interface Bounded {
-  /** The query of the ids, `f`. */
   readonly ids: Statement.Fragment
   readonly order: Statement.Fragment
-  /** The expression for `list_position`. */
   readonly position: Statement.Fragment
   readonly limit: number
   readonly form: GeometryForm
@@ -146,10 +141,7 @@ const idsFromAll = (
   return sql`SELECT id, sort FROM (${all}) merged ${bounds}`
 }
 
-/**
- * Reads a page of at most `MAX_PAGE_BYTES`, and at least one route, in order of `page_place`. Ids come first, to sort
- * narrow rows.
- */
+/** Reads at most `MAX_PAGE_BYTES`, and at least one route, by `page_place`. Ids come first, to sort narrow rows. */
 export const boundedPage = (sql: SqlClient.SqlClient, selection: Selection) =>
   pageOf(sql, idsFrom(sql, selection), selection)
 
@@ -227,7 +219,7 @@ const ORDERS: Readonly<Record<RouteSort, ListOrder>> = {
 }
 
 /** An owner's live routes of every visibility. */
-export class RouteSearch extends Context.Service<RouteSearch, {
+export class OwnRoutes extends Context.Service<OwnRoutes, {
   /** Newest first without a `sort`; page and total are from one snapshot. */
   readonly list: (
     owner: UserId,
@@ -237,9 +229,9 @@ export class RouteSearch extends Context.Service<RouteSearch, {
   ) => Effect.Effect<PageOf<StoredRoute>>
   /** Lists the tags and how many routes have each, most first, then by name. */
   readonly tags: (owner: UserId) => Effect.Effect<ReadonlyArray<TagCount>>
-}>()("route-planning-service/RouteSearch") {
+}>()("route-planning-service/OwnRoutes") {
   static readonly layer = Layer.effect(
-    RouteSearch,
+    OwnRoutes,
     Effect.gen(function*() {
       const sql = yield* SqlClient.SqlClient
       const pseudonyms = yield* Pseudonyms
@@ -292,8 +284,8 @@ export class RouteSearch extends Context.Service<RouteSearch, {
           ) ${listOf(sql`matched`, boundedPage(sql, matched))}`.unprepared
       }
 
-      return RouteSearch.of({
-        list: traced("RouteSearch.list")(function*(owner, filter, page, form) {
+      return OwnRoutes.of({
+        list: traced("OwnRoutes.list")(function*(owner, filter, page, form) {
           const conditions = conditionsOf(filter)
           const where = sql.and([visibility.own(owner), ...conditions])
           const selection = {
@@ -311,7 +303,7 @@ export class RouteSearch extends Context.Service<RouteSearch, {
         }, Effect.orDie),
 
         // Tags are sorted by bytes, so that a position in the list compares alike in any language.
-        tags: traced("RouteSearch.tags")(
+        tags: traced("OwnRoutes.tags")(
           function*(owner) {
             return yield* decodeTags(
               yield* sql`

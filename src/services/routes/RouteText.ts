@@ -49,16 +49,13 @@ const LineDigest = Schema.Struct({ positions: Schema.Int, bytes: Schema.Int, dig
 export type LineDigest = typeof LineDigest.Type
 
 /** A digest of the positions, rounded to 1e-6 degrees. */
-export const digestOf = ({ polyline6, positionCount }: MeasuredPolyline): LineDigest => ({
+export const lineDigest = ({ polyline6, positionCount }: MeasuredPolyline): LineDigest => ({
   positions: positionCount,
   bytes: Buffer.byteLength(polyline6),
   digest: createHash("md5").update(polyline6).digest("hex")
 })
 
-/**
- * Finds the oldest own live route with the same positions for each line that has one, among those with an id up to
- * `upTo`.
- */
+/** Finds the oldest own live route with the same positions for each line, among ids up to `upTo`. */
 export const sameLines = Effect.map(SqlClient.SqlClient, (sql) => {
   const visibility = routeVisibility(sql)
   return SqlSchema.findAll({

@@ -5,7 +5,7 @@ import { MAX_DURATION } from "../../schema/Measures.ts"
 import type { Waypoint } from "../../schema/Route.ts"
 import { HeavyJob } from "../admission/HeavyJob.ts"
 import { type Circle, crosses, isInside } from "../geometry/Circles.ts"
-import { coordinatesOf, lengthOf, metresAlong } from "../geometry/Geodesy.ts"
+import { coordinatesOf, lineMetres, metresAlong } from "../geometry/Geodesy.ts"
 import { type MeasuredPolyline, measurePositions, positionsOf } from "../geometry/MeasuredPolyline.ts"
 import { boxOf } from "./RouteRow.ts"
 import { cueText, readCues, readWaypoints, waypointText } from "./RouteText.ts"
@@ -27,7 +27,6 @@ export interface WholeRoute extends Measures {
 
 interface CutRoute {
   readonly line: MeasuredPolyline | null
-  /** The measures of the remaining line. */
   readonly measures: Measures
   readonly waypoints: string
   /** Cues whose whole leg remains, with indexes into the remaining positions. */
@@ -35,7 +34,6 @@ interface CutRoute {
   readonly box: string | null
   readonly isStartHidden: boolean
   readonly isEndHidden: boolean
-  /** The first position that others see. */
   readonly start: Position | undefined
 }
 
@@ -130,7 +128,7 @@ const measuresOf = (
   shown: ReadonlyArray<Maneuver>
 ): Measures => {
   const metres = left?.metres ?? 0
-  const length = lengthOf(coordinatesOf(line))
+  const length = lineMetres(coordinatesOf(line))
   if (left === null || length === 0) return UNKNOWN
   const scaled = (measure: number | null, digits: number) =>
     measure === null ? null : Math.round(measure * metres / length * 10 ** digits) / 10 ** digits

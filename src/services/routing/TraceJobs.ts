@@ -109,7 +109,7 @@ const join = (matches: ReadonlyArray<Match>): Joined => {
 
 const round = (value: number, decimals: number) => Number(value.toFixed(decimals))
 
-const lengthOf = (edges: ReadonlyArray<TraceEdge>) => edges.reduce((sum, { length }) => sum + length, 0)
+const kilometresOf = (edges: ReadonlyArray<TraceEdge>) => edges.reduce((sum, { length }) => sum + length, 0)
 
 const surfacesOf = (edges: ReadonlyArray<TraceEdge>, total: number) => {
   const lengths = edges.reduce(
@@ -127,7 +127,7 @@ const surfacesOf = (edges: ReadonlyArray<TraceEdge>, total: number) => {
 
 /** A partial match is no error: `coverage` is its share. */
 const responseOf = ({ edges, lats, lngs, points }: Joined, metres: number): TraceAnswer | undefined => {
-  const total = lengthOf(edges)
+  const total = kilometresOf(edges)
   const surfaces = surfacesOf(edges, total)
   // A sum of finite lengths may be infinite, which JSON has as null.
   const figures = [total, ...surfaces.flatMap(({ length, share }) => [length, share])]

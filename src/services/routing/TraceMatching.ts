@@ -64,7 +64,7 @@ export class TraceMatching extends Context.Service<TraceMatching, {
               concurrency: 2
             })
             if (pieces.every((piece) => "unmatched" in piece)) return yield* new NoPath({ of: "trace" })
-            const joined = yield* heavy.run(joinMatches, { pieces, metres: trace.metres }, lengthOf(pieces))
+            const joined = yield* heavy.run(joinMatches, { pieces, metres: trace.metres }, charactersOf(pieces))
             return joined ?? (yield* unusable())
           },
           Effect.timeoutOrElse({ duration: TIMEOUT, orElse: () => Effect.fail(new UpstreamSlow({ name: ENGINE })) })
@@ -74,7 +74,7 @@ export class TraceMatching extends Context.Service<TraceMatching, {
   )
 }
 
-const lengthOf = (pieces: ReadonlyArray<PieceMatch>) =>
+const charactersOf = (pieces: ReadonlyArray<PieceMatch>) =>
   pieces.reduce((sum, piece) => sum + ("match" in piece ? piece.match : piece.unmatched).length, 0)
 
 const engineRequest = (shape: string, { activity, preferences = {} }: TraceRequest) => {
