@@ -46,7 +46,7 @@ export const RoutesHandlers = HttpApiBuilder.group(
   Effect.fn(function*(handlers) {
     const routes = yield* Routes
     const { lists } = yield* Lanes
-    const ownRoutes = yield* RouteSearch
+    const ownRoutes = yield* OwnRoutes
     const publicRoutes = yield* PublicRoutes
     const requestedPage = yield* makeRequestedPage
     const trash = yield* RouteTrash
