@@ -7,12 +7,12 @@ import {
   httpClientLive,
   httpServerLive,
   identityProviderLive,
+  mailerLayerOr,
   placesLive,
   randomnessLive,
   rateCountersLive,
   routingEngineLive
 } from "../src/layers/Live.ts"
-import { mailerLayerOr } from "../src/layers/Mail.ts"
 import { secretsLayer } from "../src/layers/Settings.ts"
 import { settings } from "../src/services/settings/Registry.ts"
 import { developmentMailboxLayer } from "./DevelopmentMailbox.ts"

@@ -1,7 +1,7 @@
 import { Effect, Schedule, Schema, type Scope } from "effect"
 import { rm } from "node:fs/promises"
 import { join, resolve } from "node:path"
-import { problemOf } from "../src/layers/Refusal.ts"
+import { problemOf } from "../src/layers/Settings.ts"
 import { freePort } from "./FreePort.ts"
 import { makeDraft } from "./PostgresBinaries.ts"
 import { engineEnvironment, engineProgram } from "./RoutingEnginePackages.ts"

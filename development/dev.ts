@@ -1,5 +1,5 @@
 import { Layer } from "effect"
-import { run } from "../src/layers/process/Run.ts"
+import { run } from "../src/layers/Run.ts"
 import { givenSettingsLayer } from "../src/layers/Settings.ts"
 import { developmentLayer } from "./Development.ts"
 

@@ -1,7 +1,7 @@
 import { Effect, Schema } from "effect"
 import { access, constants } from "node:fs/promises"
 import { resolve } from "node:path"
-import { run } from "../src/layers/process/Run.ts"
+import { run } from "../src/layers/Run.ts"
 import { wellFormedLayer } from "../src/layers/Settings.ts"
 import { settings } from "../src/services/settings/Registry.ts"
 import { routingEngine } from "./RoutingEngineProcess.ts"

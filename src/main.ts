@@ -1,6 +1,6 @@
 import { Layer } from "effect"
-import { run } from "./layers/process/Run.ts"
 import { productionLayer } from "./layers/Production.ts"
+import { run } from "./layers/Run.ts"
 import { settingsLayer } from "./layers/Settings.ts"
 
 run(Layer.launch(productionLayer), { settings: settingsLayer })

@@ -55,7 +55,7 @@ const ORDER = {
     ["accounts", "collections", "pictures"],
     ["archive", "sync"]
   ],
-  "src/http": [["api"], ["openapi"], ["request"], ["response"], ["middleware"], ["auth", "docs"], ["handlers", "pages"]]
+  "src/http": [["api"], ["openapi"], ["request"], ["response"], ["middleware"], ["auth"], ["handlers", "pages"]]
 }
 
 const BESIDE_FOLDERS = new Set(["src/http/Server.ts", "src/services/DomainErrors.ts"])

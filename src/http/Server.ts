@@ -2,14 +2,12 @@ import { Context, Effect, Exit, Layer, Ref, Scope } from "effect"
 import { HttpMiddleware, HttpRouter, HttpServer } from "effect/http"
 import { HttpApiBuilder } from "effect/http-api"
 import { Api } from "./api/Api.ts"
-import { authenticationLayer } from "./auth/AuthenticationLayers.ts"
+import { authenticationLayer } from "./auth/Admission.ts"
 import { Authenticator } from "./auth/Authenticator.ts"
-import { apiDocsLayer } from "./docs/ApiDocs.ts"
 import { AccountDataHandlers } from "./handlers/AccountDataHandlers.ts"
 import { AdminHandlers } from "./handlers/AdminHandlers.ts"
 import { AuthHandlers } from "./handlers/AuthHandlers.ts"
 import { CollectionsHandlers } from "./handlers/CollectionsHandlers.ts"
-import { CredentialHandlers } from "./handlers/CredentialHandlers.ts"
 import { FilesHandlers } from "./handlers/FilesHandlers.ts"
 import { HealthHandlers } from "./handlers/HealthHandlers.ts"
 import { LinksHandlers } from "./handlers/LinksHandlers.ts"
@@ -20,22 +18,25 @@ import { RoutingHandlers } from "./handlers/RoutingHandlers.ts"
 import { SessionsHandlers } from "./handlers/SessionsHandlers.ts"
 import { startingLayer } from "./handlers/Starting.ts"
 import { SyncHandlers } from "./handlers/SyncHandlers.ts"
-import { TokensHandlers } from "./handlers/TokensHandlers.ts"
+import { CredentialHandlers, TokensHandlers } from "./handlers/TokensHandlers.ts"
 import { UsersHandlers } from "./handlers/UsersHandlers.ts"
-import { conditionalLayer } from "./middleware/Conditional.ts"
-import { corsLayer } from "./middleware/Cors.ts"
 import { CrossSite, sameSiteLayer } from "./middleware/CrossSite.ts"
 import { deadlineLayer } from "./middleware/Deadline.ts"
-import { commonFailuresLayer, errorShapeLayer, tracedFaultsLayer } from "./middleware/ErrorShape.ts"
-import { exactPathsLayer } from "./middleware/ExactPaths.ts"
+import {
+  commonFailuresLayer,
+  errorShapeLayer,
+  exactPathsLayer,
+  noParametersLayer,
+  refusalLayer,
+  tracedFaultsLayer
+} from "./middleware/ErrorShape.ts"
 import { gateLayer } from "./middleware/Gate.ts"
 import { jsonBodyLayer } from "./middleware/JsonBody.ts"
 import { largeResponsesLayer } from "./middleware/LargeResponses.ts"
-import { noParametersLayer } from "./middleware/NoParameters.ts"
 import { addressLimitLayer, clientAddressLayer, Limiter } from "./middleware/RateLimit.ts"
-import { refusalLayer } from "./middleware/Refusal.ts"
 import { requestTelemetry } from "./middleware/RequestTelemetry.ts"
-import { responseHeadersLayer } from "./middleware/ResponseHeaders.ts"
+import { conditionalLayer, responseHeadersLayer } from "./middleware/ResponseHeaders.ts"
+import { apiDocsLayer } from "./pages/ApiDocs.ts"
 import { pagesLayer } from "./pages/Pages.ts"
 import { Idempotency } from "./request/Idempotency.ts"
 import { RequestBodies } from "./request/RequestBodies.ts"
@@ -95,7 +96,6 @@ const followedBy = <E, R>(next: Layer.Layer<never, E, R>) => <E2, R2>(before: La
 /** Runs around every request in this order. `requestTelemetry` is outside of them all, until the response is sent. */
 const globalMiddleware = errorShapeLayer.pipe(
   followedBy(responseHeadersLayer),
-  followedBy(corsLayer),
   followedBy(gateLayer),
   followedBy(clientAddressLayer),
   followedBy(refusalLayer),

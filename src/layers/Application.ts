@@ -56,7 +56,7 @@ import { Batches } from "../services/sync/Batches.ts"
 import { ChangeFeed } from "../services/sync/ChangeFeed.ts"
 import { changeSweepLayer } from "../services/sync/ChangeNumbers.ts"
 import { ChangeSignals, ChangeWaits } from "../services/sync/ChangeWaits.ts"
-import { drainLayer } from "./process/Shutdown.ts"
+import { drainLayer } from "./Shutdown.ts"
 import { telemetryLayer } from "./telemetry/Telemetry.ts"
 
 const identityLayer = Layer.mergeAll(

@@ -1,15 +1,15 @@
 import * as NodeHttpClient from "@effect/platform-node/NodeHttpClient"
-import { Layer } from "effect"
+import { type Config, Effect, Layer, Option } from "effect"
 import { SecureRandom } from "effect/crypto"
+import type { HttpClient } from "effect/http"
 import { IdentityProvider } from "../services/accounts/Provider.ts"
+import { Mailer, smtpMailerLayer } from "../services/mail/Mailers.ts"
 import { Places } from "../services/places/Places.ts"
 import { RoutingEngine } from "../services/routing/Engine.ts"
-import { mailerLayer } from "./Mail.ts"
 import { listenLayer } from "./NodeServer.ts"
 import { rateCountersLayer } from "./Redis.ts"
+import { mailWays, type SettingsRefused } from "./Settings.ts"
 import { telemetryLayer } from "./telemetry/Telemetry.ts"
-
-export const mailerLive = mailerLayer
 
 export const identityProviderLive = IdentityProvider.layer
 
@@ -29,3 +29,20 @@ export const httpClientLive = NodeHttpClient.layerNodeHttpOptions({
 export const randomnessLive = SecureRandom.layerWebCrypto
 
 export const httpServerLive = listenLayer.pipe(Layer.provide(telemetryLayer))
+
+export const mailerLayerOr = <E, R>(other: Layer.Layer<Mailer, E, R>) =>
+  Layer.unwrap(Effect.gen(function*(): Effect.fn.Return<
+    Layer.Layer<Mailer, E | Config.ConfigError, R | HttpClient.HttpClient>,
+    Config.ConfigError | SettingsRefused
+  > {
+    const { key, server } = yield* mailWays
+    if (Option.isSome(key)) return Mailer.layerApi(key.value)
+    return Option.match(server, { onNone: () => other, onSome: smtpMailerLayer })
+  }))
+
+export const mailerLive = mailerLayerOr(Layer.provide(
+  Mailer.layerStandardOutput,
+  Layer.effectDiscard(
+    Effect.logWarning("neither EMAIL_API_KEY nor SMTP_URL is set: mailed links go to standard output")
+  )
+))

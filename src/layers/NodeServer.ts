@@ -1,13 +1,203 @@
 import * as NodeHttpServer from "@effect/platform-node/NodeHttpServer"
 import * as NodeHttpServerRequest from "@effect/platform-node/NodeHttpServerRequest"
-import { Config, Context, Duration, Effect, Layer } from "effect"
-import { IncomingMessage, Server } from "node:http"
-import { TransportRules } from "../http/middleware/Refusal.ts"
-import { WhenResponseSent } from "../http/response/ResponseSent.ts"
+import { Config, Context, DateTime, Duration, Effect, Layer } from "effect"
+import { IncomingMessage, type Server, type ServerResponse, STATUS_CODES } from "node:http"
+import type { Duplex } from "node:stream"
+import { TransportRules } from "../http/middleware/ErrorShape.ts"
+import { WhenResponseSent } from "../http/middleware/LargeResponses.ts"
+import { recordRefusal } from "../http/middleware/RequestTelemetry.ts"
+import { headersOfRefusals } from "../http/middleware/ResponseHeaders.ts"
+import { incomplete } from "../http/request/RequestBodies.ts"
+import { encodeError } from "../http/response/ErrorResponse.ts"
+import {
+  ExpectationFailed,
+  HeadersTooLarge,
+  NotFound,
+  NotImplemented,
+  RequestTimeout,
+  type ServiceError,
+  ValidationFailed
+} from "../schema/Errors.ts"
+import { MEDIA_TYPES } from "../schema/MediaTypes.ts"
 import { settings } from "../services/settings/Registry.ts"
-import { MAX_HEADER_BYTES, respondToParserErrors } from "./ParserErrors.ts"
-import { RUNNING_REQUESTS } from "./process/Shutdown.ts"
-import { requestFault } from "./RequestRules.ts"
+import { LingeringServer } from "../upstream/IdleConnections.ts"
+import { RUNNING_REQUESTS } from "./Shutdown.ts"
+
+type Rule = (request: IncomingMessage) => ServiceError | undefined
+
+/** The parser accepts 0.9 and 2.0 as well, which do not have this syntax. */
+const versionRule: Rule = ({ httpVersion }) =>
+  httpVersion === "1.1" || httpVersion === "1.0"
+    ? undefined
+    : ValidationFailed.at("", `Expected HTTP/1.1 or HTTP/1.0, not HTTP/${httpVersion}`)
+
+/** A name, an IPv4 or an IPv6 address with an optional port (RFC 9110, 7.2): no user, path or list. */
+const HOST = /^(?:\[[\da-f:.]+\]|[\w.~%-]+)(?::\d{0,5})?$/i
+
+const parses = (text: string) => HOST.test(text) && URL.canParse(`http://${text}`)
+
+/** Parses a host once where all requests name the same. */
+const makeIsHost = () => {
+  const last = { text: "", isHost: false }
+  return (text: string) => {
+    if (text !== last.text) Object.assign(last, { text, isHost: parses(text) })
+    return last.isHost
+  }
+}
+
+const isHost = makeIsHost()
+
+const isHostName = (name: string) => name.length === 4 && name.toLowerCase() === "host"
+
+/** Node keeps the first of several and drops the others. */
+const hostsOf = ({ rawHeaders }: IncomingMessage) =>
+  rawHeaders.filter((_, index) => index % 2 === 1 && isHostName(rawHeaders[index - 1] ?? ""))
+
+/** RFC 9112, 3.2. */
+const hostRule: Rule = (request) => {
+  const [host, ...others] = hostsOf(request)
+  if (others.length > 0) return ValidationFailed.at("Host", `Expected once, not ${others.length + 1} times`)
+  if (host === undefined) {
+    return request.httpVersion === "1.0" ? undefined : ValidationFailed.at("Host", "Expected in HTTP/1.1, but missing")
+  }
+  return isHost(host)
+    ? undefined
+    : ValidationFailed.at("Host", "Expected a host name or an IP address, with an optional port")
+}
+
+/** RFC 9112, 6.1. */
+const codingRule: Rule = ({ headers }) =>
+  (headers["transfer-encoding"] ?? "chunked").toLowerCase() === "chunked"
+    ? undefined
+    : new NotImplemented({ message: "Transfer-Encoding: only \"chunked\" is implemented" })
+
+/** RFC 9110, 10.1.1: HTTP/1.0 has no expectations. */
+const expectationRule: Rule = ({ headers, httpVersion }) =>
+  httpVersion === "1.0" || (headers.expect ?? "100-continue").toLowerCase() === "100-continue"
+    ? undefined
+    : new ExpectationFailed({ message: "Expect: only \"100-continue\" is implemented" })
+
+const RULES: ReadonlyArray<Rule> = [versionRule, hostRule, codingRule, expectationRule]
+
+const requestFault = (request: IncomingMessage): ServiceError | undefined => {
+  for (const rule of RULES) {
+    const fault = rule(request)
+    if (fault !== undefined) return fault
+  }
+  return undefined
+}
+
+const MAX_HEADER_BYTES = 16 * 1024
+
+const LATE = "ERR_HTTP_REQUEST_TIMEOUT"
+
+const errorOf = (cause: NodeJS.ErrnoException): ServiceError => {
+  switch (cause.code) {
+    case "HPE_HEADER_OVERFLOW":
+      return new HeadersTooLarge({
+        message: `The request line and headers may have at most ${MAX_HEADER_BYTES} bytes`,
+        details: { limitBytes: MAX_HEADER_BYTES }
+      })
+    case LATE:
+      return new RequestTimeout({ message: "The request line and headers did not arrive in time" })
+    default:
+      // The parser's messages are constants: they contain nothing of the request.
+      return ValidationFailed.at(
+        "",
+        `The request is not well-formed HTTP/1.1: ${cause.message.replace("Parse Error: ", "")}`
+      )
+  }
+}
+
+/** In milliseconds: unread bytes cause a reset, which can drop a response that the client has not read yet. */
+const CLOSING_TIME = 500
+
+const closeGently = (socket: Duplex, last?: string) => {
+  if (socket.destroyed) return
+  socket.end(last)
+  const timer = setTimeout(() => socket.destroy(), CLOSING_TIME)
+  socket.once("close", () => clearTimeout(timer))
+}
+
+interface Exchange {
+  readonly request?: IncomingMessage
+  readonly response?: ServerResponse
+}
+
+/** The client has hung up where its bytes end within a body, and with every error that is not the parser's. */
+const hasHungUp = ({ code = "" }: NodeJS.ErrnoException, { request }: Exchange) =>
+  code === "HPE_INVALID_EOF_STATE" ? request?.complete === false : code !== LATE && !code.startsWith("HPE_")
+
+/** Responds in the one shape of errors to what is no request. A response that has begun comes first. */
+const respondToParserErrors = Effect.fnUntraced(function*(server: Server) {
+  const usual = yield* headersOfRefusals
+  const record = yield* recordRefusal
+  const run = Effect.runForkWith(yield* Effect.context<never>())
+  /** The last exchange of each connection, until it is complete. */
+  const exchanges = new WeakMap<Duplex, Exchange>()
+
+  const track = (request: IncomingMessage, response: ServerResponse) => {
+    const { socket } = request
+    const exchange = { request, response }
+    exchanges.set(socket, exchange)
+    response.on("close", () => {
+      if (request.complete && exchanges.get(socket) === exchange) exchanges.set(socket, {})
+    })
+  }
+
+  const responseTo = (error: ServiceError) => {
+    const body = JSON.stringify(encodeError(error))
+    const headers = {
+      "content-type": MEDIA_TYPES.json,
+      "content-length": Buffer.byteLength(body),
+      "connection": "close"
+    }
+    return { body, headers: { ...usual, ...headers } }
+  }
+
+  const refuse = Effect.fnUntraced(function*(socket: Duplex, error: ServiceError) {
+    if (!socket.writable) return
+    const { body, headers } = responseTo(error)
+    const date = DateTime.toDateUtc(yield* DateTime.now).toUTCString()
+    const lines = Object.entries({ ...headers, date }).map(([name, value]) => `${name}: ${value}\r\n`)
+    const status = `${error.statusCode} ${STATUS_CODES[error.statusCode]}`
+    closeGently(socket, `HTTP/1.1 ${status}\r\n${lines.join("")}\r\n${body}`)
+    yield* record(error.statusCode, headers["content-length"])
+  })
+
+  const fail = (cause: NodeJS.ErrnoException, socket: Duplex) => {
+    const exchange = exchanges.get(socket) ?? {}
+    if (hasHungUp(cause, exchange)) return void socket.destroy()
+    // Bytes that arrive late must not become a request.
+    socket.pause()
+    const { request, response } = exchange
+    const end = () => request?.complete === false ? closeGently(socket) : run(refuse(socket, errorOf(cause)))
+    if (response === undefined || response.writableFinished) return void end()
+    if (request?.complete || response.headersSent) return void response.once("close", end)
+    const { body, headers } = responseTo(incomplete())
+    response.writeHead(400, headers).end(body)
+    // The reader of the body still waits for more.
+    socket.once("close", () => request?.destroy(cause))
+  }
+
+  // A process that was busy for longer looks at its clock before it reads what has arrived meanwhile.
+  const failUnlessArrived = (cause: NodeJS.ErrnoException, socket: Duplex) => {
+    const before = exchanges.get(socket)
+    setImmediate(() => exchanges.get(socket) === before && fail(cause, socket))
+  }
+
+  server.on("request", track)
+  server.on("checkContinue", track)
+  server.on(
+    "clientError",
+    (cause: NodeJS.ErrnoException, socket) =>
+      cause.code === LATE ? failUnlessArrived(cause, socket) : fail(cause, socket)
+  )
+  server.on("connect", (_request, socket) => {
+    socket.on("error", () => undefined)
+    run(refuse(socket, new NotFound({ message: "CONNECT is not offered" })))
+  })
+})
 
 /**
  * In milliseconds: until the headers of a request are there; until the next request begins, which is longer than a proxy keeps an
@@ -37,14 +227,17 @@ const BACKLOG = 4_096
 
 const CHECKING_INTERVAL = 1_000
 
+const MAX_LINGER_MS = 500
+
 const makeServer = Effect.gen(function*() {
   const timeouts = yield* ConnectionTimeouts
-  const server = new Server({
+  const linger = Math.min(Duration.toMillis(yield* settings.SHUTDOWN_DRAIN_DELAY), MAX_LINGER_MS)
+  const server = new LingeringServer({
     ...LIMITS,
     headersTimeout: timeouts.headers,
     keepAliveTimeout: timeouts.keepAlive,
     connectionsCheckingInterval: Math.min(CHECKING_INTERVAL, timeouts.headers)
-  })
+  }, linger)
   server.maxConnections = yield* settings.MAX_CONNECTIONS
   server.timeout = timeouts.idle
   // By default headers after the thousandth are dropped, and a second Host with them; the limit in bytes is enough.
@@ -66,14 +259,6 @@ const closeConnections = (node: Server) =>
     node.getConnections((_error, count) => count === 0 ? close() : setTimeout(close, INTERRUPTED_RESPONSE_MS))
   })
 
-const MAX_LINGER_MS = 500
-
-/** Node resets connections whose next request is on its way when it stops listening; for a moment they are served. */
-const lingerOnClose = (server: Server, milliseconds: number) => {
-  const closeIdleConnections = server.closeIdleConnections.bind(server)
-  server.closeIdleConnections = () => void setTimeout(closeIdleConnections, milliseconds)
-}
-
 const rulesLayer = Layer.succeed(TransportRules, (request) => {
   const source = NodeHttpServerRequest.toIncomingMessage(request)
   return source instanceof IncomingMessage ? requestFault(source) : undefined
@@ -93,9 +278,7 @@ const whenSentLayer = Layer.succeed(WhenResponseSent, (request, within, run) =>
 
 /** HTTP/1.1 on Node. When the scope closes, running requests have `RUNNING_REQUESTS` to end. */
 export const listenLayer = Layer.unwrap(Effect.gen(function*() {
-  const linger = Math.min(Duration.toMillis(yield* settings.SHUTDOWN_DRAIN_DELAY), MAX_LINGER_MS)
   const node = yield* makeServer
-  lingerOnClose(node, linger)
   return Layer.effectDiscard(Effect.addFinalizer(() => closeConnections(node))).pipe(
     Layer.provideMerge(NodeHttpServer.layerConfig(() => node, {
       port: settings.PORT,

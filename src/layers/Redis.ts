@@ -1,5 +1,4 @@
 import {
-  Clock,
   Context,
   Duration,
   Effect,
@@ -18,6 +17,7 @@ import { RateLimiter } from "effect/persistence"
 import { setImmediate } from "node:timers/promises"
 import { CounterState, processCountersLayer } from "../services/admission/RateLimits.ts"
 import { settings } from "../services/settings/Registry.ts"
+import { onceAMinute } from "./Logging.ts"
 
 const TIMEOUT = Duration.millis(50)
 
@@ -33,8 +33,6 @@ const CONNECT_TIMEOUT = Duration.seconds(2)
 const MAX_PENDING = 4096
 
 const CHECK_INTERVAL = Duration.seconds(2)
-
-const WARNING_INTERVAL_MS = 60_000
 
 const PREFIX = "route-planning-service:limit:"
 
@@ -100,20 +98,13 @@ const redisStore = Effect.fnUntraced(function*(url: Redacted.Redacted) {
 const sharedStore = Effect.fnUntraced(function*(url: Redacted.Redacted) {
   const own = yield* RateLimiter.RateLimiterStore
   const shared = yield* Ref.make(Option.none<Store>())
-  const lastWarning = yield* Ref.make(-WARNING_INTERVAL_MS)
+  const warn = yield* onceAMinute(Effect.logWarning("Redis unreachable, rate limits counted in this process"))
   const doubts = yield* Queue.sliding<void>(1)
 
   const use = (store: Option.Option<Store>) =>
     Effect.andThen(Ref.set(shared, store), Metric.update(isShared, Option.isSome(store) ? 1 : 0))
 
-  const countAlone = Effect.gen(function*() {
-    yield* use(Option.none())
-    const now = yield* Clock.currentTimeMillis
-    const last = yield* Ref.getAndUpdate(lastWarning, (last) => now - last >= WARNING_INTERVAL_MS ? now : last)
-    if (now - last >= WARNING_INTERVAL_MS) {
-      yield* Effect.logWarning("Redis unreachable, rate limits counted in this process")
-    }
-  })
+  const countAlone = Effect.andThen(use(Option.none()), warn)
 
   const attend = (store: Store) =>
     countIn(store, CHECK).pipe(

@@ -1,6 +1,6 @@
 import { assert, layer } from "@effect/vitest"
 import { Duration, Effect, Layer, Schema } from "effect"
-import { BodyAllowance } from "../../src/http/request/Body.ts"
+import { BodyAllowance } from "../../src/http/request/RequestBodies.ts"
 import { anonymous, type Rider, signedIn } from "../support/Actors.ts"
 import { filling, partlySent } from "../support/HeldBodies.ts"
 import { newRoute } from "../support/Routes.ts"

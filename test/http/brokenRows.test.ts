@@ -1,7 +1,7 @@
 import { assert, layer } from "@effect/vitest"
 import { Effect, Layer, Logger, Schema } from "effect"
 import { SqlClient } from "effect/sql"
-import { jsonLogger } from "../../src/layers/telemetry/Logging.ts"
+import { jsonLogger } from "../../src/layers/Logging.ts"
 import { type Actor, anonymous, signedIn, signedInAs } from "../support/Actors.ts"
 import { exported, manifestOf, unzipped } from "../support/Archives.ts"
 import { make, makeRoute } from "../support/Collections.ts"

@@ -2,7 +2,7 @@ import { assert, describe, it } from "@effect/vitest"
 import { Cause, Duration, Effect, Exit, Fiber } from "effect"
 import { TestClock } from "effect/testing"
 import { within } from "../../src/http/middleware/Deadline.ts"
-import { ResponseDeadline } from "../../src/http/request/ResponseDeadline.ts"
+import { ResponseDeadline } from "../../src/http/request/RequestBodies.ts"
 
 describe("a deadline", () => {
   it.effect("counts from the body on, however long a body may take", () =>

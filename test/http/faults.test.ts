@@ -1,7 +1,7 @@
 import { assert, layer } from "@effect/vitest"
 import { Effect, Fiber, Layer, Logger, Schema } from "effect"
+import { jsonLogger } from "../../src/layers/Logging.ts"
 import { ConnectionTimeouts } from "../../src/layers/NodeServer.ts"
-import { jsonLogger } from "../../src/layers/telemetry/Logging.ts"
 import { Places } from "../../src/services/places/Places.ts"
 import { anonymous, signedIn } from "../support/Actors.ts"
 import { DatabaseProxy } from "../support/DatabaseProxy.ts"

@@ -1,7 +1,7 @@
 import { assert, layer } from "@effect/vitest"
 import { Effect, Layer, Logger } from "effect"
 import { join } from "node:path"
-import { jsonLogger } from "../../src/layers/telemetry/Logging.ts"
+import { jsonLogger } from "../../src/layers/Logging.ts"
 import { signedIn } from "../support/Actors.ts"
 import { archiveOf, imported } from "../support/Archives.ts"
 import { keepTemporaryIn, ownTemporaryDirectory } from "../support/OwnTemporaryDirectory.ts"

@@ -1,7 +1,7 @@
 import { assert, layer } from "@effect/vitest"
 import { Effect, Layer, Logger, References, Schema } from "effect"
+import { jsonLogger } from "../../src/layers/Logging.ts"
 import { ConnectionTimeouts } from "../../src/layers/NodeServer.ts"
-import { jsonLogger } from "../../src/layers/telemetry/Logging.ts"
 import { anonymous, signedIn } from "../support/Actors.ts"
 import { type RawAnswer, rawExchange, requestHead, sendRaw } from "../support/RawHttp.ts"
 import { created, newRoute } from "../support/Routes.ts"

@@ -1,7 +1,7 @@
 import { assert, layer } from "@effect/vitest"
 import { Effect, Layer, Logger, Schema } from "effect"
 import { SqlClient } from "effect/sql"
-import { jsonLogger } from "../../src/layers/telemetry/Logging.ts"
+import { jsonLogger } from "../../src/layers/Logging.ts"
 import { RouteId } from "../../src/schema/Ids.ts"
 import { type Actor, signedIn, signedInAs } from "../support/Actors.ts"
 import { exported, imported, issuesOf, manifestOf, sealed, unzipped } from "../support/Archives.ts"

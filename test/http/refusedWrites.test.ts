@@ -3,7 +3,7 @@ import { Context, Deferred, Duration, Effect, Fiber, Layer, type Scope } from "e
 import { SqlClient } from "effect/sql"
 import { StoresNothing } from "../../src/http/api/Requests.ts"
 import { LargeResponseLimits } from "../../src/http/middleware/LargeResponses.ts"
-import { BodyAllowance } from "../../src/http/request/Body.ts"
+import { BodyAllowance } from "../../src/http/request/RequestBodies.ts"
 import { signedIn } from "../support/Actors.ts"
 import { MIB, unread } from "../support/Connections.ts"
 import { filling, partlySent } from "../support/HeldBodies.ts"

@@ -1,7 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
 import * as fc from "fast-check"
-import { jsonArray } from "../../src/http/response/RouteJson.ts"
+import { jsonArray } from "../../src/http/response/ResourceJson.ts"
 import { encoded, type JsonPart, textOf } from "../../src/services/bodies/JsonText.ts"
 
 /** One in so many characters, or all, take more bytes than one. */

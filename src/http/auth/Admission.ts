@@ -1,11 +1,24 @@
-import { Context, Effect, Option } from "effect"
-import type { HttpServerRequest } from "effect/http"
+import { Context, Effect, Layer, Option } from "effect"
+import { HttpServerRequest, type HttpServerResponse } from "effect/http"
+import type { HttpApiEndpoint } from "effect/http-api"
 import { Forbidden, Unauthorized } from "../../schema/Errors.ts"
 import type { Principal } from "../../schema/Principal.ts"
-import { OpenWhilePending, RequiredScope } from "../api/Access.ts"
+import { looksLikeToken } from "../../services/accounts/Tokens.ts"
+import { OpenWhilePending, RequiredScope, TokensRefused } from "../api/Access.ts"
+import {
+  AdminAuthentication,
+  Caller,
+  CallerAuthentication,
+  CurrentSession,
+  OptionalAuthentication,
+  SessionAuthentication,
+  StaleCookie,
+  Viewer
+} from "../api/Authentication.ts"
 import { type Endpoint, Limiter } from "../middleware/RateLimit.ts"
 import { noteCredential } from "../request/AddressShares.ts"
 import { Authenticator } from "./Authenticator.ts"
+import { bearerToken } from "./Credentials.ts"
 
 interface Admission<A, E> {
   readonly identify: (
@@ -29,7 +42,7 @@ const checkScope = (principal: Principal, endpoint: Endpoint) =>
     ? Effect.fail(new Forbidden({ message: "Insufficient scope: expected a token with scope \"write\"" }))
     : Effect.void
 
-export const sessionNeeded = () => new Forbidden({ message: "Personal access tokens are refused: expected a session" })
+const sessionNeeded = () => new Forbidden({ message: "Personal access tokens are refused: expected a session" })
 
 const required = <A>(
   known: Admission<A, Unauthorized | Forbidden>["known"]
@@ -39,7 +52,7 @@ const required = <A>(
   known
 })
 
-export const anyCaller = required(Effect.fnUntraced(function*(principal, endpoint) {
+const anyCaller = required(Effect.fnUntraced(function*(principal, endpoint) {
   yield* checkPending(principal, endpoint)
   yield* checkScope(principal, endpoint)
   return principal
@@ -51,9 +64,9 @@ const requireSession = Effect.fnUntraced(function*(principal: Principal, endpoin
   return principal
 })
 
-export const anySession = required(requireSession)
+const anySession = required(requireSession)
 
-export const adminSession = required(Effect.fnUntraced(function*(principal, endpoint) {
+const adminSession = required(Effect.fnUntraced(function*(principal, endpoint) {
   const session = yield* requireSession(principal, endpoint)
   if (session.role !== "admin") return yield* new Forbidden({ message: "Only administrators may do this" })
   return session
@@ -101,3 +114,56 @@ export const makeAdmit = Effect.gen(function*() {
       return admitted
     })
 })
+
+const providing = <I, A, E, R>(
+  key: Context.Key<I, A>,
+  admit: (endpoint: HttpApiEndpoint.Top) => Effect.Effect<A, E, R>
+) =>
+<Unhandled, Needs>(
+  httpEffect: Effect.Effect<HttpServerResponse.HttpServerResponse, Unhandled, Needs>,
+  { endpoint }: { readonly endpoint: HttpApiEndpoint.Top }
+) => Effect.flatMap(admit(endpoint), (admitted) => Effect.provideService(httpEffect, key, admitted))
+
+const callerLayer = Layer.effect(
+  CallerAuthentication,
+  Effect.map(makeAdmit, (admit) => providing(Caller, admit(anyCaller)))
+)
+
+const sessionLayer = Layer.effect(
+  SessionAuthentication,
+  Effect.map(makeAdmit, (admit) => providing(CurrentSession, admit(anySession)))
+)
+
+const adminLayer = Layer.effect(
+  AdminAuthentication,
+  Effect.map(makeAdmit, (admit) => providing(CurrentSession, admit(adminSession)))
+)
+
+const viewerLayer = Layer.effect(
+  OptionalAuthentication,
+  Effect.map(makeAdmit, (admit) => providing(Viewer, admit(anyVisitor)))
+)
+
+const staleCookieLayer = Layer.effect(
+  StaleCookie,
+  Effect.map(
+    Authenticator,
+    ({ clearStaleCookie }) => (httpEffect, { endpoint }) => Effect.andThen(clearStaleCookie(endpoint), httpEffect)
+  )
+)
+
+const tokensRefusedLayer = Layer.succeed(TokensRefused, (httpEffect) =>
+  Effect.gen(function*() {
+    const { headers } = yield* HttpServerRequest.HttpServerRequest
+    if (looksLikeToken(bearerToken(headers["authorization"] ?? "") ?? "")) return yield* sessionNeeded()
+    return yield* httpEffect
+  }))
+
+export const authenticationLayer = Layer.mergeAll(
+  callerLayer,
+  sessionLayer,
+  adminLayer,
+  viewerLayer,
+  staleCookieLayer,
+  tokensRefusedLayer
+).pipe(Layer.provide(Authenticator.layer))

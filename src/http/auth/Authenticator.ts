@@ -12,11 +12,9 @@ import { HEADERS } from "../api/Headers.ts"
 import { CrossSite } from "../middleware/CrossSite.ts"
 import type { Endpoint } from "../middleware/RateLimit.ts"
 import { noteCredential } from "../request/AddressShares.ts"
-import { changeResponse } from "../request/ResponseChange.ts"
+import { changeResponse, varyingBy } from "../request/ResponseChange.ts"
 import { worded } from "../response/PublicErrors.ts"
-import { varyingBy } from "../response/Vary.ts"
-import { bearerToken } from "./BearerToken.ts"
-import { clearSessionCookie, setSessionCookie } from "./SessionCookie.ts"
+import { bearerToken, clearSessionCookie, setSessionCookie } from "./Credentials.ts"
 
 /** A request that needs no session waits no longer for an unreachable database. */
 const COOKIE_TIMEOUT = Duration.seconds(1)

@@ -10,9 +10,7 @@ import { DEVICE_COOKIE } from "../api/Authentication.ts"
 import { Limiter } from "../middleware/RateLimit.ts"
 import { addressSubjects, clientNetwork } from "../request/ClientAddress.ts"
 import { changeResponse } from "../request/ResponseChange.ts"
-import { tokenOf } from "./BearerToken.ts"
-import { setDeviceCookie } from "./DeviceCookie.ts"
-import { clearSessionCookie, setSessionCookie } from "./SessionCookie.ts"
+import { clearSessionCookie, setDeviceCookie, setSessionCookie, tokenOf } from "./Credentials.ts"
 
 type AuthEndpoint = keyof typeof Api.groups.auth.endpoints
 

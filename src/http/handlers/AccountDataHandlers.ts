@@ -8,7 +8,7 @@ import { Api } from "../api/Api.ts"
 import { CurrentSession } from "../api/Authentication.ts"
 import { HEADERS } from "../api/Headers.ts"
 import { BodyLimit } from "../api/Requests.ts"
-import { zipStream } from "../request/Body.ts"
+import { zipStream } from "../request/RequestBodies.ts"
 import { Downloads, takenInTime } from "../response/Downloads.ts"
 import { worded } from "../response/PublicErrors.ts"
 

@@ -11,7 +11,6 @@ import { Api } from "../api/Api.ts"
 import { Caller, Viewer } from "../api/Authentication.ts"
 import type { MatchHeader } from "../api/Requests.ts"
 import { success } from "../api/Success.ts"
-import { bodyDigest } from "../request/BodyParts.ts"
 import {
   deleting,
   isConfirmed,
@@ -22,10 +21,10 @@ import {
   unconfirmed
 } from "../request/Confirmation.ts"
 import { Idempotency } from "../request/Idempotency.ts"
+import { bodyDigest } from "../request/RequestBodies.ts"
 import { makeRequestedPage } from "../request/RequestedPage.ts"
-import { collectionPage, makeVersionedCollection } from "../response/CollectionJson.ts"
 import { worded } from "../response/PublicErrors.ts"
-import { routePage } from "../response/RouteJson.ts"
+import { collectionPage, makeVersionedCollection, routePage } from "../response/ResourceJson.ts"
 import {
   createdResponse,
   expectedVersions,

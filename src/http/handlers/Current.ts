@@ -2,8 +2,7 @@ import { Effect, Option } from "effect"
 import type { CollectionId, RouteId, UserId } from "../../schema/Ids.ts"
 import { Collections } from "../../services/collections/Collections.ts"
 import { Routes } from "../../services/routes/Routes.ts"
-import { collectionTag } from "../response/CollectionJson.ts"
-import { routeTag } from "../response/RouteJson.ts"
+import { collectionTag, routeTag } from "../response/ResourceJson.ts"
 
 /** What an owner's route is now, for the entity tag of a conflict. */
 export const currentRoute = Effect.map(

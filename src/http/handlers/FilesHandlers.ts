@@ -3,17 +3,21 @@ import { Array as Arr, Context, Effect, Option } from "effect"
 import { type Headers, type HttpServerRequest, HttpServerResponse } from "effect/http"
 import { HttpApiBuilder } from "effect/http-api"
 import { ValidationFailed } from "../../schema/Errors.ts"
+import type { BoundingBox } from "../../schema/Geometry.ts"
 import type { RouteRef } from "../../schema/Ids.ts"
-import type { FileFormat } from "../../schema/Import.ts"
+import type { Bounds, Duplicate, FileFormat } from "../../schema/Import.ts"
 import { MEDIA_TYPES } from "../../schema/MediaTypes.ts"
+import type { Place, StoredRoute } from "../../schema/Route.ts"
 import { withoutFormat } from "../../schema/Text.ts"
 import { Lanes } from "../../services/admission/Lanes.ts"
-import type { TrackChoice } from "../../services/files/Draft.ts"
+import { textOf, withMembers } from "../../services/bodies/JsonText.ts"
+import type { TrackChoice, TrackSummary } from "../../services/files/Draft.ts"
 import { FILE_ENCODINGS } from "../../services/files/PackedFile.ts"
 import { Places } from "../../services/places/Places.ts"
 import type { ReadFiles } from "../../services/routes/FileJobs.ts"
 import { RouteDuplicates } from "../../services/routes/RouteDuplicates.ts"
 import { RouteFiles } from "../../services/routes/RouteFiles.ts"
+import { startOf } from "../../services/routes/RouteRow.ts"
 import { Routes } from "../../services/routes/Routes.ts"
 import { Api } from "../api/Api.ts"
 import { Caller, Viewer } from "../api/Authentication.ts"
@@ -22,11 +26,81 @@ import { BodyLimit } from "../api/Requests.ts"
 import { Idempotency } from "../request/Idempotency.ts"
 import { RequestBodies } from "../request/RequestBodies.ts"
 import { Downloads } from "../response/Downloads.ts"
-import { dryRunResponse, importedResponse, requireChosen } from "../response/ImportResponse.ts"
 import { worded } from "../response/PublicErrors.ts"
-import { fileTag, makeVersionedRoute } from "../response/RouteJson.ts"
-import { isKnown, notModified } from "../response/Versioned.ts"
+import { fileTag, importedRoute, makeVersionedRoute, type VersionedRoute } from "../response/ResourceJson.ts"
+import { createdResponse, isKnown, jsonResponse, notModified } from "../response/Versioned.ts"
 import { makeWithElevations } from "./RouteDefaults.ts"
+
+const boxOf = (bounds: BoundingBox | undefined): { readonly bounds?: typeof Bounds.Type } =>
+  bounds === undefined ? {} : { bounds: [bounds.west, bounds.south, bounds.east, bounds.north] }
+
+/** Distances are precise to a millimetre at best. */
+const metres = (distance: number) => Math.round(distance * 1000) / 1000
+
+const trackOf = ({ bounds, distance, file, index, name, positions }: TrackSummary, place: Place) => ({
+  index,
+  name,
+  ...(file === undefined ? {} : { file }),
+  positions,
+  distance: metres(distance),
+  ...boxOf(bounds),
+  ...place
+})
+
+const tracksOf = Effect.fnUntraced(function*({ tracks }: ReadFiles) {
+  const places = yield* Places
+  return yield* Effect.forEach(tracks, (track) =>
+    Effect.map(
+      track.start === undefined ? Effect.succeed({}) : places.at(track.start),
+      (place) => trackOf(track, place)
+    ))
+})
+
+const requireChosen = Effect.fnUntraced(function*(file: ReadFiles) {
+  if (file.routes.length > 0) return
+  const message = `The file has ${file.trackCount} tracks: expected split=true, join=true or track=0 to `
+    + `${file.trackCount - 1}`
+  return yield* new ValidationFailed({
+    message,
+    details: { issues: [{ path: "track", message }], tracks: yield* tracksOf(file) }
+  })
+})
+
+const dryRunResponse = Effect.fnUntraced(function*(file: ReadFiles, duplicates: ReadonlyArray<Duplicate>) {
+  const { dropped, format, routes, trackCount } = file
+  const places = yield* Places
+  const common = { format, tracks: yield* tracksOf(file), trackCount, duplicates, dropped }
+  const [only] = routes
+  if (only === undefined || routes.length > 1) {
+    return jsonResponse(JSON.stringify({ ...common, warnings: routes.flatMap(({ warnings }) => warnings) }))
+  }
+  const { bounds, distance, line, route, warnings } = only
+  const place = yield* places.at(startOf(line, route.waypoints))
+  const { duration } = route
+  const text = JSON.stringify({
+    ...common,
+    distance: metres(distance),
+    ...(duration === undefined ? {} : { duration }),
+    ...boxOf(bounds),
+    ...place,
+    warnings
+  })
+  const json = withMembers(text, ["route", withMembers(JSON.stringify(route), ["geometry", line.json])])
+  return jsonResponse(json)
+})
+
+const importedResponse = (
+  { routes: read }: ReadFiles,
+  stored: ReadonlyArray<StoredRoute>,
+  isList: boolean,
+  versionedRoute: VersionedRoute
+) => {
+  const imported = stored.map((route, index) => importedRoute(versionedRoute(route), read[index]?.warnings ?? []))
+  const [first] = imported
+  return isList || first === undefined
+    ? jsonResponse(`[${imported.map(({ json }) => textOf(json())).join(",")}]`, { status: 201 })
+    : createdResponse(first)
+}
 
 interface Download {
   readonly params: { readonly ref: RouteRef }

@@ -4,7 +4,7 @@ import { Metrics } from "../../services/operations/Metrics.ts"
 import { settings } from "../../services/settings/Registry.ts"
 import { Api } from "../api/Api.ts"
 import { CrossSite } from "../middleware/CrossSite.ts"
-import { isInside } from "../request/PrivateNetworks.ts"
+import { isInside } from "../request/ClientAddress.ts"
 import { unknownPath } from "../response/ErrorResponse.ts"
 import { worded } from "../response/PublicErrors.ts"
 

@@ -14,7 +14,6 @@ import { RouteTrash } from "../../services/routes/RouteTrash.ts"
 import { Api } from "../api/Api.ts"
 import { Caller, Viewer } from "../api/Authentication.ts"
 import { success } from "../api/Success.ts"
-import { bodyDigest, makeWithGeometry } from "../request/BodyParts.ts"
 import {
   deleting,
   isConfirmed,
@@ -25,10 +24,11 @@ import {
   unconfirmed
 } from "../request/Confirmation.ts"
 import { Idempotency } from "../request/Idempotency.ts"
+import { bodyDigest, makeWithGeometry } from "../request/RequestBodies.ts"
 import { makeRequestedPage } from "../request/RequestedPage.ts"
 import { jsonPage, sliceOf } from "../response/Pagination.ts"
 import { worded } from "../response/PublicErrors.ts"
-import { importedRoute, makeVersionedRoute, routePage, versionedProfile } from "../response/RouteJson.ts"
+import { importedRoute, makeVersionedRoute, routePage, versionedProfile } from "../response/ResourceJson.ts"
 import {
   createdResponse,
   expectedVersions,

@@ -11,7 +11,7 @@ import { Routing } from "../../services/routing/Routing.ts"
 import { TraceMatching } from "../../services/routing/TraceMatching.ts"
 import { Api } from "../api/Api.ts"
 import { HEADERS } from "../api/Headers.ts"
-import { BodyParts, makeWithGeometry } from "../request/BodyParts.ts"
+import { BodyParts, makeWithGeometry } from "../request/RequestBodies.ts"
 import { worded } from "../response/PublicErrors.ts"
 import { jsonResponse } from "../response/Versioned.ts"
 

@@ -10,11 +10,11 @@ import { ChangeWaits } from "../../services/sync/ChangeWaits.ts"
 import { Api } from "../api/Api.ts"
 import { Caller } from "../api/Authentication.ts"
 import { makeReadmit } from "../auth/Admission.ts"
+import { ResponseDeadline } from "../request/RequestBodies.ts"
 import { changeResponse } from "../request/ResponseChange.ts"
-import { ResponseDeadline } from "../request/ResponseDeadline.ts"
-import { changePage } from "../response/ChangeJson.ts"
 import { retryAfter } from "../response/ErrorResponse.ts"
 import { worded } from "../response/PublicErrors.ts"
+import { changePage } from "../response/ResourceJson.ts"
 
 const setRetryAfter = ({ details }: RateLimited) =>
   changeResponse((response) => HttpServerResponse.setHeaders(response, retryAfter(details)))

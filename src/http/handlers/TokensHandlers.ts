@@ -1,8 +1,8 @@
 import { Effect, Option } from "effect"
 import { HttpApiBuilder } from "effect/http-api"
-import { PersonalAccessTokens } from "../../services/accounts/Tokens.ts"
+import { CallerCredential, PersonalAccessTokens } from "../../services/accounts/Tokens.ts"
 import { Api } from "../api/Api.ts"
-import { CurrentSession } from "../api/Authentication.ts"
+import { Caller, CurrentSession } from "../api/Authentication.ts"
 import { success } from "../api/Success.ts"
 import { makeRequestedPage } from "../request/RequestedPage.ts"
 import { jsonPage, sliceOf } from "../response/Pagination.ts"
@@ -26,5 +26,14 @@ export const TokensHandlers = HttpApiBuilder.group(
       revoke: ({ params }) =>
         Effect.flatMap(CurrentSession, ({ userId }) => Effect.as(worded(tokens.revoke(userId, params.id)), success))
     })
+  })
+)
+
+export const CredentialHandlers = HttpApiBuilder.group(
+  Api,
+  "credential",
+  Effect.fn(function*(handlers) {
+    const credentials = yield* CallerCredential
+    return handlers.handle("describe", () => Effect.flatMap(Caller, credentials.describe))
   })
 )

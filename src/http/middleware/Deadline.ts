@@ -1,7 +1,7 @@
 import { Context, Duration, Effect, Layer } from "effect"
 import { Unavailable } from "../../schema/Errors.ts"
 import { Deadline, ResponseWithin } from "../api/Requests.ts"
-import { ResponseDeadline } from "../request/ResponseDeadline.ts"
+import { ResponseDeadline } from "../request/RequestBodies.ts"
 
 const tooLate = Effect.suspend(() => Effect.fail(new Unavailable({ message: "The service did not respond in time" })))
 

@@ -1,4 +1,4 @@
-import { Cause, Config, Effect, Layer, Schema } from "effect"
+import { Cause, Config, Context, Effect, Layer, Schema } from "effect"
 import { HttpRouter, HttpServerError, HttpServerRequest, HttpServerResponse } from "effect/http"
 import { HttpApiError, HttpApiMiddleware } from "effect/http-api"
 import { SqlError } from "effect/sql"
@@ -10,13 +10,13 @@ import {
   Unavailable,
   ValidationFailed
 } from "../../schema/Errors.ts"
-import { issuesOf, type ValidationIssue } from "../../schema/Issues.ts"
+import { issuesOf, MAX_ISSUES, type ValidationIssue } from "../../schema/Issues.ts"
 import { NoFreeConnection } from "../../services/admission/ConnectionQueue.ts"
 import { isServerState } from "../../services/db/DatabaseErrors.ts"
 import { settings } from "../../services/settings/Registry.ts"
 import { headerName } from "../api/Headers.ts"
-import { CommonFailures, TracedFaults } from "../api/Requests.ts"
-import { methodsAt } from "../request/RouteTemplates.ts"
+import { CommonFailures, NoParameters, TracedFaults } from "../api/Requests.ts"
+import { isExactPath, methodsAt } from "../request/RouteTemplates.ts"
 import {
   DATABASE_RETRY_AFTER,
   databaseUnavailable,
@@ -163,4 +163,41 @@ export const errorShapeLayer = HttpRouter.middleware(
       })
   }),
   { global: true }
+)
+
+export const exactPathsLayer = HttpRouter.middleware(
+  (httpEffect) =>
+    Effect.flatMap(
+      HttpServerRequest.HttpServerRequest,
+      ({ url }) => isExactPath(url) ? httpEffect : Effect.sync(() => toResponse(unknownPath()))
+    ),
+  { global: true }
+)
+
+/** Violations of HTTP that are checked before the path, such as a second `Host` header. */
+export const TransportRules = Context.Reference<
+  (request: HttpServerRequest.HttpServerRequest) => ServiceError | undefined
+>("route-planning-service/TransportRules", { defaultValue: () => () => undefined })
+
+export const Refusal = Context.Reference<ServiceError | undefined>("route-planning-service/Refusal", {
+  defaultValue: () => undefined
+})
+
+/** Closes the connection: the bytes after such a request cannot be trusted. */
+const closing = (error: ServiceError) => Effect.map(respond(error), HttpServerResponse.setHeader("connection", "close"))
+
+export const refusalLayer = HttpRouter.middleware(
+  (httpEffect) => Effect.flatMap(Refusal, (error) => error === undefined ? httpEffect : closing(error)),
+  { global: true }
+)
+
+const refuseAll = Effect.flatMap(HttpServerRequest.ParsedSearchParams, (query) => {
+  const issues = Object.keys(query).map((path) => ({ path, message: "Unknown parameter: Expected none" }))
+  return issues.length === 0 ? Effect.void : Effect.fail(ValidationFailed.of(issues.slice(0, MAX_ISSUES)))
+})
+
+/** An ignored parameter may be a misspelt one: an ignored `dryRun` would import. */
+export const noParametersLayer = Layer.succeed(
+  NoParameters,
+  (httpEffect, { endpoint }) => endpoint.query === undefined ? Effect.andThen(refuseAll, httpEffect) : httpEffect
 )

@@ -5,7 +5,7 @@ import { Unavailable } from "../../schema/Errors.ts"
 import { QueueLateness } from "../../services/admission/ConnectionQueue.ts"
 import { type RequestCounter, RunningRequests } from "../../services/admission/RunningRequests.ts"
 import { settings } from "../../services/settings/Registry.ts"
-import { declaredLength } from "../request/Body.ts"
+import { declaredLength } from "../request/RequestBodies.ts"
 import { isProbe } from "../request/RouteTemplates.ts"
 import { respond } from "../response/ErrorResponse.ts"
 

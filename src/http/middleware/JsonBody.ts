@@ -13,10 +13,9 @@ import { digestOf, type LongBody } from "../../services/bodies/LongBody.ts"
 import { readBareLine, readNewRoute, readRoutePatch } from "../../services/routes/RouteJobs.ts"
 import { readTrace } from "../../services/routing/TraceJobs.ts"
 import { readRouteBatch } from "../../services/sync/BatchJobs.ts"
+import { withText } from "../../upstream/RequestText.ts"
 import { BodyLimit, JsonBody, LongBodies, type LongBodyKind } from "../api/Requests.ts"
-import { decodeUtf8 } from "../request/Body.ts"
-import { BodyParts, type Parts } from "../request/BodyParts.ts"
-import { RequestBodies } from "../request/RequestBodies.ts"
+import { BodyParts, decodeUtf8, type Parts, RequestBodies } from "../request/RequestBodies.ts"
 import { worded } from "../response/PublicErrors.ts"
 
 const JSON_TYPE = new RegExp(String.raw`^${MEDIA_TYPES.json}\s*(;\s*charset\s*=\s*"?utf-8"?\s*)?$`, "i")
@@ -25,10 +24,6 @@ const checkType = (request: HttpServerRequest.HttpServerRequest) =>
   JSON_TYPE.test(request.headers["content-type"] ?? "")
     ? Effect.void
     : Effect.fail(new UnsupportedMediaType({ message: `Send the body as ${MEDIA_TYPES.json} in UTF-8` }))
-
-/** A copy of the request with another text. One that inherits from the request costs this thread more for a long body. */
-const withText = (request: HttpServerRequest.HttpServerRequest, text: string) =>
-  Object.defineProperty(request.modify({}), "text", { value: Effect.succeed(text) })
 
 interface ReadBody {
   readonly text: string

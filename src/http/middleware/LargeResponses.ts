@@ -4,7 +4,20 @@ import { makeAddressShares, type Shares } from "../request/AddressShares.ts"
 import { piecesIn } from "../request/BodyPieces.ts"
 import { mayStore } from "../request/RouteTemplates.ts"
 import { ReadAllowance } from "../response/Downloads.ts"
-import { WhenResponseSent } from "../response/ResponseSent.ts"
+
+/**
+ * Runs an effect when the response has left memory, and ends a response that its client does not take within the duration. By
+ * default it runs the effect when the request ends.
+ */
+export const WhenResponseSent = Context.Reference<
+  (
+    request: HttpServerRequest.HttpServerRequest,
+    within: Duration.Duration,
+    run: Effect.Effect<void>
+  ) => Effect.Effect<void, never, Scope.Scope>
+>("route-planning-service/WhenResponseSent", {
+  defaultValue: () => (_request, _within, run) => Effect.addFinalizer(() => run)
+})
 
 const MIB = 1024 * 1024
 
@@ -46,15 +59,19 @@ export const largeResponsesLayer = HttpRouter.middleware(
       Effect.uninterruptible
     )
 
-    return (httpEffect) =>
-      Effect.flatMap(HttpServerRequest.HttpServerRequest, ({ method, url }) => {
-        const isStored = mayStore(method, url)
-        const held = Effect.tap(
+    return (httpEffect) => {
+      const heldIf = (isStored: boolean) =>
+        Effect.tap(
           httpEffect,
           (response) => sizeOf(response) < COUNTED_BYTES ? Effect.void : holdUntilSent(response, isStored)
         )
-        return isStored ? Effect.andThen(shares.requireRoom, held) : held
-      })
+      const held = heldIf(false)
+      const heldOnceStored = Effect.andThen(shares.requireRoom, heldIf(true))
+      return Effect.flatMap(
+        HttpServerRequest.HttpServerRequest,
+        ({ method, url }) => mayStore(method, url) ? heldOnceStored : held
+      )
+    }
   }),
   { global: true }
 )

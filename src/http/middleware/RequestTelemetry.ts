@@ -14,7 +14,7 @@ import { metricsEnabled } from "../../services/operations/Metrics.ts"
 import { settings } from "../../services/settings/Registry.ts"
 import { isFromPeerIn } from "../request/ClientAddress.ts"
 import { isProbe, templateOf } from "../request/RouteTemplates.ts"
-import { Refusal, TransportRules } from "./Refusal.ts"
+import { Refusal, TransportRules } from "./ErrorShape.ts"
 
 /** Never the path, which may include a share token. */
 interface Labels {

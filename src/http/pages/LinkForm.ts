@@ -4,9 +4,8 @@ import { MailedToken, NewPassword, PASSWORD_RULE } from "../../schema/User.ts"
 import type { LinkUnusable, Overloaded } from "../../services/DomainErrors.ts"
 import { type Html, html } from "../../services/operations/Html.ts"
 import { publicErrorOf } from "../response/PublicErrors.ts"
-import type { Page } from "./layout/Layout.ts"
+import { alert, ERROR_ID, type Page, plainWords } from "./layout/Layout.ts"
 import { decodeField, type Fields } from "./layout/PageRoutes.ts"
-import { alert, ERROR_ID, plainWords } from "./layout/Refusals.ts"
 
 const Token = Schema.RedactedFromValue(MailedToken)
 

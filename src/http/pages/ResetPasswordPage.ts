@@ -7,9 +7,8 @@ import { Api } from "../api/Api.ts"
 import { Limiter } from "../middleware/RateLimit.ts"
 import { PAGES } from "../request/RouteTemplates.ts"
 import { publicErrorOf } from "../response/PublicErrors.ts"
-import type { Page } from "./layout/Layout.ts"
+import { alert, type Page } from "./layout/Layout.ts"
 import { type Fields, pageLayer } from "./layout/PageRoutes.ts"
-import { alert } from "./layout/Refusals.ts"
 import {
   addressOf,
   ANOTHER,

@@ -8,8 +8,8 @@ import { Api } from "../api/Api.ts"
 import { deviceOf, signInResponses } from "../auth/SignInResponses.ts"
 import { Limiter } from "../middleware/RateLimit.ts"
 import { wrongCredentials } from "../response/PublicErrors.ts"
+import { ERROR_ID } from "./layout/Layout.ts"
 import { decodeField, type Fields } from "./layout/PageRoutes.ts"
-import { ERROR_ID } from "./layout/Refusals.ts"
 
 const PasswordField = Schema.RedactedFromValue(PasswordAttempt)
 

@@ -9,9 +9,8 @@ import { deviceOf, signInResponses } from "../auth/SignInResponses.ts"
 import { Limiter } from "../middleware/RateLimit.ts"
 import { PAGES } from "../request/RouteTemplates.ts"
 import { publicErrorOf } from "../response/PublicErrors.ts"
-import type { Page } from "./layout/Layout.ts"
+import { alert, ERROR_ID, type Page } from "./layout/Layout.ts"
 import { decodeField, type Fields, pageLayer } from "./layout/PageRoutes.ts"
-import { alert, ERROR_ID } from "./layout/Refusals.ts"
 import {
   addressOf,
   ANOTHER,

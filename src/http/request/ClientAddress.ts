@@ -11,7 +11,7 @@ const SITE_SEGMENTS = 3
 export const SITE_FACTOR = 10
 
 /** An IPv6 socket reports IPv4 clients as `::ffff:0:0/96`. */
-export const unmapped = (address: NetAddress.IpAddress): NetAddress.IpAddress =>
+const unmapped = (address: NetAddress.IpAddress): NetAddress.IpAddress =>
   NetAddress.isIpv4Address(address) ? address : Option.getOrElse(NetAddress.fromIpv4Mapped(address), () => address)
 
 const prefixOf = (address: NetAddress.Ipv6Address, segments: number) =>
@@ -19,7 +19,7 @@ const prefixOf = (address: NetAddress.Ipv6Address, segments: number) =>
 
 const parseAddress = (text: string) => Result.getSuccess(NetAddress.ipFromString(text.replace(/%.*$/, "")))
 
-export const clientAddress = (request: HttpServerRequest.HttpServerRequest): Option.Option<NetAddress.IpAddress> =>
+const clientAddress = (request: HttpServerRequest.HttpServerRequest): Option.Option<NetAddress.IpAddress> =>
   Option.flatMap(request.remoteAddress, parseAddress)
 
 /** Checks the connection, not the client in forwarding headers. */
@@ -42,7 +42,7 @@ export const clientNetwork = (request: HttpServerRequest.HttpServerRequest): str
     return IpNetwork.format(IpNetwork.fromAddressUnsafe(address, bits))
   }))
 
-export interface AddressSubjects {
+interface AddressSubjects {
   /** The IPv4 address, or the /64 of the IPv6 address. */
   readonly host: string
   /** The /48 of the IPv6 address; undefined for IPv4. */
@@ -82,4 +82,41 @@ export const addressSubjects = ({ remoteAddress }: HttpServerRequest.HttpServerR
   if (kept.size >= MAX_KEPT) kept.clear()
   kept.set(address, subjects)
   return subjects
+}
+
+/** Headers that proxies and content delivery networks add. */
+const FORWARDING = [
+  "cdn-loop",
+  "cf-connecting-ip",
+  "cf-connecting-ipv6",
+  "client-ip",
+  "fastly-client-ip",
+  "forwarded",
+  "true-client-ip",
+  "via",
+  "x-client-ip",
+  "x-cluster-client-ip",
+  "x-envoy-external-address",
+  "x-forwarded",
+  "x-forwarded-for",
+  "x-forwarded-host",
+  "x-forwarded-proto",
+  "x-original-forwarded-for",
+  "x-real-ip"
+]
+
+const addressOf = (request: HttpServerRequest.HttpServerRequest) => Option.getOrNull(request.remoteAddress)
+
+/** Requests forwarded by a proxy that is not in `TRUSTED_PROXIES` count as external. */
+export const isInside = (
+  request: HttpServerRequest.HttpServerRequest,
+  networks: ReadonlyArray<IpNetwork.IpNetwork>
+): boolean => {
+  const isForwarded = FORWARDING.some((name) => request.headers[name] !== undefined)
+  // They differ only if a trusted proxy named the client.
+  if (isForwarded && addressOf(request) === Option.getOrNull(request.peerAddress)) return false
+  return Option.exists(
+    clientAddress(request),
+    (address) => networks.some((network) => IpNetwork.contains(network, unmapped(address)))
+  )
 }

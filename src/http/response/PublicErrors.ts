@@ -1,8 +1,10 @@
 import { Duration, Effect, Match, Schema } from "effect"
 import { REASONS } from "../../schema/ErrorDetails.ts"
 import {
+  BadGateway,
   Conflict,
   Forbidden,
+  GatewayTimeout,
   Gone,
   NotFound,
   PayloadTooLarge,
@@ -17,15 +19,72 @@ import { MAX_FILE_BYTES, MAX_UNPACKED_BYTES } from "../../schema/Import.ts"
 import { GRACE_PERIOD, inWords } from "../../schema/Limits.ts"
 import type { Quota } from "../../schema/User.ts"
 import {
+  type BeyondEngine,
   type CueBeyondLine,
   DomainError,
   type DuplicateRoutes,
+  type NoRoad,
   type Overloaded,
   type QuotaExceeded,
-  type StaleVersion
+  type StaleVersion,
+  type UpstreamError
 } from "../../services/DomainErrors.ts"
 import { shrinking, unconfirmed } from "../request/Confirmation.ts"
-import { PUBLIC_UPSTREAM, TOO_MANY_SIGN_INS } from "./PublicUpstreamErrors.ts"
+import { internalError } from "./ErrorResponse.ts"
+
+const TOO_MANY_SIGN_INS = "Too many sign-ins are in progress: try again"
+
+const noRoad = ({ near }: NoRoad) => {
+  if (near === undefined) {
+    return new NotFound({ message: "There is no road near a location", details: { reason: REASONS.noRoad } })
+  }
+  const { locations, metres } = near
+  const names = locations.length === 0 ? "a location" : locations.map((index) => `locations.${index}`).join(", ")
+  return new NotFound({
+    message: `There is no road within ${metres} m of ${names}`,
+    details: { reason: REASONS.noRoad, ...(locations.length === 0 ? {} : { locations }) }
+  })
+}
+
+const PATHLESS = {
+  locations: "There is no path between the locations",
+  trace: "The trace does not follow any roads"
+} as const
+
+const BEYOND = {
+  locations: { reason: REASONS.tooManyLocations, message: "There are too many locations" },
+  points: { reason: REASONS.tooManyPoints, message: "The trace has too many points" },
+  distance: { reason: REASONS.tooFar, message: "The locations are too far apart" },
+  bounds: { reason: REASONS.tooFar, message: "The trace is out of the engine's bounds" },
+  gaps: { reason: REASONS.tooFar, message: "The points of the trace are too far apart" }
+} as const
+
+const beyondEngine = ({ limit }: BeyondEngine) => {
+  const { message, reason } = BEYOND[limit]
+  return new ValidationFailed({ message, details: { reason, issues: [{ path: "", message }] } })
+}
+
+/** Messages for failures of upstream services, and for limits of the routing engine. */
+const PUBLIC_UPSTREAM = {
+  UpstreamUnusable: ({ name }) => new BadGateway({ message: `${name} sent an unusable response` }),
+  UpstreamAway: ({ name }) => new Unavailable({ message: `${name} is not reachable` }),
+  UpstreamSlow: ({ name }) => new GatewayTimeout({ message: `${name} did not respond in time` }),
+  EngineBusy: () => new Unavailable({ message: "The routing engine is busy: try again" }),
+  EngineMisused: internalError,
+  BeyondEngine: beyondEngine,
+  TraceTooLong: ({ member, metres }) =>
+    new ValidationFailed({
+      message: "The trace is too long",
+      details: {
+        reason: REASONS.tooFar,
+        issues: [{ path: member, message: `Expected a trace of at most ${metres / 1000} km` }]
+      }
+    }),
+  ProviderBusy: () => new Unavailable({ message: TOO_MANY_SIGN_INS }),
+  ProviderNotConfigured: () => new Unavailable({ message: "Sign-in by an identity provider is not configured" }),
+  NoRoad: noRoad,
+  NoPath: ({ of }) => new NotFound({ message: PATHLESS[of], details: { reason: REASONS.noPath } })
+} satisfies { readonly [Error in UpstreamError as Error["_tag"]]: (error: Error) => ServiceError }
 
 const ABSENT = {
   route: "No such route",

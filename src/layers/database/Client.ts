@@ -7,8 +7,7 @@ import { DatabaseResponses } from "../../services/db/DatabaseErrors.ts"
 import { DatabaseLocks } from "../../services/db/DatabaseLocks.ts"
 import { DatabaseNotifications } from "../../services/db/DatabaseNotifications.ts"
 import { settings } from "../../services/settings/Registry.ts"
-import { PooledConnection, type Statements } from "./Statements.ts"
-import { watchDatabase } from "./Watch.ts"
+import { PooledConnection, type Statements, watchDatabase } from "./Watch.ts"
 
 type PoolSettings = PgPool.Config & { readonly maxConnections: number }
 

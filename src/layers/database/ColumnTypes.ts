@@ -11,7 +11,7 @@ const HIGH = 2 ** 32
 
 type Read<A> = (bytes: Uint8Array, offset: number, size: number) => A
 
-/** Of what was read last: the values of many rows are in one buffer. */
+/** The view of the buffer that was read last: the values of many rows are in one buffer. */
 const last: { view: DataView } = { view: new DataView(new ArrayBuffer(0)) }
 
 const viewOf = ({ buffer }: Uint8Array): DataView => {
@@ -40,7 +40,7 @@ const timeAt = (bytes: Uint8Array, offset: number): string | number => {
   return Number.isNaN(date.getTime()) ? Number.NaN : date.toISOString()
 }
 
-/** A view, not a copy: the driver never writes again to where it has read into. */
+/** A view, not a copy, as the driver itself returns for `bytea`. */
 const bytesAt: Read<Uint8Array> = ({ buffer, byteOffset }, offset, size) =>
   new Uint8Array(buffer, byteOffset + offset, size)
 

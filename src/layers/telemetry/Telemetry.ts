@@ -11,18 +11,13 @@ const tracesLayer = Layer.unwrap(
       : Effect.map(Effect.promise(() => import("./Tracing.ts")), ({ tracingLayer }) => tracingLayer(settings.value)))
 )
 
-class NoRegistry<V> extends Map<string, V> {
-  override set() {
-    return this
-  }
-}
-
 /** A registry of this application alone: tests run several in one process. */
 export const metricsLayer = Layer.unwrap(
   Effect.map(metricsEnabled, (isEnabled) =>
-    isEnabled
-      ? Layer.provideMerge(processFiguresLayer, Layer.sync(Metric.MetricRegistry, () => new Map()))
-      : Layer.sync(Metric.MetricRegistry, () => new NoRegistry()))
+    Layer.provideMerge(
+      isEnabled ? processFiguresLayer : Layer.empty,
+      Layer.sync(Metric.MetricRegistry, () => new Map())
+    ))
 )
 
 /** Trace ids are not sent to other services. */

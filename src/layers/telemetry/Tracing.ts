@@ -17,10 +17,11 @@ import {
   ATTR_SERVER_PORT,
   ATTR_SERVICE_NAME
 } from "@opentelemetry/semantic-conventions"
-import { Clock, Effect, Layer, Metric, Option, Ref, Tracer } from "effect"
+import { Effect, Layer, Metric, Option, Tracer } from "effect"
 import { SERVICE_NAME } from "../../schema/ServiceName.ts"
 import { counterBy } from "../../services/operations/Metrics.ts"
 import type { SamplerName } from "../../services/settings/Registry.ts"
+import { onceAMinute } from "../Logging.ts"
 import { collectorExporter, EXPORT_TIMEOUT_MS } from "./CollectorExport.ts"
 import { redacting } from "./SpanExport.ts"
 import type { TraceSettings } from "./TraceSettings.ts"
@@ -28,8 +29,6 @@ import type { TraceSettings } from "./TraceSettings.ts"
 const MAX_PENDING = 2048
 
 const SHUTDOWN_TIMEOUT = "2 seconds"
-
-const WARNING_INTERVAL_MS = 60_000
 
 const SAMPLERS: Readonly<Record<SamplerName, (ratio: number) => Sampler>> = {
   always_on: () => new AlwaysOnSampler(),
@@ -59,15 +58,8 @@ const LOST = spans("lost")
 
 /** Without the cause of a failure, which may contain the URL of the collector. */
 const exportRecorder = Effect.gen(function*() {
-  const last = yield* Ref.make(-WARNING_INTERVAL_MS)
   const context = yield* Effect.context<never>()
-  const warn = Effect.gen(function*() {
-    const now = yield* Clock.currentTimeMillis
-    const before = yield* Ref.getAndUpdate(last, (last) => now - last >= WARNING_INTERVAL_MS ? now : last)
-    if (now - before >= WARNING_INTERVAL_MS) {
-      yield* Effect.logWarning("collector unreachable, spans dropped")
-    }
-  })
+  const warn = yield* onceAMinute(Effect.logWarning("collector unreachable, spans dropped"))
   yield* Effect.forEach([EXPORTED, LOST], (counter) => Metric.update(counter, 0), { discard: true })
   return (count: number, isTaken: boolean) =>
     void Effect.runForkWith(context)(

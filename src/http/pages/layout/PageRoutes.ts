@@ -9,10 +9,8 @@ import { CrossSite } from "../../middleware/CrossSite.ts"
 import { within } from "../../middleware/Deadline.ts"
 import { serviceErrorOf } from "../../middleware/ErrorShape.ts"
 import { Limiter } from "../../middleware/RateLimit.ts"
-import { decodeUtf8 } from "../../request/Body.ts"
-import { RequestBodies } from "../../request/RequestBodies.ts"
-import { type Page, pageResponse } from "./Layout.ts"
-import { alert, plainWords } from "./Refusals.ts"
+import { decodeUtf8, RequestBodies } from "../../request/RequestBodies.ts"
+import { alert, type Page, pageResponse, plainWords } from "./Layout.ts"
 
 export type Fields = Readonly<Record<string, string | undefined>>
 

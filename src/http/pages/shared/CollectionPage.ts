@@ -8,10 +8,8 @@ import { Collections } from "../../../services/collections/Collections.ts"
 import { html } from "../../../services/operations/Html.ts"
 import { CountsUses } from "../../../services/sharing/LinkUses.ts"
 import { SHARED_PAGES } from "../../request/RouteTemplates.ts"
-import { type PageLinks, pageLinks } from "../../response/PageLinks.ts"
-import { author } from "./Facts.ts"
-import { previewHead } from "./Preview.ts"
-import { cardPage, cards } from "./RouteCards.ts"
+import { type PageLinks, pageLinks } from "../../response/ResourceJson.ts"
+import { author, cardPage, cards, previewHead } from "./RouteParts.ts"
 import { missingPage, type SharedPage, sharedPageLayer } from "./SharedPage.ts"
 
 const decodeRef = Schema.decodeUnknownOption(CollectionRef)

@@ -2,9 +2,8 @@ import { Effect, Layer, Option } from "effect"
 import { html } from "../../../services/operations/Html.ts"
 import { Routes } from "../../../services/routes/Routes.ts"
 import { SHARED_PAGES } from "../../request/RouteTemplates.ts"
-import { summaryOf } from "./Facts.ts"
-import { attribution, picture } from "./Pictured.ts"
 import { decodeRouteRef } from "./RoutePage.ts"
+import { attribution, picture, summaryOf } from "./RouteParts.ts"
 import { missingPage, type SharedPage, sharedPageLayer } from "./SharedPage.ts"
 
 const SHOTS = {

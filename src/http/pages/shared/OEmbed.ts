@@ -13,12 +13,12 @@ import { Routes } from "../../../services/routes/Routes.ts"
 import { Limiter } from "../../middleware/RateLimit.ts"
 import { SHARED_PAGES } from "../../request/RouteTemplates.ts"
 import { respond } from "../../response/ErrorResponse.ts"
-import { pageLinks } from "../../response/PageLinks.ts"
 import { worded } from "../../response/PublicErrors.ts"
+import { pageLinks } from "../../response/ResourceJson.ts"
 import { jsonResponse, STORABLE } from "../../response/Versioned.ts"
 import { pageRoute, queryOf } from "../layout/PageRoutes.ts"
-import { picturePath } from "./Pictured.ts"
 import { decodeRouteRef } from "./RoutePage.ts"
+import { picturePath } from "./RouteParts.ts"
 
 const FRAME = { width: 640, height: 480 }
 

@@ -6,7 +6,7 @@ import { attributionOf } from "../../../schema/Picture.ts"
 import type { StoredRoute } from "../../../schema/Route.ts"
 import { type Html, html } from "../../../services/operations/Html.ts"
 import { settings } from "../../../services/settings/Registry.ts"
-import { type Asset, assetLayer, makeAsset } from "../../docs/Assets.ts"
+import { type Asset, assetLayer, makeAsset } from "../layout/Assets.ts"
 
 export interface RouteMap {
   readonly head: (root: string) => Html

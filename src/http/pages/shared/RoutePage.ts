@@ -5,11 +5,9 @@ import type { StoredRoute } from "../../../schema/Route.ts"
 import { type Html, html } from "../../../services/operations/Html.ts"
 import { Routes } from "../../../services/routes/Routes.ts"
 import { SHARED_PAGES } from "../../request/RouteTemplates.ts"
-import { type PageLinks, pageLinks } from "../../response/PageLinks.ts"
-import { author, facts, placeText, summaryOf } from "./Facts.ts"
-import { attribution, picture } from "./Pictured.ts"
-import { previewHead, previewPicture } from "./Preview.ts"
+import { type PageLinks, pageLinks } from "../../response/ResourceJson.ts"
 import { type RouteMap, routeMap } from "./RouteMap.ts"
+import { attribution, author, facts, picture, placeText, previewHead, previewPicture, summaryOf } from "./RouteParts.ts"
 import { missingPage, type SharedPage, sharedPageLayer } from "./SharedPage.ts"
 
 export const decodeRouteRef = Schema.decodeUnknownOption(RouteRef)

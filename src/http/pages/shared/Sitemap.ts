@@ -7,7 +7,7 @@ import { html } from "../../../services/operations/Html.ts"
 import { Limiter } from "../../middleware/RateLimit.ts"
 import { SHARED_PAGES } from "../../request/RouteTemplates.ts"
 import { respond, unknownPath } from "../../response/ErrorResponse.ts"
-import { pageLinks } from "../../response/PageLinks.ts"
+import { pageLinks } from "../../response/ResourceJson.ts"
 import { STORABLE } from "../../response/Versioned.ts"
 import { pageRoute } from "../layout/PageRoutes.ts"
 

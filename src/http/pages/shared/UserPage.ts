@@ -4,9 +4,8 @@ import { Profiles } from "../../../services/accounts/Profile.ts"
 import { html } from "../../../services/operations/Html.ts"
 import { PublicRoutes } from "../../../services/routes/PublicRoutes.ts"
 import { SHARED_PAGES } from "../../request/RouteTemplates.ts"
-import { pageLinks } from "../../response/PageLinks.ts"
-import { previewHead } from "./Preview.ts"
-import { cardPage, cards } from "./RouteCards.ts"
+import { pageLinks } from "../../response/ResourceJson.ts"
+import { cardPage, cards, previewHead } from "./RouteParts.ts"
 import { missingPage, type SharedPage, sharedPageLayer } from "./SharedPage.ts"
 
 const decodeHandle = Schema.decodeUnknownOption(Handle)

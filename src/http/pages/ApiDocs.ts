@@ -7,7 +7,7 @@ import { scalarScripts } from "../../upstream/ScalarScripts.ts"
 import { DocumentedApi, openApiDocument } from "../openapi/Document.ts"
 import { DOCS_ASSET, DOCS_DOCUMENT, DOCS_PAGE } from "../request/RouteTemplates.ts"
 import { toResponse, unknownPath } from "../response/ErrorResponse.ts"
-import { type Asset, assetResponse, countedAndCompressed, makeAsset } from "./Assets.ts"
+import { type Asset, assetResponse, countedAndCompressed, makeAsset } from "./layout/Assets.ts"
 
 /** Disables everything that calls the vendor's servers. */
 const SCALAR = {

@@ -1,7 +1,7 @@
 import { Cause, Duration, Effect, Layer } from "effect"
-import { Draining } from "../../services/operations/Draining.ts"
-import { settings } from "../../services/settings/Registry.ts"
-import { OutputDrained } from "../telemetry/StandardOutput.ts"
+import { Draining } from "../services/operations/Draining.ts"
+import { settings } from "../services/settings/Registry.ts"
+import { OutputDrained } from "./Logging.ts"
 
 /** For running requests after the listener closes; the rest of 10 seconds is for traces and the pool. */
 export const RUNNING_REQUESTS = Duration.millis(3500)

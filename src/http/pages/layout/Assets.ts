@@ -2,9 +2,9 @@ import { Effect, Layer } from "effect"
 import { HttpMiddleware, HttpPlatform, HttpRouter, HttpServerResponse } from "effect/http"
 import { HttpApiEndpoint } from "effect/http-api"
 import { createHash } from "node:crypto"
-import { Limiter } from "../middleware/RateLimit.ts"
-import { ASSETS } from "../request/RouteTemplates.ts"
-import { toResponse } from "../response/ErrorResponse.ts"
+import { Limiter } from "../../middleware/RateLimit.ts"
+import { ASSETS } from "../../request/RouteTemplates.ts"
+import { toResponse } from "../../response/ErrorResponse.ts"
 
 /** A file loaded by pages; its path contains a hash of its text. */
 export interface Asset {

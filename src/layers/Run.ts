@@ -1,10 +1,20 @@
 import * as NodeRuntime from "@effect/platform-node/NodeRuntime"
 import { Cause, Effect, Exit, Layer, Result } from "effect"
-import { Stopping } from "../../services/operations/Draining.ts"
-import { refusalOf } from "../Refusal.ts"
-import { loggingLayer, type LogSettings, logSettings } from "../telemetry/Logging.ts"
+import { availableParallelism } from "node:os"
+import { Stopping } from "../services/operations/Draining.ts"
+import { loggingLayer, type LogSettings, logSettings } from "./Logging.ts"
+import { refusalOf } from "./Settings.ts"
 import { endByForce, signalled, uncaught } from "./Shutdown.ts"
-import { sizeThreadPool } from "./ThreadPool.ts"
+
+const DEFAULT_THREADS = 4
+
+/** For files, names and standard output beside password hashing, which uses a thread for each core. */
+const OTHER_THREADS = 2
+
+/** Sets the threads of libuv, unless the environment does. Call it before any work that needs one. */
+const sizeThreadPool = (): void => {
+  process.env["UV_THREADPOOL_SIZE"] ??= String(Math.max(DEFAULT_THREADS, availableParallelism() + OTHER_THREADS))
+}
 
 const exitCode = <E, A>(exit: Exit.Exit<A, E>) => Exit.isSuccess(exit) || Cause.hasInterruptsOnly(exit.cause) ? 0 : 1
 

@@ -1,0 +1,41 @@
+import { Duration } from "effect"
+import { type HttpServerRequest, HttpServerResponse } from "effect/http"
+import { SESSION_TOKEN_LIFETIME } from "../../schema/Limits.ts"
+import { DEVICE_LIFETIME } from "../../services/accounts/Devices.ts"
+import { DEVICE_COOKIE, SESSION_COOKIE } from "../api/Authentication.ts"
+import { HEADERS } from "../api/Headers.ts"
+import { changeResponse } from "../request/ResponseChange.ts"
+
+const BEARER = /^Bearer +([^\s]+) *$/i
+
+/** RFC 6750, 2.1; the scheme is case-insensitive. */
+export const bearerToken = (authorization: string): string | undefined => BEARER.exec(authorization)?.[1]
+
+/** Even a malformed `Authorization` takes precedence over the cookie. */
+export const tokenOf = (request: HttpServerRequest.HttpServerRequest): string | undefined => {
+  const authorization = request.headers["authorization"]
+  return authorization === undefined ? request.cookies[SESSION_COOKIE] : bearerToken(authorization)
+}
+
+/** OWASP Session Management Cheat Sheet; `Lax` keeps users signed in after links from other sites. */
+const COOKIE_ATTRIBUTES = { httpOnly: true, secure: true, sameSite: "lax", path: "/" } as const
+
+export const setSessionCookie = (token: string) => (response: HttpServerResponse.HttpServerResponse) =>
+  HttpServerResponse.setCookieUnsafe(response, SESSION_COOKIE, token, {
+    ...COOKIE_ATTRIBUTES,
+    maxAge: SESSION_TOKEN_LIFETIME
+  })
+
+export const clearSessionCookie = (response: HttpServerResponse.HttpServerResponse) =>
+  HttpServerResponse.expireCookieUnsafe(response, SESSION_COOKIE, COOKIE_ATTRIBUTES)
+
+/** Also removes the fresh token that authentication added. */
+export const signResponseOut = changeResponse((response) =>
+  clearSessionCookie(HttpServerResponse.removeHeader(response, HEADERS.accessToken.key))
+)
+
+export const setDeviceCookie = (token: string) => (response: HttpServerResponse.HttpServerResponse) =>
+  HttpServerResponse.setCookieUnsafe(response, DEVICE_COOKIE, token, {
+    ...COOKIE_ATTRIBUTES,
+    maxAge: Duration.toMillis(DEVICE_LIFETIME)
+  })

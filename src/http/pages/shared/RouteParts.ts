@@ -1,0 +1,201 @@
+import type { PageOf } from "../../../schema/Page.ts"
+import { attributionOf, type PictureFormat } from "../../../schema/Picture.ts"
+import type { Activity } from "../../../schema/Preferences.ts"
+import type { StoredCollectionRoute, StoredRoute } from "../../../schema/Route.ts"
+import { SERVICE_TITLE } from "../../../schema/ServiceName.ts"
+import { withoutFormat } from "../../../schema/Text.ts"
+import { type Html, html } from "../../../services/operations/Html.ts"
+
+const number = (value: number, digits = 0) =>
+  value.toLocaleString("en", { minimumFractionDigits: digits, maximumFractionDigits: digits })
+
+const distanceText = (metres: number): string =>
+  metres < 1000 ? `${number(metres)} m` : `${number(metres / 1000, metres < 100_000 ? 1 : 0)} km`
+
+const MINUTE = 60
+const HOUR = 60 * MINUTE
+
+const durationText = (seconds: number): string => {
+  const minutes = Math.round(seconds / MINUTE)
+  const hours = Math.floor((minutes * MINUTE) / HOUR)
+  const rest = minutes - hours * (HOUR / MINUTE)
+  return hours === 0 ? `${rest} min` : `${number(hours)} h ${String(rest).padStart(2, "0")} min`
+}
+
+const ACTIVITIES: Readonly<Record<Activity, string>> = { run: "Run", cycle: "Ride", walk: "Walk" }
+
+export const placeText = ({ placeCity, placeCountryCode, placeRegion }: StoredCollectionRoute): string | undefined => {
+  const country = placeCountryCode && (new Intl.DisplayNames("en", { type: "region" }).of(placeCountryCode))
+  const names = [placeCity, placeRegion, country].filter((name) => name !== undefined && name !== "")
+  return names.length === 0 ? undefined : [...new Set(names)].join(", ")
+}
+
+const factsOf = ({ activity, distance, duration, elevationGain }: StoredCollectionRoute) =>
+  [
+    ["Distance", distance === undefined ? undefined : distanceText(distance)],
+    ["Climb", elevationGain === undefined ? undefined : `${number(elevationGain)} m`],
+    ["Time", duration === undefined ? undefined : durationText(duration)],
+    ["Activity", activity && ACTIVITIES[activity]]
+  ] as const
+
+const known = (route: StoredCollectionRoute) =>
+  factsOf(route).flatMap(([name, value]) => value === undefined ? [] : [[name, value] as const])
+
+export const summaryOf = (route: StoredCollectionRoute): string =>
+  [...known(route).map(([name, value]) => name === "Climb" ? `${value} of climbing` : value), placeText(route)].filter((
+    part
+  ) => part !== undefined).join(" · ")
+
+export const facts = (route: StoredCollectionRoute): Html => {
+  const shown = known(route)
+  return shown.length === 0
+    ? html``
+    : html`<dl class="facts">${shown.map(([name, value]) => html`<div><dt>${name}</dt><dd>${value}</dd></div>`)}</dl>`
+}
+
+export const author = ({ handle, name }: StoredCollectionRoute["user"], root: string): Html =>
+  html`<a href="${root}u/${handle}">${name}</a>`
+
+interface Shot {
+  readonly width: number
+  readonly height: number
+  readonly profile?: boolean
+}
+
+export const picturePath = (
+  ref: string,
+  format: PictureFormat,
+  { height, profile, width }: Shot,
+  theme: "light" | "dark" = "light"
+): string => {
+  const query = new URLSearchParams({ width: String(width), height: String(height) })
+  if (theme === "dark") query.set("theme", theme)
+  if (profile === true) query.set("profile", "true")
+  return `api/v1/routes/${ref}/picture.${format}?${query.toString()}`
+}
+
+/** A phone gets a narrow picture: the texts of the wide one would be too small. */
+interface Shots {
+  readonly wide: Shot
+  readonly narrow?: Shot
+  readonly isLazy?: boolean
+}
+
+const NARROW = "(max-width: 30rem)"
+const DARK = "(prefers-color-scheme: dark)"
+
+const sized = ({ height, width }: Shot) => html`width="${width}" height="${height}"`
+
+/** The browser chooses by colour scheme and width. */
+export const picture = (ref: string, { isLazy = false, narrow, wide }: Shots, alt: string, root: string): Html => {
+  const source = (shot: Shot, theme: "light" | "dark", media: string) =>
+    html`<source media="${media}" srcset="${root}${picturePath(ref, "svg", shot, theme)}" ${sized(shot)}>\n`
+  return html`<picture>
+${narrow === undefined ? html`` : [source(narrow, "dark", `${NARROW} and ${DARK}`), source(narrow, "light", NARROW)]}${
+    source(wide, "dark", DARK)
+  }<img src="${root}${picturePath(ref, "svg", wide)}" ${sized(wide)} alt="${alt}"${
+    isLazy ? html` loading="lazy"` : undefined
+  }>
+</picture>`
+}
+
+export const attribution = ({ provenance }: Pick<StoredRoute, "provenance">): Html => {
+  const text = attributionOf(provenance)
+  return text === undefined
+    ? html``
+    : html`<p class="hint">Follows road data <a href="https://www.openstreetmap.org/copyright">${text}</a>.</p>`
+}
+
+interface Preview {
+  readonly title: string
+  readonly description: string
+  readonly url: string
+  /** The ref of the route whose picture is shown. */
+  readonly pictured: string | undefined
+  readonly hasOEmbed: boolean
+  /** schema.org, for pages that search engines may index. */
+  readonly data: Readonly<Record<string, unknown>> | undefined
+}
+
+/** Most sites show this size without cropping it. */
+const PREVIEW_SHOT = { width: 1200, height: 630, profile: true } as const
+
+export const previewPicture = (root: string, ref: string): string => `${root}${picturePath(ref, "png", PREVIEW_SHOT)}`
+
+/** `<` would end the element, whatever the text around it. */
+const linkedData = (data: object): Html => ({
+  html: `<script type="application/ld+json">${withoutFormat(JSON.stringify(data)).replaceAll("<", "\\u003c")}</script>`
+})
+
+const property = (name: string, content: string | number) => html`<meta property="og:${name}" content="${content}">\n`
+
+const image = (root: string, ref: string, title: string) =>
+  html`${property("image", previewPicture(root, ref))}${property("image:type", "image/png")}${
+    property("image:width", PREVIEW_SHOT.width)
+  }${property("image:height", PREVIEW_SHOT.height)}${
+    property("image:alt", `The line of ${title}`)
+  }<meta name="twitter:card" content="summary_large_image">
+`
+
+const oembedAddress = (root: string, url: string) =>
+  `${root}oembed?${new URLSearchParams({ format: "json", url }).toString()}`
+
+/** OpenGraph (ogp.me), oEmbed discovery (oembed.com, 4) and schema.org. */
+export const previewHead = (
+  root: string,
+  { data, description, hasOEmbed, pictured, title, url }: Preview
+): Html =>
+  html`<link rel="canonical" href="${url}">
+<meta name="description" content="${description}">
+${property("type", "website")}${property("site_name", SERVICE_TITLE)}${property("title", title)}${
+    property("description", description)
+  }${property("url", url)}${pictured === undefined ? html`` : image(root, pictured, title)}${
+    hasOEmbed
+      ? html`<link rel="alternate" type="application/json+oembed" href="${
+        oembedAddress(root, url)
+      }" title="${title}">\n`
+      : html``
+  }${data === undefined ? html`` : linkedData({ "@context": "https://schema.org", ...data })}`
+
+/** Fills rows of two and of three cards. */
+const CARDS = 24
+
+const MAX_PAGE = 9999
+
+/** `?page=`, from 1; anything else is the first page. */
+export const cardPage = (query: URLSearchParams): { readonly limit: number; readonly offset: number } => {
+  const page = Number(/^[1-9]\d{0,3}$/.exec(query.get("page") ?? "")?.[0] ?? 1)
+  return { limit: CARDS, offset: (Math.min(page, MAX_PAGE) - 1) * CARDS }
+}
+
+const SHOTS = { wide: { width: 360, height: 225 }, isLazy: true }
+
+/** No link for an unlisted route of a collection opened by a share link: its own token would outlive that link. */
+const card = (route: StoredCollectionRoute, root: string) =>
+  route.shareToken === undefined
+    ? html`<li><h2>${route.name}</h2>
+<p class="hint">${summaryOf(route)}</p></li>
+`
+    : html`<li>${picture(route.shareToken, SHOTS, "", root)}
+<h2><a href="${root}r/${route.shareToken}">${route.name}</a></h2>
+<p class="hint">${summaryOf(route)}</p></li>
+`
+
+const pageLink = (page: number, rel: "next" | "prev", text: string) =>
+  html`<a href="?page=${page}" rel="${rel}">${text}</a> `
+
+export const cards = (
+  { covered, items, total }: PageOf<StoredCollectionRoute>,
+  offset: number,
+  root: string
+): Html => {
+  const page = offset / CARDS + 1
+  const isLast = offset + (covered ?? items.length) >= total || items.length === 0
+  const previous = page > 1 ? pageLink(page - 1, "prev", "Previous routes") : html``
+  const next = isLast ? html`` : pageLink(page + 1, "next", "More routes")
+  return items.length === 0
+    ? html`<p>There are no routes here.</p>`
+    : html`<ul class="cards">
+${items.map((route) => card(route, root))}</ul>
+${page === 1 && isLast ? html`` : html`<nav aria-label="Pages"><p>${previous}${next}</p></nav>`}`
+}

@@ -1,0 +1,219 @@
+import { Config, Effect, Result } from "effect"
+import type { StoredCollection } from "../../schema/Collection.ts"
+import type { ElevationProfile } from "../../schema/Elevation.ts"
+import type { ServiceError } from "../../schema/Errors.ts"
+import type { GeometryForm } from "../../schema/Geometry.ts"
+import type { FileFormat, ImportWarning } from "../../schema/Import.ts"
+import { MEDIA_TYPES } from "../../schema/MediaTypes.ts"
+import type { PageOf } from "../../schema/Page.ts"
+import type { StoredCollectionRoute, StoredRoute } from "../../schema/Route.ts"
+import { type JsonParts, piecesOf, textOf, withMembers } from "../../services/bodies/JsonText.ts"
+import { settings } from "../../services/settings/Registry.ts"
+import type { StoredChange } from "../../services/sync/ChangedRows.ts"
+import type { StoredChanges } from "../../services/sync/ChangeFeed.ts"
+import { piecedResponse } from "../request/BodyPieces.ts"
+import type { RequestedPage } from "../request/RequestedPage.ts"
+import { encodeError } from "./ErrorResponse.ts"
+import { jsonPage, taggedHeaders } from "./Pagination.ts"
+import { jsonResponse, type Versioned, weakTag } from "./Versioned.ts"
+
+export interface PageLinks {
+  /** The address of the service, with a slash at its end. */
+  readonly root: string
+  /** Undefined for a private route, and where pages are switched off. */
+  readonly routeUrl: (route: Pick<StoredRoute, "shareToken" | "visibility">) => string | undefined
+  readonly collectionUrl: (
+    collection: Pick<StoredCollection, "id" | "shareToken" | "visibility">
+  ) => string | undefined
+}
+
+export const pageLinks: Config.Config<PageLinks> = Config.map(
+  Config.all({ baseUrl: settings.BASE_URL, pagesEnabled: settings.PAGES_ENABLED }),
+  ({ baseUrl, pagesEnabled }) => {
+    const root = baseUrl.href.endsWith("/") ? baseUrl.href : `${baseUrl.href}/`
+    const whenShared = (visibility: StoredRoute["visibility"], path: string) =>
+      pagesEnabled && visibility !== "private" ? `${root}${path}` : undefined
+    return {
+      root,
+      routeUrl: ({ shareToken, visibility }) => whenShared(visibility, `r/${shareToken}`),
+      // By id where the token is missing: that of another user's public collection would open its unlisted routes.
+      collectionUrl: ({ id, shareToken = String(id), visibility }) => whenShared(visibility, `c/${shareToken}`)
+    }
+  }
+)
+
+const collectionJson = (collection: StoredCollection): string => JSON.stringify({ ...collection, version: undefined })
+
+/** Covers the whole JSON, which also changes with the caller and with its routes. */
+export const collectionTag = (collection: StoredCollection): string =>
+  weakTag(String(collection.version), collectionJson(collection))
+
+export const makeVersionedCollection = Effect.map(
+  pageLinks,
+  ({ collectionUrl }) => (collection: StoredCollection): Versioned => ({
+    path: `/api/v1/collections/${collection.id}`,
+    etag: collectionTag(collection),
+    json: () => withMembers(collectionJson(collection), ["url", JSON.stringify(collectionUrl(collection))])
+  })
+)
+
+export const collectionPage = (url: string, page: RequestedPage, found: PageOf<StoredCollection>) =>
+  jsonPage(url, page, found, collectionJson)
+
+const routeJson = (
+  { cues, cutRevision: _notShown, geometry, polyline6, version: _inTag, waypoints, ...members }: StoredCollectionRoute,
+  url?: string
+): JsonParts =>
+  withMembers(
+    JSON.stringify(members),
+    ["waypoints", waypoints],
+    ["geometry", geometry],
+    ["polyline6", polyline6],
+    ["cues", cues],
+    ["url", JSON.stringify(url)]
+  )
+
+/** What changes without a new version; a new list of cities changes places, and zones what others see. */
+const shownOf = (
+  { allowDownload, cutRevision, favourite, placeCity, placeCountryCode, placeRegion, shareToken, user }: StoredRoute
+) =>
+  JSON.stringify([
+    user,
+    favourite,
+    placeCity,
+    placeRegion,
+    placeCountryCode,
+    shareToken,
+    allowDownload,
+    ...(cutRevision === undefined ? [] : [cutRevision])
+  ])
+
+export const routeTag = (route: StoredRoute, form: GeometryForm = "full"): string =>
+  weakTag(`${route.version}-${form}`, shownOf(route))
+
+/** Of a file of a route. */
+export const fileTag = (route: StoredRoute, format: FileFormat): string =>
+  weakTag(`${route.version}-${format}`, shownOf(route))
+
+export const makeVersionedRoute = Effect.map(
+  pageLinks,
+  ({ routeUrl }) => (route: StoredRoute, form?: GeometryForm): Versioned => ({
+    path: `/api/v1/routes/${route.id}`,
+    etag: routeTag(route, form),
+    json: () => routeJson(route, routeUrl(route))
+  })
+)
+
+export type VersionedRoute = Effect.Success<typeof makeVersionedRoute>
+
+export const versionedProfile = (route: StoredRoute, profile: ElevationProfile, samples: number): Versioned => ({
+  path: `/api/v1/routes/${route.id}/profile`,
+  etag: routeTag(route).replace(/"$/, `-${samples}"`),
+  json: () => [JSON.stringify(profile)]
+})
+
+export const importedRoute = (versioned: Versioned, warnings: ReadonlyArray<ImportWarning>): Versioned => ({
+  ...versioned,
+  json: () => withMembers(textOf(versioned.json()), ["warnings", JSON.stringify(warnings)])
+})
+
+/** Other requests have a turn after so many bytes. */
+const SLICE = 1024 * 1024
+
+function* partsOf<A>(before: string, items: ReadonlyArray<A>, toJson: (item: A) => JsonParts, after: string) {
+  yield `${before}[`
+  for (const [index, item] of items.entries()) {
+    if (index > 0) yield ","
+    yield* toJson(item)
+  }
+  yield `]${after}`
+}
+
+/** A JSON array in UTF-8 between two texts, encoded in several iterations of the event loop where it is long. */
+export const jsonArray = Effect.fnUntraced(function*<A>(
+  items: ReadonlyArray<A>,
+  toJson: (item: A) => JsonParts,
+  { after = "", before = "" } = {}
+) {
+  const pieces: Array<Uint8Array> = []
+  let length = 0
+  for (const piece of piecesOf(partsOf(before, items, toJson, after))) {
+    pieces.push(piece)
+    length += piece.length
+    if (length < SLICE) continue
+    yield* Effect.yieldNow
+    length = 0
+  }
+  return pieces
+})
+
+export const routePage = Effect.fnUntraced(
+  function*(url: string, page: RequestedPage, found: PageOf<StoredCollectionRoute>) {
+    const json = yield* jsonArray(found.items, (route) => routeJson(route))
+    return piecedResponse(json, { headers: taggedHeaders(url, page, found, json), contentType: MEDIA_TYPES.json })
+  }
+)
+
+export interface BatchOutcome {
+  readonly status: number
+  readonly etag?: string
+  readonly route?: JsonParts
+  readonly collection?: string
+}
+
+export const done: BatchOutcome = { status: 200 }
+
+/** Without the geometry: a hundred changed routes may have more of it than a response. */
+export const routeOutcome = (route: StoredRoute, status = 200): BatchOutcome => ({
+  status,
+  etag: routeTag(route),
+  route: routeJson({ ...route, geometry: undefined, polyline6: undefined, cues: undefined })
+})
+
+export const collectionOutcome = (collection: StoredCollection): BatchOutcome => ({
+  status: 200,
+  etag: collectionTag(collection),
+  collection: collectionJson(collection)
+})
+
+const succeeded = (op: string, { collection, etag, route, status }: BatchOutcome) =>
+  textOf(withMembers(JSON.stringify({ op, status, etag }), ["route", route], ["collection", collection]))
+
+const failed = (op: string, error: ServiceError) =>
+  JSON.stringify({ op, status: error.statusCode, error: encodeError(error) })
+
+export const batchResults = (
+  operations: ReadonlyArray<{ readonly op: string }>,
+  results: ReadonlyArray<Result.Result<BatchOutcome, ServiceError>>
+) => {
+  const texts = results.map((result, index) => {
+    const op = operations[index]?.op ?? ""
+    return Result.isSuccess(result) ? succeeded(op, result.success) : failed(op, result.failure)
+  })
+  return jsonResponse(`{"results":[${texts.join(",")}]}`)
+}
+
+const upserted = (type: "route" | "collection", { id, updatedAt, version }: {
+  readonly id: number
+  readonly updatedAt: string
+  readonly version: number
+}) => JSON.stringify({ type, id, change: "upserted", version, at: updatedAt })
+
+const changeJson = (change: StoredChange): JsonParts => {
+  switch (change.type) {
+    case "route":
+      return withMembers(upserted("route", change.route), ["route", routeJson(change.route)])
+    case "collection":
+      return withMembers(upserted("collection", change.collection), ["collection", collectionJson(change.collection)])
+    case "deleted": {
+      const { deletedAt, id, of, version } = change
+      return [JSON.stringify({ type: of, id, change: "deleted", version, at: deletedAt })]
+    }
+  }
+}
+
+export const changePage = Effect.fnUntraced(function*({ changes, cursor, hasMore }: StoredChanges) {
+  const after = `,${JSON.stringify({ cursor, hasMore }).slice(1)}`
+  const pieces = yield* jsonArray(changes, changeJson, { before: "{\"changes\":", after })
+  return piecedResponse(pieces, { contentType: MEDIA_TYPES.json })
+})
