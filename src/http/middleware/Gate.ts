@@ -103,16 +103,20 @@ export const gateLayer = HttpRouter.middleware(
     }
     yield* Metric.update(refusals, 0)
 
-    return (httpEffect) =>
-      Effect.flatMap(HttpServerRequest.HttpServerRequest, (request) => {
+    const ended = () => {
+      counter.add(-1)
+      return undefined
+    }
+
+    return (httpEffect) => {
+      const counted = Effect.provideService(Effect.andThen(turn, httpEffect), RunningRequests, counter)
+      return Effect.flatMap(HttpServerRequest.HttpServerRequest, (request) => {
         if (isProbe(request.url)) return httpEffect
         if (counter.areMany() && isBusy()) return refuse(request)
         counter.add(1)
-        return Effect.andThen(turn, httpEffect).pipe(
-          Effect.provideService(RunningRequests, counter),
-          Effect.ensuring(Effect.sync(() => counter.add(-1)))
-        )
+        return Effect.onExitPrimitive(counted, ended)
       })
+    }
   }),
   { global: true }
 )
