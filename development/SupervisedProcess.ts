@@ -52,7 +52,7 @@ const SUPERVISOR = `
   exit $code
 `
 
-/** In its own session, so that Ctrl-C reaches it only through this process. Its environment has only the path. */
+/** The child has its own session, so Ctrl-C reaches it only through this process, and only the path as environment. */
 const launch = (command: ReadonlyArray<string>, { directory, interrupts, lastSignal, owner }: Options) => {
   const child = spawn("sh", ["-c", SUPERVISOR, "sh", String(interrupts), lastSignal, ...command], {
     ...owner,

@@ -22,7 +22,7 @@ interface ClientOptions {
   readonly token?: Redacted.Redacted
   /** Retries of a rate-limited call (429); 3 if absent. */
   readonly retries?: number
-  /** For all retries of a call together; 2 minutes if absent, twice the service's window. */
+  /** All retries of a call together take at most this time; 2 minutes if absent, twice the service's window. */
   readonly retryTimeout?: Duration.Input
 }
 
@@ -83,7 +83,7 @@ export const makeClient = (
         )
     }))
 
-/** What a call of a list takes beside its own query. */
+/** A call of a list takes these beside its own query. */
 interface ListPage {
   /** A part of the query; empty for the first page. */
   readonly page: { readonly cursor?: string }
@@ -113,12 +113,12 @@ export const streamList = <A, E, R>(list: List<A, E, R>): Stream.Stream<A, E, R>
       ([items, response]) => [items, nextPage(response)] as const
     ))
 
-/** The same for `for await`. */
+/** `streamList` for `for await`. */
 export const iterateList = <A, E>(list: List<A, E, never>): AsyncIterable<A> => Stream.toAsyncIterable(streamList(list))
 
 /** Keeps a copy of an account. */
 export interface SyncStore<E = never, R = never> {
-  /** Of the last page that was applied; none before the first. */
+  /** The cursor of the last page that was applied; none before the first. */
   readonly cursor: Effect.Effect<Option.Option<string>, E, R>
   /** Applies the changes of a page and keeps its cursor, both or neither. A change may come again. */
   readonly apply: (page: ChangePage) => Effect.Effect<void, E, R>
@@ -149,7 +149,7 @@ export const sync = <E, R>(
 interface BatchOptions {
   /** Confirms what a personal access token must confirm. */
   readonly confirm?: boolean
-  /** With the same key and operations none is done twice. */
+  /** Another call with the same key and operations does none of them twice. */
   readonly idempotencyKey?: string
 }
 

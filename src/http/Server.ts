@@ -112,7 +112,7 @@ const handlerOf = <E, R>(routes: Layer.Layer<never, E, R>) =>
 
 const handler = handlerOf(routes)
 
-/** What responds to every request, with the services that it needs. */
+/** The effect that responds to every request, with the services that it needs. */
 export class RequestHandler extends Context.Service<RequestHandler, Effect.Success<typeof handler>>()(
   "route-planning-service/RequestHandler"
 ) {

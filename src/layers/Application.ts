@@ -134,7 +134,7 @@ const requestHandlerLayer = RequestHandler.layer.pipe(Layer.provide(servicesLaye
 /** Build it first, so that a process responds while it waits for its database. */
 export const listeningLayer = Listening.layer.pipe(Layer.provide(Draining.layer), Layer.provide(telemetryLayer))
 
-/** The whole service. What is outside of it is a requirement; `Live.ts` has that of production. */
+/** The whole service. Everything outside of it is a requirement; `Live.ts` has the requirements of production. */
 export const applicationLayer = drainLayer.pipe(
   Layer.provide(servicesLayer),
   Layer.provideMerge(serverLayer.pipe(Layer.provide(requestHandlerLayer))),

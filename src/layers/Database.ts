@@ -13,7 +13,10 @@ import { clientLayer } from "./database/Client.ts"
 import { makeColumnTypes } from "./database/ColumnTypes.ts"
 import { metricsLayer } from "./telemetry/Telemetry.ts"
 
-class DatabaseTooOld extends Schema.TaggedError<DatabaseTooOld>()("DatabaseTooOld", { message: Schema.String }) {}
+class DatabaseUnusable extends Schema.TaggedError<DatabaseUnusable>()("DatabaseUnusable", {
+  message: Schema.String,
+  cause: Schema.optional(Schema.Defect())
+}) {}
 
 const OLDEST = 15
 
@@ -28,7 +31,7 @@ const knownServerLayer = Layer.effectDiscard(Effect.gen(function*() {
       sql`SELECT current_setting('server_version_num')::int / 10000 AS major, current_setting('server_version') AS version`
   })()
   if (major < OLDEST) {
-    return yield* new DatabaseTooOld({
+    return yield* new DatabaseUnusable({
       message: `DATABASE_URL: PostgreSQL ${version} is too old: set it to one of version ${OLDEST} or newer`
     })
   }
@@ -76,18 +79,8 @@ const migrations: Migrator.Loader<FileSystem.FileSystem | Path.Path | SqlClient.
   }
 )
 
-class DatabaseNotReachable extends Schema.TaggedError<DatabaseNotReachable>()("DatabaseNotReachable", {
-  message: Schema.String,
-  cause: Schema.Defect()
-}) {}
-
-class DatabaseRefused extends Schema.TaggedError<DatabaseRefused>()("DatabaseRefused", {
-  message: Schema.String,
-  cause: Schema.Defect()
-}) {}
-
 const refused = (cause: SqlError.SqlError) =>
-  new DatabaseRefused({ message: "The database refuses to connect: see that DATABASE_URL is right", cause })
+  new DatabaseUnusable({ message: "The database refuses to connect: see that DATABASE_URL is right", cause })
 
 const RETRY_INTERVAL = Duration.millis(250)
 
@@ -115,7 +108,7 @@ export const awaitDatabase = Effect.fnUntraced(function*(config: PgConnection.Co
           const message = `The database was not reachable within ${
             Duration.format(longest)
           }: see that it runs and that DATABASE_URL is right`
-          return Effect.fail(new DatabaseNotReachable({ message, cause: last.error }))
+          return Effect.fail(new DatabaseUnusable({ message, cause: last.error }))
         }
       })
     )
@@ -153,7 +146,7 @@ const migratorClient = Layer.unwrap(
   Effect.map(pool, (config) => PgClient.layer({ ...config, maxConnections: 1, startupParameters: {} }))
 ).pipe(Layer.provide(machineClock))
 
-/** Of several processes that start at once, one migrates and the others wait. */
+/** If several processes start at once, one migrates and the others wait. */
 const migrate = Effect.provide(Migrator.make({})({ loader: migrations }), migratorClient)
 
 const migratorLayer = Layer.effectDiscard(migrate).pipe(Layer.provide(NodeServices.layer))

@@ -69,7 +69,7 @@ export const OutputDrained = Context.Reference<Effect.Effect<void>>("route-plann
   defaultValue: () => Effect.void
 })
 
-/** Without a reader (`npm start | head -1`) the process would run unnoticed. */
+/** A process without a reader (`npm start | head -1`) would run unnoticed. */
 const end = () => void process.kill(process.pid, "SIGTERM")
 
 const consoleLayer = Layer.effectContext(
@@ -90,7 +90,7 @@ export interface LogSettings {
   readonly format: Format
 }
 
-/** What a line says: text and objects of the message, whose members are fields beside the annotations. */
+/** A line has the texts of the message; members of its objects are fields beside the annotations. */
 const entryOf = ({ cause, date, fiber, logLevel, message: logged }: Logger.Options<unknown>) => {
   const texts: Array<string> = []
   const fields: Record<string, unknown> = { ...fiber.getRef(References.CurrentLogAnnotations) }
@@ -120,19 +120,15 @@ export const jsonLogger = Logger.make((options) => {
   return toJson({ timestamp, level, message, traceId, spanId, annotations: fields, cause }, fields)
 })
 
-const jsonLayer = Logger.layer([Logger.withConsoleLog(jsonLogger)]).pipe(Layer.provideMerge(consoleLayer))
-
 const shown = (value: unknown) => Predicate.isString(value) ? value : Formatter.formatJson(value)
 
-/** One line for a person: time of day, level, message and fields. A cause follows with its stack. */
+/** Writes one line for a person: time of day, level, message and fields. A cause follows with its stack. */
 const prettyLogger = Logger.make((options) => {
   const { cause, fields, level, message, timestamp } = entryOf(options)
   const pairs = Object.entries(fields).map(([name, value]) => `${name}=${shown(value)}`)
   const line = [timestamp.slice(11, 23), level, message, ...pairs].join(" ")
   return cause === undefined ? line : `${line}\n${cause}`
 })
-
-const prettyLayer = Logger.layer([Logger.withConsoleLog(prettyLogger)]).pipe(Layer.provideMerge(consoleLayer))
 
 /** A log line that others like it do not follow within a minute. */
 export const onceAMinute = (line: Effect.Effect<void>) => Effect.cachedWithTTL(line, "1 minute")
@@ -145,7 +141,10 @@ export const logSettings = (format: Format) =>
 
 export const loggingLayer = ({ format, level }: LogSettings) =>
   Layer.mergeAll(
-    format === "json" ? jsonLayer : prettyLayer,
+    Layer.provideMerge(
+      Logger.layer([Logger.withConsoleLog(format === "json" ? jsonLogger : prettyLogger)]),
+      consoleLayer
+    ),
     Layer.succeed(LogFormat, format),
     Layer.succeed(References.MinimumLogLevel, level)
   )

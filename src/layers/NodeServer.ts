@@ -109,7 +109,7 @@ const errorOf = (cause: NodeJS.ErrnoException): ServiceError => {
   }
 }
 
-/** In milliseconds: unread bytes cause a reset, which can drop a response that the client has not read yet. */
+/** Milliseconds. Unread bytes cause a reset, which can drop a response that the client has not read yet. */
 const CLOSING_TIME = 500
 
 const closeGently = (socket: Duplex, last?: string) => {
@@ -200,7 +200,7 @@ const respondToParserErrors = Effect.fnUntraced(function*(server: Server) {
 })
 
 /**
- * In milliseconds: until the headers of a request are there; until the next request begins, which is longer than a proxy keeps an
+ * Milliseconds until the headers of a request have arrived; until the next request begins, which is longer than a proxy keeps an
  * idle connection (usually 60 s), so that the proxy closes it; and until anything moves during a request, which is more than
  * the two minutes of an import.
  */
@@ -218,11 +218,11 @@ const LIMITS = {
   maxHeaderSize: MAX_HEADER_BYTES,
   // `requestFault` checks it, so that its errors have the one shape.
   requireHostHeader: false,
-  // A request that offers an upgrade is an ordinary one, with its body (RFC 9110, 7.8).
+  // A request that offers an upgrade is served as an ordinary request, with its body (RFC 9110, 7.8).
   shouldUpgradeCallback: () => false
 }
 
-/** With Node's 511 the kernel drops bursts, and clients retry after 1, 3 and 7 s. Capped at `net.core.somaxconn`. */
+/** The kernel drops bursts above Node's 511, and clients retry after 1, 3 and 7 s. Capped at `net.core.somaxconn`. */
 const BACKLOG = 4_096
 
 const CHECKING_INTERVAL = 1_000
@@ -240,10 +240,10 @@ const makeServer = Effect.gen(function*() {
   }, linger)
   server.maxConnections = yield* settings.MAX_CONNECTIONS
   server.timeout = timeouts.idle
-  // By default headers after the thousandth are dropped, and a second Host with them; the limit in bytes is enough.
+  // Node would drop headers after the thousandth, and a second Host with them; the limit in bytes is enough.
   server.maxHeadersCount = 0
   yield* respondToParserErrors(server)
-  // Without a listener Node responds itself.
+  // Node responds itself if there is no listener.
   server.on("checkExpectation", (request, response) => server.emit("request", request, response))
   return server
 })

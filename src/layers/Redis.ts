@@ -83,7 +83,7 @@ const redisStore = Effect.fnUntraced(function*(url: Redacted.Redacted) {
       // It would log each error with its cause, which may contain the address, and a password with it.
       Effect.provideService(References.MinimumLogLevel, "None")
     ),
-    // So that the socket is there when the signal comes.
+    // The socket then exists before the signal comes.
     { startImmediately: true }
   )
   const redis = yield* Fiber.join(building).pipe(Effect.timeout(CONNECT_TIMEOUT), Effect.onError(() => end))

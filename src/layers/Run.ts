@@ -8,7 +8,7 @@ import { endByForce, signalled, uncaught } from "./Shutdown.ts"
 
 const DEFAULT_THREADS = 4
 
-/** For files, names and standard output beside password hashing, which uses a thread for each core. */
+/** Files, names and standard output need them beside password hashing, which uses a thread for each core. */
 const OTHER_THREADS = 2
 
 /** Sets the threads of libuv, unless the environment does. Call it before any work that needs one. */

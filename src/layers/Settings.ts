@@ -114,7 +114,7 @@ const retired = Effect.map(textOf(RETIRED), (workers) =>
     ? []
     : [`${RETIRED} is no setting any more: start replicas instead, see Replicas in docs/operations.md`])
 
-/** By the type of each alone: a default that is derived from another setting would name that one again. */
+/** Checks the type of each alone: a default that is derived from another setting would name that one again. */
 const malformed = Effect.fnUntraced(function*(checked: ReadonlyArray<Setting<unknown>>) {
   const results = yield* Effect.forEach(checked, ({ given }) => Effect.result(given))
   return results.filter(Result.isFailure).map(({ failure }) => problemOf(failure))
@@ -183,10 +183,10 @@ export const settingsLayer = Layer.effectDiscard(warnOfWeakPasswords).pipe(Layer
   )
 )))
 
-/** For a start that makes its own secrets and database. */
+/** Suits a start that makes its own secrets and database. */
 export const givenSettingsLayer = checkedLayer(Effect.succeed([]))
 
 export const secretsLayer = checkedLayer(Effect.succeed([...SECRETS]))
 
-/** For a command on the server. */
+/** Suits a command on the server. */
 export const commandSettingsLayer = checkedLayer(Effect.succeed(["DATABASE_URL", "JWT_SECRET"]))

@@ -3,7 +3,7 @@ import { Draining } from "../services/operations/Draining.ts"
 import { settings } from "../services/settings/Registry.ts"
 import { OutputDrained } from "./Logging.ts"
 
-/** For running requests after the listener closes; the rest of 10 seconds is for traces and the pool. */
+/** Running requests have this time after the listener closes; traces and the pool have the rest of 10 seconds. */
 export const RUNNING_REQUESTS = Duration.millis(3500)
 
 /** A terminal and npm both pass on Ctrl-C: a second signal within this time is the same one. */

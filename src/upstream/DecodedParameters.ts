@@ -28,11 +28,11 @@ const oneText = (schema: JsonObject): JsonObject => {
     : schema
 }
 
-/** Whether one text stands for an object, or for a list with commas. */
+/** True if one text stands for an object, or for a list with commas. */
 const isTextOf = (encoded: JsonObject, decoded: JsonObject) =>
   decoded["type"] === "object" || (decoded["type"] === "array" && encoded["type"] === "string")
 
-/** Of a text that is trimmed, only the encoded schema says which characters it may have. */
+/** Only the encoded schema of a text that is trimmed says which characters it may have. */
 const withPattern = (encoded: JsonObject, decoded: JsonObject): JsonObject =>
   decoded["type"] === "string" && !isText(decoded) && isText(encoded)
     ? { ...decoded, pattern: encoded.pattern }
@@ -65,7 +65,7 @@ export const decodedParameters = (
   return operation.parameters.map((parameter) => {
     const described = describe(parameter, decoded[parameter.in]?.[parameter.name])
     if (parameter.in === "header") return { ...described, name: headerName(parameter.name) }
-    // Where a path also accepts references other than ids, an id is a string.
+    // An id is a string if a path also accepts other references.
     const name = pathNames.get(parameter.name)
     return parameter.in !== "path" || name === undefined || name === parameter.name
       ? described

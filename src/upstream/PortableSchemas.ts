@@ -1,5 +1,5 @@
 /**
- * What generators of clients need of the schemas that Effect makes: `checks/clients/run.sh` generates, compiles and runs such
+ * Generators of clients need other schemas than Effect makes: `checks/clients/run.sh` generates, compiles and runs such
  * clients, and names the versions.
  *
  * - openapi-generator 7.26 (Go, Java, Python) maps a number without a format to `float`, requires `items` beside

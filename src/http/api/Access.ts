@@ -9,12 +9,12 @@ export const RequiredScope = Context.Reference<Scope>("route-planning-service/Re
   defaultValue: () => "write"
 })
 
-/** Whether accounts pending deletion may call the endpoint. */
+/** Accounts pending deletion may call such an endpoint. */
 export const OpenWhilePending = Context.Reference<boolean>("route-planning-service/OpenWhilePending", {
   defaultValue: () => false
 })
 
-/** Whether accounts past the grace period get the endpoint's own response instead of 401. */
+/** Accounts past the grace period get the response of such an endpoint instead of 401. */
 export const OpenWhenOver = Context.Reference<boolean>("route-planning-service/OpenWhenOver", {
   defaultValue: () => false
 })

@@ -41,7 +41,7 @@ const NAMES: ReadonlyMap<string, string> = new Map(Object.values(HEADERS).map(({
 
 export const headerName = (key: string): string => NAMES.get(key) ?? key
 
-/** Only headers that no other declaration implies. */
+/** Names the headers that no other declaration implies. */
 export const OwnHeaders = Context.Reference<ReadonlyArray<HeaderName>>("route-planning-service/OwnHeaders", {
   defaultValue: () => []
 })

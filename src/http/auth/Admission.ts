@@ -82,7 +82,7 @@ export const anyVisitor: Admission<Option.Option<Principal>, Unauthorized> = {
 const subjectOf = (principal: Principal) =>
   principal.kind === "token" ? `token:${principal.tokenId}` : `user:${principal.userId}`
 
-/** Whether a caller of a request that has waited may still read. Counts no request. */
+/** Authenticates the caller of a request that has waited once more, and counts no request. */
 export const makeReadmit = Effect.map(
   Authenticator,
   (authenticator) =>

@@ -29,7 +29,7 @@ export const setSessionCookie = (token: string) => (response: HttpServerResponse
 export const clearSessionCookie = (response: HttpServerResponse.HttpServerResponse) =>
   HttpServerResponse.expireCookieUnsafe(response, SESSION_COOKIE, COOKIE_ATTRIBUTES)
 
-/** Also removes the fresh token that authentication added. */
+/** Clears the cookie, and removes the fresh token that authentication added. */
 export const signResponseOut = changeResponse((response) =>
   clearSessionCookie(HttpServerResponse.removeHeader(response, HEADERS.accessToken.key))
 )

@@ -24,7 +24,7 @@ export const deviceOf = (request: HttpServerRequest.HttpServerRequest): Device =
 /** Email addresses count case-insensitively; counters store only their hash. */
 const emailSubject = (email: string) => `email:${createHash("sha256").update(emailKey(email)).digest("base64url")}`
 
-/** As mails are counted: requests of a stranger cannot refuse those of the owner of an address. */
+/** Counts by network too, as mails do: a stranger cannot use up the limit of an address's owner. */
 const askedSubject = (request: HttpServerRequest.HttpServerRequest, email: string) =>
   `${emailSubject(email)} ${addressSubjects(request).network}`
 

@@ -4,7 +4,7 @@ import { Collections } from "../../services/collections/Collections.ts"
 import { Routes } from "../../services/routes/Routes.ts"
 import { collectionTag, routeTag } from "../response/ResourceJson.ts"
 
-/** What an owner's route is now, for the entity tag of a conflict. */
+/** A conflict has the current entity tag of the owner's route. */
 export const currentRoute = Effect.map(
   Routes,
   (routes) => (owner: UserId, id: RouteId) =>

@@ -127,7 +127,7 @@ export const routeBatch = Effect.gen(function*() {
     }
   })
 
-  /** Of operations that would do something: one on a route that is not there is refused in its result. */
+  /** Leaves out operations on routes that do not exist: their results refuse them. */
   const impactsOf = (owner: UserId, operations: ReadonlyArray<BatchOperation>, restored: ReadonlySet<RouteId>) =>
     Effect.map(
       Effect.forEach(

@@ -52,7 +52,7 @@ export const commonFailuresLayer = HttpApiMiddleware.layerSchemaErrorTransform(
 
 const isBusy = Schema.is(NoFreeConnection)
 
-/** Only for errors after which a retry may succeed. */
+/** Maps the errors after which a retry may succeed. */
 const fromSql = ({ reason }: SqlError.SqlError) => {
   switch (reason._tag) {
     case "ConnectionError":
@@ -101,7 +101,7 @@ const renderUnknown = Effect.fnUntraced(function*(cause: Cause.Cause<unknown>) {
   return internalError()
 })
 
-/** As in nginx; only logs and metrics see it. */
+/** nginx uses this status too; only logs and metrics have it. */
 const CLIENT_CLOSED_REQUEST = 499
 
 const isAbandoned = (cause: Cause.Cause<unknown>) =>

@@ -56,7 +56,7 @@ const refusalsOf = Function.memoize(({ payload }: HttpApiEndpoint.Top) =>
   refusalsBy(Schema.Union([...payload.values()].flatMap(({ schemas }) => schemas)))
 )
 
-/** A short body has fewer values than a long one may have beside those of its schema. */
+/** A short body has fewer values than the schema of a long one leaves to spare. */
 const SHORT: TextLimits = { depth: JSON_LIMITS.depth, values: JSON_LIMITS.spareValues }
 
 const readShort = Effect.fnUntraced(function*(

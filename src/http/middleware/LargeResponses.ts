@@ -24,7 +24,7 @@ const MIB = 1024 * 1024
 /** Shorter responses cost less memory than their connection. */
 const COUNTED_BYTES = 16 * 1024
 
-/** In bytes, for 4 of the largest responses to one address and 6 in all: their pieces keep up to 2.5 times their bytes. */
+/** Bytes for 4 of the largest responses to one address, 6 in all: their pieces keep up to 2.5 times their bytes. */
 export const LargeResponseLimits = Context.Reference<Shares>("route-planning-service/LargeResponseLimits", {
   defaultValue: () => ({ perAddress: 160 * MIB, perNetwork: 192 * MIB, anonymous: 208 * MIB, total: 256 * MIB })
 })
@@ -37,8 +37,8 @@ const bytesHeld = (response: HttpServerResponse.HttpServerResponse) =>
   response.body._tag === "Stream" ? 0 : piecesIn(response)?.held ?? sizeOf(response)
 
 /**
- * For clients that read slowly or not at all. Counts bytes, since a connection can pipeline many short responses. A response
- * may be refused where the work has stored nothing; what may store is refused before its work, or not at all.
+ * Clients may read slowly or not at all. Counts bytes, since a connection can pipeline many short responses. A response
+ * is refused only if its work has stored nothing; a request that may store something is refused before its work.
  */
 export const largeResponsesLayer = HttpRouter.middleware(
   Effect.gen(function*() {

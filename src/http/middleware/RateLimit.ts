@@ -23,7 +23,7 @@ const refusal = ({ limit, resetSeconds }: RateLimit) =>
     details: { limit, windowSeconds: RATE_WINDOW_SECONDS, retryAfterSeconds: resetSeconds }
   })
 
-/** What the rules of access and rate limits read of an endpoint or a page. */
+/** Rules of access and rate limits need no more of an endpoint or a page. */
 export type Endpoint = Pick<HttpApiEndpoint.Top, "annotations" | "method" | "path">
 
 type Count = (

@@ -96,7 +96,7 @@ const beginSpan = (
     : Effect.succeed(idsOnly(name, parent, links))
 }
 
-/** What the work of a request finds, in one change of its context. */
+/** Adds everything that the work of a request needs in one change of its context. */
 const forWork = <R>(context: Context.Context<R>, { refusal, span }: Watch): Context.Context<R> => {
   const watched = Context.add(context, Tracer.ParentSpan, span)
   const isLeftOut = !span.sampled && Context.get(context, References.TracerEnabled)
@@ -119,7 +119,7 @@ const endSpan = ({ labels: { method, route }, span }: Watch, scheme: string, sta
   span.end(clock.currentTimeNanosUnsafe(), status >= 500 ? SERVER_ERROR : Exit.void)
 }
 
-/** Of a stream, the bytes read so far. */
+/** A stream counts the bytes that have been read so far. */
 interface Size {
   bytes: number
 }

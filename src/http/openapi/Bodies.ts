@@ -59,7 +59,7 @@ const bodyOf = ({ code, details, message, statusCode }: Errors.ServiceError) => 
   ...(details === undefined ? {} : { details })
 })
 
-/** By name of the class. Made when the document is: a start does not wait for it. */
+/** The keys are names of classes. A function, so that a start does not wait for it. */
 export const errorExamples = (): Readonly<Record<string, ReturnType<typeof bodyOf>>> =>
   Object.fromEntries(errors().map((error) => [error._tag, bodyOf(error)]))
 

@@ -111,7 +111,7 @@ export const isTagged = (
     || Context.get(endpoint.annotations, OwnHeaders).includes(HEADERS.etag.name)
 }
 
-/** Those of who sends the request, and of its limit: any response has them, whatever its status. */
+/** Responses of any status have the headers of the caller and of its limit. */
 const callerHeaders = ({ callers, middleware, rateLimit }: Declared): ReadonlyArray<HeaderName> => {
   const isSession = callers.kind !== "anyone" && callers.kind !== "signed-out"
   return [

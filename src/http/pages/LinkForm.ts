@@ -65,7 +65,7 @@ const issuesOf = Schema.decodeUnknownOption(
 const passwordIssue = ({ details }: ServiceError) =>
   Option.getOrUndefined(issuesOf(details))?.issues.find(({ path }) => path === "password")?.message
 
-/** What is wrong with the password, after some advice, or with the whole. */
+/** Says what is wrong with the password, after some advice, or else with the request. */
 export const passwordWords = (error: ServiceError, advice = ""): string => {
   const issue = passwordIssue(error)
   return issue === undefined ? plainWords(error) : `${advice}${issue}.`

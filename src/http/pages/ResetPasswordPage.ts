@@ -67,7 +67,7 @@ ${tokensAlive(liveTokens)}
 <p>If you had asked for your account to be deleted, you can still <a href="me/cancel-deletion">keep it</a>.</p>`
 })
 
-/** For reset and invitation links. Opening a link does not consume its token. */
+/** Serves reset and invitation links. Opening a link does not consume its token. */
 export const resetPasswordPageLayer = Layer.unwrap(Effect.gen(function*() {
   const limiter = yield* Limiter
   const passwordChanges = yield* PasswordChanges

@@ -59,7 +59,7 @@ const revoked: Page = {
 
 const notRevoked = (error: ServiceError): Page => ({ title: TITLE, body: alert(plainWords(error)), error })
 
-/** For people without an app: a password reset leaves tokens alive. */
+/** People without an app need it: a password reset leaves tokens alive. */
 export const revokeTokensPageLayer = Layer.unwrap(Effect.gen(function*() {
   const authenticator = yield* Authenticator
   const limiter = yield* Limiter

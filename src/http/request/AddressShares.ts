@@ -36,7 +36,7 @@ const setRetryAfter = changeResponse((response) =>
   HttpServerResponse.setHeader(response, HEADERS.retryAfter.key, String(Duration.toSeconds(RETRY_AFTER)))
 )
 
-/** By their source: middleware outside of authentication asks too, and has another object for the request. */
+/** Sources of requests with a credential: middleware around authentication has another object for the request. */
 const identified = new WeakSet<object>()
 
 /** Says that the request has a valid credential. */

@@ -29,7 +29,7 @@ export class BodyPieces extends Readable {
   }
 }
 
-/** Of a response whose body is in pieces. */
+/** The pieces of the body of a response; undefined where it is one. */
 export const piecesIn = ({ body }: HttpServerResponse.HttpServerResponse): BodyPieces | undefined =>
   body._tag === "Raw" && body.body instanceof BodyPieces ? body.body : undefined
 
@@ -51,7 +51,7 @@ export const piecedResponse = (
   return HttpServerResponse.raw(body, { ...options, contentLength: body.length })
 }
 
-/** The same response; its body is one piece. */
+/** Joins the body of a response to one piece. */
 export const withJoinedBody = (response: HttpServerResponse.HttpServerResponse) => {
   const body = piecesIn(response)
   return body === undefined

@@ -3,7 +3,7 @@ import type { HttpServerRequest } from "effect/http"
 import { IpNetwork, NetAddress } from "effect/net"
 import { ownText } from "../../services/operations/Keys.ts"
 
-/** In segments of 16 bits: a host has a /64, a site usually a /48 (RFC 6177, 2). */
+/** Segments have 16 bits: a host has a /64, a site usually a /48 (RFC 6177, 2). */
 const HOST_SEGMENTS = 4
 const SITE_SEGMENTS = 3
 
@@ -64,10 +64,10 @@ const subjectsOf = (text: string): AddressSubjects => {
   return { host: `address:${prefixOf(address, HOST_SEGMENTS)}`, site: `address:${site}`, network: `network:${site}` }
 }
 
-/** Then all are forgotten: requests of one client follow each other, and an address costs 3 us to read. */
+/** A full map is cleared: requests of one client follow each other, and an address takes 3 us to parse. */
 const MAX_KEPT = 1_000
 
-/** Of an address. A proxy may forward any text as one. */
+/** No address is longer; a proxy may forward any text as one. */
 const MAX_LENGTH = 45
 
 const kept = new Map<string, AddressSubjects>()

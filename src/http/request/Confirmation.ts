@@ -44,7 +44,7 @@ export const purging = (resource: Resource, name: string, id: number): Impact =>
   summary: `"${name}" will be erased for good.`
 })
 
-/** Of the whole trash. */
+/** The impact of emptying the trash. */
 export const purgingAll = (resource: Resource, count: number): Impact => ({
   action: `${resource}.purge`,
   resource,

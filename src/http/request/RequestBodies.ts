@@ -215,7 +215,7 @@ export class RequestBodies extends Context.Service<RequestBodies, {
 
 export interface Parts {
   readonly line?: MeasuredPolyline
-  /** Those of a batch, by operation. */
+  /** A batch has a line for each operation that gives one. */
   readonly lines?: ReadonlyArray<MeasuredPolyline | undefined>
   readonly trace?: MeasuredTrace
   readonly digest?: () => string

@@ -46,7 +46,7 @@ type Part = "api" | "docs" | "pages"
 interface KnownPath {
   readonly parts: ReadonlyArray<Part>
   readonly methods: ReadonlyArray<string>
-  /** The template of a method; HEAD and methods refused with 405 have that of GET. */
+  /** The template of a method; HEAD and methods refused with 405 have the template of GET. */
   readonly templateOf: (method: string) => string
 }
 
@@ -58,7 +58,7 @@ const templatesOf = (endpoints: (typeof paths)[number]): KnownPath["templateOf"]
 
 const withHead = (methods: ReadonlyArray<string>) => methods.includes("GET") ? [...methods, "HEAD"] : methods
 
-/** One entry a path and not one a method: the router compares each new entry with all others. */
+/** A path has one entry for all methods: the router compares each new entry with all others. */
 const knownPaths = FindMyWay.make<KnownPath>(ROUTER)
 
 for (const endpoints of paths) {
@@ -111,6 +111,6 @@ const storingNothing = new Set(
   )
 )
 
-/** Whether the work of a request may change what is stored. */
+/** True where the work of a request may change what is stored. */
 export const mayStore = (method: string, url: string): boolean =>
   !isSafe(method) && !storingNothing.has(templateOf(method, url) ?? "")

@@ -21,7 +21,7 @@ export const ReadAllowance = Context.Reference<{ readonly grace: Duration.Durati
 
 const { annotation } = HttpServerError.ClientAbort
 
-/** As if the client had hung up. */
+/** Ends the response like a client that has hung up. */
 const hungUp = Effect.failCause(Cause.annotate(Cause.interrupt(), annotation))
 
 /**

@@ -30,7 +30,7 @@ const startsByOffset = ({ limit, offset }: Page, { covered, total }: PageOf<unkn
 
 /**
  * `Link` (RFC 8288) keeps other query parameters. A list that is read from its start or by a cursor goes on by cursor,
- * which neither skips nor repeats; one that is read by offset goes on by offset.
+ * which neither skips nor repeats; a list that is read by offset goes on by offset.
  */
 const pageHeaders = (url: string, page: RequestedPage, found: PageOf<unknown>): Record<string, string> => {
   const { pathname, searchParams } = new URL(url, "http://localhost")
@@ -81,7 +81,7 @@ const compare = (one: ListPosition, other: ListPosition) => {
   return one[at] < other[at] ? -1 : Number(one[at] > other[at])
 }
 
-/** For lists of bounded length. */
+/** A page of a list of bounded length, which is in memory. */
 export const sliceOf = <A>(items: ReadonlyArray<A>, page: Page, { isDescending, positionOf }: Sorted<A>): PageOf<A> => {
   const { after, limit, offset } = page
   const rest = after === undefined

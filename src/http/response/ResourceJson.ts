@@ -36,7 +36,7 @@ export const pageLinks: Config.Config<PageLinks> = Config.map(
     return {
       root,
       routeUrl: ({ shareToken, visibility }) => whenShared(visibility, `r/${shareToken}`),
-      // By id where the token is missing: that of another user's public collection would open its unlisted routes.
+      // The id stands for a missing token: the token of a stranger's public collection would open its unlisted routes.
       collectionUrl: ({ id, shareToken = String(id), visibility }) => whenShared(visibility, `c/${shareToken}`)
     }
   }
@@ -73,7 +73,7 @@ const routeJson = (
     ["url", JSON.stringify(url)]
   )
 
-/** What changes without a new version; a new list of cities changes places, and zones what others see. */
+/** These members change without a new version: a new list of cities changes places, a zone what others see. */
 const shownOf = (
   { allowDownload, cutRevision, favourite, placeCity, placeCountryCode, placeRegion, shareToken, user }: StoredRoute
 ) =>
@@ -91,7 +91,7 @@ const shownOf = (
 export const routeTag = (route: StoredRoute, form: GeometryForm = "full"): string =>
   weakTag(`${route.version}-${form}`, shownOf(route))
 
-/** Of a file of a route. */
+/** The entity tag of a file of a route. */
 export const fileTag = (route: StoredRoute, format: FileFormat): string =>
   weakTag(`${route.version}-${format}`, shownOf(route))
 
@@ -163,7 +163,7 @@ export interface BatchOutcome {
 
 export const done: BatchOutcome = { status: 200 }
 
-/** Without the geometry: a hundred changed routes may have more of it than a response. */
+/** Leaves the geometry out: a hundred changed routes may have more of it than a response. */
 export const routeOutcome = (route: StoredRoute, status = 200): BatchOutcome => ({
   status,
   etag: routeTag(route),

@@ -36,7 +36,7 @@ const decodeHeld = Schema.decodeUnknownEffect(Schema.Tuple([Schema.Struct({ isHe
 const unlock = (connection: PooledConnection, name: string) =>
   Effect.ignore(connection.executeRaw("SELECT pg_advisory_unlock(hashtextextended($1, 0))", [name]))
 
-/** In a transaction, which a pooler gives a back end of its own; a session would leave its locks behind there. */
+/** Locks in a transaction, which a pooler gives a back end of its own; a session would leave its locks behind there. */
 const makeLocks = Effect.fnUntraced(function*(open: Effect.Effect<PooledConnection, SqlError.SqlError, Scope.Scope>) {
   const connections = yield* RcRef.make({
     acquire: Effect.tap(open, (connection) =>

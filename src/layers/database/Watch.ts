@@ -7,7 +7,7 @@ import { dropConnection } from "../../upstream/ConnectionSocket.ts"
 type Rows = <A extends object>(rows: ReadonlyArray<A>) => ReadonlyArray<A>
 
 export interface Statements {
-  /** When each statement without a response began, by its connection, which runs one at a time. */
+  /** The start of the statement that each connection runs, in milliseconds. A connection runs one at a time. */
   readonly running: Map<PgConnection.PgConnection, number>
   /** Statements with a response, and successful probes. */
   responses: number
@@ -103,7 +103,7 @@ interface Watched {
 /**
  * Asks the server each second, over a connection of its own, about the statements without a response for a second, and
  * more often while others wait for a connection.
- * Where the server does not respond either, and no other statement got a response meanwhile, the queue and all connections with a
+ * If the server does not respond either, and no other statement got a response meanwhile, the queue and all connections with a
  * statement are closed, so that requests fail at once, until a probe gets a response; whether such a statement had an
  * effect is not known. Where the server does not know a statement, the network has lost it or its result, and its
  * connection is closed.
@@ -134,7 +134,7 @@ export const watchDatabase = Effect.fnUntraced(function*({ clock, config, queue,
       Effect.scoped
     )
 
-  /** Whether the server responds. */
+  /** True if the server responds. */
   const probe = Effect.fnUntraced(function*(timeout: Duration.Duration) {
     const asked = suspects()
     // A query to a server that hangs does not end when interrupted, so nothing waits for it.
@@ -150,7 +150,7 @@ export const watchDatabase = Effect.fnUntraced(function*({ clock, config, queue,
     const active = response.value.value
     const unknown = asked.filter(([{ processId }]) => !active.has(processId))
     if (unknown.length > 0) {
-      // The result of one that has ended may have come, and is read first.
+      // The result of a statement that has ended may have come, and is read first.
       yield* Effect.sleep(CHECK_INTERVAL)
       yield* drop(unknown)
     }
@@ -171,7 +171,7 @@ export const watchDatabase = Effect.fnUntraced(function*({ clock, config, queue,
     if (now() - schedule.askedAt < Duration.toMillis(isQueued ? QUEUED_INTERVAL : SUSPECT_AFTER)) return
     schedule.askedAt = now()
     if (yield* probe(PROBE_TIMEOUT)) return
-    // What came while the event loop was busy is read first.
+    // Node first reads what came while the event loop was busy.
     yield* Effect.sleep(CHECK_INTERVAL)
     if (statements.responses > responses) return
     queue.close()

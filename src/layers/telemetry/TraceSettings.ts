@@ -1,13 +1,5 @@
 import { Config, Effect, Option, Redacted } from "effect"
-import { type SamplerName, settings } from "../../services/settings/Registry.ts"
-
-export interface TraceSettings {
-  readonly url: URL
-  readonly headers: Redacted.Redacted<Readonly<Record<string, string>>>
-  readonly sampler: SamplerName
-  readonly ratio: number
-  readonly database: Option.Option<{ readonly name: string; readonly host: string; readonly port: number }>
-}
+import { settings } from "../../services/settings/Registry.ts"
 
 const POSTGRES_PORT = 5432
 
@@ -26,7 +18,7 @@ const databaseOf = (url: Redacted.Redacted) => {
 export const traceSettings = Effect.gen(function*() {
   const endpoint = yield* settings.OTEL_EXPORTER_OTLP_ENDPOINT
   if (Option.isNone(endpoint) || !(yield* settings.TELEMETRY_ENABLED)) return Option.none()
-  return Option.some<TraceSettings>({
+  return Option.some({
     url: tracesOf(endpoint.value),
     headers: Option.getOrElse(yield* settings.OTEL_EXPORTER_OTLP_HEADERS, () => Redacted.make({})),
     sampler: yield* settings.OTEL_TRACES_SAMPLER,
@@ -34,3 +26,5 @@ export const traceSettings = Effect.gen(function*() {
     database: Option.map(yield* Config.option(settings.DATABASE_URL), databaseOf)
   })
 })
+
+export type TraceSettings = Option.Option.Value<Effect.Success<typeof traceSettings>>

@@ -56,7 +56,7 @@ const spans = counterBy<"exported" | "lost">(
 const EXPORTED = spans("exported")
 const LOST = spans("lost")
 
-/** Without the cause of a failure, which may contain the URL of the collector. */
+/** Does not log the cause of a failure, which may contain the URL of the collector. */
 const exportRecorder = Effect.gen(function*() {
   const context = yield* Effect.context<never>()
   const warn = yield* onceAMinute(Effect.logWarning("collector unreachable, spans dropped"))
@@ -77,7 +77,7 @@ const databaseAttributes = ({ database }: TraceSettings): Attributes =>
     })
   })
 
-/** Without the SDK's own context, which costs work at each step of a fiber and which nothing reads. */
+/** Leaves out the SDK's own context, which costs work at each step of a fiber and which nothing reads. */
 const tracerLayer = Layer.effect(Tracer.Tracer, Effect.map(make, ({ span }) => Tracer.make({ span })))
 
 export const tracingLayer = (settings: TraceSettings) =>

@@ -9,14 +9,14 @@ import { makeAsset } from "./Assets.ts"
 
 export const STYLESHEET = makeAsset("pages", "css", readFileSync(join(import.meta.dirname, "pages.css"), "utf8"))
 
-/** With an error, the response has its status and `Retry-After`. */
+/** The response to a page with an error has the status and the `Retry-After` of the error. */
 export interface Page {
   readonly title: string
   readonly body: Html
   readonly error?: ServiceError | undefined
   readonly head?: Html | undefined
   readonly isWide?: boolean
-  /** Without the header of the site: the page is embedded in another site. */
+  /** A page that is embedded in another site has no header. */
   readonly isFramed?: boolean
   readonly isIndexable?: boolean
   /** Directives that differ from the default Content-Security-Policy. */
@@ -115,7 +115,7 @@ export const plainWords = ({ details, message, statusCode }: ServiceError): stri
   }
 }
 
-/** For `aria-describedby`. */
+/** `aria-describedby` refers to it. */
 export const ERROR_ID = "error"
 
 export const alert = (text: string | undefined): Html =>

@@ -11,7 +11,7 @@ const SHOTS = {
   narrow: { width: 400, height: 300, profile: true }
 }
 
-/** What anyone with the share token sees, in a frame of any site. The session of the browser is ignored. */
+/** Shows a route to anyone with the share token, in a frame of any site, and ignores the session of the browser. */
 export const embedPageLayer = Layer.unwrap(Effect.map(Routes, (routes) =>
   sharedPageLayer(
     SHARED_PAGES.embed,
