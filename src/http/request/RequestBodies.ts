@@ -118,7 +118,8 @@ const readBytes = Effect.fnUntraced(
     limitBytes: number,
     onStep: (bytes: number) => Effect.Effect<void, E, R>
   ) {
-    const length = declaredLength(request) ?? Infinity
+    // A request in process declares no length, and has a body.
+    const length = declaredLength(request) || Infinity
     const steps: Array<Uint8Array<ArrayBuffer>> = []
     const state = { taken: 0, free: new Uint8Array() }
 
