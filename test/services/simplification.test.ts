@@ -4,7 +4,6 @@ import simplify from "simplify-js"
 import type { Position } from "../../src/schema/Geometry.ts"
 import { boundsOf, coordinatesOf } from "../../src/services/geometry/Geodesy.ts"
 import { simplifiedLine } from "../../src/services/geometry/Simplification.ts"
-import { assertWithin, leastTimeOf, parsingBound } from "../support/ProcessorTime.ts"
 
 const COUNT = 100_000
 
@@ -82,12 +81,10 @@ describe("a simplified line", () => {
   })
 
   for (const [name, line] of Object.entries(UNUSUAL)) {
-    it(`of a ${name} has its ends, at most 200 positions, and costs less than ten times its JSON`, () => {
-      const bound = parsingBound(JSON.stringify(line), 10, Infinity)
-      const [taken, kept] = leastTimeOf(() => simplified(line), bound)
+    it(`of a ${name} has its ends, and at most 200 positions`, () => {
+      const kept = simplified(line)
       assert.isAtMost(kept.length, 200)
       assert.deepStrictEqual([kept[0], kept.at(-1)], [line[0], line.at(-1)])
-      assertWithin(taken, bound)
     })
   }
 

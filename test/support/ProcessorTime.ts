@@ -54,7 +54,7 @@ const boundOf = (floor: number, most: number, measure: () => number): Bound => {
 /** A bound that needs no measuring. */
 export const fixedBound = (milliseconds: number): Bound => ({ floor: milliseconds, exact: () => milliseconds })
 
-export const isWithin = (taken: number, bound: Bound): boolean => taken < bound.floor || taken < bound.exact()
+const isWithin = (taken: number, bound: Bound): boolean => taken < bound.floor || taken < bound.exact()
 
 export const assertWithin = (taken: number, bound: Bound): void => {
   if (!isWithin(taken, bound)) assert.isBelow(taken, bound.exact())
@@ -70,13 +70,16 @@ export const parsingBound = (json: string, times: number, mostMillis: number): B
  */
 const BOUND = { times: 10, leastMillis: 100, mostMillis: 1500 }
 
-/** The processor time that a request may take, by what `JSON.parse` takes for the same in the same run. */
-export const boundBy = (json: string, times = BOUND.times, leastMillis = BOUND.leastMillis): Bound =>
-  boundOf(leastMillis, BOUND.mostMillis, () => times * parseCostOf(json))
-
-/** The same for what is stored or written: as large a share of the most as its bytes are of the largest body. */
+/**
+ * The processor time that a request may take, by what `JSON.parse` takes for the same in the same run, or as large a share of the
+ * most as its bytes are of the largest body.
+ */
 export const workBoundBy = (json: string): Bound =>
-  boundBy(json, BOUND.times, Math.max(BOUND.leastMillis, BOUND.mostMillis * json.length / ROUTE_BODY_LIMIT))
+  boundOf(
+    Math.max(BOUND.leastMillis, BOUND.mostMillis * json.length / ROUTE_BODY_LIMIT),
+    BOUND.mostMillis,
+    () => BOUND.times * parseCostOf(json)
+  )
 
 /** What an effect gives, and the processor time in milliseconds that it took. */
 interface Cost<A> {

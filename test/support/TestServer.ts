@@ -10,6 +10,7 @@ import {
   rateCountersLive,
   routingEngineLive
 } from "../../src/layers/Live.ts"
+import { ConnectionTimeouts } from "../../src/layers/NodeServer.ts"
 import { HashCost } from "../../src/services/accounts/Passwords.ts"
 import { Places } from "../../src/services/places/Places.ts"
 import { DatabaseProxy } from "./DatabaseProxy.ts"
@@ -67,6 +68,15 @@ export const nowhere = Layer.succeed(Places, {
 
 /** Hundreds of riders sign up in the tests, and 50 ms of a core for each would be a tenth of the run. */
 const cheapHashes = Layer.succeed(HashCost, { memoryCost: 8, timeCost: 1 })
+
+/**
+ * A client that aborts requests opens connections that it never uses, and a server that closes waits for these until the client
+ * gives them up, which is a second before the server would.
+ */
+const briefConnections = Layer.effect(
+  ConnectionTimeouts,
+  Effect.map(ConnectionTimeouts, (timeouts) => ({ ...timeouts, keepAlive: Math.min(timeouts.keepAlive, 3000) }))
+)
 
 /** The service on a real socket, with a database of its own. Mails are sent, but no sweep runs: what is due stays. */
 export class TestServer extends Context.Service<TestServer, {
@@ -134,7 +144,7 @@ const onDatabase = (
 ) =>
   Layer.merge(socketServer, Newcomers.layer).pipe(
     Layer.provideMerge(applicationLayer),
-    Layer.provideMerge(httpServerLive),
+    Layer.provideMerge(Layer.provide(httpServerLive, briefConnections)),
     Layer.provide([background, passwords]),
     Layer.provide([identityProviderLive, places, rateCountersLive, routingEngineLive]),
     Layer.provideMerge(Mailbox.layer),

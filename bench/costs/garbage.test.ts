@@ -1,9 +1,12 @@
 import { assert, layer } from "@effect/vitest"
 import { Effect } from "effect"
-import { MailProvider } from "../support/MailProvider.ts"
-import { figuresOf } from "../support/MonitoredProcess.ts"
-import { monitoredProgram } from "../support/MonitoredProgram.ts"
-import { created, newRoute } from "../support/Routes.ts"
+import { signedUp } from "../../test/support/Actors.ts"
+import { clonedDatabase } from "../../test/support/Databases.ts"
+import { MailProvider } from "../../test/support/MailProvider.ts"
+import { figuresOf, monitoredWith } from "../../test/support/MonitoredProcess.ts"
+import { replica } from "../../test/support/Replica.ts"
+import { created, newRoute } from "../../test/support/Routes.ts"
+import { TestServer } from "../../test/support/TestServer.ts"
 
 /** Of many requests, so that the compiled code of the first ones and collections in between count little. */
 const REQUESTS = 3000
@@ -15,7 +18,17 @@ const MOST_AGED = 1.5
 
 /** KiB of a request that become old in a process of its own. */
 const agedByRequest = Effect.gen(function*() {
-  const { process, rider } = yield* monitoredProgram(512)
+  const process = yield* replica({
+    ...yield* MailProvider,
+    ...monitoredWith(512),
+    DATABASE_URL: yield* clonedDatabase,
+    NODE_ENV: "test",
+    LOG_LEVEL: "error",
+    RATE_LIMITS_ENABLED: "false",
+    TELEMETRY_ENABLED: "false"
+  })
+  yield* process.ready
+  const rider = yield* Effect.provideService(signedUp, TestServer, process.server)
   const { body } = yield* rider.post("/routes", newRoute({ visibility: "public" }))
   const path = `/routes/${created(body).id}`
   const reads = Effect.forEach(

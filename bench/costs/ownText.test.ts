@@ -9,7 +9,7 @@ import { SessionId, UserId } from "../../src/schema/Ids.ts"
 import { SessionTokens } from "../../src/services/accounts/Sessions.ts"
 import { processCountersLayer } from "../../src/services/admission/RateLimits.ts"
 import { ownText } from "../../src/services/operations/Keys.ts"
-import { SECRETS } from "../support/TestServer.ts"
+import { SECRETS } from "../../test/support/TestServer.ts"
 
 setFlagsFromString("--expose-gc")
 
@@ -69,13 +69,14 @@ it.effect("a verified session token is known without the header that it came in"
     assert.isBelow(yield* keptBy(verify), COUNT * MIB / 2)
   }).pipe(Effect.scoped))
 
+const know = (n: number) =>
+  Effect.sync(() => {
+    const request = HttpServerRequest.fromWeb(new Request("http://localhost"))
+    addressSubjects(request.modify({ remoteAddress: Option.some(partOf(`2001:db8:1:2:3:4:5:${n}`)) }))
+  })
+
 it.effect("an address is known without the header that forwarded it", () =>
   Effect.gen(function*() {
-    const know = (n: number) =>
-      Effect.sync(() => {
-        const request = HttpServerRequest.fromWeb(new Request("http://localhost"))
-        addressSubjects(request.modify({ remoteAddress: Option.some(partOf(`2001:db8:1:2:3:4:5:${n}`)) }))
-      })
     assert.isBelow(yield* keptBy(know), COUNT * MIB / 2)
   }))
 
