@@ -32,7 +32,7 @@ const MAX_LIST_WAIT = Duration.seconds(1)
 
 const LIST_CONCURRENCY = 2
 
-/** By then the calling transaction has ended, and several changes need one refresh. No change restarts it. */
+/** The calling transaction has ended by then, and several changes need one refresh. No change restarts it. */
 const DELAY = Duration.seconds(1)
 
 const BATCH = 100
