@@ -36,9 +36,8 @@ export const isErasureDue = (sql: SqlClient.SqlClient, cutoff: Date) => sql`dele
 /** An active account has no pending deletion. */
 export const isActive = (sql: SqlClient.SqlClient) => sql`deletion_requested_at IS NULL`
 
-/** Rows of unverified addresses are of an earlier version, and no accounts. */
-export const hasAddress = (sql: SqlClient.SqlClient, email: string) =>
-  sql`email_key = ${emailKey(email)} AND email_verified_at IS NOT NULL`
+/** The account of an address, in the spelling by which addresses are compared. */
+export const hasAddress = (sql: SqlClient.SqlClient, email: string) => sql`email_key = ${emailKey(email)}`
 
 /**
  * Selects the row of an account, locked until the transaction ends. Against deadlocks, transactions on credentials lock
