@@ -9,7 +9,7 @@ import { mint, withToken } from "../support/Tokens.ts"
 
 const grafana = { apiOverview: "https://grafana.example/d/1", runtime: "http://127.0.0.1:3001/d/2" }
 
-const admins = ["counting", "looking", "leaving", "deleting", "operating", "demoted"].map((name) =>
+const admins = ["counting", "looking", "leaving", "deleting", "operating", "demoted", "sessions"].map((name) =>
   `${name}@admins.example`
 )
 
@@ -54,6 +54,29 @@ layer(TestServer.layer(SETTINGS))("administration", (it) => {
       )
       assert.deepStrictEqual([collections.total - was.collections.total, tokens.live - was.tokens.live], [1, 1])
       assert.isAbove(users.verified, 1)
+    }))
+
+  it.effect("counts sessions that are neither ended nor expired, and who was here in the last 24 hours", () =>
+    Effect.gen(function*() {
+      const admin = yield* adminCalled("sessions")
+      const counted = Effect.map(
+        admin.get("/admin/overview"),
+        ({ body }) => Schema.decodeUnknownSync(Counts)(body).sessions
+      )
+      const before = yield* counted
+      const [ended, expired, away, here] = yield* Effect.all([signedIn, signedIn, signedIn, signedIn])
+      const owners = [ended, expired, away, here].map(({ id }) => id)
+      const sql = yield* SqlClient.SqlClient
+      const [rows] = yield* sql<{ most: number }>`
+        SELECT max(count)::int AS most FROM (SELECT count(*) FROM sessions WHERE ${
+        sql.in("user_id", owners)
+      } GROUP BY user_id) c`
+      assert.strictEqual(rows?.most, 1)
+      assert.deepStrictEqual(yield* counted, { live: before.live + 4, usersLast24Hours: before.usersLast24Hours + 4 })
+      yield* ended.post("/auth/logout")
+      yield* sql`UPDATE sessions SET expires_at = created_at WHERE user_id = ${expired.id}`
+      yield* sql`UPDATE sessions SET last_seen_at = created_at - interval '24 hours' WHERE user_id = ${away.id}`
+      assert.deepStrictEqual(yield* counted, { live: before.live + 2, usersLast24Hours: before.usersLast24Hours + 1 })
     }))
 
   it.effect("finds accounts and routes by a part of what they are called, and shows no secret", () =>
@@ -158,7 +181,8 @@ const Counts = Schema.Struct({
   users: Schema.Struct({ total: Schema.Finite, verified: Schema.Finite }),
   routes: Schema.Struct({ total: Schema.Finite, public: Schema.Finite, private: Schema.Finite }),
   collections: Schema.Struct({ total: Schema.Finite }),
-  tokens: Schema.Struct({ live: Schema.Finite })
+  tokens: Schema.Struct({ live: Schema.Finite }),
+  sessions: Schema.Struct({ live: Schema.Finite, usersLast24Hours: Schema.Finite })
 })
 
 const WithUser = Schema.Struct({ user: Schema.Unknown })

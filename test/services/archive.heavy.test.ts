@@ -147,6 +147,15 @@ layer(onOwnDatabase)("an import", (it) => {
       assert.isEmpty(yield* routesOf(owner))
     }))
 
+  it.effect("refuses a file whose name has a backslash, which is no separator in a ZIP", () =>
+    Effect.gen(function*() {
+      const file = yield* namelessFile("upload")
+      yield* file.append(archiveOfPacked([deflated("routes\\1.gpx", "")]))
+      const zip = yield* Effect.promise(() => fromFdPromise(file.descriptor, { autoClose: false }))
+      const refused = yield* Effect.flip(Effect.tryPromise(() => directoryOf(file, zip)))
+      assert.include(String(refused.cause), "invalid characters in fileName")
+    }))
+
   it.effect("refuses a directory of more than 16 MiB", () =>
     Effect.gen(function*() {
       const files = Array.from({ length: 300 }, (_, index) => deflated(`${index}${"x".repeat(60_000)}`, ""))
