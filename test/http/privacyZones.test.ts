@@ -228,8 +228,15 @@ layer(TestServer.withSweeps({ ADMIN_EMAILS: ADMIN }, villages))("privacy zones",
       assert.deepStrictEqual(listedPositions(body), [])
     }))
 
-  it.effect("are applied by the sweep where a process ended before it did so", () =>
+  it.effect("are applied by the sweep where a process ended before it did so, to the 101st owner too", () =>
     Effect.gen(function*() {
+      yield* SqlClient.SqlClient.use((sql) =>
+        sql`
+        INSERT INTO users (email, email_key, email_verified_at, name, handle, zones_revision, created_at, updated_at)
+        SELECT n || '@zoned.example', n || '@zoned.example', 'epoch', 'Zoned', 'zoned-' || n, nextval('zones_revisions'),
+          'epoch', 'epoch'
+        FROM generate_series(1, 100) n`
+      )
       const rider = yield* signedIn
       const { id } = yield* publish(rider, { name: "Holunderrunde" })
       yield* setZones(rider, [ZONE])
