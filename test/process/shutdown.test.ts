@@ -242,7 +242,7 @@ layer(Processes.layer, { excludeTestServices: true, timeout: "60 seconds" })(
     it.effect(
       "ends in time whatever holds it up, and at once at a second signal",
       () => Effect.all([heldByRequests, heldByNeighbours], { concurrency: 2 }),
-      60_000
+      { timeout: 60_000, concurrent: true }
     )
 
     it.effect("by an uncaught exception ends what it began, logs it and fails", () =>
@@ -260,6 +260,6 @@ layer(Processes.layer, { excludeTestServices: true, timeout: "60 seconds" })(
         assert.strictEqual((yield* process.ended).code, 1)
         assert.strictEqual(logged(process, "FATAL").length, 1)
         assert.include(process.output(), "thrown away")
-      }), 60_000)
+      }), { timeout: 60_000, concurrent: true })
   }
 )
