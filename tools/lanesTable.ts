@@ -17,7 +17,7 @@ const queueOf = ({ longestCrowdedQueue, longestQueue }: LaneNumbers) => {
 }
 
 const rowOf = (name: string, numbers: LaneNumbers, atOnce = String(numbers.atOnce)) =>
-  `| \`${name}\` | ${atOnce} | ${queueOf(numbers)} | ${Duration.toSeconds(numbers.longestWait)} s |`
+  `| ${name} | ${atOnce} | ${queueOf(numbers)} | ${Duration.toSeconds(numbers.longestWait)} s |`
 
 const { passwords, ...lanes } = LANES
 
