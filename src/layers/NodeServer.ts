@@ -21,6 +21,7 @@ import {
 import { MEDIA_TYPES } from "../schema/MediaTypes.ts"
 import { settings } from "../services/settings/Registry.ts"
 import { LingeringServer } from "../upstream/IdleConnections.ts"
+import { PiecedResponse } from "../upstream/PiecedResponse.ts"
 import { RUNNING_REQUESTS } from "./Shutdown.ts"
 
 type Rule = (request: IncomingMessage) => ServiceError | undefined
@@ -234,6 +235,7 @@ const makeServer = Effect.gen(function*() {
   const linger = Math.min(Duration.toMillis(yield* settings.SHUTDOWN_DRAIN_DELAY), MAX_LINGER_MS)
   const server = new LingeringServer({
     ...LIMITS,
+    ServerResponse: PiecedResponse,
     headersTimeout: timeouts.headers,
     keepAliveTimeout: timeouts.keepAlive,
     connectionsCheckingInterval: Math.min(CHECKING_INTERVAL, timeouts.headers)

@@ -1,27 +1,20 @@
 import { HttpServerResponse } from "effect/http"
-import { Readable } from "node:stream"
+import { Pieces } from "../../upstream/PiecedResponse.ts"
 
 /**
  * The bytes of a body, which are sent one piece after the other: of a list of long lines most are views of what came from
  * PostgreSQL, and to join them would be another copy of all.
  */
-export class BodyPieces extends Readable {
-  readonly pieces: ReadonlyArray<Uint8Array>
+export class BodyPieces extends Pieces {
   readonly length: number
   /** The bytes that stay in memory until all is sent: pieces keep the buffers that they are views of. */
   readonly held: number
 
   constructor(pieces: ReadonlyArray<Uint8Array>) {
-    super()
-    this.pieces = pieces
+    super(pieces)
     this.length = pieces.reduce((length, piece) => length + piece.length, 0)
     const buffers = new Set(pieces.map(({ buffer }) => buffer))
     this.held = [...buffers].reduce((sum, { byteLength }) => sum + byteLength, 0)
-  }
-
-  override _read() {
-    for (const piece of this.pieces) this.push(piece)
-    this.push(null)
   }
 
   get joined(): Uint8Array {
@@ -37,8 +30,8 @@ export const piecesIn = ({ body }: HttpServerResponse.HttpServerResponse): BodyP
 const MOST_HELD = 2.5
 
 /**
- * Several pieces are sent as a stream of Node's; any other server needs `withJoinedBody`. They are joined where that takes much
- * less memory.
+ * Several pieces are sent by `PiecedResponse`; any other server needs `withJoinedBody`. They are joined where that takes much less
+ * memory.
  */
 export const piecedResponse = (
   pieces: ReadonlyArray<Uint8Array>,
