@@ -1,10 +1,10 @@
 import { assert, layer } from "@effect/vitest"
-import polyline from "@mapbox/polyline"
-import { Effect, Layer } from "effect"
+import { Effect } from "effect"
 import { TestClock } from "effect/testing"
 import { ROUTE_BODY_LIMIT } from "../../src/http/api/Requests.ts"
 import { signedIn } from "../../test/support/Actors.ts"
 import { connection, MIB } from "../../test/support/Connections.ts"
+import { MATCH, matching, pointAt, withEngine } from "../../test/support/LongTrace.ts"
 import {
   assertWithin,
   costOf,
@@ -14,7 +14,7 @@ import {
   workBoundBy
 } from "../../test/support/ProcessorTime.ts"
 import { JSON_TYPE, requestHead, sendRaw } from "../../test/support/RawHttp.ts"
-import { type Behaviour, StandInEngine } from "../../test/support/StandInEngine.ts"
+import { StandInEngine } from "../../test/support/StandInEngine.ts"
 import { TestServer } from "../../test/support/TestServer.ts"
 import { until } from "../../test/support/Waiting.ts"
 
@@ -26,8 +26,8 @@ const listed = (count: number, at: (index: number) => string) => Array.from({ le
 const parseTime = (json: string) => Math.max(10, processorTimeOf(() => JSON.parse(json))[0])
 
 /**
- * What an effect gives, which takes this thread less than twice what parsing does, and all threads less than ten times that, in
- * the first few turns of both: others on the same cores add to either for a while.
+ * Returns the result of an effect. Asserts that it takes this thread less than twice the time of parsing, and all threads less than
+ * ten times that time. The least of several turns counts, since other programs on the same cores add to a turn.
  */
 const cheap = <A, E, R>(
   effect: Effect.Effect<A, E, R>,
@@ -123,39 +123,7 @@ layer(TestServer.layer())("a long body of a route", (it) => {
 
 const POINTS = 50_000
 
-const pointAt = (n: number) => `{"lat":${(47 + n / 1e5).toFixed(5)},"lon":${(9 + n / 1e5).toFixed(5)}}`
-
 const TRACE = `{"activity":"cycle","shape":[${listed(POINTS, pointAt)}]}`
-
-/** What the engine says of so many points, as text that is made once. */
-const matchOf = (points: number) =>
-  JSON.stringify({
-    shape: polyline.encode(Array.from({ length: points }, (_, n) => [47 + n / 1e5, 9 + n / 1e5]), 6),
-    edges: Array.from({ length: points / 4 }, (_, n) => ({
-      length: 0.02,
-      surface: "paved",
-      names: ["Street"],
-      way_id: n,
-      begin_shape_index: 4 * n,
-      end_shape_index: 4 * n + 3
-    })),
-    matched_points: Array.from({ length: points }, (_, n) => ({
-      lat: 47.123456 + n / 1e5,
-      lon: 9.123456 + n / 1e5,
-      type: "matched",
-      edge_index: Math.floor(n / 4),
-      distance_from_trace_point: 1.234
-    }))
-  })
-
-const MATCH = matchOf(16_000)
-
-const matching: Behaviour = (_request, response) =>
-  void response.writeHead(200, { "content-type": "application/json" }).end(MATCH)
-
-const withEngine = Layer.unwrap(
-  Effect.map(StandInEngine, ({ url }) => TestServer.layer({ ROUTING_ENGINE_URL: url }))
-).pipe(Layer.provideMerge(StandInEngine.layer))
 
 /** A response whose text nobody reads: what that takes is the client's. */
 const unread = (raw: string) =>

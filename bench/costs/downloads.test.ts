@@ -17,8 +17,8 @@ const collectGarbage: () => void = runInNewContext("gc")
 const BETWEEN_COLLECTIONS = Duration.millis(500)
 
 /**
- * What the process holds, without what it would give back. Each connection of the database keeps a buffer as long as the
- * longest row that it had, whoever reads that: those are among the array buffers, and texts and objects are not.
+ * The memory that the process holds after a collection, in bytes, without array buffers: each connection of the database keeps one as
+ * long as the longest row that it had, whoever reads the row.
  */
 const memory = Effect.sync(() => {
   collectGarbage()

@@ -17,7 +17,7 @@ const parametersOf = (query: Schema.Constraint | undefined): ReadonlyArray<strin
     ? query.ast.propertySignatures.map(({ name }) => String(name))
     : []
 
-/** The parameters that narrow a list, for each list that has any. */
+/** The parameters that narrow a list, for each list that has at least one. */
 const filters = endpoints.flatMap(({ method, path, query }) => {
   const parameters = parametersOf(query)
   const names = parameters.filter((name) => !OF_EVERY_LIST.has(name))

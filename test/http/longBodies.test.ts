@@ -1,14 +1,15 @@
 import { assert, layer } from "@effect/vitest"
 import polyline from "@mapbox/polyline"
-import { Effect, Layer, Schema } from "effect"
+import { Effect, Schema } from "effect"
 import { NewRoute, RoutePatch } from "../../src/schema/Route.ts"
 import { TraceRequest } from "../../src/schema/Routing.ts"
 import { refusalsBy } from "../../src/services/bodies/BoundedJson.ts"
 import { type Actor, anonymous, signedIn } from "../support/Actors.ts"
 import { issuesOf } from "../support/Archives.ts"
+import { matching, pointAt, withEngine } from "../support/LongTrace.ts"
 import { JSON_TYPE } from "../support/RawHttp.ts"
 import { created, newRoute } from "../support/Routes.ts"
-import { type Behaviour, StandInEngine } from "../support/StandInEngine.ts"
+import { StandInEngine } from "../support/StandInEngine.ts"
 import { TestServer } from "../support/TestServer.ts"
 
 const listed = (count: number, at: (index: number) => string) => Array.from({ length: count }, (_, n) => at(n)).join()
@@ -98,39 +99,7 @@ layer(TestServer.layer())("a long body of a route", (it) => {
     }), 60_000)
 })
 
-const pointAt = (n: number) => `{"lat":${(47 + n / 1e5).toFixed(5)},"lon":${(9 + n / 1e5).toFixed(5)}}`
-
 const Asked = Schema.fromJsonString(Schema.Struct({ shape: Schema.Array(Schema.Unknown) }))
-
-/** What the engine says of so many points, as text that is made once. */
-const matchOf = (points: number) =>
-  JSON.stringify({
-    shape: polyline.encode(Array.from({ length: points }, (_, n) => [47 + n / 1e5, 9 + n / 1e5]), 6),
-    edges: Array.from({ length: points / 4 }, (_, n) => ({
-      length: 0.02,
-      surface: "paved",
-      names: ["Street"],
-      way_id: n,
-      begin_shape_index: 4 * n,
-      end_shape_index: 4 * n + 3
-    })),
-    matched_points: Array.from({ length: points }, (_, n) => ({
-      lat: 47.123456 + n / 1e5,
-      lon: 9.123456 + n / 1e5,
-      type: "matched",
-      edge_index: Math.floor(n / 4),
-      distance_from_trace_point: 1.234
-    }))
-  })
-
-const MATCH = matchOf(16_000)
-
-const matching: Behaviour = (_request, response) =>
-  void response.writeHead(200, { "content-type": "application/json" }).end(MATCH)
-
-const withEngine = Layer.unwrap(
-  Effect.map(StandInEngine, ({ url }) => TestServer.layer({ ROUTING_ENGINE_URL: url }))
-).pipe(Layer.provideMerge(StandInEngine.layer))
 
 layer(withEngine)("a long trace", (it) => {
   it.effect(

@@ -290,7 +290,7 @@ layer(TestServer.withSweeps())("the trash of routes and of collections", (it) =>
       assert.deepStrictEqual(yield* Effect.forEach(KINDS, (each) => trashOf(back, each)), ids.map((id) => [id]))
     }))
 
-  it.effect("is read by the typed client as any list", () =>
+  it.effect("is read by the typed client like every other list", () =>
     Effect.gen(function*() {
       const rider = yield* signedIn
       const [routes, collections] = KINDS

@@ -81,7 +81,7 @@ export const workBoundBy = (json: string): Bound =>
     () => BOUND.times * parseCostOf(json)
   )
 
-/** What an effect gives, and the processor time in milliseconds that it took. */
+/** The result of an effect, and the processor time in milliseconds that it took. */
 interface Cost<A> {
   readonly value: A
   /** Of the thread that serves, where the client of a test is too. */
@@ -125,8 +125,8 @@ export const leastCostOf = <A, E, R>(
       : Effect.map(leastCostOf(effect, bound, tries - 1), (next) => next.inAll < cost.inAll ? next : cost))
 
 /**
- * What an effect gives, and the most processor time in milliseconds that this thread took between two turns of its event loop
- * meanwhile: beside another busy process, which makes each turn last longer, it is the same.
+ * Returns the result of an effect, and the most processor time in milliseconds that this thread took between two turns of its event
+ * loop meanwhile. Another busy process makes each turn last longer, but does not change this time.
  */
 const longestTurnOf = <A, E, R>(effect: Effect.Effect<A, E, R>) =>
   Effect.acquireUseRelease(

@@ -171,10 +171,10 @@ const closeConnection = changeResponse((response) => HttpServerResponse.setHeade
 /** Reads request bodies within the memory budget of the process. */
 export class RequestBodies extends Context.Service<RequestBodies, {
   /**
-   * Returns the raw body. Fails with `UnsupportedMediaType` on an encoding not in `encodings`, `PayloadTooLarge`, or
-   * `ValidationFailed` if the body is incomplete, `RequestTimeout` if it is behind its `BodyAllowance`. What has arrived of a body over 64 KiB is taken from `BODY_MEMORY_BUDGET`
-   * until the scope closes. Fails with `RateLimited` above the share of an address or a network, `Unavailable` above that
-   * of callers without a credential or above the whole.
+   * Returns the raw body. Fails with `UnsupportedMediaType` on an encoding not in `encodings`, `PayloadTooLarge`,
+   * `ValidationFailed` if the body is incomplete, or `RequestTimeout` if it is behind its `BodyAllowance`. The bytes that have arrived
+   * of a body over 64 KiB are taken from `BODY_MEMORY_BUDGET` until the scope closes. Fails with `RateLimited` above the share of an
+   * address or a network, and with `Unavailable` above the share of callers without a credential or above the budget.
    */
   readonly read: (
     request: HttpServerRequest.HttpServerRequest,

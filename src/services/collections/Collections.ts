@@ -54,7 +54,7 @@ type Change<A> = (
 
 /**
  * Ordered lists of the owner's routes and of others' public ones. Visibility works as for routes. Changes take a turn
- * of the account (`Lanes.writes`), and fail with `Overloaded` like it.
+ * of the account (`Lanes.writes`), and may fail with `Overloaded`.
  */
 export class Collections extends Context.Service<Collections, {
   /** Creates a collection. `RoutesMissing` for routes that are neither the owner's nor public. */

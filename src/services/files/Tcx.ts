@@ -37,7 +37,7 @@ import { carried, parseXml } from "./Xml.ts"
 import { attributeOf, childOf, childrenOf, descendantsOf, textOf, unknownChildren, type XmlElement } from "./XmlTree.ts"
 import { OWN_NAMESPACE, XML_DECLARATION, xmlOf, type XmlParts } from "./XmlWriter.ts"
 
-/** The schema requires `Time`; an extension of ours marks a longitude. */
+/** The schema requires `Time`; an extension of the service marks a longitude. */
 const TRACKPOINT = new Set(["Time", "Position", "AltitudeMeters", "DistanceMeters", "Extensions"])
 const COURSE_POINT = new Set(["Name", "Time", "Position", "PointType", "Notes", "Extensions"])
 

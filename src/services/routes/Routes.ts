@@ -236,7 +236,7 @@ export type ExpectedVersion = ReadonlyArray<number> | undefined
 
 /**
  * Planned routes, their owners and visibility. A route that the viewer may not see is `Missing`. Changes take a turn of
- * the account (`Lanes.writes`), and fail with `Overloaded` like it.
+ * the account (`Lanes.writes`), and may fail with `Overloaded`.
  */
 export class Routes extends Context.Service<Routes, {
   /** Creates a route and derives its place, and its distance unless given. */

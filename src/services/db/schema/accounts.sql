@@ -87,7 +87,7 @@ CREATE TABLE revoked_tokens (
 CREATE INDEX revoked_tokens_user_idx ON revoked_tokens (user_id);
 CREATE INDEX revoked_tokens_revoked_idx ON revoked_tokens (revoked_at);
 
--- What somebody did goes with them; what was done to somebody stays, and no longer says to whom.
+-- An entry of an erased account's own actions goes with it; an entry of an action on it stays, without its name.
 CREATE TABLE audit_events (
   id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
   created_at timestamptz NOT NULL, event text NOT NULL,
