@@ -42,7 +42,7 @@ export class Devices extends Context.Service<Devices, {
         remember: traced("Devices.remember")(function*(userId) {
           const now = (yield* Clock.currentTimeMillis) / 1000
           const id = yield* random.uuidV4()
-          return yield* tokens.sign({ sub: String(userId), jti: id }, now)
+          return yield* tokens.sign(tokens.payloadOf({ sub: String(userId), jti: id }, now))
         }),
 
         recognise: traced("Devices.recognise")(function*(token, email) {

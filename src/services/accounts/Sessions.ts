@@ -15,7 +15,7 @@ import {
 import { SecureRandom } from "effect/crypto"
 import { Model } from "effect/schema"
 import { SqlClient, SqlSchema } from "effect/sql"
-import { type CryptoKey, type JWTPayload, jwtVerify, SignJWT } from "jose"
+import { CompactSign, type CryptoKey, type JWTPayload, jwtVerify } from "jose"
 import type { Session } from "../../schema/Credential.ts"
 import { SessionId, UserId } from "../../schema/Ids.ts"
 import { SESSION_LIFETIME, SESSION_TOKEN_LIFETIME } from "../../schema/Limits.ts"
@@ -49,16 +49,19 @@ interface Purpose {
 
 /** JWTs of this service for one audience: HS256, and nothing but HS256 (RFC 8725, 3.1). */
 export const signedTokens = ({ audience, key, lifetime }: Purpose) => ({
-  /** `issuedAt` is in seconds. */
-  sign: (claims: JWTPayload & { readonly sub: string }, issuedAt: number) =>
+  /** The text to sign of claims; `issuedAt` is in seconds. */
+  payloadOf: (claims: JWTPayload & { readonly sub: string }, issuedAt: number): string =>
+    JSON.stringify({
+      ...claims,
+      iss: SERVICE_NAME,
+      aud: audience,
+      iat: issuedAt,
+      exp: issuedAt + Duration.toSeconds(lifetime)
+    }),
+
+  sign: (payload: string) =>
     Effect.promise(() =>
-      new SignJWT(claims)
-        .setProtectedHeader({ alg: ALGORITHM, typ: TYPE })
-        .setIssuer(SERVICE_NAME)
-        .setAudience(audience)
-        .setIssuedAt(issuedAt)
-        .setExpirationTime(issuedAt + Duration.toSeconds(lifetime))
-        .sign(key)
+      new CompactSign(new TextEncoder().encode(payload)).setProtectedHeader({ alg: ALGORITHM, typ: TYPE }).sign(key)
     ),
 
   verify: Effect.fnUntraced(function*(token: string) {
@@ -109,7 +112,9 @@ interface VerifiedToken {
   readonly expiresAt: number
 }
 
-/** A token is verified once. Each request reads from the database whether its session lives. */
+/**
+ * A token is verified once, and signed once in a second. Each request reads from the database whether its session lives.
+ */
 const MAX_KNOWN_TOKENS = 10_000
 
 /** The JWT of a session, signed with `JWT_SECRET`. */
@@ -140,13 +145,19 @@ export class SessionTokens extends Context.Service<SessionTokens, {
         }
       )
 
+      const signed = yield* Cache.make({
+        capacity: MAX_KNOWN_TOKENS,
+        timeToLive: "1 second",
+        lookup: (payload: string) => tokens.sign(payload)
+      })
+
       return SessionTokens.of({
         sign: Effect.fnUntraced(function*(claims) {
           const now = Math.floor((yield* Clock.currentTimeMillis) / 1000)
           const expiresAt = now + Duration.toSeconds(SESSION_TOKEN_LIFETIME)
           const { role, sid, sub, units } = claims
           const encoded: typeof Claims.Encoded = { sub: String(sub), sid, role, units }
-          const token = yield* tokens.sign(encoded, now)
+          const token = yield* Cache.get(signed, tokens.payloadOf(encoded, now))
           yield* Cache.set(verified, token, { claims, expiresAt })
           return token
         }),
