@@ -10,8 +10,7 @@ import { postgres } from "../postgres.ts"
 import { makeRecorder } from "../recorder.ts"
 import { type Service, started } from "../service.ts"
 
-/** Requests a second, which one process takes of a busy machine while another starts: an overload is refused, too. */
-const PER_SECOND = 30
+const PER_SECOND = { short: 60, full: 100 }
 
 /** Rolling restarts of all processes, one after the other. */
 const RESTARTS = { short: 1, full: 25 }
@@ -48,7 +47,7 @@ const rolling = Effect.fnUntraced(function*(run: Run, count: number) {
     ledger: run.ledger,
     recorder,
     prefix: `${run.prefix}-${count}`,
-    perSecond: PER_SECOND
+    perSecond: PER_SECOND[form]
   })
   yield* Effect.sleep("2 seconds")
   recorder.begin()
