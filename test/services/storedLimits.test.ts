@@ -113,7 +113,7 @@ layer(database)("limits of the contract and those of the columns", (it) => {
       }
     }))
 
-  it.effect("refuse what no schema has seen", () =>
+  it.effect("refuse what no schema has seen, and texts that would break a list", () =>
     Effect.gen(function*() {
       const sql = yield* SqlClient.SqlClient
       yield* sql`
@@ -129,5 +129,14 @@ layer(database)("limits of the contract and those of the columns", (it) => {
         assert.strictEqual((yield* Effect.flip(write)).reason._tag, "ConstraintError")
       }
       yield* insert("private", 1e8)
+      yield* sql`INSERT INTO route_views (route_id, route_version, zones_revision, place_version, is_whole)
+        SELECT id, 1, 1, 1, true FROM routes`
+      for (const table of ["routes", "route_views"]) {
+        for (const column of ["waypoints", "geometry", "simplified", "cues"]) {
+          const broken = yield* Effect.flip(sql`UPDATE ${sql(table)} SET ${sql(column)} = '[[9,47]'`)
+          assert.include(String(broken.reason.cause), "invalid input syntax for type json", `${table}.${column}`)
+          yield* sql`UPDATE ${sql(table)} SET ${sql(column)} = '[[9,47]]'`
+        }
+      }
     }))
 })

@@ -236,7 +236,8 @@ export type ExpectedVersion = ReadonlyArray<number> | undefined
 
 /**
  * Planned routes, their owners and visibility. A route that the viewer may not see is `Missing`. Changes take a turn of
- * the account (`Lanes.writes`), and may fail with `Overloaded`.
+ * the account (`Lanes.writes`), and may fail with `Overloaded`. The trigger `json_on_write` (`require_json`) refuses a line,
+ * waypoints or cues that are no JSON, since responses have these texts unparsed.
  */
 export class Routes extends Context.Service<Routes, {
   /** Creates a route and derives its place, and its distance unless given. */

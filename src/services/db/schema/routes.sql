@@ -65,3 +65,17 @@ CREATE INDEX routes_city_idx ON routes (lower(place_city), published_at DESC, id
   WHERE visibility = 'public' AND deleted_at IS NULL;
 CREATE INDEX routes_owner_public_idx ON routes (user_id, published_at DESC, id DESC)
   INCLUDE (is_indexable, activity, distance) WHERE visibility = 'public' AND deleted_at IS NULL;
+
+-- LZ4 takes a quarter of the time of PostgreSQL's default. A server that was built without it compresses as it can.
+IF 'lz4' = ANY ((SELECT enumvals FROM pg_settings WHERE name = 'default_toast_compression')::text[]) THEN
+  ALTER TABLE routes ALTER waypoints SET COMPRESSION lz4, ALTER cues SET COMPRESSION lz4,
+    ALTER geometry SET COMPRESSION lz4, ALTER simplified SET COMPRESSION lz4, ALTER polyline6 SET COMPRESSION lz4;
+END IF;
+
+-- A response has these texts as they are: one that is no JSON would break each list with its row.
+CREATE FUNCTION require_json() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+  PERFORM NEW.waypoints::json, NEW.geometry::json, NEW.simplified::json, NEW.cues::json;
+  RETURN NEW;
+END $$;
+CREATE TRIGGER json_on_write BEFORE INSERT OR UPDATE OF waypoints, geometry, simplified, cues ON routes
+  FOR EACH ROW EXECUTE FUNCTION require_json();

@@ -46,3 +46,9 @@ CREATE TABLE route_views (
   -- The gate of `routes`, by what others see.
   is_indexable boolean GENERATED ALWAYS AS (position_count >= 20 AND coalesce(distance, 0) >= 500) STORED
 );
+CREATE TRIGGER json_on_write BEFORE INSERT OR UPDATE OF waypoints, geometry, simplified, cues ON route_views
+  FOR EACH ROW EXECUTE FUNCTION require_json();
+IF 'lz4' = ANY ((SELECT enumvals FROM pg_settings WHERE name = 'default_toast_compression')::text[]) THEN
+  ALTER TABLE route_views ALTER waypoints SET COMPRESSION lz4, ALTER cues SET COMPRESSION lz4,
+    ALTER geometry SET COMPRESSION lz4, ALTER simplified SET COMPRESSION lz4, ALTER polyline6 SET COMPRESSION lz4;
+END IF;
