@@ -341,13 +341,18 @@ const isOpenTo = (email: string, password: string) => Effect.map(logIn(email, pa
 layer(TestServer.layer(behindFront), { timeout: "120 seconds" })("whoever holds the mailbox", (it) => {
   it.effect("has the only password, in every order of her steps and a stranger's", () =>
     Effect.gen(function*() {
-      const runs: ReadonlyArray<Run> = seconds.flatMap((second) =>
+      const runs = seconds.flatMap((second, at) =>
         permutations<Step>([strangerSignsUp, second, ownerSignsUp, useAll])
           // A mailbox without a mail has nothing to use.
           .filter(([first]) => first !== useAll)
-          .flatMap((steps) => USES.map((use) => ({ email: newEmail(), steps: [...steps, useAll], use })))
+          // The uses take turns, and the next step begins with the other one: each order has both.
+          .map((steps, n): Run => ({
+            email: newEmail(),
+            steps: [...steps, useAll],
+            use: (at + n) % 2 === 0 ? useOfApi : useOnPage
+          }))
       )
-      assert.lengthOf(runs, 5 * 18 * 2)
+      assert.lengthOf(runs, 5 * 18)
       for (const [n] of (runs[0]?.steps ?? []).entries()) {
         yield* Effect.forEach(runs, ({ email, steps, use }) => steps[n]?.(email, use) ?? Effect.void, {
           concurrency: 8
