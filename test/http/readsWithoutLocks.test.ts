@@ -28,6 +28,9 @@ const PAGES = [
 
 const ADMINS = ["reading@example.com", "viewing@example.com"]
 
+/** A read that finds a row of these locked leaves out what it would write next, which would be the next to wait. */
+const GIVEN_UP = ["change_counters", "personal_access_tokens", "sessions", "users"]
+
 const Profile = Schema.Struct({ handle: Schema.String })
 
 const geometry = [[9, 47, 400], [9.1, 47.1, 500], [9.2, 47.2, 450]]
@@ -85,7 +88,7 @@ layer(TestServer.layer({ ADMIN_EMAILS: ADMINS.join() }), { timeout: "120 seconds
     })
 
   it.effect(
-    "of every endpoint is as without them while a transaction holds the rows of a table, whichever it is",
+    "of every endpoint is as without them while a transaction holds the rows of every table",
     () =>
       Effect.gen(function*() {
         const sql = yield* SqlClient.SqlClient
@@ -105,15 +108,19 @@ layer(TestServer.layer({ ADMIN_EMAILS: ADMINS.join() }), { timeout: "120 seconds
         const read = Effect.forEach(reads, ([actor, paths]) => statuses(actor, paths))
         const usual = yield* read
         assert.isEmpty(usual[0]?.filter((line) => !line.startsWith("2")))
-        const held = yield* tables
-        assert.isAbove(held.length, 20)
-        for (const { name } of held) {
+        const all = (yield* tables).map(({ name }) => name)
+        assert.isAbove(all.length, 20)
+        assert.includeMembers(all, GIVEN_UP)
+        for (const held of [all, all.filter((name) => !GIVEN_UP.includes(name))]) {
           // The read has something to note and to number.
-          yield* rider.patch(`/routes/${routeId}`, { description: `While ${name} is held` })
+          yield* rider.patch(`/routes/${routeId}`, { description: `While ${held.length} tables are held` })
           yield* sql`UPDATE sessions SET last_seen_at = '1969-12-31'`
           yield* sql`UPDATE personal_access_tokens SET last_used_at = NULL`
-          const locked = yield* whileLocked((sql) => sql`SELECT FROM ${sql(name)} FOR UPDATE`, read)
-          assert.deepStrictEqual(locked, usual, name)
+          const locked = yield* whileLocked(
+            (sql) => Effect.forEach(held, (name) => sql`SELECT FROM ${sql(name)} FOR UPDATE`),
+            read
+          )
+          assert.deepStrictEqual(locked, usual, `${held.length} tables`)
         }
       }),
     120_000
