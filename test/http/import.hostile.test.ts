@@ -67,6 +67,15 @@ layer(TestServer.layer())("a hostile archive", (it) => {
       }
     }))
 
+  it.effect("with a profile of more than 8 MiB is refused before the profile is unpacked", () =>
+    Effect.gen(function*() {
+      const { files, rider } = yield* attacker
+      const bytes = yield* sealed({ ...files, "profile.json": `[${"0,".repeat(7 * MIB)}0]` })
+      assert.deepStrictEqual(issuesOf((yield* imported(rider, bytes)).body), [
+        { path: "profile.json", message: "Expected at most 8388608 bytes" }
+      ])
+    }))
+
   it.effect("is taken where its brackets belong to a text and its route has all the positions that one may have", () =>
     Effect.gen(function*() {
       const { files } = yield* attacker

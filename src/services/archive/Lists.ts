@@ -1,4 +1,5 @@
 import { Result, Schema } from "effect"
+import { isUtf8 } from "node:buffer"
 import {
   ArchivedCollection,
   type ArchivedFile,
@@ -27,7 +28,8 @@ const outcomeAt = <A>(place: string, decoded: Result.Result<A, ReadonlyArray<Val
   })
 
 /** Invalid UTF-8 becomes U+FFFD, rather than refusing the whole file. */
-const lenient = (bytes: ArrayBuffer) => Buffer.from(new TextDecoder().decode(bytes))
+const lenient = (bytes: ArrayBuffer) =>
+  isUtf8(bytes) ? Buffer.from(bytes) : Buffer.from(new TextDecoder().decode(bytes))
 
 const fileDecoder = <S extends Schema.ConstraintDecoder<unknown>>(name: string, schema: S) => {
   const decode = decodeBounded(schema)

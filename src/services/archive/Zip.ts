@@ -36,6 +36,9 @@ const MAX_MANIFEST = 16 * 1024 * 1024
 
 const MAX_DIRECTORY = MAX_MANIFEST
 
+/** The length of the longest JSON body; a longer file is refused before it is unpacked. */
+const MAX_PROFILE = 8 * 1024 * 1024
+
 interface Directory {
   readonly entries: ReadonlyMap<string, Entry>
   readonly names: ReadonlyArray<string>
@@ -263,15 +266,16 @@ export const checkedArchive = Effect.fnUntraced(function*(
 
   const readWhole = Effect.fnUntraced(function*(
     name: string,
+    most: number,
     from: (chunks: AsyncIterable<Uint8Array>) => AsyncIterable<Uint8Array>
   ) {
-    if ((entries.get(name)?.uncompressedSize ?? 0) > MAX_MANIFEST) {
-      return yield* InvalidInput.at(name, `Expected at most ${MAX_MANIFEST} bytes`)
+    if ((entries.get(name)?.uncompressedSize ?? 0) > most) {
+      return yield* InvalidInput.at(name, `Expected at most ${most} bytes`)
     }
     return joined(yield* Stream.runCollect(fileOf(name, from)))
   })
 
-  const bytes = yield* readWhole(MANIFEST, (chunks) => chunks)
+  const bytes = yield* readWhole(MANIFEST, MAX_MANIFEST, (chunks) => chunks)
   const { counts, digests } = yield* Effect.flatMap(
     run(readManifest, { bytes, names, sizes }, bytes.byteLength),
     valueOf
@@ -280,7 +284,7 @@ export const checkedArchive = Effect.fnUntraced(function*(
 
   const archive: CheckedArchive = {
     counts,
-    profile: readWhole(PROFILE, checked(PROFILE)).pipe(
+    profile: readWhole(PROFILE, MAX_PROFILE, checked(PROFILE)).pipe(
       Effect.flatMap((bytes) => run(readProfile, bytes, bytes.byteLength)),
       Effect.flatMap(valueOf)
     ),
