@@ -1,6 +1,8 @@
 import { assert, it as test, layer } from "@effect/vitest"
 import { Effect } from "effect"
+import { plainWords } from "../../src/http/pages/layout/Layout.ts"
 import { PAGES, templateOf } from "../../src/http/request/RouteTemplates.ts"
+import { GatewayTimeout } from "../../src/schema/Errors.ts"
 import { type Actor, anonymous, newEmail, signedIn, signedUp, withHeaders } from "../support/Actors.ts"
 import { DatabaseProxy } from "../support/DatabaseProxy.ts"
 import { Mailbox } from "../support/Mailbox.ts"
@@ -240,4 +242,9 @@ layer(TestServer.layer({ PAGES_ENABLED: "false", API_DOCS_ENABLED: "false" }))("
 test("a request for a page is known by its path, without the token", () => {
   assert.strictEqual(templateOf("GET", "/verify-email?token=canary"), "/verify-email")
   assert.strictEqual(templateOf("POST", "/reset-password"), "/reset-password")
+})
+
+test("a page says of an upstream service that did not respond in time that a request may be sent again", () => {
+  const error = new GatewayTimeout({ message: "The identity provider did not respond in time" })
+  assert.strictEqual(plainWords(error), "The service is busy or is starting. Try again in a moment.")
 })

@@ -70,6 +70,17 @@ layer(TestServer.layer({ BASE_URL: ROOT, CORS_ORIGINS: "" }, inVaduz))("shared p
       assert.include(text, "© OpenStreetMap contributors")
     }))
 
+  it.effect("show a distance in metres below a kilometre, and in whole kilometres from 100", () =>
+    Effect.gen(function*() {
+      const rider = yield* signedIn
+      const visitor = yield* anonymous
+      const texts = { 999: "999 m", 1000: "1.0 km", 99_900: "99.9 km", 100_000: "100 km" }
+      for (const [metres, text] of Object.entries(texts)) {
+        const { shareToken } = yield* make(rider, { distance: Number(metres) })
+        assert.include((yield* visitor.get(`//r/${shareToken}`)).text, `<dt>Distance</dt><dd>${text}</dd>`)
+      }
+    }))
+
   it.effect("run no scripts, load nothing from elsewhere, are in no frame, and open for the embedded one only", () =>
     Effect.gen(function*() {
       const visitor = yield* anonymous
@@ -135,6 +146,11 @@ layer(TestServer.layer({ BASE_URL: ROOT, CORS_ORIGINS: "" }, inVaduz))("shared p
       const open = yield* make(rider, { visibility: "public" })
       const found = yield* visitor.get(`//r/${open.shareToken}`)
       assert.deepStrictEqual([content(found.text, "robots"), found.headers.get("x-robots-tag")], [undefined, null])
+      const framed = yield* visitor.get(`//embed/${open.shareToken}`)
+      assert.deepStrictEqual([content(framed.text, "robots"), framed.headers.get("x-robots-tag")], [
+        "noindex",
+        "noindex"
+      ])
       assert.deepInclude(linkedDataIn(found.text), {
         "@context": "https://schema.org",
         "@type": "Trip",
@@ -207,7 +223,10 @@ layer(TestServer.layer({ BASE_URL: ROOT, CORS_ORIGINS: "" }, inVaduz))("shared p
       assert.notInclude(first.text, "?page=2")
       const own = yield* rider.get(`//c/${shareToken}`)
       assert.include(own.text, "<a href=\"?page=2\" rel=\"next\">More routes</a>")
-      assert.include((yield* rider.get(`//c/${shareToken}?page=2`)).text, ">Pass 24</a>")
+      const last = (yield* rider.get(`//c/${shareToken}?page=2`)).text
+      assert.include(last, ">Pass 24</a>")
+      assert.include(last, "<nav aria-label=\"Pages\"><p><a href=\"?page=1\" rel=\"prev\">Previous routes</a>")
+      assert.notInclude(first.text, "<nav aria-label=\"Pages\">")
     }))
 
   it.effect("of a user show their public routes", () =>

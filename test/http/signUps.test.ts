@@ -130,6 +130,15 @@ layer(TestServer.withSweeps())("a sign-up", (it) => {
       assert.deepStrictEqual(yield* both, [ofKnown, ofKnown])
     }))
 
+  it.effect("is tried by the password of the newest of its address, also of two at one instant", () =>
+    Effect.gen(function*() {
+      const email = newEmail()
+      yield* signUp({ email, password: "the password of the first" })
+      yield* signUp({ email, password: "the password of the second" })
+      assert.strictEqual((yield* logIn(email, "the password of the first")).status, 401)
+      assert.strictEqual((yield* logIn(email, "the password of the second")).status, 403)
+    }))
+
   it.effect("gives the account its name, its handle and its spelling of the address when its link is used", () =>
     Effect.gen(function*() {
       const email = newEmail()

@@ -97,6 +97,16 @@ describe("GPX of others", () => {
     assert.throws(() => readAll("<kml/>", "kml", { track: 0 }), /The file has no tracks/)
   })
 
+  it("with two tracks has each waypoint in the track that is nearest to it", () => {
+    const track = (lat: number) =>
+      `<trk><trkseg><trkpt lat="${lat}" lon="0"/><trkpt lat="${lat + 0.01}" lon="0"/></trkseg></trk>`
+    const file = gpx(`<wpt lat="51" lon="0"/><wpt lat="9" lon="0"/>${track(10)}${track(50)}`)
+    assert.deepStrictEqual(
+      readAll(file, "gpx", { split: true }).map(({ document }) => document.waypoints.map(({ coord }) => coord)),
+      [[[0, 9]], [[0, 51]]]
+    )
+  })
+
   for (
     const [format, text] of [
       [
