@@ -1,5 +1,5 @@
 import { assert, layer } from "@effect/vitest"
-import { Deferred, Effect, Exit, Fiber, Layer, Option, Schema } from "effect"
+import { Deferred, Effect, Exit, Fiber, Layer, Option, Schema, Tracer } from "effect"
 import { SqlClient } from "effect/sql"
 import { databaseLive } from "../../src/layers/Database.ts"
 import { gatheredRead } from "../../src/services/db/GatheredReads.ts"
@@ -34,8 +34,6 @@ const thingReader = Effect.map(SqlClient.SqlClient, (sql) =>
       sql`SELECT name, pg_backend_pid() || ' ' || extract(epoch FROM statement_timestamp()) AS statement FROM things WHERE id = k.id`
   }))
 
-const untraced = Effect.withTracerEnabled(false)
-
 /** Of rows, how many statements read them. */
 const statementsOf = (rows: ReadonlyArray<Option.Option<typeof Thing.Type>>) =>
   new Set(rows.map((row) => Option.getOrThrow(row).statement)).size
@@ -65,7 +63,7 @@ layer(onDatabase, { excludeTestServices: true })("reads by a key", (it) => {
       const rows = yield* Effect.forEach(ids(40), (id) => read({ id }), { concurrency: "unbounded" })
       assert.deepStrictEqual(rows.map((row) => Option.getOrThrow(row).name), ids(40).map((id) => `thing ${id}`))
       assert.isAtMost(statementsOf(rows), 3)
-    }).pipe(untraced))
+    }))
 
   it.effect("may have the same key, or one without a row", () =>
     Effect.gen(function*() {
@@ -75,7 +73,7 @@ layer(onDatabase, { excludeTestServices: true })("reads by a key", (it) => {
         rows.map(Option.map(({ name }) => name)),
         [Option.some("thing 7"), Option.none(), Option.some("thing 7"), Option.none()]
       )
-    }).pipe(untraced))
+    }))
 
   it.effect("see what was written before they began", () =>
     Effect.gen(function*() {
@@ -88,7 +86,7 @@ layer(onDatabase, { excludeTestServices: true })("reads by a key", (it) => {
           assert.strictEqual(Option.getOrThrow(yield* read({ id: 50 })).name, `change ${n}`)
           yield* Fiber.join(before)
         }))
-    }).pipe(untraced))
+    }))
 
   it.effect("are statements of their own in a transaction, which see its changes", () =>
     Effect.gen(function*() {
@@ -103,13 +101,28 @@ layer(onDatabase, { excludeTestServices: true })("reads by a key", (it) => {
       }).pipe(sql.withTransaction)
       assert.strictEqual(Option.getOrThrow(mine).name, "mine")
       assert.strictEqual(Option.getOrThrow(theirs).name, "thing 60")
-    }).pipe(untraced))
+    }))
 
-  it.effect("are statements of their own where they are traced", () =>
+  it.effect("are one statement where they are traced, too, with a span for each in the trace of its caller", () =>
     Effect.gen(function*() {
       const read = yield* thingReader
-      const rows = yield* Effect.replicateEffect(read({ id: 1 }), 5, { concurrency: "unbounded" })
-      assert.strictEqual(statementsOf(rows), 5)
+      const began: Array<Tracer.Span> = []
+      const tracer = Tracer.make({
+        span: (options) => {
+          const span = Tracer.nativeTracer.span(options)
+          began.push(span)
+          return span
+        }
+      })
+      const callers = Array.from({ length: 5 }, (_, n) => Effect.withSpan(read({ id: 1 }), `caller ${n}`))
+      const rows = yield* Effect.withTracer(Effect.all(callers, { concurrency: "unbounded" }), tracer)
+      assert.strictEqual(statementsOf(rows), 1)
+      const reads = began.filter(({ kind }) => kind === "client")
+      assert.sameMembers(
+        reads.map(({ parent }) => Option.getOrUndefined(parent)?.spanId),
+        began.filter(({ kind }) => kind !== "client").map(({ spanId }) => spanId)
+      )
+      for (const { attributes } of reads) assert.include(String(attributes.get("db.query.text")), "FROM things")
     }))
 
   it.effect("fail by themselves where only their row cannot be read", () =>
@@ -117,7 +130,7 @@ layer(onDatabase, { excludeTestServices: true })("reads by a key", (it) => {
       const read = yield* failingReader("22012")
       const exits = yield* Effect.forEach(ids(5), (id) => Effect.exit(read({ id })), { concurrency: "unbounded" })
       assert.deepStrictEqual(exits.map(Exit.isSuccess), [true, true, false, true, true])
-    }).pipe(untraced))
+    }))
 
   it.effect("of a row that does not decode fail alone", () =>
     Effect.gen(function*() {
@@ -129,7 +142,7 @@ layer(onDatabase, { excludeTestServices: true })("reads by a key", (it) => {
       })
       const exits = yield* Effect.forEach(ids(3), (id) => Effect.exit(read({ id })), { concurrency: "unbounded" })
       assert.deepStrictEqual(exits.map(Exit.isSuccess), [true, true, false])
-    }).pipe(untraced))
+    }))
 
   it.effect("fail together, without another statement, where the database is at fault", () =>
     Effect.gen(function*() {
@@ -138,7 +151,7 @@ layer(onDatabase, { excludeTestServices: true })("reads by a key", (it) => {
       const exits = yield* Effect.forEach([3, 4, 5], (id) => Effect.exit(read({ id })), { concurrency: "unbounded" })
       assert.deepStrictEqual(exits.map(Exit.isFailure), [true, true, true])
       assert.isAtMost((yield* asked) - before, 4)
-    }).pipe(untraced))
+    }))
 
   it.effect("go on where another of the same statement is interrupted", () =>
     Effect.gen(function*() {
@@ -148,5 +161,5 @@ layer(onDatabase, { excludeTestServices: true })("reads by a key", (it) => {
       if (first !== undefined) yield* Fiber.interrupt(first)
       const rows = yield* Effect.forEach(others, Fiber.join)
       assert.deepStrictEqual(rows.map((row) => Option.getOrThrow(row).name), ids(5).slice(1).map((id) => `thing ${id}`))
-    }).pipe(untraced))
+    }))
 })

@@ -236,7 +236,7 @@ export class Administration extends Context.Service<Administration, {
             month: before(Duration.days(30))
           })
           return toOverview(row)
-        }).pipe(Effect.orDie, Effect.withSpan("Administration.overview")),
+        }).pipe(Effect.orDie),
 
         users: traced("Administration.users")(function*(admin, query, page) {
           const where = has(query, "u.email", "u.name", "u.handle")
@@ -360,7 +360,7 @@ export class SystemStatus extends Context.Service<SystemStatus, {
             rateLimits: { counters: yield* counters.get },
             grafana
           }
-        }).pipe(Effect.withSpan("SystemStatus.get"))
+        })
       })
     })
   )

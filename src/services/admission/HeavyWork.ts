@@ -198,7 +198,8 @@ export class HeavyWork extends Context.Service<HeavyWork, {
             const { module, name } = job
             const { admission, turns } = shareOf(job.share)
             const reply = yield* waitingForOthers(inThread<O>({ module, name, input }, turns, transfer, maxWait)).pipe(
-              Semaphore.withPermitsIfAvailable(admission, 1)
+              Semaphore.withPermitsIfAvailable(admission, 1),
+              Effect.withSpan(`HeavyWork.${name}`, {}, { captureStackTrace: false })
             )
             if (Option.isNone(reply)) return yield* refused("queue")
             return "error" in reply.value ? yield* Effect.die(reply.value.error) : reply.value.result

@@ -32,6 +32,9 @@ const elementOf = (value: ValueOf[keyof ValueOf]) => typeof value === "number" ?
 // If one of several rows cannot be read, each is read by itself; if the database is at fault, none is.
 const mayBeOfOneRow = (error: unknown) => !SqlError.isSqlError(error) || !error.isRetryable
 
+const forkUntraced = (context: Context.Context<never>) =>
+  Effect.runForkWith(Context.add(context, References.TracerEnabled, false))
+
 /** Gathers reads without Effect's `RequestResolver`, whose sets of requests outlive them (decision 0018). */
 const gatherer = <Key>(readTogether: (reads: ReadonlyArray<Read<Key>>) => Effect.Effect<void>) => {
   let waiting: Array<Read<Key>> = []
@@ -47,22 +50,25 @@ const gatherer = <Key>(readTogether: (reads: ReadonlyArray<Read<Key>>) => Effect
     Effect.callback<Row, SqlError.SqlError>((resume) => {
       const read = { key, resume }
       waiting.push(read)
-      if (waiting.length === 1) Effect.runForkWith(context)(readAfterIteration)
-      else if (waiting.length === MAX_KEYS) Effect.runForkWith(context)(readWaiting)
+      if (waiting.length === 1) forkUntraced(context)(readAfterIteration)
+      else if (waiting.length === MAX_KEYS) forkUntraced(context)(readWaiting)
       return Effect.sync(() => {
         waiting = waiting.filter((each) => each !== read)
       })
     })
 }
 
-/** True for a statement in a transaction or in a trace of its own, which is not gathered with others. */
-const standsAlone = (sql: SqlClient.SqlClient) => (context: Context.Context<never>): boolean =>
-  Option.isSome(Context.getOption(context, sql.transactionService)) || Context.get(context, References.TracerEnabled)
+/** Gathered reads have a span each, and their statement none, since it belongs to several traces. */
+const inSpan = (text: string) => <A, E, R>(read: Effect.Effect<A, E, R>) =>
+  Effect.useSpan("sql.execute", {
+    kind: "client",
+    attributes: { "db.system.name": "postgresql", "db.query.text": text }
+  }, () => read)
 
 /**
  * Reads rows by keys, at most one for each key, from `select`, which names the parts of a key as columns of `k`. Reads
  * that begin in the same iteration of the event loop are one statement, which begins after all of them (decision 0017).
- * A read is a statement of its own in a transaction, and if its caller is traced.
+ * A read in a transaction is a statement of its own.
  */
 export const gatheredRead = <const T extends Types, S extends Schema.ConstraintDecoder<unknown>>(
   sql: SqlClient.SqlClient,
@@ -104,10 +110,15 @@ export const gatheredRead = <const T extends Types, S extends Schema.ConstraintD
     )
   )
 
-  const isAlone = standsAlone(sql)
+  const [text] = readAll([]).compile()
+  const traced = inSpan(text)
+  const isInTransaction = (context: Context.Context<never>) =>
+    Option.isSome(Context.getOption(context, sql.transactionService))
 
   return (key: Key): Effect.Effect<Option.Option<S["Type"]>, SqlError.SqlError | Schema.SchemaError> =>
-    Effect.contextWith((context: Context.Context<never>) => isAlone(context) ? readOne(key) : gathered(key, context))
+    Effect.contextWith((context: Context.Context<never>) =>
+      isInTransaction(context) ? readOne(key) : traced(gathered(key, context))
+    )
       .pipe(
         Effect.flatMap((row) => Option.isSome(row) ? Effect.asSome(decode(row.value)) : Effect.succeedNone)
       )

@@ -133,7 +133,8 @@ export const smtpMailerLayer = (url: Redacted.Redacted<URL>) =>
               duration: MAIL_TIMEOUT,
               orElse: () => Effect.fail(new MailNotSent({ reason: "SMTP timeout" }))
             }),
-            Effect.asVoid
+            Effect.asVoid,
+            Effect.withSpan("Mailer.send", { kind: "client" }, { captureStackTrace: false })
           )
         )
       })

@@ -1,4 +1,4 @@
-import { Cause, Context, Effect, Option, References, Tracer } from "effect"
+import { Cause, Context, Effect, Option, Tracer } from "effect"
 import { types } from "node:util"
 
 interface TraceIds {
@@ -30,13 +30,10 @@ const processIds = Tracer.nativeTracer.span({
 export const lineIdsOf = (context: Context.Context<never>): TraceIds =>
   Option.getOrElse(traceIdsOf(context), () => processIds)
 
-const spanOf = (name: string) => {
+const namedInStack = (name: string) => {
   const frame = Context.make(Cause.StackTrace, { name, stack: () => undefined, parent: undefined })
-  const withSpan = Effect.withSpan(name, undefined, { captureStackTrace: false })
-  return <A, E, R>(method: Effect.Effect<A, E, R>) => {
-    const named = Effect.catchCause(method, (cause) => Effect.failCause(Cause.annotate(cause, frame)))
-    return Effect.withFiber((fiber) => fiber.getRef(References.TracerEnabled) ? withSpan(named) : named)
-  }
+  return <A, E, R>(method: Effect.Effect<A, E, R>) =>
+    Effect.catchCause(method, (cause) => Effect.failCause(Cause.annotate(cause, frame)))
 }
 
 type Traceable = Effect.Effect<unknown, unknown, unknown>
@@ -47,9 +44,9 @@ type Returning = (...parameters: ReadonlyArray<unknown>) => Traceable
 
 const isGenerating = (body: Generating | Returning): body is Generating => types.isGeneratorFunction(body)
 
-/** `Effect.fn` without the stack of each call (decision 0015): a span if traced, a name in the stack of a defect. */
+/** `Effect.fn` without a span and without the stack of each call (decision 0015): the stack of a defect has the name. */
 export const traced = (name: string): Effect.fn.Traced => {
-  const inSpan = spanOf(name)
+  const named = namedInStack(name)
   const make = (
     body: Generating | Returning,
     ...pipeables: ReadonlyArray<(effect: Traceable, ...parameters: ReadonlyArray<unknown>) => Traceable>
@@ -58,7 +55,7 @@ export const traced = (name: string): Effect.fn.Traced => {
       ? Effect.fnUntraced(body)
       : (...parameters: ReadonlyArray<unknown>) => Effect.suspend(() => body(...parameters))
     return (...parameters) =>
-      inSpan(pipeables.reduce((effect, pipeable) => pipeable(effect, ...parameters), method(...parameters)))
+      named(pipeables.reduce((effect, pipeable) => pipeable(effect, ...parameters), method(...parameters)))
   }
   // The compiler compares no implementation with overloads that are generic.
   return make as Effect.fn.Traced

@@ -124,6 +124,5 @@ const FILE = new URL("./cities.bin.br", import.meta.url)
 
 export const readCities: Effect.Effect<Cities, unknown> = Effect.tryPromise(() => readFile(FILE)).pipe(
   Effect.flatMap((file) => Effect.tryPromise(() => promisify(brotliDecompress)(file))),
-  Effect.flatMap(unpack),
-  Effect.withSpan("Cities.read")
+  Effect.flatMap(unpack)
 )
