@@ -1,9 +1,9 @@
 import { assert, layer } from "@effect/vitest"
-import { SpanStatusCode } from "@opentelemetry/api"
-import { BasicTracerProvider, InMemorySpanExporter, SimpleSpanProcessor } from "@opentelemetry/sdk-trace-base"
-import { Context, Deferred, Effect, Exit, Fiber, Layer, Redacted } from "effect"
-import { collectorExporter } from "../../src/layers/telemetry/CollectorExport.ts"
-import { redacting } from "../../src/layers/telemetry/SpanExport.ts"
+import { Context, Deferred, Effect, Exit, Fiber, Layer, Option, Redacted, Tracer } from "effect"
+import { SqlError } from "effect/sql"
+import { collectorRequest } from "../../src/layers/telemetry/CollectorExport.ts"
+import { spanEncoder } from "../../src/layers/telemetry/SpanExport.ts"
+import { samplingTracer } from "../../src/layers/telemetry/Tracing.ts"
 import { anonymous, signedUp, withHeaders } from "../support/Actors.ts"
 import { Collector, type ExportedSpan } from "../support/Collector.ts"
 import { clonedDatabase } from "../support/Databases.ts"
@@ -41,13 +41,19 @@ const spansNamed = (spans: ReadonlyArray<ExportedSpan>, name: string) => spans.f
 
 const callOnce = Effect.flatMap(anonymous, (visitor) => visitor.get("/routes/999999"))
 
-/** A span that has ended. */
-const aSpan = Effect.sync(() => {
-  const exporter = new InMemorySpanExporter()
-  new BasicTracerProvider({ spanProcessors: [new SimpleSpanProcessor(exporter)] })
-    .getTracer("test").startSpan("a span").end()
-  return exporter.getFinishedSpans()
-})
+const ERROR = 2
+
+const aSpan = (options: { readonly kind?: Tracer.SpanKind; readonly links?: Array<Tracer.SpanLink> } = {}) =>
+  new Tracer.NativeSpan({
+    name: "a span",
+    parent: Option.none(),
+    annotations: Context.empty(),
+    links: [],
+    startTime: 1n,
+    kind: "internal",
+    sampled: true,
+    ...options
+  })
 
 const onCollector = Effect.provide(Collector.layer)
 
@@ -145,58 +151,47 @@ layer(DatabaseUrl.layer, { excludeTestServices: true })("traces", (it) => {
       for (const secret of secrets) assert.notInclude(sent, secret)
       const [failed] = spansNamed(yield* spans, "POST /api/v1/routing/route")
       assert.deepInclude(failed?.attributes, { "error.type": String(failed?.attributes["http.response.status_code"]) })
-      assert.strictEqual(failed?.status.code, SpanStatusCode.ERROR)
+      assert.strictEqual(failed?.status.code, ERROR)
     }).pipe(onCollector))
 
   it("leave out whatever is not on the list, wherever in a span it is", () => {
-    const exporter = new InMemorySpanExporter()
-    const provider = new BasicTracerProvider({
-      spanProcessors: [new SimpleSpanProcessor(redacting(exporter, {}, () => undefined))]
-    })
-    const context = { traceId: TRACE, spanId: PARENT, traceFlags: 1 }
-    const span = provider.getTracer("test").startSpan("a name", {
-      attributes: {
-        "url.full": "https://example.com/canary",
-        "http.request.header.authorization": "canary",
-        "http.route": "/a/{b}",
-        "server.address": "example.com"
-      },
-      links: [{ context, attributes: { a: "canary" } }]
-    })
-    span.addEvent("canary", { a: "canary" })
-    span.recordException(new TypeError("canary"))
-    span.setStatus({ code: SpanStatusCode.ERROR, message: "canary" })
-    span.end()
-    const [exported] = exporter.getFinishedSpans()
-    if (exported === undefined) return assert.fail("there is no span")
-    assert.deepStrictEqual(exported.attributes, { "http.route": "/a/{b}", "server.address": "example.com" })
-    assert.deepStrictEqual(exported.status, { code: SpanStatusCode.ERROR })
+    const linked = Tracer.externalSpan({ traceId: TRACE, spanId: PARENT })
+    const span = aSpan({ links: [{ span: linked, attributes: { a: "canary" } }] })
+    span.attribute("url.full", "https://example.com/canary")
+    span.attribute("http.request.header.authorization", "canary")
+    span.attribute("http.route", "/a/{b}")
+    span.event("canary", 1n, { a: "canary" })
+    const exported = spanEncoder(Option.none())(span, 2n, Exit.die(new TypeError("canary")))
+    assert.deepStrictEqual(exported.attributes, [{ key: "http.route", value: { stringValue: "/a/{b}" } }])
+    assert.deepStrictEqual(exported.status, { code: ERROR })
     assert.deepStrictEqual(exported.events.map(({ attributes, name }) => ({ name, attributes })), [
-      { name: "exception", attributes: { "exception.type": "TypeError" } }
+      { name: "exception", attributes: [{ key: "exception.type", value: { stringValue: "TypeError" } }] }
     ])
-    return assert.deepStrictEqual(exported.links, [{ context }])
+    assert.deepStrictEqual(exported.links.map(({ spanId, traceId }) => [traceId, spanId]), [[TRACE, PARENT]])
+    assert.notInclude(JSON.stringify(exported), "canary")
   })
 
   it("name a statement by what it does and where, whatever it begins with", () => {
-    const exporter = new InMemorySpanExporter()
-    const database = { "db.namespace": "routes", "server.address": "db.example.com" }
-    const provider = new BasicTracerProvider({
-      spanProcessors: [new SimpleSpanProcessor(redacting(exporter, database, () => undefined))]
-    })
-    for (
-      const text of ["\n  select 1", "WITH a AS (INSERT INTO t VALUES ($1)) SELECT 1", "with b AS (SELECT 1) SELECT 2"]
-    ) {
-      const attributes = { "db.system.name": "postgresql", "db.query.text": text, "server.address": "localhost" }
-      provider.getTracer("test").startSpan("sql.execute", { attributes }).end()
+    const encode = spanEncoder(Option.some({ name: "routes", host: "db.example.com", port: 5432 }))
+    const named = (text?: string) => {
+      const span = aSpan({ kind: "client" })
+      span.attribute("db.system.name", "postgresql")
+      if (text !== undefined) span.attribute("db.query.text", text)
+      const { attributes, name } = encode(span, 2n, Exit.void)
+      assert.deepInclude(attributes, { key: "server.address", value: { stringValue: "db.example.com" } })
+      return name
     }
-    assert.deepStrictEqual(
-      exporter.getFinishedSpans().map(({ attributes, name }) => [name, attributes["server.address"]]),
-      [
-        ["SELECT routes", "db.example.com"],
-        ["INSERT routes", "db.example.com"],
-        ["SELECT routes", "db.example.com"]
-      ]
-    )
+    assert.strictEqual(named("\n  select 1"), "SELECT routes")
+    assert.strictEqual(named("WITH a AS (INSERT INTO t VALUES ($1)) SELECT 1"), "INSERT routes")
+    assert.strictEqual(named("with b AS (SELECT 1) SELECT 2"), "SELECT routes")
+    assert.strictEqual(named(), "TRANSACTION routes")
+  })
+
+  it("have the code by which PostgreSQL refused a statement", () => {
+    const cause = Object.assign(new Error("canary"), { code: "40001" })
+    const reason = new SqlError.SerializationError({ cause, message: "canary" })
+    const { attributes } = spanEncoder(Option.none())(aSpan(), 2n, Exit.fail(new SqlError.SqlError({ reason })))
+    assert.deepStrictEqual(attributes, [{ key: "db.response.status_code", value: { stringValue: "40001" } }])
   })
 
   it.effect("are sent to our own engine only", () =>
@@ -249,6 +244,16 @@ layer(DatabaseUrl.layer, { excludeTestServices: true })("traces", (it) => {
       }).pipe(onCollector))
   }
 
+  it("are sampled by the last digits of the trace's id where there is a ratio", () => {
+    const tracer = samplingTracer({ sampler: "traceidratio", ratio: 0.5 }, () => undefined)
+    const isSampled = (traceId: string) => {
+      const parent = Option.some(Tracer.externalSpan({ traceId, spanId: PARENT }))
+      return tracer.span({ ...aSpan(), parent, root: false }).sampled
+    }
+    assert.isTrue(isSampled(`${TRACE.slice(8)}7fffffff`))
+    assert.isFalse(isSampled(`${TRACE.slice(8)}80000000`))
+  })
+
   for (const mode of ["hang", "fail"] as const) {
     it.effect(`cost a request nothing when the collector does ${mode}, and the end at most two seconds`, () =>
       Effect.gen(function*() {
@@ -271,14 +276,10 @@ layer(DatabaseUrl.layer, { excludeTestServices: true })("traces", (it) => {
     it.effect(`are exported again after a collector did ${mode}, whose connections are closed`, () =>
       Effect.gen(function*() {
         const collector = yield* Collector
-        const exporter = collectorExporter(
-          { url: new URL(`${collector.url}/v1/traces`), headers: Redacted.make({}) },
-          200
-        )
-        const spans = yield* aSpan
-        const exported = Effect.callback<boolean>((resume) =>
-          exporter.export(spans, ({ code }) => resume(Effect.succeed(code === 0)))
-        )
+        const url = new URL(`${collector.url}/v1/traces`)
+        const resource = { attributes: [], droppedAttributesCount: 0 }
+        const send = yield* collectorRequest({ url, headers: Redacted.make({}), resource }, "200 millis")
+        const exported = send([spanEncoder(Option.none())(aSpan(), 2n, Exit.void)])
         yield* collector.become(mode)
         // More than the exporter has places for.
         for (let n = 0; n < 4; n++) {

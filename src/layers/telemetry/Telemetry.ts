@@ -3,12 +3,14 @@ import { HttpClient } from "effect/http"
 import { metricsEnabled } from "../../services/operations/Metrics.ts"
 import { processFiguresLayer } from "../../services/operations/ProcessFigures.ts"
 import { traceSettings } from "./TraceSettings.ts"
+import { tracingLayer } from "./Tracing.ts"
 
 const tracesLayer = Layer.unwrap(
-  Effect.flatMap(traceSettings, (settings) =>
-    Option.isNone(settings)
-      ? Effect.succeed(Layer.succeed(References.TracerEnabled, false))
-      : Effect.map(Effect.promise(() => import("./Tracing.ts")), ({ tracingLayer }) => tracingLayer(settings.value)))
+  Effect.map(
+    traceSettings,
+    (settings) =>
+      Option.match(settings, { onNone: () => Layer.succeed(References.TracerEnabled, false), onSome: tracingLayer })
+  )
 )
 
 /** A registry of this application alone: tests run several in one process. */

@@ -1,51 +1,71 @@
-import { layerTracerProvider } from "@effect/opentelemetry/NodeSdk"
-import { layerTracer, make } from "@effect/opentelemetry/OtelTracer"
-import { layerFromEnv, Resource } from "@effect/opentelemetry/Resource"
-import type { Attributes } from "@opentelemetry/api"
-import { resourceFromAttributes } from "@opentelemetry/resources"
-import {
-  AlwaysOffSampler,
-  AlwaysOnSampler,
-  BatchSpanProcessor,
-  ParentBasedSampler,
-  type Sampler,
-  TraceIdRatioBasedSampler
-} from "@opentelemetry/sdk-trace-base"
-import {
-  ATTR_DB_NAMESPACE,
-  ATTR_SERVER_ADDRESS,
-  ATTR_SERVER_PORT,
-  ATTR_SERVICE_NAME
-} from "@opentelemetry/semantic-conventions"
-import { Effect, Layer, Metric, Option, Tracer } from "effect"
+import { Config, Effect, type Exit, Layer, Metric, Option, Schema, Tracer } from "effect"
+import { OtlpResource } from "effect/observability"
 import { SERVICE_NAME } from "../../schema/ServiceName.ts"
 import { counterBy } from "../../services/operations/Metrics.ts"
-import type { SamplerName } from "../../services/settings/Registry.ts"
+import { settings } from "../../services/settings/Registry.ts"
 import { onceAMinute } from "../Logging.ts"
-import { collectorExporter, EXPORT_TIMEOUT_MS } from "./CollectorExport.ts"
-import { redacting } from "./SpanExport.ts"
+import { collectorRequest, makeSpanQueue } from "./CollectorExport.ts"
+import { spanEncoder } from "./SpanExport.ts"
 import type { TraceSettings } from "./TraceSettings.ts"
 
-const MAX_PENDING = 2048
+type SpanOptions = Parameters<Tracer.Tracer["span"]>[0]
 
-const SHUTDOWN_TIMEOUT = "2 seconds"
+type OnEnd = (span: Tracer.Span, endTime: bigint, exit: Exit.Exit<unknown, unknown>) => void
 
-const SAMPLERS: Readonly<Record<SamplerName, (ratio: number) => Sampler>> = {
-  always_on: () => new AlwaysOnSampler(),
-  always_off: () => new AlwaysOffSampler(),
-  traceidratio: (ratio) => new TraceIdRatioBasedSampler(ratio),
-  parentbased_always_on: () => new ParentBasedSampler({ root: new AlwaysOnSampler() }),
-  parentbased_always_off: () => new ParentBasedSampler({ root: new AlwaysOffSampler() }),
-  parentbased_traceidratio: (ratio) => new ParentBasedSampler({ root: new TraceIdRatioBasedSampler(ratio) })
+class ExportedSpan extends Tracer.NativeSpan {
+  readonly onEnd: OnEnd
+
+  constructor(options: SpanOptions, onEnd: OnEnd) {
+    super(options)
+    this.onEnd = onEnd
+  }
+
+  override end(endTime: bigint, exit: Exit.Exit<unknown, unknown>) {
+    if (this.status._tag === "Ended") return
+    super.end(endTime, exit)
+    this.onEnd(this, endTime, exit)
+  }
 }
 
-const resourceLayer = Layer.effect(
-  Resource,
-  Effect.map(
-    Resource,
-    (resource) => resourceFromAttributes({ [ATTR_SERVICE_NAME]: SERVICE_NAME }).merge(resource)
-  )
-).pipe(Layer.provide(layerFromEnv()))
+type Sampling = Pick<TraceSettings, "ratio" | "sampler">
+
+const ratioOf = ({ ratio, sampler }: Sampling) => {
+  if (sampler.endsWith("always_on")) return 1
+  return sampler.endsWith("always_off") ? 0 : ratio
+}
+
+/** Spans within the process are sampled as their parent is, those of another process as `OTEL_TRACES_SAMPLER` says. */
+export const samplingTracer = (sampling: Sampling, onEnd: OnEnd) => {
+  const isParentBased = sampling.sampler.startsWith("parentbased_")
+  const ratio = ratioOf(sampling)
+  const isBelowRatio = (traceId: string) => parseInt(traceId.slice(-8), 16) < ratio * 2 ** 32
+  return Tracer.make({
+    span: (options) => {
+      if (Option.exists(options.parent, ({ _tag }) => isParentBased || _tag === "Span")) {
+        return options.sampled ? new ExportedSpan(options, onEnd) : Tracer.nativeTracer.span(options)
+      }
+      const span = new ExportedSpan({ ...options, sampled: true }, onEnd)
+      return isBelowRatio(span.traceId) ? span : Tracer.nativeTracer.span({ ...options, sampled: false })
+    }
+  })
+}
+
+const resourceAttributes = Config.Record(
+  Schema.StringFromUriComponent,
+  Schema.StringFromUriComponent,
+  "OTEL_RESOURCE_ATTRIBUTES",
+  { trim: true }
+)
+
+/** A name among the attributes replaces the default, as OpenTelemetry has it. */
+const resource = Effect.gen(function*() {
+  const serviceName = yield* settings.OTEL_SERVICE_NAME
+  const attributes = Option.getOrElse(yield* Config.option(resourceAttributes), () => ({}))
+  return OtlpResource.make({
+    attributes: { "service.name": SERVICE_NAME, ...attributes },
+    serviceName: serviceName === SERVICE_NAME ? undefined : serviceName
+  })
+})
 
 const spans = counterBy<"exported" | "lost">(
   "trace_spans_total",
@@ -58,41 +78,19 @@ const LOST = spans("lost")
 
 /** Does not log the cause of a failure, which may contain the URL of the collector. */
 const exportRecorder = Effect.gen(function*() {
-  const context = yield* Effect.context<never>()
   const warn = yield* onceAMinute(Effect.logWarning("collector unreachable, spans dropped"))
   yield* Effect.forEach([EXPORTED, LOST], (counter) => Metric.update(counter, 0), { discard: true })
   return (count: number, isTaken: boolean) =>
-    void Effect.runForkWith(context)(
-      isTaken ? Metric.update(EXPORTED, count) : Effect.andThen(Metric.update(LOST, count), warn)
-    )
+    isTaken ? Metric.update(EXPORTED, count) : Effect.andThen(Metric.update(LOST, count), warn)
 })
 
-const databaseAttributes = ({ database }: TraceSettings): Attributes =>
-  Option.match(database, {
-    onNone: () => ({}),
-    onSome: ({ host, name, port }) => ({
-      [ATTR_DB_NAMESPACE]: name,
-      [ATTR_SERVER_ADDRESS]: host,
-      [ATTR_SERVER_PORT]: port
-    })
-  })
-
-/** Leaves out the SDK's own context, which costs work at each step of a fiber and which nothing reads. */
-const tracerLayer = Layer.effect(Tracer.Tracer, Effect.map(make, ({ span }) => Tracer.make({ span })))
-
 export const tracingLayer = (settings: TraceSettings) =>
-  Layer.unwrap(Effect.map(exportRecorder, (record) => {
-    const exporter = redacting(collectorExporter(settings), databaseAttributes(settings), record)
-    const processor = new BatchSpanProcessor(exporter, {
-      maxQueueSize: MAX_PENDING,
-      exportTimeoutMillis: EXPORT_TIMEOUT_MS
+  Layer.effect(
+    Tracer.Tracer,
+    Effect.gen(function*() {
+      const send = yield* collectorRequest({ ...settings, resource: yield* resource })
+      const push = yield* makeSpanQueue(send, yield* exportRecorder)
+      const encode = spanEncoder(settings.database)
+      return samplingTracer(settings, (span, endTime, exit) => push(encode(span, endTime, exit)))
     })
-    return tracerLayer.pipe(
-      Layer.provide(layerTracer),
-      Layer.provide(layerTracerProvider(processor, {
-        sampler: SAMPLERS[settings.sampler](settings.ratio),
-        shutdownTimeout: SHUTDOWN_TIMEOUT
-      })),
-      Layer.provide(resourceLayer)
-    )
-  }))
+  )

@@ -69,8 +69,6 @@ const SAMPLERS = [
   "parentbased_traceidratio"
 ] as const
 
-export type SamplerName = typeof SAMPLERS[number]
-
 /** All settings, in the order of docs/operations.md: accepted values, default, example and meaning. */
 const DECLARED = {
   DATABASE_URL: required("DATABASE_URL", databaseUrl, {
