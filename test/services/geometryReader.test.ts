@@ -142,7 +142,7 @@ const body = fc.tuple(
   `${before}${[`"name":"x"`, `"waypoints":[{"coord":[9,47]}]`, ...members].join(",")}${after}`
 )
 
-const RUNS = { numRuns: 5000 }
+const RUNS = { numRuns: 1500 }
 
 describe("the body of a route", () => {
   it("is what its decoder and the measurement of its positions make of it, however it is written", () => {
@@ -161,7 +161,7 @@ describe("the body of a route", () => {
         assert.deepStrictEqual(positions.map((_, index) => scanned?.line.textAt(index)), positions)
         assertSame(`{"name":"x","waypoints":[{"coord":[9,47]}],"geometry":${json}}`)
       }),
-      { numRuns: 200 }
+      { numRuns: 60 }
     )
   })
 
