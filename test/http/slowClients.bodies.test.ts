@@ -34,7 +34,7 @@ const bodyAwaited = Effect.fnUntraced(function*(
   }
 })
 
-const ALLOWANCE = { grace: Duration.millis(300), bytesPerSecond: 64 * 1024 }
+const ALLOWANCE = { grace: Duration.seconds(1), bytesPerSecond: 1024 }
 
 layer(TestServer.layer())("a body that takes its time", (it) => {
   const GPX = `<gpx version="1.1"><rte><name>slow</name><rtept lat="47" lon="9"/><rtept lat="48" lon="9"/></rte></gpx>`
@@ -99,7 +99,7 @@ layer(
         ["/api/v1/routes/import", { ...cookie, "Content-Type": "application/gpx+xml" }],
         ["/api/v1/users/me/import", { ...cookie, "Content-Type": "application/zip" }]
       ] as const
-      for (const [path, headers] of cases) {
+      const refused = Effect.fnUntraced(function*([path, headers]: typeof cases[number]) {
         const answer = yield* sendRaw(
           origin,
           requestHead(`POST ${path}`, { ...headers, "Content-Length": "1000" }),
@@ -117,7 +117,8 @@ layer(
           assert.match(answer.head, header, path)
         }
         assert.strictEqual(yield* countOf("POST", path, 408), 1, path)
-      }
+      })
+      yield* Effect.forEach(cases, refused, { concurrency: "unbounded" })
       assert.strictEqual(yield* countOf("POST", LOGIN, 503), 0)
     }))
 
@@ -132,8 +133,8 @@ layer(
       })
       const { milliseconds, status } = yield* sendRaw(origin, head, " ".repeat(MIB))
       assert.strictEqual(status, 408)
-      // At the lowest rate that much takes 16 seconds.
-      assert.isBelow(milliseconds, 10_000)
+      // At the lowest rate that much takes 17 minutes.
+      assert.isBelow(milliseconds, 50_000)
     }))
 
   it.effect("has no more time for what came before on its connection", () =>
@@ -151,7 +152,8 @@ layer(
       socket.write(`${headOf(1000)}{`)
       yield* closed
       assert.match(received(), /HTTP\/1\.1 408 /)
-      assert.isBelow(performance.now() - started, 600)
+      // At the lowest rate what came before takes 32 seconds.
+      assert.isBelow(performance.now() - started, 30_000)
     }))
 
   it.effect("and that is not read ends with its connection", () =>

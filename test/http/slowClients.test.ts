@@ -235,7 +235,7 @@ layer(downloadsServer(Duration.millis(600), 1024), { excludeTestServices: true, 
           Effect.forever(Effect.andThen(
             Effect.sync(() => response.pause()),
             Effect.andThen(
-              Effect.sleep("50 millis"),
+              Effect.sleep("10 millis"),
               Effect.andThen(Effect.sync(() => response.resume()), Effect.sleep("1 millis"))
             )
           ))
