@@ -179,10 +179,10 @@ interface Sent {
 }
 
 /** The body is made before anything is measured: that would delay the reads of this process. */
-const prepared = (credential: Credential, { body, method, path, type, unpacked }: Hostile) => {
+const prepared = ({ body, method, path, type, unpacked }: Hostile) => {
   const bytes = new Uint8Array(body())
   const json = type.endsWith("json") ? Buffer.from(bytes).toString() : positionsOf(unpacked ?? bytes.length)
-  return ({ origin }: Server) =>
+  return ({ origin }: Server, credential: Credential) =>
     Effect.tryPromise(async (signal) => {
       const headers = { ...credential, "content-type": type, "x-service-confirm": "true" }
       const response = await fetch(`${origin}${path}`, {
@@ -272,7 +272,7 @@ const exportedFiles = (server: Server, credential: Credential) =>
 interface Sending {
   readonly name: string
   readonly times: number
-  readonly prepare: () => (server: Server) => Effect.Effect<Sent>
+  readonly prepare: () => (server: Server, credential: Credential) => Effect.Effect<Sent>
 }
 
 const sendingsFor = Effect.fnUntraced(function*(server: Server, credential: Credential) {
@@ -295,7 +295,7 @@ const sendingsFor = Effect.fnUntraced(function*(server: Server, credential: Cred
     ...bodies.map((hostile): Sending => ({
       name: hostile.name,
       times: 1,
-      prepare: () => prepared(credential, hostile)
+      prepare: () => prepared(hostile)
     }))
   ]
 })
@@ -305,13 +305,18 @@ const figures = Effect.gen(function*() {
   const url = yield* database
   const first = yield* monitored(url)
   yield* seed(url)
-  const credential = yield* signedIn(first.origin, "bench@example.com")
-  const all = yield* sendingsFor(first, credential)
+  const signIn = (origin: string) => signedIn(origin, "bench@example.com")
+  const firstCredential = yield* signIn(first.origin)
+  const all = yield* sendingsFor(first, firstCredential)
   const chosen = all.filter(({ name }) => name.includes(only))
   const state = { server: first }
 
-  const rowFor = Effect.fnUntraced(function*(work: Effect.Effect<Sent>, readCost: number) {
-    const row = yield* measured(state.server, credential, work, readCost).pipe(
+  type Work = (server: Server, credential: Credential) => Effect.Effect<Sent>
+
+  /** Each row has a new session, since a token expires after 15 minutes. */
+  const rowFor = Effect.fnUntraced(function*(work: Work, readCost: number) {
+    const credential = yield* signIn(state.server.origin)
+    const row = yield* measured(state.server, credential, work(state.server, credential), readCost).pipe(
       Effect.catchDefect(() => Effect.succeed(DEAD))
     )
     if (yield* isAlive(state.server)) return row
@@ -320,18 +325,15 @@ const figures = Effect.gen(function*() {
   })
 
   // Once before, so that no code is cold.
-  yield* Effect.forEach(all.slice(0, AT_ONCE), ({ prepare }) => prepare()(first))
-  const idleFor = rowFor(Effect.as(Effect.sleep("3 seconds"), { status: "idle", json: "[]" }), 0)
+  yield* Effect.forEach(all.slice(0, AT_ONCE), ({ prepare }) => prepare()(first, firstCredential))
+  const idleFor = rowFor(() => Effect.as(Effect.sleep("3 seconds"), { status: "idle", json: "[]" }), 0)
   const idle = yield* Effect.andThen(idleFor, idleFor)
   const readCost = idle.processor / Math.max(1, idle.reads)
   yield* Console.error(`A read beside takes ${readCost.toFixed(1)} ms, which is taken off.`)
 
   /** The one with the fewest excesses of up to three: cold code and busy neighbours add to a row. */
   const bestOf = (sending: Sending, tries = TRIES): ReturnType<typeof rowFor> =>
-    Effect.suspend(() => {
-      const send = sending.prepare()
-      return rowFor(Effect.suspend(() => send(state.server)), readCost)
-    }).pipe(
+    Effect.suspend(() => rowFor(sending.prepare(), readCost)).pipe(
       Effect.flatMap((row) => {
         const { times } = sending
         const count = excesses(row, times).length
@@ -353,14 +355,13 @@ const figures = Effect.gen(function*() {
 
   const worst = rows.slice(0, AT_ONCE).map(([{ prepare }]) => prepare())
   const together = yield* rowFor(
-    Effect.suspend(() =>
-      Effect.forEach(worst, (send) => send(state.server), { concurrency: AT_ONCE }).pipe(
+    (server, credential) =>
+      Effect.forEach(worst, (send) => send(server, credential), { concurrency: AT_ONCE }).pipe(
         Effect.map((all) => ({
           status: all.map(({ status }) => status).join(" "),
           json: all.map(({ json }) => json).join("")
         }))
-      )
-    ),
+      ),
     readCost
   )
   yield* Console.log(`${rows.length} rows; the ${AT_ONCE} worst at once:\n${rowOf("all of them", together, AT_ONCE)}`)
