@@ -141,7 +141,6 @@ export class Listening extends Context.Service<Listening, {
   )
 }
 
-/** Responds to requests by the application. */
 export const serverLayer = Layer.effectDiscard(Effect.gen(function*() {
   const { begin } = yield* Listening
   yield* begin(yield* RequestHandler)

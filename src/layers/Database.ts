@@ -88,7 +88,6 @@ const LOG_INTERVAL = Duration.seconds(5)
 
 const mayComeUp = ({ reason }: SqlError.SqlError) => reason._tag === "ConnectionError" || isServerState(reason)
 
-/** Waits until the database accepts connections. */
 export const awaitDatabase = Effect.fnUntraced(function*(config: PgConnection.Config, longest: Duration.Duration) {
   const connect = Effect.scoped(Effect.asVoid(PgConnection.make(config)))
   const wait = Effect.fnUntraced(function*(first: SqlError.SqlError) {

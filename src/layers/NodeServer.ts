@@ -110,7 +110,7 @@ const errorOf = (cause: NodeJS.ErrnoException): ServiceError => {
   }
 }
 
-/** Milliseconds. Unread bytes cause a reset, which can drop a response that the client has not read yet. */
+/** In milliseconds. Unread bytes cause a reset, which can drop a response that the client has not read yet. */
 const CLOSING_TIME = 500
 
 const closeGently = (socket: Duplex, last?: string) => {

@@ -63,7 +63,7 @@ const countIn = Effect.fnUntraced(
 
 /** The counters of Redis on one connection, until the scope closes. It is not opened again. */
 const redisStore = Effect.fnUntraced(function*(url: Redacted.Redacted) {
-  // 40 % of the modules of the service: loaded only with `REDIS_URL`.
+  // The client has 40 % of the modules of the service: it is loaded only with `REDIS_URL`.
   const { layer } = yield* Effect.promise(() => import("@effect/platform-node/NodeRedis"))
   const connection = new AbortController()
   // `NodeRedis` closes its client once all replies are there, which a hanging Redis never sends, unless the client has
@@ -72,7 +72,7 @@ const redisStore = Effect.fnUntraced(function*(url: Redacted.Redacted) {
     connection.abort()
     return setImmediate()
   })
-  // A fiber of its own: where it is interrupted it closes the client before it gives up the connection.
+  // A fiber of its own closes the client, where it is interrupted, before it gives up the connection.
   const building = yield* Effect.forkChild(
     Layer.build(layer({
       url: Redacted.value(url),

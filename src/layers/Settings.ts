@@ -126,7 +126,6 @@ const unlimited = Config.all({ isProduction, isLimited: settings.RATE_LIMITS_ENA
   )
 )
 
-/** Fails where two ways to send mails are set. */
 export const mailWays = Effect.gen(function*() {
   const ways = yield* Config.all({ key: settings.EMAIL_API_KEY, server: settings.SMTP_URL })
   if (Option.isSome(ways.key) && Option.isSome(ways.server)) {
@@ -173,7 +172,6 @@ const checkedLayer = (required: Effect.Effect<ReadonlyArray<string>>) =>
     ])
   }))
 
-/** Refuses to start without valid settings. */
 export const settingsLayer = Layer.effectDiscard(warnOfWeakPasswords).pipe(Layer.provide(checkedLayer(
   Effect.orElseSucceed(settings.PROVIDER_SIGN_IN_ENABLED, () => true).pipe(
     Effect.map((hasProvider) =>
@@ -183,10 +181,8 @@ export const settingsLayer = Layer.effectDiscard(warnOfWeakPasswords).pipe(Layer
   )
 )))
 
-/** Suits a start that makes its own secrets and database. */
 export const givenSettingsLayer = checkedLayer(Effect.succeed([]))
 
 export const secretsLayer = checkedLayer(Effect.succeed([...SECRETS]))
 
-/** Suits a command on the server. */
 export const commandSettingsLayer = checkedLayer(Effect.succeed(["DATABASE_URL", "JWT_SECRET"]))

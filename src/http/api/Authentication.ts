@@ -15,7 +15,6 @@ export class CurrentSession
   extends Context.Service<CurrentSession, SessionPrincipal>()("route-planning-service/CurrentSession")
 {}
 
-/** The caller; none if anonymous. */
 export class Viewer extends Context.Service<Viewer, Option.Option<Principal>>()("route-planning-service/Viewer") {}
 
 const error = [Unauthorized, Forbidden, RateLimited]

@@ -60,7 +60,6 @@ const changed = (operations: ReadonlyArray<BatchOperation>) => ({
   collections: operations.flatMap((operation) => "collectionId" in operation ? [operation.collectionId] : [])
 })
 
-/** Several changes of routes with the rules of each as a request of its own. */
 export const routeBatch = Effect.gen(function*() {
   const batches = yield* Batches
   const collections = yield* Collections

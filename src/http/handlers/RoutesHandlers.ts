@@ -64,7 +64,7 @@ export const RoutesHandlers = HttpApiBuilder.group(
     const deletingOwn = (owner: UserId, id: RouteId) =>
       Effect.map(routes.requireOwn(owner, id), ({ name }) => deleting("route", name, id))
 
-    /** Before the transaction of a repeatable call begins, since the engine may take seconds. */
+    /** The engine may take seconds, so this comes before the transaction of a repeatable call. */
     const elevated = Effect.fnUntraced(function*(route: RouteDraft) {
       const line = lineOf(route.geometry)
       if (line === undefined || line === null) return { route, warnings: [] }

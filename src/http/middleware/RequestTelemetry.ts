@@ -52,7 +52,6 @@ const makeSeries = () => {
   }
 }
 
-/** A span that is not exported. */
 const idsOnly = (name: string, parent: Option.Option<Tracer.AnySpan>, links: Array<Tracer.SpanLink>) =>
   Tracer.nativeTracer.span({
     name,

@@ -87,7 +87,6 @@ const corsHeaders = Effect.map(settings.CORS_ORIGINS, (origins) => {
   }
 })
 
-/** The headers of a response without a request. */
 export const headersOfRefusals = Effect.gen(function*() {
   const { headersFor, varies } = yield* corsHeaders
   return { ...yield* defaultHeaders, ...headersFor({}), [HEADERS.vary.key]: varies.join(", ") }

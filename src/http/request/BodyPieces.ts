@@ -44,7 +44,6 @@ export const piecedResponse = (
   return HttpServerResponse.raw(body, { ...options, contentLength: body.length })
 }
 
-/** Joins the body of a response to one piece. */
 export const withJoinedBody = (response: HttpServerResponse.HttpServerResponse) => {
   const body = piecesIn(response)
   return body === undefined

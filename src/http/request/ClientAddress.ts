@@ -84,7 +84,6 @@ export const addressSubjects = ({ remoteAddress }: HttpServerRequest.HttpServerR
   return subjects
 }
 
-/** Headers that proxies and content delivery networks add. */
 const FORWARDING = [
   "cdn-loop",
   "cf-connecting-ip",

@@ -44,7 +44,6 @@ export const purging = (resource: Resource, name: string, id: number): Impact =>
   summary: `"${name}" will be erased for good.`
 })
 
-/** The impact of emptying the trash. */
 export const purgingAll = (resource: Resource, count: number): Impact => ({
   action: `${resource}.purge`,
   resource,

@@ -6,7 +6,6 @@ import { StoresNothing } from "../api/Requests.ts"
 
 const endpoints = Object.values(Api.groups).flatMap((group) => Object.values(group.endpoints))
 
-/** Ignores parameter names. */
 const shapeOf = (path: string) => path.replace(/:\w+/g, ":_")
 
 const paths = Object.values(Arr.groupBy(endpoints, (endpoint) => shapeOf(endpoint.path)))

@@ -57,7 +57,6 @@ export const taggedHeaders = (
   return { ...headers, [HEADERS.etag.key]: `W/"${lengthOf(json).toString(36)}-${sum.toString(16)}"` }
 }
 
-/** A page of items that are short. */
 export const jsonPage = <A>(
   url: string,
   page: RequestedPage,

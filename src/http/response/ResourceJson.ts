@@ -91,7 +91,6 @@ const shownOf = (
 export const routeTag = (route: StoredRoute, form: GeometryForm = "full"): string =>
   weakTag(`${route.version}-${form}`, shownOf(route))
 
-/** The entity tag of a file of a route. */
 export const fileTag = (route: StoredRoute, format: FileFormat): string =>
   weakTag(`${route.version}-${format}`, shownOf(route))
 
@@ -117,7 +116,7 @@ export const importedRoute = (versioned: Versioned, warnings: ReadonlyArray<Impo
   json: () => withMembers(textOf(versioned.json()), ["warnings", JSON.stringify(warnings)])
 })
 
-/** Other requests have a turn after so many bytes. */
+/** Other requests get a turn after so many bytes. */
 const SLICE = 1024 * 1024
 
 function* partsOf<A>(before: string, items: ReadonlyArray<A>, toJson: (item: A) => JsonParts, after: string) {

@@ -62,10 +62,10 @@ export const expectedVersions = (
     ? undefined
     : tagsIn(ifMatch).flatMap((tag) => OWN_TAG.exec(tag)?.[1] ?? []).map(Number)
 
-/** Up to there a text, which is written together with its headers, costs less than its bytes. */
+/** A shorter text, which is written together with its headers, costs less than its bytes. */
 const LONG = 16 * 1024
 
-/** From there on to copy the bytes of a line costs more than a piece of its own. */
+/** Copying a line of so many bytes costs more than a piece of its own. */
 const PIECED = 64 * 1024
 
 /** Encoded at once where it is long, and not measured twice before. */

@@ -74,7 +74,7 @@ export class PooledConnection implements SqlConnection.Connection {
 
 const CHECK_INTERVAL = Duration.millis(100)
 
-/** While the queue is not empty: the response shows that the database works although no connection comes free. */
+/** The interval while requests are queued: the response shows that the database works though no connection comes free. */
 const QUEUED_INTERVAL = Duration.millis(200)
 
 /** Most statements take less than 50 ms, and none of a request more than 5 s. */
@@ -134,7 +134,6 @@ export const watchDatabase = Effect.fnUntraced(function*({ clock, config, queue,
       Effect.scoped
     )
 
-  /** True if the server responds. */
   const probe = Effect.fnUntraced(function*(timeout: Duration.Duration) {
     const asked = suspects()
     // A query to a server that hangs does not end when interrupted, so nothing waits for it.

@@ -174,7 +174,6 @@ export class Accounts extends Context.Service<Accounts, {
           Effect.flatMap(Option.match({ onNone: linkUnusable, onSome: Effect.succeed }))
         )
 
-      /** Returns the digest for the account. None if the link alone is the proof. */
       const proven = Effect.fnUntraced(function*(signUp: SignUp, { newPassword, password }: ChosenPassword) {
         if (newPassword !== undefined) {
           yield* policy.check("password", newPassword, signUp)

@@ -117,7 +117,6 @@ export class SignUps extends Context.Service<SignUps, {
         return yield* lockAll({ key, now: yield* DateTime.nowAsDate })
       })
 
-      /** Returns the sign-up and the others of its address, locked. None if it is gone. */
       const lockWith = Effect.fnUntraced(function*(id: SignUpId) {
         const found = yield* findById(id)
         if (Option.isNone(found)) return Option.none()

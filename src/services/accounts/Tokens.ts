@@ -268,7 +268,6 @@ export class PersonalAccessTokens extends Context.Service<PersonalAccessTokens, 
             WHERE id = ${id} AND (last_used_at IS NULL OR last_used_at < ${stale}) FOR NO KEY UPDATE SKIP LOCKED
           )`)
 
-      /** Returns how many tokens it revoked; each is audited. */
       const revokeLive = Effect.fnUntraced(function*(owner: UserId, which: Statement.Fragment) {
         const now = yield* DateTime.nowAsDate
         const revoked = yield* sql`

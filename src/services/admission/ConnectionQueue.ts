@@ -2,10 +2,7 @@ import { Clock, Context, Duration, Effect, Exit, Metric, Option, Schema, Scope }
 import { SqlError } from "effect/sql"
 import { counterBy, during } from "../operations/Metrics.ts"
 
-/**
- * Which part of its longest wait the first in the queue has waited: 0 where none waits. A function, since it is asked for each
- * request.
- */
+/** Returns which share of its longest wait the first in the queue has waited; 0 if none waits. Each request calls it. */
 export const QueueLateness = Context.Reference<() => number>("route-planning-service/QueueLateness", {
   defaultValue: () => () => 0
 })

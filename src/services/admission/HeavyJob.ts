@@ -8,7 +8,6 @@ interface Work<I, O> {
   transferred?(output: O): ReadonlyArray<Transferable>
 }
 
-/** What a thread is sent. */
 export interface Order {
   readonly module: string
   readonly name: string

@@ -105,7 +105,7 @@ const makeThread = (maxHeapMiB: number) =>
     (worker) => Effect.promise(() => worker.terminate())
   )
 
-/** What cannot be cloned is an error of the job; the thread continues. */
+/** Data that cannot be cloned is an error of the job; the thread continues. */
 const ask = <O>(worker: Worker, order: Order, transfer: ReadonlyArray<Transferable>) =>
   Effect.callback<Reply<O>, ThreadDied>((resume) => {
     const onMessage = (reply: Reply<O>) => end(Effect.succeed(reply))
@@ -127,7 +127,6 @@ const ask = <O>(worker: Worker, order: Order, transfer: ReadonlyArray<Transferab
     return Effect.sync(forget)
   })
 
-/** One share has all threads but one where there are several. */
 const makeShare = ({ queue, threads }: HeavyLimits) => {
   const atOnce = Math.max(1, threads - 1)
   return { admission: Semaphore.makeUnsafe(atOnce + queue), turns: Semaphore.makeUnsafe(atOnce) }

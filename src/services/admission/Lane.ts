@@ -3,15 +3,14 @@ import { Overloaded } from "../DomainErrors.ts"
 import { during } from "../operations/Metrics.ts"
 import { RunningRequests, waitingForOthers } from "./RunningRequests.ts"
 
-/** What a lane lets run, and what it lets wait. */
 export interface LaneNumbers {
   readonly atOnce: number
   /** Infinity where work that has begun is always queued. */
   readonly longestQueue: number
-  /** While the process has as many requests as it takes. */
+  /** The limit while the process has `MAX_RUNNING_REQUESTS` or more. */
   readonly longestCrowdedQueue?: number
   readonly longestWait: Duration.Duration
-  /** Whether a request in the queue counts among those that run, so that a process with a long queue refuses the rest at once. */
+  /** A request in the queue counts among those that run, so that a process with a long queue refuses the rest at once. */
   readonly countsQueued: boolean
   readonly reason: Overloaded["reason"]
 }

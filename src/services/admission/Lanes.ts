@@ -57,13 +57,10 @@ export const LANES = {
 export const AT_ONCE = {
   /** Archives that are imported. Each has a line and a batch in memory, at most 20 MiB. */
   archives: 8,
-  /** Pieces of work of all archives. */
   archivePieces: 2,
   /** Calls of the routing engine, and those in its queue. */
   engine: { running: 32, queued: 64 },
-  /** Codes that are exchanged at the identity provider. */
   exchanges: 32,
-  /** Mails that are composed. */
   mails: 2
 }
 

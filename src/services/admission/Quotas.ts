@@ -29,11 +29,10 @@ const USAGE = `json_build_object('routes', ${usedAndLimit("routes", "max_routes"
   'storedBytes', ${usedAndLimit("stored_bytes", "max_stored_bytes")},
   'collections', ${usedAndLimit("collections", "max_collections")})`
 
-/** Of `route_usage r`. */
+/** Both expressions read `route_usage r`. */
 export const TOTAL_ROUTES = `greatest(0, least(r.live_routes, ${MAX_INT4}))::int`
 export const TOTAL_DISTANCE = "greatest(0, least(r.live_distance, 1e300))::float8"
 
-/** The `Statistics` of an account, for its owner. */
 const STATISTICS = `${TOTAL_ROUTES} AS "totalRoutes", ${TOTAL_DISTANCE} AS "totalDistance"`
 
 /** Selects the `Usage` and `Statistics` of a user, for statements that read more of them. */

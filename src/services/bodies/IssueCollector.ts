@@ -21,7 +21,6 @@ const decodersOf = Function.memoize((ast: SchemaAST.AST) => ({
   all: compile(ast, "all")
 }))
 
-/** Wraps one member in an object, so that it is decoded alone. */
 const memberSchema = Function.memoize((signature: SchemaAST.PropertySignature) =>
   new SchemaAST.Objects([signature], [])
 )

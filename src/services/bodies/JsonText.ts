@@ -1,4 +1,3 @@
-/** JSON, or a part of it, as text or in UTF-8. */
 export type JsonPart = string | Uint8Array
 
 /** JSON in parts, in order. Long lines are copied once, when the parts are encoded; joining would copy them twice. */
@@ -36,7 +35,6 @@ export const textOf = (json: Json): string => isPart(json) ? partText(json) : js
 
 export const partsOf = (json: Json): JsonParts => isPart(json) ? [json] : json
 
-/** Counts the characters of texts, and the bytes of parts that are UTF-8 already. */
 export const lengthOf = (json: Json): number =>
   isPart(json) ? json.length : json.reduce((length, part) => length + part.length, 0)
 

@@ -2,7 +2,6 @@ import { Effect } from "effect"
 import { SqlClient } from "effect/sql"
 import type { CollectionId, RouteId } from "../../schema/Ids.ts"
 
-/** Returns the index at which an ascending list stays sorted with the value. */
 const placeIn = (values: ReadonlyArray<number>, value: number, from = 0, to = values.length): number => {
   if (from === to) return from
   const middle = (from + to) >> 1

@@ -154,7 +154,6 @@ export class Collections extends Context.Service<Collections, {
             }, version = version + 1 WHERE id = ${id} AND ${isChanged}`
         )
 
-      /** Writes an order, and a new version if the order changes. */
       const rearrange = (
         id: CollectionId,
         current: ReadonlyArray<Member>,

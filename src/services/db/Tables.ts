@@ -20,7 +20,6 @@ const readable = <S extends Schema.Codec<unknown, unknown>>(column: Schema.NullO
 
 export const PreferencesColumn = readable(Schema.NullOr(Preferences))
 
-/** A `timestamptz` that is written as a Date and read as ISO 8601. */
 export const Instant = Model.Field({ select: TimestampColumn, insert: Schema.Date, update: Schema.Date })
 
 export const NullableInstant = Model.Field({
@@ -35,7 +34,6 @@ export const readOnly = <S extends Schema.Top>(column: S) => Model.Field({ selec
 /** A column that an INSERT writes and no UPDATE changes. */
 export const writtenOnce = <S extends Schema.Top>(column: S) => Model.Field({ select: column, insert: column })
 
-/** An instant that an INSERT writes and no UPDATE changes. */
 export const InstantOnce = Model.Field({ select: TimestampColumn, insert: Schema.Date })
 
 type Row = { readonly fields: Schema.Struct.Fields }
@@ -57,7 +55,6 @@ export const columnsOf = (row: Row, alias = ""): string => {
   return columns
 }
 
-/** Fields to change; undefined ones stay as they are. */
 export type Changes<A> = { readonly [K in keyof A]?: A[K] | undefined }
 
 interface Writable<I, U> {

@@ -27,7 +27,6 @@ export type WrittenRoute = RouteDocument & {
   readonly duration?: number
 }
 
-/** Why an import drops a part of a file. */
 export const UNUSED = "a route has no place for it"
 export const OTHER_SHAPE = "a route has a line and points only"
 

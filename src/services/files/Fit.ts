@@ -182,7 +182,6 @@ export const readFit = Effect.fnUntraced(function*(bytes: Uint8Array): Effect.fn
   return file
 })
 
-/** Message and field numbers of the FIT profile. */
 const FILE_ID = 0
 const LAP = 19
 const RECORD = 20

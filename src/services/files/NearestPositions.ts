@@ -7,7 +7,6 @@ const RUN_LENGTH = 16
 const MIN_DISTANCES = 100_000
 const DISTANCES_EACH = 8
 
-/** West, south, east and north. */
 const EDGES = 4
 
 interface Query {
@@ -23,10 +22,8 @@ interface Found {
 
 const squared = (byLng: number, byLat: number, { scale }: Query) => (byLng * scale) ** 2 + byLat ** 2
 
-/** Counts the nodes of a tree that halves the positions until runs are left. */
 const nodesOf = (length: number): number => length <= RUN_LENGTH ? 1 : 1 + 2 * nodesOf(length - (length >> 1))
 
-/** Reads a typed array at an index that is in range. */
 const at = (values: Float64Array, index: number): number => values[index] ?? Number.NaN
 
 /**

@@ -46,7 +46,6 @@ interface OpenElement {
   readonly position: undefined
 }
 
-/** Removes prefixes that the root binds to its own namespace. */
 const localNames = (rootName: string, declared: Readonly<Record<string, string>>) => {
   const [prefix] = rootName.includes(":") ? rootName.split(":") : []
   const namespace = declared[prefix === undefined ? "xmlns" : `xmlns:${prefix}`]

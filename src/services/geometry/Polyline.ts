@@ -55,7 +55,6 @@ const numberCount = (encoded: string): number => {
   return numbers
 }
 
-/** Counts without decoding. */
 export const positionCount = (encoded: string): number => numberCount(encoded) / 2
 
 const differencesOf = (encoded: string): Int32Array | undefined => {

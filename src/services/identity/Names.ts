@@ -8,7 +8,6 @@ import { settings } from "../settings/Registry.ts"
 const MAX_LENGTH = 30
 const SUFFIX_LENGTH = 5
 const ALPHABET = "abcdefghijklmnopqrstuvwxyz0123456789"
-/** The name of people without one. */
 export const FALLBACK = "rider"
 
 /** Writes a text in a to z, 0 to 9 and "-". */

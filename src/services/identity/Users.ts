@@ -33,10 +33,8 @@ export const mailboxOf = (email: string): string => `${localPartOf(email)}@${dom
 /** True for accounts whose deletion was requested before the cutoff: their grace period is over. */
 export const isErasureDue = (sql: SqlClient.SqlClient, cutoff: Date) => sql`deletion_requested_at <= ${cutoff}`
 
-/** An active account has no pending deletion. */
 export const isActive = (sql: SqlClient.SqlClient) => sql`deletion_requested_at IS NULL`
 
-/** The account of an address, in the spelling by which addresses are compared. */
 export const hasAddress = (sql: SqlClient.SqlClient, email: string) => sql`email_key = ${emailKey(email)}`
 
 /**

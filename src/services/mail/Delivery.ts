@@ -38,7 +38,6 @@ const isExempt = ({ kind }: MailRequest) => kind === "invitation"
 
 const UNKNOWN_NETWORK = "unknown"
 
-/** The network of the request; none for a notice. */
 const networkOf = (request: MailRequest | undefined) => {
   if (request === undefined) return undefined
   return "network" in request ? request.network : UNKNOWN_NETWORK

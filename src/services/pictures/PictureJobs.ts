@@ -7,7 +7,6 @@ import { drawPicture } from "./Drawing.ts"
 
 export interface PictureOrder {
   readonly name: string
-  /** The route as the viewer sees it. */
   readonly geometry: string
   readonly waypoints: string
   readonly attribution: string | undefined

@@ -72,7 +72,6 @@ export const makePictureCache = <E>() =>
   })
 
 interface FoundPicture {
-  /** The digest differs for each picture. */
   readonly digest: string
   readonly visibility: Visibility
   /** Draws the picture unless it is cached. `Overloaded` under load. */

@@ -128,7 +128,6 @@ const lineOf = (
     ? Result.fromNullishOr(measurePolyline6(polyline6), () => [BROKEN_POLYLINE6])
     : Result.succeed(line === undefined ? polyline6 : line)
 
-/** A null polyline stays in the text. */
 const split = <A extends GivenLine>(body: WithLine<A>) =>
   Result.map(lineOf(body), (line): { readonly rest: unknown; readonly parts: RouteParts } => {
     const { polyline6: _, ...rest } = body.rest

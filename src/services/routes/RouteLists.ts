@@ -190,7 +190,6 @@ export const unboundedCount = ([row]: ReadonlyArray<unknown>): Effect.Effect<num
     ? Effect.succeed(0)
     : decodeCounted(row).pipe(Effect.orDie, Effect.map(({ page_rows }) => page_rows))
 
-/** Computes the number of rows that a page covers, and where it ends. */
 export const extentOf = Effect.fnUntraced(function*(rows: ReadonlyArray<unknown>) {
   const isWhole = (yield* unboundedCount(rows)) <= rows.length
   const extent: Pick<PageOf<unknown>, "covered" | "end"> = {

@@ -69,7 +69,6 @@ export const lineOf = (geometry: Geometry): Line =>
 export const startOf = (line: Line, waypoints: ReadonlyArray<Pick<Waypoint, "coord">>): Position =>
   line?.start ?? waypoints[0]?.coord ?? [0, 0]
 
-/** Returns the index of the first cue that is not on a line with so many positions. */
 export const cueBeyond = (cues: RouteDraft["cues"], positions: number): number | undefined => {
   const index = (cues ?? []).findIndex(({ begin_shape_index }) => begin_shape_index >= positions)
   return index === -1 ? undefined : index
@@ -96,7 +95,6 @@ const lineValues = (line: MeasuredPolyline | null) => ({
 
 const NO_VALUES = Record.map(PLAIN, () => null)
 
-/** An empty text clears its member. */
 const withoutEmpty = <A extends object>(members: A): { readonly [K in keyof A]: A[K] | null } => {
   const result: { [K in keyof A]: A[K] | null } = { ...members }
   for (const key in members) if (members[key] === "") result[key] = null

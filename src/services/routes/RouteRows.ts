@@ -8,7 +8,6 @@ import type { Pseudonyms } from "../identity/Names.ts"
 import { ownerColumns, OwnerFields, toUserSummary } from "../identity/Users.ts"
 import { RouteRecord } from "./RouteRow.ts"
 
-/** The SQL of a column that others may not see whole. */
 export type Source = (column: string) => string
 
 const NO_TEXT = "NULL::text"
@@ -138,7 +137,6 @@ const present = <A extends object, K extends keyof A>(record: A, keys: ReadonlyA
   return result
 }
 
-/** The response has the members that are not null in the row. */
 const OPTIONAL = [...Struct.keys(PLAIN), "distance", "placeCity", "placeRegion", "placeCountryCode"] as const
 
 const decodePreferences = Schema.decodeUnknownOption(Schema.fromJsonString(RoutingPreferences))

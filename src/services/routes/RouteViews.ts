@@ -230,7 +230,6 @@ export class RouteViews extends Context.Service<RouteViews, {
   )
 }
 
-/** Refreshes views after a change of a route that others may see. */
 export const refreshShown = (
   views: RouteViews["Service"],
   { userId, visibility, zonesRevision }: Pick<RouteRow, "userId" | "visibility" | "zonesRevision">

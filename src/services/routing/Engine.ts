@@ -160,7 +160,6 @@ const decodeStatus = Schema.decodeUnknownEffect(EngineStatus)
 /** The delay is jittered, so that a restarting engine does not get all retries at once. */
 const RETRY_AFTER = "100 millis"
 
-/** `directions` is a route with its maneuvers. */
 type EngineCall = "directions" | "height" | "locate" | "route" | "trace_attributes"
 
 const MIB = 1024 * 1024

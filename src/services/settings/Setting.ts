@@ -11,7 +11,6 @@ export interface Setting<A> {
   readonly isRequired: boolean
   /** Only the programs in development/ read it. */
   readonly isForDevelopment: boolean
-  /** The value that is set, or none. */
   readonly given: Config.Config<Option.Option<unknown>>
   readonly value: Config.Config<A>
 }

@@ -51,7 +51,6 @@ const isRatio = (text: string) => Number(text) >= 0 && Number(text) <= 1
 export const ratio: SettingType<number> = (name) =>
   Config.map(Config.schema(textThat(isRatio, "Expected a number from 0 to 1"), name), Number)
 
-/** A value may have any case. */
 export const oneOf = <const A extends string>(values: ReadonlyArray<A>): SettingType<A> => {
   const find = (text: string) => values.find((value) => value.toLowerCase() === text.toLowerCase())
   const expected = `Expected one of ${values.map((value) => value.toLowerCase()).join(", ")}`

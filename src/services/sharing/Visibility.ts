@@ -11,10 +11,8 @@ export const idOf = (viewer: Viewer): number => Option.getOrElse(viewer, () => A
 
 type UserIdOrColumn = number | Statement.Fragment
 
-/** An id, or the token of a URL. */
 type Ref = number | string
 
-/** A ref opens a row by one of these. */
 export type Opening =
   | { readonly by: "id"; readonly id: number }
   | { readonly by: "shareToken"; readonly token: string }

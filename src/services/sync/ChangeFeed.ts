@@ -81,7 +81,6 @@ export class ChangeFeed extends Context.Service<ChangeFeed, {
         }
       )
 
-      /** Reads a page of the account: routes, then collections. */
       const rowsFrom = Effect.fnUntraced(function*(owner: UserId, position: Position, row: Row, wanted: Wanted) {
         if (row.type === "collection") return yield* collectionsFrom(owner, position, row.id, wanted)
         const part = wanted.include.includes("route")

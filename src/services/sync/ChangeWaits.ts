@@ -36,7 +36,7 @@ interface Subscriber {
 }
 
 interface ChangeSignal {
-  /** From now on waits for changes after this number. */
+  /** Waits for changes after this number from now on. */
   readonly rearm: (number: number) => void
   /** Ends when there may have been a change since `rearm`. */
   readonly changed: Effect.Effect<void>

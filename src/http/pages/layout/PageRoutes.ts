@@ -20,7 +20,6 @@ export interface PageRoute<E, R, E2, R2> {
   readonly path: HttpRouter.PathInput
   readonly show: (query: URLSearchParams) => Effect.Effect<PageResult, E, R>
   readonly submit?: {
-    /** `refused` shows its errors. */
     readonly run: (
       fields: Fields,
       request: HttpServerRequest.HttpServerRequest
@@ -39,7 +38,6 @@ const checkType = ({ headers }: HttpServerRequest.HttpServerRequest) =>
 
 export const queryOf = ({ url }: HttpServerRequest.HttpServerRequest) => new URL(url, "http://localhost").searchParams
 
-/** The page of an error. */
 export const failureAt = (path: string) => (error: ServiceError) =>
   Effect.succeed(
     pageResponse(path, { title: "This did not work", body: html`${alert(plainWords(error))}`, error })

@@ -110,7 +110,6 @@ interface Preview {
   readonly title: string
   readonly description: string
   readonly url: string
-  /** The ref of the route whose picture is shown. */
   readonly pictured: string | undefined
   readonly hasOEmbed: boolean
   /** schema.org, for pages that search engines may index. */

@@ -14,7 +14,6 @@ import { type Page, pageResponse, pageText, policyHeaders, rootFrom } from "../l
 import { failureAt, pageRoute, queryOf } from "../layout/PageRoutes.ts"
 
 export interface SharedRequest {
-  /** The rest of the path after its first segment. */
   readonly name: string
   readonly query: URLSearchParams
   readonly viewer: Viewer
