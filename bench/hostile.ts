@@ -300,12 +300,13 @@ const sendingsFor = Effect.fnUntraced(function*(server: Server, credential: Cred
   ]
 })
 
+const signIn = (origin: string) => signedIn(origin, "bench@example.com")
+
 const figures = Effect.gen(function*() {
   const { isPrinted, only, top } = yield* settings
   const url = yield* database
   const first = yield* monitored(url)
   yield* seed(url)
-  const signIn = (origin: string) => signedIn(origin, "bench@example.com")
   const firstCredential = yield* signIn(first.origin)
   const all = yield* sendingsFor(first, firstCredential)
   const chosen = all.filter(({ name }) => name.includes(only))
