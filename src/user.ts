@@ -1,7 +1,7 @@
 import { Console, Effect, Layer, Redacted, Schema } from "effect"
-import { invitationsLayer } from "./layers/Application.ts"
+import { SecureRandom } from "effect/crypto"
 import { databaseLive } from "./layers/Database.ts"
-import { randomnessLive } from "./layers/Live.ts"
+import { invitationsLayer } from "./layers/Invitations.ts"
 import { run } from "./layers/Run.ts"
 import { commandSettingsLayer } from "./layers/Settings.ts"
 import { inWords, LINK_LIFETIME } from "./schema/Limits.ts"
@@ -40,7 +40,7 @@ const create = Effect.gen(function*() {
         Redacted.value(link)
       }`
     )
-  }).pipe(Effect.provide(invitationsLayer.pipe(Layer.provide([databaseLive, randomnessLive]))))
+  }).pipe(Effect.provide(invitationsLayer.pipe(Layer.provide([databaseLive, SecureRandom.layerWebCrypto]))))
 })
 
 run(create, { format: "pretty", settings: commandSettingsLayer })

@@ -11,7 +11,7 @@ import { Profiles } from "../services/accounts/Profile.ts"
 import { ProviderSignIn } from "../services/accounts/ProviderSignIn.ts"
 import { Sessions, SessionTokens } from "../services/accounts/Sessions.ts"
 import { Accounts } from "../services/accounts/SignIn.ts"
-import { Invitations, NewAccounts, SignUps } from "../services/accounts/SignUp.ts"
+import { NewAccounts, SignUps } from "../services/accounts/SignUp.ts"
 import { tokenExpiryMailsLayer } from "../services/accounts/TokenExpiryMails.ts"
 import { CallerCredential, PersonalAccessTokens } from "../services/accounts/Tokens.ts"
 import { PrivacyZones } from "../services/accounts/Zones.ts"
@@ -56,6 +56,7 @@ import { Batches } from "../services/sync/Batches.ts"
 import { ChangeFeed } from "../services/sync/ChangeFeed.ts"
 import { changeSweepLayer } from "../services/sync/ChangeNumbers.ts"
 import { ChangeSignals, ChangeWaits } from "../services/sync/ChangeWaits.ts"
+import { invitationsLayer } from "./Invitations.ts"
 import { drainLayer } from "./Shutdown.ts"
 import { telemetryLayer } from "./telemetry/Telemetry.ts"
 
@@ -81,11 +82,6 @@ const identityLayer = Layer.mergeAll(
       SignUps.layer
     ))
   )
-
-export const invitationsLayer = Invitations.layer.pipe(
-  Layer.provide(NewAccounts.layer),
-  Layer.provide([Audit.layer, Handles.layer, MailedTokens.layer, Outbox.layer, SignUps.layer])
-)
 
 const routingLayer = Layer.mergeAll(Elevations.layer, Routing.layer, SystemStatus.layer, TraceMatching.layer)
 

@@ -18,7 +18,7 @@ const linesOf = Effect.fnUntraced(
 
 const FOR_USER = { DATABASE_URL: "postgres://service:canary@127.0.0.1:1/none", JWT_SECRET: "j".repeat(32) }
 
-describe("a command that fails ends with 1 and says why in one line, without a stack", { concurrent: true }, () => {
+describe("a command that fails ends with 1 and says why in one line, without a stack", () => {
   const cases: ReadonlyArray<readonly [title: string, Effect.Effect<ReadonlyArray<string>>, expected: string]> = [
     [
       "npm run user without settings, which are all named",
