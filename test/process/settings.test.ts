@@ -79,8 +79,12 @@ const WRONG: ReadonlyArray<readonly [name: string, value: string]> = [
   ["MAX_ROUTES_PER_USER", "0"],
   ["METRICS_ALLOWED_CIDRS", "10.0.0.0/8,canary"],
   ["OTEL_EXPORTER_OTLP_ENDPOINT", "canary:4318"],
+  ["OTEL_EXPORTER_OTLP_ENDPOINT", "ftp://canary"],
   ["OTEL_EXPORTER_OTLP_HEADERS", `{"a b":"canary"}`],
+  ["OTEL_EXPORTER_OTLP_HEADERS", `{"authorization": canary}`],
+  ["OTEL_EXPORTER_OTLP_HEADERS", JSON.stringify({ a: "canary\r\nx: y" })],
   ["OTEL_RESOURCE_ATTRIBUTES", "canary=%zz"],
+  ["OTEL_TRACES_SAMPLER_ARG", "1.5 canary"],
   ["PASSWORD_MIN_STRENGTH", "5"],
   ["PASSWORD_MIN_STRENGTH", "-1"],
   ["PASSWORD_MIN_STRENGTH", "1.5"],
@@ -113,8 +117,6 @@ const reasonOf = Effect.fnUntraced(function*(env: Readonly<Record<string, string
 /** What a process with a layer that cannot be built says at its end. */
 const reasonOfLayer = <A, E>(layer: Layer.Layer<A, E>) =>
   Effect.void.pipe(Effect.provide(layer), Effect.sandbox, Effect.flip, Effect.map(refusalOf))
-
-const BESIDE = { timeout: 60_000, concurrent: true }
 
 describe("a production start", () => {
   it.effect("is refused without its settings, and all that are missing are named at once", () =>
@@ -206,37 +208,48 @@ describe("a production start", () => {
     "ends with 1 and one line of JSON with the reason as its message, without a stack",
     () =>
       Effect.gen(function*() {
-        const settings = [{ JWT_SECRET: "short" }, { ...COMPLETE, LOG_FORMAT: "xml" }, {
-          ...COMPLETE,
-          WORKERS: "canary"
-        }, { ...COMPLETE, PAT_PEPPER: "", LOG_LEVEL: "verbose", LOG_FORMAT: "xml", WORKERS: "1", PORT: "x" }]
-        assert.deepStrictEqual(yield* Effect.forEach(settings, reasonOf, { concurrency: 4 }), [
-          "DATABASE_URL is missing; JWT_SECRET is shorter than 32 characters; ANALYTICS_SALT is missing; "
-          + "PAT_PEPPER is missing; GOOGLE_CLIENT_ID is missing; GOOGLE_CLIENT_SECRET is missing",
-          "LOG_FORMAT: Expected one of json, pretty",
-          "WORKERS is no setting any more: start replicas instead, see Replicas in docs/operations.md",
+        const production = { ...COMPLETE, NODE_ENV: "production" }
+        assert.deepStrictEqual(
+          yield* Effect.forEach([
+            { NODE_ENV: "production", JWT_SECRET: "short" },
+            { ...production, LOG_FORMAT: "xml" },
+            { ...production, WORKERS: "canary" }
+          ], refusal),
+          [
+            "DATABASE_URL is missing; JWT_SECRET is shorter than 32 characters; ANALYTICS_SALT is missing; "
+            + "PAT_PEPPER is missing; GOOGLE_CLIENT_ID is missing; GOOGLE_CLIENT_SECRET is missing",
+            "LOG_FORMAT: Expected one of json, pretty",
+            "WORKERS is no setting any more: start replicas instead, see Replicas in docs/operations.md"
+          ]
+        )
+        assert.strictEqual(
+          yield* reasonOf({
+            ...COMPLETE,
+            PAT_PEPPER: "",
+            LOG_LEVEL: "verbose",
+            LOG_FORMAT: "xml",
+            WORKERS: "1",
+            PORT: "x"
+          }),
           "PAT_PEPPER is missing; PORT: Expected a finite number (for example PORT=3000); "
-          + "LOG_LEVEL: Expected one of all, fatal, error, warn, info, debug, trace, none; "
-          + "LOG_FORMAT: Expected one of json, pretty; "
-          + "WORKERS is no setting any more: start replicas instead, see Replicas in docs/operations.md"
-        ])
+            + "LOG_LEVEL: Expected one of all, fatal, error, warn, info, debug, trace, none; "
+            + "LOG_FORMAT: Expected one of json, pretty; "
+            + "WORKERS is no setting any more: start replicas instead, see Replicas in docs/operations.md"
+        )
       }),
-    BESIDE
+    60_000
   )
 
   it.live(
-    "ends with 1 and says so in one line when the database does not come up in time, or its host is unknown",
+    "says so in one line when the database does not come up in time, or its host is unknown",
     () =>
       Effect.gen(function*() {
-        const settingsWith = (server: string) => ({
-          ...COMPLETE,
-          DATABASE_URL: `postgres://service:canary@${server}/none`,
-          DATABASE_WAIT: "300 millis"
-        })
-        const [refused, unknown] = yield* Effect.all([
-          reasonOf(settingsWith("127.0.0.1:1")),
-          reasonOfLayer(Layer.provide(databaseLive, configured(settingsWith("nowhere.invalid"))))
-        ], { concurrency: 2 })
+        const reasonWith = (server: string) =>
+          reasonOfLayer(Layer.provide(
+            databaseLive,
+            configured({ DATABASE_URL: `postgres://service:canary@${server}/none`, DATABASE_WAIT: "300 millis" })
+          ))
+        const [refused, unknown] = yield* Effect.all([reasonWith("127.0.0.1:1"), reasonWith("nowhere.invalid")])
         const start = "The database was not reachable within 300ms: see that it runs and that DATABASE_URL is right"
         for (const reason of [refused, unknown]) {
           assert.include(reason, start)
@@ -245,8 +258,7 @@ describe("a production start", () => {
         assert.match(refused, /connect ECONNREFUSED 127.0.0.1:1$/)
         // It is no address that the service listens on.
         assert.notInclude(unknown, "HOST")
-      }),
-    BESIDE
+      })
   )
 
   it.live(
@@ -255,15 +267,15 @@ describe("a production start", () => {
       Effect.gen(function*() {
         const port = yield* listening(createServer())
         const PORT = String(port)
-        const reasons = yield* Effect.all([
-          reasonOf({ ...COMPLETE, PORT }),
-          reasonOfLayer(TestServer.on(yield* clonedDatabase, { PORT }))
-        ], { concurrency: 2 })
+        const reasons = [
+          yield* reasonOf({ ...COMPLETE, PORT }),
+          yield* reasonOfLayer(TestServer.on(yield* clonedDatabase, { PORT }))
+        ]
         const expected =
           `Port ${port} of 127.0.0.1 is in use: stop the process that listens there, or set PORT to another`
         assert.deepStrictEqual(reasons, [expected, expected])
       }).pipe(Effect.scoped),
-    BESIDE
+    60_000
   )
 })
 
