@@ -4,6 +4,7 @@ import { execFile } from "node:child_process"
 import { writeFile } from "node:fs/promises"
 import { createServer } from "node:http"
 import { join } from "node:path"
+import { COMPILE_CACHE } from "../support/CompileCache.ts"
 import { listening } from "../support/Listening.ts"
 import { temporaryDirectory } from "../support/TemporaryDirectory.ts"
 
@@ -34,7 +35,7 @@ const registry = Effect.map(
 const checked = Effect.fnUntraced(function*(registry: string, dependencies: Readonly<Record<string, string>>) {
   const cwd = yield* temporaryDirectory
   const { PATH = "" } = process.env
-  const env = { PATH, HOME: cwd, npm_config_registry: registry, npm_config_fetch_retries: "0" }
+  const env = { PATH, ...COMPILE_CACHE, HOME: cwd, npm_config_registry: registry, npm_config_fetch_retries: "0" }
   return yield* Effect.promise(async () => {
     await writeFile(join(cwd, "package.json"), JSON.stringify({ dependencies: {}, devDependencies: dependencies }))
     return new Promise<readonly [string, number | string | null | undefined]>((resolve) =>
