@@ -1,6 +1,6 @@
 import { PgClient } from "@effect/sql-pg"
 import { assert, describe, it } from "@effect/vitest"
-import { Effect, Exit, Fiber, Redacted, Schema } from "effect"
+import { Effect, Exit, Redacted, Schema } from "effect"
 import { anonymous } from "../support/Actors.ts"
 import { databaseProxy } from "../support/DatabaseProxy.ts"
 import { clonedDatabase } from "../support/Databases.ts"
@@ -18,6 +18,18 @@ const absentDatabase = Effect.gen(function*() {
 })
 
 const LIVE = "GET /health/live HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n"
+
+/** Asks whether a process is alive on one new connection after the other while some work lasts. Its statuses. */
+const livenessDuring = Effect.fnUntraced(function*(process: Replica, work: Effect.Effect<void>) {
+  const statuses = new Set<number | undefined>()
+  const calls = sendRaw(process.server.origin, LIVE).pipe(
+    Effect.tap(({ status }) => Effect.sync(() => statuses.add(status))),
+    Effect.andThen(Effect.sleep("5 millis")),
+    Effect.forever
+  )
+  yield* Effect.raceFirst(work, Effect.all([calls, calls], { concurrency: 2, discard: true }))
+  return [...statuses]
+})
 
 /** Calls until something listens. */
 const untilListening = (call: Effect.Effect<Answer>) =>
@@ -52,7 +64,7 @@ const isStarting = Effect.fnUntraced(function*(process: Replica, path: string) {
   if (path !== PROBE) yield* until(Effect.sync(isLogged))
 })
 
-describe("a start before the database", { concurrent: true }, () => {
+describe("a start before the database", () => {
   it.live(
     "waits for it, live and not ready, and leaves no call without a response",
     () =>
@@ -69,16 +81,8 @@ describe("a start before the database", { concurrent: true }, () => {
         const isSaid = () =>
           logged(process, "WARN").some(({ message }) => message === "database not reachable, waiting")
         yield* until(Effect.sync(isSaid))
-        const statuses = new Set<number | undefined>()
-        const calls = sendRaw(process.server.origin, LIVE).pipe(
-          Effect.map(({ status }) => statuses.add(status)),
-          Effect.forever
-        )
-        const loads = yield* Effect.forkChild(Effect.all([calls, calls, calls, calls], { concurrency: 4 }))
-        yield* database.comeUp
-        yield* until(Effect.map(visitor.get("//health/ready"), ({ status }) => status === 200))
-        yield* Fiber.interrupt(loads)
-        assert.deepStrictEqual([...statuses], [200])
+        const statuses = yield* livenessDuring(process, Effect.andThen(database.comeUp, process.ready))
+        assert.deepStrictEqual(statuses, [200])
         assert.strictEqual((yield* visitor.get("/routes")).status, 401)
         yield* process.tell("SIGTERM")
         assert.strictEqual((yield* process.ended).code, 0)
@@ -86,46 +90,24 @@ describe("a start before the database", { concurrent: true }, () => {
     60_000
   )
 
-  it.live("is live from the moment it listens, also where the database is there", () =>
-    Effect.gen(function*() {
-      const process = yield* replica({ DATABASE_URL: yield* clonedDatabase, SHUTDOWN_DRAIN_DELAY: "0 seconds" })
-      const visitor = yield* Effect.provideService(anonymous, TestServer, process.server)
-      yield* untilListening(visitor.get("//health/live"))
-      const statuses = new Set<number | undefined>()
-      const calls = sendRaw(process.server.origin, LIVE).pipe(
-        Effect.map(({ status }) => statuses.add(status)),
-        Effect.forever
-      )
-      yield* Effect.raceFirst(process.ready, calls)
-      assert.deepStrictEqual([...statuses], [200])
-    }).pipe(Effect.scoped), 60_000)
-
-  it.live("is live and not ready as well while another process migrates", () =>
-    Effect.gen(function*() {
-      const url = yield* clonedDatabase
-      const process = yield* whileLocked(
-        (sql) => sql`LOCK TABLE effect_sql_migrations IN ACCESS EXCLUSIVE MODE`,
-        Effect.gen(function*() {
-          const process = yield* replica({ DATABASE_URL: url, SHUTDOWN_DRAIN_DELAY: "0 seconds" })
-          const visitor = yield* Effect.provideService(anonymous, TestServer, process.server)
-          const live = yield* untilListening(visitor.get("//health/live"))
-          assert.deepStrictEqual([live.status, live.body], [200, { status: "ok" }])
-          for (const path of [PROBE, "/routes"]) yield* isStarting(process, path)
-          return process
-        })
-      ).pipe(Effect.provide(PgClient.layer({ url: Redacted.make(url) })))
-      yield* process.ready
-      yield* process.tell("SIGTERM")
-      assert.strictEqual((yield* process.ended).code, 0)
-    }).pipe(Effect.scoped), 60_000)
-
-  it.live("ends on SIGTERM while it waits", () =>
-    Effect.gen(function*() {
-      const database = yield* absentDatabase
-      const process = yield* replica({ DATABASE_URL: database.url })
-      const visitor = yield* Effect.provideService(anonymous, TestServer, process.server)
-      yield* untilListening(visitor.get("//health/live"))
-      yield* process.tell("SIGTERM")
-      assert.strictEqual((yield* process.ended).code, 0)
-    }).pipe(Effect.scoped), 60_000)
+  it.live(
+    "is live and not ready as well while another process migrates, and live at each moment until it is ready",
+    () =>
+      Effect.gen(function*() {
+        const url = yield* clonedDatabase
+        const process = yield* whileLocked(
+          (sql) => sql`LOCK TABLE effect_sql_migrations IN ACCESS EXCLUSIVE MODE`,
+          Effect.gen(function*() {
+            const process = yield* replica({ DATABASE_URL: url, SHUTDOWN_DRAIN_DELAY: "0 seconds" })
+            const visitor = yield* Effect.provideService(anonymous, TestServer, process.server)
+            const live = yield* untilListening(visitor.get("//health/live"))
+            assert.deepStrictEqual([live.status, live.body], [200, { status: "ok" }])
+            for (const path of [PROBE, "/routes"]) yield* isStarting(process, path)
+            return process
+          })
+        ).pipe(Effect.provide(PgClient.layer({ url: Redacted.make(url) })))
+        assert.deepStrictEqual(yield* livenessDuring(process, process.ready), [200])
+      }).pipe(Effect.scoped),
+    60_000
+  )
 })
