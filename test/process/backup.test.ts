@@ -1,6 +1,6 @@
 import { PgClient } from "@effect/sql-pg"
-import { assert, describe, it } from "@effect/vitest"
-import { Effect, Redacted, Schema } from "effect"
+import { assert, describe, layer } from "@effect/vitest"
+import { Context, Effect, Layer, Redacted, Schema } from "effect"
 import { SqlClient } from "effect/sql"
 import { spawn, spawnSync } from "node:child_process"
 import { chmodSync, chownSync, globSync, readFileSync } from "node:fs"
@@ -57,12 +57,31 @@ const serverBy = Effect.fnUntraced(
   }
 )
 
-const server = Effect.fnUntraced(function*(bin: string, directory: string) {
-  const owner = yield* Effect.promise(postgresOwner)
-  chmodSync(directory, 0o755)
-  if (owner !== undefined) chownSync(directory, owner.uid, owner.gid)
-  return yield* serverBy(bin, join(directory, "data"), "initdb", ["-U", "postgres", "--auth=trust", "--encoding=UTF8"])
-})
+/** A server with an empty database, and another that a backup can be restored to. */
+class Primary extends Context.Service<Primary, {
+  readonly bin: string
+  readonly directory: string
+  /** The addresses of the server's own database and of these two. */
+  readonly root: string
+  readonly url: string
+  readonly restored: string
+}>()("test/Primary") {
+  static readonly layer = Layer.effect(
+    Primary,
+    Effect.gen(function*() {
+      const bin = BIN ?? ""
+      const directory = yield* temporaryDirectory
+      const owner = yield* Effect.promise(postgresOwner)
+      chmodSync(directory, 0o755)
+      if (owner !== undefined) chownSync(directory, owner.uid, owner.gid)
+      const options = ["-U", "postgres", "--auth=trust", "--encoding=UTF8"]
+      const root = yield* serverBy(bin, join(directory, "data"), "initdb", options)
+      yield* query(root, "CREATE DATABASE service")
+      yield* query(root, "CREATE DATABASE restored")
+      return { bin, directory, root, url: databaseAt(root, "service"), restored: databaseAt(root, "restored") }
+    })
+  )
+}
 
 const cursorOf = Effect.fnUntraced(function*(actor: Pick<Actor, "get">) {
   const { body } = yield* actor.get("/sync")
@@ -102,96 +121,89 @@ const statusOf = Effect.fnUntraced(function*(headers: Readonly<Record<string, st
 describe.skipIf(BIN === undefined)(
   "a backup by the documented commands (skipped where /usr/lib/postgresql has no programs)",
   () => {
-    it.live(
-      "loses nothing, and what was ended since then is live again until JWT_SECRET is another",
-      () =>
-        Effect.gen(function*() {
-          const directory = yield* temporaryDirectory
-          const bin = BIN ?? ""
-          const root = yield* server(bin, directory)
-          yield* query(root, "CREATE DATABASE service")
-          yield* query(root, "CREATE DATABASE restored")
-          const url = databaseAt(root, "service")
-          const restored = databaseAt(root, "restored")
-          const run = (command: string) =>
-            spawnSync("sh", ["-euc", command], {
-              cwd: "/",
-              env: { PATH: `${bin}:${process.env["PATH"]}`, DATABASE_URL: url, RESTORED_URL: restored },
-              encoding: "utf8"
-            })
-          const [dump = "", restore = ""] = documented(join(directory, "backup.dump")).trim().split("\n")
+    layer(Primary.layer, { excludeTestServices: true, timeout: "60 seconds" })((it) => {
+      it.effect(
+        "loses nothing, and what was ended since then is live again until JWT_SECRET is another",
+        () =>
+          Effect.gen(function*() {
+            const { bin, directory, restored, url } = yield* Primary
+            const run = (command: string) =>
+              spawnSync("sh", ["-euc", command], {
+                cwd: "/",
+                env: { PATH: `${bin}:${process.env["PATH"]}`, DATABASE_URL: url, RESTORED_URL: restored },
+                encoding: "utf8"
+              })
+            const [dump = "", restore = ""] = documented(join(directory, "backup.dump")).trim().split("\n")
 
-          const rider = yield* Effect.gen(function*() {
-            const rider = yield* signedUp
-            const route = created((yield* rider.post("/routes", newRoute({ name: "é \\ \t \"" }))).body)
-            yield* rider.post("/collections", { name: "x", routeIds: [route.id] })
-            const { token } = yield* mint(rider, "read")
-            const visitor = yield* anonymous
-            yield* visitor.post("/auth/request-password-reset", { email: rider.email })
-            const link = yield* (yield* Mailbox).tokenAfter(rider.email, 1)
-            const cursor = yield* cursorOf(rider)
-            const before = yield* contents(url)
-            const dumped = run(dump)
-            assert.deepStrictEqual([dumped.status, dumped.stderr], [0, ""])
-            assert.strictEqual((yield* rider.post("/auth/logout")).status, 200)
-            assert.strictEqual((yield* rider.get("/users/me")).status, 401)
-            return { before, bearer: { authorization: `Bearer ${rider.token}` }, cursor, link, route, token }
-          }).pipe(Effect.provide(TestServer.on(url, {})))
+            const rider = yield* Effect.gen(function*() {
+              const rider = yield* signedUp
+              const route = created((yield* rider.post("/routes", newRoute({ name: "é \\ \t \"" }))).body)
+              yield* rider.post("/collections", { name: "x", routeIds: [route.id] })
+              const { token } = yield* mint(rider, "read")
+              const visitor = yield* anonymous
+              yield* visitor.post("/auth/request-password-reset", { email: rider.email })
+              const link = yield* (yield* Mailbox).tokenAfter(rider.email, 1)
+              const cursor = yield* cursorOf(rider)
+              const before = yield* contents(url)
+              const dumped = run(dump)
+              assert.deepStrictEqual([dumped.status, dumped.stderr], [0, ""])
+              assert.strictEqual((yield* rider.post("/auth/logout")).status, 200)
+              assert.strictEqual((yield* rider.get("/users/me")).status, 401)
+              return { before, bearer: { authorization: `Bearer ${rider.token}` }, cursor, link, route, token }
+            }).pipe(Effect.provide(TestServer.on(url, {})))
 
-          const restoring = run(restore)
-          assert.deepStrictEqual([restoring.status, restoring.stderr], [0, ""])
-          assert.deepStrictEqual(yield* contents(restored), rider.before)
+            const restoring = run(restore)
+            assert.deepStrictEqual([restoring.status, restoring.stderr], [0, ""])
+            assert.deepStrictEqual(yield* contents(restored), rider.before)
 
-          yield* Effect.gen(function*() {
-            assert.strictEqual(yield* statusOf(rider.bearer, "/users/me"), 200)
-            assert.strictEqual((yield* (yield* withToken(rider.token)).get(`/routes/${rider.route.id}`)).status, 200)
-            const caller = yield* withHeaders(rider.bearer)
-            assert.strictEqual((yield* caller.get(`/sync?cursor=${rider.cursor}`)).status, 410)
-            const next = created((yield* caller.post("/routes", newRoute({}))).body)
-            assert.isAbove(next.id, rider.route.id)
-            const reset = { token: rider.link, password: "another long password" }
-            assert.strictEqual((yield* (yield* anonymous).post("/auth/reset-password", reset)).status, 200)
-          }).pipe(Effect.provide(TestServer.on(restored, {})))
+            yield* Effect.gen(function*() {
+              assert.strictEqual(yield* statusOf(rider.bearer, "/users/me"), 200)
+              assert.strictEqual((yield* (yield* withToken(rider.token)).get(`/routes/${rider.route.id}`)).status, 200)
+              const caller = yield* withHeaders(rider.bearer)
+              assert.strictEqual((yield* caller.get(`/sync?cursor=${rider.cursor}`)).status, 410)
+              const next = created((yield* caller.post("/routes", newRoute({}))).body)
+              assert.isAbove(next.id, rider.route.id)
+              const reset = { token: rider.link, password: "another long password" }
+              assert.strictEqual((yield* (yield* anonymous).post("/auth/reset-password", reset)).status, 200)
+            }).pipe(Effect.provide(TestServer.on(restored, {})))
 
-          yield* Effect.gen(function*() {
-            assert.strictEqual(yield* statusOf(rider.bearer, "/users/me"), 401)
-            assert.strictEqual((yield* (yield* withToken(rider.token)).get("/routes")).status, 200)
-          }).pipe(Effect.provide(TestServer.on(restored, { JWT_SECRET: "another secret, 32 characters or more" })))
-        }).pipe(Effect.scoped),
-      60_000
-    )
+            yield* Effect.gen(function*() {
+              assert.strictEqual(yield* statusOf(rider.bearer, "/users/me"), 401)
+              assert.strictEqual((yield* (yield* withToken(rider.token)).get("/routes")).status, 200)
+            }).pipe(Effect.provide(TestServer.on(restored, { JWT_SECRET: "another secret, 32 characters or more" })))
+          }),
+        60_000
+      )
 
-    it.live(
-      "that follows the database, and takes its place, tells clients that keep a copy to start again",
-      () =>
-        Effect.gen(function*() {
-          const directory = yield* temporaryDirectory
-          const bin = BIN ?? ""
-          const primary = yield* server(bin, directory)
-          yield* query(primary, "CREATE DATABASE service")
-          const { bearer, cursor } = yield* Effect.gen(function*() {
-            const rider = yield* signedUp
-            yield* rider.post("/routes", newRoute({}))
-            const cursor = yield* cursorOf(rider)
-            assert.strictEqual((yield* rider.get(`/sync?cursor=${cursor}`)).status, 200)
-            return { bearer: { authorization: `Bearer ${rider.token}` }, cursor }
-          }).pipe(Effect.provide(TestServer.on(databaseAt(primary, "service"), {})))
-          const standby = yield* serverBy(bin, join(directory, "standby"), "pg_basebackup", [
-            "-R",
-            "--checkpoint=fast",
-            "--dbname",
-            primary
-          ])
-          yield* query(standby, "SELECT pg_promote()")
-          yield* Effect.gen(function*() {
-            const rider = yield* withHeaders(bearer)
-            const { body, status } = yield* rider.get(`/sync?cursor=${cursor}`)
-            assert.strictEqual(status, 410)
-            assert.deepInclude(body, { details: { reason: "cursor_expired" } })
-            assert.strictEqual((yield* rider.get(`/sync?cursor=${yield* cursorOf(rider)}`)).status, 200)
-          }).pipe(Effect.provide(TestServer.on(databaseAt(standby, "service"), {})))
-        }).pipe(Effect.scoped),
-      60_000
-    )
+      it.effect(
+        "that follows the database, and takes its place, tells clients that keep a copy to start again",
+        () =>
+          Effect.gen(function*() {
+            const { bin, directory, root, url } = yield* Primary
+            const { bearer, cursor } = yield* Effect.gen(function*() {
+              const rider = yield* signedUp
+              yield* rider.post("/routes", newRoute({}))
+              const cursor = yield* cursorOf(rider)
+              assert.strictEqual((yield* rider.get(`/sync?cursor=${cursor}`)).status, 200)
+              return { bearer: { authorization: `Bearer ${rider.token}` }, cursor }
+            }).pipe(Effect.provide(TestServer.on(url, {})))
+            const standby = yield* serverBy(bin, join(directory, "standby"), "pg_basebackup", [
+              "-R",
+              "--checkpoint=fast",
+              "--dbname",
+              root
+            ])
+            yield* query(standby, "SELECT pg_promote()")
+            yield* Effect.gen(function*() {
+              const rider = yield* withHeaders(bearer)
+              const { body, status } = yield* rider.get(`/sync?cursor=${cursor}`)
+              assert.strictEqual(status, 410)
+              assert.deepInclude(body, { details: { reason: "cursor_expired" } })
+              assert.strictEqual((yield* rider.get(`/sync?cursor=${yield* cursorOf(rider)}`)).status, 200)
+            }).pipe(Effect.provide(TestServer.on(databaseAt(standby, "service"), {})))
+          }),
+        60_000
+      )
+    })
   }
 )
