@@ -1,14 +1,15 @@
-import { layer } from "@effect/vitest"
-import { Effect, Layer } from "effect"
+import { assert, layer } from "@effect/vitest"
+import { Effect, Layer, Schema } from "effect"
 import { type ChildProcess, spawn } from "node:child_process"
 import { readFile } from "node:fs/promises"
 import { createConnection } from "node:net"
 import { join } from "node:path"
 import { freePort } from "../../development/FreePort.ts"
+import { newEmail } from "../support/Actors.ts"
 import { COMPILE_CACHE } from "../support/CompileCache.ts"
 import { clonedDatabase } from "../support/Databases.ts"
 import { temporaryDirectory } from "../support/TemporaryDirectory.ts"
-import { SECRETS } from "../support/TestServer.ts"
+import { SECRETS, serverAt } from "../support/TestServer.ts"
 import { until } from "../support/Waiting.ts"
 
 const ROOT = join(import.meta.dirname, "../..")
@@ -42,11 +43,21 @@ const started = Effect.fnUntraced(function*(script: string, env: Readonly<Record
     ),
     (child) => Effect.sync(() => child.kill("SIGKILL"))
   )
-  child.stdout.resume()
+  const chunks: Array<string> = []
+  child.stdout.on("data", (chunk: Buffer) => chunks.push(String(chunk)))
   const ready = `http://127.0.0.1:${port}/health/ready`
   yield* until(Effect.promise(() => fetch(ready).then(({ ok }) => ok, () => false)))
-  return { child, port }
+  return { child, port, output: () => chunks.join("") }
 })
+
+const MailLine = Schema.fromJsonString(Schema.Struct({
+  message: Schema.Literal("mail"),
+  to: Schema.String,
+  subject: Schema.String,
+  link: Schema.String,
+  traceId: Schema.String.check(Schema.isPattern(/^[0-9a-f]{32}$/)),
+  spanId: Schema.String.check(Schema.isPattern(/^[0-9a-f]{16}$/))
+}))
 
 /** Whether something listens on a port. */
 const listens = (port: number) =>
@@ -58,7 +69,7 @@ const listens = (port: number) =>
 
 const released = (port: number) => until(Effect.map(listens(port), (isTaken) => !isTaken))
 
-layer(Layer.empty, { excludeTestServices: true, concurrent: true })("a script of npm", (it) => {
+layer(Layer.empty, { excludeTestServices: true })("a script of npm", (it) => {
   it.effect("ends when npm gets SIGTERM", () =>
     Effect.gen(function*() {
       const { child, port } = yield* started("start", { DATABASE_URL: yield* clonedDatabase })
@@ -67,17 +78,36 @@ layer(Layer.empty, { excludeTestServices: true, concurrent: true })("a script of
       yield* released(port)
     }), 60_000)
 
-  it.effect("ends with its PostgreSQL when npm gets SIGTERM", () =>
-    Effect.gen(function*() {
-      const directory = yield* temporaryDirectory
-      const { child, port } = yield* started("dev", { DATA_DIR: directory })
-      const state = yield* Effect.promise(() => readFile(join(directory, "postgres/postmaster.pid"), "utf8"))
-      const [, , , postgresPort] = state.split("\n")
-      yield* Effect.sync(() => child.kill("SIGTERM"))
-      yield* ended(child)
-      yield* released(port)
-      yield* released(Number(postgresPort))
-    }), 60_000)
+  it.effect(
+    "for development writes mails to its log and its mailbox, and ends with its PostgreSQL when npm gets SIGTERM",
+    () =>
+      Effect.gen(function*() {
+        const directory = yield* temporaryDirectory
+        const { child, output, port } = yield* started("dev", { DATA_DIR: directory, LOG_FORMAT: "json" })
+        const { call } = serverAt(`http://127.0.0.1:${port}`)
+        const email = newEmail()
+        const signUp = yield* call("POST", "/auth/signup-email", {
+          body: { email, password: "a long enough password" }
+        })
+        assert.strictEqual(signUp.status, 201)
+        const mailed = () => output().split("\n").slice(0, -1).find((line) => line.includes(`"to":"${email}"`))
+        yield* until(Effect.sync(() => mailed() !== undefined))
+        const { link, subject } = yield* Schema.decodeEffect(MailLine)(mailed() ?? "")
+        assert.strictEqual(subject, "Verify your email address")
+        const token = new URL(link).searchParams.get("token")
+        assert.strictEqual((yield* call("POST", "/auth/verify-email", { body: { token } })).status, 200)
+        const mailbox = Effect.promise(() => readFile(join(directory, "mailbox.log"), "utf8").catch(() => ""))
+        yield* until(Effect.map(mailbox, (text) => text === `mail to ${email}: ${subject} ${link}\n`))
+
+        const state = yield* Effect.promise(() => readFile(join(directory, "postgres/postmaster.pid"), "utf8"))
+        const [, , , postgresPort] = state.split("\n")
+        yield* Effect.sync(() => child.kill("SIGTERM"))
+        yield* ended(child)
+        yield* released(port)
+        yield* released(Number(postgresPort))
+      }),
+    60_000
+  )
 
   it.effect("ends when its output is closed", () =>
     Effect.gen(function*() {
