@@ -1,6 +1,6 @@
 import { Effect, Schedule } from "effect"
 import { spawn } from "node:child_process"
-import { readFile, writeFile } from "node:fs/promises"
+import { readdir, readFile, writeFile } from "node:fs/promises"
 import { join } from "node:path"
 import { freePort } from "../development/FreePort.ts"
 import { NODE, PATH } from "../development/ProductionProcess.ts"
@@ -21,26 +21,22 @@ export const SETTINGS = {
   MAX_STORED_BYTES_PER_USER: "1 TiB"
 }
 
-const start = (script: string, env: Readonly<Record<string, string>>, flags: ReadonlyArray<string>) => {
-  const child = spawn(NODE, [...flags, join(ROOT, script)], {
-    env: { PATH, ...env },
-    stdio: ["ignore", "pipe", "inherit"]
-  })
+const start = ([program = "", ...flags]: ReadonlyArray<string>, env: Readonly<Record<string, string>>) => {
+  const child = spawn(program, flags, { env: { PATH, ...env }, stdio: ["ignore", "pipe", "inherit"] })
   const lines: Array<string> = []
   child.stdout.on("data", (chunk: Buffer) => lines.push(chunk.toString()))
   return { child, lines, ended: new Promise((resolve) => child.once("close", resolve)) }
 }
 
-/** A program of the service on its own port, ended by its process id when the scope closes. */
-export const running = Effect.fnUntraced(function*(
-  script: string,
-  env: Readonly<Record<string, string>>,
-  flags: ReadonlyArray<string> = []
+/** A program on its own port, ended by its process id when the scope closes. */
+export const started = Effect.fnUntraced(function*(
+  commandOf: (port: string) => ReadonlyArray<string>,
+  env: Readonly<Record<string, string>> = {}
 ) {
-  const port = yield* Effect.promise(() => freePort())
+  const port = String(yield* Effect.promise(() => freePort()))
   const started = performance.now()
   const { child, lines } = yield* Effect.acquireRelease(
-    Effect.sync(() => start(script, { PORT: String(port), ...env }, flags)),
+    Effect.sync(() => start(commandOf(port), { PORT: port, ...env })),
     ({ child, ended }) =>
       Effect.promise(() => {
         child.kill("SIGTERM")
@@ -49,6 +45,13 @@ export const running = Effect.fnUntraced(function*(
   )
   return { pid: child.pid ?? 0, origin: `http://127.0.0.1:${port}`, started, output: () => lines.join("") }
 })
+
+/** A program of the service. */
+export const running = (
+  script: string,
+  env: Readonly<Record<string, string>>,
+  flags: ReadonlyArray<string> = []
+) => started(() => [NODE, ...flags, join(ROOT, script)], env)
 
 /** Waits until a URL responds with success; milliseconds since `started`. */
 export const readyAfter = (url: string, started: number) =>
@@ -84,15 +87,32 @@ export const forgetPeak = (pid: number) => Effect.promise(() => writeFile(`/proc
 /** Ticks of a second in which Linux counts processor time. */
 const TICKS = 100
 
-const ticksOf = async (pid: number) => {
+const statOf = async (pid: number | string) => {
   const stat = await readFile(`/proc/${pid}/stat`, "utf8")
-  const [user, system] = stat.slice(stat.lastIndexOf(")") + 2).split(" ").slice(11, 13)
+  return stat.slice(stat.lastIndexOf(")") + 2).split(" ")
+}
+
+const ticksOf = async (pid: number) => {
+  const [user, system] = (await statOf(pid)).slice(11, 13)
   return Number(user) + Number(system)
 }
 
 /** Processor time that a process has taken so far, user and system, in milliseconds. */
 export const processorTime = (pid: number) =>
   Effect.map(Effect.promise(() => ticksOf(pid)), (ticks) => ticks * 1000 / TICKS)
+
+/** That of each child of a process, by its pid, to less than a tick; those of PostgreSQL have one thread each. */
+export const childrenTimes = (parent: number) =>
+  Effect.promise(async () => {
+    const times = new Map<string, number>()
+    for (const pid of (await readdir("/proc")).filter((name) => /^\d+$/.test(name))) {
+      const [, ppid] = await statOf(pid).catch(() => [])
+      if (Number(ppid) !== parent) continue
+      const text = await readFile(`/proc/${pid}/schedstat`, "utf8").catch(() => "")
+      times.set(pid, Number(text.split(" ")[0]) / 1_000_000)
+    }
+    return times
+  })
 
 /** What stands behind `--name` on the command line. */
 export const argument = (name: string, otherwise: string): string => {

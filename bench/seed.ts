@@ -37,10 +37,10 @@ export const passwordHash = Effect.promise(() =>
   hash(PASSWORD, { type: argon2id, memoryCost: 19_456, timeCost: 2, parallelism: 1 })
 )
 
-/** A line with waves and hills. */
-export const lineOf = (positions: number) =>
+/** A line with waves and hills that begins at this longitude. */
+export const lineOf = (positions: number, west = 9) =>
   Array.from({ length: positions }, (_, n) => [
-    Number((9 + n / 10_000).toFixed(6)),
+    Number((west + n / 10_000).toFixed(6)),
     Number((47 + Math.sin(n / 100) / 10).toFixed(6)),
     Number((450 + 100 * Math.cos(n / 300)).toFixed(1))
   ])
@@ -79,7 +79,9 @@ export const post = <A>(
   schema: Schema.Decoder<A>
 ) =>
   Effect.promise(() =>
-    fetch(url, { method: "POST", headers: { ...headers, ...JSON_TYPE }, body }).then((response) => response.json())
+    fetch(url, { method: "POST", headers: { ...headers, ...JSON_TYPE }, body }).then((response) =>
+      response.ok ? response.json() : response.text().then((text) => Promise.reject(new Error(`${url}: ${text}`)))
+    )
   ).pipe(Effect.flatMap(Schema.decodeUnknownEffect(schema)), Effect.orDie)
 
 const Session = Schema.Struct({ accessToken: Schema.String })
@@ -103,3 +105,18 @@ export const tokenOf = (origin: string, session: Credential): Effect.Effect<Cred
     post(`${origin}/api/v1/auth/tokens`, session, JSON.stringify({ name: "bench", scope: "write" }), Minted),
     ({ token }) => ({ authorization: `Bearer ${token}` })
   )
+
+const Page = Schema.Struct({ cursor: Schema.String, hasMore: Schema.Boolean })
+
+/** Where a copy of an account ends. */
+export const lastCursor = (origin: string, headers: Credential, query = ""): Effect.Effect<string> =>
+  Effect.promise(() =>
+    fetch(`${origin}/api/v1/sync?geometry=none&limit=200${query}`, { headers }).then((r) => r.json())
+  )
+    .pipe(
+      Effect.flatMap(Schema.decodeUnknownEffect(Page)),
+      Effect.orDie,
+      Effect.flatMap(({ cursor, hasMore }) =>
+        hasMore ? lastCursor(origin, headers, `&cursor=${encodeURIComponent(cursor)}`) : Effect.succeed(cursor)
+      )
+    )

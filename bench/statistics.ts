@@ -6,3 +6,5 @@ export const median = (values: ReadonlyArray<number>) => quantile(values, 0.5)
 
 /** The share of requests that a p99 speaks of. */
 export const P99 = 0.99
+
+export const sum = (values: ReadonlyArray<number>) => values.reduce((a, b) => a + b, 0)

@@ -113,7 +113,7 @@ interface Row {
   readonly user_id: string
   readonly visibility: string
   readonly waypoints: string
-  readonly geometry: string | null
+  readonly geometry?: string | null
 }
 
 const columns =
@@ -125,7 +125,7 @@ const columns =
 const parsed = (row: Row) => ({
   ...row,
   waypoints: JSON.parse(row.waypoints),
-  geometry: row.geometry === null ? undefined : JSON.parse(row.geometry)
+  geometry: typeof row.geometry === "string" ? JSON.parse(row.geometry) : undefined
 })
 
 const isToken = (ref: string) => /^[0-9a-f]{32}$/.test(ref)
@@ -170,28 +170,60 @@ server.get("/api/v1/users/me", async (request, reply) => {
   return { ...account, statistics: { total_routes, total_distance }, usage }
 })
 
-server.get<{ Querystring: { limit: number } }>(
+const query = (properties: object) => ({
+  schema: {
+    querystring: {
+      type: "object",
+      properties: { limit: { type: "integer", minimum: 1, maximum: 100 }, geometry: { type: "string" }, ...properties }
+    }
+  }
+})
+
+interface List {
+  readonly limit: number
+  readonly geometry?: string
+}
+
+/** A page of the routes that a condition admits, and the number of all. */
+const list = async (reply: FastifyReply, { geometry, limit }: List, where: string, values: ReadonlyArray<unknown>) => {
+  const shown = geometry === "none" ? columns.replace(" r.geometry,", "") : columns
+  const [total, page] = await Promise.all([
+    pool.query({
+      name: `count ${where}`,
+      text: `SELECT count(*) FROM routes r WHERE ${where} AND r.deleted_at IS NULL`,
+      values: [...values]
+    }),
+    pool.query<Row>({
+      name: `list ${geometry} ${where}`,
+      text: `SELECT ${shown} FROM routes r JOIN users u ON u.id = r.user_id
+        WHERE ${where} AND r.deleted_at IS NULL ORDER BY r.created_at DESC, r.id DESC LIMIT $${values.length + 1}`,
+      values: [...values, limit]
+    })
+  ])
+  reply.header("x-total-count", total.rows[0].count).header("link", `</api/v1/routes?limit=${limit}>; rel="first"`)
+  return page.rows.map(parsed)
+}
+
+server.get<{ Querystring: List & { readonly q?: string } }>(
   "/api/v1/routes",
-  { schema: { querystring: { type: "object", properties: { limit: { type: "integer", minimum: 1, maximum: 100 } } } } },
+  query({ q: { type: "string" } }),
   async (request, reply) => {
     const account = await accountOf(request, reply)
     if (account === undefined) return reply.code(401).send({ statusCode: 401, code: "UNAUTHORIZED" })
-    const { limit } = request.query
-    const [total, page] = await Promise.all([
-      pool.query({
-        name: "count",
-        text: "SELECT count(*) FROM routes WHERE user_id = $1 AND deleted_at IS NULL",
-        values: [account.id]
-      }),
-      pool.query<Row>({
-        name: "list",
-        text: `SELECT ${columns} FROM routes r JOIN users u ON u.id = r.user_id
-          WHERE r.user_id = $1 AND r.deleted_at IS NULL ORDER BY r.created_at DESC, r.id DESC LIMIT $2`,
-        values: [account.id, limit]
-      })
-    ])
-    reply.header("x-total-count", total.rows[0].count).header("link", `</api/v1/routes?limit=${limit}>; rel="first"`)
-    return page.rows.map(parsed)
+    const { q } = request.query
+    return q === undefined
+      ? list(reply, request.query, "r.user_id = $1", [account.id])
+      : list(reply, request.query, "r.user_id = $1 AND r.name ILIKE $2", [account.id, `%${q}%`])
+  }
+)
+
+server.get<{ Querystring: List & { readonly bbox: string } }>(
+  "/api/v1/routes/public",
+  query({ bbox: { type: "string", pattern: "^[-0-9.]+(,[-0-9.]+){3}$" } }),
+  (request, reply) => {
+    const [west, south, east, north] = request.query.bbox.split(",")
+    const box = `(${east},${north}),(${west},${south})`
+    return list(reply, request.query, "r.visibility = 'public' AND r.bounds && $1::box", [box])
   }
 )
 

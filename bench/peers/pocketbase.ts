@@ -1,0 +1,163 @@
+import { Config, Console, Effect, Option, Schema } from "effect"
+import { execFile } from "node:child_process"
+import { join } from "node:path"
+import { DatabaseSync } from "node:sqlite"
+import { promisify } from "node:util"
+import { temporaryDirectory } from "../../test/support/TemporaryDirectory.ts"
+import { ACCOUNTS, decodeOwners, newRoute, type Person, PLAN, WORDS } from "../people.ts"
+import { readyAfter, started } from "../processes.ts"
+import { JSON_TYPE } from "../seed.ts"
+
+// What somebody would take instead: PocketBase, with its SQLite in a temporary folder. Its binary's path is `POCKETBASE_BIN`.
+
+const PASSWORD = "a long enough password"
+const ADMIN = "admin@example.com"
+
+const text = (name: string) => ({ name, type: "text" })
+const number = (name: string) => ({ name, type: "number" })
+const json = (name: string) => ({ name, type: "json", maxSize: 8 * 1024 * 1024 })
+
+/** The fields of a route, our rules of its owner, and indexes for the lists. */
+const routes = {
+  name: "routes",
+  type: "base",
+  listRule: "owner = @request.auth.id || visibility = 'public'",
+  viewRule: "owner = @request.auth.id || visibility = 'public' || "
+    + "(visibility = 'unlisted' && shareToken = @request.query.token)",
+  createRule: "@request.auth.id != '' && owner = @request.auth.id",
+  updateRule: "owner = @request.auth.id",
+  deleteRule: "owner = @request.auth.id",
+  fields: [
+    {
+      name: "owner",
+      type: "relation",
+      collectionId: "_pb_users_auth_",
+      required: true,
+      cascadeDelete: true,
+      maxSelect: 1
+    },
+    { ...text("name"), required: true, max: 255 },
+    { ...text("description"), max: 10_000 },
+    { name: "activity", type: "select", values: ["run", "cycle", "walk"] },
+    { name: "visibility", type: "select", values: ["private", "unlisted", "public"], required: true },
+    { name: "favourite", type: "bool" },
+    ...["tags", "waypoints", "geometry", "simplified"].map(json),
+    ...["distance", "duration", "elevationGain", "west", "south", "east", "north"].map(number),
+    ...["startAddress", "endAddress", "placeCity", "placeRegion", "placeCountryCode", "provenance"].map(text),
+    { ...text("shareToken"), autogeneratePattern: "[0-9a-f]{32}" },
+    { name: "created", type: "autodate", onCreate: true },
+    { name: "updated", type: "autodate", onCreate: true, onUpdate: true }
+  ],
+  indexes: [
+    "CREATE UNIQUE INDEX routes_token ON routes (shareToken)",
+    "CREATE INDEX routes_owner ON routes (owner, created DESC, id DESC)",
+    "CREATE INDEX routes_public ON routes (created DESC, id DESC) WHERE visibility = 'public'"
+  ]
+}
+
+const Signed = Schema.Struct({ token: Schema.String })
+const Created = Schema.Struct({ id: Schema.String })
+
+const ask = <A>(
+  origin: string,
+  token: string,
+  method: string,
+  path: string,
+  body: unknown,
+  schema: Schema.Decoder<A>
+) =>
+  Effect.promise(() =>
+    fetch(`${origin}/api/${path}`, {
+      method,
+      headers: { ...JSON_TYPE, authorization: token },
+      body: JSON.stringify(body)
+    }).then((response) => response.json())
+  ).pipe(Effect.flatMap(Schema.decodeUnknownEffect(schema)), Effect.orDie)
+
+const NUMBERS = "WITH RECURSIVE numbers(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM numbers WHERE n < ?)"
+
+/** Copies a first account and a route of each kind, as `people.ts` does it. */
+const copied = (file: string, templates: ReadonlyArray<readonly [id: string, copies: number]>) => {
+  const client = new DatabaseSync(file)
+  client.prepare(
+    `${NUMBERS} INSERT INTO users (password, tokenKey, email, emailVisibility, verified, name, created, updated)
+     SELECT password, lower(hex(randomblob(25))), 'person-' || (n + 1) || '@example.com', false, true, 'Person', created,
+       updated FROM users, numbers`
+  ).run(ACCOUNTS - 1)
+  const columns = routes.fields.map(({ name }) => name).filter((name) =>
+    !["owner", "name", "shareToken"].includes(name)
+  )
+  const words = JSON.stringify(WORDS)
+  for (const [id, copies] of templates) {
+    client.prepare(
+      `${NUMBERS} INSERT INTO routes (owner, shareToken, name, ${columns.join(", ")})
+       SELECT u.id, lower(hex(randomblob(16))), r.name || ' ' || json_extract(?, '$[' || (n % json_array_length(?)) || ']'),
+         ${columns.map((name) => `r.${name}`).join(", ")} FROM routes r, users u, numbers WHERE r.id = ?`
+    ).run(copies, words, words, id)
+  }
+  client.exec("ANALYZE")
+  const owners = decodeOwners(
+    client.prepare(
+      `SELECT id, email, json_group_object(kind, json(refs)) AS routes FROM (
+         SELECT u.id, u.email, substr(r.name, 1, instr(r.name || ' ', ' ') - 1) AS kind,
+           json_group_array(json_object('id', r.id, 'shareToken', r.shareToken)) AS refs
+         FROM users u JOIN routes r ON r.owner = u.id GROUP BY 1, 2, 3
+       ) GROUP BY id, email`
+    ).all()
+  )
+  client.close()
+  return owners
+}
+
+/** PocketBase with the accounts of the crowd, or nothing where there is no binary. */
+export const pocketbase = Effect.gen(function*() {
+  const binary = yield* Config.option(Config.NonEmptyString("POCKETBASE_BIN"))
+  if (Option.isNone(binary)) {
+    yield* Console.log("POCKETBASE_BIN is not set: without PocketBase\n")
+    return []
+  }
+  const folder = yield* temporaryDirectory
+  const command = [binary.value, "--dir", folder]
+  yield* Effect.promise(() =>
+    promisify(execFile)(binary.value, [...command.slice(1), "superuser", "upsert", ADMIN, PASSWORD])
+  )
+  const server = yield* started((port) => [...command, "serve", "--http", `127.0.0.1:${port}`])
+  yield* readyAfter(`${server.origin}/api/health`, server.started)
+  const signIn = { identity: ADMIN, password: PASSWORD }
+  const { token } = yield* ask(server.origin, "", "POST", "collections/_superusers/auth-with-password", signIn, Signed)
+  yield* ask(
+    server.origin,
+    token,
+    "PATCH",
+    "settings",
+    { batch: { enabled: true, maxRequests: 100, timeout: 30 } },
+    Schema.Json
+  )
+  yield* ask(server.origin, token, "POST", "collections", routes, Created)
+  const first = {
+    email: "person-1@example.com",
+    password: PASSWORD,
+    passwordConfirm: PASSWORD,
+    verified: true,
+    name: "Person"
+  }
+  const { id: owner } = yield* ask(server.origin, token, "POST", "collections/users/records", first, Created)
+  const templates = yield* Effect.forEach(PLAN, ({ copies, kind, positions, visibility }) => {
+    const body = { owner, ...newRoute(kind, positions, visibility), west: 9, south: 46.9, east: 9.1, north: 47.1 }
+    return Effect.map(
+      ask(server.origin, token, "POST", "collections/routes/records", body, Created),
+      ({ id }) => [id, copies] as const
+    )
+  })
+  const people = yield* Effect.forEach(copied(join(folder, "data.db"), templates), (account) =>
+    Effect.map(
+      ask(server.origin, token, "POST", `collections/users/impersonate/${account.id}`, { duration: 86_400 }, Signed),
+      ({ token }): Person => ({
+        ...account,
+        session: { authorization: token },
+        token: { authorization: token },
+        cursor: ""
+      })
+    ))
+  return [{ server, people }]
+})
