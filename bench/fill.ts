@@ -4,16 +4,19 @@ import type { Client } from "pg"
 import { PLACES_VERSION } from "../src/services/places/PlaceVersion.ts"
 import { connected, passwordHash } from "./seed.ts"
 
-/** What a database was filled with, and what to ask it for. */
+/** What to ask a filled database for. */
 export interface Filled {
-  readonly users: number
   /** The middle of each city as [longitude, latitude]; most of its routes are within 0.2 degrees of it. */
   readonly centres: ReadonlyArray<readonly [lng: number, lat: number]>
   readonly publicIds: ReadonlyArray<number>
 }
 
-// A smaller database is a smaller service, not a thinner one: its lists and boxes have as much.
-const ROUTES_A_USER = 500
+const USERS = 1000
+
+/** It has one in a hundred of all routes. */
+export const GATHERER = 1
+
+// A larger database has more cities, not more routes in each: a box finds as much.
 const ROUTES_A_CITY = 2500
 const CELL = 4
 const CHUNK = 20_000
@@ -32,10 +35,6 @@ const spreadCities = (count: number) => {
     .filter((city) => city !== undefined)
 }
 
-/** The rows refer to users that are there; a million look-ups would only say so. */
-const filling = (url: string) =>
-  Effect.tap(connected(url), (client) => Effect.promise(() => client.query("SET session_replication_role = replica")))
-
 const cityTable = async (client: Client, chosen: typeof cities) => {
   await client.query("CREATE TABLE bench_cities (n int PRIMARY KEY, name text, country text, lng float8, lat float8)")
   await client.query(
@@ -51,12 +50,13 @@ const cityTable = async (client: Client, chosen: typeof cities) => {
 }
 
 /**
- * The routes numbered $1 to $2 of $3, of $4 users in $5 cities: two in ten public, one unlisted, one in a hundred
+ * The routes numbered $1 to $2 of $3, of $4 users in $5 cities from $6 on: two in ten public, one unlisted, one in a hundred
  * deleted; 10 to 60 positions, one in a hundred 500; the first cities have some times as many as the last.
  */
 const INSERT_ROUTES = `
   WITH drawn AS MATERIALIZED (
-    SELECT n, 1 + floor($4::int * random())::int AS user_id, floor($5::int * random() ^ 1.25)::int AS city,
+    SELECT n, CASE WHEN random() < 0.01 THEN ${GATHERER} ELSE 1 + floor($4::int * random())::int END AS user_id,
+      $6::int + floor($5::int * random() ^ 1.25)::int AS city,
       random_normal(0, 0.06) AS east, random_normal(0, 0.06) AS north, random() * 2 * pi() AS heading,
       random_normal(0, 0.03) AS bend, 0.0002 + 0.001 * random() ^ 2 AS step, random() AS share, random() AS rest,
       CASE WHEN random() < 0.01 THEN 500 ELSE 10 + floor(51 * random())::int END AS positions,
@@ -91,71 +91,40 @@ const INSERT_ROUTES = `
 
 const Ids = Schema.Array(Schema.Struct({ id: Schema.NumberFromString }))
 
-const inhabit = async (client: Client, digest: string, users: number, routes: number, chosen: typeof cities) => {
+/** An empty database gets its users, and as many cities as the largest size has. */
+const inhabit = async (client: Client, digest: string, chosen: typeof cities) => {
   await client.query(
     `INSERT INTO users (email, email_key, email_verified_at, password_hash, name, handle, created_at, updated_at)
      SELECT e, e, now(), $2, 'User ' || n, 'user-' || n, now(), now()
      FROM (SELECT n, 'user-' || n || '@example.com' AS e FROM generate_series(1, $1::int) n) drawn`,
-    [users, digest]
+    [USERS, digest]
   )
   await cityTable(client, chosen)
-  for (let start = 1; start <= routes; start += CHUNK) {
-    await client.query(INSERT_ROUTES, [start, Math.min(start + CHUNK - 1, routes), routes, users, chosen.length])
-  }
-  await client.query("DROP TABLE bench_cities")
 }
 
-/**
- * Fills a migrated database with this many routes, unless it was filled before: 500 for each user, and 2,500 for each
- * city somewhere in the world.
- */
-export const fill = Effect.fnUntraced(function*(url: string, routes: number) {
-  const users = Math.ceil(routes / ROUTES_A_USER)
-  const chosen = spreadCities(Math.ceil(routes / ROUTES_A_CITY))
-  const client = yield* filling(url)
-  const existing = yield* Effect.promise(() => client.query("SELECT 1 FROM routes LIMIT 1"))
+/** Fills a migrated database, which may have fewer routes already, up to this many of `all` in the end. */
+export const fill = Effect.fnUntraced(function*(url: string, routes: number, all: number) {
+  const client = yield* connected(url)
+  const ask = (text: string, values: ReadonlyArray<number> = []) =>
+    Effect.map(Effect.promise(() => client.query(text, [...values])), ({ rows }) => rows)
+  const chosen = spreadCities(Math.ceil(all / ROUTES_A_CITY))
+  const [{ existing }] = yield* ask("SELECT count(*)::int AS existing FROM routes")
   const digest = yield* passwordHash
-  if (existing.rows.length === 0) yield* Effect.promise(() => inhabit(client, digest, users, routes, chosen))
-  yield* Effect.promise(() => client.query("VACUUM (ANALYZE) routes, users"))
-  yield* Effect.promise(() => client.query("CHECKPOINT"))
-  const sample = yield* Effect.promise(() =>
-    client.query(
-      `SELECT id FROM routes WHERE visibility = 'public' AND deleted_at IS NULL ORDER BY md5(id::text) LIMIT $1`,
-      [SAMPLE]
-    )
+  if (existing === 0) yield* Effect.promise(() => inhabit(client, digest, chosen))
+  const from = Math.ceil(existing / ROUTES_A_CITY)
+  const to = Math.ceil(routes / ROUTES_A_CITY)
+  for (let start = existing + 1; start <= routes; start += CHUNK) {
+    yield* ask(INSERT_ROUTES, [start, Math.min(start + CHUNK - 1, routes), all, USERS, to - from, from])
+  }
+  yield* ask("VACUUM (ANALYZE)")
+  yield* ask("CHECKPOINT")
+  const sample = yield* ask(
+    `SELECT id FROM routes WHERE visibility = 'public' AND deleted_at IS NULL ORDER BY md5(id::text) LIMIT $1`,
+    [SAMPLE]
   )
   const filled: Filled = {
-    users,
-    centres: chosen.map(({ lat, lng }) => [Number(lng), Number(lat)]),
-    publicIds: Schema.decodeUnknownSync(Ids)(sample.rows).map(({ id }) => id)
+    centres: chosen.slice(0, to).map(({ lat, lng }) => [Number(lng), Number(lat)]),
+    publicIds: Schema.decodeUnknownSync(Ids)(sample).map(({ id }) => id)
   }
   return filled
-}, Effect.scoped)
-
-/** The number of the account that `gather` gives its routes. */
-export const GATHERER = 1
-
-const GATHERED = 10_000
-
-/** One account gets 10,000 live routes; the words of all routes, which depend on their owners, are written again. */
-export const gather = Effect.fnUntraced(function*(url: string) {
-  const client = yield* filling(url)
-  const ask = (text: string, values: ReadonlyArray<number> = []) =>
-    Effect.promise(() => client.query<{ total: number }>(text, [...values]))
-  const own = "SELECT count(*)::int AS total FROM routes WHERE user_id = $1 AND deleted_at IS NULL"
-  const missing = GATHERED - ((yield* ask(own, [GATHERER])).rows[0]?.total ?? 0)
-  if (missing <= 0) return
-  yield* ask(
-    `UPDATE routes SET user_id = $1 WHERE id IN (
-       SELECT id FROM routes WHERE user_id <> $1 AND deleted_at IS NULL ORDER BY md5(id::text) LIMIT $2
-     )`,
-    [GATHERER, missing]
-  )
-  yield* ask("TRUNCATE route_words")
-  yield* ask(
-    `INSERT INTO route_words (route_id, words)
-     SELECT id, route_lexemes(user_id, name, description, tags, waypoints, place_city, place_region, visibility, deleted_at)
-     FROM routes ORDER BY user_id, id`
-  )
-  yield* ask("VACUUM (ANALYZE) routes, route_words")
 }, Effect.scoped)
