@@ -1,10 +1,11 @@
 import { NodeRuntime } from "@effect/platform-node"
-import { Console, Effect, Schema } from "effect"
+import { Effect, Schema } from "effect"
 import { once } from "node:events"
 import { Agent } from "node:http"
 import { Worker } from "node:worker_threads"
 import { ask, type Call, closedLoop, openLoop, type Outcome } from "./load.ts"
-import { argument, forgetPeak, peakMemory, processorTime, service } from "./processes.ts"
+import { argument, forgetPeak, peakMemory, processorTime, readyAfter, running, service } from "./processes.ts"
+import { openTable } from "./report.ts"
 import { database, JSON_TYPE, post, seed, SHARE_TOKEN, signedIn, tokenOf } from "./seed.ts"
 import { median, P99, quantile } from "./statistics.ts"
 
@@ -79,6 +80,7 @@ const times = (outcomes: ReadonlyArray<Outcome>) => {
   return all.length === 0 ? "-" : `${median(all).toFixed(0)} / ${quantile(all, P99).toFixed(0)} ms`
 }
 
+/** The cells of a load, and how many requests a second it served. */
 const measured = Effect.fnUntraced(function*(
   name: string,
   { origin, pid }: { readonly origin: string; readonly pid: number },
@@ -90,17 +92,22 @@ const measured = Effect.fnUntraced(function*(
   const processor = ((yield* processorTime(pid)) - before) / 10 / seconds
   const served = outcomes.filter(isServed)
   const refused = outcomes.filter(isRefused)
-  const rate = served.length / SECONDS
   const failed = outcomes.length - served.length - refused.length
   const unwell = health.flat().filter(({ status }) => status !== 200).length
   const memory = (yield* peakMemory(pid)).toFixed(0)
-  yield* Console.log(
-    `| ${name} | ${served.length} | ${times(served)} | ${refused.length} | ${times(refused)} | ${failed} | ${
-      health.map(times).join(" | ")
-    } | ${unwell} | ${memory} MiB | ${processor.toFixed(0)} % |`
-  )
-  return rate
+  const answered = [String(served.length), times(served), String(refused.length), times(refused), String(failed)]
+  const cells = [name, ...answered, ...health.map(times), String(unwell), `${memory} MiB`, `${processor.toFixed(0)} %`]
+  return { cells, rate: served.length / SECONDS }
 })
+
+/** One request on each of many new connections. */
+const burst = ({ origin }: { readonly origin: string }) =>
+  Effect.promise(async () => {
+    const agent = new Agent()
+    const call = { url: `${origin}/health/live` }
+    const served = (await Promise.all(Array.from({ length: CONNECTIONS }, () => ask(agent, call)))).filter(isServed)
+    return `${served.length} served, ${times(served)}`
+  })
 
 const uploads = (call: Call) => () => {
   const agent = new Agent()
@@ -119,35 +126,42 @@ const overload = Effect.gen(function*() {
   const calls = mixed(api, id, script, json)
   yield* Effect.promise(() => closedLoop(calls, CLIENTS, SECONDS / 2))
 
-  yield* Console.log(
-    "| load | served | served, p50 / p99 | refused | refused, p50 / p99 | failed | `/health/live` | `/health/ready` | not 200 | peak memory | processor |"
-  )
-  yield* Console.log("|---|---|---|---|---|---|---|---|---|---|---|")
-  const peak = yield* measured(`${CLIENTS} clients`, server, () => closedLoop(calls, CLIENTS, SECONDS))
-  const over = yield* measured(
+  const table = yield* openTable("overload", [
+    "load",
+    "served",
+    "p50 / p99",
+    "refused",
+    "p50 / p99",
+    "failed",
+    "`/health/live`",
+    "`/health/ready`",
+    "not 200",
+    "peak memory",
+    "processor"
+  ])
+  const row = Effect.fnUntraced(function*(name: string, load: () => Promise<ReadonlyArray<Outcome>>) {
+    const { cells, rate } = yield* measured(name, server, load)
+    yield* table.row(cells)
+    return rate
+  })
+  const peak = yield* row(`${CLIENTS} clients`, () => closedLoop(calls, CLIENTS, SECONDS))
+  const over = yield* row(
     `${OVERLOAD} times that rate`,
-    server,
     () => openLoop(calls, peak * OVERLOAD, CONNECTIONS, SECONDS)
   )
   yield* Effect.sleep("1 second")
-  const after = yield* measured(
-    `${CLIENTS} clients, a second later`,
-    server,
-    () => closedLoop(calls, CLIENTS, SECONDS)
-  )
-  yield* measured(`${CONNECTIONS} clients that never wait`, server, () => closedLoop(calls, CONNECTIONS, SECONDS))
+  const after = yield* row(`${CLIENTS} clients, a second later`, () => closedLoop(calls, CLIENTS, SECONDS))
+  yield* row(`${CONNECTIONS} clients that never wait`, () => closedLoop(calls, CONNECTIONS, SECONDS))
   yield* Effect.sleep("1 second")
-  yield* measured(`${CLIENTS} clients, a second later`, server, () => closedLoop(calls, CLIENTS, SECONDS))
+  yield* row(`${CLIENTS} clients, a second later`, () => closedLoop(calls, CLIENTS, SECONDS))
   const long = routeOf(100_000)
   const body = long + " ".repeat(UPLOAD_BYTES - long.length)
-  yield* measured(
+  yield* row(
     `${UPLOADS} routes of 8 MiB at once`,
-    server,
     uploads({ url: `${api}/routes`, method: "POST", headers: json, body })
   )
-  yield* measured(
+  yield* row(
     `${UPLOADS} files of 8 MiB at once`,
-    server,
     uploads({
       url: `${api}/routes/import?duplicates=allow`,
       method: "POST",
@@ -155,11 +169,16 @@ const overload = Effect.gen(function*() {
       body: gpx()
     })
   )
-  yield* measured(`${CLIENTS} clients, after them`, server, () => closedLoop(calls, CLIENTS, SECONDS))
-  yield* Console.log(
-    `served of the peak: ${(over / peak).toFixed(2)} at ${OVERLOAD} times its rate, ${
+  yield* row(`${CLIENTS} clients, after them`, () => closedLoop(calls, CLIENTS, SECONDS))
+  yield* table.note(
+    `Served of the peak: ${(over / peak).toFixed(2)} at ${OVERLOAD} times its rate, ${
       (after / peak).toFixed(2)
-    } after it`
+    } after it.`
+  )
+  const plain = yield* running("bench/peers/plain.ts", {})
+  yield* readyAfter(plain.origin, plain.started)
+  yield* table.note(
+    `A burst of ${CONNECTIONS} new connections: ${yield* burst(server)}; by a plain Node server ${yield* burst(plain)}.`
   )
 }).pipe(Effect.scoped)
 
