@@ -1,7 +1,7 @@
 import { assert, layer } from "@effect/vitest"
 import { Effect } from "effect"
 import { fromFdPromise } from "yauzl"
-import { checkRoutes, readManifest } from "../../src/services/archive/Lists.ts"
+import { readManifest, readRoutes } from "../../src/services/archive/Lists.ts"
 import { directoryOf } from "../../src/services/archive/Zip.ts"
 import { namelessFile } from "../../src/services/files/Spool.ts"
 import { signedIn } from "../../test/support/Actors.ts"
@@ -53,7 +53,7 @@ layer(TestServer.layer())("an archive that is much work", (it) => {
         const line = lineOf(files, 1, 100_000)
         const archive = yield* archiveOf(files, [line])
         const [atOnce] = processorTimeOf(() =>
-          checkRoutes.run({ first: 2, bytes: Buffer.from(line), ends: [Buffer.byteLength(line)] })
+          readRoutes.job.run({ first: 2, bytes: Buffer.from(line), ends: [Buffer.byteLength(line)] })
         )
         const bound = Math.min(atOnce / 3, MAX_TURN)
         const { longest, value } = yield* leastTurnOf(importedByOne(archive), bound)

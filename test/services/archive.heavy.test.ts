@@ -1,7 +1,6 @@
 import { assert, layer } from "@effect/vitest"
-import { ConfigProvider, Effect, Fiber, Layer, Schema, Stream } from "effect"
+import { ConfigProvider, Effect, Layer, Schema, Stream } from "effect"
 import { SqlClient } from "effect/sql"
-import { TestClock } from "effect/testing"
 import { fromFdPromise } from "yauzl"
 import { databaseLive } from "../../src/layers/Database.ts"
 import { randomnessLive } from "../../src/layers/Live.ts"
@@ -13,7 +12,7 @@ import { ImportTurns } from "../../src/services/admission/ImportTurns.ts"
 import { Lanes } from "../../src/services/admission/Lanes.ts"
 import { Quotas } from "../../src/services/admission/Quotas.ts"
 import { AccountImport } from "../../src/services/archive/Import.ts"
-import { checkRoutes, readRoutes } from "../../src/services/archive/Lists.ts"
+import { readRoutes } from "../../src/services/archive/Lists.ts"
 import { directoryOf } from "../../src/services/archive/Zip.ts"
 import { Overloaded } from "../../src/services/DomainErrors.ts"
 import { ImportDisk, namelessFile } from "../../src/services/files/Spool.ts"
@@ -23,7 +22,6 @@ import { sealed } from "../support/Archives.ts"
 import { archiveOfPacked, deflated } from "../support/Bombs.ts"
 import { clonedDatabase } from "../support/Databases.ts"
 import { nowhere, SECRETS } from "../support/TestServer.ts"
-import { until } from "../support/Waiting.ts"
 import { crash } from "../support/WildJobs.ts"
 
 const onOwnDatabase = Layer.unwrap(
@@ -117,25 +115,19 @@ layer(onOwnDatabase)("an import", (it) => {
       const { layer, names } = inThisThread([4])
       const error = yield* Effect.flip(importedBy(layer, owner))
       assert.deepInclude(error, { reason: "jobs", retryAfterSeconds: 5 })
-      assert.deepStrictEqual(names.slice(2), [checkRoutes.name, checkRoutes.name])
+      assert.deepStrictEqual(names.slice(2), [readRoutes.job.name, readRoutes.job.name])
       assert.isEmpty(yield* routesOf(owner))
       yield* importedBy(inThisThread().layer, owner)
       assert.strictEqual((yield* routesOf(owner)).length, ROUTES)
     }))
 
-  it.effect("that finds no thread once it is being written waits for one, and imports all of it", () =>
+  it.effect("decodes each batch of an archive once", () =>
     Effect.gen(function*() {
-      const owner = yield* newUser("waited")
-      const { layer, names } = inThisThread([7])
-      const importing = yield* Effect.forkChild(importedBy(layer, owner))
-      yield* until(Effect.sync(() => names.length === 7))
-      yield* TestClock.adjust("1 second")
-      const { routes } = yield* Fiber.join(importing)
+      const owner = yield* newUser("once")
+      const { layer, names } = inThisThread()
+      const { routes } = yield* importedBy(layer, owner)
       assert.deepStrictEqual(routes, { created: ROUTES, restored: 0, unchanged: 0, duplicates: 0 })
-      assert.deepStrictEqual(names.slice(2), [
-        ...Array.from({ length: BATCHES }, () => checkRoutes.name),
-        ...Array.from({ length: BATCHES + 1 }, () => readRoutes.name)
-      ])
+      assert.deepStrictEqual(names.slice(2), Array.from({ length: BATCHES }, () => readRoutes.job.name))
       assert.strictEqual((yield* routesOf(owner)).length, ROUTES)
     }))
 

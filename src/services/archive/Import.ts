@@ -1,4 +1,4 @@
-import { Array as Arrays, Context, DateTime, Effect, Layer, Option, Schedule, Stream, Struct } from "effect"
+import { Array as Arrays, Context, DateTime, Effect, Layer, Option, Stream, Struct } from "effect"
 import { SqlClient, SqlSchema } from "effect/sql"
 import type { ArchivedCollection, ImportReport, Manifest, Outcome } from "../../schema/Archive.ts"
 import { type RouteId, type ShareToken, UserId } from "../../schema/Ids.ts"
@@ -18,44 +18,67 @@ import {
   type QuotaExceeded,
   type ZonesFull
 } from "../DomainErrors.ts"
-import { ImportDisk, kept, type NamelessFile } from "../files/Spool.ts"
+import { type CountBytes, ImportDisk, kept, type NamelessFile, namelessFile } from "../files/Spool.ts"
 import { isActive, UserRecord, users } from "../identity/Users.ts"
 import { traced } from "../operations/Tracing.ts"
 import { RouteViews } from "../routes/RouteViews.ts"
 import { type ImportedRows, importedRows, type ImportedTable } from "./ImportedRows.ts"
 import {
   type Batch,
-  checkCollections,
-  type CheckJob,
-  checkRoutes,
   type ImportedRoute,
+  type ListJob,
   type ListName,
   LISTS,
   PROFILE,
   readCollections,
-  type ReadJob,
   readRoutes
 } from "./Lists.ts"
 import { type CheckedArchive, checkedArchive } from "./Zip.ts"
 
-/** The stored bytes of the row with this origin. */
 type Contents = ReadonlyMap<ShareToken, number>
 
-const checkList = Effect.fnUntraced(function*(archive: CheckedArchive, file: ListName, job: CheckJob, run: RunJob) {
+/** Keeps decoded elements on the disk until the scope closes, so that none is decoded twice. */
+const batchSpool = Effect.fnUntraced(function*(count: CountBytes) {
+  const file = yield* namelessFile("upload")
+  const places: Array<{ readonly start: number; readonly length: number }> = []
+  const size = { bytes: 0 }
+  return {
+    /** Counts the bytes as those of the upload. `Overloaded` without room on the disk. */
+    append: Effect.fnUntraced(function*(batch: Uint8Array) {
+      yield* count(batch.length)
+      yield* file.append(batch)
+      places.push({ start: size.bytes, length: batch.length })
+      size.bytes += batch.length
+    }),
+    batches: Stream.suspend(() => Stream.fromIterable(places)).pipe(
+      Stream.mapEffect(({ length, start }) => file.read(start, length))
+    )
+  }
+})
+
+const checkList = Effect.fnUntraced(function*<A>(
+  archive: CheckedArchive,
+  file: ListName,
+  { batchIn, job }: ListJob<A>,
+  run: RunJob,
+  count: CountBytes
+) {
+  const spool = yield* batchSpool(count)
   const issues: Array<ValidationIssue> = []
   const contents = new Map<ShareToken, number>()
   yield* archive.elements(file).pipe(
     Stream.takeWhile(() => issues.length < MAX_ISSUES),
     Stream.mapEffect((elements) => run(job, elements, elements.bytes.length)),
-    Stream.runForEach((checked) =>
-      Effect.sync(() => {
-        issues.push(...checked.issues)
-        for (const { bytes, line, origin } of checked.storable) {
+    Stream.runForEach((decoded) =>
+      Effect.suspend(() => {
+        issues.push(...decoded.issues)
+        for (const { bytes, line, origin } of decoded.storable) {
           if (contents.has(origin)) {
             issues.push({ path: `${file}:${line}.origin`, message: "Expected each origin once" })
           }
           contents.set(origin, bytes)
         }
+        return issues.length === 0 ? spool.append(decoded.batch) : Effect.void
       })
     )
   )
@@ -63,16 +86,16 @@ const checkList = Effect.fnUntraced(function*(archive: CheckedArchive, file: Lis
   if (issues.length === 0 && contents.size !== expected) {
     issues.push({ path: file, message: `Expected ${expected} elements, as the manifest says` })
   }
-  return { contents, issues }
+  return { contents, issues, batches: Stream.map(spool.batches, batchIn) }
 })
 
 /** Decodes everything. `InvalidInput` names what cannot be stored. */
-const checkElements = Effect.fnUntraced(function*(archive: CheckedArchive, run: RunJob) {
-  const routes = yield* checkList(archive, "routes.json", checkRoutes, run)
-  const collections = yield* checkList(archive, "collections.json", checkCollections, run)
+const checkElements = Effect.fnUntraced(function*(archive: CheckedArchive, run: RunJob, count: CountBytes) {
+  const routes = yield* checkList(archive, "routes.json", readRoutes, run, count)
+  const collections = yield* checkList(archive, "collections.json", readCollections, run, count)
   const issues = [...routes.issues, ...collections.issues]
   if (issues.length > 0) return yield* new InvalidInput({ issues: issues.slice(0, MAX_ISSUES) })
-  return { routes: routes.contents, collections: collections.contents }
+  return { routes, collections }
 })
 
 const ORIGINS_AT_ONCE = 1000
@@ -105,14 +128,14 @@ const importRoom = (quotas: Quotas["Service"], rows: ImportedRows) => {
 
     requireContents: Effect.fnUntraced(function*(
       owner: UserId,
-      archived: Readonly<Record<ImportedTable, Contents>>,
+      archived: Readonly<Record<ImportedTable, { readonly contents: Contents }>>,
       turn: Turn
     ) {
-      const routes = yield* uncountedOf("routes", owner, archived.routes, turn)
-      const collections = yield* uncountedOf("collections", owner, archived.collections, turn)
+      const routes = yield* uncountedOf("routes", owner, archived.routes.contents, turn)
+      const collections = yield* uncountedOf("collections", owner, archived.collections.contents, turn)
       yield* turn(quotas.requireRoom(owner, {
         routes: routes.length,
-        storedBytes: routes.reduce((sum, origin) => sum + (archived.routes.get(origin) ?? 0), 0),
+        storedBytes: routes.reduce((sum, origin) => sum + (archived.routes.contents.get(origin) ?? 0), 0),
         collections: collections.length
       }))
     })
@@ -120,9 +143,9 @@ const importRoom = (quotas: Quotas["Service"], rows: ImportedRows) => {
 }
 
 /**
- * Imports an archive into the same account or another, in two passes: all of it is decoded and checked before the first
- * row is written, so that a refused one has no effect, and decoded again as it is written, in idempotent batches of
- * about 1 MiB, each a transaction: sending the archive again finishes an interrupted import. A row with the same
+ * Imports an archive into the same account or another: all of it is decoded and checked before the first row is
+ * written, so that a refused one has no effect. It is written in idempotent batches of about 1 MiB, each a transaction:
+ * sending the archive again finishes an interrupted import. A row with the same
  * `origin` is not changed, only restored from the trash. New rows get new ids and share tokens, as an archive is
  * untrusted input. A collection keeps its routes that are in the archive, and routes of others that are public.
  * Preferences are added where the account has none; privacy zones are added, before routes.
@@ -210,31 +233,23 @@ export class AccountImport extends Context.Service<AccountImport, {
         return yield* rows.collection(owner, collection, [...new Set(members)])
       })
 
-      // Rows are written already, so a job that found no thread is tried again until the deadline of the request.
-      const readAgain = <A>(archive: CheckedArchive, name: ListName, job: ReadJob<A>) =>
-        archive.elements(name).pipe(
-          Stream.mapEffect((elements) =>
-            Effect.retry(turns.run(job, elements, elements.bytes.length), Schedule.spaced("1 second"))
-          )
-        )
-
-      const take = Effect.fnUntraced(function*(owner: UserId, file: NamelessFile) {
+      const take = Effect.fnUntraced(function*(owner: UserId, file: NamelessFile, count: CountBytes) {
         const archive = yield* checkedArchive(file, turns.run)
         yield* turns.turn(room.requireCounts(owner, archive.counts))
         const { preferences, privacyZones = [] } = yield* archive.profile
-        const contents = yield* checkElements(archive, turns.run)
-        yield* room.requireContents(owner, contents, turns.turn)
+        const lists = yield* checkElements(archive, turns.run, count)
+        yield* room.requireContents(owner, lists, turns.turn)
         // Zones come before the first route: no route is shown without the zones that hide a part of it.
         if (privacyZones.length > 0) {
           yield* turns.turn(Effect.catchTag(zones.add(owner, privacyZones), "ZonesFull", tooManyZones))
         }
         const ids = new Map<RouteId, RouteId>()
         const upTo = yield* rows.newestRoute(owner)
-        const routes = yield* readAgain(archive, "routes.json", readRoutes).pipe(
+        const routes = yield* lists.routes.batches.pipe(
           Stream.mapEffect((batch) => turns.turn(writeBatch(owner, batch, ids, upTo))),
           Stream.runCollect
         )
-        const collections = yield* readAgain(archive, "collections.json", readCollections).pipe(
+        const collections = yield* lists.collections.batches.pipe(
           Stream.mapEffect(({ records }) =>
             Effect.forEach(records, (collection) => turns.turn(writeCollection(owner, collection, ids)))
           ),
@@ -256,7 +271,7 @@ export class AccountImport extends Context.Service<AccountImport, {
               Effect.flatMap((count) =>
                 kept(upload, count).pipe(
                   Effect.tap(() => turns.place),
-                  Effect.flatMap((file) => take(owner, file))
+                  Effect.flatMap((file) => take(owner, file, count))
                 )
               ),
               Effect.scoped,

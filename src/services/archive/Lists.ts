@@ -1,5 +1,6 @@
 import { Result, Schema } from "effect"
 import { isUtf8 } from "node:buffer"
+import { deserialize, serialize } from "node:v8"
 import {
   ArchivedCollection,
   type ArchivedFile,
@@ -171,26 +172,30 @@ interface Storable {
   readonly bytes: number
 }
 
-interface CheckedElements {
-  readonly issues: ReadonlyArray<ValidationIssue>
-  readonly storable: ReadonlyArray<Storable>
-}
-
 export interface Batch<A> {
   readonly records: ReadonlyArray<A>
   readonly rows: Rows
 }
 
-export type CheckJob = HeavyJob<Elements, CheckedElements>
+interface DecodedElements {
+  readonly issues: ReadonlyArray<ValidationIssue>
+  readonly storable: ReadonlyArray<Storable>
+  /** A `Batch` as `node:v8` serializes it: the main thread keeps it unread until all elements are checked. */
+  readonly batch: Uint8Array<ArrayBuffer>
+}
 
-export type ReadJob<A> = HeavyJob<Elements, Batch<A>>
+export interface ListJob<A> {
+  readonly job: HeavyJob<Elements, DecodedElements>
+  readonly batchIn: (bytes: Uint8Array) => Batch<A>
+}
 
 type Row = ReturnType<typeof valuesWithoutPlace> & { readonly importedFrom: ShareToken }
 
 interface Decoded<A> {
   readonly origin: ShareToken
   readonly bytes: number
-  readonly stored: () => { readonly record: A; readonly row?: Row }
+  readonly record: A
+  readonly row?: Row
 }
 
 const rowsOf = (rows: ReadonlyArray<Row>): Rows => {
@@ -198,48 +203,38 @@ const rowsOf = (rows: ReadonlyArray<Row>): Rows => {
   return { columns: Object.keys(stored[0] ?? {}), json: new TextEncoder().encode(JSON.stringify(stored)) }
 }
 
-/** A list is read twice: `check` finds the faults of all elements, `read` decodes them again to be written. */
-const listJobs = <A>(
+const listJob = <A>(
   file: ListName,
   decode: (text: Buffer) => Result.Result<Decoded<A>, ReadonlyArray<ValidationIssue>>
-): { readonly check: CheckJob; readonly read: ReadJob<A> } => {
-  const outcomesOf = ({ bytes, ends, first }: Elements) => {
-    const text = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length)
-    return ends.map((end, index) => {
-      const line = first + index
-      return { line, outcome: outcomeAt(`${file}:${line}`, decode(text.subarray(ends[index - 1] ?? 0, end))) }
-    })
-  }
-  return {
-    check: new HeavyJob(import.meta.url, {
-      name: `check ${file}`,
-      share: ARCHIVES,
-      run: (elements: Elements) => {
-        const outcomes = outcomesOf(elements)
-        return {
-          issues: outcomes.flatMap(({ outcome }) => "issues" in outcome ? outcome.issues : []),
-          storable: outcomes.flatMap(({ line, outcome }) =>
-            "issues" in outcome ? [] : [{ line, origin: outcome.value.origin, bytes: outcome.value.bytes }]
-          )
+): ListJob<A> => ({
+  job: new HeavyJob(import.meta.url, {
+    name: `read ${file}`,
+    share: ARCHIVES,
+    run: ({ bytes, ends, first }: Elements) => {
+      const text = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length)
+      const issues: Array<ValidationIssue> = []
+      const storable: Array<Storable> = []
+      const records: Array<A> = []
+      const rows: Array<Row> = []
+      for (const [index, end] of ends.entries()) {
+        const line = first + index
+        const outcome = outcomeAt(`${file}:${line}`, decode(text.subarray(ends[index - 1] ?? 0, end)))
+        if ("issues" in outcome) {
+          issues.push(...outcome.issues)
+          continue
         }
+        const { bytes: size, origin, record, row } = outcome.value
+        storable.push({ line, origin, bytes: size })
+        records.push(record)
+        if (row !== undefined) rows.push(row)
       }
-    }),
-    read: new HeavyJob(import.meta.url, {
-      name: `read ${file}`,
-      share: ARCHIVES,
-      run: (elements: Elements) => {
-        const stored = outcomesOf(elements).flatMap(({ outcome }) =>
-          "issues" in outcome ? [] : [outcome.value.stored()]
-        )
-        return {
-          records: stored.map(({ record }) => record),
-          rows: rowsOf(stored.flatMap(({ row }) => row === undefined ? [] : [row]))
-        }
-      },
-      transferred: ({ rows }) => [rows.json.buffer]
-    })
-  }
-}
+      const batch: Batch<A> = { records, rows: rowsOf(rows) }
+      return { issues, storable, batch: serialize(batch) }
+    },
+    transferred: ({ batch }) => [batch.buffer]
+  }),
+  batchIn: (bytes) => deserialize(bytes)
+})
 
 const readRoute = readerWithLine(decodeBounded(ArchivedRoute))
 
@@ -255,7 +250,7 @@ const withCuesOnLine = (
     }])
 }
 
-export const { check: checkRoutes, read: readRoutes } = listJobs(
+export const readRoutes = listJob(
   "routes.json",
   (text) =>
     Result.map(Result.flatMap(readRoute(text), withCuesOnLine), ({ line, rest }): Decoded<ImportedRoute> => {
@@ -263,31 +258,29 @@ export const { check: checkRoutes, read: readRoutes } = listJobs(
       return {
         origin,
         bytes: storedBytes(rest, line),
-        stored: () => ({
-          record: {
-            createdAt,
-            id,
-            origin,
-            updatedAt,
-            visibility,
-            start: startOf(line, rest.waypoints),
-            line: line?.positionCount ? lineDigest(line) : undefined
-          },
-          row: { ...valuesWithoutPlace(rest, line ?? null), importedFrom: origin }
-        })
+        record: {
+          createdAt,
+          id,
+          origin,
+          updatedAt,
+          visibility,
+          start: startOf(line, rest.waypoints),
+          line: line?.positionCount ? lineDigest(line) : undefined
+        },
+        row: { ...valuesWithoutPlace(rest, line ?? null), importedFrom: origin }
       }
     })
 )
 
 const readCollection = decodeBounded(ArchivedCollection)
 
-export const { check: checkCollections, read: readCollections } = listJobs(
+export const readCollections = listJob(
   "collections.json",
   (text) =>
     Result.map(readCollection(text), (record): Decoded<ArchivedCollection> => ({
       origin: record.origin,
       bytes: 0,
-      stored: () => ({ record })
+      record
     }))
 )
 

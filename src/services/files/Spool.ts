@@ -15,7 +15,7 @@ const full = Effect.suspend(() =>
   )
 )
 
-type CountBytes = (bytes: number) => Effect.Effect<void, Overloaded>
+export type CountBytes = (bytes: number) => Effect.Effect<void, Overloaded>
 
 /** Disk space that all uploads of this process share. */
 export class ImportDisk extends Context.Service<ImportDisk, {
