@@ -5,7 +5,7 @@ import { around, distance } from "geokdbush"
 import KDBush from "kdbush"
 import { writeFileSync } from "node:fs"
 import { brotliCompressSync, constants } from "node:zlib"
-import { RADIUS_UNITS, radiusOf } from "../src/services/places/Cities.ts"
+import { RADIUS_UNITS, radiusOf } from "../src/services/places/Places.ts"
 
 /**
  * Prepares the file of cities that the service reads: `npm run cities`, after an update of one of the two packages.

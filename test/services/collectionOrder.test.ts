@@ -2,7 +2,7 @@ import { assert, it } from "@effect/vitest"
 import { Schema } from "effect"
 import * as fc from "fast-check"
 import { RouteId } from "../../src/schema/Ids.ts"
-import { positionsOf } from "../../src/services/collections/CollectionOrder.ts"
+import { positionsOf } from "../../src/services/collections/Collections.ts"
 
 const idsFrom = (min: number) =>
   fc.uniqueArray(fc.integer({ min, max: min + 60 }).map(Schema.decodeUnknownSync(RouteId)), {

@@ -1,8 +1,41 @@
-import { Config, Context, Effect, Layer, Metric } from "effect"
+import { Clock, Config, Context, Duration, Effect, Fiber, Layer, Metric } from "effect"
 import { PrometheusMetrics } from "effect/observability"
+import { SqlClient } from "effect/sql"
 import { MetricsDisabled } from "../DomainErrors.ts"
 import { settings } from "../settings/Registry.ts"
-import { DatabasePool } from "./DatabasePool.ts"
+
+const PROBE_TIMEOUT = Duration.millis(250)
+
+const size = Metric.gauge("database_pool_size_connections", {
+  description: "Connections that the pool opens at most"
+})
+
+const wait = Metric.gauge("database_pool_wait_seconds", {
+  description: "How long the last probe waited for a connection; it gives up after 0.25 s"
+})
+
+/** Measures the pool by requesting a connection: `@effect/sql-pg` does not report how long statements wait for one. */
+class DatabasePool extends Context.Service<DatabasePool, {
+  readonly probe: Effect.Effect<void>
+}>()("route-planning-service/DatabasePool") {
+  static readonly layer = Layer.effect(
+    DatabasePool,
+    Effect.gen(function*() {
+      const sql = yield* SqlClient.SqlClient
+      yield* Metric.update(size, yield* settings.DATABASE_POOL_SIZE)
+      return DatabasePool.of({
+        probe: Effect.gen(function*() {
+          const started = yield* Clock.currentTimeMillis
+          // The read does not wait for a connection that is being opened: that does not end when interrupted.
+          const connection = yield* Effect.forkDetach(Effect.scoped(sql.reserve))
+          yield* Fiber.join(connection).pipe(Effect.timeoutOption(PROBE_TIMEOUT), Effect.ignore)
+          connection.interruptUnsafe()
+          yield* Metric.update(wait, ((yield* Clock.currentTimeMillis) - started) / 1000)
+        })
+      })
+    })
+  )
+}
 
 export const counterBy =
   <Value extends string>(name: string, attribute: string, description: string) => (value: Value) =>

@@ -1,8 +1,133 @@
-import { Context, Effect, Fiber, Layer } from "effect"
-import type { Position } from "../../schema/Geometry.ts"
+import { Context, Effect, Fiber, Layer, Schema } from "effect"
+import { distance } from "geokdbush"
+import KDBush from "kdbush"
+import { readFile } from "node:fs/promises"
+import { promisify } from "node:util"
+import { brotliDecompress } from "node:zlib"
+import { MAX_LONGITUDE, type Position } from "../../schema/Geometry.ts"
 import type { Place } from "../../schema/Route.ts"
 import { traced } from "../operations/Tracing.ts"
-import { type Cities, readCities } from "./Cities.ts"
+
+interface City {
+  readonly name: string
+  readonly region: string | undefined
+}
+
+/** GeoNames (geonames.org, CC BY 4.0), without sections of towns. */
+interface Cities {
+  readonly cityAt: (country: string, lng: number, lat: number, kilometres: number) => City | undefined
+}
+
+export const RADIUS_UNITS = 100
+
+const LEAST_POPULATION = 1000
+
+/**
+ * Radius of a city in kilometres: 0.6 for 1,000 inhabitants, 1.5 for 10,000, 3.8 for 100,000, 9.5 for 1 million and 22
+ * for 8 million. The exponent is below one half because large cities are denser.
+ */
+export const radiusOf = (population: number): number => 0.0377 * Math.max(population, LEAST_POPULATION) ** 0.4
+
+/** Smaller distances mean nothing: a centre is a point of the map, not of the town. */
+const CENTRE_KILOMETRES = 0.5
+
+/**
+ * The lowest score wins: the share of the radius inside a city, so that a suburb wins in its middle and a large city 5
+ * km from its own; outside 1 plus the kilometres to the circle, so that a large city does not include the villages
+ * around it.
+ */
+const scoreOf = (kilometres: number, radius: number): number => {
+  const beyond = kilometres + CENTRE_KILOMETRES - radius
+  return beyond <= 0 ? 1 + beyond / radius : 1 + beyond
+}
+
+type Box = readonly [west: number, south: number, east: number, north: number]
+
+const KILOMETRES_OF_A_DEGREE = 111.19
+
+const boxesAround = (lng: number, lat: number, kilometres: number): ReadonlyArray<Box> => {
+  const height = kilometres / KILOMETRES_OF_A_DEGREE
+  const south = lat - height
+  const north = lat + height
+  const shrunk = Math.cos(Math.max(Math.abs(south), Math.abs(north)) * Math.PI / 180)
+  const width = shrunk <= 0 ? MAX_LONGITUDE : Math.min(MAX_LONGITUDE, height / shrunk)
+  if (width === MAX_LONGITUDE) return [[-MAX_LONGITUDE, south, MAX_LONGITUDE, north]]
+  if (lng - width < -MAX_LONGITUDE) {
+    return [[-MAX_LONGITUDE, south, lng + width, north], [lng - width + 2 * MAX_LONGITUDE, south, MAX_LONGITUDE, north]]
+  }
+  if (lng + width > MAX_LONGITUDE) {
+    return [[lng - width, south, MAX_LONGITUDE, north], [-MAX_LONGITUDE, south, lng + width - 2 * MAX_LONGITUDE, north]]
+  }
+  return [[lng - width, south, lng + width, north]]
+}
+
+const Divisions = Schema.fromJsonString(
+  Schema.Array(Schema.Struct({ country: Schema.String, region: Schema.optionalKey(Schema.String) }))
+)
+
+const NEWLINE = 10
+
+const lineStarts = (text: Buffer, count: number): Uint32Array => {
+  const starts = new Uint32Array(count + 1)
+  for (const line of starts.keys()) {
+    if (line > 0) starts[line] = text.indexOf(NEWLINE, starts[line - 1]) + 1
+  }
+  return starts
+}
+
+/**
+ * Sections of the file of `npm run cities`, after their lengths (32 bits, little-endian): the index of positions, radii
+ * and divisions (16 bits each), divisions as JSON, names by line. They are copied, since typed arrays need their
+ * alignment.
+ */
+const sectionsOf = (file: Buffer) => {
+  const lengths = [0, 4, 8, 12, 16].map((at) => file.readUInt32LE(at))
+  const section = (number: number) => {
+    const start = lengths.slice(0, number).reduce((sum, length) => sum + length, lengths.length * 4)
+    return new Uint8Array(file.subarray(start, start + (lengths[number] ?? 0))).buffer
+  }
+  return {
+    index: KDBush.from(section(0)),
+    radii: new Uint16Array(section(1)),
+    divisionOf: new Uint16Array(section(2)),
+    divisions: Buffer.from(section(3)).toString(),
+    names: Buffer.from(section(4))
+  }
+}
+
+// Typed arrays and one text: 167,000 strings and objects would take three times the memory.
+const unpack = Effect.fnUntraced(function*(file: Buffer) {
+  const { divisionOf, divisions: json, index, names, radii } = sectionsOf(file)
+  const divisions = yield* Schema.decodeUnknownEffect(Divisions)(json)
+  const starts = lineStarts(names, radii.length)
+  const scoreAt = (city: number, lng: number, lat: number, kilometres: number) => {
+    const away = distance(lng, lat, index.coords[city * 2] ?? 0, index.coords[city * 2 + 1] ?? 0)
+    return away > kilometres ? Infinity : scoreOf(away, (radii[city] ?? 0) / RADIUS_UNITS)
+  }
+
+  const cityAt: Cities["cityAt"] = (country, lng, lat, kilometres) => {
+    const best = { city: -1, score: Infinity }
+    for (const box of boxesAround(lng, lat, kilometres)) {
+      for (const city of index.range(...box)) {
+        if (divisions[divisionOf[city] ?? -1]?.country !== country) continue
+        const score = scoreAt(city, lng, lat, kilometres)
+        if (score < best.score) Object.assign(best, { city, score })
+      }
+    }
+    return best.city < 0 ? undefined : {
+      name: names.toString("utf8", starts[best.city], (starts[best.city + 1] ?? 0) - 1),
+      region: divisions[divisionOf[best.city] ?? -1]?.region
+    }
+  }
+  return { cityAt }
+})
+
+const FILE = new URL("./cities.bin.br", import.meta.url)
+
+const readCities: Effect.Effect<Cities, unknown> = Effect.tryPromise(() => readFile(FILE)).pipe(
+  Effect.flatMap((file) => Effect.tryPromise(() => promisify(brotliDecompress)(file))),
+  Effect.flatMap(unpack)
+)
 
 const MAX_KILOMETRES = 50
 
