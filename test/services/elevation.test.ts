@@ -26,6 +26,13 @@ describe("the elevation gain of a line", () => {
     assert.closeTo(gainOf(climb) ?? 0, 200, 5)
   })
 
+  it("counts climbs of three metres and more, and ends one at a descent of three metres", () => {
+    const plateaus = (...elevations: ReadonlyArray<number>) =>
+      gainOf(elevations.flatMap((elevation) => ramp(elevation, elevation, 20)))
+    assert.deepStrictEqual([plateaus(0, 2.9, 0), plateaus(0, 3, 0)], [0, 3])
+    assert.deepStrictEqual([plateaus(0, 10, 7.5, 17), plateaus(0, 10, 7, 17)], [17, 20])
+  })
+
   it("passes over positions without an elevation, and what is none on Earth", () => {
     assert.closeTo(gainOf(ramp(0, 100, 100).map((elevation, at) => at % 3 === 0 ? Number.NaN : elevation)) ?? 0, 100, 8)
     assert.closeTo(gainOf([...ramp(0, 100, 100), 1e21, ...ramp(100, 0, 100)]) ?? 0, 100, 8)

@@ -37,6 +37,9 @@ describe("cues in files", () => {
       assert.deepStrictEqual(document.cues, CUES)
       assert.deepStrictEqual(document.waypoints, ROUTE.waypoints)
       assert.deepStrictEqual(dropped, [])
+      for (const choice of [{ split: true }, { track: 0 }]) {
+        assert.deepStrictEqual(read(written(ROUTE, format), format, choice).document.cues, CUES)
+      }
     })
   }
 

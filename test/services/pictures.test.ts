@@ -118,6 +118,17 @@ describe("pictures", () => {
     assert.strictEqual(draw([[9, 47], [9.1, 47]], { profile: true }), draw([[9, 47], [9.1, 47]]))
   })
 
+  it("draw a rise of 40 m and more as high as there is room, and a smaller one in proportion", () => {
+    const heightOf = (rise: number) => {
+      const profile = cornersOf(draw([[9, 47, 400], [9.1, 47, 400 + rise]], { profile: true })).at(-1) ?? []
+      const ys = profile.map(([, y]) => y)
+      return Math.max(...ys) - Math.min(...ys)
+    }
+    assert.closeTo(heightOf(40), heightOf(400), 0.2)
+    assert.closeTo(heightOf(10), heightOf(40) / 4, 0.2)
+    assert.isAbove(heightOf(40), 20)
+  })
+
   it("name the source of the roads for lines of the routing engine only", () => {
     assert.include(draw([[9, 47]], {}, { attribution: ROAD_DATA_ATTRIBUTION }), `>${ROAD_DATA_ATTRIBUTION}</text>`)
     assert.notInclude(draw([[9, 47]]), "OpenStreetMap")
