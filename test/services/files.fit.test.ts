@@ -157,6 +157,18 @@ describe("a FIT file", () => {
       assert.match(few.message, /^Malformed FIT/)
     }))
 
+  it.effect("is refused for its length above 4 MiB, and not at them", () =>
+    Effect.gen(function*() {
+      const header = [14, 0x20, 0, 0, 0, 0, 0, 0, 0x2e, 0x46, 0x49, 0x54, 0, 0]
+      const refusedWith = Effect.fnUntraced(function*(length: number) {
+        const bytes = new Uint8Array(length)
+        bytes.set(header)
+        return (yield* Effect.flip(read(bytes))).message
+      })
+      assert.include(yield* refusedWith(4_194_305), "Expected a FIT file of at most 4194304 bytes")
+      assert.notInclude(yield* refusedWith(4_194_304), "4194304 bytes")
+    }))
+
   it.effect("that is broken is refused, wherever it breaks", () =>
     Effect.gen(function*() {
       const bytes = activity()

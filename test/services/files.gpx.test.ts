@@ -1,4 +1,5 @@
 import { assert, describe, it } from "@effect/vitest"
+import { isDateTime } from "../../src/services/files/FileValues.ts"
 import { gpx, read, readAll, refusal, trk, understood } from "../support/Files.ts"
 
 const trackpoint = (lat: number) =>
@@ -238,6 +239,12 @@ describe("GPX of others", () => {
       ["ends of waypoint names", 1],
       ["types or timestamps of waypoints", 1]
     ])
+  })
+
+  it("has times on days that there are", () => {
+    const days = ["2024-02-29", "2000-02-29", "2025-04-30", "2025-12-31"]
+    const none = ["2025-02-29", "1900-02-29", "2025-04-31", "2025-01-00", "2025-01-32", "2025-13-01"]
+    assert.deepStrictEqual([...days, ...none].filter((day) => isDateTime(`${day}T10:00:00Z`)), days)
   })
 
   it("names the sport in its own words", () => {
