@@ -15,9 +15,10 @@ const sessionsIn = Schema.decodeUnknownSync(
 )
 
 layer(TestServer.layer())("sessions of one's own", (it) => {
-  it.effect("are listed, with the current one and what is known of the device", () =>
+  it.effect("are listed to their owner alone, with the current one and what is known of the device", () =>
     Effect.gen(function*() {
       const rider = yield* signedIn
+      const stranger = yield* signedIn
       yield* TestClock.adjust("1 second")
       const elsewhere = yield* signInAgain(rider, "a phone")
       const answer = yield* elsewhere.get("/me/sessions")
@@ -25,6 +26,7 @@ layer(TestServer.layer())("sessions of one's own", (it) => {
       assert.deepInclude(phone, { current: true, userAgent: "a phone" })
       assert.deepInclude(first, { current: false })
       assert.strictEqual(answer.headers.get("x-total-count"), "2")
+      assert.lengthOf(sessionsIn((yield* stranger.get("/me/sessions")).body), 1)
       const keys = Object.keys(record(Schema.decodeUnknownSync(Schema.Array(Schema.Json))(answer.body)[0]))
       assert.deepStrictEqual(keys.toSorted(), [
         "createdAt",
