@@ -190,7 +190,7 @@ const refusedAt = (name: string, error: unknown) => {
 }
 
 const zipIn = async (file: NamelessFile) => {
-  const zip = await fromFdPromise(file.descriptor, { autoClose: false, strictFileNames: true })
+  const zip = await fromFdPromise(file.descriptor, { autoClose: false })
   // `zip.close()` closes the descriptor, once nothing is read from it.
   file.giveAway()
   return zip
