@@ -3,7 +3,7 @@ import { ConfigProvider, Effect, Fiber, Layer } from "effect"
 import { SqlClient } from "effect/sql"
 import { TestClock } from "effect/testing"
 import type { Lane } from "../../src/services/admission/Lane.ts"
-import { Lanes } from "../../src/services/admission/Lanes.ts"
+import { Lanes, numbersOn } from "../../src/services/admission/Lanes.ts"
 import { RunningRequests } from "../../src/services/admission/RunningRequests.ts"
 import { anonymous, type Rider, signedInAs } from "../support/Actors.ts"
 import { created, newRoute } from "../support/Routes.ts"
@@ -189,4 +189,12 @@ describe("the classes of work", () => {
         Layer.provide(ConfigProvider.layer(ConfigProvider.fromUnknown({ DATABASE_POOL_SIZE: "2" })))
       ))
     ))
+})
+
+describe("four connections", () => {
+  it("run two lists at once, one of them of strangers, two writes of an account, and one of all other work", () => {
+    const { lists, writes, ...others } = numbersOn(4)
+    assert.deepStrictEqual([lists.atOnce, writes.atOnce], [2, 2])
+    assert.deepStrictEqual(Object.values(others).map(({ atOnce }) => atOnce), Array.from(Object.keys(others), () => 1))
+  })
 })
