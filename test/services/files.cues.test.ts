@@ -3,7 +3,7 @@ import { Effect } from "effect"
 import FitParser from "fit-file-parser"
 import type { WrittenRoute } from "../../src/services/files/Draft.ts"
 import { readFit, writeFit } from "../../src/services/files/Fit.ts"
-import { read, written } from "../support/Files.ts"
+import { read, readAll, written } from "../support/Files.ts"
 
 const cue = (type: number, begin_shape_index: number, instruction: string) => ({
   instruction,
@@ -42,6 +42,12 @@ describe("cues in files", () => {
       }
     })
   }
+
+  it("of a GPX file are those of no track where it has several, since their indexes are of one line", () => {
+    const second = "<trk><trkseg><trkpt lat=\"1\" lon=\"1\"/><trkpt lat=\"2\" lon=\"1\"/></trkseg></trk></gpx>"
+    const routes = readAll(written(ROUTE, "gpx").replace("</gpx>", second), "gpx", { split: true })
+    assert.deepStrictEqual(routes.map(({ document }) => document.cues ?? []), [[], [], []])
+  })
 
   it("are course points with the kind of turn and a short name in TCX", () => {
     const text = written(ROUTE, "tcx")
