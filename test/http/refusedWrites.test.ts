@@ -4,7 +4,7 @@ import { SqlClient } from "effect/sql"
 import { StoresNothing } from "../../src/http/api/Requests.ts"
 import { LargeResponseLimits } from "../../src/http/middleware/LargeResponses.ts"
 import { BodyAllowance } from "../../src/http/request/RequestBodies.ts"
-import { signedIn } from "../support/Actors.ts"
+import { type Rider, signedIn } from "../support/Actors.ts"
 import { MIB, unread } from "../support/Connections.ts"
 import { filling, partlySent } from "../support/HeldBodies.ts"
 import { longRoute } from "../support/LongRoute.ts"
@@ -12,11 +12,11 @@ import { JSON_TYPE } from "../support/RawHttp.ts"
 import { CLIENT_ID, SignInProvider } from "../support/SignInProvider.ts"
 import { StandInRedis } from "../support/StandInRedis.ts"
 import { TestServer } from "../support/TestServer.ts"
-import { until } from "../support/Waiting.ts"
+import { until, untilNone } from "../support/Waiting.ts"
 import { ADMIN_EMAILS, pathOf, type Write, writes } from "../support/Writes.ts"
 
-/** What sends the writes; all that prepares them comes from another address. */
-const ADDRESS = "10.1.1.1"
+/** An address of its own for the writes of each test, since the addresses are counted; all else comes from another one. */
+const addressOf = (test: number) => `10.1.${test}.1`
 
 const serverWith = (settings: Readonly<Record<string, string>> = {}) =>
   Layer.unwrap(
@@ -31,157 +31,99 @@ const serverWith = (settings: Readonly<Record<string, string>> = {}) =>
       }))
   ).pipe(Layer.provideMerge(SignInProvider.layer))
 
-/** All rows, but for mails, which are delivered meanwhile, the last use of a credential, and lines, which are long. */
-const digest = SqlClient.SqlClient.use((sql) =>
-  Effect.gen(function*() {
-    const [row] = yield* sql`
-      SELECT md5(string_agg(query_to_xml(
-        format('SELECT to_jsonb(t) - ''{geometry,last_seen_at,last_used_at}''::text[] AS row FROM %I t ORDER BY 1', tablename),
-        true, false, ''
-      )::text, ',' ORDER BY tablename)) AS digest
-      FROM pg_tables WHERE schemaname = 'public' AND tablename <> 'outbox'`
-    return row?.["digest"]
-  })
-)
+/** The rows of each table, but for mails, which are delivered meanwhile, the last use of a credential, and lines, which are long. */
+const digests = SqlClient.SqlClient.use((sql) =>
+  sql`
+    SELECT tablename, md5(query_to_xml(
+      format('SELECT to_jsonb(t) - ''{geometry,last_seen_at,last_used_at}''::text[] AS row FROM %I t ORDER BY 1', tablename),
+      true, false, ''
+    )::text) AS digest
+    FROM pg_tables WHERE schemaname = 'public' AND tablename <> 'outbox' ORDER BY tablename`
+).pipe(Effect.map((rows) => rows.map((row) => Object.values(row).join(" ")).join("\n")))
 
-const stored = SqlClient.SqlClient.use((sql) =>
-  Effect.andThen(until(Effect.map(sql`SELECT FROM outbox`, (rows) => rows.length === 0)), digest)
-)
+const stored = SqlClient.SqlClient.use((sql) => Effect.andThen(untilNone(sql`SELECT FROM outbox`), digests))
 
-interface Beside<R> {
-  /** What limits the write, from before it is sent until its response is there. */
-  readonly limit: Effect.Effect<unknown, never, R | Scope.Scope>
-  readonly change?: (write: Write) => Write
-  readonly only?: (name: string) => boolean
-  readonly prepared?: Effect.Effect<unknown, never, R>
+type Endpoint = typeof writes[number]["endpoint"]
+
+interface Prepared {
+  readonly name: string
+  readonly endpoint: Endpoint
+  readonly write: Write
 }
 
-/** Sends every write beside a limit. Asserts that what was refused is not stored, and what is stored was not refused. */
-const statusesBeside = Effect.fnUntraced(
-  function*<R>({ change = (write) => write, limit, only = () => true, prepared = Effect.void }: Beside<R>) {
-    const { call } = yield* TestServer
-    const statuses: Record<string, number> = {}
-    for (const { endpoint, name, prepare } of writes.filter(({ name }) => only(name))) {
-      if (prepare === undefined) return assert.fail(`test/support/Writes.ts has no write of "${name}"`)
-      const { cookie, headers, params, ...write } = change(yield* prepare)
-      yield* prepared
-      const before = yield* stored
-      const sent = call(endpoint.method, pathOf(endpoint.path, params), {
-        ...write,
-        headers: { "x-forwarded-for": ADDRESS, ...(cookie === undefined ? {} : { cookie }), ...headers }
-      })
-      const { status, text } = yield* Effect.scoped(Effect.andThen(limit, sent))
-      const isStored = (yield* stored) !== before
-      const mayBeStored = status < 300 && !Context.get(endpoint.annotations, StoresNothing)
-      assert.strictEqual(isStored, mayBeStored, `${name}: ${status} ${text.slice(0, 200)}`)
-      if (!Context.get(endpoint.annotations, StoresNothing)) statuses[name] = status
-    }
-    return statuses
+const mayStore = (endpoint: Endpoint) => !Context.get(endpoint.annotations, StoresNothing)
+
+const prepared = (only: (name: string) => boolean = () => true) =>
+  Effect.forEach(writes.filter(({ name }) => only(name)), ({ endpoint, name, prepare }) =>
+    prepare === undefined
+      ? Effect.sync((): Prepared => assert.fail(`test/support/Writes.ts has no write of "${name}"`))
+      : Effect.map(prepare, (write): Prepared => ({ name, endpoint, write })))
+
+const sent = ({ endpoint, write: { cookie, headers, params, ...write } }: Prepared, address: string) =>
+  Effect.flatMap(TestServer, ({ call }) =>
+    call(endpoint.method, pathOf(endpoint.path, params), {
+      ...write,
+      headers: { "x-forwarded-for": address, ...(cookie === undefined ? {} : { cookie }), ...headers }
+    }))
+
+/** Sends all beside a limit. Asserts that nothing is stored, and returns the status of each that stores something elsewhere. */
+const statusesOfRefused = Effect.fnUntraced(
+  function*<R>(all: ReadonlyArray<Prepared>, address: string, limit: Effect.Effect<unknown, never, R>) {
+    const before = yield* stored
+    const send = (one: Prepared) => Effect.map(sent(one, address), ({ status }) => [one.name, status] as const)
+    const statuses = yield* Effect.scoped(Effect.andThen(limit, Effect.forEach(all, send, { concurrency: 8 })))
+    assert.strictEqual(yield* stored, before)
+    const storing = new Set(all.filter(({ endpoint }) => mayStore(endpoint)).map(({ name }) => name))
+    assert.isNotEmpty(storing)
+    return statuses.filter(([name]) => storing.has(name))
   }
 )
 
-const all = (statuses: Readonly<Record<string, number>>, expected: (status: number) => boolean) =>
-  assert.deepStrictEqual(Object.entries(statuses).filter(([, status]) => !expected(status)), [])
+const except = (statuses: ReadonlyArray<readonly [string, number]>, expected: ReadonlyArray<number>) =>
+  statuses.filter(([, status]) => !expected.includes(status))
+
+/** Sends one after the other, each beside a limit. Asserts that each succeeds and is stored, unless it stores nothing elsewhere. */
+const assertStored = Effect.fnUntraced(
+  function*<R>(all: ReadonlyArray<Prepared>, address: string, limit: Effect.Effect<unknown, never, R | Scope.Scope>) {
+    assert.isNotEmpty(all)
+    let before = yield* stored
+    for (const one of all) {
+      const { status, text } = yield* Effect.scoped(Effect.andThen(limit, sent(one, address)))
+      const after = yield* stored
+      const message = `${one.name}: ${status} ${text.slice(0, 200)}`
+      assert.strictEqual(after !== before, mayStore(one.endpoint), message)
+      if (mayStore(one.endpoint)) assert.isBelow(status, 300, message)
+      before = after
+    }
+  }
+)
 
 const LONG = { excludeTestServices: true, timeout: "2 minutes" } as const
 
-layer(serverWith(), LONG)("a write that nothing limits", (it) => {
-  it.effect("is stored, of every endpoint", () =>
-    Effect.gen(function*() {
-      all(yield* statusesBeside({ limit: Effect.void }), (status) => status < 300)
-    }))
-})
-
-const countedServer = Layer.unwrap(
-  Effect.map(StandInRedis, ({ url }) => serverWith({ RATE_LIMITS_ENABLED: "true", REDIS_URL: url }))
-).pipe(Layer.provideMerge(StandInRedis.layer))
-
-layer(countedServer, LONG)("a write above the rate limit", (it) => {
-  it.effect("is not stored, of every endpoint", () =>
-    Effect.gen(function*() {
-      const { become } = yield* StandInRedis
-      const limit = Effect.acquireRelease(become("full"), () => become("serve"))
-      all(yield* statusesBeside({ limit }), (status) => status === 429)
-    }))
-})
-
-/** A long response to the address of the writes that is not read. */
-const unreadResponse = Effect.gen(function*() {
+/** A long response to the address that is not read. */
+const unreadResponse = Effect.fnUntraced(function*(address: string) {
   const id = yield* longRoute(yield* signedIn)
-  const { statusCode } = yield* unread(`/routes/${id}`, ADDRESS)
+  const { statusCode } = yield* unread(`/routes/${id}`, address)
   assert.strictEqual(statusCode, 200)
 })
 
-const responsesServer = (perAddress: number) =>
-  serverWith().pipe(
-    Layer.provide(
-      Layer.succeed(LargeResponseLimits, {
-        perAddress,
-        perNetwork: 100 * MIB,
-        anonymous: 100 * MIB,
-        total: 100 * MIB
-      })
-    )
-  )
-
-layer(responsesServer(1), LONG)("a write of an address that does not read its responses", (it) => {
-  it.effect("is refused before its work, of every endpoint", () =>
-    Effect.gen(function*() {
-      yield* unreadResponse
-      all(yield* statusesBeside({ limit: Effect.void }), (status) => status === 429)
-    }).pipe(Effect.scoped))
-})
-
-layer(responsesServer(12 * MIB), LONG)("a write whose response is above the share of its address", (it) => {
-  const RETURNS_ROUTE = /^(routes (update|restore|batch)|links replaceRouteShareToken)$/
-
-  const longLines = SqlClient.SqlClient.use((sql) =>
-    sql`
-      UPDATE routes SET geometry = (SELECT max(geometry) FROM routes WHERE length(geometry) > ${MIB})
-      WHERE geometry IS NULL`
-  ).pipe(Effect.orDie)
-
-  it.effect("is stored, and has its response", () =>
-    Effect.gen(function*() {
-      yield* unreadResponse
-      const only = (name: string) => RETURNS_ROUTE.test(name)
-      const statuses = yield* statusesBeside({ limit: Effect.void, only, prepared: longLines })
-      assert.lengthOf(Object.keys(statuses), 4)
-      all(statuses, (status) => status < 300)
-    }).pipe(Effect.scoped))
-})
+const responsesOf = (perAddress: number) =>
+  Layer.succeed(LargeResponseLimits, {
+    perAddress,
+    perNetwork: 100 * MIB,
+    anonymous: 100 * MIB,
+    total: 100 * MIB
+  })
 
 const PADDING = " ".repeat(70_000)
 
-const padded = ({ body, raw, ...write }: Write): Write => {
-  if (body !== undefined) return { ...write, raw: PADDING + JSON.stringify(body), headers: JSON_TYPE }
-  return typeof raw === "string"
-    ? { ...write, raw: raw + PADDING }
-    : { ...write, ...(raw === undefined ? {} : { raw }) }
-}
+const hasLongBody = ({ write: { body, raw } }: Prepared) => body !== undefined || typeof raw === "string"
 
-layer(
-  serverWith({ BODY_MEMORY_BUDGET: "16 MiB" }).pipe(
-    Layer.provide(Layer.succeed(BodyAllowance, { grace: Duration.minutes(5), bytesPerSecond: 1 }))
-  ),
-  LONG
-)("a write with a long body above the share of its address", (it) => {
-  it.effect("is not stored, and one without is, of every endpoint", () =>
-    Effect.gen(function*() {
-      const { call } = yield* TestServer
-      const rider = yield* signedIn
-      const headers = { "Cookie": rider.cookie, "X-Forwarded-For": ADDRESS }
-      const part = partlySent("POST /api/v1/routes", " ".repeat(8 * MIB - 1), {
-        ...headers,
-        "Content-Length": String(8 * MIB)
-      })
-      const refused = call("POST", "/routes", { raw: PADDING, headers: { ...JSON_TYPE, ...headers } })
-      yield* filling(part, Effect.map(refused, ({ status }) => status === 429))
-      const statuses = yield* statusesBeside({ limit: Effect.void, change: padded })
-      assert.strictEqual(statuses["routes create"], 429)
-      assert.strictEqual(statuses["collections create"], 413)
-      assert.isBelow(statuses["routes remove"] ?? 0, 300)
-    }).pipe(Effect.scoped))
+const padded = ({ write: { body, headers, raw, ...write }, ...rest }: Prepared): Prepared => ({
+  ...rest,
+  write: body === undefined
+    ? { ...write, raw: raw + PADDING, ...(headers === undefined ? {} : { headers }) }
+    : { ...write, raw: PADDING + JSON.stringify(body), headers: JSON_TYPE }
 })
 
 const POOL = 2
@@ -203,34 +145,6 @@ const taken = (connections: number) =>
     })
   )
 
-const fewConnections = { DATABASE_POOL_SIZE: String(POOL), DATABASE_QUEUE_TIMEOUT: "200 millis" }
-
-layer(serverWith(fewConnections), LONG)("a write that finds no connection of the database", (it) => {
-  it.effect("is not stored, of every endpoint", () =>
-    Effect.gen(function*() {
-      all(yield* statusesBeside({ limit: taken(POOL) }), (status) => status === 503)
-    }))
-})
-
-/** Takes each connection between two uses of the write, and keeps it once something is stored. */
-const takenOnceStored = SqlClient.SqlClient.use((sql) =>
-  Effect.gen(function*() {
-    const before = yield* digest
-    const look = Effect.flatMap(digest, (now) => now === before ? Effect.void : Effect.never)
-    yield* Effect.forkScoped(Effect.forever(sql.withTransaction(look)))
-  })
-).pipe(Effect.orDie)
-
-const oneConnection = { DATABASE_POOL_SIZE: "1", DATABASE_QUEUE_TIMEOUT: "1 second" }
-
-layer(serverWith(oneConnection), LONG)("a write that finds no connection of the database once it is stored", (it) => {
-  it.effect("needs none, of every endpoint but an import of an account, which is stored in parts", () =>
-    Effect.gen(function*() {
-      const only = (name: string) => name !== "accountData import"
-      all(yield* statusesBeside({ limit: takenOnceStored, only }), (status) => status < 300)
-    }))
-})
-
 const SPIN_MS = 5
 
 /** Keeps the event loop busy until the scope closes. */
@@ -248,22 +162,127 @@ const saturated = Effect.acquireRelease(
   (state) => Effect.sync(() => state.isOver = true)
 )
 
-const RUNNING = 4
+/** More than the writes of a test that are sent at once. */
+const RUNNING = 16
 
-layer(serverWith({ MAX_RUNNING_REQUESTS: String(RUNNING) }), LONG)(
-  "a write to a process that has too much to do",
+/** Has as many requests as the process works on before it has too much to do, which wait for the database again and again. */
+const manyRequests = Effect.fnUntraced(function*(rider: Rider) {
+  const { call } = yield* TestServer
+  yield* taken(POOL)
+  const waiting = Effect.forever(Effect.andThen(rider.get("/users/me"), Effect.sleep("20 millis")))
+  yield* Effect.replicateEffect(Effect.forkScoped(waiting), RUNNING)
+  yield* saturated
+  yield* until(Effect.map(call("GET", "/nothing"), ({ status }) => status === 503))
+})
+
+/** All writes, which are refused until the last tests send them once more. */
+class Writes extends Context.Service<Writes, ReadonlyArray<Prepared>>()("test/Writes") {
+  static readonly layer = Layer.effect(Writes, prepared())
+}
+
+const limitedServer = Layer.unwrap(Effect.map(StandInRedis, ({ url }) =>
+  serverWith({
+    RATE_LIMITS_ENABLED: "true",
+    REDIS_URL: url,
+    BODY_MEMORY_BUDGET: "16 MiB",
+    DATABASE_POOL_SIZE: String(POOL),
+    DATABASE_QUEUE_TIMEOUT: "500 millis",
+    MAX_RUNNING_REQUESTS: String(RUNNING)
+  }))).pipe(
+    Layer.provide(Layer.succeed(BodyAllowance, { grace: Duration.minutes(5), bytesPerSecond: 1 })),
+    Layer.provide(responsesOf(1)),
+    Layer.provideMerge(StandInRedis.layer)
+  )
+
+layer(Writes.layer.pipe(Layer.provideMerge(limitedServer)), LONG)("a write", (it) => {
+  it.effect("above the rate limit is not stored, of every endpoint", () =>
+    Effect.gen(function*() {
+      const { become } = yield* StandInRedis
+      const limit = Effect.acquireRelease(become("full"), () => become("serve"))
+      assert.isEmpty(except(yield* statusesOfRefused(yield* Writes, addressOf(1), limit), [429]))
+    }))
+
+  it.effect("of an address that does not read its responses is refused before its work, of every endpoint", () =>
+    Effect.gen(function*() {
+      const address = addressOf(2)
+      yield* unreadResponse(address)
+      assert.isEmpty(except(yield* statusesOfRefused(yield* Writes, address, Effect.void), [429]))
+    }).pipe(Effect.scoped))
+
+  it.effect("that finds no connection of the database is not stored, of every endpoint", () =>
+    Effect.gen(function*() {
+      assert.isEmpty(except(yield* statusesOfRefused(yield* Writes, addressOf(3), taken(POOL)), [503]))
+    }))
+
+  it.effect("to a process that has too much to do is not stored, of every endpoint", () =>
+    Effect.gen(function*() {
+      const limit = manyRequests(yield* signedIn)
+      assert.isEmpty(except(yield* statusesOfRefused(yield* Writes, addressOf(4), limit), [503]))
+    }))
+
+  it.effect("with a long body above the share of its address is not stored, and one without is, of every endpoint", () =>
+    Effect.gen(function*() {
+      const { call } = yield* TestServer
+      const all = yield* Writes
+      const address = addressOf(5)
+      const rider = yield* signedIn
+      const headers = { "Cookie": rider.cookie, "X-Forwarded-For": address }
+      const part = partlySent("POST /api/v1/routes", " ".repeat(8 * MIB - 1), {
+        ...headers,
+        "Content-Length": String(8 * MIB)
+      })
+      const refused = call("POST", "/routes", { raw: PADDING, headers: { ...JSON_TYPE, ...headers } })
+      yield* filling(part, Effect.map(refused, ({ status }) => status === 429))
+      const statuses = yield* statusesOfRefused(all.filter(hasLongBody).map(padded), address, Effect.void)
+      assert.isEmpty(except(statuses, [413, 429]))
+      assert.deepInclude(Object.fromEntries(statuses), { "routes create": 429, "collections create": 413 })
+      yield* assertStored(all.filter((one) => !hasLongBody(one)), address, Effect.void)
+    }).pipe(Effect.scoped))
+
+  it.effect("that was refused is stored once nothing limits it", () =>
+    Effect.gen(function*() {
+      yield* assertStored((yield* Writes).filter(hasLongBody), addressOf(6), Effect.void)
+    }))
+})
+
+layer(serverWith().pipe(Layer.provide(responsesOf(12 * MIB))), LONG)(
+  "a write whose response is above the share of its address",
   (it) => {
-    it.effect("is not stored, of every endpoint", () =>
+    const RETURNS_ROUTE = /^(routes (update|restore|batch)|links replaceRouteShareToken)$/
+
+    const longLines = SqlClient.SqlClient.use((sql) =>
+      sql`
+        UPDATE routes SET geometry = (SELECT max(geometry) FROM routes WHERE length(geometry) > ${MIB})
+        WHERE geometry IS NULL`
+    )
+
+    it.effect("is stored, and has its response", () =>
       Effect.gen(function*() {
-        const { call } = yield* TestServer
-        const rider = yield* signedIn
-        const limit = Effect.gen(function*() {
-          yield* taken(10)
-          yield* Effect.replicateEffect(Effect.forkScoped(rider.get("/users/me")), RUNNING)
-          yield* saturated
-          yield* until(Effect.map(call("GET", "/nothing"), ({ status }) => status === 503))
-        })
-        all(yield* statusesBeside({ limit }), (status) => status === 503)
-      }))
+        const address = addressOf(1)
+        yield* unreadResponse(address)
+        const all = yield* prepared((name) => RETURNS_ROUTE.test(name))
+        assert.lengthOf(all, 4)
+        yield* longLines
+        yield* assertStored(all, address, Effect.void)
+      }).pipe(Effect.scoped))
   }
 )
+
+/** Takes each connection between two uses of the write, and keeps it once something is stored. */
+const takenOnceStored = SqlClient.SqlClient.use((sql) =>
+  Effect.gen(function*() {
+    const before = yield* digests
+    const look = Effect.flatMap(digests, (now) => now === before ? Effect.void : Effect.never)
+    yield* Effect.forkScoped(Effect.forever(sql.withTransaction(look)))
+  })
+).pipe(Effect.orDie)
+
+const oneConnection = { DATABASE_POOL_SIZE: "1", DATABASE_QUEUE_TIMEOUT: "1 second" }
+
+layer(serverWith(oneConnection), LONG)("a write that finds no connection of the database once it is stored", (it) => {
+  it.effect("needs none, of every endpoint but an import of an account, which is stored in parts", () =>
+    Effect.gen(function*() {
+      const all = yield* prepared((name) => name !== "accountData import")
+      yield* assertStored(all, addressOf(1), takenOnceStored)
+    }))
+})
