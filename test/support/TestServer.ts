@@ -16,6 +16,7 @@ import { Places } from "../../src/services/places/Places.ts"
 import { DatabaseProxy } from "./DatabaseProxy.ts"
 import { clonedDatabase } from "./Databases.ts"
 import { requireDocumented } from "./DocumentedResponses.ts"
+import { httpClient, type Incoming, type Outgoing } from "./HttpClient.ts"
 import { Mailbox } from "./Mailbox.ts"
 import { Newcomers } from "./Newcomers.ts"
 
@@ -38,7 +39,7 @@ const parse = Schema.decodeUnknownOption(Schema.fromJsonString(Schema.Unknown))
 
 const bodyOf = ({ body, raw }: Call) => raw ?? (body === undefined ? undefined : JSON.stringify(body))
 
-type Send = (url: string, init: RequestInit) => Promise<Response>
+type Send = (url: string, request: Outgoing) => Promise<Incoming>
 
 const answerOf = async (send: Send, url: string, method: string, call: Call): Promise<Answer> => {
   const body = bodyOf(call)
@@ -132,7 +133,10 @@ export const serverAt = (origin: string, send: Send = fetch) =>
 /** The service that `httpServerLive` has on a socket. */
 export const socketServer = Layer.effect(
   TestServer,
-  Effect.map(HttpServer.HttpServer, ({ address }) => serverAt(HttpServer.formatAddress(address)))
+  Effect.gen(function*() {
+    const { address } = yield* HttpServer.HttpServer
+    return serverAt(HttpServer.formatAddress(address), yield* httpClient)
+  })
 )
 
 const onDatabase = (
