@@ -184,9 +184,14 @@ layer(busyServer, { excludeTestServices: true, timeout: "60 seconds" })(
           yield* until(rider.get("/me/sessions"), ({ status }) => status === 503)
           const answers = yield* times(10, rider.get("/me/sessions"))
           assert.deepStrictEqual([...statuses(answers)], [503])
-          for (const { body, headers } of answers) {
-            assert.strictEqual(headers.get("retry-after"), "1")
-            assert.deepInclude(body, { statusCode: 503, code: "INTERNAL", message: "The service is busy: try again" })
+          for (const answer of answers) {
+            assert.strictEqual(answer.headers.get("retry-after"), "1")
+            assert.deepInclude(answer.body, { statusCode: 503, code: "INTERNAL" })
+            // A process whose event loop is busy too refuses before the queue.
+            assert.oneOf(message(answer), [
+              "The service is busy: try again",
+              "The service has too many requests: try again"
+            ])
           }
           yield* Fiber.interrupt(taken)
           yield* recovered(rider.get("/me/sessions"))
