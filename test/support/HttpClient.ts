@@ -70,13 +70,14 @@ const CONNECTIONS = { keepAlive: true, timeout: 60_000 }
 const CLOSING_MS = 10
 
 /**
- * `fetch` for a third of its processor time. Its connections close with the scope, since a server that ends waits for the idle ones
+ * `fetch` for a third of its processor time. Its idle connections close with the scope, since a server that ends waits for the idle ones
  * of its clients.
  */
 export const httpClient = Effect.map(
   Effect.acquireRelease(Effect.sync(() => new Agent(CONNECTIONS)), (agent) =>
     Effect.promise(() => {
-      agent.destroy()
+      // A request that still runs has its response.
+      for (const socket of Object.values(agent.freeSockets).flat()) socket?.destroy()
       return new Promise((resolve) => setTimeout(resolve, CLOSING_MS))
     })),
   sendBy
