@@ -71,7 +71,7 @@ const statusesOf = (outcomes: ReadonlyArray<Outcome>) =>
 
 const timesOf = (outcomes: ReadonlyArray<Outcome>) => outcomes.map(({ milliseconds }) => milliseconds)
 
-/** So many clients, until some work has been done beside them: what they get, and what the work returns. */
+/** Runs so many clients until some work beside them has ended. Returns what they got and what the work returned. */
 const crowdDuring = Effect.fnUntraced(
   function*<A>(calls: ReadonlyArray<Call>, clients: number, work: Effect.Effect<A>) {
     const isOver = new AbortController()

@@ -19,7 +19,7 @@ const absentDatabase = Effect.gen(function*() {
 
 const LIVE = "GET /health/live HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n"
 
-/** Asks whether a process is alive on one new connection after the other while some work lasts. Its statuses. */
+/** Asks whether a process is alive on one new connection after the other while some work lasts. Returns the statuses. */
 const livenessDuring = Effect.fnUntraced(function*(process: Replica, work: Effect.Effect<void>) {
   const statuses = new Set<number | undefined>()
   const calls = sendRaw(process.server.origin, LIVE).pipe(
