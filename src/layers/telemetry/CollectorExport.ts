@@ -55,9 +55,11 @@ export const makeSpanQueue = Effect.fnUntraced(function*(
     dropped.count = 0
     return count === 0 ? Effect.void : record(count, false)
   })
-  const batch = Queue.takeN(queue, MAX_BATCH).pipe(
-    Effect.timeoutOrElse({ duration: EXPORT_INTERVAL, orElse: () => Queue.takeBetween(queue, 1, MAX_BATCH) })
-  )
+  const filled = Effect.timeoutOrElse(Queue.takeN(queue, MAX_BATCH), {
+    duration: EXPORT_INTERVAL,
+    orElse: () => Queue.takeBetween(queue, 1, MAX_BATCH)
+  })
+  const batch = Effect.andThen(Queue.peek(queue), filled)
   const sending = yield* batch.pipe(
     Effect.flatMap((spans) => Effect.flatMap(send(spans), (isTaken) => record(spans.length, isTaken))),
     Effect.andThen(recordDropped),
