@@ -17,15 +17,14 @@ export interface Heights {
   readonly elevations: Float64Array
 }
 
-/** NaN is a position without an elevation. */
-export const heightsAlong = (line: Coordinates, elevations: Float64Array): Heights => {
-  const at = metresAlong(line)
-  const isKnown = (index: number) => Math.abs(elevations[index] ?? Number.NaN) <= MAX_ELEVATION
-  return {
-    at: at.filter((_, index) => isKnown(index)),
-    elevations: elevations.filter((_, index) => isKnown(index))
+const isKnown = (elevation: number | undefined) => Math.abs(elevation ?? Number.NaN) <= MAX_ELEVATION
+
+/** NaN is a position without an elevation. `at` is what `metresAlong` returns for the line. */
+export const heightsAlong = (at: Float64Array, elevations: Float64Array): Heights =>
+  elevations.every(isKnown) ? { at, elevations } : {
+    at: at.filter((_, index) => isKnown(elevations[index])),
+    elevations: elevations.filter(isKnown)
   }
-}
 
 const smoothed = ({ at, elevations }: Heights): Float64Array => {
   const means = new Float64Array(at.length)
@@ -62,8 +61,12 @@ const decimetres = (metres: number) => Math.round(10 * metres) / 10
  * Measures the metres climbed, to a decimetre: averaged over 50 m on either side, without rises below 3 m. NaN is a
  * position without an elevation; undefined if fewer than two have one.
  */
-export const elevationGainOf = (line: Coordinates, elevations: Float64Array): number | undefined => {
-  const heights = heightsAlong(line, elevations)
+export const elevationGainOf = (
+  line: Coordinates,
+  elevations: Float64Array,
+  at = metresAlong(line)
+): number | undefined => {
+  const heights = heightsAlong(at, elevations)
   return heights.at.length < 2 ? undefined : decimetres(climbs(smoothed(heights)))
 }
 

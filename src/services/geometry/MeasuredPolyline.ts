@@ -5,7 +5,7 @@ import { MAX_DISTANCE } from "../../schema/Measures.ts"
 import { MAX_ELEVATION_GAIN } from "../../schema/Route.ts"
 import { HeavyJob } from "../admission/HeavyJob.ts"
 import { elevationGainOf } from "./Elevation.ts"
-import { boundsOf, type Coordinates, coordinatesOf, isOnEarth, lineMetres } from "./Geodesy.ts"
+import { boundsOf, type Coordinates, coordinatesOf, isOnEarth, metresAlong } from "./Geodesy.ts"
 import { decodePolyline, encodePolyline, positionCount } from "./Polyline.ts"
 import { simplifiedLine } from "./Simplification.ts"
 
@@ -36,8 +36,8 @@ export interface ParsedPolyline {
   readonly textAt: (index: number) => string
 }
 
-const gainOf = (coordinates: Coordinates, elevations: Float64Array | undefined) => {
-  const gain = elevations === undefined ? undefined : elevationGainOf(coordinates, elevations)
+const gainOf = (coordinates: Coordinates, elevations: Float64Array | undefined, along: Float64Array) => {
+  const gain = elevations === undefined ? undefined : elevationGainOf(coordinates, elevations, along)
   return gain === undefined ? null : Math.min(gain, MAX_ELEVATION_GAIN)
 }
 
@@ -45,14 +45,15 @@ const gainOf = (coordinates: Coordinates, elevations: Float64Array | undefined) 
 export const measurePolyline = ({ coordinates, elevations, json, start, textAt }: ParsedPolyline): MeasuredPolyline => {
   const bounds = boundsOf(coordinates)
   const positionCount = coordinates.lngs.length
+  const along = metresAlong(coordinates)
   return {
     json,
     simplified: `[${Array.from(simplifiedLine(coordinates, bounds), textAt).join(",")}]`,
     polyline6: encodePolyline(coordinates),
     positionCount,
     box: bounds === undefined ? null : boxText(bounds),
-    metres: positionCount < 2 ? null : Math.min(lineMetres(coordinates), MAX_DISTANCE),
-    elevationGain: gainOf(coordinates, elevations),
+    metres: positionCount < 2 ? null : Math.min(along.at(-1) ?? 0, MAX_DISTANCE),
+    elevationGain: gainOf(coordinates, elevations, along),
     start
   }
 }

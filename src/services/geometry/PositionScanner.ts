@@ -100,7 +100,7 @@ export const scanPositions = (text: Buffer, from: number): ScannedPositions | un
   if (text[at] === CLOSE_ARRAY) return undefined
   for (;;) {
     if (count === most || text[at] !== OPEN_ARRAY) return undefined
-    starts[count] = at
+    starts[count] = at - from
     at = numbers.read(at + 1)
     const lng = numbers.value
     if (at === -1 || !isLongitude(lng) || text[at] !== COMMA) return undefined
@@ -126,17 +126,18 @@ export const scanPositions = (text: Buffer, from: number): ScannedPositions | un
     if (next === CLOSE_ARRAY) break
     if (next !== COMMA) return undefined
   }
-  starts[count] = at
+  starts[count] = at - from
   const ownStarts = starts.slice(0, count + 1)
+  const json = text.toString("latin1", from, at)
   return {
     end: at,
     values: 3 * count + elevated,
     line: {
       coordinates: { lngs: lngs.slice(0, count), lats: lats.slice(0, count) },
-      json: text.toString("latin1", from, at),
+      json,
       elevations: elevated === 0 ? undefined : elevations.slice(0, count),
       start: first,
-      textAt: (index) => text.toString("latin1", ownStarts[index], (ownStarts[index + 1] ?? 0) - 1)
+      textAt: (index) => json.slice(ownStarts[index], (ownStarts[index + 1] ?? 0) - 1)
     }
   }
 }

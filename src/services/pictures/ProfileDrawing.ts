@@ -1,5 +1,5 @@
 import { type Heights, heightsAlong } from "../geometry/Elevation.ts"
-import { type Coordinates, lineMetres } from "../geometry/Geodesy.ts"
+import { type Coordinates, metresAlong } from "../geometry/Geodesy.ts"
 import { type Html, html } from "../operations/Html.ts"
 import type { Box } from "./Projection.ts"
 import { type Colours, distance, FONT_SIZE, label, metres, pathOf, round, thinned, widthOf } from "./Shapes.ts"
@@ -12,8 +12,9 @@ export interface Profile extends Heights {
 
 /** Returns undefined with fewer than two elevations, and for a line without a length. */
 export const drawnProfile = (line: Coordinates, elevations: Float64Array): Profile | undefined => {
-  const length = lineMetres(line)
-  const heights = heightsAlong(line, elevations)
+  const along = metresAlong(line)
+  const length = along.at(-1) ?? 0
+  const heights = heightsAlong(along, elevations)
   if (heights.at.length < 2 || length === 0) return undefined
   const lowest = heights.elevations.reduce((low, elevation) => Math.min(low, elevation), Infinity)
   const highest = heights.elevations.reduce((high, elevation) => Math.max(high, elevation), -Infinity)
