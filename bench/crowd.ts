@@ -1,12 +1,11 @@
 import { NodeRuntime } from "@effect/platform-node"
-import { Duration, Effect } from "effect"
+import { Effect } from "effect"
 import { createServer } from "node:http"
 import { listening } from "../test/support/Listening.ts"
 import { callsOf, type Row, ROWS } from "./crowdRows.ts"
-import type { Call } from "./load.ts"
 import { type Figures, type LoadFailed, measured, postmaster, type Server, warmUp } from "./measure.ts"
 import { pocketbase } from "./peers/pocketbase.ts"
-import { peopled } from "./people.ts"
+import { peopled, type Person } from "./people.ts"
 import { argument, readyAfter, residentMemory, running, service, SETTINGS } from "./processes.ts"
 import { openTable } from "./report.ts"
 import { analyzed, database } from "./seed.ts"
@@ -18,22 +17,25 @@ const ONLY = argument("only", "")
 const SECONDS = Number(argument("seconds", "1"))
 const TURNS = Number(argument("turns", "3"))
 const CLIENTS = 16
-const TRUSTED_PROXIES = { TRUSTED_PROXIES: "127.0.0.0/8" }
 
 interface Contestant extends Server {
   readonly name: string
-  /** None where the server cannot do it. */
-  readonly callsOf: (row: Row) => ReadonlyArray<Call>
+  readonly people: ReadonlyArray<Person>
+  /** Undefined where the server cannot do it. */
+  readonly asksOf: (row: Row) => Row["asks"] | undefined
 }
 
-/** The loads of a row on each server: warmed first, then all in turn. */
+/** The loads of a row on each server that can do it: warmed first, then all in turn. */
 const contest = Effect.fnUntraced(function*(postgres: number, servers: ReadonlyArray<Contestant>, row: Row) {
-  const loads = servers.map((server) =>
-    measured(server, postgres, server.callsOf(row), row.clients ?? CLIENTS, SECONDS)
-  )
-  yield* Effect.forEach(loads, (load) => warmUp(load), { discard: true })
-  const turns = yield* Effect.replicateEffect(Effect.all(loads), TURNS)
-  return new Map(servers.map(({ name }, n) => [name, turns.flatMap((turn) => turn[n] ?? [])]))
+  const loads = servers.flatMap((server) => {
+    const asks = server.asksOf(row)
+    if (asks === undefined) return []
+    const calls = callsOf(server.origin, server.people, asks)
+    return { name: server.name, load: measured(server, postgres, calls, row.clients ?? CLIENTS, SECONDS) }
+  })
+  yield* Effect.forEach(loads, ({ load }) => warmUp(load), { discard: true })
+  const turns = yield* Effect.replicateEffect(Effect.forEach(loads, ({ load }) => load), TURNS)
+  return new Map(loads.map(({ name }, n) => [name, turns.flatMap((turn) => turn[n] ?? [])]))
 })
 
 const medianOf = (figures: ReadonlyArray<Figures>, figure: keyof Figures) => median(figures.map((each) => each[figure]))
@@ -52,12 +54,13 @@ const oursOf = (figures: ReadonlyArray<Figures>) => {
 
 const peerOf = (ours: ReadonlyArray<Figures>, peer: ReadonlyArray<Figures> | undefined, goal?: number) => {
   if (peer === undefined) return ""
-  const cost = ratio(ours, peer, "cost")
-  const database = ratio(ours, peer, "database")
-  const shown = `${cost.toFixed(2)} + ${Number.isFinite(database) ? database.toFixed(2) : "-"}`
-  return `${shown} (${(1 / ratio(ours, peer, "rate")).toFixed(2)}), ${medianOf(peer, "p99").toFixed(0)} ms${
-    goalOf(cost, goal)
-  }`
+  const [cost, database, rate] = [
+    ratio(ours, peer, "cost"),
+    ratio(ours, peer, "database"),
+    1 / ratio(ours, peer, "rate")
+  ]
+  const costs = `${cost.toFixed(2)} + ${Number.isFinite(database) ? database.toFixed(2) : "-"}`
+  return `${costs} (${rate.toFixed(2)}), ${medianOf(peer, "p99").toFixed(0)} ms${goalOf(cost, goal)}`
 }
 
 const pocketbaseOf = (ours: ReadonlyArray<Figures>, peer: ReadonlyArray<Figures> | undefined, goal?: number) => {
@@ -80,89 +83,76 @@ const TRACED = new Set([
 const crowd = Effect.gen(function*() {
   const url = yield* database
   const postgres = yield* postmaster(url)
-  const own = (settings: Readonly<Record<string, string>>) => service(url, { ...TRUSTED_PROXIES, ...settings })
-  const ours = yield* own({})
+  const own = (settings: Readonly<Record<string, string>> = {}) =>
+    service(url, { TRUSTED_PROXIES: "127.0.0.0/8", ...settings })
+  const unlimited = yield* own()
   const limited = yield* own({ RATE_LIMITS_ENABLED: "true" })
   yield* Effect.sleep("3 seconds")
-  const atRest = yield* residentMemory(ours.pid)
-  const people = yield* peopled(url, ours.origin)
-  const contestant = (
-    name: string,
-    { origin, pid }: Server,
-    asksOf: (row: Row) => Row["asks"] | undefined,
-    asking = people
-  ): Contestant => ({
+  const atRest = yield* residentMemory(unlimited.pid)
+  const people = yield* peopled(url, unlimited.origin)
+  const variant = (name: string, server: Server): Contestant => ({
+    ...server,
     name,
-    origin,
-    pid,
-    callsOf: (row) => {
-      const asks = asksOf(row)
-      return asks === undefined ? [] : callsOf(origin, asking, asks)
-    }
+    people,
+    asksOf: ({ asks }) => asks
   })
   const peer = Effect.fnUntraced(function*(name: "full" | "bare") {
     const server = yield* running(`bench/peers/${name}.ts`, { ...SETTINGS, DATABASE_URL: url })
     yield* readyAfter(`${server.origin}/health/live`, server.started)
-    return contestant(name, server, ({ asks, peers }) => peers.includes(name) ? asks : undefined)
+    const asksOf = ({ asks, peers = ["full"] }: Row) => peers.includes(name) ? asks : undefined
+    return { ...variant(name, server), asksOf }
   })
-  const peers = [yield* peer("full"), yield* peer("bare")]
-  for (const { people, server } of yield* pocketbase) {
-    peers.push(contestant("pocketbase", server, (row) => row.pocketbase, people))
-  }
+  const peers = [yield* peer("full"), yield* peer("bare"), ...yield* pocketbase]
   yield* analyzed(url)
 
+  const rows = ROWS.filter(({ name }) => name.includes(ONLY))
+  const table = yield* openTable("crowd", ["request", "limits", "ours", "full peer", "bare peer", "PocketBase"])
   const compared = Effect.fnUntraced(function*(row: Row) {
-    const first = contestant("ours", row.isLimited === true ? limited : ours, ({ asks }) => asks)
-    const servers = [first, ...peers.filter(({ callsOf }) => callsOf(row).length > 0)]
-    const figures = yield* contest(postgres, servers, row)
-    const own = figures.get("ours") ?? []
+    const isLimited = row.isLimited === true
+    const figures = yield* contest(postgres, [variant("ours", isLimited ? limited : unlimited), ...peers], row)
+    const ours = figures.get("ours") ?? []
     return [
       row.name,
-      row.isLimited === true ? "on" : "off",
-      oursOf(own),
-      peerOf(own, figures.get("full"), row.goals?.[0]),
-      peerOf(own, figures.get("bare")),
-      pocketbaseOf(own, figures.get("pocketbase"), row.goals?.[1])
+      isLimited ? "on" : "off",
+      oursOf(ours),
+      peerOf(ours, figures.get("full"), row.goals?.[0]),
+      peerOf(ours, figures.get("bare")),
+      pocketbaseOf(ours, figures.get("PocketBase"), row.goals?.[1])
     ]
   })
-  const rows = ROWS.filter(({ name }) => name.includes(ONLY))
-  const head = ["request", "limits", "ours", "full peer", "bare peer", "PocketBase"]
-  const table = yield* openTable("crowd", head)
   for (const row of rows) yield* table.row(yield* cellsOf(row, compared))
   const memory = yield* Effect.forEach(
-    [contestant("ours", ours, () => undefined), ...peers],
+    [variant("ours", unlimited), ...peers],
     ({ name, pid }) => Effect.map(residentMemory(pid), (mib) => `${name} ${mib.toFixed(0)} MiB`)
   )
-  yield* table.note(
-    `Ready after ${Duration.format(Duration.millis(Math.round(ours.took)))}; memory at rest: ${
-      atRest.toFixed(0)
-    } MiB; at the end: ${memory.join(", ")}.`
-  )
+  const ready = `Ready on an empty database after ${(unlimited.took / 1000).toFixed(1)} s`
+  yield* table.note(`${ready}; memory at rest: ${atRest.toFixed(0)} MiB; at the end: ${memory.join(", ")}.`)
 
   const sink = createServer((request, response) => void request.resume().on("end", () => response.end("{}")))
-  const collector = `http://127.0.0.1:${yield* listening(sink)}`
-  const traced = (share: string) =>
-    own({
-      OTEL_EXPORTER_OTLP_ENDPOINT: collector,
-      OTEL_TRACES_SAMPLER: "parentbased_traceidratio",
-      OTEL_TRACES_SAMPLER_ARG: share
-    })
+  const traced = {
+    OTEL_EXPORTER_OTLP_ENDPOINT: `http://127.0.0.1:${yield* listening(sink)}`,
+    OTEL_TRACES_SAMPLER: "parentbased_traceidratio"
+  }
   const variants = [
-    contestant("untraced", ours, ({ asks }) => asks),
-    contestant("one in ten", yield* traced("0.1"), ({ asks }) => asks),
-    contestant("each", yield* traced("1"), ({ asks }) => asks)
+    variant("untraced", unlimited),
+    variant("one in ten", yield* own({ ...traced, OTEL_TRACES_SAMPLER_ARG: "0.1" })),
+    variant("each", yield* own({ ...traced, OTEL_TRACES_SAMPLER_ARG: "1" }))
   ]
+  const tracedTable = yield* openTable("traced", ["request", "untraced", "one in ten traced", "each traced"])
   const tracedCells = Effect.fnUntraced(function*(row: Row) {
     const figures = yield* contest(postgres, variants, row)
     const untraced = figures.get("untraced") ?? []
     const cell = (name: string, goal: number) => {
       const cost = ratio(untraced, figures.get(name) ?? [], "cost")
-      return `${cost.toFixed(2)}${cost > goal ? `, **of** ${goal}` : ""}`
+      return `${cost.toFixed(2)}, ${cost <= goal ? "reached" : "**of**"} ${goal}`
     }
-    const isWrite = row.name.startsWith("store")
-    return [row.name, oursOf(untraced), cell("one in ten", 1.08), cell("each", isWrite ? 1.3 : 1.35)]
+    return [
+      row.name,
+      oursOf(untraced),
+      cell("one in ten", 1.08),
+      cell("each", row.name.startsWith("store") ? 1.3 : 1.35)
+    ]
   })
-  const tracedTable = yield* openTable("traced", ["request", "untraced", "one in ten traced", "each traced"])
   for (const row of rows.filter(({ name }) => TRACED.has(name))) {
     yield* tracedTable.row(yield* cellsOf(row, tracedCells))
   }

@@ -1,15 +1,17 @@
 import type { Call } from "./load.ts"
 import { ACCOUNTS, newRoute, type Person, routeOf, WORDS } from "./people.ts"
-import { JSON_TYPE, lineOf } from "./seed.ts"
+import { type Credential, JSON_TYPE, lineOf } from "./seed.ts"
+
+type Asked = Omit<Call, "url"> & { readonly path: string }
 
 /** A request for one account; `turn` chooses among its routes, words and bodies. */
-type Asks = (person: Person, turn: number) => Omit<Call, "url"> & { readonly path: string }
+type Asks = (person: Person, turn: number) => Asked
 
 export interface Row {
   readonly name: string
   readonly asks: Asks
-  /** The peers that have the same endpoint on the same rows. */
-  readonly peers: ReadonlyArray<"full" | "bare">
+  /** The peers that have the same endpoint on the same rows: the full one if absent. */
+  readonly peers?: ReadonlyArray<"full" | "bare">
   /** The same request to PocketBase. */
   readonly pocketbase?: Asks
   /** The load is within the rate limits, which are on. */
@@ -20,17 +22,28 @@ export interface Row {
   readonly goals?: readonly [full?: number | undefined, pocketbase?: number]
 }
 
-const BODIES = 4
-
-const bodies = (of: (turn: number) => string) => Array.from({ length: BODIES }, (_, turn) => of(turn))
-
 const API = "/api/v1"
 const RECORDS = "/api/collections/routes/records"
 const FIELDS =
   "id,owner,name,description,activity,visibility,tags,favourite,waypoints,distance,shareToken,created,updated"
-const filter = (text: string) => `filter=${encodeURIComponent(text)}`
 
-const byToken = (kind: "short" | "day" | "long", positions: string, goals: NonNullable<Row["goals"]>): Row => ({
+const records = (text: string, more: string) =>
+  `${RECORDS}?sort=-created,-id&${more}&filter=${encodeURIComponent(text)}`
+
+const store = (path: string, credential: Credential, body: string, type = JSON_TYPE): Asked => ({
+  method: "POST",
+  path,
+  headers: { ...credential, ...type },
+  body
+})
+
+/** Some bodies, of which a turn takes one. */
+const bodies = (of: (turn: number) => string) => {
+  const texts = Array.from({ length: 4 }, (_, turn) => of(turn))
+  return (turn: number) => texts[turn % texts.length] ?? ""
+}
+
+const byToken = (kind: "short" | "day" | "long", positions: string, goals: Row["goals"] & {}): Row => ({
   name: `route by token, ${positions} positions`,
   asks: (person, turn) => ({ path: `${API}/routes/${routeOf(person, kind, turn).shareToken}` }),
   peers: ["full", "bare"],
@@ -42,68 +55,47 @@ const byToken = (kind: "short" | "day" | "long", positions: string, goals: NonNu
   goals
 })
 
-const own = (by: "session" | "token"): Row => ({
-  name: `own route by ${by}, 50 positions`,
-  asks: (person, turn) => ({ path: `${API}/routes/${routeOf(person, "short", turn).id}`, headers: person[by] }),
-  peers: ["full"],
-  ...(by === "token" ? {} : {
-    pocketbase: (person, turn) => ({
-      path: `${RECORDS}/${routeOf(person, "short", turn).id}`,
-      headers: person.session
-    })
-  }),
-  goals: by === "token" ? [1.5] : [1.5, 1.2]
-})
-
-const list = (name: string, query: string, pocketbase: string, goals: NonNullable<Row["goals"]>): Row => ({
-  name: `list of ${name}`,
-  asks: ({ session }) => ({ path: `${API}/routes?${query}`, headers: session }),
-  peers: ["full"],
-  pocketbase: ({ id, session }) => ({
-    path: `${RECORDS}?sort=-created,-id&${filter(`owner='${id}'`)}&${pocketbase}`,
+const list = (name: string, query: string, pocketbase: string, more: Omit<Row, "name" | "asks">): Row => ({
+  name,
+  asks: ({ session }, turn) => ({
+    path: `${API}/routes?${query.replace("WORD", WORDS[turn] ?? "")}`,
     headers: session
   }),
-  goals
+  pocketbase: ({ id, session }, turn) => {
+    const found = query.includes("WORD") ? ` && name~'${WORDS[turn]}'` : ""
+    return { path: records(`owner='${id}'${found}`, pocketbase), headers: session }
+  },
+  ...more
 })
 
-const storing = (positions: number, goals: NonNullable<Row["goals"]>, clients?: number): Row => {
-  const texts = bodies((turn) => JSON.stringify(newRoute(`Stored ${WORDS[turn]}`, positions, "private", turn)))
+const storing = (positions: number, goals: Row["goals"] & {}, more: Pick<Row, "clients"> = {}): Row => {
+  const body = bodies((turn) => JSON.stringify(newRoute(`Stored ${WORDS[turn]}`, positions, "private", turn)))
   return {
     name: `store a route of ${positions.toLocaleString("en")} positions`,
-    asks: ({ session }, turn) => ({
-      method: "POST",
-      path: `${API}/routes`,
-      headers: { ...session, ...JSON_TYPE },
-      body: texts[turn % BODIES] ?? ""
-    }),
+    asks: ({ session }, turn) => store(`${API}/routes`, session, body(turn)),
     peers: ["full", "bare"],
-    pocketbase: ({ id, session }, turn) => ({
-      method: "POST",
-      path: RECORDS,
-      headers: { ...session, ...JSON_TYPE },
-      body: `{"owner":"${id}",${texts[turn % BODIES]?.slice(1)}`
-    }),
-    ...(clients === undefined ? {} : { clients }),
-    goals
+    pocketbase: ({ id, session }, turn) => store(RECORDS, session, `{"owner":"${id}",${body(turn).slice(1)}`),
+    goals,
+    ...more
   }
 }
 
-const batchOf = (wrapped: (turn: number) => ReadonlyArray<unknown>, member: string) =>
-  bodies((turn) => JSON.stringify({ [member]: wrapped(turn) }))
+const twenty = <A>(of: (route: ReturnType<typeof newRoute>) => A, turn: number) =>
+  Array.from({ length: 20 }, () => of(newRoute("One of 20", 100, "private", turn)))
 
-const creates = batchOf(
-  (turn) => Array.from({ length: 20 }, () => ({ op: "create", route: newRoute("One of 20", 100, "private", turn) })),
-  "operations"
-)
+const batch = bodies((turn) => JSON.stringify({ operations: twenty((route) => ({ op: "create", route }), turn) }))
 
-const track = (turn: number) =>
-  lineOf(2000, 9 + turn / 10).map(([lon, lat, ele]) => `<trkpt lat="${lat}" lon="${lon}"><ele>${ele}</ele></trkpt>`)
+const gpx = bodies((turn) => {
+  const points = lineOf(2000, 9 + turn / 10).map(([lon, lat, ele]) =>
+    `<trkpt lat="${lat}" lon="${lon}"><ele>${ele}</ele></trkpt>`
+  )
+  return `<gpx version="1.1" creator="bench"><trk><name>A day</name><trkseg>${points.join("\n")}</trkseg></trk></gpx>`
+})
 
-const gpx = bodies((turn) =>
-  `<gpx version="1.1" creator="bench"><trk><name>A day</name><trkseg>${track(turn).join("\n")}</trkseg></trk></gpx>`
-)
-
-const box = (turn: number) => [9 - turn / 100, 46.9, 9.2 + turn / 100, 47.2] as const
+const ownRoute: Asks = (person, turn) => ({
+  path: `${API}/routes/${routeOf(person, "short", turn).id}`,
+  headers: person.session
+})
 
 /** The reads come first: a write changes what they find. */
 export const ROWS: ReadonlyArray<Row> = [
@@ -117,32 +109,32 @@ export const ROWS: ReadonlyArray<Row> = [
   byToken("short", "50", [1.15, 1.1]),
   byToken("day", "1,000", [2, 2]),
   byToken("long", "5,000", [4, 3]),
-  own("session"),
-  own("token"),
+  {
+    name: "own route by session, 50 positions",
+    asks: ownRoute,
+    pocketbase: (person, turn) => ({
+      path: `${RECORDS}/${routeOf(person, "short", turn).id}`,
+      headers: person.session
+    }),
+    goals: [1.5, 1.2]
+  },
+  {
+    name: "own route by token, 50 positions",
+    asks: (person, turn) => ({ ...ownRoute(person, turn), headers: person.token }),
+    goals: [1.5]
+  },
   {
     name: "`GET /users/me` by session",
     asks: ({ session }) => ({ path: `${API}/users/me`, headers: session }),
-    peers: ["full"],
     pocketbase: ({ id, session }) => ({ path: `/api/collections/users/records/${id}`, headers: session }),
     goals: [1.5, 1.2]
   },
-  list("20 routes of 1,000 positions", "limit=20", "perPage=20", [4, 4]),
-  list("100 routes of 1,000 positions", "limit=100", "perPage=100", [6, 4]),
-  list("20 routes without geometry", "limit=20&geometry=none", `perPage=20&fields=${FIELDS}`, [undefined, 8]),
-  {
-    name: "search `q`, 20 routes without geometry",
-    asks: ({ session }, turn) => ({
-      path: `${API}/routes?limit=20&geometry=none&q=${WORDS[turn]}`,
-      headers: session
-    }),
-    peers: ["full"],
-    pocketbase: ({ id, session }, turn) => ({
-      path: `${RECORDS}?sort=-created,-id&perPage=20&fields=${FIELDS}&${
-        filter(`owner='${id}' && name~'${WORDS[turn]}'`)
-      }`,
-      headers: session
-    })
-  },
+  list("list of 20 routes of 1,000 positions", "limit=20", "perPage=20", { goals: [4, 4] }),
+  list("list of 100 routes of 1,000 positions", "limit=100", "perPage=100", { goals: [6, 4], clients: 4 }),
+  list("list of 20 routes without geometry", "limit=20&geometry=none", `perPage=20&fields=${FIELDS}`, {
+    goals: [undefined, 8]
+  }),
+  list("search `q`, 20 without geometry", "limit=20&geometry=none&q=WORD", `perPage=20&fields=${FIELDS}`, {}),
   {
     name: "`GET /sync` with nothing new",
     asks: ({ cursor, session }) => ({ path: `${API}/sync?cursor=${encodeURIComponent(cursor)}`, headers: session }),
@@ -155,63 +147,48 @@ export const ROWS: ReadonlyArray<Row> = [
     clients: 4
   },
   {
-    name: "public list in a box, 20 routes without geometry",
-    asks: (_, turn) => ({ path: `${API}/routes/public?limit=20&geometry=none&gate=public&bbox=${box(turn).join()}` }),
-    peers: ["full"],
-    pocketbase: (_, turn) => {
-      const [west, south, east, north] = box(turn)
-      const within = `visibility='public' && west<=${east} && east>=${west} && south<=${north} && north>=${south}`
-      return { path: `${RECORDS}?sort=-created,-id&perPage=20&fields=${FIELDS}&${filter(within)}` }
-    },
+    name: "public list in a box, 20 without geometry",
+    asks: (_, turn) => ({
+      path: `${API}/routes/public?limit=20&geometry=none&gate=public&bbox=${9 - turn / 100},46.9,9.2,47.2`
+    }),
+    pocketbase: (_, turn) => ({
+      path: records(
+        `visibility='public' && west<=9.2 && east>=${9 - turn / 100} && south<=47.2 && north>=46.9`,
+        `perPage=20&fields=${FIELDS}`
+      )
+    }),
     isLimited: true
   },
   storing(100, [0.9, 1.1]),
   storing(1000, [1, 2]),
-  storing(20_000, [1.8, 5], 4),
+  storing(20_000, [1.8, 5], { clients: 4 }),
   {
     name: "import of a GPX of 2,000 points",
-    asks: ({ token }, turn) => ({
-      method: "POST",
-      path: `${API}/routes/import?duplicates=allow`,
-      headers: { ...token, "content-type": "application/gpx+xml" },
-      body: gpx[turn % BODIES] ?? ""
-    }),
+    asks: ({ token }, turn) =>
+      store(`${API}/routes/import?duplicates=allow`, token, gpx(turn), { "content-type": "application/gpx+xml" }),
     peers: [],
     clients: 4
   },
   {
     name: "batch of 20 routes of 100 positions",
-    asks: ({ session }, turn) => ({
-      method: "POST",
-      path: `${API}/routes/batch`,
-      headers: { ...session, ...JSON_TYPE },
-      body: creates[turn % BODIES] ?? ""
-    }),
+    asks: ({ session }, turn) => store(`${API}/routes/batch`, session, batch(turn)),
     peers: [],
-    pocketbase: ({ id, session }, turn) => ({
-      method: "POST",
-      path: "/api/batch",
-      headers: { ...session, ...JSON_TYPE },
-      body: JSON.stringify({
-        requests: Array.from({ length: 20 }, () => ({
-          method: "POST",
-          url: RECORDS,
-          body: { owner: id, ...newRoute("One of 20", 100, "private", turn) }
-        }))
-      })
-    }),
+    pocketbase: ({ id, session }, turn) => {
+      const requests = twenty((route) => ({ method: "POST", url: RECORDS, body: { owner: id, ...route } }), turn)
+      return store("/api/batch", session, JSON.stringify({ requests }))
+    },
     clients: 4
   }
 ]
 
-const addressOf = (n: number) => ({ "x-forwarded-for": `198.18.${n >> 8}.${n & 255}` })
-
 const ADDRESSES = 400
+
+const addressOf = (n: number) => ({ "x-forwarded-for": `198.18.${n >> 8}.${n & 255}` })
 
 /** One call for each address; the accounts take turns. */
 export const callsOf = (origin: string, people: ReadonlyArray<Person>, asks: Row["asks"]) =>
   Array.from({ length: ADDRESSES / ACCOUNTS }, (_, turn) =>
-    people.map((person, n) => {
+    people.map((person, n): Call => {
       const { headers, path, ...rest } = asks(person, turn)
       return { ...rest, url: `${origin}${path}`, headers: { ...headers, ...addressOf(turn * ACCOUNTS + n) } }
     })).flat()

@@ -4,7 +4,7 @@ import { childrenTimes, processorTime } from "./processes.ts"
 import { connected } from "./seed.ts"
 import { P99, quantile, sum } from "./statistics.ts"
 
-/** A server under load, and the process that PostgreSQL's others are children of. */
+/** A server under load. */
 export interface Server {
   readonly origin: string
   readonly pid: number
@@ -21,6 +21,7 @@ export interface Figures {
   readonly database: number
 }
 
+/** The process that PostgreSQL's others are children of. */
 export const postmaster = (url: string) =>
   connected(url).pipe(
     Effect.flatMap((client) =>

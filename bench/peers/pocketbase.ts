@@ -4,7 +4,8 @@ import { join } from "node:path"
 import { DatabaseSync } from "node:sqlite"
 import { promisify } from "node:util"
 import { temporaryDirectory } from "../../test/support/TemporaryDirectory.ts"
-import { ACCOUNTS, decodeOwners, newRoute, type Person, PLAN, WORDS } from "../people.ts"
+import type { Row } from "../crowdRows.ts"
+import { ACCOUNTS, decodeOwners, newRoute, PLAN, WORDS } from "../people.ts"
 import { readyAfter, started } from "../processes.ts"
 import { JSON_TYPE } from "../seed.ts"
 
@@ -58,21 +59,13 @@ const routes = {
 const Signed = Schema.Struct({ token: Schema.String })
 const Created = Schema.Struct({ id: Schema.String })
 
-const ask = <A>(
-  origin: string,
-  token: string,
-  method: string,
-  path: string,
-  body: unknown,
-  schema: Schema.Decoder<A>
-) =>
-  Effect.promise(() =>
-    fetch(`${origin}/api/${path}`, {
-      method,
-      headers: { ...JSON_TYPE, authorization: token },
-      body: JSON.stringify(body)
-    }).then((response) => response.json())
-  ).pipe(Effect.flatMap(Schema.decodeUnknownEffect(schema)), Effect.orDie)
+const ask = <A>(method: "POST" | "PATCH", url: string, token: string, body: unknown, schema: Schema.Decoder<A>) => {
+  const headers = { ...JSON_TYPE, authorization: token }
+  return Effect.promise(() => fetch(url, { method, headers, body: JSON.stringify(body) }).then((r) => r.json())).pipe(
+    Effect.flatMap(Schema.decodeUnknownEffect(schema)),
+    Effect.orDie
+  )
+}
 
 const NUMBERS = "WITH RECURSIVE numbers(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM numbers WHERE n < ?)"
 
@@ -111,53 +104,32 @@ const copied = (file: string, templates: ReadonlyArray<readonly [id: string, cop
 
 /** PocketBase with the accounts of the crowd, or nothing where there is no binary. */
 export const pocketbase = Effect.gen(function*() {
-  const binary = yield* Config.option(Config.NonEmptyString("POCKETBASE_BIN"))
-  if (Option.isNone(binary)) {
+  const setting = yield* Config.option(Config.NonEmptyString("POCKETBASE_BIN"))
+  if (Option.isNone(setting)) {
     yield* Console.log("POCKETBASE_BIN is not set: without PocketBase\n")
     return []
   }
+  const binary = setting.value
   const folder = yield* temporaryDirectory
-  const command = [binary.value, "--dir", folder]
-  yield* Effect.promise(() =>
-    promisify(execFile)(binary.value, [...command.slice(1), "superuser", "upsert", ADMIN, PASSWORD])
-  )
-  const server = yield* started((port) => [...command, "serve", "--http", `127.0.0.1:${port}`])
+  yield* Effect.promise(() => promisify(execFile)(binary, ["--dir", folder, "superuser", "upsert", ADMIN, PASSWORD]))
+  const server = yield* started((port) => [binary, "--dir", folder, "serve", "--http", `127.0.0.1:${port}`])
   yield* readyAfter(`${server.origin}/api/health`, server.started)
+  const api = `${server.origin}/api/collections`
   const signIn = { identity: ADMIN, password: PASSWORD }
-  const { token } = yield* ask(server.origin, "", "POST", "collections/_superusers/auth-with-password", signIn, Signed)
-  yield* ask(
-    server.origin,
-    token,
-    "PATCH",
-    "settings",
-    { batch: { enabled: true, maxRequests: 100, timeout: 30 } },
-    Schema.Json
-  )
-  yield* ask(server.origin, token, "POST", "collections", routes, Created)
-  const first = {
-    email: "person-1@example.com",
-    password: PASSWORD,
-    passwordConfirm: PASSWORD,
-    verified: true,
-    name: "Person"
-  }
-  const { id: owner } = yield* ask(server.origin, token, "POST", "collections/users/records", first, Created)
+  const { token } = yield* ask("POST", `${api}/_superusers/auth-with-password`, "", signIn, Signed)
+  const batch = { batch: { enabled: true, maxRequests: 100, timeout: 30 } }
+  yield* ask("PATCH", `${server.origin}/api/settings`, token, batch, Schema.Json)
+  yield* ask("POST", api, token, routes, Created)
+  const first = { email: "person-1@example.com", password: PASSWORD, passwordConfirm: PASSWORD, verified: true }
+  const { id: owner } = yield* ask("POST", `${api}/users/records`, token, first, Created)
   const templates = yield* Effect.forEach(PLAN, ({ copies, kind, positions, visibility }) => {
     const body = { owner, ...newRoute(kind, positions, visibility), west: 9, south: 46.9, east: 9.1, north: 47.1 }
-    return Effect.map(
-      ask(server.origin, token, "POST", "collections/routes/records", body, Created),
-      ({ id }) => [id, copies] as const
-    )
+    return Effect.map(ask("POST", `${api}/routes/records`, token, body, Created), ({ id }) => [id, copies] as const)
   })
   const people = yield* Effect.forEach(copied(join(folder, "data.db"), templates), (account) =>
     Effect.map(
-      ask(server.origin, token, "POST", `collections/users/impersonate/${account.id}`, { duration: 86_400 }, Signed),
-      ({ token }): Person => ({
-        ...account,
-        session: { authorization: token },
-        token: { authorization: token },
-        cursor: ""
-      })
+      ask("POST", `${api}/users/impersonate/${account.id}`, token, { duration: 86_400 }, Signed),
+      ({ token: authorization }) => ({ ...account, session: { authorization }, token: { authorization }, cursor: "" })
     ))
-  return [{ server, people }]
+  return [{ ...server, name: "PocketBase", people, asksOf: (row: Row) => row.pocketbase }]
 })
