@@ -161,13 +161,13 @@ export const ROWS: ReadonlyArray<Row> = [
   },
   storing(100, [0.9, 1.1]),
   storing(1000, [1, 2]),
-  storing(20_000, [1.8, 5], { clients: 4 }),
+  storing(20_000, [1.8, 5], { clients: 2 }),
   {
     name: "import of a GPX of 2,000 points",
     asks: ({ token }, turn) =>
       store(`${API}/routes/import?duplicates=allow`, token, gpx(turn), { "content-type": "application/gpx+xml" }),
     peers: [],
-    clients: 4
+    clients: 2
   },
   {
     name: "batch of 20 routes of 100 positions",

@@ -8,11 +8,11 @@ import { argument, service } from "./processes.ts"
 import { openTable } from "./report.ts"
 import { database, JSON_TYPE, lastCursor, signedIn } from "./seed.ts"
 
-// `npm run bench:growth -- --sizes 10000,100000 --seconds 2 --write`: one database that grows, of 1,000 accounts, and more callers
+// `npm run bench:growth -- --sizes 10000,100000 --seconds 4 --write`: one database that grows, of 1,000 accounts, and more callers
 // at its last size. `--write` puts the tables into `docs/performance.md`.
 const SIZES = argument("sizes", "10000,100000,1000000").split(",").map(Number)
 const CALLERS = argument("callers", "1,4,16,64").split(",").map(Number)
-const SECONDS = Number(argument("seconds", "2"))
+const SECONDS = Number(argument("seconds", "1.5"))
 const SIGNED_IN = 100
 
 type Rows = ReadonlyArray<readonly [name: string, calls: ReadonlyArray<Call>]>
