@@ -24,7 +24,7 @@ export const ACCEPTED: ReadonlyArray<Accepted> = [
     reason: "the results are not used"
   },
   {
-    file: "src/services/geometry/Simplification.ts",
+    file: "src/services/geometry/MeasuredPolyline.ts",
     line: "const DISTANCES_EACH = 401",
     reason: "it bounds the time that unusual lines take, and is not exact"
   },

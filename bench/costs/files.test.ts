@@ -4,7 +4,7 @@ import type { Position } from "../../src/schema/Geometry.ts"
 import { draftsOf, type TextFormat, type WrittenRoute } from "../../src/services/files/Draft.ts"
 import { readRouteFile, writeRouteFile } from "../../src/services/files/RouteFile.ts"
 import { coordinatesOf } from "../../src/services/geometry/Geodesy.ts"
-import { simplifiedLine } from "../../src/services/geometry/Simplification.ts"
+import { simplifiedLine } from "../../src/services/geometry/MeasuredPolyline.ts"
 import {
   assertWithin,
   fixedBound,

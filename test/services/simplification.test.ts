@@ -3,7 +3,7 @@ import * as fc from "fast-check"
 import simplify from "simplify-js"
 import type { Position } from "../../src/schema/Geometry.ts"
 import { boundsOf, coordinatesOf } from "../../src/services/geometry/Geodesy.ts"
-import { simplifiedLine } from "../../src/services/geometry/Simplification.ts"
+import { simplifiedLine } from "../../src/services/geometry/MeasuredPolyline.ts"
 
 const COUNT = 100_000
 

@@ -9,7 +9,7 @@ import { PrivacyZones } from "../accounts/Zones.ts"
 import { ImportTurns, type RunJob, type Turn } from "../admission/ImportTurns.ts"
 import { Quotas } from "../admission/Quotas.ts"
 import { databaseDefects } from "../db/DatabaseErrors.ts"
-import { DatabaseLocks } from "../db/DatabaseLocks.ts"
+import { DatabaseLocks } from "../db/DatabaseSessions.ts"
 import {
   AccountDeleted,
   ImportRunning,

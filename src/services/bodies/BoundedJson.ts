@@ -1,8 +1,120 @@
-import { Function, Number, Option, Predicate, Result, Schema } from "effect"
-import { NOT_UTF8, type ValidationIssue } from "../../schema/Issues.ts"
+import {
+  Function,
+  Iterable,
+  Number,
+  Option,
+  Predicate,
+  Result,
+  Schema,
+  SchemaAST,
+  type SchemaIssue,
+  SchemaParser
+} from "effect"
+import { formatIssue, MAX_ISSUES, NOT_UTF8, type ValidationIssue } from "../../schema/Issues.ts"
 import { JSON_LIMITS } from "../../schema/Limits.ts"
-import { issueCollector } from "./IssueCollector.ts"
 import { excessOf } from "./JsonScanner.ts"
+
+type Key = string | number
+
+type JsonObject = Readonly<Record<PropertyKey, unknown>>
+
+interface Part {
+  readonly ast: SchemaAST.AST
+  readonly value: unknown
+  readonly path: ReadonlyArray<Key>
+}
+
+type Decode = (value: unknown) => Result.Result<unknown, SchemaIssue.Issue>
+
+const compile = (ast: SchemaAST.AST, errors: "first" | "all"): Decode =>
+  SchemaParser.decodeUnknownResult(Schema.make<Schema.Decoder<unknown>>(ast), { errors })
+
+const decodersOf = Function.memoize((ast: SchemaAST.AST) => ({
+  first: compile(ast, "first"),
+  all: compile(ast, "all")
+}))
+
+const memberSchema = Function.memoize((signature: SchemaAST.PropertySignature) =>
+  new SchemaAST.Objects([signature], [])
+)
+
+const isRefused = ({ ast, value }: Part): boolean => Result.isFailure(decodersOf(ast).first(value))
+
+const below = (path: ReadonlyArray<Key>, { message, path: inside }: ValidationIssue): ValidationIssue => ({
+  path: [...path, ...(inside === "" ? [] : [inside])].join("."),
+  message
+})
+
+const issuesOfWhole = ({ ast, path, value }: Part): ReadonlyArray<ValidationIssue> =>
+  Result.match(decodersOf(ast).all(value), {
+    onSuccess: () => [],
+    onFailure: (issue) => formatIssue(issue).map((inside) => below(path, inside))
+  })
+
+const onlyOf = ({ types }: SchemaAST.Union): SchemaAST.AST | undefined => {
+  const others = types.filter((type) => !SchemaAST.isNull(type))
+  return others.length === 1 ? others[0] : undefined
+}
+
+const maxItemsOf = ({ checks }: SchemaAST.Arrays): number =>
+  Math.min(...(checks ?? []).map(({ annotations }) => {
+    const payload = annotations?.representation?.payload
+    return Predicate.hasProperty(payload, "maxLength") && Predicate.isNumber(payload.maxLength)
+      ? payload.maxLength
+      : Infinity
+  }))
+
+/** Yields the issues of the parts, else of the whole; decodes nothing after the last issue that is taken. */
+function* issuesIn(part: Part, whole: Part = part): Generator<ValidationIssue> {
+  const inside = issuesInside(part)
+  const first = inside.next()
+  if (first.done === true) {
+    if (isRefused(whole)) yield* issuesOfWhole(whole)
+    return
+  }
+  yield first.value
+  yield* inside
+}
+
+function* issuesInside({ ast, path, value }: Part): Generator<ValidationIssue> {
+  // A transformed value must match its encoded schema first.
+  const own = ast.encoding?.at(-1)?.to
+  if (own !== undefined) {
+    yield* issuesInside({ ast: own, path, value })
+  } else if (SchemaAST.isUnion(ast)) {
+    const only = onlyOf(ast)
+    if (only !== undefined && value !== null) yield* issuesInside({ ast: only, path, value })
+  } else if (
+    SchemaAST.isArrays(ast) && ast.elements.length === 0 && ast.rest[0] !== undefined && Array.isArray(value)
+  ) {
+    const item = ast.rest[0]
+    const most = maxItemsOf(ast)
+    if (value.length > most) return yield below(path, { path: "", message: `Expected at most ${most} items` })
+    const { first } = decodersOf(item)
+    for (const [index, inside] of value.entries()) {
+      if (Result.isFailure(first(inside))) yield* issuesIn({ ast: item, path: [...path, index], value: inside })
+    }
+  } else if (SchemaAST.isObjects(ast) && ast.indexSignatures.length === 0 && Predicate.isReadonlyObject(value)) {
+    for (const signature of ast.propertySignatures) yield* issuesOfMember(signature, path, value)
+  }
+}
+
+const issuesOfMember = (
+  signature: SchemaAST.PropertySignature,
+  path: ReadonlyArray<Key>,
+  object: JsonObject
+): Generator<ValidationIssue> => {
+  const { name, type } = signature
+  const member = Object.hasOwn(object, name) ? { [name]: object[name] } : {}
+  const alone = { ast: memberSchema(signature), value: member, path }
+  const key = typeof name === "symbol" ? name.toString() : name
+  return issuesIn({ ast: type, path: [...path, key], value: object[name] }, alone)
+}
+
+/** Returns the first issues; `errors: "all"` would collect those of 50,000 invalid items before any limit. */
+const issueCollector = (schema: Schema.Constraint) => (value: unknown): ReadonlyArray<ValidationIssue> => [
+  ...Iterable.take(issuesIn({ ast: schema.ast, path: [], value }), MAX_ISSUES)
+]
 
 type Refusable<A> = Result.Result<A, ReadonlyArray<ValidationIssue>>
 
