@@ -12,7 +12,7 @@ import { analyzed, database } from "./seed.ts"
 import { median } from "./statistics.ts"
 
 // `npm run bench:crowd -- --only token --seconds 2 --turns 10 --write`: 100 accounts at 400 addresses, whose requests go to each
-// server in turn. `--write` puts the tables into `docs/performance.md`, row by row.
+// server in turn. `--write` puts the tables into `docs/performance.md`, row by row: with `--only` they have only those rows.
 const ONLY = argument("only", "")
 const SECONDS = Number(argument("seconds", "1"))
 const TURNS = Number(argument("turns", "3"))
@@ -128,6 +128,8 @@ const crowd = Effect.gen(function*() {
   const ready = `Ready on an empty database after ${(unlimited.took / 1000).toFixed(1)} s`
   yield* table.note(`${ready}; memory at rest: ${atRest.toFixed(0)} MiB; at the end: ${memory.join(", ")}.`)
 
+  const tracedRows = rows.filter(({ name }) => TRACED.has(name))
+  if (tracedRows.length === 0) return
   const sink = createServer((request, response) => void request.resume().on("end", () => response.end("{}")))
   const traced = {
     OTEL_EXPORTER_OTLP_ENDPOINT: `http://127.0.0.1:${yield* listening(sink)}`,
@@ -153,7 +155,7 @@ const crowd = Effect.gen(function*() {
       cell("each", row.name.startsWith("store") ? 1.3 : 1.35)
     ]
   })
-  for (const row of rows.filter(({ name }) => TRACED.has(name))) {
+  for (const row of tracedRows) {
     yield* tracedTable.row(yield* cellsOf(row, tracedCells))
   }
 }).pipe(Effect.scoped)
