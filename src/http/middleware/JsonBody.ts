@@ -6,7 +6,7 @@ import type { ValidationIssue } from "../../schema/Issues.ts"
 import { JSON_LIMITS } from "../../schema/Limits.ts"
 import { MEDIA_TYPES } from "../../schema/MediaTypes.ts"
 import type { HeavyJob } from "../../services/admission/HeavyJob.ts"
-import { HeavyWork, INLINE_BYTES } from "../../services/admission/HeavyWork.ts"
+import { HeavyWork } from "../../services/admission/HeavyWork.ts"
 import { refusalsBy } from "../../services/bodies/BoundedJson.ts"
 import { excessOf, type TextLimits } from "../../services/bodies/JsonScanner.ts"
 import { digestOf, type LongBody } from "../../services/bodies/LongBody.ts"
@@ -40,8 +40,8 @@ const LONG_BODIES: Record<LongBodyKind, HeavyJob<ArrayBuffer, LongBody<Omit<Part
   trace: readTrace
 }
 
-/** Finds the issues in the thread, so that no long value returns from it. */
-const readLong = Effect.fnUntraced(function*(
+/** Finds the issues where the body is read, so that no long value returns from a thread. */
+const readByJob = Effect.fnUntraced(function*(
   heavy: HeavyWork["Service"],
   bytes: ArrayBuffer,
   kind: LongBodyKind
@@ -86,9 +86,9 @@ export const jsonBodyLayer = Layer.effect(
         const request = yield* HttpServerRequest.HttpServerRequest
         yield* checkType(request)
         const bytes = yield* bodies.read(request, limitBytes)
-        const { parts, refusals, text } = kind !== undefined && bytes.byteLength > INLINE_BYTES
-          ? yield* readLong(heavy, bytes, kind)
-          : yield* readShort(bytes, endpoint)
+        const { parts, refusals, text } = kind === undefined
+          ? yield* readShort(bytes, endpoint)
+          : yield* readByJob(heavy, bytes, kind)
         return yield* httpEffect.pipe(
           Effect.provideService(HttpServerRequest.HttpServerRequest, withText(request, text)),
           Effect.provideService(BodyParts, parts),

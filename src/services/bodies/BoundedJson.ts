@@ -166,7 +166,8 @@ export const decodeBounded = <S extends Schema.ConstraintDecoder<unknown>>(schem
   const toolsOf = Function.memoize((schema: S) => ({
     maxValues: maxValuesOf(schema),
     decode: Schema.decodeUnknownResult(schema),
-    issuesOf: issueCollector(schema)
+    // A union has no name of its own: a value of another type is "Expected object", and not the name of the schema.
+    issuesOf: issueCollector(Schema.Union([schema]))
   }))
   return (text: Buffer, taken = 0): Refusable<S["Type"]> => {
     const { decode, issuesOf, maxValues } = toolsOf(schema)
