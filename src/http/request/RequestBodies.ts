@@ -1,4 +1,4 @@
-import { Clock, Context, Duration, Effect, Layer, type Scope, Stream } from "effect"
+import { Clock, Context, Duration, Effect, Layer, Predicate, type Scope, Stream } from "effect"
 import { type HttpServerRequest, HttpServerResponse } from "effect/http"
 import {
   PayloadTooLarge,
@@ -150,6 +150,11 @@ export const decodeUtf8 = (bytes: ArrayBuffer) =>
     catch: () => ValidationFailed.at("", NOT_UTF8)
   })
 
+/** True if Node has all of a short body: it mostly arrives while the credential is read. */
+const hasArrived = (request: HttpServerRequest.HttpServerRequest) =>
+  (declaredLength(request) ?? Infinity) <= INLINE_BYTES
+  && Predicate.hasProperty(request.source, "complete") && request.source.complete === true
+
 const ZIP_TYPES = new Set<string>([MEDIA_TYPES.zip, MEDIA_TYPES.windowsZip])
 
 /** Streams, since archives are too large for memory. */
@@ -200,6 +205,10 @@ export class RequestBodies extends Context.Service<RequestBodies, {
       return RequestBodies.of({
         read: Effect.fnUntraced(function*(request, limitBytes, encodings) {
           yield* checkReadable(request, limitBytes, encodings)
+          if (hasArrived(request)) {
+            yield* (yield* ResponseDeadline).begin
+            return yield* Effect.mapError(request.arrayBuffer, incomplete)
+          }
           const { take } = yield* shares.reserve
           const reserved = { bytes: 0 }
           return yield* readBytes(request, limitBytes, (bytes) => {
