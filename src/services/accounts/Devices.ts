@@ -1,6 +1,7 @@
 import { Clock, Context, Duration, Effect, Layer, Option, Schema } from "effect"
 import { SecureRandom } from "effect/crypto"
 import { SqlClient } from "effect/sql"
+import { createSecretKey } from "node:crypto"
 import { UserId } from "../../schema/Ids.ts"
 import { emailKey } from "../identity/Users.ts"
 import { derivedKey } from "../operations/Keys.ts"
@@ -34,7 +35,7 @@ export class Devices extends Context.Service<Devices, {
       const random = yield* SecureRandom.SecureRandom
       const tokens = signedTokens({
         audience: "route-planning-service/device",
-        key: yield* derivedKey("device"),
+        key: createSecretKey(yield* derivedKey("device")),
         lifetime: DEVICE_LIFETIME
       })
 
@@ -42,7 +43,7 @@ export class Devices extends Context.Service<Devices, {
         remember: traced("Devices.remember")(function*(userId) {
           const now = (yield* Clock.currentTimeMillis) / 1000
           const id = yield* random.uuidV4()
-          return yield* tokens.sign(tokens.payloadOf({ sub: String(userId), jti: id }, now))
+          return tokens.sign(tokens.payloadOf({ sub: String(userId), jti: id }, now))
         }),
 
         recognise: traced("Devices.recognise")(function*(token, email) {
