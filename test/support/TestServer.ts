@@ -16,7 +16,6 @@ import { Places } from "../../src/services/places/Places.ts"
 import { DatabaseProxy } from "./DatabaseProxy.ts"
 import { clonedDatabase } from "./Databases.ts"
 import { requireDocumented } from "./DocumentedResponses.ts"
-import { httpClient, type Incoming, type Outgoing } from "./HttpClient.ts"
 import { Mailbox } from "./Mailbox.ts"
 import { Newcomers } from "./Newcomers.ts"
 
@@ -39,7 +38,7 @@ const parse = Schema.decodeUnknownOption(Schema.fromJsonString(Schema.Unknown))
 
 const bodyOf = ({ body, raw }: Call) => raw ?? (body === undefined ? undefined : JSON.stringify(body))
 
-type Send = (url: string, request: Outgoing) => Promise<Incoming>
+type Send = (url: string, init: RequestInit) => Promise<Response>
 
 const answerOf = async (send: Send, url: string, method: string, call: Call): Promise<Answer> => {
   const body = bodyOf(call)
@@ -133,10 +132,7 @@ export const serverAt = (origin: string, send: Send = fetch) =>
 /** The service that `httpServerLive` has on a socket. */
 export const socketServer = Layer.effect(
   TestServer,
-  Effect.gen(function*() {
-    const { address } = yield* HttpServer.HttpServer
-    return serverAt(HttpServer.formatAddress(address), yield* httpClient)
-  })
+  Effect.map(HttpServer.HttpServer, ({ address }) => serverAt(HttpServer.formatAddress(address)))
 )
 
 const onDatabase = (
