@@ -83,7 +83,7 @@ layer(onDatabase, { excludeTestServices: true })("places derived again", (it) =>
 
   it.effect("a route that cannot be read keeps its place and delays no other", () =>
     Effect.gen(function*() {
-      yield* routes(1, { geometry: "broken" })
+      yield* routes(1, { geometry: `[["broken"]]` })
       yield* derive
       assert.deepInclude((yield* stored)[0], { city: "Kreuzberg", place_version: 1 })
     }))

@@ -1,4 +1,4 @@
-import { Config, Effect, type Exit, Layer, Metric, Option, Schema, Tracer } from "effect"
+import { Effect, type Exit, Layer, Metric, Option, Tracer } from "effect"
 import { OtlpResource } from "effect/observability"
 import { SERVICE_NAME } from "../../schema/ServiceName.ts"
 import { counterBy } from "../../services/operations/Metrics.ts"
@@ -50,17 +50,10 @@ export const samplingTracer = (sampling: Sampling, onEnd: OnEnd) => {
   })
 }
 
-const resourceAttributes = Config.Record(
-  Schema.StringFromUriComponent,
-  Schema.StringFromUriComponent,
-  "OTEL_RESOURCE_ATTRIBUTES",
-  { trim: true }
-)
-
 /** A name among the attributes replaces the default, as OpenTelemetry has it. */
 const resource = Effect.gen(function*() {
   const serviceName = yield* settings.OTEL_SERVICE_NAME
-  const attributes = Option.getOrElse(yield* Config.option(resourceAttributes), () => ({}))
+  const attributes = Option.getOrElse(yield* settings.OTEL_RESOURCE_ATTRIBUTES, () => ({}))
   return OtlpResource.make({
     attributes: { "service.name": SERVICE_NAME, ...attributes },
     serviceName: serviceName === SERVICE_NAME ? undefined : serviceName

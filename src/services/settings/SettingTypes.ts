@@ -187,13 +187,30 @@ export const headers = bySchema(Schema.RedactedFromValue(
   textThat(areHeaders, "Expected a JSON object of header names and values").pipe(Schema.decodeTo(HeadersFromJson))
 ))
 
-/** OpenTelemetry's own reader ignores all of them where one is malformed. */
 const areAttributes = (text: string) =>
   text.split(",").every((pair) =>
     /^\s*[^\s=]+=/.test(pair) && Result.isSuccess(Result.try(() => decodeURIComponent(pair)))
   )
 
-export const attributes = bySchema(textThat(areAttributes, "Expected a list of name=value pairs"))
+const attributesOf = (text: string) =>
+  Object.fromEntries(
+    text.split(",").map((pair) => {
+      const [name = "", ...value] = pair.split("=")
+      return [decodeURIComponent(name.trim()), decodeURIComponent(value.join("=").trim())]
+    })
+  )
+
+export const attributes = bySchema(
+  textThat(areAttributes, "Expected a list of name=value pairs").pipe(
+    Schema.decodeTo(
+      Schema.Record(Schema.String, Schema.String),
+      SchemaTransformation.transform({
+        decode: attributesOf,
+        encode: (values) => Object.entries(values).map((pair) => pair.map(encodeURIComponent).join("=")).join(",")
+      })
+    )
+  )
+)
 
 export const LOG_FORMATS = ["json", "pretty"] as const
 
