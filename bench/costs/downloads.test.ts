@@ -18,7 +18,7 @@ const BETWEEN_COLLECTIONS = Duration.millis(500)
 
 /**
  * The memory that the process holds after a collection, in bytes, without array buffers: each connection of the database keeps one as
- * long as the longest row that it had, whoever reads the row.
+ * long as the longest row that it had.
  */
 const memory = Effect.sync(() => {
   collectGarbage()

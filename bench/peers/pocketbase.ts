@@ -9,7 +9,7 @@ import { ACCOUNTS, decodeOwners, newRoute, PLAN, WORDS } from "../people.ts"
 import { readyAfter, started } from "../processes.ts"
 import { JSON_TYPE } from "../seed.ts"
 
-// What somebody would take instead: PocketBase, with its SQLite in a temporary folder. Its binary's path is `POCKETBASE_BIN`.
+// PocketBase, which an app could use instead, with its SQLite in a temporary folder. Its binary's path is `POCKETBASE_BIN`.
 
 const PASSWORD = "a long enough password"
 const ADMIN = "admin@example.com"

@@ -15,27 +15,18 @@ const wait = Metric.gauge("database_pool_wait_seconds", {
 })
 
 /** Measures the pool by requesting a connection: `@effect/sql-pg` does not report how long statements wait for one. */
-class DatabasePool extends Context.Service<DatabasePool, {
-  readonly probe: Effect.Effect<void>
-}>()("route-planning-service/DatabasePool") {
-  static readonly layer = Layer.effect(
-    DatabasePool,
-    Effect.gen(function*() {
-      const sql = yield* SqlClient.SqlClient
-      yield* Metric.update(size, yield* settings.DATABASE_POOL_SIZE)
-      return DatabasePool.of({
-        probe: Effect.gen(function*() {
-          const started = yield* Clock.currentTimeMillis
-          // The read does not wait for a connection that is being opened: that does not end when interrupted.
-          const connection = yield* Effect.forkDetach(Effect.scoped(sql.reserve))
-          yield* Fiber.join(connection).pipe(Effect.timeoutOption(PROBE_TIMEOUT), Effect.ignore)
-          connection.interruptUnsafe()
-          yield* Metric.update(wait, ((yield* Clock.currentTimeMillis) - started) / 1000)
-        })
-      })
-    })
-  )
-}
+const makePoolProbe = Effect.gen(function*() {
+  const sql = yield* SqlClient.SqlClient
+  yield* Metric.update(size, yield* settings.DATABASE_POOL_SIZE)
+  return Effect.gen(function*() {
+    const started = yield* Clock.currentTimeMillis
+    // The read does not wait for a connection that is being opened: that does not end when interrupted.
+    const connection = yield* Effect.forkDetach(Effect.scoped(sql.reserve))
+    yield* Fiber.join(connection).pipe(Effect.timeoutOption(PROBE_TIMEOUT), Effect.ignore)
+    connection.interruptUnsafe()
+    yield* Metric.update(wait, ((yield* Clock.currentTimeMillis) - started) / 1000)
+  })
+})
 
 export const counterBy =
   <Value extends string>(name: string, attribute: string, description: string) => (value: Value) =>
@@ -61,9 +52,9 @@ export class Metrics extends Context.Service<Metrics, {
   static readonly layer = Layer.effect(
     Metrics,
     Effect.gen(function*() {
-      const pool = yield* DatabasePool
+      const probe = yield* makePoolProbe
       if (!(yield* metricsEnabled)) return Metrics.of({ text: Effect.suspend(off) })
-      return Metrics.of({ text: Effect.andThen(pool.probe, PrometheusMetrics.format()) })
+      return Metrics.of({ text: Effect.andThen(probe, PrometheusMetrics.format()) })
     })
-  ).pipe(Layer.provide(DatabasePool.layer))
+  )
 }

@@ -79,6 +79,7 @@ const ownRouteQueries = Effect.map(SqlClient.SqlClient, (sql) => {
       execute: ({ id, owner }) => sql`SELECT name FROM routes r WHERE r.id = ${id} AND ${visibility.own(owner)}`
     }),
 
+    /** `hasLine` is true if the stored line is the given one. */
     lock: SqlSchema.findOneOption({
       Request: Schema.Struct({ ...OwnRoute.fields, line: Schema.UndefinedOr(Schema.NullOr(Schema.String)) }),
       Result: StoredRow,

@@ -56,6 +56,7 @@ const HIDDEN: CutRoute = {
 
 interface Piece {
   readonly from: number
+  /** The index after the last position. */
   readonly to: number
   readonly metres: number
 }
