@@ -9,7 +9,6 @@ import { Audit } from "../identity/Audit.ts"
 import { hasAddress } from "../identity/Users.ts"
 import { Outbox } from "../mail/Outbox.ts"
 import { AccountMails, type ComposedMail, type Mail, type MailRequest } from "../mail/Texts.ts"
-import { traced } from "../operations/Tracing.ts"
 import { settings } from "../settings/Registry.ts"
 import { mailedLink, MailedTokens, type TokenOwner } from "./MailedLinks.ts"
 import { SignUps } from "./SignUp.ts"
@@ -91,8 +90,8 @@ export const accountMailsLayer = Layer.effect(
     }
 
     return AccountMails.of({
-      compose: traced("AccountMails.compose")(composeFor),
-      withhold: traced("AccountMails.withhold")(function*(request) {
+      compose: composeFor,
+      withhold: Effect.fnUntraced(function*(request) {
         if (request.kind !== "verify-email") return
         yield* mailedTokens.revokeVerifications(yield* signUps.olderOfOtherNetworks(request.signUpId))
       })

@@ -25,7 +25,6 @@ import {
   toUserSummary,
   UserRecord
 } from "../identity/Users.ts"
-import { traced } from "../operations/Tracing.ts"
 import { RouteRecord } from "../routes/RouteRow.ts"
 import { asSeenBy, SEEN_CITY, SEEN_DISTANCE, SEEN_TOTAL_DISTANCE } from "../routes/RouteRows.ts"
 import { RoutingEngine } from "../routing/Engine.ts"
@@ -238,7 +237,7 @@ export class Administration extends Context.Service<Administration, {
           return toOverview(row)
         }).pipe(Effect.orDie),
 
-        users: traced("Administration.users")(function*(admin, query, page) {
+        users: Effect.fnUntraced(function*(admin, query, page) {
           const where = has(query, "u.email", "u.name", "u.handle")
           const { items, ...found } = yield* selectPage(sql, {
             columns: userColumns,
@@ -252,7 +251,7 @@ export class Administration extends Context.Service<Administration, {
           return { ...found, items: items.map((row) => toAdminUser(row, roles)) }
         }, Effect.orDie),
 
-        user: traced("Administration.user")(function*(admin, id) {
+        user: Effect.fnUntraced(function*(admin, id) {
           const rows = yield* Effect.flatMap(sql`SELECT ${userColumns} FROM ${users} WHERE u.id = ${id}`, decodeUsers)
           const row = yield* Option.match(Option.fromNullishOr(rows[0]), {
             onNone: () => Effect.fail(new Missing({ kind: "user" })),
@@ -262,7 +261,7 @@ export class Administration extends Context.Service<Administration, {
           return toAdminUser(row, roles)
         }, databaseDefects),
 
-        deleteUser: traced("Administration.deleteUser")(
+        deleteUser: Effect.fnUntraced(
           function*(admin, id) {
             if (admin === id) return yield* new OwnAccount()
             yield* deletion.request(id, admin)
@@ -272,7 +271,7 @@ export class Administration extends Context.Service<Administration, {
           databaseDefects
         ),
 
-        routes: traced("Administration.routes")(function*(admin, query, page) {
+        routes: Effect.fnUntraced(function*(admin, query, page) {
           const { items, ...found } = yield* selectPage(sql, {
             columns: sql`
               ${sql.literal(columnsOf(AdminRouteColumns, "r"))}, ${sql.literal(SEEN_CITY)}, ${
@@ -288,14 +287,14 @@ export class Administration extends Context.Service<Administration, {
           return { ...found, items: items.map((row) => toAdminRoute(row, pseudonyms)) }
         }, Effect.orDie),
 
-        deleteRoute: traced("Administration.deleteRoute")(function*(admin, id) {
+        deleteRoute: Effect.fnUntraced(function*(admin, id) {
           const owner = yield* findOwner(id)
           if (Option.isNone(owner)) return yield* new Missing({ kind: "route" })
           const { userId } = owner.value
           yield* writes(userId, deleteRoute(admin, id, userId))
         }, databaseDefects),
 
-        deletions: traced("Administration.deletions")(function*(admin, page) {
+        deletions: Effect.fnUntraced(function*(admin, page) {
           const { items, ...found } = yield* selectPage(sql, {
             columns: sql`${sql.literal(columnsOf(DeletionColumns))}, deletion_requested_at AS "deletionRequestedAt"`,
             tables: sql`users`,

@@ -18,7 +18,6 @@ import { Missing, NothingToCancel } from "../DomainErrors.ts"
 import { actedOn, Audit } from "../identity/Audit.ts"
 import { isErasureDue, lockedUser, UserRecord, users } from "../identity/Users.ts"
 import { MailQuota } from "../mail/Quota.ts"
-import { traced } from "../operations/Tracing.ts"
 import { settings } from "../settings/Registry.ts"
 import { Sessions } from "./Sessions.ts"
 
@@ -46,7 +45,7 @@ export class AccountDeletion extends Context.Service<AccountDeletion, {
       })
 
       return AccountDeletion.of({
-        request: traced("AccountDeletion.request")(
+        request: Effect.fnUntraced(
           function*(userId, by = userId) {
             const found = yield* lockUser(userId)
             if (Option.isNone(found)) return yield* new Missing({ kind: "user" })
@@ -60,7 +59,7 @@ export class AccountDeletion extends Context.Service<AccountDeletion, {
           databaseDefects
         ),
 
-        cancel: traced("AccountDeletion.cancel")(
+        cancel: Effect.fnUntraced(
           function*(userId) {
             const cutoff = deletionCutoffAt(yield* sharedTime)
             const rows = yield* sql`
@@ -131,7 +130,7 @@ export class AccountErasure extends Context.Service<AccountErasure, {
       })
 
       // A large account takes longer than the statement timeout of 5 seconds. The audit entry names no user.
-      const erase = traced("AccountErasure.erase")(
+      const erase = Effect.fnUntraced(
         function*(id: UserId, cutoff: Date) {
           yield* sql`SET LOCAL statement_timeout = 0`
           // Sign-ups are locked before the user, as a use of a mailed link does.

@@ -5,7 +5,6 @@ import { createSecretKey } from "node:crypto"
 import { UserId } from "../../schema/Ids.ts"
 import { emailKey } from "../identity/Users.ts"
 import { derivedKey } from "../operations/Keys.ts"
-import { traced } from "../operations/Tracing.ts"
 import { signedTokens } from "./Sessions.ts"
 
 export const DEVICE_LIFETIME = Duration.days(180)
@@ -40,13 +39,13 @@ export class Devices extends Context.Service<Devices, {
       })
 
       return Devices.of({
-        remember: traced("Devices.remember")(function*(userId) {
+        remember: Effect.fnUntraced(function*(userId) {
           const now = (yield* Clock.currentTimeMillis) / 1000
           const id = yield* random.uuidV4()
           return tokens.sign(tokens.payloadOf({ sub: String(userId), jti: id }, now))
         }),
 
-        recognise: traced("Devices.recognise")(function*(token, email) {
+        recognise: Effect.fnUntraced(function*(token, email) {
           const claims = yield* tokens.verify(token).pipe(
             Effect.map(decodeClaims),
             Effect.orElseSucceed(() => Option.none())

@@ -9,7 +9,6 @@ import { deletionCutoff } from "../db/Sweeps.ts"
 import { columnsOf, Instant, readOnly, tableOf, TimestampColumn, writtenOnce } from "../db/Tables.ts"
 import { LinkUnusable } from "../DomainErrors.ts"
 import { accountLock, canSignIn } from "../identity/Users.ts"
-import { traced } from "../operations/Tracing.ts"
 
 export const mailedLink = (app: URL, page: string, token: Redacted.Redacted): Redacted.Redacted => {
   const url = new URL(page, app.href.endsWith("/") ? app : `${app.href}/`)
@@ -111,7 +110,7 @@ export class MailedTokens extends Context.Service<MailedTokens, {
           )`
 
       return MailedTokens.of({
-        issue: traced("MailedTokens.issue")(function*(purpose, owner, lifetime = LINK_LIFETIME[purpose]) {
+        issue: Effect.fnUntraced(function*(purpose, owner, lifetime = LINK_LIFETIME[purpose]) {
           const token = Redacted.make(Buffer.from(yield* random.randomBytes(32)).toString("base64url"))
           const now = yield* Clock.currentTimeMillis
           const expiresAt = new Date(now + Duration.toMillis(lifetime))
@@ -128,7 +127,7 @@ export class MailedTokens extends Context.Service<MailedTokens, {
           return { token, expiresAt }
         }, Effect.orDie),
 
-        ownerOf: traced("MailedTokens.ownerOf")(
+        ownerOf: Effect.fnUntraced(
           function*(purpose, token) {
             const now = yield* DateTime.nowAsDate
             return yield* findOwner({ hash: digest(token), purpose, now, cutoff: yield* deletionCutoff })
@@ -137,26 +136,24 @@ export class MailedTokens extends Context.Service<MailedTokens, {
           Effect.orDie
         ),
 
-        consume: traced("MailedTokens.consume")(function*(purpose, token) {
+        consume: Effect.fnUntraced(function*(purpose, token) {
           const now = yield* DateTime.nowAsDate
           const used = yield* markUsed({ hash: digest(token), purpose, now, cutoff: yield* deletionCutoff })
           return Option.map(used, ({ userId }) => userId)
         }, Effect.orDie),
 
-        signUpOf: traced("MailedTokens.signUpOf")(function*(purpose, token) {
+        signUpOf: Effect.fnUntraced(function*(purpose, token) {
           const now = yield* DateTime.nowAsDate
           const found = yield* findSignUp({ hash: digest(token), purpose, now })
           return Option.map(found, ({ signUpId }) => signUpId)
         }, Effect.orDie),
 
-        revokeVerifications: traced("MailedTokens.revokeVerifications")(function*(signUpIds) {
+        revokeVerifications: Effect.fnUntraced(function*(signUpIds) {
           if (signUpIds.length === 0) return
           yield* sql`DELETE FROM email_tokens WHERE purpose = 'verify-email' AND ${sql.in("sign_up_id", signUpIds)}`
         }, Effect.orDie),
 
-        revokeAll: traced("MailedTokens.revokeAll")(
-          (userId) => sql`DELETE FROM email_tokens WHERE user_id = ${userId}`.pipe(Effect.asVoid, Effect.orDie)
-        )
+        revokeAll: (userId) => sql`DELETE FROM email_tokens WHERE user_id = ${userId}`.pipe(Effect.asVoid, Effect.orDie)
       })
     })
   )

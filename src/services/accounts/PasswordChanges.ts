@@ -1,4 +1,16 @@
-import { Context, DateTime, Effect, Layer, Option, RcMap, type Redacted, type Schema, Semaphore, Struct } from "effect"
+import {
+  Context,
+  DateTime,
+  Effect,
+  flow,
+  Layer,
+  Option,
+  RcMap,
+  type Redacted,
+  type Schema,
+  Semaphore,
+  Struct
+} from "effect"
 import { SqlClient, type SqlError, SqlSchema } from "effect/sql"
 import { type SessionId, UserId } from "../../schema/Ids.ts"
 import { LANES, Lanes } from "../admission/Lanes.ts"
@@ -9,7 +21,6 @@ import { Audit } from "../identity/Audit.ts"
 import { accountLock, UserRecord, users } from "../identity/Users.ts"
 import { Outbox } from "../mail/Outbox.ts"
 import { askedFrom, type Mail } from "../mail/Texts.ts"
-import { traced } from "../operations/Tracing.ts"
 import { linkUnusable, MailedTokens, type TokenOwner } from "./MailedLinks.ts"
 import { PasswordPolicy, Passwords } from "./Passwords.ts"
 import { Sessions } from "./Sessions.ts"
@@ -140,22 +151,22 @@ export class PasswordChanges extends Context.Service<PasswordChanges, {
         Effect.andThen(audit.record("password.change_failed", { userId }), Effect.fail(new WrongPassword()))
 
       return PasswordChanges.of({
-        requestReset: traced("PasswordChanges.requestReset")(function*(email, network) {
+        requestReset: Effect.fnUntraced(function*(email, network) {
           yield* outbox.request({ kind: "reset-password", email, ...(yield* askedFrom(network)) })
           yield* outbox.wake
         }),
 
-        addressOf: traced("PasswordChanges.addressOf")(
+        addressOf: flow(
           (token) => Effect.map(Effect.flatMap(ownerOf(token), personOf), ({ email }) => email),
           databaseDefects
         ),
 
-        reset: traced("PasswordChanges.reset")(
+        reset: flow(
           (token, password) => Effect.tap(useLink(token, password), () => outbox.wake),
           databaseDefects
         ),
 
-        change: traced("PasswordChanges.change")(function*({ sessionId, userId }, request) {
+        change: Effect.fnUntraced(function*({ sessionId, userId }, request) {
           const owner = yield* findById(userId)
           const { currentPassword, newPassword } = request
           if (owner.passwordHash !== null) {

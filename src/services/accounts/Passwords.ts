@@ -5,7 +5,6 @@ import { localPartOf } from "../../schema/User.ts"
 import { makeLane } from "../admission/Lane.ts"
 import { LANES } from "../admission/Lanes.ts"
 import { InvalidInput, type Overloaded } from "../DomainErrors.ts"
-import { traced } from "../operations/Tracing.ts"
 import { settings } from "../settings/Registry.ts"
 
 /** A minimum of 0 accepts every password. */
@@ -64,7 +63,7 @@ export class PasswordPolicy extends Context.Service<PasswordPolicy, {
       })
 
       return PasswordPolicy.of({
-        check: traced("PasswordPolicy.check")(function*(path, password, owner) {
+        check: Effect.fnUntraced(function*(path, password, owner) {
           const text = spell(Redacted.value(password))
           const personal = personalOf(owner).find((personal) => text.includes(personal.text))
           if (personal !== undefined) {
@@ -135,13 +134,12 @@ export class Passwords extends Context.Service<Passwords, {
       const unknownDigest = yield* hashText(Buffer.from(yield* random.randomBytes(32)).toString("base64"))
 
       return Passwords.of({
-        hash: traced("Passwords.hash")((password) => inTurn(hashText(normalise(password)))),
-        verify: traced("Passwords.verify")((password, digest) =>
+        hash: (password) => inTurn(hashText(normalise(password))),
+        verify: (password, digest) =>
           Effect.map(
             inTurn(timed(() => verify(digest ?? unknownDigest, normalise(password)))),
             (matches) => matches && digest !== undefined
-          )
-        ),
+          ),
         isOutdated: (digest) => needsRehash(digest, parameters)
       })
     })

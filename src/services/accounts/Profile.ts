@@ -21,7 +21,6 @@ import { columnsOf } from "../db/Tables.ts"
 import { HandleTaken, InvalidInput, Missing, type Overloaded } from "../DomainErrors.ts"
 import { Pseudonyms } from "../identity/Names.ts"
 import { HAS_PASSWORD, isActive, Roles, UserRecord, users } from "../identity/Users.ts"
-import { traced } from "../operations/Tracing.ts"
 import { routeVisibility } from "../sharing/Visibility.ts"
 
 type Members = Readonly<Record<string, unknown>>
@@ -123,7 +122,7 @@ export class Profiles extends Context.Service<Profiles, {
         }`
       })
 
-      const profile = traced("Profiles.profile")(function*(id: UserId) {
+      const profile = Effect.fnUntraced(function*(id: UserId) {
         const { totalDistance, totalRoutes, usage, ...row } = yield* Effect.flatMap(
           findProfile({ id }),
           Effect.fromOption
@@ -132,9 +131,9 @@ export class Profiles extends Context.Service<Profiles, {
       }, Effect.orDie)
 
       return Profiles.of({
-        user: traced("Profiles.user")((id) => Effect.map(findUser(id), toUser).pipe(Effect.orDie)),
+        user: (id) => Effect.map(findUser(id), toUser).pipe(Effect.orDie),
         profile,
-        update: traced("Profiles.update")(
+        update: Effect.fnUntraced(
           function*(id, patch) {
             if (patch.handle !== undefined && isReservedHandle(patch.handle)) {
               return yield* InvalidInput.at("handle", "Expected a handle that is not reserved")
@@ -154,7 +153,7 @@ export class Profiles extends Context.Service<Profiles, {
           (change, id) => writes(id, change),
           databaseDefects
         ),
-        publicProfile: traced("Profiles.publicProfile")(function*(handle) {
+        publicProfile: Effect.fnUntraced(function*(handle) {
           const row = yield* findPublic(handle)
           if (Option.isNone(row)) return yield* new Missing({ kind: "user" })
           const { avatar, createdAt, id, name, publicRoutes } = row.value

@@ -26,7 +26,6 @@ import {
   SignInRefused,
   UpstreamUnusable
 } from "../DomainErrors.ts"
-import { traced } from "../operations/Tracing.ts"
 import { requestJson, type UpstreamFailure } from "../operations/Upstream.ts"
 import { GOOGLE, settings } from "../settings/Registry.ts"
 
@@ -313,7 +312,7 @@ export class IdentityProvider extends Context.Service<IdentityProvider, {
       }
 
       return IdentityProvider.of({
-        identify: traced("IdentityProvider.identify")(function*(credential) {
+        identify: Effect.fnUntraced(function*(credential) {
           const token = yield* idTokenOf(credential)
           const keyId = yield* keyIdOf(token)
           const { issuer, jwks_uri } = yield* discover()

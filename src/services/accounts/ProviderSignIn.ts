@@ -9,7 +9,6 @@ import { columnsOf, InstantOnce, tableOf, writtenOnce } from "../db/Tables.ts"
 import { InvalidInput, LinkedElsewhere, type Overloaded, type SignUpClosed } from "../DomainErrors.ts"
 import { Audit } from "../identity/Audit.ts"
 import { emailKey } from "../identity/Users.ts"
-import { traced } from "../operations/Tracing.ts"
 import { Profiles } from "./Profile.ts"
 import { type Identity, IdentityProvider, type ProviderCredential, type ProviderFailure } from "./Provider.ts"
 import { type Device, Sessions } from "./Sessions.ts"
@@ -120,7 +119,7 @@ export class ProviderSignIn extends Context.Service<ProviderSignIn, {
         )
 
       return ProviderSignIn.of({
-        signIn: traced("ProviderSignIn.signIn")(
+        signIn: Effect.fnUntraced(
           function*(credential, device) {
             const identity = yield* identityProvider.identify(credential)
             return yield* signIns(signInAs(identity, device))

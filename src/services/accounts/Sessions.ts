@@ -6,6 +6,7 @@ import {
   Duration,
   Effect,
   Exit,
+  flow,
   Layer,
   Option,
   Redacted,
@@ -33,7 +34,6 @@ import { Missing, SignInRefused } from "../DomainErrors.ts"
 import { actedOn, Audit } from "../identity/Audit.ts"
 import { accountLock, canSignIn, DELETION_STATE, lockedUser, Roles, users } from "../identity/Users.ts"
 import { ownText } from "../operations/Keys.ts"
-import { traced } from "../operations/Tracing.ts"
 import { settings } from "../settings/Registry.ts"
 
 /** The last use of a credential is only displayed: one write a minute is precise enough. */
@@ -297,14 +297,13 @@ export class Sessions extends Context.Service<Sessions, {
       })
 
       return Sessions.of({
-        start: traced("Sessions.start")((userId, device) =>
+        start: (userId, device) =>
           insert(userId, device).pipe(
             sql.withTransaction,
             databaseDefects
-          )
-        ),
+          ),
 
-        authenticate: traced("Sessions.authenticate")(function*(token) {
+        authenticate: Effect.fnUntraced(function*(token) {
           const claims = yield* tokens.verify(token)
           if (Option.isNone(claims)) return Option.none()
           const { sid: sessionId, sub: userId } = claims.value
@@ -329,13 +328,13 @@ export class Sessions extends Context.Service<Sessions, {
           return Option.some({ principal, freshToken: yield* sign(row, sessionId) })
         }, Effect.orDie),
 
-        end: traced("Sessions.end")(end, Effect.orDie),
+        end: flow(end, Effect.orDie),
 
-        list: traced("Sessions.list")(function*(userId, current) {
+        list: Effect.fnUntraced(function*(userId, current) {
           return yield* findAll({ userId, current, now: yield* DateTime.nowAsDate })
         }, Effect.orDie),
 
-        revoke: traced("Sessions.revoke")(
+        revoke: Effect.fnUntraced(
           function*(userId, id) {
             const now = yield* DateTime.nowAsDate
             yield* lockAccount(userId)
@@ -349,7 +348,7 @@ export class Sessions extends Context.Service<Sessions, {
           databaseDefects
         ),
 
-        revokeAll: traced("Sessions.revokeAll")(
+        revokeAll: Effect.fnUntraced(
           function*(userId, { by = userId, keep } = {}) {
             const now = yield* DateTime.nowAsDate
             // The user is locked before the sessions, in the order of `accountLock`.

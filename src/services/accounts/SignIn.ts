@@ -20,7 +20,6 @@ import { Audit } from "../identity/Audit.ts"
 import { canSignIn, hasAddress, lockedUser, UserRecord, users } from "../identity/Users.ts"
 import { Outbox } from "../mail/Outbox.ts"
 import { askedFrom } from "../mail/Texts.ts"
-import { traced } from "../operations/Tracing.ts"
 import { settings } from "../settings/Registry.ts"
 import { linkUnusable } from "./MailedLinks.ts"
 import { PasswordPolicy, Passwords } from "./Passwords.ts"
@@ -203,7 +202,7 @@ export class Accounts extends Context.Service<Accounts, {
       )
 
       return Accounts.of({
-        signUp: traced("Accounts.signUp")(function*({ email, name, network, password }) {
+        signUp: Effect.fnUntraced(function*({ email, name, network, password }) {
           if (!isOpen) return yield* new SignUpClosed()
           yield* policy.check("password", password, { email, name })
           const passwordHash = yield* passwords.hash(password)
@@ -215,14 +214,14 @@ export class Accounts extends Context.Service<Accounts, {
           yield* outbox.wake
         }, databaseDefects),
 
-        addressOf: traced("Accounts.addressOf")((token) => Effect.map(pendingOf(token), ({ email }) => email)),
+        addressOf: (token) => Effect.map(pendingOf(token), ({ email }) => email),
 
-        verifyEmail: traced("Accounts.verifyEmail")(function*(token, chosen, device) {
+        verifyEmail: Effect.fnUntraced(function*(token, chosen, device) {
           const digest = yield* proven(yield* pendingOf(token), chosen)
           return yield* openBy(token, digest, device)
         }, databaseDefects),
 
-        logIn: traced("Accounts.logIn")(function*({ email, password }, device) {
+        logIn: Effect.fnUntraced(function*({ email, password }, device) {
           // An account past its grace period is not found, even before the sweep.
           const candidates = yield* signIns(candidatesOf(email))
           const { id: userId, passwordHash } = candidates.account ?? NO_ACCOUNT

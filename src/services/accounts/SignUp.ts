@@ -1,4 +1,4 @@
-import { Clock, Context, DateTime, Duration, Effect, Layer, Option, type Redacted, Schema, Struct } from "effect"
+import { Clock, Context, DateTime, Duration, Effect, flow, Layer, Option, type Redacted, Schema, Struct } from "effect"
 import { Model } from "effect/schema"
 import { SqlClient, SqlSchema } from "effect/sql"
 import { SignUpId, UserId } from "../../schema/Ids.ts"
@@ -12,7 +12,6 @@ import { Audit } from "../identity/Audit.ts"
 import { FALLBACK, Handles } from "../identity/Names.ts"
 import { emailKey, hasAddress, UserRecord, users } from "../identity/Users.ts"
 import { Outbox } from "../mail/Outbox.ts"
-import { traced } from "../operations/Tracing.ts"
 import { settings } from "../settings/Registry.ts"
 import { mailedLink, type MailedTokenPurpose, MailedTokens } from "./MailedLinks.ts"
 
@@ -138,7 +137,7 @@ export class SignUps extends Context.Service<SignUps, {
       })
 
       return SignUps.of({
-        add: traced("SignUps.add")(function*({ email, isInvited = false, name, network, passwordHash }) {
+        add: Effect.fnUntraced(function*({ email, isInvited = false, name, network, passwordHash }) {
           const now = yield* Clock.currentTimeMillis
           const { id } = yield* insert({
             email,
@@ -153,33 +152,33 @@ export class SignUps extends Context.Service<SignUps, {
           return id
         }, Effect.orDie),
 
-        isInvited: traced("SignUps.isInvited")(function*(email) {
+        isInvited: Effect.fnUntraced(function*(email) {
           const now = yield* DateTime.nowAsDate
           const rows = yield* sql`
             SELECT id FROM sign_ups WHERE email_key = ${emailKey(email)} AND is_invited AND expires_at > ${now} LIMIT 1`
           return rows.length > 0
         }, Effect.orDie),
 
-        findNewest: traced("SignUps.findNewest")(function*(email) {
+        findNewest: Effect.fnUntraced(function*(email) {
           const now = yield* DateTime.nowAsDate
           return Option.map(yield* newestOf({ key: emailKey(email), now }), toSignUp)
         }, Effect.orDie),
 
-        addresseeOf: traced("SignUps.addresseeOf")(function*(id) {
+        addresseeOf: Effect.fnUntraced(function*(id) {
           const found = yield* findAddressee(id)
           return Option.map(found, ({ email, userId }) => ({ email, userId: userId ?? undefined }))
         }, Effect.orDie),
 
-        find: traced("SignUps.find")((id) => Effect.orDie(Effect.map(findById(id), Option.map(toSignUp)))),
+        find: (id) => Effect.orDie(Effect.map(findById(id), Option.map(toSignUp))),
 
-        lock: traced("SignUps.lock")(function*(id) {
+        lock: Effect.fnUntraced(function*(id) {
           return Option.map(yield* lockWith(id), ({ others, own }) => ({
             ...toSignUp(own),
             isOnly: !others.some(({ isPending }) => isPending)
           }))
         }, Effect.orDie),
 
-        olderOfOtherNetworks: traced("SignUps.olderOfOtherNetworks")(function*(id) {
+        olderOfOtherNetworks: Effect.fnUntraced(function*(id) {
           return Option.match(yield* lockWith(id), {
             onNone: () => [],
             onSome: ({ others, own }) =>
@@ -188,14 +187,13 @@ export class SignUps extends Context.Service<SignUps, {
           })
         }, Effect.orDie),
 
-        keepUntil: traced("SignUps.keepUntil")((id, instant) =>
+        keepUntil: (id, instant) =>
           sql`UPDATE sign_ups SET expires_at = greatest(expires_at, ${instant}) WHERE id = ${id}`.pipe(
             Effect.asVoid,
             Effect.orDie
-          )
-        ),
+          ),
 
-        removeAll: traced("SignUps.removeAll")(function*(email) {
+        removeAll: Effect.fnUntraced(function*(email) {
           const key = emailKey(email)
           yield* lockAllOf(key)
           yield* sql`DELETE FROM sign_ups WHERE email_key = ${key}`
@@ -286,19 +284,19 @@ export class NewAccounts extends Context.Service<NewAccounts, {
         )
 
       return NewAccounts.of({
-        find: traced("NewAccounts.find")(function*(purpose, token) {
+        find: Effect.fnUntraced(function*(purpose, token) {
           const id = yield* mailedTokens.signUpOf(purpose, token)
           return Option.isNone(id) ? Option.none() : yield* signUps.find(id.value)
         }),
 
-        signUpOf: traced("NewAccounts.signUpOf")(function*(purpose, token) {
+        signUpOf: Effect.fnUntraced(function*(purpose, token) {
           const id = yield* mailedTokens.signUpOf(purpose, token)
           const signUp = Option.isNone(id) ? Option.none() : yield* signUps.lock(id.value)
           // The link may have become void before the lock.
           return Option.isSome(yield* mailedTokens.signUpOf(purpose, token)) ? signUp : Option.none()
         }),
 
-        open: traced("NewAccounts.open")(function*(person) {
+        open: Effect.fnUntraced(function*(person) {
           if (!isOpen && !(yield* signUps.isInvited(person.email))) return yield* new SignUpClosed()
           yield* signUps.removeAll(person.email)
           return Option.map(yield* openWithHandle(person), ({ id }) => id)
@@ -339,12 +337,12 @@ export class Invitations extends Context.Service<Invitations, {
       }, sql.withTransaction)
 
       return Invitations.of({
-        invite: traced("Invitations.invite")(
+        invite: flow(
           (admin, email) => Effect.andThen(addAndMail(admin, email), outbox.wake),
           databaseDefects
         ),
 
-        create: traced("Invitations.create")(
+        create: Effect.fnUntraced(
           function*(email) {
             yield* add(email)
             const userId = yield* newAccounts.open({ email, name: undefined })

@@ -30,7 +30,6 @@ import { accountLock, DELETION_STATE, UserRecord } from "../identity/Users.ts"
 import { Outbox } from "../mail/Outbox.ts"
 import type { Mail } from "../mail/Texts.ts"
 import { ownText } from "../operations/Keys.ts"
-import { traced } from "../operations/Tracing.ts"
 import { settings } from "../settings/Registry.ts"
 import { isUnexpired } from "../sharing/Visibility.ts"
 import { Passwords } from "./Passwords.ts"
@@ -73,7 +72,7 @@ export class CallerCredential extends Context.Service<CallerCredential, {
       })
 
       return CallerCredential.of({
-        describe: traced("CallerCredential.describe")(function*(principal) {
+        describe: Effect.fnUntraced(function*(principal) {
           const row = yield* principal.kind === "token"
             ? findToken(principal.tokenId)
             : findSession(principal.sessionId)
@@ -282,18 +281,18 @@ export class PersonalAccessTokens extends Context.Service<PersonalAccessTokens, 
       })
 
       return PersonalAccessTokens.of({
-        mint: traced("PersonalAccessTokens.mint")(function*(owner, request) {
+        mint: Effect.fnUntraced(function*(owner, request) {
           const proven = daysOf(request) === null ? yield* provePassword(owner, request.currentPassword) : undefined
           const minted = yield* insertToken(owner, request, proven)
           yield* outbox.wake
           return minted
         }, databaseDefects),
 
-        list: traced("PersonalAccessTokens.list")(function*(owner) {
+        list: Effect.fnUntraced(function*(owner) {
           return yield* findOwn({ owner, now: yield* DateTime.nowAsDate })
         }, Effect.orDie),
 
-        revoke: traced("PersonalAccessTokens.revoke")(
+        revoke: Effect.fnUntraced(
           function*(owner, id) {
             yield* lockAccount(owner)
             const revoked = yield* revokeLive(owner, sql`id = ${id}`)
@@ -303,7 +302,7 @@ export class PersonalAccessTokens extends Context.Service<PersonalAccessTokens, 
           databaseDefects
         ),
 
-        revokeAll: traced("PersonalAccessTokens.revokeAll")(
+        revokeAll: Effect.fnUntraced(
           function*(owner) {
             yield* lockAccount(owner)
             yield* revokeLive(owner, sql`true`)
@@ -312,7 +311,7 @@ export class PersonalAccessTokens extends Context.Service<PersonalAccessTokens, 
           databaseDefects
         ),
 
-        authenticate: traced("PersonalAccessTokens.authenticate")(function*(token) {
+        authenticate: Effect.fnUntraced(function*(token) {
           if (!isWellFormed(token)) return yield* new TokenRefused({ reason: REASONS.tokenMalformed })
           const millis = yield* Clock.currentTimeMillis
           const now = new Date(millis)

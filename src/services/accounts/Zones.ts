@@ -1,4 +1,4 @@
-import { Config, Context, Effect, Layer, Schema, Struct } from "effect"
+import { Config, Context, Effect, flow, Layer, Schema, Struct } from "effect"
 import { Model } from "effect/schema"
 import { SqlClient, SqlSchema } from "effect/sql"
 import { createHmac } from "node:crypto"
@@ -13,7 +13,6 @@ import { degrees, EARTH_RADIUS, metresBetween, radians } from "../geometry/Geode
 import { Audit } from "../identity/Audit.ts"
 import { accountLock } from "../identity/Users.ts"
 import { derivedKey } from "../operations/Keys.ts"
-import { traced } from "../operations/Tracing.ts"
 import { RouteViews } from "../routes/RouteViews.ts"
 
 /** Radii of zones are raised to one of these (ISO 3, R10), so that a slightly larger zone shows no second circle. */
@@ -194,7 +193,7 @@ export class PrivacyZones extends Context.Service<PrivacyZones, {
           return (yield* find(owner)).map(zoneIn)
         }).pipe(sql.withTransaction, Effect.tap(() => views.refresh(owner)), databaseDefects)
 
-      const list = traced("PrivacyZones.list")(
+      const list = flow(
         (owner: UserId) => Effect.map(find(owner), (rows) => rows.map(zoneIn)),
         Effect.orDie
       )
@@ -202,21 +201,19 @@ export class PrivacyZones extends Context.Service<PrivacyZones, {
       return PrivacyZones.of({
         list,
 
-        replace: traced("PrivacyZones.replace")((owner, zones, { mayShrink }) =>
+        replace: (owner, zones, { mayShrink }) =>
           changing(owner, (stored) => {
             const lost = stored.filter((zone) => !zones.some((other) => isWithin(zone, other))).length
             return lost === 0 || mayShrink ? Effect.succeed(zones) : Effect.fail(new ZonesShrink({ zones: lost }))
-          })
-        ),
+          }),
 
-        add: traced("PrivacyZones.add")((owner, zones) =>
+        add: (owner, zones) =>
           changing(owner, (stored) => {
             const all = [...stored, ...zones.filter((zone) => !stored.some((other) => isSame(other, zone)))]
             return all.length > MAX_ZONES
               ? Effect.fail(new ZonesFull({ limit: MAX_ZONES, used: stored.length }))
               : Effect.succeed(all)
           }).pipe(Effect.asVoid)
-        )
       })
     })
   )

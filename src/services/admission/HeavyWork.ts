@@ -6,7 +6,6 @@ import { type Transferable, Worker } from "node:worker_threads"
 import { machineClock } from "../db/SharedTime.ts"
 import { Overloaded } from "../DomainErrors.ts"
 import { counterBy, during } from "../operations/Metrics.ts"
-import { traced } from "../operations/Tracing.ts"
 import type { HeavyJob, Order, Reply } from "./HeavyJob.ts"
 import { waitingForOthers } from "./RunningRequests.ts"
 
@@ -186,7 +185,7 @@ export class HeavyWork extends Context.Service<HeavyWork, {
         }, Effect.scoped)
 
         return HeavyWork.of({
-          run: traced("HeavyWork.run")(function*<I, O>(
+          run: Effect.fnUntraced(function*<I, O>(
             job: HeavyJob<I, O>,
             input: NoInfer<I>,
             bytes: number,

@@ -6,7 +6,6 @@ import { IDEMPOTENCY_RETENTION, IDEMPOTENCY_WAIT } from "../../schema/Limits.ts"
 import { machineClock } from "../db/SharedTime.ts"
 import { columnsOf, Instant, tableOf, writtenOnce } from "../db/Tables.ts"
 import { KeyInUse, KeyReused, Overloaded, type QuotaExceeded } from "../DomainErrors.ts"
-import { traced } from "../operations/Tracing.ts"
 import { Lanes } from "./Lanes.ts"
 import { quotaFailures } from "./Quotas.ts"
 
@@ -134,7 +133,7 @@ export class IdempotencyKeys extends Context.Service<IdempotencyKeys, {
         )
 
       return IdempotencyKeys.of({
-        once: traced("IdempotencyKeys.once")(function*(call, work) {
+        once: Effect.fnUntraced(function*(call, work) {
           const begun = Effect.flatMap(FiberSet.run(running, attempt(call, work)), Fiber.join)
           const tries = Math.ceil(Duration.toMillis(yield* LongestWait) / Duration.toMillis(BETWEEN_TRIES))
           const tried = Effect.tap(begun, (response) => Option.isSome(response) ? Effect.void : pause)

@@ -1,4 +1,4 @@
-import { Config, Context, DateTime, Duration, Effect, Layer, Option, Schema } from "effect"
+import { Config, Context, DateTime, Duration, Effect, flow, Layer, Option, Schema } from "effect"
 import { Model } from "effect/schema"
 import { SqlClient, SqlError, SqlSchema, type Statement } from "effect/sql"
 import { UserId } from "../../schema/Ids.ts"
@@ -7,7 +7,6 @@ import { databaseDefects } from "../db/DatabaseErrors.ts"
 import { machineClock } from "../db/SharedTime.ts"
 import { Instant, tableOf } from "../db/Tables.ts"
 import { QuotaExceeded } from "../DomainErrors.ts"
-import { traced } from "../operations/Tracing.ts"
 import { settings } from "../settings/Registry.ts"
 
 class LimitsRecord extends Model.Class<LimitsRecord>("LimitsRecord")({
@@ -106,14 +105,14 @@ export class Quotas extends Context.Service<Quotas, {
         execute: (id) => selectUsage(sql, id)
       })
 
-      const usage = traced("Quotas.usage")(
+      const usage = flow(
         (userId: UserId) => Effect.map(findUsage(userId), ({ usage }) => usage),
         Effect.orDie
       )
 
       return Quotas.of({
         usage,
-        requireRoom: traced("Quotas.requireRoom")(function*(userId, addition) {
+        requireRoom: Effect.fnUntraced(function*(userId, addition) {
           const now = yield* usage(userId)
           const exceeded = QUOTAS.find((quota) =>
             addition[quota] > 0 && now[quota].used + addition[quota] > now[quota].limit

@@ -28,7 +28,6 @@ import type { Overloaded, SpoolFull } from "../DomainErrors.ts"
 import { writeRouteFile } from "../files/RouteFile.ts"
 import { Spool, type SpooledFile } from "../files/Spool.ts"
 import { Pseudonyms, slugOf } from "../identity/Names.ts"
-import { traced } from "../operations/Tracing.ts"
 import { toDocument } from "../routes/RouteFiles.ts"
 import { routeColumns, RouteRow, toStoredRoute } from "../routes/RouteRows.ts"
 import { collectionVisibility, routeVisibility } from "../sharing/Visibility.ts"
@@ -273,7 +272,7 @@ export class AccountExport extends Context.Service<AccountExport, {
         return { file, count: written.size }
       })
 
-      const write = traced("AccountExport.write")(
+      const write = Effect.fnUntraced(
         function*(add: AddFile, order: Order) {
           const createdAt = (yield* DateTime.nowAsDate).toISOString()
           const profile = yield* add(
@@ -316,7 +315,7 @@ export class AccountExport extends Context.Service<AccountExport, {
       )
 
       return AccountExport.of({
-        archive: traced("AccountExport.archive")(function*(userId, current) {
+        archive: Effect.fnUntraced(function*(userId, current) {
           const order = { userId, current, routes: yield* exports(Effect.orDie(queries.routesOf(userId))) }
           return zipOf((add) => write(add, order))
         })

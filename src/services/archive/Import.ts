@@ -20,7 +20,6 @@ import {
 } from "../DomainErrors.ts"
 import { type CountBytes, ImportDisk, kept, type NamelessFile, namelessFile } from "../files/Spool.ts"
 import { isActive, UserRecord, users } from "../identity/Users.ts"
-import { traced } from "../operations/Tracing.ts"
 import { RouteViews } from "../routes/RouteViews.ts"
 import { type ImportedRows, importedRows, type ImportedTable } from "./ImportedRows.ts"
 import {
@@ -265,19 +264,17 @@ export class AccountImport extends Context.Service<AccountImport, {
       })
 
       return AccountImport.of({
-        restore: traced("AccountImport.restore")(
-          <E>(owner: UserId, upload: Stream.Stream<Uint8Array, E>) =>
-            Effect.andThen(requireLock(owner), disk.share).pipe(
-              Effect.flatMap((count) =>
-                kept(upload, count).pipe(
-                  Effect.tap(() => turns.place),
-                  Effect.flatMap((file) => take(owner, file, count))
-                )
-              ),
-              Effect.scoped,
-              aloneFor(owner)
-            )
-        )
+        restore: <E>(owner: UserId, upload: Stream.Stream<Uint8Array, E>) =>
+          Effect.andThen(requireLock(owner), disk.share).pipe(
+            Effect.flatMap((count) =>
+              kept(upload, count).pipe(
+                Effect.tap(() => turns.place),
+                Effect.flatMap((file) => take(owner, file, count))
+              )
+            ),
+            Effect.scoped,
+            aloneFor(owner)
+          )
       })
     })
   )

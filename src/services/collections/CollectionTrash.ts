@@ -1,4 +1,4 @@
-import { Context, DateTime, Effect, Layer, Option, Schema, Struct } from "effect"
+import { Context, DateTime, Effect, flow, Layer, Option, Schema, Struct } from "effect"
 import { SqlClient, SqlSchema } from "effect/sql"
 import type { DeletedStoredCollection, StoredCollection } from "../../schema/Collection.ts"
 import { CollectionId, UserId } from "../../schema/Ids.ts"
@@ -9,7 +9,6 @@ import { databaseDefects } from "../db/DatabaseErrors.ts"
 import { deletionCutoff } from "../db/Sweeps.ts"
 import { Missing, type Overloaded, type QuotaExceeded } from "../DomainErrors.ts"
 import { Pseudonyms } from "../identity/Names.ts"
-import { traced } from "../operations/Tracing.ts"
 import { trashQueries } from "../routes/RouteTrash.ts"
 import { collectionQueries, CollectionRecord } from "./CollectionRows.ts"
 
@@ -49,18 +48,18 @@ export class CollectionTrash extends Context.Service<CollectionTrash, {
       })
 
       return CollectionTrash.of({
-        list: traced("CollectionTrash.list")(function*(owner, page) {
+        list: Effect.fnUntraced(function*(owner, page) {
           return yield* queries.deleted(owner, yield* deletionCutoff, page, pseudonyms)
         }),
 
-        count: traced("CollectionTrash.count")((owner) => trash.count(owner), Effect.orDie),
+        count: flow((owner) => trash.count(owner), Effect.orDie),
 
-        requireOwn: traced("CollectionTrash.requireOwn")(function*(owner, id) {
+        requireOwn: Effect.fnUntraced(function*(owner, id) {
           const row = yield* findDeleted({ owner, id, since: yield* deletionCutoff })
           return Option.isSome(row) ? row.value : yield* new Missing({ kind: "collection" })
         }, databaseDefects),
 
-        restore: traced("CollectionTrash.restore")(
+        restore: Effect.fnUntraced(
           function*(owner, id, { mayPublish }) {
             const rows = yield* sql`
               UPDATE collections SET deleted_at = NULL, updated_at = ${yield* DateTime.nowAsDate}, version = version + 1
@@ -77,8 +76,8 @@ export class CollectionTrash extends Context.Service<CollectionTrash, {
           quotaFailures
         ),
 
-        purge: traced("CollectionTrash.purge")((owner, id) => trash.purge(owner, id), databaseDefects),
-        empty: traced("CollectionTrash.empty")((owner) => trash.empty(owner), databaseDefects)
+        purge: flow((owner, id) => trash.purge(owner, id), databaseDefects),
+        empty: flow((owner) => trash.empty(owner), databaseDefects)
       })
     })
   )

@@ -1,4 +1,4 @@
-import { Context, DateTime, Effect, Layer, Option, Schema } from "effect"
+import { Context, DateTime, Effect, flow, Layer, Option, Schema } from "effect"
 import { SqlClient, SqlSchema, type Statement } from "effect/sql"
 import {
   type Addition,
@@ -27,7 +27,6 @@ import {
 } from "../DomainErrors.ts"
 import { Pseudonyms } from "../identity/Names.ts"
 import { activeUsers } from "../identity/Users.ts"
-import { traced } from "../operations/Tracing.ts"
 import type { ExpectedVersion } from "../routes/Routes.ts"
 import { shareTokens } from "../sharing/ShareLinks.ts"
 import type { Viewer } from "../sharing/Visibility.ts"
@@ -274,14 +273,13 @@ export class Collections extends Context.Service<Collections, {
           )`
 
       const changing = <A>(
-        name: string,
         change: (
           owner: UserId,
           id: CollectionId,
           value: A
         ) => Effect.Effect<unknown, ChangeFailure | DatabaseError>
       ): Change<A> =>
-        traced(`Collections.${name}`)(
+        Effect.fnUntraced(
           function*(owner: UserId, id: CollectionId, value: A, expected: ExpectedVersion) {
             yield* requireVersion(owner, id, expected)
             yield* change(owner, id, value)
@@ -293,7 +291,7 @@ export class Collections extends Context.Service<Collections, {
         )
 
       return Collections.of({
-        create: traced("Collections.create")(
+        create: Effect.fnUntraced(
           function*(owner, { description, name, routeIds, visibility }) {
             const now = yield* DateTime.nowAsDate
             yield* requireAddable(owner, routeIds ?? [])
@@ -315,30 +313,29 @@ export class Collections extends Context.Service<Collections, {
           quotaFailures
         ),
 
-        list: traced("Collections.list")((owner, q, page) => queries.own(owner, q, page, pseudonyms)),
-        byUser: traced("Collections.byUser")((owner, page) =>
-          Effect.andThen(requireActive(owner), queries.publicOf(owner, page, pseudonyms)).pipe(databaseDefects)
-        ),
-        get: traced("Collections.get")((ref, viewer) => found(ref, viewer).pipe(databaseDefects)),
+        list: (owner, q, page) => queries.own(owner, q, page, pseudonyms),
+        byUser: (owner, page) =>
+          Effect.andThen(requireActive(owner), queries.publicOf(owner, page, pseudonyms)).pipe(databaseDefects),
+        get: (ref, viewer) => found(ref, viewer).pipe(databaseDefects),
 
-        routes: traced("Collections.routes")(function*(ref, viewer, page, form) {
+        routes: Effect.fnUntraced(function*(ref, viewer, page, form) {
           const routes = yield* members.page(ref, viewer, page, form)
           return Option.isSome(routes) ? routes.value : yield* new Missing({ kind: "collection" })
         }, databaseDefects),
 
-        requireAddable: traced("Collections.requireAddable")(requireAddable, databaseDefects),
+        requireAddable: flow(requireAddable, databaseDefects),
 
-        requireOwn: traced("Collections.requireOwn")(function*(owner, id) {
+        requireOwn: Effect.fnUntraced(function*(owner, id) {
           const row = yield* queries.findName({ owner, id })
           return Option.isSome(row) ? { id, name: row.value.name } : yield* new Missing({ kind: "collection" })
         }, databaseDefects),
 
-        update: changing("update", (_owner, id, { description, name, visibility }) => {
+        update: changing((_owner, id, { description, name, visibility }) => {
           const changes = { name, visibility, description: textOrNull(description) }
           return touch(id, changes, collections.differs(changes))
         }),
 
-        remove: traced("Collections.remove")(
+        remove: Effect.fnUntraced(
           function*(owner, id, expected) {
             yield* requireVersion(owner, id, expected)
             yield* touch(id, { deletedAt: new Date(yield* sharedTime) })
@@ -350,7 +347,6 @@ export class Collections extends Context.Service<Collections, {
         ),
 
         setRoutes: changing(
-          "setRoutes",
           Effect.fnUntraced(function*(owner, id, routeIds) {
             yield* requireAddable(owner, routeIds, id)
             const current = yield* queries.order(id)
@@ -359,7 +355,6 @@ export class Collections extends Context.Service<Collections, {
         ),
 
         addRoute: changing(
-          "addRoute",
           Effect.fnUntraced(function*(owner, id, { position, routeId }) {
             yield* requireAddable(owner, [routeId], id)
             const current = yield* queries.order(id)
@@ -373,7 +368,6 @@ export class Collections extends Context.Service<Collections, {
         ),
 
         removeRoute: changing(
-          "removeRoute",
           Effect.fnUntraced(function*(_owner, id, routeId) {
             const rows = yield* sql`
               DELETE FROM collection_routes WHERE collection_id = ${id} AND route_id = ${routeId} RETURNING route_id`

@@ -4,7 +4,6 @@ import { CollectionId, RouteId, ShareToken } from "../../schema/Ids.ts"
 import { databaseDefects } from "../db/DatabaseErrors.ts"
 import { findReadable } from "../db/Lists.ts"
 import { TimestampColumn } from "../db/Tables.ts"
-import { traced } from "../operations/Tracing.ts"
 import { routeFilters } from "../routes/RouteLists.ts"
 import { asSeenBy } from "../routes/RouteRows.ts"
 import { ANONYMOUS, collectionVisibility, routeVisibility } from "../sharing/Visibility.ts"
@@ -78,7 +77,7 @@ export class PublicAddresses extends Context.Service<PublicAddresses, {
       })
 
       return PublicAddresses.of({
-        parts: traced("PublicAddresses.parts")(
+        parts: Effect.fnUntraced(
           function*(of) {
             const { id } = yield* highest(of)
             return Math.ceil((id ?? 0) / PART_IDS)
@@ -87,7 +86,7 @@ export class PublicAddresses extends Context.Service<PublicAddresses, {
           Effect.orDie
         ),
 
-        part: traced("PublicAddresses.part")(function*(of, part) {
+        part: Effect.fnUntraced(function*(of, part) {
           if (of === "routes") return yield* findRoutes(rangeOf(part))
           const found = yield* findCollections(rangeOf(part))
           return found.map(({ id, updatedAt }) => ({ name: String(id), updatedAt }))

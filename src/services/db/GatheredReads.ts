@@ -111,13 +111,13 @@ export const gatheredRead = <const T extends Types, S extends Schema.ConstraintD
   )
 
   const [text] = readAll([]).compile()
-  const traced = inSpan(text)
+  const spanned = inSpan(text)
   const isInTransaction = (context: Context.Context<never>) =>
     Option.isSome(Context.getOption(context, sql.transactionService))
 
   return (key: Key): Effect.Effect<Option.Option<S["Type"]>, SqlError.SqlError | Schema.SchemaError> =>
     Effect.contextWith((context: Context.Context<never>) =>
-      isInTransaction(context) ? readOne(key) : traced(gathered(key, context))
+      isInTransaction(context) ? readOne(key) : spanned(gathered(key, context))
     )
       .pipe(
         Effect.flatMap((row) => Option.isSome(row) ? Effect.asSome(decode(row.value)) : Effect.succeedNone)

@@ -1,4 +1,4 @@
-import { Context, DateTime, Effect, Layer, Option, Schema } from "effect"
+import { Context, DateTime, Effect, flow, Layer, Option, Schema } from "effect"
 import { Model } from "effect/schema"
 import { SqlClient } from "effect/sql"
 import { type AuditEntry, AuditEvent } from "../../schema/Admin.ts"
@@ -7,7 +7,7 @@ import type { Page, PageOf } from "../../schema/Page.ts"
 import { ifThereIsRoom } from "../db/DatabaseErrors.ts"
 import { newest, readableRows, selectPage } from "../db/Lists.ts"
 import { columnsOf, Instant, readOnly, tableOf, writtenOnce } from "../db/Tables.ts"
-import { traced, traceIdsOf } from "../operations/Tracing.ts"
+import { traceIdsOf } from "../operations/Tracing.ts"
 
 class AuditRecord extends Model.Class<AuditRecord>("AuditRecord")({
   id: readOnly(Schema.Int),
@@ -70,7 +70,7 @@ export class Audit extends Context.Service<Audit, {
         })
       })
 
-      const record = traced("Audit.record")(
+      const record = flow(
         (event: AuditEvent, named: Named = {}) => insert(event, named),
         Effect.orDie
       )
@@ -91,7 +91,7 @@ export class Audit extends Context.Service<Audit, {
           Effect.forkIn(scope)
         )
 
-      const recordRead = traced("Audit.recordRead")(
+      const recordRead = flow(
         (event: AuditEvent, named: Named) =>
           ifThereIsRoom(
             Effect.flatMap(insertUnlessLocked(event, named), (isWritten) =>
@@ -105,7 +105,7 @@ export class Audit extends Context.Service<Audit, {
         record,
         recordRead,
 
-        list: traced("Audit.list")(function*(admin, filter, page) {
+        list: Effect.fnUntraced(function*(admin, filter, page) {
           const found = yield* selectPage(sql, {
             columns: sql.literal(columnsOf(AuditRecord.select)),
             tables: sql`audit_events`,

@@ -1,7 +1,7 @@
 import { Console, Context, DateTime, Duration, Effect, Layer, Redacted, Schema } from "effect"
 import { HttpClient, HttpClientRequest, HttpClientResponse } from "effect/http"
 import { mailboxOf } from "../identity/Users.ts"
-import { lineIdsOf, traced } from "../operations/Tracing.ts"
+import { lineIdsOf } from "../operations/Tracing.ts"
 import { hangUp } from "../operations/Upstream.ts"
 import { settings } from "../settings/Registry.ts"
 import { LogFormat } from "../settings/SettingTypes.ts"
@@ -17,7 +17,7 @@ export class Mailer extends Context.Service<Mailer, {
   readonly send: (mail: Mail, idempotencyKey: string) => Effect.Effect<void, MailNotSent>
 }>()("route-planning-service/Mailer") {
   static readonly layerStandardOutput = Layer.succeed(Mailer, {
-    send: traced("Mailer.send")(function*(mail) {
+    send: Effect.fnUntraced(function*(mail) {
       yield* Console.log((yield* LogFormat) === "json" ? yield* jsonLineOf(mail) : lineOf(mail))
     })
   })
@@ -31,7 +31,7 @@ export class Mailer extends Context.Service<Mailer, {
         const from = yield* settings.EMAIL_FROM
         const client = yield* HttpClient.HttpClient
         return Mailer.of({
-          send: traced("Mailer.send")((mail, idempotencyKey) =>
+          send: (mail, idempotencyKey) =>
             HttpClientRequest.post(url).pipe(
               HttpClientRequest.bearerToken(key),
               HttpClientRequest.setHeader("idempotency-key", idempotencyKey),
@@ -50,7 +50,6 @@ export class Mailer extends Context.Service<Mailer, {
               // The cause contains the request, with the link and the key.
               Effect.mapError((error) => new MailNotSent({ reason: error._tag }))
             )
-          )
         })
       })
     )
@@ -115,7 +114,7 @@ export const smtpMailerLayer = (url: Redacted.Redacted<URL>) =>
         disableUrlAccess: true
       })
       return Mailer.of({
-        send: traced("Mailer.send")((mail, idempotencyKey) =>
+        send: (mail, idempotencyKey) =>
           Effect.tryPromise({
             try: () =>
               transport.sendMail({
@@ -136,7 +135,6 @@ export const smtpMailerLayer = (url: Redacted.Redacted<URL>) =>
             Effect.asVoid,
             Effect.withSpan("Mailer.send", { kind: "client" }, { captureStackTrace: false })
           )
-        )
       })
     })
   )

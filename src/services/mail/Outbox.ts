@@ -5,7 +5,7 @@ import { compactDecrypt, CompactEncrypt } from "jose"
 import { UserId } from "../../schema/Ids.ts"
 import { Instant, InstantOnce, readOnly, tableOf, TimestampColumn } from "../db/Tables.ts"
 import { derivedKey } from "../operations/Keys.ts"
-import { traced, traceIdsOf } from "../operations/Tracing.ts"
+import { traceIdsOf } from "../operations/Tracing.ts"
 import { type Mail, MailRequest } from "./Texts.ts"
 
 const StoredMail = Schema.Struct({
@@ -111,8 +111,8 @@ export class Outbox extends Context.Service<Outbox, {
       }, Effect.orDie)
 
       return Outbox.of({
-        put: traced("Outbox.put")((userId, mail) => write(userId, mail)),
-        request: traced("Outbox.request")(function*(request) {
+        put: (userId, mail) => write(userId, mail),
+        request: Effect.fnUntraced(function*(request) {
           const trace = traceIdsOf(yield* Effect.context<never>())
           yield* write(null, {
             request,

@@ -4,7 +4,6 @@ import { createHmac } from "node:crypto"
 import { MAILS_A_DAY, MAILS_A_DAY_IN_ALL, MAILS_AN_HOUR } from "../../schema/Limits.ts"
 import { emailKey } from "../identity/Users.ts"
 import { derivedKey } from "../operations/Keys.ts"
-import { traced } from "../operations/Tracing.ts"
 
 const HOUR = Duration.toMillis(Duration.hours(1))
 const DAY = Duration.toMillis(Duration.days(1))
@@ -44,7 +43,7 @@ export class MailQuota extends Context.Service<MailQuota, {
         sentSince(since, sql`sent.network IS DISTINCT FROM ${laneOf(recipient, NO_NETWORK)}`)
 
       return MailQuota.of({
-        take: traced("MailQuota.take")(function*(address, network = NO_NETWORK) {
+        take: Effect.fnUntraced(function*(address, network = NO_NETWORK) {
           const now = yield* Clock.currentTimeMillis
           const recipient = digest(address)
           const asking = laneOf(recipient, network)
@@ -69,7 +68,7 @@ export class MailQuota extends Context.Service<MailQuota, {
           return rows.length > 0
         }, Effect.orDie),
 
-        isUsedUp: traced("MailQuota.isUsedUp")(function*(address) {
+        isUsedUp: Effect.fnUntraced(function*(address) {
           const dayAgo = (yield* Clock.currentTimeMillis) - DAY
           const recipient = digest(address)
           const rows = yield* sql`
@@ -78,9 +77,8 @@ export class MailQuota extends Context.Service<MailQuota, {
           return rows.length > 0
         }, Effect.orDie),
 
-        forget: traced("MailQuota.forget")((address) =>
+        forget: (address) =>
           sql`DELETE FROM mail_quotas WHERE recipient = ${digest(address)}`.pipe(Effect.asVoid, Effect.orDie)
-        )
       })
     })
   )

@@ -10,7 +10,6 @@ import { Lanes } from "../admission/Lanes.ts"
 import { textOf } from "../bodies/JsonText.ts"
 import type { Missing, Overloaded } from "../DomainErrors.ts"
 import { counterBy } from "../operations/Metrics.ts"
-import { traced } from "../operations/Tracing.ts"
 import { Routes } from "../routes/Routes.ts"
 import { settings } from "../settings/Registry.ts"
 import { CountsUses } from "../sharing/LinkUses.ts"
@@ -106,7 +105,7 @@ export class Pictures extends Context.Service<Pictures, {
       }
 
       return Pictures.of({
-        find: traced("Pictures.find")(function*(ref, viewer, format, options) {
+        find: Effect.fnUntraced(function*(ref, viewer, format, options) {
           const digest = (route: StoredRoute) => pictureDigest(route, format, options)
           const seen = yield* routes.get(ref, viewer, "simplified")
           const key = digest(seen)

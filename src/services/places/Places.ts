@@ -6,7 +6,6 @@ import { promisify } from "node:util"
 import { brotliDecompress } from "node:zlib"
 import { MAX_LONGITUDE, type Position } from "../../schema/Geometry.ts"
 import type { Place } from "../../schema/Route.ts"
-import { traced } from "../operations/Tracing.ts"
 
 interface City {
   readonly name: string
@@ -143,7 +142,7 @@ export class Places extends Context.Service<Places, {
       const loading = yield* Effect.forkScoped(load)
       const coder = yield* Effect.cached(countryCoder)
       return Places.of({
-        at: traced("Places.at")(function*(position) {
+        at: Effect.fnUntraced(function*(position) {
           const cities = yield* Fiber.join(loading)
           return placeAt(cities, yield* coder, position)
         }),

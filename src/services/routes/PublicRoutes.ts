@@ -1,4 +1,4 @@
-import { Context, Duration, Effect, Layer, Schema } from "effect"
+import { Context, Duration, Effect, flow, Layer, Schema } from "effect"
 import { SqlClient, type SqlConnection, type SqlError, type Statement } from "effect/sql"
 import type { GeometryForm } from "../../schema/Geometry.ts"
 import { UserId } from "../../schema/Ids.ts"
@@ -12,7 +12,6 @@ import { type ListOrder, readableRows, totalOf } from "../db/Lists.ts"
 import type { Missing, Overloaded } from "../DomainErrors.ts"
 import { Pseudonyms } from "../identity/Names.ts"
 import { activeUsers } from "../identity/Users.ts"
-import { traced } from "../operations/Tracing.ts"
 import { ANONYMOUS, routeVisibility } from "../sharing/Visibility.ts"
 import { boxesOf, extentOf, mergedPage, PUBLIC_SCOPE, routeFilters, unboundedCount, unionAll } from "./RouteLists.ts"
 import { IS_CURRENT, RouteRow, toStoredRoute } from "./RouteRows.ts"
@@ -170,12 +169,12 @@ export class PublicRoutes extends Context.Service<PublicRoutes, {
       )
 
       return PublicRoutes.of({
-        list: traced("PublicRoutes.list")((listing, wanted, form) => {
+        list: flow((listing, wanted, form) => {
           const order = listing.gate === "indexable" ? NEWEST_UPDATED : NEWEST_PUBLISHED
           const rows = planned(found(partsOf(listing, true), order, wanted, form), listing)
           return listOf(rows, wanted, Effect.flatMap(textOf(listing), keptTotal))
         }, databaseDefects),
-        byUser: traced("PublicRoutes.byUser")(function*(owner, wanted, form) {
+        byUser: Effect.fnUntraced(function*(owner, wanted, form) {
           yield* requireActive(owner)
           return yield* listOf(
             found([publicOf(owner)], NEWEST_PUBLISHED, wanted, form),

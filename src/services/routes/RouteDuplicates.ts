@@ -1,4 +1,4 @@
-import { Context, Effect, Layer } from "effect"
+import { Context, Effect, flow, Layer } from "effect"
 import { SqlClient } from "effect/sql"
 import type { UserId } from "../../schema/Ids.ts"
 import type { Duplicate } from "../../schema/Import.ts"
@@ -8,7 +8,6 @@ import { databaseDefects } from "../db/DatabaseErrors.ts"
 import { type CueBeyondLine, DuplicateRoutes, type Overloaded, type QuotaExceeded } from "../DomainErrors.ts"
 import type { MeasuredPolyline } from "../geometry/MeasuredPolyline.ts"
 import { accountLock } from "../identity/Users.ts"
-import { traced } from "../operations/Tracing.ts"
 import type { RouteDraft } from "./RouteRow.ts"
 import { Routes } from "./Routes.ts"
 import { lineDigest, sameLines } from "./RouteText.ts"
@@ -42,9 +41,9 @@ export class RouteDuplicates extends Context.Service<RouteDuplicates, {
         })
 
       return RouteDuplicates.of({
-        find: traced("RouteDuplicates.find")(find, Effect.orDie),
+        find: flow(find, Effect.orDie),
 
-        createUnlessThere: traced("RouteDuplicates.createUnlessThere")(
+        createUnlessThere: Effect.fnUntraced(
           function*(owner, drafts) {
             yield* lockAccount(owner)
             const duplicates = yield* find(owner, drafts)

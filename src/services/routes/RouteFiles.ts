@@ -9,7 +9,6 @@ import type { WrittenRoute } from "../files/Draft.ts"
 import { isPacked } from "../files/PackedFile.ts"
 import { writeRouteFile } from "../files/RouteFile.ts"
 import { Spool, type SpooledFile } from "../files/Spool.ts"
-import { traced } from "../operations/Tracing.ts"
 import { type FileRefusal, type ImportOptions, readFile, type ReadFiles, refusalOf, writeFitFile } from "./FileJobs.ts"
 import { Routes } from "./Routes.ts"
 import { readCues, readLine, readWaypoints } from "./RouteText.ts"
@@ -64,15 +63,15 @@ export class RouteFiles extends Context.Service<RouteFiles, {
       }
 
       return RouteFiles.of({
-        find: traced("RouteFiles.find")(function*(ref, viewer) {
+        find: Effect.fnUntraced(function*(ref, viewer) {
           const route = yield* routes.get(ref, viewer, "full")
           return route.allowDownload === false ? yield* new DownloadRefused() : route
         }),
-        write: traced("RouteFiles.write")(function*(route, format) {
+        write: Effect.fnUntraced(function*(route, format) {
           const pieces = format === "fit" ? [yield* fitOf(route)] : writeRouteFile(yield* toDocument(route), format)
           return yield* spool.take(pieces)
         }),
-        read: traced("RouteFiles.read")(function*(bytes, options) {
+        read: Effect.fnUntraced(function*(bytes, options) {
           const isLong = isPacked(new Uint8Array(bytes), options.contentType)
           const weight = isLong ? INLINE_BYTES + bytes.byteLength : bytes.byteLength
           const outcome = yield* heavy.run(readFile, { ...options, bytes }, weight, [bytes])

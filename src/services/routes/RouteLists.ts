@@ -8,7 +8,6 @@ import { type Listing, type OwnRoutesFilter, type RouteSort, TagCount } from "..
 import { keyset, type ListOrder, positionOf, readableRows, totalOf } from "../db/Lists.ts"
 import { FULL_TURN } from "../geometry/Geodesy.ts"
 import { Pseudonyms } from "../identity/Names.ts"
-import { traced } from "../operations/Tracing.ts"
 import { routeVisibility } from "../sharing/Visibility.ts"
 import { asSeenBy, OWN, routeColumns, RouteRow, SEEN, seenColumns, type Source, toStoredRoute } from "./RouteRows.ts"
 
@@ -284,7 +283,7 @@ export class OwnRoutes extends Context.Service<OwnRoutes, {
       }
 
       return OwnRoutes.of({
-        list: traced("OwnRoutes.list")(function*(owner, filter, page, form) {
+        list: Effect.fnUntraced(function*(owner, filter, page, form) {
           const conditions = conditionsOf(filter)
           const where = sql.and([visibility.own(owner), ...conditions])
           const selection = {
@@ -302,7 +301,7 @@ export class OwnRoutes extends Context.Service<OwnRoutes, {
         }, Effect.orDie),
 
         // Tags are sorted by bytes, so that a position in the list compares alike in any language.
-        tags: traced("OwnRoutes.tags")(
+        tags: Effect.fnUntraced(
           function*(owner) {
             return yield* decodeTags(
               yield* sql`

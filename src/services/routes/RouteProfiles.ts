@@ -5,7 +5,6 @@ import type { StoredRoute } from "../../schema/Route.ts"
 import { HeavyWork } from "../admission/HeavyWork.ts"
 import { textOf } from "../bodies/JsonText.ts"
 import type { Missing, Overloaded } from "../DomainErrors.ts"
-import { traced } from "../operations/Tracing.ts"
 import type { Viewer } from "../sharing/Visibility.ts"
 import { measureProfile } from "./RouteJobs.ts"
 import { Routes } from "./Routes.ts"
@@ -29,7 +28,7 @@ export class RouteProfiles extends Context.Service<RouteProfiles, {
       const heavy = yield* HeavyWork
       const routes = yield* Routes
       return RouteProfiles.of({
-        get: traced("RouteProfiles.get")(function*(ref, viewer, samples) {
+        get: Effect.fnUntraced(function*(ref, viewer, samples) {
           const route = yield* routes.get(ref, viewer, "full")
           const geometry = textOf(route.geometry ?? "[]")
           return { route, profile: yield* heavy.run(measureProfile, { geometry, samples }, geometry.length) }

@@ -1,4 +1,4 @@
-import { Context, DateTime, Effect, Layer, Option, Schema, Struct } from "effect"
+import { Context, DateTime, Effect, flow, Layer, Option, Schema, Struct } from "effect"
 import { SqlClient, type SqlError, SqlSchema } from "effect/sql"
 import type { GeometryForm } from "../../schema/Geometry.ts"
 import { type CollectionId, RouteId, UserId } from "../../schema/Ids.ts"
@@ -11,7 +11,6 @@ import { deletionCutoff, trashedAt } from "../db/Sweeps.ts"
 import { DeletionColumn } from "../db/Tables.ts"
 import { Missing, type Overloaded } from "../DomainErrors.ts"
 import { Pseudonyms } from "../identity/Names.ts"
-import { traced } from "../operations/Tracing.ts"
 import { boundedPage, extentOf } from "./RouteLists.ts"
 import { RouteRecord } from "./RouteRow.ts"
 import { routeColumns, RouteRow, toStoredRoute } from "./RouteRows.ts"
@@ -123,7 +122,7 @@ export class RouteTrash extends Context.Service<RouteTrash, {
       })
 
       return RouteTrash.of({
-        list: traced("RouteTrash.list")(
+        list: Effect.fnUntraced(
           function*(owner, page, form) {
             const since = yield* deletionCutoff
             const from = sql`routes r WHERE r.user_id = ${owner} AND r.deleted_at > ${since}`
@@ -143,14 +142,14 @@ export class RouteTrash extends Context.Service<RouteTrash, {
           Effect.orDie
         ),
 
-        count: traced("RouteTrash.count")((owner) => queries.count(owner), Effect.orDie),
+        count: flow((owner) => queries.count(owner), Effect.orDie),
 
-        requireOwn: traced("RouteTrash.requireOwn")(function*(owner, id) {
+        requireOwn: Effect.fnUntraced(function*(owner, id) {
           const row = yield* findDeleted({ owner, id, since: yield* deletionCutoff })
           return Option.isSome(row) ? row.value : yield* new Missing({ kind: "route" })
         }, databaseDefects),
 
-        restore: traced("RouteTrash.restore")(function*(owner, id, { mayPublish }) {
+        restore: Effect.fnUntraced(function*(owner, id, { mayPublish }) {
           const since = yield* deletionCutoff
           const now = yield* DateTime.nowAsDate
           const row = yield* writes(owner, restoreRow({ owner, id, mayPublish, since, now }))
@@ -159,8 +158,8 @@ export class RouteTrash extends Context.Service<RouteTrash, {
           return toStoredRoute(row.value, pseudonyms)
         }, databaseDefects),
 
-        purge: traced("RouteTrash.purge")((owner, id) => queries.purge(owner, id), databaseDefects),
-        empty: traced("RouteTrash.empty")((owner) => queries.empty(owner), databaseDefects)
+        purge: flow((owner, id) => queries.purge(owner, id), databaseDefects),
+        empty: flow((owner) => queries.empty(owner), databaseDefects)
       })
     })
   )

@@ -18,7 +18,6 @@ import { HeavyWork } from "../admission/HeavyWork.ts"
 import { databaseDefects } from "../db/DatabaseErrors.ts"
 import { plus, runSweep, scheduled, type Swept } from "../db/Sweeps.ts"
 import type { Overloaded } from "../DomainErrors.ts"
-import { traced } from "../operations/Tracing.ts"
 import { Places } from "../places/Places.ts"
 import { ANONYMOUS, routeVisibility } from "../sharing/Visibility.ts"
 import { CUT_VERSION, IS_CURRENT, type RouteRow } from "./RouteRows.ts"
@@ -154,7 +153,7 @@ export class RouteViews extends Context.Service<RouteViews, {
           WHERE route_views.zones_revision <= excluded.zones_revision`
       })
 
-      const makeOnce = traced("RouteViews.make")(function*(id: RouteId) {
+      const makeOnce = Effect.fnUntraced(function*(id: RouteId) {
         const found = yield* findDue(id)
         if (Option.isNone(found)) return
         const { cues, geometry, waypoints } = found.value
@@ -184,7 +183,7 @@ export class RouteViews extends Context.Service<RouteViews, {
           return last === undefined || due.length < BATCH ? due.length : due.length + (yield* makeFrom(owner, last.id))
         }).pipe(Effect.orDie)
 
-      const makeAll = traced("RouteViews.makeAll")(function*(owner: UserId) {
+      const makeAll = Effect.fnUntraced(function*(owner: UserId) {
         yield* Effect.orDie(sql`
           DELETE FROM route_views v USING routes r, users u
           WHERE u.id = ${owner} AND u.zones_revision IS NULL AND r.user_id = u.id AND v.route_id = r.id`)

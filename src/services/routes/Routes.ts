@@ -1,4 +1,4 @@
-import { Context, DateTime, Duration, Effect, Layer, Option, Schema, Struct } from "effect"
+import { Context, DateTime, Duration, Effect, flow, Layer, Option, Schema, Struct } from "effect"
 import { SqlClient, SqlSchema, type Statement } from "effect/sql"
 import { GeometryForm } from "../../schema/Geometry.ts"
 import { RouteId, type RouteRef, UserId } from "../../schema/Ids.ts"
@@ -11,7 +11,6 @@ import { makeSharedTime } from "../db/SharedTime.ts"
 import { columnsOf } from "../db/Tables.ts"
 import { CueBeyondLine, Missing, Overloaded, type QuotaExceeded, StaleVersion } from "../DomainErrors.ts"
 import { Pseudonyms } from "../identity/Names.ts"
-import { traced } from "../operations/Tracing.ts"
 import { Places } from "../places/Places.ts"
 import { LinkUses } from "../sharing/LinkUses.ts"
 import { shareTokens } from "../sharing/ShareLinks.ts"
@@ -353,14 +352,14 @@ export class Routes extends Context.Service<Routes, {
         })
 
       return Routes.of({
-        create: traced("Routes.create")(store, quotaFailures),
+        create: flow(store, quotaFailures),
 
-        createAll: traced("Routes.createAll")(
+        createAll: flow(
           (owner, routes) => writes(owner, sql.withTransaction(Effect.forEach(routes, (route) => store(owner, route)))),
           quotaFailures
         ),
 
-        get: traced("Routes.get")(function*(ref, viewer, form) {
+        get: Effect.fnUntraced(function*(ref, viewer, form) {
           const viewerId = idOf(viewer)
           const row = yield* seen({ ref, viewer: viewerId, now: yield* DateTime.nowAsDate, form })
           const route = toStoredRoute(row, pseudonyms)
@@ -373,12 +372,12 @@ export class Routes extends Context.Service<Routes, {
           }
         }, databaseDefects),
 
-        requireOwn: traced("Routes.requireOwn")(function*(owner, id) {
+        requireOwn: Effect.fnUntraced(function*(owner, id) {
           const row = yield* findName({ owner, id })
           return Option.isSome(row) ? row.value : yield* new Missing({ kind: "route" })
         }, databaseDefects),
 
-        update: traced("Routes.update")(
+        update: Effect.fnUntraced(
           function*(owner, id, change, expected) {
             const line = lineOf(change.geometry)
             const now = yield* DateTime.nowAsDate
@@ -402,7 +401,7 @@ export class Routes extends Context.Service<Routes, {
           quotaFailures
         ),
 
-        remove: traced("Routes.remove")(
+        remove: Effect.fnUntraced(
           function*(owner, id, expected) {
             const now = new Date(yield* sharedTime)
             yield* lockExpected(owner, id, expected)

@@ -3,7 +3,6 @@ import { ELEVATION_TIMEOUT } from "../../schema/Limits.ts"
 import { HeavyWork } from "../admission/HeavyWork.ts"
 import type { Overloaded } from "../DomainErrors.ts"
 import type { MeasuredPolyline } from "../geometry/MeasuredPolyline.ts"
-import { traced } from "../operations/Tracing.ts"
 import { type BarePositions, type FilledLine, fillHeights, readBare, readHeights } from "./ElevationJobs.ts"
 import { type EngineFailure, readBy, RoutingEngine, unusable } from "./Engine.ts"
 
@@ -44,8 +43,8 @@ export class Elevations extends Context.Service<Elevations, {
       })
 
       return Elevations.of({
-        fill: traced("Elevations.fill")(fill),
-        fillIfPossible: traced("Elevations.fillIfPossible")(function*(lines) {
+        fill: fill,
+        fillIfPossible: Effect.fnUntraced(function*(lines) {
           const end = (yield* Clock.currentTimeMillis) + Duration.toMillis(ELEVATION_TIMEOUT)
           return yield* Effect.forEach(
             lines,

@@ -36,7 +36,6 @@ import {
   UpstreamUnusable
 } from "../DomainErrors.ts"
 import { counterBy, during } from "../operations/Metrics.ts"
-import { traced } from "../operations/Tracing.ts"
 import { bodyOf, requestJson, requestText, type TextResponse, type UpstreamFailure } from "../operations/Upstream.ts"
 import { settings } from "../settings/Registry.ts"
 
@@ -277,7 +276,7 @@ export class RoutingEngine extends Context.Service<RoutingEngine, {
       )
 
       return RoutingEngine.of({
-        call: traced("RoutingEngine.call")(function*(path, json, read) {
+        call: Effect.fnUntraced(function*(path, json, read) {
           // The engine is our own: it alone gets the trace id.
           const outcome = yield* waitingForOthers(inTurn(guarded(requested(path, json, read)))).pipe(
             Effect.provideService(HttpClient.TracerPropagationEnabled, yield* References.TracerEnabled)

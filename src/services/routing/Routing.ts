@@ -5,7 +5,6 @@ import type { Activity, RoutingPreferences } from "../../schema/Preferences.ts"
 import { type RoutingAnswer, RoutingRequest, type Warning } from "../../schema/Routing.ts"
 import { HeavyWork } from "../admission/HeavyWork.ts"
 import { NoRoad } from "../DomainErrors.ts"
-import { traced } from "../operations/Tracing.ts"
 import { type EngineFailure, readBy, RoutingEngine, unusable } from "./Engine.ts"
 import { readRoadless, readTrip, readWays, type Trip, type Ways } from "./TripJobs.ts"
 
@@ -166,7 +165,7 @@ export class Routing extends Context.Service<Routing, {
       })
 
       return Routing.of({
-        route: traced("Routing.route")(function*(request) {
+        route: Effect.fnUntraced(function*(request) {
           yield* forgetOldMap
           const key = yield* keyOf(request)
           const isCached = yield* Cache.has(responses, key)

@@ -4,7 +4,6 @@ import type { TraceRequest } from "../../schema/Routing.ts"
 import { HeavyWork } from "../admission/HeavyWork.ts"
 import { InvalidInput, NoPath, TraceTooLong, UpstreamSlow } from "../DomainErrors.ts"
 import { positionCount } from "../geometry/Polyline.ts"
-import { traced } from "../operations/Tracing.ts"
 import { ENGINE, type EngineFailure, readBy, RoutingEngine, unusable } from "./Engine.ts"
 import { costingOf } from "./Routing.ts"
 import {
@@ -54,7 +53,7 @@ export class TraceMatching extends Context.Service<TraceMatching, {
       })
 
       return TraceMatching.of({
-        match: traced("TraceMatching.match")(
+        match: Effect.fnUntraced(
           function*(request, given) {
             const trace = given ?? (yield* measured(request))
             if (trace.metres > MAX_TRACE_METRES) {

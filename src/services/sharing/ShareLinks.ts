@@ -19,7 +19,6 @@ import {
 } from "../db/Tables.ts"
 import { AlreadyPast, Missing, type Overloaded, TooManyLinks } from "../DomainErrors.ts"
 import { Audit } from "../identity/Audit.ts"
-import { traced } from "../operations/Tracing.ts"
 import { collectionVisibility, isUnexpired, routeVisibility } from "./Visibility.ts"
 
 const BYTES = 16
@@ -138,7 +137,7 @@ export class ShareLinks extends Context.Service<ShareLinks, {
         })()
 
       return ShareLinks.of({
-        list: traced("ShareLinks.list")(
+        list: Effect.fnUntraced(
           function*(owner, shared) {
             yield* requireOwn(owner, shared)
             return yield* findLinks(shared, yield* DateTime.nowAsDate)
@@ -146,7 +145,7 @@ export class ShareLinks extends Context.Service<ShareLinks, {
           databaseDefects
         ),
 
-        create: traced("ShareLinks.create")(
+        create: Effect.fnUntraced(
           function*(owner, shared, { allowDownload, expiresAt, label }) {
             const now = yield* DateTime.nowAsDate
             const expiry = yield* expiryOf(expiresAt)
@@ -171,7 +170,7 @@ export class ShareLinks extends Context.Service<ShareLinks, {
           databaseDefects
         ),
 
-        change: traced("ShareLinks.change")(
+        change: Effect.fnUntraced(
           function*(owner, shared, link, { allowDownload, expiresAt, label }) {
             const now = yield* DateTime.nowAsDate
             const expiry = yield* expiryOf(expiresAt)
@@ -193,7 +192,7 @@ export class ShareLinks extends Context.Service<ShareLinks, {
           databaseDefects
         ),
 
-        remove: traced("ShareLinks.remove")(
+        remove: Effect.fnUntraced(
           function*(owner, shared, link) {
             yield* lockOwn(owner, shared)
             const rows = yield* sql`
@@ -206,7 +205,7 @@ export class ShareLinks extends Context.Service<ShareLinks, {
           databaseDefects
         ),
 
-        replaceShareToken: traced("ShareLinks.replaceShareToken")(
+        replaceShareToken: Effect.fnUntraced(
           function*<A, E>(owner: UserId, { id, kind }: Shared, read: Effect.Effect<A, E>) {
             const { alias, table } = TARGETS[kind]
             const row = sql.literal(alias)

@@ -4,7 +4,6 @@ import type { CollectionId, RouteId, UserId } from "../../schema/Ids.ts"
 import { Lanes } from "../admission/Lanes.ts"
 import { databaseDefects } from "../db/DatabaseErrors.ts"
 import type { Overloaded } from "../DomainErrors.ts"
-import { traced } from "../operations/Tracing.ts"
 
 export interface Locked {
   readonly routes: ReadonlyArray<RouteId>
@@ -49,7 +48,7 @@ export class Batches extends Context.Service<Batches, {
       })
 
       return Batches.of({
-        run: traced("Batches.run")(
+        run: Effect.fnUntraced(
           function*<A, E>(
             owner: UserId,
             locked: Locked,

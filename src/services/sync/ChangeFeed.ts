@@ -5,7 +5,6 @@ import type { Lane } from "../admission/Lane.ts"
 import { databaseDefects } from "../db/DatabaseErrors.ts"
 import { CursorExpired, InvalidInput, type Overloaded } from "../DomainErrors.ts"
 import { signedCursors } from "../operations/Keys.ts"
-import { traced } from "../operations/Tracing.ts"
 import { changedRows, Row, type StoredChange, type Wanted } from "./ChangedRows.ts"
 import { changeNumbers, type LogState } from "./ChangeNumbers.ts"
 
@@ -107,7 +106,7 @@ export class ChangeFeed extends Context.Service<ChangeFeed, {
       })
 
       return ChangeFeed.of({
-        read: traced("ChangeFeed.read")(function*(owner, request, inTurn) {
+        read: Effect.fnUntraced(function*(owner, request, inTurn) {
           const given = yield* opened(owner, request)
           const state = yield* numbers.current(owner, yield* DateTime.nowAsDate)
           const { row, ...position } = yield* started(given, state)

@@ -8,7 +8,6 @@ import { DatabaseNotifications } from "../db/DatabaseSessions.ts"
 import { machineClock } from "../db/SharedTime.ts"
 import { type CursorExpired, type InvalidInput, Overloaded, TooManyWaiting } from "../DomainErrors.ts"
 import { Draining } from "../operations/Draining.ts"
-import { traced } from "../operations/Tracing.ts"
 import { ChangeFeed, type ChangeRequest, type StoredChanges } from "./ChangeFeed.ts"
 
 const CHANNEL = "account_changes"
@@ -194,7 +193,7 @@ export class ChangeWaits extends Context.Service<ChangeWaits, {
       })
 
       return ChangeWaits.of({
-        next: traced("ChangeWaits.next")(function*(owner, request, { duration, empty, recheck }) {
+        next: Effect.fnUntraced(function*(owner, request, { duration, empty, recheck }) {
           const latest = yield* Ref.make(empty)
           const signal = yield* signals.subscribe(owner, empty.number)
           yield* untilChanged(owner, request, signal, latest).pipe(
