@@ -116,9 +116,11 @@ export const gatheredRead = <const T extends Types, S extends Schema.ConstraintD
     Option.isSome(Context.getOption(context, sql.transactionService))
 
   return (key: Key): Effect.Effect<Option.Option<S["Type"]>, SqlError.SqlError | Schema.SchemaError> =>
-    Effect.contextWith((context: Context.Context<never>) =>
-      isInTransaction(context) ? readOne(key) : spanned(gathered(key, context))
-    )
+    Effect.contextWith((context: Context.Context<never>) => {
+      if (isInTransaction(context)) return readOne(key)
+      const read = gathered(key, context)
+      return Context.get(context, References.TracerEnabled) ? spanned(read) : read
+    })
       .pipe(
         Effect.flatMap((row) => Option.isSome(row) ? Effect.asSome(decode(row.value)) : Effect.succeedNone)
       )
