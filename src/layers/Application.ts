@@ -1,7 +1,7 @@
 import { Layer } from "effect"
 import { Listening, RequestHandler, serverLayer } from "../http/Server.ts"
 import { accountMailsLayer, tokenExpiryMailsLayer } from "../services/accounts/AccountMails.ts"
-import { Administration, SystemStatus } from "../services/accounts/Admin.ts"
+import { Administration } from "../services/accounts/Admin.ts"
 import { AccountDeletion, AccountErasure, erasureLayer } from "../services/accounts/Deletion.ts"
 import { Devices } from "../services/accounts/Devices.ts"
 import { MailedTokens } from "../services/accounts/MailedLinks.ts"
@@ -12,6 +12,7 @@ import { ProviderSignIn } from "../services/accounts/ProviderSignIn.ts"
 import { Sessions, SessionTokens } from "../services/accounts/Sessions.ts"
 import { Accounts } from "../services/accounts/SignIn.ts"
 import { NewAccounts, SignUps } from "../services/accounts/SignUp.ts"
+import { SystemStatus } from "../services/accounts/SystemStatus.ts"
 import { CallerCredential, PersonalAccessTokens } from "../services/accounts/Tokens.ts"
 import { PrivacyZones } from "../services/accounts/Zones.ts"
 import { Health } from "../services/admission/Health.ts"
@@ -36,6 +37,7 @@ import { Outbox } from "../services/mail/Outbox.ts"
 import { MailQuota } from "../services/mail/Quota.ts"
 import { Draining } from "../services/operations/Draining.ts"
 import { Metrics } from "../services/operations/Metrics.ts"
+import { Warnings } from "../services/operations/Warnings.ts"
 import { Pictures } from "../services/pictures/Pictures.ts"
 import { PlaceSweep, placeSweepLayer } from "../services/routes/PlaceSweep.ts"
 import { PublicRoutes } from "../services/routes/PublicRoutes.ts"
@@ -127,13 +129,17 @@ const servicesLayer = Layer.mergeAll(
 const requestHandlerLayer = RequestHandler.layer.pipe(Layer.provide(servicesLayer))
 
 /** Build it first, so that a process responds while it waits for its database. */
-export const listeningLayer = Listening.layer.pipe(Layer.provide(Draining.layer), Layer.provide(telemetryLayer))
+export const listeningLayer = Listening.layer.pipe(
+  Layer.provide([Draining.layer, Warnings.layer]),
+  Layer.provide(telemetryLayer)
+)
 
 /** The whole service. Everything outside of it is a requirement; `Live.ts` has the requirements of production. */
 export const applicationLayer = drainLayer.pipe(
   Layer.provide(servicesLayer),
   Layer.provideMerge(serverLayer.pipe(Layer.provide(requestHandlerLayer))),
   Layer.provide(listeningLayer),
+  Layer.provide(Warnings.layer),
   Layer.provide(telemetryLayer)
 )
 

@@ -1,5 +1,6 @@
 import "effect/schema/SchemaJITCompiler/enable"
 import { Layer } from "effect"
+import { Warnings } from "../services/operations/Warnings.ts"
 import { applicationLayer, backgroundLayer, listeningLayer } from "./Application.ts"
 import { databaseLive } from "./Database.ts"
 import {
@@ -12,9 +13,11 @@ import {
   rateCountersLive,
   routingEngineLive
 } from "./Live.ts"
+import { settingWarningsLayer } from "./SettingWarnings.ts"
 
 export const productionLayer = applicationLayer.pipe(
-  Layer.provide(backgroundLayer),
+  Layer.provide([backgroundLayer, settingWarningsLayer]),
+  Layer.provide(Warnings.layer),
   Layer.provide([identityProviderLive, mailerLive, placesLive, rateCountersLive, routingEngineLive]),
   Layer.provide([databaseLive, httpClientLive, randomnessLive]),
   Layer.provide(listeningLayer),

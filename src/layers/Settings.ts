@@ -142,14 +142,6 @@ const twoWaysToMail = Effect.match(mailWays, {
 const refuseFor = (problems: ReadonlyArray<string>) =>
   problems.length === 0 ? Effect.void : Effect.fail(new SettingsRefused({ message: problems.join("; ") }))
 
-/** An operator who sets 0 has decided. */
-const warnOfWeakPasswords = Effect.gen(function*() {
-  if (Option.isSome(yield* settings.PASSWORD_MIN_STRENGTH) || !(yield* settings.SIGNUP_ENABLED)) return
-  yield* Effect.logWarning(
-    "PASSWORD_MIN_STRENGTH not set, anyone may sign up with a common password such as password1234: 2 is recommended"
-  )
-})
-
 /** Fails with one message that names all of these settings that are malformed. */
 export const wellFormedLayer = (names: ReadonlyArray<Name>) =>
   Layer.effectDiscard(
@@ -172,14 +164,14 @@ const checkedLayer = (required: Effect.Effect<ReadonlyArray<string>>) =>
     ])
   }))
 
-export const settingsLayer = Layer.effectDiscard(warnOfWeakPasswords).pipe(Layer.provide(checkedLayer(
+export const settingsLayer = checkedLayer(
   Effect.orElseSucceed(settings.PROVIDER_SIGN_IN_ENABLED, () => true).pipe(
     Effect.map((hasProvider) =>
       registry.filter(({ isRequired, name }) => isRequired && (hasProvider || !FOR_PROVIDER.has(name)))
         .map(({ name }) => name)
     )
   )
-)))
+)
 
 export const givenSettingsLayer = checkedLayer(Effect.succeed([]))
 

@@ -169,6 +169,7 @@ export const GrafanaUrls = Schema.Struct({
 export const SystemStatus = Schema.Struct({
   service: Schema.Struct({
     version: Schema.String.annotate({ description: "The version of the service" }),
+    commit: Schema.String.annotate({ description: "The commit that runs; `unknown` where nothing says it" }),
     node: Schema.String.annotate({ description: "The version of Node.js" }),
     startedAt: Timestamp.annotate({ description: "When the process started" })
   }).annotate({ description: "The process that responds" }),
@@ -177,7 +178,11 @@ export const SystemStatus = Schema.Struct({
     version: Schema.optionalKey(Schema.String.annotate({ description: "The version of PostgreSQL" })),
     latencyMillis: Schema.optionalKey(
       Schema.Finite.annotate({ description: "Milliseconds until the database responded" })
-    )
+    ),
+    tables: Schema.Array(Schema.Struct({
+      name: Schema.String.annotate({ description: "The name of the table" }),
+      bytes: count("What the table and its indexes take on the disk")
+    })).annotate({ description: "The tables, the largest first" })
   }).annotate({ description: "The database" }),
   routingEngine: EngineState,
   rateLimits: Schema.Struct({
@@ -194,17 +199,29 @@ export const SystemStatus = Schema.Struct({
     due: count("How many are to be erased now"),
     lagSeconds: Schema.Finite.annotate({ description: "For how many seconds the oldest of them is due" })
   }).annotate({ description: "Deletions of accounts" }),
+  sweeps: Schema.Array(Schema.Struct({
+    name: Schema.String.annotate({ description: "What it sweeps" }),
+    lastRunAt: Timestamp.annotate({ description: "When it ended last" })
+  })).annotate({ description: "The sweeps of this process" }),
+  settings: Schema.Array(Schema.Struct({
+    name: Schema.String.annotate({ description: "The environment variable" }),
+    value: Schema.String.annotate({ description: "Its value, of a URL without what may be a key" })
+  })).annotate({ description: "The settings that differ from their defaults, without secrets" }),
+  warnings: Schema.Array(Schema.String).annotate({ description: "What the host should change" }),
   grafana: GrafanaUrls
 }).annotate({
   identifier: "SystemStatus",
   description: "The state of the parts of the service.",
   examples: [{
-    service: { version: "1.0.0", node: "v24.21.0", startedAt: "2025-06-01T08:00:00.000Z" },
-    database: { status: "ok", version: "17.5", latencyMillis: 0.8 },
+    service: { version: "1.0.0", commit: "5f9cb5a1", node: "v24.21.0", startedAt: "2025-06-01T08:00:00.000Z" },
+    database: { status: "ok", version: "17.5", latencyMillis: 0.8, tables: [{ name: "routes", bytes: 81_920 }] },
     routingEngine: ENGINE,
     rateLimits: { counters: "redis" },
     outbox: { waiting: 0, oldestSeconds: 0 },
     deletions: { pending: 1, due: 0, lagSeconds: 0 },
+    sweeps: [{ name: "accounts", lastRunAt: "2025-06-01T08:00:00.000Z" }],
+    settings: [{ name: "DATABASE_POOL_SIZE", value: "20" }],
+    warnings: ["SIGNUP_ENABLE is no setting: did you mean SIGNUP_ENABLED?"],
     grafana: GRAFANA
   }]
 })

@@ -2,6 +2,7 @@ import { assert, describe, it, layer } from "@effect/vitest"
 import { Effect, Layer, Schema } from "effect"
 import { SqlClient } from "effect/sql"
 import { TestClock } from "effect/testing"
+import { SystemStatus } from "../../src/schema/Admin.ts"
 import { anonymous, signedIn, signedInAs } from "../support/Actors.ts"
 import { created, newRoute, shareTokenOf } from "../support/Routes.ts"
 import { TestServer } from "../support/TestServer.ts"
@@ -164,6 +165,11 @@ layer(TestServer.layer(SETTINGS))("administration", (it) => {
         rateLimits: { counters: "process" }
       })
       assert.deepNestedInclude(body, { "database.status": "ok", "service.node": process.version })
+      const { database, service, settings } = yield* decodeSystem(body)
+      assert.match(service.commit, /^[0-9a-f]{40}$|^unknown$/)
+      assert.include(database.tables.map(({ name }) => name), "routes")
+      assert.deepInclude(settings, { name: "GRAFANA_URLS", value: JSON.stringify(grafana) })
+      assert.notMatch(JSON.stringify(settings), /JWT_SECRET|DATABASE_URL/)
     }))
 })
 
@@ -184,5 +190,7 @@ const Counts = Schema.Struct({
   tokens: Schema.Struct({ live: Schema.Finite }),
   sessions: Schema.Struct({ live: Schema.Finite, usersLast24Hours: Schema.Finite })
 })
+
+const decodeSystem = Schema.decodeUnknownEffect(SystemStatus)
 
 const WithUser = Schema.Struct({ user: Schema.Unknown })

@@ -23,8 +23,6 @@ const COMPLETE = {
   GOOGLE_CLIENT_SECRET: "secret"
 }
 
-const DECIDED = { ...COMPLETE, PASSWORD_MIN_STRENGTH: "0" }
-
 const configured = (settings: Readonly<Record<string, string>>) =>
   ConfigProvider.layer(ConfigProvider.fromUnknown(settings))
 
@@ -55,7 +53,8 @@ const FREE = new Set([
   "HOST",
   "EMAIL_API_KEY",
   "OTEL_SERVICE_NAME",
-  "NODE_ENV"
+  "NODE_ENV",
+  "SOURCE_COMMIT"
 ])
 
 const OF_THE_SERVICE = registry.filter(({ isForDevelopment }) => !isForDevelopment)
@@ -331,27 +330,11 @@ describe("a start outside production", () => {
     Effect.gen(function*() {
       for (const NODE_ENV of ["development", "test", undefined]) {
         for (const layer of [settingsLayer, secretsLayer]) {
-          const settings = { ...DECIDED, ...NODE_ENV === undefined ? {} : { NODE_ENV }, JWT_SECRET: "canary" }
+          const settings = { ...COMPLETE, ...NODE_ENV === undefined ? {} : { NODE_ENV }, JWT_SECRET: "canary" }
           assert.deepStrictEqual(yield* warningsOf(layer, settings), [
             "Warn JWT_SECRET is shorter than 32 characters: production refuses to start with it"
           ])
         }
-      }
-    }))
-
-  it.effect("warns where anyone may sign up with any password, unless an operator decided it", () =>
-    Effect.gen(function*() {
-      assert.deepStrictEqual(yield* warningsOf(settingsLayer, COMPLETE), [
-        "Warn PASSWORD_MIN_STRENGTH not set, anyone may sign up with a common password such as password1234: "
-        + "2 is recommended"
-      ])
-      for (
-        const settings of [DECIDED, { ...DECIDED, PASSWORD_MIN_STRENGTH: "2" }, {
-          ...COMPLETE,
-          SIGNUP_ENABLED: "false"
-        }]
-      ) {
-        assert.deepStrictEqual(yield* warningsOf(settingsLayer, settings), [])
       }
     }))
 })

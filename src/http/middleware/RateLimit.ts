@@ -1,13 +1,14 @@
-import { Context, Effect, Layer } from "effect"
+import { Context, Effect, Layer, Option, Ref } from "effect"
 import { HttpMiddleware, HttpRouter, HttpServerRequest, HttpServerResponse } from "effect/http"
 import type { HttpApiEndpoint } from "effect/http-api"
 import { RateLimited } from "../../schema/Errors.ts"
 import { RATE_WINDOW_SECONDS } from "../../schema/Limits.ts"
 import { type RateLimit, RateLimits } from "../../services/admission/RateLimits.ts"
+import { Warnings } from "../../services/operations/Warnings.ts"
 import { settings } from "../../services/settings/Registry.ts"
 import { AddressLimit, Tier } from "../api/Access.ts"
 import { HEADERS } from "../api/Headers.ts"
-import { addressSubjects, SITE_FACTOR } from "../request/ClientAddress.ts"
+import { addressSubjects, isFromPeerIn, SITE_FACTOR } from "../request/ClientAddress.ts"
 import { changeResponse } from "../request/ResponseChange.ts"
 
 /** draft-ietf-httpapi-ratelimit-headers, and `Retry-After` (RFC 9110, 10.2.3). */
@@ -78,9 +79,35 @@ export const addressLimitLayer = Layer.effect(
   )
 )
 
+/** Without `TRUSTED_PROXIES` all clients behind a proxy are one. Anyone may send the header, so it is said once. */
+const proxyWarningLayer = HttpRouter.middleware(
+  Effect.gen(function*() {
+    const warnings = yield* Warnings
+    const trusted = yield* settings.TRUSTED_PROXIES
+    const warned = yield* Ref.make(false)
+    const warn = Effect.fnUntraced(function*(request: HttpServerRequest.HttpServerRequest) {
+      if (isFromPeerIn(request, trusted) || (yield* Ref.getAndSet(warned, true))) return
+      const peer = Option.getOrElse(request.peerAddress, () => "an unknown address")
+      yield* warnings.add(
+        `TRUSTED_PROXIES does not have ${peer}, which sends X-Forwarded-For: if it is your proxy, all its clients count as one`
+      )
+    })
+    return (httpEffect) =>
+      Effect.flatMap(
+        HttpServerRequest.HttpServerRequest,
+        (request) =>
+          request.headers["x-forwarded-for"] === undefined ? httpEffect : Effect.andThen(warn(request), httpEffect)
+      )
+  }),
+  { global: true }
+)
+
 export const clientAddressLayer = Layer.unwrap(
   Effect.map(settings.TRUSTED_PROXIES, (trustedProxies) =>
     trustedProxies.length === 0
-      ? Layer.empty
-      : HttpRouter.middleware(HttpMiddleware.xForwardedHeaders({ trustedProxies }), { global: true }))
+      ? proxyWarningLayer
+      : Layer.merge(
+        proxyWarningLayer,
+        HttpRouter.middleware(HttpMiddleware.xForwardedHeaders({ trustedProxies }), { global: true })
+      ))
 )

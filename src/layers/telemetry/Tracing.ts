@@ -1,7 +1,9 @@
 import { Effect, type Exit, Layer, Metric, Option, Tracer } from "effect"
 import { OtlpResource } from "effect/observability"
+import { hostname } from "node:os"
 import { SERVICE_NAME } from "../../schema/ServiceName.ts"
 import { counterBy } from "../../services/operations/Metrics.ts"
+import { build } from "../../services/settings/Build.ts"
 import { settings } from "../../services/settings/Registry.ts"
 import { onceAMinute } from "../Logging.ts"
 import { collectorRequest, makeSpanQueue } from "./CollectorExport.ts"
@@ -53,9 +55,15 @@ export const samplingTracer = (sampling: Sampling, onEnd: OnEnd) => {
 /** A name among the attributes replaces the default, as OpenTelemetry has it. */
 const resource = Effect.gen(function*() {
   const serviceName = yield* settings.OTEL_SERVICE_NAME
+  const { version } = yield* build
   const attributes = Option.getOrElse(yield* settings.OTEL_RESOURCE_ATTRIBUTES, () => ({}))
   return OtlpResource.make({
-    attributes: { "service.name": SERVICE_NAME, ...attributes },
+    attributes: {
+      "service.name": SERVICE_NAME,
+      "service.version": version,
+      "service.instance.id": `${hostname()}-${process.pid}`,
+      ...attributes
+    },
     serviceName: serviceName === SERVICE_NAME ? undefined : serviceName
   })
 })

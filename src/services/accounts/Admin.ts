@@ -1,34 +1,22 @@
-import { Clock, Context, DateTime, Duration, Effect, Layer, Option, Schema, Struct } from "effect"
+import { Clock, Context, Duration, Effect, Layer, Option, Schema, Struct } from "effect"
 import { SqlClient, SqlSchema } from "effect/sql"
-import manifest from "../../../package.json" with { type: "json" }
-import type { AdminRoute, AdminUser, Overview, PendingDeletion, SystemStatus as Status } from "../../schema/Admin.ts"
+import type { AdminRoute, AdminUser, Overview, PendingDeletion } from "../../schema/Admin.ts"
 import { RouteId, type UserId } from "../../schema/Ids.ts"
 import type { Page, PageOf } from "../../schema/Page.ts"
 import { deletionStatusOf } from "../../schema/User.ts"
 import { Lanes } from "../admission/Lanes.ts"
 import { TOTAL_DISTANCE, TOTAL_ROUTES } from "../admission/Quotas.ts"
-import { CounterState } from "../admission/RateLimits.ts"
 import { databaseDefects } from "../db/DatabaseErrors.ts"
 import { newest, readableRows, selectPage } from "../db/Lists.ts"
 import { makeSharedTime } from "../db/SharedTime.ts"
-import { deletionCutoff, erasureDueAt } from "../db/Sweeps.ts"
-import { columnsOf, DateColumn, DeletionColumn, TimestampColumn } from "../db/Tables.ts"
+import { erasureDueAt } from "../db/Sweeps.ts"
+import { columnsOf, DeletionColumn, TimestampColumn } from "../db/Tables.ts"
 import { Missing, type Overloaded, OwnAccount } from "../DomainErrors.ts"
 import { Audit } from "../identity/Audit.ts"
 import { Pseudonyms } from "../identity/Names.ts"
-import {
-  HAS_PASSWORD,
-  isErasureDue,
-  ownerColumns,
-  OwnerFields,
-  Roles,
-  toUserSummary,
-  UserRecord
-} from "../identity/Users.ts"
+import { HAS_PASSWORD, ownerColumns, OwnerFields, Roles, toUserSummary, UserRecord } from "../identity/Users.ts"
 import { RouteRecord } from "../routes/RouteRow.ts"
 import { asSeenBy, SEEN_CITY, SEEN_DISTANCE, SEEN_TOTAL_DISTANCE } from "../routes/RouteRows.ts"
-import { RoutingEngine } from "../routing/Engine.ts"
-import { settings } from "../settings/Registry.ts"
 import { ANONYMOUS, isUnexpired } from "../sharing/Visibility.ts"
 import { AccountDeletion } from "./Deletion.ts"
 
@@ -309,76 +297,3 @@ export class Administration extends Context.Service<Administration, {
     })
   )
 }
-
-const STATUS_TIMEOUT = Duration.millis(500)
-
-export class SystemStatus extends Context.Service<SystemStatus, {
-  /** Never fails: a part that cannot be reached is away. */
-  readonly get: Effect.Effect<Status>
-}>()("route-planning-service/SystemStatus") {
-  static readonly layer = Layer.effect(
-    SystemStatus,
-    Effect.gen(function*() {
-      const sql = yield* SqlClient.SqlClient
-      const engine = yield* RoutingEngine
-      const counters = yield* CounterState
-      const grafana = yield* settings.GRAFANA_URLS
-      const startedAt = (yield* DateTime.nowAsDate).toISOString()
-
-      const ask = SqlSchema.findOne({
-        Request: Schema.Struct({ now: Schema.Date, cutoff: Schema.Date }),
-        Result: StateRow,
-        execute: ({ cutoff, now }) =>
-          sql`
-            SELECT current_setting('server_version') AS version, o.*, d.* FROM
-              (SELECT count(*)::int AS waiting, min(created_at) AS "oldestMail" FROM outbox
-                WHERE expires_at > ${now}) o,
-              (SELECT count(*)::int AS pending, (count(*) FILTER (WHERE ${isErasureDue(sql, cutoff)}))::int AS due,
-                min(deletion_requested_at) FILTER (WHERE ${isErasureDue(sql, cutoff)}) AS "oldestDue"
-                FROM users WHERE deletion_requested_at IS NOT NULL) d`
-      })
-
-      const database = Effect.gen(function*() {
-        const cutoff = yield* deletionCutoff
-        const now = yield* DateTime.nowAsDate
-        const [took, row] = yield* Effect.timed(ask({ now, cutoff }))
-        return {
-          database: { status: "ok" as const, version: row.version, latencyMillis: Duration.toMillis(took) },
-          outbox: { waiting: row.waiting, oldestSeconds: secondsSince(row.oldestMail, now) },
-          deletions: { pending: row.pending, due: row.due, lagSeconds: secondsSince(row.oldestDue, cutoff) }
-        }
-      }).pipe(Effect.timeout(STATUS_TIMEOUT), Effect.option, Effect.map(Option.getOrElse(() => databaseAway)))
-
-      return SystemStatus.of({
-        get: Effect.gen(function*() {
-          const [parts, routingEngine] = yield* Effect.all([database, engine.status], { concurrency: 2 })
-          return {
-            service: { version: manifest.version, node: process.version, startedAt },
-            ...parts,
-            routingEngine,
-            rateLimits: { counters: yield* counters.get },
-            grafana
-          }
-        })
-      })
-    })
-  )
-}
-
-const StateRow = Schema.Struct({
-  version: Schema.String,
-  waiting: Schema.Int,
-  oldestMail: Schema.NullOr(DateColumn),
-  pending: Schema.Int,
-  due: Schema.Int,
-  oldestDue: Schema.NullOr(DateColumn)
-})
-
-const databaseAway = {
-  database: { status: "away" as const },
-  outbox: { waiting: 0, oldestSeconds: 0 },
-  deletions: { pending: 0, due: 0, lagSeconds: 0 }
-}
-
-const secondsSince = (instant: Date | null, now: Date) =>
-  instant === null ? 0 : (now.getTime() - instant.getTime()) / 1000

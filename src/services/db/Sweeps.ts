@@ -32,7 +32,9 @@ export const sweepUntilShort = <E, R>(
       ? Effect.succeed(swept)
       : Effect.andThen(between, Effect.map(sweepUntilShort(batch, size, between), (rest) => plus(swept, rest))))
 
-const lastRun = Metric.gauge("sweep_last_run_timestamp_seconds", {
+const LAST_RUN = "sweep_last_run_timestamp_seconds"
+
+const lastRun = Metric.gauge(LAST_RUN, {
   description: "End of the last run, in seconds since 1970"
 })
 const rows = Metric.counter("sweep_rows_total", {
@@ -56,6 +58,17 @@ const prepared = (sweep: string) =>
   Effect.forEach([rows, failures], (counter) => Metric.update(Metric.withAttributes(counter, { sweep }), 0), {
     discard: true
   })
+
+/** When each sweep of this process ended last. Those that have not run yet are left out. */
+export const sweepStates = Effect.map(
+  Metric.snapshot,
+  (all) =>
+    all.flatMap(({ attributes, id, state }) =>
+      id === LAST_RUN && "value" in state
+        ? [{ name: attributes?.["sweep"] ?? "", lastRunAt: new Date(Number(state.value) * 1000).toISOString() }]
+        : []
+    )
+)
 
 const sweepFailed = (sweep: string, cause: Cause.Cause<unknown>): Effect.Effect<void> =>
   Cause.hasInterruptsOnly(cause) ? Effect.void : Effect.andThen(

@@ -2,6 +2,7 @@ import { Clock, Config, Context, Duration, Effect, Fiber, Layer, Metric } from "
 import { PrometheusMetrics } from "effect/observability"
 import { SqlClient } from "effect/sql"
 import { MetricsDisabled } from "../DomainErrors.ts"
+import { build } from "../settings/Build.ts"
 import { settings } from "../settings/Registry.ts"
 
 const PROBE_TIMEOUT = Duration.millis(250)
@@ -45,6 +46,8 @@ export const metricsEnabled = Config.all([settings.TELEMETRY_ENABLED, settings.M
 
 const off = () => Effect.fail(new MetricsDisabled())
 
+const buildInfo = Metric.gauge("service_build_info", { description: "1, with the version and the commit that run" })
+
 export class Metrics extends Context.Service<Metrics, {
   /** Renders Prometheus' text format (version 0.0.4). */
   readonly text: Effect.Effect<string, MetricsDisabled>
@@ -54,6 +57,8 @@ export class Metrics extends Context.Service<Metrics, {
     Effect.gen(function*() {
       const probe = yield* makePoolProbe
       if (!(yield* metricsEnabled)) return Metrics.of({ text: Effect.suspend(off) })
+      const { commit, version } = yield* build
+      yield* Metric.update(Metric.withAttributes(buildInfo, { version, commit }), 1)
       return Metrics.of({ text: Effect.andThen(probe, PrometheusMetrics.format()) })
     })
   )

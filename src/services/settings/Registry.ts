@@ -280,6 +280,10 @@ const DECLARED = {
     example: `{"apiOverview":"https://grafana.example.com/d/overview"}`
   }),
   NODE_ENV: nodeEnv,
+  SOURCE_COMMIT: optional("SOURCE_COMMIT", text, {
+    meaning: "commit that runs, for the log and `/metrics`: set by the image; without it that of the clone",
+    example: "5f9cb5a1"
+  }),
   DATA_DIR: setting("DATA_DIR", text, ".data", {
     meaning: "`npm run dev` only: where its database, secrets and mails are kept",
     isForDevelopment: true

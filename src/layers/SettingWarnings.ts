@@ -1,0 +1,77 @@
+import { Context, Effect, Layer, Option, Schema } from "effect"
+import { HttpClient, HttpClientResponse } from "effect/http"
+import leven from "leven"
+import { Warnings } from "../services/operations/Warnings.ts"
+import { isProduction, registry, settings } from "../services/settings/Registry.ts"
+
+const NAMES = registry.map(({ name }) => name)
+
+/** Two letters that differ make another word of a shorter name. */
+const LEAST_LENGTH = 8
+
+const MAX_DIFFERENCES = 2
+
+const misspelt = (name: string): ReadonlyArray<string> => {
+  if (name.length < LEAST_LENGTH || NAMES.includes(name)) return []
+  const meant = NAMES.find((known) => known.length >= LEAST_LENGTH && leven(name, known) <= MAX_DIFFERENCES)
+  return meant === undefined ? [] : [`${name} is no setting: did you mean ${meant}?`]
+}
+
+export const EnvironmentNames = Context.Reference<ReadonlyArray<string>>("route-planning-service/EnvironmentNames", {
+  defaultValue: () => Object.keys(process.env)
+})
+
+const misspeltNames = Effect.map(EnvironmentNames, (names) => names.flatMap(misspelt))
+
+const isLocal = ({ hostname }: URL) => /^(?:localhost|127\..*|\[::1\])$/.test(hostname)
+
+const address = Effect.gen(function*() {
+  const url = yield* settings.BASE_URL
+  if (!(yield* isProduction)) return []
+  if (isLocal(url)) {
+    return [`BASE_URL is ${url.origin}: links in mails and pages lead nowhere for others, set the public address`]
+  }
+  return url.protocol === "https:"
+    ? []
+    : [
+      `BASE_URL is ${url.origin}: passwords and sessions cross the network unencrypted, put a front with TLS before the service`
+    ]
+})
+
+/** An operator who sets 0 has decided. */
+const weakPasswords = Effect.gen(function*() {
+  if (Option.isSome(yield* settings.PASSWORD_MIN_STRENGTH) || !(yield* settings.SIGNUP_ENABLED)) return []
+  return [
+    "PASSWORD_MIN_STRENGTH not set, anyone may sign up with a common password such as password1234: 2 is recommended"
+  ]
+})
+
+const STYLE_TIMEOUT = "5 seconds"
+
+const Style = Schema.Struct({ version: Schema.Literal(8), sources: Schema.Record(Schema.String, Schema.Unknown) })
+
+const unreadableStyle = Effect.fnUntraced(function*(style: URL) {
+  const client = yield* HttpClient.HttpClient
+  const read = client.get(style).pipe(
+    Effect.flatMap(HttpClientResponse.filterStatusOk),
+    Effect.flatMap(HttpClientResponse.schemaBodyJson(Style)),
+    Effect.timeout(STYLE_TIMEOUT)
+  )
+  return yield* Effect.match(read, {
+    onSuccess: () => [],
+    onFailure: ({ message }) => [`MAP_STYLE_URL: no style of MapLibre can be read from ${style.host}: ${message}`]
+  })
+})
+
+const mapStyle = Effect.flatMap(
+  settings.MAP_STYLE_URL,
+  (style) => Option.match(style, { onNone: () => Effect.succeed([]), onSome: unreadableStyle })
+)
+
+/** Says what is wrong with settings that the service can run with. It waits for no map server. */
+export const settingWarningsLayer = Layer.effectDiscard(Effect.gen(function*() {
+  const { add } = yield* Warnings
+  const addAll = (warnings: ReadonlyArray<string>) => Effect.forEach(warnings, add, { discard: true })
+  yield* Effect.forEach([misspeltNames, address, weakPasswords], Effect.flatMap(addAll), { discard: true })
+  yield* Effect.forkScoped(Effect.flatMap(mapStyle, addAll))
+}))

@@ -1,0 +1,77 @@
+import { assert, describe, it } from "@effect/vitest"
+import { ConfigProvider, Effect, Layer, Logger, Schedule } from "effect"
+import { createServer } from "node:http"
+import { httpClientLive } from "../../src/layers/Live.ts"
+import { EnvironmentNames, settingWarningsLayer } from "../../src/layers/SettingWarnings.ts"
+import { Warnings } from "../../src/services/operations/Warnings.ts"
+import { listening } from "../support/Listening.ts"
+
+const QUIET = { NODE_ENV: "production", BASE_URL: "https://routes.example.com", PASSWORD_MIN_STRENGTH: "2" }
+
+/** What a start with these settings warns of, once there are so many. */
+const warningsOf = (settings: Readonly<Record<string, string>>, count: number, names = Object.keys(settings)) =>
+  Effect.flatMap(
+    Warnings,
+    ({ all }) =>
+      Effect.repeat(all, { until: (warnings) => warnings.length >= count, schedule: Schedule.spaced("10 millis") })
+  ).pipe(
+    Effect.provide(settingWarningsLayer.pipe(
+      Layer.provideMerge(Warnings.layer),
+      Layer.provide([
+        httpClientLive,
+        ConfigProvider.layer(ConfigProvider.fromUnknown(settings)),
+        Layer.succeed(EnvironmentNames, names),
+        Logger.layer([])
+      ])
+    ))
+  )
+
+describe("a start warns of", () => {
+  it.effect("nothing where the settings are right", () =>
+    Effect.gen(function*() {
+      assert.deepStrictEqual(yield* warningsOf(QUIET, 0, [...Object.keys(QUIET), "HOME", "PATH", "LANGUAGE"]), [])
+    }))
+
+  it.effect("a setting that is misspelt, with the one that was meant", () =>
+    Effect.gen(function*() {
+      assert.deepStrictEqual(yield* warningsOf(QUIET, 2, ["SIGNUP_ENABLE", "DATABASE_POLSIZE"]), [
+        "SIGNUP_ENABLE is no setting: did you mean SIGNUP_ENABLED?",
+        "DATABASE_POLSIZE is no setting: did you mean DATABASE_POOL_SIZE?"
+      ])
+    }))
+
+  it.effect("an address that leads nowhere, and one without TLS", () =>
+    Effect.gen(function*() {
+      assert.match(
+        (yield* warningsOf({ ...QUIET, BASE_URL: "" }, 1)).join(),
+        /^BASE_URL is http:\/\/localhost:3000: links/
+      )
+      assert.match(
+        (yield* warningsOf({ ...QUIET, BASE_URL: "http://routes.example.com" }, 1)).join(),
+        /^BASE_URL is http:\/\/routes.example.com: passwords and sessions/
+      )
+      assert.deepStrictEqual(yield* warningsOf({ ...QUIET, NODE_ENV: "test", BASE_URL: "" }, 0), [])
+    }))
+
+  it.effect("sign-ups with any password, unless an operator decided it", () =>
+    Effect.gen(function*() {
+      const open = { ...QUIET, PASSWORD_MIN_STRENGTH: "" }
+      assert.match((yield* warningsOf(open, 1)).join(), /^PASSWORD_MIN_STRENGTH not set, anyone may sign up/)
+      for (const settings of [{ ...open, PASSWORD_MIN_STRENGTH: "0" }, { ...open, SIGNUP_ENABLED: "false" }]) {
+        assert.deepStrictEqual(yield* warningsOf(settings, 0), [])
+      }
+    }))
+
+  it.live("a map style that cannot be read", () =>
+    Effect.gen(function*() {
+      const style = createServer((request, response) =>
+        request.url === "/style.json?key=secret" ? response.end(`{"version":7}`) : response.writeHead(404).end()
+      )
+      const origin = `http://127.0.0.1:${yield* listening(style)}`
+      for (const path of ["/style.json?key=secret", "/none"]) {
+        const warnings = yield* warningsOf({ ...QUIET, MAP_STYLE_URL: origin + path }, 1)
+        assert.match(warnings.join(), /^MAP_STYLE_URL: no style of MapLibre can be read from 127\.0\.0\.1:\d+: /)
+        assert.notInclude(warnings.join(), "secret")
+      }
+    }).pipe(Effect.scoped))
+})
