@@ -1,6 +1,7 @@
 import "effect/schema/SchemaJITCompiler/enable"
-import { Layer } from "effect"
+import { Effect, Layer } from "effect"
 import { Warnings } from "../services/operations/Warnings.ts"
+import { build } from "../services/settings/Build.ts"
 import { applicationLayer, backgroundLayer, listeningLayer } from "./Application.ts"
 import { databaseLive } from "./Database.ts"
 import {
@@ -15,7 +16,12 @@ import {
 } from "./Live.ts"
 import { settingWarningsLayer } from "./SettingWarnings.ts"
 
+const startLineLayer = Layer.effectDiscard(
+  Effect.flatMap(build, (build) => Effect.logInfo("starting", { ...build, node: process.version }))
+)
+
 export const productionLayer = applicationLayer.pipe(
+  Layer.merge(startLineLayer),
   Layer.provide([backgroundLayer, settingWarningsLayer]),
   Layer.provide(Warnings.layer),
   Layer.provide([identityProviderLive, mailerLive, placesLive, rateCountersLive, routingEngineLive]),

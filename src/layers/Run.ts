@@ -4,7 +4,7 @@ import { availableParallelism } from "node:os"
 import { Stopping } from "../services/operations/Draining.ts"
 import { loggingLayer, type LogSettings, logSettings } from "./Logging.ts"
 import { refusalOf } from "./Settings.ts"
-import { endByForce, signalled, uncaught } from "./Shutdown.ts"
+import { endByForce, noteStop, signalled, uncaught } from "./Shutdown.ts"
 
 const DEFAULT_THREADS = 4
 
@@ -45,7 +45,8 @@ export const run = <E, A>(program: Effect.Effect<A, E>, { format = "json", setti
       Effect.provideService(Stopping, signalled)
     )
     return yield* Effect.forkDetach(endByForce).pipe(
-      Effect.andThen(Effect.raceFirst(logged, uncaught)),
+      Effect.andThen(noteStop),
+      Effect.flatMap((logStopped) => Effect.ensuring(Effect.raceFirst(logged, uncaught), logStopped)),
       Effect.provide(loggingLayer(Result.getOrElse(log, (): LogSettings => ({ level: "Info", format }))))
     )
   }).pipe(

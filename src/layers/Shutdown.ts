@@ -1,5 +1,5 @@
-import { Cause, Duration, Effect, Layer } from "effect"
-import { Draining } from "../services/operations/Draining.ts"
+import { Cause, Deferred, Duration, Effect, Layer } from "effect"
+import { Draining, EndedRequests } from "../services/operations/Draining.ts"
 import { settings } from "../services/settings/Registry.ts"
 import { OutputDrained } from "./Logging.ts"
 
@@ -17,10 +17,26 @@ export const drainLayer = Layer.effectDiscard(
   Effect.flatMap(Draining, ({ begin }) => Effect.addFinalizer(() => begin))
 )
 
-export const signalled = Effect.callback<void>((resume) => {
-  const onSignal = () => resume(Effect.void)
+export const signalled = Effect.callback<NodeJS.Signals>((resume) => {
+  const onSignal = (signal: NodeJS.Signals) => resume(Effect.succeed(signal))
   process.once("SIGINT", onSignal).once("SIGTERM", onSignal)
   return Effect.sync(() => process.off("SIGINT", onSignal).off("SIGTERM", onSignal))
+})
+
+/** Logs the signal that ends the process, and at the end how many requests have ended since. */
+export const noteStop = Effect.gen(function*() {
+  const ended = yield* EndedRequests
+  const stop = yield* Deferred.make<{ readonly reason: string; readonly before: number }>()
+  yield* Effect.forkDetach(Effect.flatMap(signalled, (reason) =>
+    Effect.andThen(
+      Deferred.succeed(stop, { reason, before: ended.count }),
+      Effect.logInfo("stopping", { reason })
+    )))
+  return Effect.gen(function*() {
+    if (!(yield* Deferred.isDone(stop))) return
+    const { before, reason } = yield* Deferred.await(stop)
+    yield* Effect.logInfo("stopped", { reason, requests: ended.count - before })
+  })
 })
 
 const thrown = Effect.callback<Error>((resume) => {

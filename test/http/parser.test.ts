@@ -40,7 +40,7 @@ const recording = Layer.merge(
 
 const requestLines = () => written.map((line) => Line(line)).filter(({ message }) => message === "request")
 
-const COUNT = /^http_server_request_duration_seconds_count\{method="(\w+)",route="([^"]+)",status="(\d+)"\} (\d+)$/gm
+const COUNT = /^http_server_requests_total\{method="(\w+)",route="([^"]+)",status="(\w+)"\} (\d+)$/gm
 
 const seriesOf = (method: string, route: string, status: string, count: number): readonly [string, number] => [
   `${method} ${route} ${status}`,
@@ -214,7 +214,7 @@ layer(
         const { code = "VALIDATION_FAILED", message, method = "_OTHER", name, raw, route = "unmatched", status }
           of TABLE
       ) {
-        const series = `${method} ${route} ${status}`
+        const series = `${method} ${route} ${Math.floor(status / 100)}xx`
         const before = (yield* counts).get(series) ?? 0
         const lines = requestLines().length
         const answer = yield* sendRaw(origin, Buffer.from(raw, "latin1"))
@@ -277,7 +277,7 @@ layer(
       const body = assertUsual("408", answer, 408, "VALIDATION_FAILED")
       assert.strictEqual(body.message, "The request line and headers did not arrive in time")
       assert.deepInclude(requestLines()[lines]?.annotations, { method: "_OTHER", route: "unmatched", status: 408 })
-      assert.strictEqual((yield* counts).get("_OTHER unmatched 408"), 1)
+      assert.strictEqual((yield* counts).get("_OTHER unmatched 4xx"), 1)
     }))
 
   it.effect("is served if they did while the process had no time to read them", () =>

@@ -159,7 +159,7 @@ layer(LongAccount.layer.pipe(Layer.provideMerge(downloadsServer(Duration.minutes
       const { socket } = yield* connection
       socket.pause()
       socket.write(`GET ${path} HTTP/1.1\r\nHost: localhost\r\nX-Forwarded-For: 10.0.3.1\r\n\r\n`.repeat(60))
-      const refused = countOf("GET", "/api/v1/routes/{ref}", 429)
+      const refused = countOf("GET", "/api/v1/routes/{ref}", "4xx")
       yield* until(Effect.map(refused, (count) => count > 0))
       // All are decided once no more are refused; those that wait to be sent are not counted as responses yet.
       const seen = { refused: 0 }

@@ -15,9 +15,10 @@ export const sampled = (name: string, labels = "") =>
     }
   )
 
-export const countOf = (method: string, route: string, status: number) =>
+/** How many requests ended with a status of this class. */
+export const countOf = (method: string, route: string, status: "2xx" | "4xx" | "499" | "5xx") =>
   sampled(
-    "http_server_request_duration_seconds_count",
+    "http_server_requests_total",
     `{method="${method}",route="${route}",status="${status}"}`
   )
 

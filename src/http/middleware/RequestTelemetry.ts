@@ -10,10 +10,11 @@ import {
 } from "effect/http"
 import type { IpNetwork } from "effect/net"
 import type { ServiceError } from "../../schema/Errors.ts"
+import { EndedRequests } from "../../services/operations/Draining.ts"
 import { metricsEnabled } from "../../services/operations/Metrics.ts"
 import { settings } from "../../services/settings/Registry.ts"
 import { isFromPeerIn } from "../request/ClientAddress.ts"
-import { isProbe, templateOf } from "../request/RouteTemplates.ts"
+import { isProbe, operations, templateOf } from "../request/RouteTemplates.ts"
 import { Refusal, TransportRules } from "./ErrorShape.ts"
 
 /** Never the path, which may include a share token. */
@@ -35,18 +36,41 @@ const labelsOf = ({ method, url }: HttpServerRequest.HttpServerRequest, isRefuse
 
 const active = Metric.gauge("http_server_active_requests", { description: "Requests in progress" })
 
-const durations = (labels: Labels, status: number) =>
+const durations = (labels: Labels) =>
   Metric.histogram("http_server_request_duration_seconds", {
     description: "Duration of requests, from their headers to the end of the response",
-    attributes: { ...labels, status: String(status) },
-    boundaries: [0.005, 0.01, 0.025, 0.05, 0.075, 0.1, 0.25, 0.5, 0.75, 1, 2.5, 5, 7.5, 10]
+    attributes: { ...labels },
+    boundaries: [0.01, 0.05, 0.25, 0.5, 1, 2.5]
   })
 
+/** A client that hung up is no failure of the service and no error of its own. */
+const HUNG_UP = 499
+
+const classOf = (status: number) => status === HUNG_UP ? String(HUNG_UP) : `${Math.floor(status / 100)}xx`
+
+const requests = (labels: Labels, status: string) =>
+  Metric.counter("http_server_requests_total", {
+    description: "Requests that have ended, by the class of their status; 499 for a client that hung up",
+    attributes: { ...labels, status },
+    incremental: true
+  })
+
+/** Those of the interface exist from the start, so that the first failures are an increase. */
+const CLASSES = ["2xx", "4xx", "5xx"]
+
+const prepareCounters = Effect.forEach(
+  operations,
+  ([method, route]) =>
+    Effect.forEach(CLASSES, (status) => Metric.update(requests({ method, route }, status), 0), { discard: true }),
+  { discard: true }
+)
+
+/** The series of an operation and a class, made once. */
 const makeSeries = () => {
-  const known = new Map<string, ReturnType<typeof durations>>()
+  const known = new Map<string, readonly [ReturnType<typeof durations>, ReturnType<typeof requests>]>()
   return (labels: Labels, status: number) => {
-    const key = `${labels.method} ${labels.route} ${status}`
-    const series = known.get(key) ?? durations(labels, status)
+    const key = `${labels.method} ${labels.route} ${classOf(status)}`
+    const series = known.get(key) ?? [durations(labels), requests(labels, classOf(status))] as const
     known.set(key, series)
     return series
   }
@@ -159,7 +183,7 @@ export const recordRefusal = Effect.map(
   (isMeasured) =>
     Effect.fnUntraced(function*(status: number, bytes: number) {
       const labels = { method: OTHER, route: UNMATCHED }
-      if (isMeasured) yield* Metric.update(durations(labels, status), 0)
+      if (isMeasured) yield* Metric.update(requests(labels, classOf(status)), 1)
       yield* Effect.logInfo("request", { ...labels, status, durationMs: 0, bytes })
     })
 )
@@ -171,6 +195,8 @@ export const requestTelemetry = Effect.gen(function*() {
   const scheme = (yield* settings.BASE_URL).protocol.slice(0, -1)
   const faultOf = yield* TransportRules
   const series = makeSeries()
+  if (isMeasured) yield* prepareCounters
+  const ended = yield* EndedRequests
 
   const begin = Effect.contextWith((context: Context.Context<HttpServerRequest.HttpServerRequest>) => {
     const request = Context.get(context, HttpServerRequest.HttpServerRequest)
@@ -194,9 +220,12 @@ export const requestTelemetry = Effect.gen(function*() {
       const nanoseconds = Number(clock.monotonicTimeNanosUnsafe() - watch.started)
       const { status } = HttpServerError.exitResponse(exit)
       endSpan(watch, scheme, status, clock)
+      ended.count += 1
       if (isMeasured) {
         active.modifyUnsafe(-1, context)
-        series(watch.labels, status).updateUnsafe(nanoseconds / 1e9, context)
+        const [duration, count] = series(watch.labels, status)
+        duration.updateUnsafe(nanoseconds / 1e9, context)
+        count.updateUnsafe(1, context)
       }
       return Effect.andThen(writeLine(watch, status, nanoseconds), exit)
     })

@@ -104,6 +104,11 @@ export const methodsAt = (url: string, isOn: (part: Part) => boolean): ReadonlyA
   return known?.parts.some(isOn) === true ? known.methods : []
 }
 
+/** The methods and templates of the interface, without pages. */
+export const operations: ReadonlyArray<readonly [method: string, template: string]> = endpoints.map((
+  { method, path }
+) => [method, inOpenApiSyntax(path)])
+
 const storingNothing = new Set(
   endpoints.filter(({ annotations }) => Context.get(annotations, StoresNothing)).map(({ path }) =>
     inOpenApiSyntax(path)

@@ -5,6 +5,11 @@ export const Stopping = Context.Reference<Effect.Effect<void>>("route-planning-s
   defaultValue: () => Effect.never
 })
 
+/** How many requests have ended since the process began. */
+export const EndedRequests = Context.Reference<{ count: number }>("route-planning-service/EndedRequests", {
+  defaultValue: () => ({ count: 0 })
+})
+
 export class Draining extends Context.Service<Draining, {
   readonly hasBegun: Effect.Effect<boolean>
   readonly begun: Effect.Effect<void>
