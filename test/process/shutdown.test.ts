@@ -232,6 +232,13 @@ layer(Processes.layer, { excludeTestServices: true, timeout: "60 seconds" })(
           // One that is not at its end in time ends by force, with 1.
           assert.strictEqual((yield* process.ended).code, 0)
           assert.isAbove(collector.requests.length, 0)
+          const lines = logged(process, "INFO")
+          const started = lines.find(({ message }) => message === "starting")
+          assert.match(`${started?.annotations["version"]} ${started?.annotations["commit"]}`, /^\d+\.\d+\.\d+ \w+$/)
+          const last = lines.at(-1)
+          assert.deepInclude(last, { message: "stopped" })
+          assert.deepInclude(last?.annotations, { reason: "SIGTERM" })
+          assert.isAtLeast(Number(last?.annotations["requests"]), 1)
         }).pipe(Effect.provide([Collector.layer, StandInEngine.layer])),
       60_000
     )
