@@ -1,5 +1,6 @@
 import { Effect } from "effect"
-import { SqlClient } from "effect/sql"
+import { SqlClient, type SqlError } from "effect/sql"
+import { outsideTransaction } from "./steps.ts"
 
 /** Counts usage as before, each expression in one place. */
 const USAGE = `
@@ -127,16 +128,27 @@ ALTER TABLE users ALTER COLUMN email_verified_at SET NOT NULL;
 ALTER TABLE email_tokens DROP COLUMN password_hash;
 `
 
-/** The words that the sweep of earlier versions has not written yet. */
-const WORDS = `
-INSERT INTO route_words (route_id, words)
-SELECT id, route_lexemes(user_id, name, description, tags, waypoints, place_city, place_region, visibility, deleted_at)
-FROM routes r
-WHERE EXISTS (SELECT FROM route_words_due) AND NOT EXISTS (SELECT FROM route_words w WHERE w.route_id = r.id)
-FOR KEY SHARE OF r
-ON CONFLICT (route_id) DO NOTHING;
-DROP TABLE route_words_due;
-`
+const BATCH = 1000
+
+/** Writes the words that the sweep of earlier versions has not written yet, of a batch of routes after one. */
+const wordsAfter = (sql: SqlClient.SqlClient, after: number) =>
+  sql<{ readonly last: number | null }>`
+    WITH batch AS (
+      SELECT * FROM routes r WHERE id > ${after} AND EXISTS (SELECT FROM route_words_due)
+        AND NOT EXISTS (SELECT FROM route_words w WHERE w.route_id = r.id)
+      ORDER BY id LIMIT ${BATCH} FOR KEY SHARE
+    ), added AS (
+      INSERT INTO route_words (route_id, words)
+      SELECT id, route_lexemes(user_id, name, description, tags, waypoints, place_city, place_region, visibility, deleted_at)
+      FROM batch ON CONFLICT (route_id) DO NOTHING
+    )
+    SELECT max(id)::float8 AS last FROM batch`
+
+const writeWords = (sql: SqlClient.SqlClient, after: number): Effect.Effect<void, SqlError.SqlError> =>
+  Effect.flatMap(wordsAfter(sql, after), ([row]) => {
+    const last = row?.last ?? null
+    return last === null ? Effect.void : writeWords(sql, last)
+  })
 
 /**
  * Migrates from migration 40, the last of commit 31ed898afd, to the schema that later migrations start from. No empty
@@ -145,8 +157,8 @@ DROP TABLE route_words_due;
 export default Effect.gen(function*() {
   const sql = yield* SqlClient.SqlClient
 
-  // Words may be many.
-  yield* sql`SET LOCAL statement_timeout = 0`
+  yield* outsideTransaction(writeWords(sql, 0))
+  const words = "DROP TABLE route_words_due;"
   // The driver sends one statement at a time.
-  yield* Effect.forEach([WORDS, ACCOUNTS, USAGE, CHANGES], (step) => sql.unsafe(`DO $step$ BEGIN ${step} END $step$`))
+  yield* Effect.forEach([words, ACCOUNTS, USAGE, CHANGES], (step) => sql.unsafe(`DO $step$ BEGIN ${step} END $step$`))
 })

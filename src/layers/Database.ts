@@ -1,16 +1,14 @@
 import * as NodeServices from "@effect/platform-node/NodeServices"
 import { PgClient, PgConnection } from "@effect/sql-pg"
-import { Config, Duration, Effect, type FileSystem, Layer, Option, type Path, Schedule, Schema } from "effect"
-import { Migrator, SqlClient, type SqlError, SqlSchema } from "effect/sql"
-import { fromFileSystem } from "effect/sql/MigratorFileSystem"
-import { fileURLToPath } from "node:url"
+import { Config, Duration, Effect, Layer, Schedule, Schema } from "effect"
+import { SqlClient, type SqlError, SqlSchema } from "effect/sql"
 import { SERVICE_NAME } from "../schema/ServiceName.ts"
-import { createSchema } from "../services/db/CreateSchema.ts"
 import { isServerState } from "../services/db/DatabaseErrors.ts"
 import { machineClock } from "../services/db/SharedTime.ts"
 import { settings } from "../services/settings/Registry.ts"
 import { clientLayer } from "./database/Client.ts"
 import { makeColumnTypes } from "./database/ColumnTypes.ts"
+import { migrate, MIGRATIONS } from "./database/Migrations.ts"
 import { metricsLayer } from "./telemetry/Telemetry.ts"
 
 class DatabaseUnusable extends Schema.TaggedError<DatabaseUnusable>()("DatabaseUnusable", {
@@ -36,48 +34,6 @@ const knownServerLayer = Layer.effectDiscard(Effect.gen(function*() {
     })
   }
 }))
-
-const Latest = Schema.Struct({ id: Schema.Int, name: Schema.String })
-
-/** The last version that migrates older databases, and its last migration. */
-const BEFORE = { commit: "31ed898afd", migration: 40 }
-
-const refuse = (message: string) =>
-  new Migrator.MigrationError({ kind: "BadState", message: `DATABASE_URL: ${message}` })
-
-/**
- * The migrations in `migrations`, each a step from the one before to the schema in `services/db/schema`. An empty database is
- * built from that schema and has the number of the newest. The migrator asks for them with its table locked.
- */
-const migrations: Migrator.Loader<FileSystem.FileSystem | Path.Path | SqlClient.SqlClient> = Effect.gen(
-  function*() {
-    const sql = yield* SqlClient.SqlClient
-    const all = yield* fromFileSystem(fileURLToPath(new URL("../../migrations", import.meta.url)))
-    const newest = all.at(-1)
-    const latest = yield* SqlSchema.findOneOption({
-      Request: Schema.Void,
-      Result: Latest,
-      execute: () => sql`SELECT migration_id AS id, name FROM effect_sql_migrations ORDER BY migration_id DESC LIMIT 1`
-    })().pipe(Effect.orDie)
-    if (newest === undefined) return all
-    const [known, name] = newest
-    if (Option.isNone(latest)) return [[known, name, Effect.succeed(createSchema)] as const]
-    const { id } = latest.value
-    if (id > known) {
-      return yield* refuse(
-        `the database has migration ${id} (${latest.value.name}) of a newer version; this version knows migrations up to `
-          + `${known}. Start the newer version, or restore a backup from before the migration`
-      )
-    }
-    if (id < BEFORE.migration) {
-      return yield* refuse(
-        `the database has migration ${id} (${latest.value.name}) of an earlier version; this version starts from `
-          + `${BEFORE.migration}. Start the version of commit ${BEFORE.commit} once, which migrates the database, then this one`
-      )
-    }
-    return all
-  }
-)
 
 const refused = (cause: SqlError.SqlError) =>
   new DatabaseUnusable({ message: "The database refuses to connect: see that DATABASE_URL is right", cause })
@@ -141,13 +97,21 @@ const poolLayer = Layer.unwrap(Effect.gen(function*() {
   return Layer.provideMerge(knownServerLayer, clientLayer({ ...config, types: makeColumnTypes() }))
 })).pipe(Layer.provide([machineClock, metricsLayer]))
 
+/** One connection for the transaction, one for what a migration does outside of it, and one that looks for locks. */
+const MIGRATOR_CONNECTIONS = 3
+
 const migratorClient = Layer.unwrap(
-  Effect.map(pool, (config) => PgClient.layer({ ...config, maxConnections: 1, startupParameters: {} }))
+  Effect.map(pool, (config) =>
+    PgClient.layer({
+      ...config,
+      applicationName: MIGRATIONS,
+      maxConnections: MIGRATOR_CONNECTIONS,
+      startupParameters: {}
+    }))
 ).pipe(Layer.provide(machineClock))
 
-/** If several processes start at once, one migrates and the others wait. */
-const migrate = Effect.provide(Migrator.make({})({ loader: migrations }), migratorClient)
-
-const migratorLayer = Layer.effectDiscard(migrate).pipe(Layer.provide(NodeServices.layer))
+const migratorLayer = Layer.effectDiscard(Effect.provide(migrate, migratorClient)).pipe(
+  Layer.provide(NodeServices.layer)
+)
 
 export const databaseLive = Layer.provideMerge(migratorLayer, poolLayer)

@@ -1,6 +1,6 @@
 import { PgClient } from "@effect/sql-pg"
 import { assert, it, layer } from "@effect/vitest"
-import { ConfigProvider, Effect, Fiber, Layer, Redacted } from "effect"
+import { ConfigProvider, Effect, Fiber, Layer, Logger, Redacted } from "effect"
 import { SqlClient } from "effect/sql"
 import { randomUUID } from "node:crypto"
 import { readFileSync } from "node:fs"
@@ -10,6 +10,7 @@ import { inject } from "vitest"
 import { databaseLive } from "../../src/layers/Database.ts"
 import { catalogue } from "../support/Catalogue.ts"
 import { clonedDatabase, databaseAt, emptyDatabase, onServer } from "../support/Databases.ts"
+import { untilLocked, whileLocked } from "../support/Locks.ts"
 import { until } from "../support/Waiting.ts"
 
 const tables = SqlClient.SqlClient.use((sql) =>
@@ -58,18 +59,66 @@ it.live("a process waits for the migrations of another for longer than a request
     assert.isAbove((yield* Fiber.join(process)).length, 3)
   }).pipe(Effect.scoped))
 
-it.live("a database with a migration of a newer version is refused", () =>
+/** Writes a migration of a newer version into a database, which names the oldest version that may run on it. */
+const becomesNewer = (url: string, oldest: number) =>
+  run(
+    url,
+    `INSERT INTO effect_sql_migrations (migration_id, name) VALUES (9000, 'of_tomorrow');
+    UPDATE oldest_version SET migration = ${oldest}`
+  )
+
+it.live("a database of a newer version that this one may not run beside is refused", () =>
   Effect.gen(function*() {
     const url = yield* clonedDatabase
-    const started = Layer.fresh(databaseLive).pipe(
-      Layer.provide(ConfigProvider.layer(ConfigProvider.fromUnknown({ DATABASE_URL: url })))
-    )
-    const newer = SqlClient.SqlClient.use((sql) =>
-      sql`INSERT INTO effect_sql_migrations (migration_id, name) VALUES (9000, 'of_tomorrow')`
-    )
-    yield* Effect.provide(newer, started)
-    const refusal = yield* Effect.flip(Effect.provide(tables, started))
+    yield* becomesNewer(url, 9000)
+    const refusal = yield* Effect.flip(Effect.provide(tables, started(url)))
     assert.include(refusal.message, "the database has migration 9000 (of_tomorrow) of a newer version")
+    assert.include(refusal.message, "needs a version that knows migration 9000")
+  }).pipe(Effect.scoped))
+
+it.live("a process starts on a database of a newer version that names it, so that a rollout can be undone", () =>
+  Effect.gen(function*() {
+    const url = yield* clonedDatabase
+    const [newest = 0] = (yield* numbers.pipe(Effect.provide(onDatabase(url)))).slice(-1)
+    yield* becomesNewer(url, newest)
+    assert.isAbove((yield* Effect.provide(tables, started(url))).length, 3)
+  }).pipe(Effect.scoped))
+
+it.live("a process that has nothing to migrate starts beside a backup", () =>
+  Effect.gen(function*() {
+    const url = yield* clonedDatabase
+    yield* whileLocked(
+      (sql) => sql`LOCK TABLE effect_sql_migrations IN ACCESS SHARE MODE`,
+      Effect.provide(tables, started(url))
+    ).pipe(Effect.provide(onDatabase(url)))
+  }).pipe(Effect.scoped))
+
+it.live("a migration that waits for a report lets reads pass, logs what holds its lock, and ends after the report", () =>
+  Effect.gen(function*() {
+    const url = yield* databaseBefore
+    const lines: Array<string> = []
+    const logger = Logger.make(({ message }) => void lines.push(JSON.stringify(message)))
+    const migrating = Effect.provide(numbers, Layer.provide(started(url), Logger.layer([logger])))
+    const read = SqlClient.SqlClient.use((sql) =>
+      sql.withTransaction(Effect.andThen(sql`SET LOCAL lock_timeout = '2s'`, sql`SELECT count(*) FROM users`))
+    )
+    const process = yield* whileLocked(
+      (sql) => sql`SELECT count(*) FROM users`,
+      Effect.gen(function*() {
+        const process = yield* Effect.forkChild(migrating)
+        // Each read begins while the migration is before it in the queue for the lock.
+        for (let reads = 0; reads < 3; reads++) yield* Effect.andThen(untilLocked(1), read)
+        yield* until(Effect.sync(() => lines.some((line) => line.includes("migration waits for a lock"))))
+        return process
+      })
+    ).pipe(Effect.provide(PgClient.layer({ url: Redacted.make(url), maxConnections: 3, applicationName: "a report" })))
+    const all = yield* Fiber.join(process)
+    assert.deepStrictEqual(all.slice(0, 3), [40, 42, 43])
+    const wait = lines.find((line) => line.includes("migration waits for a lock")) ?? ""
+    assert.include(wait, "\"application\":\"a report\"")
+    assert.include(wait, "\"state\":\"idle in transaction\"")
+    const migrated = lines.filter((line) => line.includes("database migrated"))
+    assert.strictEqual(migrated.length, all.length - 1)
   }).pipe(Effect.scoped))
 
 it.live(

@@ -3,7 +3,7 @@ import { SqlClient } from "effect/sql"
 import { readFile } from "node:fs/promises"
 
 /** The files are in the order in which they refer to each other. */
-const SUBJECTS = ["accounts", "mail", "routes", "collections", "sharing", "words", "changes", "usage"]
+const SUBJECTS = ["accounts", "mail", "routes", "collections", "sharing", "words", "changes", "usage", "versions"]
 
 const DIRECTORY = new URL("./schema/", import.meta.url)
 
