@@ -35,7 +35,8 @@ interface Place {
 
 const VOLATILE = ["fsync=off", "synchronous_commit=off", "full_page_writes=off"]
 
-const READY = "database system is ready to accept connections"
+/** The rest of the line differs between a primary and a standby. */
+const READY = "database system is ready to accept"
 
 const LOCKED = `lock file "postmaster.pid" already exists`
 

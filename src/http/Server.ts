@@ -36,6 +36,7 @@ import { largeResponsesLayer } from "./middleware/LargeResponses.ts"
 import { addressLimitLayer, clientAddressLayer, Limiter } from "./middleware/RateLimit.ts"
 import { requestTelemetry } from "./middleware/RequestTelemetry.ts"
 import { conditionalLayer, responseHeadersLayer } from "./middleware/ResponseHeaders.ts"
+import { strangersLayer } from "./middleware/Strangers.ts"
 import { apiDocsLayer } from "./pages/ApiDocs.ts"
 import { pagesLayer } from "./pages/Pages.ts"
 import { Idempotency } from "./request/Idempotency.ts"
@@ -100,6 +101,7 @@ const globalMiddleware = errorShapeLayer.pipe(
   followedBy(clientAddressLayer),
   followedBy(refusalLayer),
   followedBy(exactPathsLayer),
+  followedBy(strangersLayer),
   followedBy(largeResponsesLayer),
   followedBy(conditionalLayer)
 )

@@ -9,6 +9,7 @@ import { settings } from "../services/settings/Registry.ts"
 import { clientLayer } from "./database/Client.ts"
 import { makeColumnTypes } from "./database/ColumnTypes.ts"
 import { migrate, MIGRATIONS } from "./database/Migrations.ts"
+import { replicasLayer } from "./database/Replicas.ts"
 import { metricsLayer } from "./telemetry/Telemetry.ts"
 
 class DatabaseUnusable extends Schema.TaggedError<DatabaseUnusable>()("DatabaseUnusable", {
@@ -94,7 +95,10 @@ const pool = Config.unwrap({
 const poolLayer = Layer.unwrap(Effect.gen(function*() {
   const config = yield* pool
   yield* awaitDatabase(config, yield* settings.DATABASE_WAIT)
-  return Layer.provideMerge(knownServerLayer, clientLayer({ ...config, types: makeColumnTypes() }))
+  const typed = { ...config, types: makeColumnTypes() }
+  return Layer.mergeAll(knownServerLayer, replicasLayer(typed, config.maxConnections)).pipe(
+    Layer.provideMerge(clientLayer(typed))
+  )
 })).pipe(Layer.provide([machineClock, metricsLayer]))
 
 /** One connection for the transaction, one for what a migration does outside of it, and one that looks for locks. */

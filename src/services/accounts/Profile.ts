@@ -17,6 +17,7 @@ import { Lanes } from "../admission/Lanes.ts"
 import { selectUsage } from "../admission/Quotas.ts"
 import { databaseDefects } from "../db/DatabaseErrors.ts"
 import { gatheredRead } from "../db/GatheredReads.ts"
+import { replicaReads } from "../db/ReadReplicas.ts"
 import { columnsOf } from "../db/Tables.ts"
 import { HandleTaken, InvalidInput, Missing, type Overloaded } from "../DomainErrors.ts"
 import { Pseudonyms } from "../identity/Names.ts"
@@ -60,6 +61,7 @@ export class Profiles extends Context.Service<Profiles, {
       const visibility = routeVisibility(sql)
       const roles = yield* Roles
       const { writes } = yield* Lanes
+      const { whileAway } = yield* replicaReads
 
       const columns = sql.literal(`${columnsOf(UserColumns)}, ${HAS_PASSWORD}`)
 
@@ -154,7 +156,7 @@ export class Profiles extends Context.Service<Profiles, {
           databaseDefects
         ),
         publicProfile: Effect.fnUntraced(function*(handle) {
-          const row = yield* findPublic(handle)
+          const row = yield* whileAway(findPublic(handle))
           if (Option.isNone(row)) return yield* new Missing({ kind: "user" })
           const { avatar, createdAt, id, name, publicRoutes } = row.value
           return {

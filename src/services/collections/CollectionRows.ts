@@ -10,6 +10,7 @@ import type { StoredCollectionRoute } from "../../schema/Route.ts"
 import { Lanes } from "../admission/Lanes.ts"
 import { sharedTotals } from "../admission/SharedTotals.ts"
 import { countRows, type ListOrder, readableRows, selectPage } from "../db/Lists.ts"
+import { replicaReads } from "../db/ReadReplicas.ts"
 import { trashedAt } from "../db/Sweeps.ts"
 import {
   type Changes,
@@ -141,8 +142,9 @@ export const collectionQueries = Effect.gen(function*() {
 
   const publicOf = (owner: UserId) => sql`c.user_id = ${owner} AND ${visibility.public}`
 
+  const { totalWhileAway } = yield* replicaReads
   const publicTotal = yield* sharedTotals(
-    (owner: string) => countRows(sql, sql`${tables} WHERE ${publicOf(UserId.make(Number(owner)))}`),
+    (owner: string) => totalWhileAway(countRows(sql, sql`${tables} WHERE ${publicOf(UserId.make(Number(owner)))}`)),
     Duration.zero
   )
 

@@ -16,6 +16,7 @@ import { textOrNull } from "../../schema/Text.ts"
 import { Lanes } from "../admission/Lanes.ts"
 import { quotaFailures } from "../admission/Quotas.ts"
 import { databaseDefects, type DatabaseError } from "../db/DatabaseErrors.ts"
+import { replicaReads } from "../db/ReadReplicas.ts"
 import { makeSharedTime } from "../db/SharedTime.ts"
 import {
   CollectionFull,
@@ -210,6 +211,7 @@ export class Collections extends Context.Service<Collections, {
       const arrange = yield* collectionOrder
       const { requireActive } = yield* activeUsers
       const { writes } = yield* Lanes
+      const { whileAway } = yield* replicaReads
 
       const insert = SqlSchema.findOne({
         Request: NewCollectionRow,
@@ -315,11 +317,13 @@ export class Collections extends Context.Service<Collections, {
 
         list: (owner, q, page) => queries.own(owner, q, page, pseudonyms),
         byUser: (owner, page) =>
-          Effect.andThen(requireActive(owner), queries.publicOf(owner, page, pseudonyms)).pipe(databaseDefects),
-        get: (ref, viewer) => found(ref, viewer).pipe(databaseDefects),
+          whileAway(Effect.andThen(requireActive(owner), queries.publicOf(owner, page, pseudonyms))).pipe(
+            databaseDefects
+          ),
+        get: (ref, viewer) => whileAway(found(ref, viewer), () => typeof ref === "number").pipe(databaseDefects),
 
         routes: Effect.fnUntraced(function*(ref, viewer, page, form) {
-          const routes = yield* members.page(ref, viewer, page, form)
+          const routes = yield* whileAway(members.page(ref, viewer, page, form), () => typeof ref === "number")
           return Option.isSome(routes) ? routes.value : yield* new Missing({ kind: "collection" })
         }, databaseDefects),
 

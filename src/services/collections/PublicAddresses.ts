@@ -3,6 +3,7 @@ import { SqlClient, SqlSchema } from "effect/sql"
 import { CollectionId, RouteId, ShareToken } from "../../schema/Ids.ts"
 import { databaseDefects } from "../db/DatabaseErrors.ts"
 import { findReadable } from "../db/Lists.ts"
+import { replicaReads } from "../db/ReadReplicas.ts"
 import { TimestampColumn } from "../db/Tables.ts"
 import { routeFilters } from "../routes/RouteLists.ts"
 import { asSeenBy } from "../routes/RouteRows.ts"
@@ -37,6 +38,7 @@ export class PublicAddresses extends Context.Service<PublicAddresses, {
     PublicAddresses,
     Effect.gen(function*() {
       const sql = yield* SqlClient.SqlClient
+      const { whileAway } = yield* replicaReads
       const { indexable } = routeFilters(sql)
       const routes = routeVisibility(sql)
       const collections = collectionVisibility(sql)
@@ -79,7 +81,7 @@ export class PublicAddresses extends Context.Service<PublicAddresses, {
       return PublicAddresses.of({
         parts: Effect.fnUntraced(
           function*(of) {
-            const { id } = yield* highest(of)
+            const { id } = yield* whileAway(highest(of))
             return Math.ceil((id ?? 0) / PART_IDS)
           },
           databaseDefects,
@@ -87,8 +89,8 @@ export class PublicAddresses extends Context.Service<PublicAddresses, {
         ),
 
         part: Effect.fnUntraced(function*(of, part) {
-          if (of === "routes") return yield* findRoutes(rangeOf(part))
-          const found = yield* findCollections(rangeOf(part))
+          if (of === "routes") return yield* whileAway(findRoutes(rangeOf(part)))
+          const found = yield* whileAway(findCollections(rangeOf(part)))
           return found.map(({ id, updatedAt }) => ({ name: String(id), updatedAt }))
         }, databaseDefects)
       })

@@ -4,7 +4,6 @@ import { SqlClient, type Statement } from "effect/sql"
 import { domainToASCII } from "node:url"
 import { UserId } from "../../schema/Ids.ts"
 import { Handle, isUnambiguous, localPartOf, lowerAscii, type Role, type UserSummary } from "../../schema/User.ts"
-import { databaseDefects } from "../db/DatabaseErrors.ts"
 import { Instant, InstantOnce, PreferencesColumn, readOnly, tableOf, TimestampColumn } from "../db/Tables.ts"
 import { Missing } from "../DomainErrors.ts"
 import { settings } from "../settings/Registry.ts"
@@ -67,7 +66,7 @@ export const activeUsers = Effect.map(SqlClient.SqlClient, (sql) => ({
   requireActive: Effect.fnUntraced(function*(id: UserId) {
     const rows = yield* sql`SELECT 1 FROM users WHERE id = ${id} AND ${isActive(sql)}`
     if (rows.length === 0) return yield* new Missing({ kind: "user" })
-  }, databaseDefects)
+  })
 }))
 
 export class UserRecord extends Model.Class<UserRecord>("UserRecord")({

@@ -1,7 +1,7 @@
-import { Context, Duration, Effect, flow, Layer, Schema } from "effect"
+import { Context, Duration, Effect, flow, Layer, Option, Schema } from "effect"
 import { SqlClient, type SqlConnection, type SqlError, type Statement } from "effect/sql"
 import type { GeometryForm } from "../../schema/Geometry.ts"
-import { UserId } from "../../schema/Ids.ts"
+import { RouteId, UserId } from "../../schema/Ids.ts"
 import type { Page, PageOf } from "../../schema/Page.ts"
 import type { StoredRoute } from "../../schema/Route.ts"
 import { Listing } from "../../schema/RouteSearch.ts"
@@ -9,6 +9,7 @@ import { Lanes } from "../admission/Lanes.ts"
 import { sharedTotals } from "../admission/SharedTotals.ts"
 import { databaseDefects } from "../db/DatabaseErrors.ts"
 import { type ListOrder, readableRows, totalOf } from "../db/Lists.ts"
+import { replicaReads } from "../db/ReadReplicas.ts"
 import type { Missing, Overloaded } from "../DomainErrors.ts"
 import { Pseudonyms } from "../identity/Names.ts"
 import { activeUsers } from "../identity/Users.ts"
@@ -39,6 +40,43 @@ const planned = <A>(statement: Statement.Statement<A>, { q }: Pick<Listing, "q">
 const countOf = (counted: Statement.Statement<SqlConnection.Row>, listing: Pick<Listing, "q"> = {}) =>
   Effect.flatMap(planned(counted, listing), totalOf)
 
+const ListedRows = Schema.Array(Schema.Struct({
+  id: RouteId,
+  version: Schema.Int,
+  zonesRevision: Schema.NullOr(Schema.Int),
+  isDue: Schema.Boolean
+}))
+
+const decodeListed = Schema.decodeUnknownOption(ListedRows)
+
+/** Owners without zones have no revision. */
+const NO_ZONES = -1
+
+/**
+ * Asks the primary whether rows of a replica are as they are: each is public, of the same version, and its owner has the same
+ * zones. A view that the replica lacks is made by the primary.
+ */
+const makeAreCurrent = Effect.map(SqlClient.SqlClient, (sql) => {
+  const visibility = routeVisibility(sql)
+  return Effect.fnUntraced(function*(rows: ReadonlyArray<SqlConnection.Row>) {
+    const listed = Option.getOrElse(decodeListed(rows), () => [])
+    if (listed.length < rows.length || listed.some(({ isDue }) => isDue)) return false
+    if (rows.length === 0) return true
+    // The driver takes the type of an array from its elements, and those of numbers differ by their size.
+    const current = yield* sql`
+      SELECT count(*)::int AS total
+      FROM unnest(
+          ${listed.map(({ id }) => BigInt(id))}::bigint[],
+          ${listed.map(({ version }) => BigInt(version))}::bigint[],
+          ${listed.map(({ zonesRevision }) => BigInt(zonesRevision ?? NO_ZONES))}::bigint[]
+        ) AS listed(id, version, revision)
+        JOIN routes r ON r.id = listed.id AND r.version = listed.version
+        JOIN users u ON u.id = r.user_id AND coalesce(u.zones_revision, ${NO_ZONES}) = listed.revision
+      WHERE ${visibility.public}`
+    return (yield* totalOf(current)) === rows.length
+  })
+})
+
 /** Lists for everybody. `Overloaded` if too many are read, or if one is not counted within a second. */
 export class PublicRoutes extends Context.Service<PublicRoutes, {
   /** `indexable` newest-updated first, `public` newest-published first. Totals are exact, at most 5 seconds old. */
@@ -60,6 +98,8 @@ export class PublicRoutes extends Context.Service<PublicRoutes, {
       const visibility = routeVisibility(sql)
       const { requireActive } = yield* activeUsers
       const decodeRows = readableRows("routes", RouteRow)
+      const replica = yield* replicaReads
+      const areCurrent = yield* makeAreCurrent
 
       // Favourites are private to the owner.
       const asSeen = (row: RouteRow) => toStoredRoute({ ...row, favourite: false }, pseudonyms)
@@ -84,7 +124,7 @@ export class PublicRoutes extends Context.Service<PublicRoutes, {
         { after, limit, offset }: Page,
         counted: Effect.Effect<number, Overloaded | SqlError.SqlError>
       ) {
-        const rows = yield* publicLists(views.completed(found))
+        const rows = yield* publicLists(views.completed(replica.page(found, areCurrent)))
         const page = { ...yield* extentOf(rows), items: (yield* decodeRows(rows)).map(asSeen) }
         const fetched = yield* unboundedCount(rows)
         const seen = offset + Math.min(fetched, limit)
@@ -157,14 +197,14 @@ export class PublicRoutes extends Context.Service<PublicRoutes, {
 
       // The key is a text: a client could choose many cities with one structural hash.
       const keptTotal = yield* sharedTotals(
-        (text: string) => Effect.flatMap(listingOf(text), totalOf),
+        (text: string) => replica.total(Effect.flatMap(listingOf(text), totalOf)),
         TOTAL_KEPT_FOR
       )
 
       const publicOf = (owner: UserId) => sql.and([visibility.public, sql`r.user_id = ${owner}`])
 
       const totalOfUser = yield* sharedTotals(
-        (owner: string) => countOf(count(publicOf(UserId.make(Number(owner))))),
+        (owner: string) => replica.totalWhileAway(countOf(count(publicOf(UserId.make(Number(owner)))))),
         Duration.zero
       )
 
@@ -175,7 +215,7 @@ export class PublicRoutes extends Context.Service<PublicRoutes, {
           return listOf(rows, wanted, Effect.flatMap(textOf(listing), keptTotal))
         }, databaseDefects),
         byUser: Effect.fnUntraced(function*(owner, wanted, form) {
-          yield* requireActive(owner)
+          yield* replica.whileAway(requireActive(owner))
           return yield* listOf(
             found([publicOf(owner)], NEWEST_PUBLISHED, wanted, form),
             wanted,

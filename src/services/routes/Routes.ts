@@ -7,6 +7,7 @@ import { Lanes } from "../admission/Lanes.ts"
 import { quotaFailures } from "../admission/Quotas.ts"
 import { databaseDefects, type DatabaseError } from "../db/DatabaseErrors.ts"
 import { gatheredRead } from "../db/GatheredReads.ts"
+import { replicaReads } from "../db/ReadReplicas.ts"
 import { makeSharedTime } from "../db/SharedTime.ts"
 import { columnsOf } from "../db/Tables.ts"
 import { CueBeyondLine, Missing, Overloaded, type QuotaExceeded, StaleVersion } from "../DomainErrors.ts"
@@ -287,6 +288,7 @@ export class Routes extends Context.Service<Routes, {
       const columns = (form: GeometryForm) => sql.literal(routeColumns(form))
       const { findName, lock, lockStart } = yield* ownRouteQueries
       const seen = yield* seenRoutes
+      const { whileAway } = yield* replicaReads
       const store = yield* newRoutes
       const { writes } = yield* Lanes
 
@@ -361,7 +363,10 @@ export class Routes extends Context.Service<Routes, {
 
         get: Effect.fnUntraced(function*(ref, viewer, form) {
           const viewerId = idOf(viewer)
-          const row = yield* seen({ ref, viewer: viewerId, now: yield* DateTime.nowAsDate, form })
+          const row = yield* whileAway(
+            seen({ ref, viewer: viewerId, now: yield* DateTime.nowAsDate, form }),
+            ({ linkId, visibility }) => linkId === null && visibility === "public"
+          )
           const route = toStoredRoute(row, pseudonyms)
           if (route.user.id === viewerId) return route
           return {

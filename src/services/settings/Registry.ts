@@ -7,6 +7,7 @@ import {
   attributes,
   byteSize,
   databaseUrl,
+  databaseUrls,
   duration,
   emails,
   fetchedPort,
@@ -87,6 +88,13 @@ const DECLARED = {
   }),
   DATABASE_WAIT: setting("DATABASE_WAIT", period(Duration.hours(1)), "60 seconds", {
     meaning: "how long a start waits for the database, at most 1 hour"
+  }),
+  DATABASE_READ_URL: optional("DATABASE_READ_URL", databaseUrls, {
+    meaning: "read replicas of the database, comma separated; see Read replicas",
+    example: "postgres://user:password@replica:5432/routes"
+  }),
+  DATABASE_READ_MAX_LAG: setting("DATABASE_READ_MAX_LAG", period(Duration.minutes(1)), "1 second", {
+    meaning: "how far a replica may be behind; beyond that the primary serves, at most 1 minute"
   }),
   JWT_SECRET: required("JWT_SECRET", secret, {
     meaning:

@@ -83,11 +83,26 @@ export const httpRoot = bySchema(HttpUrl.check(
   )
 ))
 
+const isDatabaseUrl = (text: string) => URL.canParse(text) && /^postgres(ql)?:\/\//i.test(text)
+
 export const databaseUrl = bySchema(
+  Schema.RedactedFromValue(textThat(isDatabaseUrl, "Expected a postgres or postgresql URL"))
+)
+
+/** A URL may have commas itself, between hosts. */
+const urlsIn = (text: string) => text.split(/,(?=\s*postgres(?:ql)?:)/i).map((url) => url.trim())
+
+const databaseUrlTexts = bySchema(
   Schema.RedactedFromValue(
-    textThat((text) => URL.canParse(text) && /^postgres(ql)?:\/\//i.test(text), "Expected a postgres or postgresql URL")
+    textThat(
+      (text) => urlsIn(text).every(isDatabaseUrl),
+      "Expected postgres or postgresql URLs, separated by commas"
+    )
   )
 )
+
+export const databaseUrls: SettingType<ReadonlyArray<Redacted.Redacted>> = (name) =>
+  Config.map(databaseUrlTexts(name), (text) => urlsIn(Redacted.value(text)).map((url) => Redacted.make(url)))
 
 export const redisUrl = bySchema(
   Schema.RedactedFromValue(

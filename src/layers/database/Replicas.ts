@@ -1,0 +1,233 @@
+import { PgClient, PgConnection } from "@effect/sql-pg"
+import {
+  Clock,
+  Context,
+  Duration,
+  Effect,
+  Exit,
+  Fiber,
+  Layer,
+  Metric,
+  Option,
+  type Redacted,
+  Schema,
+  Scope
+} from "effect"
+import { SqlClient, SqlError } from "effect/sql"
+import { ReadReplicas, type Replicas } from "../../services/db/ReadReplicas.ts"
+import { settings } from "../../services/settings/Registry.ts"
+import { dropConnection } from "../../upstream/ConnectionSocket.ts"
+
+const PRIMARY = "SELECT pg_wal_lsn_diff(pg_current_wal_lsn(), '0/0')::float8 AS position"
+
+/** A server that is no standby, such as one that was promoted, has no position that could be compared. */
+const STANDBY = `
+  SELECT pg_wal_lsn_diff(pg_last_wal_replay_lsn(), '0/0')::float8 AS position WHERE pg_is_in_recovery()`
+
+const decodePosition = Schema.decodeUnknownEffect(Schema.Tuple([Schema.Struct({ position: Schema.Finite })]))
+
+const LONGEST_INTERVAL = Duration.millis(250)
+
+/** A position is asked for so many times in the longest lag, so that a measured lag is not far from it. */
+const ASKED_IN_LAG = 4
+
+const RESPONSE_TIMEOUT = Duration.seconds(1)
+
+const RECONNECT_INTERVAL = Duration.seconds(1)
+
+/** By then the loss of a primary that refuses connections is known. */
+const NOTICED_WITHIN = Duration.millis(500)
+
+/** A replica that takes longer for a page is slower than the primary. */
+const READ_TIMEOUT = Duration.seconds(2)
+
+const KEPT_POSITIONS = 256
+
+const lag = (replica: number) =>
+  Metric.gauge("database_replica_lag_seconds", {
+    description: "Age of the newest commit that the replica is known to have, and -1 while it is not used",
+    attributes: { replica: String(replica) }
+  })
+
+interface Position {
+  readonly position: number
+  /** When it was asked for: what was committed before is not behind it. */
+  readonly at: number
+}
+
+interface Replica {
+  /** Undefined while it is away. */
+  client: SqlClient.SqlClient | undefined
+  /** It has all that was committed before. */
+  upTo: number
+  /** True once the log has that it is away. */
+  isReported: boolean
+}
+
+interface Options {
+  readonly primary: PgConnection.Config
+  readonly urls: ReadonlyArray<Redacted.Redacted>
+  readonly maxConnections: number
+  readonly maxLag: Duration.Duration
+}
+
+/**
+ * Follows each replica by its replay position, which it compares with the positions that the primary had: it works for every
+ * role, and for a primary that nobody writes to.
+ */
+const follow = Effect.fnUntraced(function*({ maxConnections, maxLag, primary, urls }: Options) {
+  const clock = yield* Clock.Clock
+  const { transactionService } = yield* SqlClient.SqlClient
+  const now = () => clock.currentTimeMillisUnsafe()
+  const interval = Duration.min(LONGEST_INTERVAL, Duration.times(maxLag, 1 / ASKED_IN_LAG))
+  const replicas: ReadonlyArray<Replica> = urls.map(() => ({
+    client: undefined,
+    upTo: -Infinity,
+    isReported: false
+  }))
+  const state: { positions: ReadonlyArray<Position>; isAway: boolean; turn: number } = {
+    positions: [],
+    isAway: true,
+    turn: 0
+  }
+
+  /** Asks a server again and again, until it does not respond. */
+  const ask = Effect.fnUntraced(function*(
+    config: PgConnection.Config,
+    query: string,
+    note: (position: Position) => Effect.Effect<void>
+  ) {
+    const connection = yield* PgConnection.make(config)
+    yield* Effect.addFinalizer(() => Effect.sync(() => dropConnection(connection)))
+    const once = Effect.gen(function*() {
+      const at = now()
+      // A query to a server that hangs does not end when interrupted, so nothing waits for it.
+      const asking = yield* Effect.forkDetach(connection.query(query, []))
+      const { rows } = yield* Effect.timeout(Fiber.join(asking), RESPONSE_TIMEOUT)
+      const [{ position }] = yield* decodePosition(rows)
+      yield* note({ position, at })
+    })
+    return yield* Effect.forever(Effect.andThen(once, Effect.sleep(interval)))
+  }, Effect.scoped)
+
+  const notePrimary = (position: Position) =>
+    Effect.sync(() => {
+      // A primary that was promoted begins where its timeline does, which may be before the end of the last one.
+      const known = state.positions.filter((each) => each.position < position.position)
+      state.positions = [...known, position].slice(-KEPT_POSITIONS)
+      state.isAway = false
+    })
+
+  const primaryLife = ask(primary, PRIMARY, notePrimary).pipe(
+    Effect.ensuring(Effect.sync(() => state.isAway = true)),
+    Effect.ignore
+  )
+
+  /** The newest commits that can be missing: without a primary there are none after its last position. */
+  const present = () => state.isAway ? state.positions.at(-1)?.at ?? Infinity : now()
+
+  const isUsed = ({ client, upTo }: Replica) => client !== undefined && present() - upTo <= Duration.toMillis(maxLag)
+
+  const noteReplica = (replica: Replica, number: number) => ({ position }: Position) =>
+    Effect.suspend(() => {
+      const known = state.positions.findLast((each) => each.position <= position)
+      replica.upTo = known?.at ?? -Infinity
+      return Metric.update(lag(number), isUsed(replica) ? Math.max(0, present() - replica.upTo) / 1000 : -1)
+    })
+
+  const replicaLife = Effect.fnUntraced(function*(replica: Replica, url: Redacted.Redacted, number: number) {
+    const config = { ...primary, url }
+    const scope = yield* Scope.make()
+    const use = Effect.fnUntraced(function*(client: SqlClient.SqlClient) {
+      if (replica.client !== undefined) return
+      replica.client = client
+      replica.isReported = false
+      yield* Effect.logInfo("read replica found", { replica: number })
+    })
+    const serve = Effect.gen(function*() {
+      const built = yield* Layer.buildWithScope(PgClient.layer({ ...config, maxConnections }), scope)
+      const note = noteReplica(replica, number)
+      return yield* ask(
+        config,
+        STANDBY,
+        (position) => Effect.andThen(use(Context.get(built, SqlClient.SqlClient)), note(position))
+      )
+    })
+    const report = (error: Effect.Error<typeof serve>) => {
+      if (replica.isReported) return Effect.void
+      replica.isReported = true
+      const reason = SqlError.isSqlError(error) ? error.reason._tag : error._tag
+      return Effect.logWarning("read replica away", { replica: number, reason })
+    }
+    const end = Effect.gen(function*() {
+      Object.assign(replica, { client: undefined, upTo: -Infinity })
+      yield* Metric.update(lag(number), -1)
+      // The connections to a server that hangs may not close.
+      yield* Effect.forkDetach(Scope.close(scope, Exit.void))
+    })
+    yield* serve.pipe(Effect.catch(report), Effect.ensuring(end))
+  })
+
+  const again = <E, R>(life: Effect.Effect<unknown, E, R>) =>
+    life.pipe(
+      Effect.andThen(Effect.sleep(RECONNECT_INTERVAL)),
+      Effect.forever,
+      Effect.provideService(Clock.Clock, clock),
+      Effect.forkScoped
+    )
+
+  yield* again(primaryLife)
+  yield* Effect.forEach(urls, (url, n) => {
+    const replica = replicas[n]
+    return replica === undefined ? Effect.void : again(replicaLife(replica, url, n + 1))
+  }, { discard: true })
+
+  /** The replicas take turns. */
+  const next = () => {
+    const used = replicas.filter(isUsed)
+    return used[state.turn++ % used.length]?.client
+  }
+
+  const read: Replicas["read"] = <A, E, R>(read: Effect.Effect<A, E | SqlError.SqlError, R>) =>
+    Effect.suspend(() => {
+      const client = next()
+      if (client === undefined) return Effect.succeedNone
+      const reading = Effect.scoped(Effect.flatMap(
+        client.reserve,
+        (connection) => Effect.provideService(read, transactionService, [connection, 0])
+      ))
+      // A query to a server that hangs does not end when interrupted, so nothing waits for it.
+      return Effect.flatMap(Effect.forkDetach(reading), (running) =>
+        Fiber.await(running).pipe(
+          Effect.timeoutOption(READ_TIMEOUT),
+          Effect.provideService(Clock.Clock, clock),
+          Effect.ensuring(Effect.sync(() => running.interruptUnsafe())),
+          // A pool that closes interrupts those who wait for it.
+          Effect.flatMap((exit) =>
+            Option.isNone(exit) || Exit.hasInterrupts(exit.value) ? Effect.succeedNone : Effect.asSome(exit.value)
+          )
+        ))
+    }).pipe(
+      Effect.catch((error): Effect.Effect<Option.Option<A>, E> =>
+        SqlError.isSqlError(error) ? Effect.succeedNone : Effect.fail(error)
+      )
+    )
+
+  return {
+    read,
+    isPrimaryAway: Effect.suspend(() =>
+      state.isAway ? Effect.succeed(true) : Effect.map(Effect.sleep(NOTICED_WITHIN), () => state.isAway)
+    ).pipe(Effect.provideService(Clock.Clock, clock))
+  }
+})
+
+/** Provides `ReadReplicas` for `DATABASE_READ_URL`. A replica that is away delays no start. */
+export const replicasLayer = (primary: PgConnection.Config, maxConnections: number) =>
+  Layer.unwrap(Effect.gen(function*() {
+    const urls = yield* settings.DATABASE_READ_URL
+    const maxLag = yield* settings.DATABASE_READ_MAX_LAG
+    return Option.match(urls, {
+      onNone: () => Layer.empty,
+      onSome: (urls) => Layer.effect(ReadReplicas, follow({ primary, urls, maxConnections, maxLag }))
+    })
+  }))

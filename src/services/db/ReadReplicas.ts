@@ -1,0 +1,116 @@
+import { Context, Effect, Metric, Option, Predicate } from "effect"
+import { SqlError } from "effect/sql"
+import { isServerState } from "./DatabaseErrors.ts"
+
+export interface Replicas {
+  /**
+   * Runs a read on a replica that has all that was committed `DATABASE_READ_MAX_LAG` ago. None if there is no such replica,
+   * or if a statement fails there.
+   */
+  readonly read: <A, E, R>(
+    read: Effect.Effect<A, E | SqlError.SqlError, R>
+  ) => Effect.Effect<Option.Option<A>, E, R>
+  /** Returns after a moment if this process reaches no primary. */
+  readonly isPrimaryAway: Effect.Effect<boolean>
+}
+
+export const ReadReplicas = Context.Reference<Replicas>("route-planning-service/ReadReplicas", {
+  defaultValue: () => ({ read: () => Effect.succeedNone, isPrimaryAway: Effect.succeed(false) })
+})
+
+/** True for a read without a credential. Its caller has written nothing that a replica could lack. */
+export const IsStranger = Context.Reference<boolean>("route-planning-service/IsStranger", {
+  defaultValue: () => false
+})
+
+const reads = (outcome: "changed" | "served" | "unserved") =>
+  Metric.counter("database_replica_reads_total", {
+    description: "Reads that a replica may serve",
+    attributes: { outcome },
+    incremental: true
+  })
+
+const SERVED = reads("served")
+const CHANGED = reads("changed")
+const UNSERVED = reads("unserved")
+
+const counted = (counter: Metric.Counter<number>) => Metric.update(counter, 1)
+
+/** A primary without a free connection is there. */
+const mayBeAway = (error: unknown): boolean =>
+  SqlError.isSqlError(error) && (isServerState(error.reason) || (error.reason._tag === "ConnectionError"
+    && !Predicate.isTagged(error.reason.cause, "NoFreeConnection")))
+
+/**
+ * Decides what a replica may serve (decision 0024): what strangers list, once the primary has confirmed each row; totals of
+ * lists, which may be old; and, while there is no primary, what is public.
+ */
+export const replicaReads = Effect.gen(function*() {
+  const { isPrimaryAway, read } = yield* ReadReplicas
+  yield* Effect.forEach([SERVED, CHANGED, UNSERVED], (counter) => Metric.update(counter, 0), { discard: true })
+
+  const unlessAway = <A, E, R, R2>(asked: Effect.Effect<A, E, R>, otherwise: (error: E) => Effect.Effect<A, E, R2>) =>
+    asked.pipe(
+      Effect.catch((error) =>
+        Effect.flatMap(
+          mayBeAway(error) ? isPrimaryAway : Effect.succeed(false),
+          (isAway): Effect.Effect<A, E, R2> => isAway ? otherwise(error) : Effect.fail(error)
+        )
+      )
+    )
+
+  const fromReplica = <A, E, R>(
+    asked: Effect.Effect<A, E, R>,
+    error: E,
+    isPublic: (found: A) => boolean = () => true
+  ) =>
+    Effect.flatMap(
+      read(asked),
+      (found) =>
+        Option.isSome(found) && isPublic(found.value)
+          ? Effect.as(counted(SERVED), found.value)
+          : Effect.fail(error)
+    )
+
+  return {
+    /** Counts what a list has in all. */
+    total: <A, E, R>(count: Effect.Effect<A, E, R>): Effect.Effect<A, E, R> =>
+      Effect.flatMap(
+        read(count),
+        Option.match({
+          onNone: () => Effect.andThen(counted(UNSERVED), count),
+          onSome: (total) => Effect.as(counted(SERVED), total)
+        })
+      ),
+
+    /** Reads a page of a list. The primary reads it where it does not confirm each row as it is. */
+    page: <A, E, R, E2, R2>(
+      page: Effect.Effect<A, E, R>,
+      isConfirmed: (page: A) => Effect.Effect<boolean, E2, R2>
+    ): Effect.Effect<A, E | E2, R | R2> =>
+      Effect.gen(function*() {
+        if (!(yield* IsStranger)) return yield* page
+        const found = yield* read(page)
+        if (Option.isNone(found)) return yield* Effect.andThen(counted(UNSERVED), page)
+        // Without a primary nothing changes.
+        if (yield* unlessAway(isConfirmed(found.value), () => Effect.succeed(true))) {
+          return yield* Effect.as(counted(SERVED), found.value)
+        }
+        return yield* Effect.andThen(counted(CHANGED), page)
+      }),
+
+    /** Counts what a list has in all on the primary, and on a replica while there is none. */
+    totalWhileAway: <A, E, R>(count: Effect.Effect<A, E, R>): Effect.Effect<A, E, R> =>
+      unlessAway(count, (error) => fromReplica(count, error)),
+
+    /** Reads from the primary. While there is none, a stranger gets from a replica what `isPublic` accepts. */
+    whileAway: <A, E, R>(
+      asked: Effect.Effect<A, E, R>,
+      isPublic: (found: A) => boolean = () => true
+    ): Effect.Effect<A, E, R> =>
+      Effect.flatMap(
+        IsStranger,
+        (isStranger) => isStranger ? unlessAway(asked, (error) => fromReplica(asked, error, isPublic)) : asked
+      )
+  }
+})

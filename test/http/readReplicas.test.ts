@@ -1,0 +1,173 @@
+import { assert, layer } from "@effect/vitest"
+import { Context, Effect, Layer, Schema } from "effect"
+import { anonymous, signedIn } from "../support/Actors.ts"
+import { line, list, publish } from "../support/PublicRoutes.ts"
+import { created, newRoute } from "../support/Routes.ts"
+import { primaryWithStandby } from "../support/Standby.ts"
+import { TestServer } from "../support/TestServer.ts"
+import { until } from "../support/Waiting.ts"
+import { setZones } from "../support/Zones.ts"
+
+class Servers extends Context.Service<Servers, Effect.Success<typeof primaryWithStandby>>()("test/Servers") {}
+
+const serversLayer = Layer.effect(Servers, primaryWithStandby)
+
+/** The service with a replica that may be behind for so long. */
+const serviceWith = (lag: string) =>
+  Layer.unwrap(
+    Effect.map(Servers, ({ primary, standby }) =>
+      TestServer.on(primary, { DATABASE_READ_URL: standby, DATABASE_READ_MAX_LAG: lag }))
+  )
+
+const START = [9.5, 47.1]
+
+const rowsIn = Schema.decodeUnknownSync(
+  Schema.Array(Schema.Struct({ id: Schema.Int, geometry: Schema.Array(Schema.Array(Schema.Finite)) }))
+)
+
+const PUBLIC = "gate=public&limit=100"
+
+/** How many reads of replicas had an outcome. */
+const reads = (outcome: "changed" | "served" | "unserved") =>
+  Effect.flatMap(anonymous, (visitor) => visitor.get("//metrics")).pipe(Effect.map(({ text }) => {
+    const found = new RegExp(`^database_replica_reads_total\\{outcome="${outcome}"\\} (\\d+)`, "m").exec(text)
+    return Number(found?.[1] ?? 0)
+  }))
+
+const counting = <A, E, R>(outcome: "changed" | "served" | "unserved", work: Effect.Effect<A, E, R>) =>
+  Effect.gen(function*() {
+    const before = yield* reads(outcome)
+    const result = yield* work
+    return { result, count: (yield* reads(outcome)) - before }
+  })
+
+/** The list is what it is on the primary, and a replica has found it. */
+const untilServed = until(Effect.map(counting("served", list(PUBLIC)), ({ count }) => count > 0))
+
+const untilReplayed = (id: number) =>
+  Effect.flatMap(Servers, ({ onStandby }) =>
+    until(Effect.map(
+      onStandby(`SELECT FROM routes WHERE id = ${id} AND visibility = 'public' AND deleted_at IS NULL`),
+      (rows) => rows.length === 1
+    )))
+
+/** A replay that is paused goes on afterwards, also where the work fails. */
+const whilePaused = <A, E, R>(work: Effect.Effect<A, E, R>) =>
+  Effect.flatMap(Servers, ({ pause, resume }) => Effect.acquireUseRelease(pause, () => work, () => resume))
+
+layer(Layer.provideMerge(serviceWith("1 minute"), serversLayer), {
+  excludeTestServices: true,
+  timeout: "60 seconds"
+})("reads from a replica", (it) => {
+  it.effect("serve lists of strangers there, as the primary has them, and those of callers with a credential here", () =>
+    Effect.gen(function*() {
+      const rider = yield* signedIn
+      const { id } = yield* publish(rider, {})
+      yield* untilReplayed(id)
+      yield* untilServed
+      const { count, result } = yield* counting("served", list(PUBLIC))
+      assert.include(result, id)
+      assert.isAbove(count, 0)
+      const visitor = yield* anonymous
+      for (const path of [`/routes/public?${PUBLIC}&bbox=9,47,10,48`, `/routes/by-user/${rider.id}`]) {
+        const served = yield* counting("served", visitor.get(path))
+        assert.strictEqual(served.result.status, 200)
+        assert.isAbove(served.count, 0, path)
+        const own = yield* counting("served", rider.get(path))
+        assert.strictEqual(own.count, 0, path)
+        assert.deepStrictEqual(own.result.body, served.result.body)
+      }
+    }))
+
+  it.effect("show nothing that was hidden, at once and however far the replica is behind", () =>
+    Effect.gen(function*() {
+      const visitor = yield* anonymous
+      const riders = yield* Effect.forEach([1, 2, 3, 4], () => signedIn)
+      const published = yield* Effect.forEach(
+        riders,
+        (rider, n) => Effect.map(publish(rider, { name: `Hidden ${n}` }), ({ id }) => ({ id, rider }))
+      )
+      yield* Effect.forEach(published, ({ id }) => untilReplayed(id))
+      yield* untilServed
+      yield* whilePaused(Effect.gen(function*() {
+        const [made, deleted, left, zoned] = published
+        if (made === undefined || deleted === undefined || left === undefined || zoned === undefined) return
+        const hide = Effect.fnUntraced(function*(work: Effect.Effect<{ readonly status: number }>) {
+          assert.isBelow((yield* work).status, 300)
+          return yield* counting("changed", visitor.get(`/routes/public?${PUBLIC}&geometry=full`))
+        })
+        const lists = [
+          yield* hide(made.rider.patch(`/routes/${made.id}`, { visibility: "private" })),
+          yield* hide(deleted.rider.delete(`/routes/${deleted.id}`)),
+          yield* hide(left.rider.delete("/users/me")),
+          yield* hide(setZones(zoned.rider, [{ center: START, radius: 500 }]))
+        ]
+        lists.forEach(({ count, result }, n) => {
+          const hidden = new Set(published.slice(0, Math.min(n + 1, 3)).map(({ id }) => id))
+          assert.deepStrictEqual(rowsIn(result.body).filter(({ id }) => hidden.has(id)), [])
+          assert.isAbove(count, 0)
+        })
+        const cut = rowsIn(lists.at(-1)?.result.body).find(({ id }) => id === zoned.id)
+        assert.isAbove(cut?.geometry.length ?? 0, 0)
+        assert.notDeepEqual(cut?.geometry[0], START)
+      }))
+    }))
+
+  it.effect("go on without a primary, for what is public", () =>
+    Effect.gen(function*() {
+      const { stopPrimary } = yield* Servers
+      const visitor = yield* anonymous
+      const rider = yield* signedIn
+      const shown = yield* publish(rider, { name: "Shown" })
+      const unlisted = created(
+        (yield* rider.post("/routes", newRoute({ visibility: "unlisted", geometry: line([9.5, 47.1], [9.6, 47.2]) })))
+          .body
+      )
+      yield* untilReplayed(shown.id)
+      yield* untilServed
+      yield* stopPrimary
+      yield* until(Effect.map(rider.get("/routes"), ({ status }) => status === 503))
+      const paths = [
+        `/routes/public?${PUBLIC}`,
+        `/routes/public?${PUBLIC}&q=shown`,
+        `/routes/by-user/${rider.id}`,
+        `/routes/${shown.id}`,
+        `/routes/${shown.shareToken}`,
+        `/routes/${shown.id}/picture.svg`,
+        `//r/${shown.shareToken}`,
+        "//sitemap.xml"
+      ]
+      for (const path of paths) assert.strictEqual((yield* visitor.get(path)).status, 200, path)
+      assert.strictEqual((yield* visitor.get(`/routes/${unlisted.shareToken}`)).status, 503)
+      assert.strictEqual((yield* rider.get(`/routes/public?${PUBLIC}`)).status, 503)
+    }))
+})
+
+layer(Layer.provideMerge(serviceWith("1 second"), serversLayer), {
+  excludeTestServices: true,
+  timeout: "60 seconds"
+})("a replica that is behind or away", (it) => {
+  it.effect("serves no list until it has caught up", () =>
+    Effect.gen(function*() {
+      const rider = yield* signedIn
+      yield* publish(rider, {})
+      yield* untilServed
+      yield* whilePaused(Effect.gen(function*() {
+        const { id } = yield* publish(rider, {})
+        yield* until(Effect.map(list(PUBLIC), (ids) => ids.includes(id)))
+        assert.isAbove((yield* counting("unserved", list(PUBLIC))).count, 0)
+      }))
+      yield* untilServed
+    }))
+
+  it.effect("leaves all lists to the primary while it is away", () =>
+    Effect.gen(function*() {
+      const { stopStandby } = yield* Servers
+      const rider = yield* signedIn
+      yield* untilServed
+      yield* stopStandby
+      const { id } = yield* publish(rider, {})
+      assert.include(yield* list(PUBLIC), id)
+      yield* until(Effect.map(counting("unserved", list(PUBLIC)), ({ count }) => count > 0))
+    }))
+})
