@@ -8,6 +8,7 @@ import { hungStop, killDatabase, killService, lateDatabase, stopDatabase } from 
 import { randomOperations } from "./faults/randomOperations.ts"
 import { rollingRestarts } from "./faults/rollingRestarts.ts"
 import { together } from "./faults/together.ts"
+import { versions } from "./faults/versions.ts"
 
 /** All of them, in the order in which they are run: what a short run has no time for comes last. */
 export const FAULTS: ReadonlyArray<Fault> = [
@@ -29,5 +30,6 @@ export const FAULTS: ReadonlyArray<Fault> = [
   delayed,
   delayedLong,
   together,
+  versions,
   backup
 ]

@@ -74,16 +74,17 @@ const endingOf = (child: ChildProcess) =>
     child.once("exit", (code, signal) => resolve({ code, signal }))
   })
 
-/** Not started yet; killed when the scope closes. */
+/** Not started yet; killed when the scope closes. `root` has the sources of another version. */
 export const service: (
   keeper: Keeper,
-  env: Readonly<Record<string, string>>
-) => Effect.Effect<Service, never, Scope.Scope> = Effect.fnUntraced(function*(keeper, env) {
+  env: Readonly<Record<string, string>>,
+  root?: string
+) => Effect.Effect<Service, never, Scope.Scope> = Effect.fnUntraced(function*(keeper, env, root = ROOT) {
   const port = yield* Effect.promise(() => freePort())
   const origin = `http://127.0.0.1:${port}`
   const state: { child: ChildProcess | undefined; tail: string } = { child: undefined, tail: "" }
   const start = Effect.sync(() => {
-    const child = spawn(NODE, [join(ROOT, "src/main.ts")], {
+    const child = spawn(NODE, [join(root, "src/main.ts")], {
       env: { PATH, ...SETTINGS, PORT: String(port), ...env },
       stdio: ["ignore", "pipe", "pipe"]
     })
