@@ -155,6 +155,7 @@ const SWEEPS = ["accounts", "changes", "views"]
 /** What a counter says before anything was counted: `rate()` misses the increase with which a series begins. */
 const AT_ZERO: Readonly<Record<string, { readonly label: string; readonly values: ReadonlyArray<string> }>> = {
   database_queue_refusals_total: { label: "reason", values: ["full", "timeout", "unreachable"] },
+  database_replica_reads_total: { label: "outcome", values: ["changed", "served", "unserved"] },
   heavy_job_refusals_total: { label: "reason", values: ["queue", "wait", "time", "memory"] },
   outbox_mails_total: { label: "result", values: ["sent", "failed", "dropped", "limited"] },
   pictures_total: { label: "outcome", values: ["kept", "made", "joined"] },
@@ -170,6 +171,7 @@ const AT_ZERO: Readonly<Record<string, { readonly label: string; readonly values
 
 /** Nobody listens there: these settings only bring their metrics. */
 const freshLayer = TestServer.withSweeps({
+  DATABASE_READ_URL: "postgres://127.0.0.1:9/none",
   OTEL_EXPORTER_OTLP_ENDPOINT: "http://127.0.0.1:9",
   REDIS_URL: "redis://127.0.0.1:9"
 })
