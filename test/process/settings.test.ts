@@ -70,6 +70,8 @@ const WRONG: ReadonlyArray<readonly [name: string, value: string]> = [
   ["DATABASE_POOL_SIZE", "0"],
   ["DATABASE_QUEUE_LENGTH", "-1"],
   ["DATABASE_QUEUE_TIMEOUT", "3 seconds"],
+  ["DATABASE_READ_MAX_LAG", "2 minutes"],
+  ["DATABASE_READ_URL", "postgres://canary@127.0.0.1/routes,mysql://canary"],
   ["DATABASE_URL", "postgres:canary@127.0.0.1"],
   ["EMAIL_FROM", "Routes <canary@example.com>\nBcc: all@example.com"],
   ["ERASURE_SWEEP_INTERVAL", "0 seconds"],

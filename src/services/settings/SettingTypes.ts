@@ -90,7 +90,7 @@ export const databaseUrl = bySchema(
 )
 
 /** A URL may have commas itself, between hosts. */
-const urlsIn = (text: string) => text.split(/,(?=\s*postgres(?:ql)?:)/i).map((url) => url.trim())
+const urlsIn = (text: string) => text.split(/,(?=\s*[a-z]+:\/\/)/i).map((url) => url.trim())
 
 const databaseUrlTexts = bySchema(
   Schema.RedactedFromValue(
