@@ -20,8 +20,17 @@ export interface ChangeRequest extends Wanted {
   readonly cursor: string | undefined
 }
 
-/** `row` is absent once the whole account was read. */
-const Position = Schema.Struct({ epoch: Schema.String, number: Schema.Int, row: Schema.optionalKey(Row) })
+/**
+ * `row` is absent once the whole account was read. The client has seen nothing that is newer than the change `seen`; where that is
+ * absent, what it has seen has no number yet.
+ */
+const Position = Schema.Struct({
+  epoch: Schema.String,
+  number: Schema.Int,
+  row: Schema.optionalKey(Row),
+  run: Schema.optionalKey(Schema.String),
+  seen: Schema.optionalKey(Schema.Int)
+})
 type Position = typeof Position.Type
 
 const bindingOf = (owner: UserId, include: ReadonlyArray<ChangeType>) =>
@@ -62,7 +71,9 @@ export class ChangeFeed extends Context.Service<ChangeFeed, {
         if (position === undefined) {
           return { epoch: state.epoch, number: state.last, row: { type: CHANGE_TYPES[0], id: 0 } }
         }
-        const isKnown = position.epoch === state.epoch && position.number <= state.last
+        const isKept = position.run === state.run
+          || position.seen !== undefined && state.kept !== null && position.seen <= state.kept
+        const isKnown = position.epoch === state.epoch && isKept && position.number <= state.last
           && position.number >= state.completeFrom
         return isKnown ? position : yield* new CursorExpired()
       })
@@ -92,6 +103,12 @@ export class ChangeFeed extends Context.Service<ChangeFeed, {
         return { changes: [...part.changes, ...rest.changes], row: rest.row }
       })
 
+      /** A page may show changes that were committed after its number, so those that are committed now are numbered too. */
+      const covering = Effect.fnUntraced(function*(owner: UserId, position: Position) {
+        const { hasPending, last, run } = yield* numbers.current(owner, yield* DateTime.nowAsDate)
+        return hasPending || run !== position.run ? position : { ...position, seen: last }
+      })
+
       const page = (
         owner: UserId,
         { include }: ChangeRequest,
@@ -108,18 +125,22 @@ export class ChangeFeed extends Context.Service<ChangeFeed, {
       return ChangeFeed.of({
         read: Effect.fnUntraced(function*(owner, request, inTurn) {
           const given = yield* opened(owner, request)
-          const state = yield* numbers.current(owner, yield* DateTime.nowAsDate)
-          const { row, ...position } = yield* started(given, state)
+          const state = yield* numbers.current(owner, yield* DateTime.nowAsDate, given?.run)
+          const { row, seen, ...rest } = yield* started(given, state)
+          const position = { ...rest, run: state.run }
+          if (row === undefined && position.number === state.last) {
+            const covered = state.hasPending ? seen : state.last
+            return page(owner, request, covered === undefined ? position : { ...position, seen: covered }, [], false)
+          }
           if (row !== undefined) {
             const part = yield* inTurn(rowsFrom(owner, position, row, request))
-            const next = part.row === undefined ? position : { ...position, row: part.row }
+            const next = yield* covering(owner, part.row === undefined ? position : { ...position, row: part.row })
             return page(owner, request, next, part.changes, part.row !== undefined || state.last > position.number)
           }
-          if (position.number === state.last) return page(owner, request, position, [], false)
           const part = yield* inTurn(rows.changesAfter(owner, position.number, request))
           if (part === undefined) return yield* new CursorExpired()
           const number = part.isLast ? Math.max(state.last, part.number) : part.number
-          return page(owner, request, { ...position, number }, part.changes, !part.isLast)
+          return page(owner, request, yield* covering(owner, { ...position, number }), part.changes, !part.isLast)
         }, databaseDefects)
       })
     })

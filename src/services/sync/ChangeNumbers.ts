@@ -13,8 +13,13 @@ const NUMBERED_AT_ONCE = 10_000
 const LogState = Schema.Struct({
   last: Schema.Int,
   completeFrom: Schema.Int,
+  /** False if `last` covers all changes that are committed. */
   hasPending: Schema.Boolean,
-  epoch: Schema.String
+  epoch: Schema.String,
+  /** The run of the server: another one after it was started or promoted. */
+  run: Schema.String,
+  /** The last number of the run that was asked about that the account still has. Null if that run is unknown. */
+  kept: Schema.NullOr(Schema.Int)
 })
 export type LogState = typeof LogState.Type
 
@@ -23,23 +28,29 @@ export type LogState = typeof LogState.Type
  * read of the account gives numbers to the committed ones, with its counter locked. So numbers become visible in
  * their order, and a transaction that began earlier and commits later gets later ones.
  *
- * The triggers are `change_on_insert`, `change_on_update` and `change_on_delete` (`record_insert`, `record_update_of_routes`,
+ * `keep_on_number` (`keep_last_number`, `current_run`) records what an account had when a server was started or promoted, so that a
+ * cursor is void if that server lost what its client has seen (decision 0010).
+ *
+ * The triggers of changes are `change_on_insert`, `change_on_update` and `change_on_delete` (`record_insert`, `record_update_of_routes`,
  * `record_update_of_collections`, `record_delete`), `change_on_deletion` of users (`relist_routes_of_user`; this and a route
  * that is hidden call `relist_for_others`), and `forget_changes` (`forget_changes_of_user`): `db/schema/changes.sql`.
  */
 export const changeNumbers = Effect.map(SqlClient.SqlClient, (sql) => {
-  // The identity of the database: another one after a failover, after a restore to a point in time or from a dump.
+  // The identity of the database: another one after a restore from a dump.
   const epoch = sql.literal(`
-    (SELECT md5(concat_ws(' ', s.system_identifier, left(pg_walfile_name(pg_current_wal_lsn()), 8), d.oid, e.epoch))
+    (SELECT md5(concat_ws(' ', s.system_identifier, d.oid, e.epoch))
      FROM pg_control_system() s, pg_database d, change_epochs e WHERE d.datname = current_database()) AS epoch`)
 
   const findState = SqlSchema.findOne({
-    Request: UserId,
+    Request: Schema.Struct({ owner: UserId, run: Schema.String }),
     Result: LogState,
-    execute: (owner) =>
+    execute: ({ owner, run }) =>
       sql`
         SELECT coalesce(c.last, 0) AS last, coalesce(c.complete_from, 0) AS "completeFrom",
-          EXISTS (SELECT FROM pending_changes WHERE user_id = ${owner}) AS "hasPending", ${epoch}
+          EXISTS (SELECT FROM pending_changes WHERE user_id = ${owner}) AS "hasPending", ${epoch}, current_run() AS run,
+          (SELECT coalesce(min(k.last), c.last, 0) FROM server_runs r
+             LEFT JOIN kept_changes k ON k.user_id = ${owner} AND k.run_id > r.id
+           WHERE r.run = ${run} GROUP BY r.id) AS kept
         FROM (SELECT) one LEFT JOIN change_counters c ON c.user_id = ${owner}`
   })
 
@@ -120,20 +131,23 @@ export const changeNumbers = Effect.map(SqlClient.SqlClient, (sql) => {
   })
 
   return {
-    state: (owner: UserId) => findState(owner),
-
     /**
      * Numbers the pending changes, of which an erased account has none, and returns the last number. Fails if another
      * transaction keeps the counter or the rows locked for 250 ms.
      */
     number,
 
-    /** Returns the state with the pending changes numbered, unless another transaction keeps that from being done. */
-    current: Effect.fnUntraced(function*(owner: UserId, now: Date) {
-      const state = yield* findState(owner)
+    /**
+     * Returns the state with the pending changes numbered, unless another transaction keeps that from being done. `run` is
+     * the one that a cursor names.
+     */
+    current: Effect.fnUntraced(function*(owner: UserId, now: Date, run = "") {
+      const state = yield* findState({ owner, run })
       if (!state.hasPending) return state
-      const last = yield* Effect.catchIf(number(owner, now), hasWaited, () => Effect.succeed(state.last))
-      return { ...state, last }
+      return yield* number(owner, now).pipe(
+        Effect.map((last) => ({ ...state, last, hasPending: false })),
+        Effect.catchIf(hasWaited, () => Effect.succeed(state))
+      )
     }),
 
     pendingAccounts: SqlSchema.findAll({

@@ -36,6 +36,46 @@ CREATE TABLE changes (
 CREATE INDEX changes_order_idx ON changes (user_id, number);
 CREATE INDEX changes_purge_idx ON changes (deleted_at) WHERE deleted_at IS NOT NULL;
 
+-- Each start and each promotion of a server with this database, once a client has read changes or changes were numbered in it.
+-- A cursor names the run in which it was made, and is void where that run is unknown: another server made it.
+CREATE TABLE server_runs (
+  id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+  run text NOT NULL UNIQUE
+);
+
+-- The last number of an account when its changes were first numbered in a run: higher ones of earlier runs are lost.
+CREATE TABLE kept_changes (
+  user_id bigint NOT NULL REFERENCES change_counters ON DELETE CASCADE,
+  run_id bigint NOT NULL REFERENCES server_runs,
+  last bigint NOT NULL,
+  PRIMARY KEY (user_id, run_id)
+);
+
+-- Names the run of this server, and records it first.
+CREATE FUNCTION current_run() RETURNS text LANGUAGE plpgsql AS $$
+DECLARE
+  running text := (SELECT md5(concat_ws(' ', system_identifier, left(pg_walfile_name(pg_current_wal_lsn()), 8),
+    extract(epoch FROM pg_postmaster_start_time()))) FROM pg_control_system());
+BEGIN
+  IF NOT EXISTS (SELECT FROM server_runs WHERE run = running) THEN
+    INSERT INTO server_runs (run) VALUES (running) ON CONFLICT (run) DO NOTHING;
+  END IF;
+  RETURN running;
+END $$;
+
+-- A trigger, so that processes of an older version record it too.
+CREATE FUNCTION keep_last_number() RETURNS trigger LANGUAGE plpgsql AS $$
+DECLARE
+  running text := current_run();
+BEGIN
+  INSERT INTO kept_changes (user_id, run_id, last)
+  SELECT old.user_id, id, old.last FROM server_runs WHERE run = running
+  ON CONFLICT (user_id, run_id) DO NOTHING;
+  RETURN new;
+END $$;
+CREATE TRIGGER keep_on_number BEFORE UPDATE OF last ON change_counters
+  FOR EACH ROW WHEN (new.last > old.last) EXECUTE FUNCTION keep_last_number();
+
 -- Wakes the processes that wait for changes of these accounts, once the change is committed.
 CREATE FUNCTION announce_changes() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
   PERFORM pg_notify('account_changes', user_id::text) FROM (SELECT DISTINCT user_id FROM added) accounts;
