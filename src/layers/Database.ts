@@ -1,15 +1,16 @@
 import * as NodeServices from "@effect/platform-node/NodeServices"
-import { PgClient, PgConnection } from "@effect/sql-pg"
-import { Config, Duration, Effect, Layer, Schedule, Schema } from "effect"
+import { PgClient, type PgConnection } from "@effect/sql-pg"
+import { Config, Context, Duration, Effect, Layer, Option, Predicate, Redacted, Schedule, Schema } from "effect"
 import { SqlClient, type SqlError, SqlSchema } from "effect/sql"
 import { SERVICE_NAME } from "../schema/ServiceName.ts"
-import { isServerState } from "../services/db/DatabaseErrors.ts"
 import { machineClock } from "../services/db/SharedTime.ts"
+import { hostsOf, needsPrimary } from "../services/settings/DatabaseUrl.ts"
 import { settings } from "../services/settings/Registry.ts"
 import { clientLayer } from "./database/Client.ts"
 import { makeColumnTypes } from "./database/ColumnTypes.ts"
 import { migrate, MIGRATIONS } from "./database/Migrations.ts"
 import { replicasLayer } from "./database/Replicas.ts"
+import { findWritable, mayComeUp, type Server } from "./database/Servers.ts"
 import { metricsLayer } from "./telemetry/Telemetry.ts"
 
 class DatabaseUnusable extends Schema.TaggedError<DatabaseUnusable>()("DatabaseUnusable", {
@@ -43,19 +44,45 @@ const RETRY_INTERVAL = Duration.millis(250)
 
 const LOG_INTERVAL = Duration.seconds(5)
 
-const mayComeUp = ({ reason }: SqlError.SqlError) => reason._tag === "ConnectionError" || isServerState(reason)
+interface Found {
+  readonly first: Server
+  readonly hosts: ReadonlyArray<PgConnection.Config>
+}
 
-export const awaitDatabase = Effect.fnUntraced(function*(config: PgConnection.Config, longest: Duration.Duration) {
-  const connect = Effect.scoped(Effect.asVoid(PgConnection.make(config)))
+/** PgBouncer refuses startup parameters that it does not know, unless it is told to ignore them. */
+const isRefusedParameter = ({ reason: { cause } }: SqlError.SqlError) =>
+  Predicate.hasProperty(cause, "message") && String(cause.message).startsWith("unsupported startup parameter")
+
+const find = (hosts: ReadonlyArray<PgConnection.Config>): Effect.Effect<Found, SqlError.SqlError> =>
+  Effect.map(findWritable(hosts), (first) => ({ first, hosts }))
+
+const reasonOf = ({ reason: { cause, message } }: SqlError.SqlError) =>
+  Predicate.hasProperty(cause, "message") ? String(cause.message) : message
+
+/** Waits until one of the hosts takes writes. */
+export const awaitDatabase = Effect.fnUntraced(function*(
+  hosts: ReadonlyArray<PgConnection.Config>,
+  longest: Duration.Duration
+) {
+  const connect = Effect.catchIf(
+    find(hosts),
+    isRefusedParameter,
+    () => find(hosts.map((host) => ({ ...host, startupParameters: {} })))
+  )
   const wait = Effect.fnUntraced(function*(first: SqlError.SqlError) {
     const last = { error: first }
     const reporting = yield* Effect.forkChild(
       Effect.repeat(
-        Effect.logWarning("database not reachable, waiting", { longest: Duration.format(longest) }),
+        Effect.suspend(() =>
+          Effect.logWarning("database not reachable, waiting", {
+            longest: Duration.format(longest),
+            reason: reasonOf(last.error)
+          })
+        ),
         Schedule.spaced(LOG_INTERVAL)
       )
     )
-    yield* connect.pipe(
+    const found = yield* connect.pipe(
       Effect.tapError((error) => Effect.sync(() => last.error = error)),
       Effect.retry({ while: mayComeUp, schedule: Schedule.spaced(RETRY_INTERVAL) }),
       Effect.timeoutOrElse({
@@ -70,8 +97,9 @@ export const awaitDatabase = Effect.fnUntraced(function*(config: PgConnection.Co
     )
     reporting.interruptUnsafe()
     yield* Effect.logInfo("database reachable")
+    return found
   })
-  yield* Effect.mapError(
+  return yield* Effect.mapError(
     Effect.catchIf(connect, mayComeUp, wait),
     (error) => error._tag === "SqlError" ? refused(error) : error
   )
@@ -84,20 +112,46 @@ const SESSION_LIMITS = {
   idle_in_transaction_session_timeout: "10000"
 }
 
-const pool = Config.unwrap({
-  url: settings.DATABASE_URL,
-  maxConnections: settings.DATABASE_POOL_SIZE,
-  connectTimeout: Config.succeed(Duration.seconds(2)),
-  applicationName: Config.succeed(SERVICE_NAME),
-  startupParameters: Config.succeed(SESSION_LIMITS)
-})
+const connections = Config.map(settings.DATABASE_PREPARED_STATEMENTS, (prepare) => ({
+  connectTimeout: Duration.seconds(2),
+  applicationName: SERVICE_NAME,
+  startupParameters: SESSION_LIMITS,
+  prepare
+}))
+
+/** The servers of `DATABASE_URL`, of which the first takes writes. */
+class Servers extends Context.Service<Servers, Found>()("route-planning-service/Servers") {
+  static readonly layer = Layer.effect(
+    Servers,
+    Effect.gen(function*() {
+      const url = Redacted.value(yield* settings.DATABASE_URL)
+      const config = yield* connections
+      const hostAt = (host: string) => ({ ...config, url: Redacted.make(host) })
+      return yield* awaitDatabase(hostsOf(url).map(hostAt), yield* settings.DATABASE_WAIT)
+    })
+  ).pipe(Layer.provide(machineClock))
+}
 
 const poolLayer = Layer.unwrap(Effect.gen(function*() {
-  const config = yield* pool
-  yield* awaitDatabase(config, yield* settings.DATABASE_WAIT)
-  const typed = { ...config, types: makeColumnTypes() }
-  return Layer.mergeAll(knownServerLayer, replicasLayer(typed, config.maxConnections)).pipe(
-    Layer.provideMerge(clientLayer(typed))
+  const { first, hosts } = yield* Servers
+  const config = yield* connections
+  const maxConnections = yield* settings.DATABASE_POOL_SIZE
+  const types = makeColumnTypes()
+  const withTypes = (host: PgConnection.Config) => ({ ...host, types })
+  const typed = hosts.map(withTypes)
+  const listeners = Option.map(
+    yield* settings.DATABASE_LISTEN_URL,
+    (url) => ({ ...config, startupParameters: {}, url })
+  )
+  const client = clientLayer({
+    first: { ...first, config: typed[hosts.indexOf(first.config)] ?? withTypes(first.config) },
+    hosts: typed,
+    listeners: Option.getOrUndefined(listeners),
+    maxConnections,
+    needsPrimary: needsPrimary(Redacted.value(yield* settings.DATABASE_URL))
+  })
+  return Layer.mergeAll(knownServerLayer, replicasLayer({ ...config, types }, maxConnections)).pipe(
+    Layer.provideMerge(client)
   )
 })).pipe(Layer.provide([machineClock, metricsLayer]))
 
@@ -105,9 +159,9 @@ const poolLayer = Layer.unwrap(Effect.gen(function*() {
 const MIGRATOR_CONNECTIONS = 3
 
 const migratorClient = Layer.unwrap(
-  Effect.map(pool, (config) =>
+  Effect.map(Servers, ({ first }) =>
     PgClient.layer({
-      ...config,
+      ...first.config,
       applicationName: MIGRATIONS,
       maxConnections: MIGRATOR_CONNECTIONS,
       startupParameters: {}
@@ -118,4 +172,4 @@ const migratorLayer = Layer.effectDiscard(Effect.provide(migrate, migratorClient
   Layer.provide(NodeServices.layer)
 )
 
-export const databaseLive = Layer.provideMerge(migratorLayer, poolLayer)
+export const databaseLive = Layer.provideMerge(migratorLayer, poolLayer).pipe(Layer.provide(Servers.layer))

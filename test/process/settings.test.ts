@@ -307,7 +307,7 @@ describe("a start outside production", () => {
     Effect.gen(function*() {
       const url = new URL(yield* clonedDatabase)
       url.pathname = "/nowhere"
-      const refusal = Effect.flip(awaitDatabase({ url: Redacted.make(url.href) }, Duration.seconds(10)))
+      const refusal = Effect.flip(awaitDatabase([{ url: Redacted.make(url.href) }], Duration.seconds(10)))
       assert.match(
         problemOf(yield* refusal),
         /^The database refuses to connect: see that DATABASE_URL is right: .*"nowhere" does not exist$/

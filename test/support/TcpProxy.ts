@@ -29,6 +29,8 @@ export interface TcpProxy {
   readonly set: (mode: ProxyMode) => Promise<void>
   /** Closes all connections once. */
   readonly cut: () => void
+  /** Leads new connections to another port of the server's host, and leaves the open ones. */
+  readonly lead: (port: number) => void
   /** Connections that are open. */
   readonly connections: () => number
   /** Chunks that clients have sent. */
@@ -40,6 +42,7 @@ export interface TcpProxy {
 
 interface State {
   mode: ProxyMode
+  targetPort: number
   chunks: number
   received: number
 }
@@ -62,7 +65,7 @@ const forward = (from: Socket, to: Socket, state: State, onChunk: (bytes: number
 }
 
 export const startTcpProxy = async (target: { readonly host: string; readonly port: number }): Promise<TcpProxy> => {
-  const state: State = { mode: "pass", chunks: 0, received: 0 }
+  const state: State = { mode: "pass", targetPort: target.port, chunks: 0, received: 0 }
   const pairs = new Map<Socket, { readonly upstream: Socket; readonly release: () => void }>()
 
   const server = createServer((client) => {
@@ -70,7 +73,7 @@ export const startTcpProxy = async (target: { readonly host: string; readonly po
       client.resetAndDestroy()
       return
     }
-    const upstream = connect(target)
+    const upstream = connect({ host: target.host, port: state.targetPort })
     client.setNoDelay(true)
     upstream.setNoDelay(true)
     const releases = [
@@ -122,6 +125,7 @@ export const startTcpProxy = async (target: { readonly host: string; readonly po
     port,
     set,
     cut,
+    lead: (port) => void (state.targetPort = port),
     connections: () => pairs.size,
     chunks: () => state.chunks,
     received: () => state.received,

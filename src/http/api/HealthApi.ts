@@ -9,10 +9,16 @@ const Status = Schema.Struct({
   status: Schema.Literal("ok").annotate({ description: "Whether it works" })
 }).annotate({ identifier: "Liveness", description: "The process responds.", examples: [{ status: "ok" }] })
 
-const Readiness = Schema.Struct({ ...Status.fields, routingEngine: EngineState }).annotate({
+const Readiness = Schema.Struct({
+  ...Status.fields,
+  database: Schema.Literals(["ok", "read-only"]).annotate({
+    description: "`read-only`: reads work, and what writes is 503"
+  }),
+  routingEngine: EngineState
+}).annotate({
   identifier: "Readiness",
   description: "The service takes requests.",
-  examples: [{ status: "ok", routingEngine: ENGINE }]
+  examples: [{ status: "ok", database: "ok", routingEngine: ENGINE }]
 })
 
 export class HealthApi extends HttpApiGroup.make("health")
@@ -25,7 +31,8 @@ export class HealthApi extends HttpApiGroup.make("health")
       .annotateMerge(described("Probe the process", "The process responds.")),
     HttpApiEndpoint.get("ready", "/ready", { success: Readiness, error: Unavailable }).annotateMerge(described(
       "Probe readiness",
-      "The database is reachable. An unavailable routing engine is reported and does not affect readiness."
+      "The database is reachable. A database that takes no writes, as for seconds without a primary, and an unavailable routing engine are "
+        + "reported and do not affect readiness."
     ))
   )
   .prefix("/health")

@@ -14,7 +14,7 @@ export const HealthHandlers = HttpApiBuilder.group(
 
     const ready = () =>
       Effect.all([health.ready, engine.status], { concurrency: 2 }).pipe(
-        Effect.map(([, routingEngine]) => ({ status: "ok" as const, routingEngine })),
+        Effect.map(([state, routingEngine]) => ({ status: "ok" as const, ...state, routingEngine })),
         worded
       )
 

@@ -12,7 +12,7 @@ import {
 } from "../../schema/Errors.ts"
 import { issuesOf, MAX_ISSUES, type ValidationIssue } from "../../schema/Issues.ts"
 import { NoFreeConnection } from "../../services/admission/ConnectionQueue.ts"
-import { isServerState } from "../../services/db/DatabaseErrors.ts"
+import { isReadOnly, isServerState, UnknownCommit } from "../../services/db/DatabaseErrors.ts"
 import { settings } from "../../services/settings/Registry.ts"
 import { headerName } from "../api/Headers.ts"
 import { CommonFailures, NoParameters, TracedFaults } from "../api/Requests.ts"
@@ -51,11 +51,22 @@ export const commonFailuresLayer = HttpApiMiddleware.layerSchemaErrorTransform(
 )
 
 const isBusy = Schema.is(NoFreeConnection)
+const isUnknownCommit = Schema.is(UnknownCommit)
 
 /** Maps the errors after which a retry may succeed. */
-const fromSql = ({ reason }: SqlError.SqlError) => {
+const fromSql = (error: SqlError.SqlError) => {
+  const { reason } = error
+  if (isReadOnly(error)) {
+    return Unavailable.retryAfter("The database takes no writes at the moment", DATABASE_RETRY_AFTER)
+  }
   switch (reason._tag) {
     case "ConnectionError":
+      if (isUnknownCommit(reason.cause)) {
+        return Unavailable.retryAfter(
+          "The database did not confirm the change, which may be stored: repeat it with its Idempotency-Key, or read first",
+          DATABASE_RETRY_AFTER
+        )
+      }
       return isBusy(reason.cause)
         ? Unavailable.retryAfter("The service is busy: try again", DATABASE_RETRY_AFTER)
         : Unavailable.retryAfter("The database is not reachable", DATABASE_RETRY_AFTER)

@@ -1,14 +1,22 @@
-import { PgClient, PgConnection, PgPool } from "@effect/sql-pg"
+import { PgClient, PgConnection } from "@effect/sql-pg"
 import { Clock, Context, Effect, Layer, Predicate, Queue, RcRef, Schema, type Scope } from "effect"
 import { Reactivity } from "effect/reactivity"
 import { SqlClient, type SqlConnection, SqlError } from "effect/sql"
 import { makeConnectionQueue, QueueLateness } from "../../services/admission/ConnectionQueue.ts"
-import { DatabaseResponses } from "../../services/db/DatabaseErrors.ts"
+import { DatabaseReadOnly, DatabaseResponses, isServerState, UnknownCommit } from "../../services/db/DatabaseErrors.ts"
 import { DatabaseLocks, DatabaseNotifications } from "../../services/db/DatabaseSessions.ts"
 import { settings } from "../../services/settings/Registry.ts"
-import { PooledConnection, type Statements, watchDatabase } from "./Watch.ts"
+import { primaryPool, type Server } from "./Servers.ts"
+import { makeStatements, PooledConnection, watchDatabase } from "./Watch.ts"
 
-type PoolSettings = PgPool.Config & { readonly maxConnections: number }
+interface PoolSettings {
+  readonly first: Server
+  readonly hosts: ReadonlyArray<PgConnection.Config>
+  /** Without it, notifications come from the primary. */
+  readonly listeners: PgConnection.Config | undefined
+  readonly maxConnections: number
+  readonly needsPrimary: boolean
+}
 
 const ROLLED_BACK = "COMMIT rolled back an aborted transaction"
 
@@ -21,13 +29,27 @@ const rolledBack = () =>
     })
   })
 
+const unknown = (cause: SqlError.SqlError) => {
+  const message = "COMMIT had no response: the transaction is stored or not"
+  return new SqlError.SqlError({
+    reason: new SqlError.ConnectionError({ cause: new UnknownCommit({ cause }), message, operation: "commit" })
+  })
+}
+
+/** A server that stops while a standby has not confirmed the transaction fails the COMMIT of what it has stored. */
+const isUnanswered = ({ reason }: SqlError.SqlError) => reason._tag === "ConnectionError" || isServerState(reason)
+
 const commit = (connection: SqlConnection.Connection) =>
-  Effect.flatMap(
-    connection.executeRaw("COMMIT", []),
-    (result) =>
+  connection.executeRaw("COMMIT", []).pipe(
+    Effect.catchIf(
+      isUnanswered,
+      (error) => Effect.andThen(Effect.logWarning("commit without a response", error), Effect.fail(unknown(error)))
+    ),
+    Effect.flatMap((result) =>
       Predicate.hasProperty(result, "command") && result.command === "ROLLBACK"
         ? Effect.fail(rolledBack())
         : Effect.void
+    )
   )
 
 const decodeHeld = Schema.decodeUnknownEffect(Schema.Tuple([Schema.Struct({ isHeld: Schema.Boolean })]))
@@ -64,15 +86,15 @@ const makeLocks = Effect.fnUntraced(function*(open: Effect.Effect<PooledConnecti
  */
 const make = Effect.fnUntraced(function*(config: PoolSettings) {
   const clock = yield* Clock.Clock
-  const pool = yield* PgPool.make(config)
-  const statements: Statements = { running: new Map(), responses: 0 }
+  const statements = makeStatements()
+  const pool = yield* primaryPool({ ...config, clock, statements })
   const queue = yield* makeConnectionQueue({
     clock,
     connections: config.maxConnections,
     length: yield* settings.DATABASE_QUEUE_LENGTH,
     longestWait: yield* settings.DATABASE_QUEUE_TIMEOUT
   })
-  yield* watchDatabase({ clock, config, queue, statements })
+  yield* watchDatabase({ clock, config: pool.config, queue, statements })
 
   const admitted = (connection: typeof pool.get) =>
     Effect.andThen(queue.turn, Effect.map(connection, (leased) => new PooledConnection(leased, statements, clock)))
@@ -88,21 +110,30 @@ const make = Effect.fnUntraced(function*(config: PoolSettings) {
     releaseSavepoint: (name) => `RELEASE SAVEPOINT ${name}`,
     spanAttributes: [["db.system.name", "postgresql"]]
   })
+  // A connection beside the pool ends, like a transaction, when another server is the primary.
+  const connect = (settings: () => PgConnection.Config) =>
+    Effect.suspend(() => PgConnection.make(settings())).pipe(
+      Effect.tap((connection) =>
+        Effect.acquireRelease(
+          Effect.sync(() => statements.reserved.add(connection)),
+          () => Effect.sync(() => statements.reserved.delete(connection))
+        )
+      ),
+      Effect.provideService(Clock.Clock, clock)
+    )
   const listen = (channel: string) =>
-    PgConnection.make(config).pipe(
+    connect(() => config.listeners ?? pool.config()).pipe(
       Effect.flatMap((connection) => connection.listen(channel)),
       Effect.map((notifications) => Effect.map(Queue.take(notifications), ({ payload }) => payload)),
       Effect.provideService(Clock.Clock, clock)
     )
   const locks = yield* makeLocks(
-    Effect.map(
-      Effect.provideService(PgConnection.make(config), Clock.Clock, clock),
-      (connection) => new PooledConnection(connection, statements, clock)
-    )
+    Effect.map(connect(pool.config), (connection) => new PooledConnection(connection, statements, clock))
   )
   return Context.make(SqlClient.SqlClient, client).pipe(
     Context.add(DatabaseLocks, locks),
     Context.add(DatabaseResponses, Effect.sync(() => statements.responses)),
+    Context.add(DatabaseReadOnly, Effect.sync(() => statements.isReadOnly)),
     Context.add(DatabaseNotifications, listen),
     Context.add(QueueLateness, queue.lateness)
   )

@@ -1,7 +1,8 @@
 import { PgConnection } from "@effect/sql-pg"
-import { Clock, Duration, Effect, type Exit, Fiber, Option, Predicate, Schema, Stream } from "effect"
+import { Clock, Duration, Effect, Exit, Fiber, Option, Predicate, Schema, Stream } from "effect"
 import type { SqlConnection, SqlError } from "effect/sql"
 import type { ConnectionQueue } from "../../services/admission/ConnectionQueue.ts"
+import { isReadOnly } from "../../services/db/DatabaseErrors.ts"
 import { dropConnection } from "../../upstream/ConnectionSocket.ts"
 
 type Rows = <A extends object>(rows: ReadonlyArray<A>) => ReadonlyArray<A>
@@ -9,9 +10,20 @@ type Rows = <A extends object>(rows: ReadonlyArray<A>) => ReadonlyArray<A>
 export interface Statements {
   /** The start of the statement that each connection runs, in milliseconds. A connection runs one at a time. */
   readonly running: Map<PgConnection.PgConnection, number>
+  /** Connections with a transaction, a stream or a listener. */
+  readonly reserved: Set<PgConnection.PgConnection>
   /** Statements with a response, and successful probes. */
   responses: number
+  /** No server takes writes, as far as is known. */
+  isReadOnly: boolean
 }
+
+export const makeStatements = (): Statements => ({
+  running: new Map(),
+  reserved: new Set(),
+  responses: 0,
+  isReadOnly: false
+})
 
 export class PooledConnection implements SqlConnection.Connection {
   readonly connection: PgConnection.PgConnection
@@ -27,6 +39,7 @@ export class PooledConnection implements SqlConnection.Connection {
   private readonly ended = (exit: Exit.Exit<unknown, unknown>) => {
     this.statements.running.delete(this.connection)
     if (exit._tag === "Success") this.statements.responses++
+    else if (Option.exists(Exit.findErrorOption(exit), isReadOnly)) this.statements.isReadOnly = true
     return undefined
   }
 
@@ -83,9 +96,14 @@ const SUSPECT_AFTER = Duration.seconds(1)
 const PROBE_TIMEOUT = Duration.seconds(1)
 const SLOW_PROBE_TIMEOUT = Duration.seconds(3)
 
-const ACTIVE = "SELECT pid FROM pg_stat_activity WHERE pid = ANY($1::int[]) AND state = 'active'"
+const ACTIVE = `
+  SELECT pg_backend_pid() AS own, array(
+    SELECT pid FROM pg_stat_activity WHERE pid = ANY($1::int[]) AND state = 'active'
+  ) AS active`
 
-const decodeActive = Schema.decodeUnknownEffect(Schema.Array(Schema.Struct({ pid: Schema.Int })))
+const decodeActive = Schema.decodeUnknownEffect(
+  Schema.Tuple([Schema.Struct({ own: Schema.Int, active: Schema.Array(Schema.Int) })])
+)
 
 /** An error message of the server, as when it has too many connections, is a response. */
 const isResponse = (error: SqlError.SqlError | Schema.SchemaError) =>
@@ -94,7 +112,7 @@ const isResponse = (error: SqlError.SqlError | Schema.SchemaError) =>
 type Suspects = ReadonlyArray<readonly [PgConnection.PgConnection, number]>
 
 interface Watched {
-  readonly config: PgConnection.Config
+  readonly config: () => PgConnection.Config
   readonly queue: ConnectionQueue
   readonly statements: Statements
   readonly clock: Clock.Clock
@@ -106,7 +124,7 @@ interface Watched {
  * If the server does not respond either, and no other statement got a response meanwhile, the queue and all connections with a
  * statement are closed, so that requests fail at once, until a probe gets a response; whether such a statement had an
  * effect is not known. Where the server does not know a statement, the network has lost it or its result, and its
- * connection is closed.
+ * connection is closed. A pooler invents the ids of its connections: behind one the server knows none of them, and they are left alone.
  */
 export const watchDatabase = Effect.fnUntraced(function*({ clock, config, queue, statements }: Watched) {
   const now = () => clock.currentTimeMillisUnsafe()
@@ -126,10 +144,13 @@ export const watchDatabase = Effect.fnUntraced(function*({ clock, config, queue,
   })
 
   const activeOf = (suspects: Suspects, connectTimeout: Duration.Duration) =>
-    PgConnection.make({ ...config, connectTimeout }).pipe(
-      Effect.flatMap((connection) => connection.query(ACTIVE, [suspects.map(([{ processId }]) => processId)])),
-      Effect.flatMap(({ rows }) => decodeActive(rows)),
-      Effect.map((rows) => Option.some(new Set(rows.map(({ pid }) => pid)))),
+    PgConnection.make({ ...config(), connectTimeout }).pipe(
+      Effect.flatMap((connection) =>
+        connection.query(ACTIVE, [suspects.map(([{ processId }]) => processId)], false).pipe(
+          Effect.flatMap(({ rows }) => decodeActive(rows)),
+          Effect.map(([{ active, own }]) => own === connection.processId ? Option.some(new Set(active)) : Option.none())
+        )
+      ),
       Effect.catchIf(isResponse, () => Effect.succeedNone),
       Effect.scoped
     )

@@ -1,4 +1,5 @@
 import { Config, Effect, Option, Redacted } from "effect"
+import { hostsOf } from "../../services/settings/DatabaseUrl.ts"
 import { settings } from "../../services/settings/Registry.ts"
 
 const POSTGRES_PORT = 5432
@@ -10,7 +11,8 @@ const tracesOf = (endpoint: URL) => {
 }
 
 const databaseOf = (url: Redacted.Redacted) => {
-  const { hostname, pathname, port } = new URL(Redacted.value(url))
+  const [first = ""] = hostsOf(Redacted.value(url))
+  const { hostname, pathname, port } = new URL(first)
   return { name: pathname.slice(1), host: hostname, port: Number(port || POSTGRES_PORT) }
 }
 

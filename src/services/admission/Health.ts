@@ -1,6 +1,6 @@
 import { Context, Effect, Fiber, Layer, Schema } from "effect"
 import { SqlClient } from "effect/sql"
-import { DatabaseResponses } from "../db/DatabaseErrors.ts"
+import { DatabaseReadOnly, DatabaseResponses } from "../db/DatabaseErrors.ts"
 import { NotReady } from "../DomainErrors.ts"
 import { Draining } from "../operations/Draining.ts"
 import { NoFreeConnection } from "./ConnectionQueue.ts"
@@ -12,9 +12,10 @@ const away = () => new NotReady({ reason: "database" })
 export class Health extends Context.Service<Health, {
   /**
    * Succeeds when the database responds within half a second, to this query or, while all connections are in use, to
-   * another: under load a front would remove all processes at once. Fails when the process shuts down.
+   * another: under load a front would remove all processes at once. Fails when the process shuts down. A database that takes no
+   * writes is ready: reads work, and a front without a ready process would respond without `Retry-After`.
    */
-  readonly ready: Effect.Effect<void, NotReady>
+  readonly ready: Effect.Effect<{ readonly database: "ok" | "read-only" }, NotReady>
 }>()("route-planning-service/Health") {
   static readonly layer = Layer.effect(
     Health,
@@ -22,6 +23,7 @@ export class Health extends Context.Service<Health, {
       const sql = yield* SqlClient.SqlClient
       const draining = yield* Draining
       const responses = yield* DatabaseResponses
+      const isReadOnly = yield* DatabaseReadOnly
       return Health.of({
         ready: Effect.gen(function*() {
           if (yield* draining.hasBegun) return yield* new NotReady({ reason: "shutdown" })
@@ -33,6 +35,7 @@ export class Health extends Context.Service<Health, {
             Effect.catch(({ reason }) => isBusy(reason.cause) ? Effect.void : Effect.fail(away())),
             Effect.timeoutOrElse({ duration: "500 millis", orElse: () => sinceBefore })
           )
+          return { database: (yield* isReadOnly) ? "read-only" as const : "ok" as const }
         }).pipe(Effect.withSpan("Health.ready"))
       })
     })

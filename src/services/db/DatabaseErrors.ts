@@ -17,9 +17,34 @@ export const DatabaseResponses = Context.Reference<Effect.Effect<number>>("route
   defaultValue: () => Effect.succeed(0)
 })
 
-/** Errors of the server, not of the statement (PostgreSQL, appendix A): resources (53), start or shutdown (57P). */
-export const isServerState = ({ cause }: SqlError.SqlErrorReason): boolean =>
-  Predicate.hasProperty(cause, "code") && /^(53|57P)/.test(String(cause.code))
+/** The functions of this file fail in recovery, with a code (55000) that others have too, and a message in the server's language. */
+const RECOVERY_FILE = "xlogfuncs.c"
+
+const isOfReadOnly = ({ cause }: SqlError.SqlErrorReason): boolean =>
+  Predicate.hasProperty(cause, "code")
+  && (cause.code === "25006"
+    || cause.code === "55000" && Predicate.hasProperty(cause, "file") && cause.file === RECOVERY_FILE)
+
+/** The connection leads to a server that takes no writes: a standby, or a primary that is set so. */
+export const isReadOnly = (error: unknown): boolean => SqlError.isSqlError(error) && isOfReadOnly(error.reason)
+
+/**
+ * Errors of the server, not of the statement (PostgreSQL, appendix A): resources (53), start or shutdown (57P), and those of a
+ * server that takes no writes.
+ */
+export const isServerState = (reason: SqlError.SqlErrorReason): boolean =>
+  isOfReadOnly(reason)
+  || Predicate.hasProperty(reason.cause, "code") && /^(53|57P)/.test(String(reason.cause.code))
+
+/** The server may have committed the transaction or not. */
+export class UnknownCommit extends Schema.TaggedError<UnknownCommit>()("UnknownCommit", {
+  cause: Schema.Defect()
+}) {}
+
+/** Returns whether the database takes writes. Without a primary it may still be read. */
+export const DatabaseReadOnly = Context.Reference<Effect.Effect<boolean>>("route-planning-service/DatabaseReadOnly", {
+  defaultValue: () => Effect.succeed(false)
+})
 
 const WAITED = new Set(["LockTimeoutError", "StatementTimeoutError"])
 

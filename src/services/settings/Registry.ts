@@ -73,8 +73,16 @@ const SAMPLERS = [
 /** All settings, in the order of docs/operations.md: accepted values, default, example and meaning. */
 const DECLARED = {
   DATABASE_URL: required("DATABASE_URL", databaseUrl, {
-    meaning: "PostgreSQL 15 or newer, `postgres://user:password@host:5432/name`; the role owns the database",
+    meaning:
+      "PostgreSQL 15 or newer, `postgres://user:password@host:5432/name`; the role owns the database. Several hosts, `host1:5432,host2:5432`, and `target_session_attrs`: see A cluster",
     example: "postgres://user:password@localhost:5432/routes"
+  }),
+  DATABASE_LISTEN_URL: optional("DATABASE_LISTEN_URL", databaseUrl, {
+    meaning: "the same database past a pooler, for notifications of changes; see Poolers",
+    example: "postgres://user:password@localhost:5432/routes"
+  }),
+  DATABASE_PREPARED_STATEMENTS: setting("DATABASE_PREPARED_STATEMENTS", flag, "true", {
+    meaning: "`false` behind a pooler of transactions that does not keep prepared statements; see Poolers"
   }),
   DATABASE_POOL_SIZE: setting("DATABASE_POOL_SIZE", whole(1, 1000), "10", {
     meaning: "connections of each process at most"

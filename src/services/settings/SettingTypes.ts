@@ -13,6 +13,7 @@ import {
 import { IpNetwork } from "effect/net"
 import { validateHeaderName, validateHeaderValue } from "node:http"
 import { Email } from "../../schema/User.ts"
+import { checkDatabaseUrl } from "./DatabaseUrl.ts"
 
 /** Reads the text of a setting. A message names the accepted values, and never the value. */
 export type SettingType<A> = (name: string) => Config.Config<A>
@@ -86,7 +87,7 @@ export const httpRoot = bySchema(HttpUrl.check(
 const isDatabaseUrl = (text: string) => URL.canParse(text) && /^postgres(ql)?:\/\//i.test(text)
 
 export const databaseUrl = bySchema(
-  Schema.RedactedFromValue(textThat(isDatabaseUrl, "Expected a postgres or postgresql URL"))
+  Schema.RedactedFromValue(Schema.String.check(Schema.makeFilter(checkDatabaseUrl)))
 )
 
 /** A URL may have commas itself, between hosts. */

@@ -1,0 +1,243 @@
+import { PgConnection, PgPool } from "@effect/sql-pg"
+import { Cause, Clock, Duration, Effect, Exit, Fiber, Metric, Option, Result, Schema, Scope } from "effect"
+import { SqlError } from "effect/sql"
+import { isServerState } from "../../services/db/DatabaseErrors.ts"
+import { dropConnection } from "../../upstream/ConnectionSocket.ts"
+import type { Statements } from "./Watch.ts"
+
+/** `timeline` is 0 in recovery. `pid` is another than the connection's own behind a pooler. */
+const ROLE = `
+  SELECT pg_backend_pid() AS pid, current_setting('transaction_read_only')::bool AS "isReadOnly",
+    (SELECT system_identifier::text FROM pg_control_system()) AS system,
+    CASE WHEN pg_is_in_recovery() THEN 0
+      ELSE ('x' || left(pg_walfile_name(pg_current_wal_lsn()), 8))::bit(32)::int END AS timeline`
+
+const Role = Schema.Struct({
+  pid: Schema.Int,
+  isReadOnly: Schema.Boolean,
+  system: Schema.String,
+  timeline: Schema.Int
+})
+type Role = typeof Role.Type
+
+const decodeRole = Schema.decodeUnknownEffect(Schema.Tuple([Role]))
+
+/** A server, and what it was when it was asked. */
+export interface Server {
+  readonly config: PgConnection.Config
+  readonly role: Role
+}
+
+const roleOf = (connection: PgConnection.PgConnection) =>
+  connection.query(ROLE, [], false).pipe(
+    Effect.flatMap(({ rows }) => Effect.orDie(decodeRole(rows))),
+    Effect.map(([role]) => role)
+  )
+
+const ask = (config: PgConnection.Config): Effect.Effect<Server, SqlError.SqlError> =>
+  PgConnection.make(config).pipe(
+    Effect.flatMap(roleOf),
+    Effect.map((role) => ({ config, role })),
+    Effect.scoped
+  )
+
+const refused = (message: string) =>
+  new SqlError.SqlError({
+    reason: new SqlError.ConnectionError({ cause: new Error(message), message, operation: "connect" })
+  })
+
+const readOnly = () => refused("the server takes no writes: it is a standby, or read-only")
+
+/** Whether a later try may succeed. */
+export const mayComeUp = ({ reason }: SqlError.SqlError) => reason._tag === "ConnectionError" || isServerState(reason)
+
+const newest = (servers: ReadonlyArray<Server>): Server | undefined =>
+  servers.filter(({ role }) => !role.isReadOnly).toSorted((one, other) => other.role.timeline - one.role.timeline)[0]
+
+/** Returns the server that takes writes, or fails with the reason why there is none. */
+export const findWritable = Effect.fnUntraced(function*(hosts: ReadonlyArray<PgConnection.Config>) {
+  const results = yield* Effect.forEach(hosts, (host) => Effect.result(ask(host)), { concurrency: "unbounded" })
+  const writable = newest(results.filter(Result.isSuccess).map(({ success }) => success))
+  if (writable !== undefined) return writable
+  const failures = results.filter(Result.isFailure).map(({ failure }) => failure)
+  const final = failures.find((error) => !mayComeUp(error))
+  return yield* final ?? (failures.length < results.length ? readOnly() : failures[0] ?? readOnly())
+})
+
+const READ_ONLY = Metric.gauge("database_read_only", {
+  description: "1 while the database takes no writes, as without a primary"
+})
+
+const CHECK_INTERVAL = Duration.millis(100)
+
+const LOOK_INTERVAL = Duration.seconds(1)
+
+/** The interval while there is no primary. */
+const SEARCH_INTERVAL = Duration.millis(250)
+
+const LOOK_TIMEOUT = Duration.millis(750)
+
+/** A connection is replaced after this time at the latest, whatever it leads to. */
+const LONGEST_LIFE = Duration.minutes(30)
+
+/** Longer than a connection takes to open: who waits for one of the old pool gets it, or its error. */
+const CLOSE_DELAY = Duration.seconds(5)
+
+interface Options {
+  readonly clock: Clock.Clock
+  readonly first: Server
+  readonly hosts: ReadonlyArray<PgConnection.Config>
+  readonly maxConnections: number
+  /** False: while no server takes writes, reads go on at one that takes none. */
+  readonly needsPrimary: boolean
+  readonly statements: Statements
+}
+
+/**
+ * A pool of connections to the primary. Each second it asks all hosts, over connections of their own, which one takes
+ * writes. Where that is another server, or one of a newer timeline, or the first one again after there was none, a new pool takes
+ * the place of the old one, whose transactions are ended. A new connection is asked what it leads to before it is used: one to a primary of
+ * an older timeline than this process has seen is closed, since the servers of the newer one do not have its writes.
+ */
+export const primaryPool = Effect.fnUntraced(
+  function*({ clock, first, hosts, maxConnections, needsPrimary, statements }: Options) {
+    const scope = yield* Effect.scope
+    const now = () => clock.currentTimeMillisUnsafe()
+
+    const open = Effect.fnUntraced(function*(server: Server) {
+      const own = yield* Scope.fork(scope)
+      const pool = yield* Scope.provide(PgPool.make({ ...server.config, maxConnections }), own)
+      return { openedAt: now(), pool, scope: own, server }
+    })
+    const met = new WeakSet<PgConnection.PgConnection>()
+    const state = {
+      current: yield* open(first),
+      newest: first.role,
+      isLost: false,
+      isReportedReadOnly: false,
+      lookedAt: now()
+    }
+    yield* Metric.update(READ_ONLY, 0)
+
+    const isOlder = (role: Role) =>
+      role.timeline > 0 && role.system === state.newest.system && role.timeline < state.newest.timeline
+
+    const refusal = (role: Role) => {
+      if (isOlder(role)) {
+        return refused(
+          `the server is of timeline ${role.timeline}, and one of timeline ${state.newest.timeline} has been seen`
+        )
+      }
+      return role.isReadOnly && needsPrimary ? readOnly() : undefined
+    }
+
+    const meet = Effect.fnUntraced(function*(connection: PgConnection.PgConnection) {
+      const role = yield* roleOf(connection)
+      const error = refusal(role)
+      if (error !== undefined) {
+        dropConnection(connection)
+        return yield* error
+      }
+      if (role.isReadOnly) statements.isReadOnly = true
+      else state.newest = role
+      met.add(connection)
+    })
+
+    const replace = Effect.fnUntraced(function*(server: Server) {
+      const { current } = state
+      state.current = yield* open(server)
+      yield* Scope.close(current.scope, Exit.void).pipe(Effect.delay(CLOSE_DELAY), Effect.forkIn(scope))
+      return current.server
+    })
+
+    const follow = Effect.fnUntraced(function*(server: Server) {
+      const before = yield* replace(server)
+      if (before.config === server.config && before.role.timeline === server.role.timeline) return
+      for (const connection of statements.reserved) dropConnection(connection)
+      yield* Effect.logInfo("database server changed", { timeline: server.role.timeline })
+    })
+
+    const report = Effect.suspend(() => {
+      const { isReadOnly } = statements
+      if (isReadOnly === state.isReportedReadOnly) return Effect.void
+      state.isReportedReadOnly = isReadOnly
+      return Effect.andThen(
+        Metric.update(READ_ONLY, isReadOnly ? 1 : 0),
+        isReadOnly
+          ? Effect.logError("database takes no writes")
+          : Effect.logInfo("database takes writes again")
+      )
+    })
+
+    // A query to a server that hangs does not end when interrupted, so nothing waits for it.
+    const answer = Effect.fnUntraced(function*(host: PgConnection.Config) {
+      const asking = yield* Effect.forkDetach(ask({ ...host, connectTimeout: LOOK_TIMEOUT }))
+      const role = yield* Fiber.join(asking).pipe(
+        Effect.map(({ role }) => role),
+        Effect.timeout(LOOK_TIMEOUT),
+        Effect.ensuring(Effect.sync(() => asking.interruptUnsafe())),
+        Effect.option
+      )
+      return Option.map(role, (role): Server => ({ config: host, role }))
+    })
+
+    const look = Effect.gen(function*() {
+      const answers = yield* Effect.forEach(hosts, answer, { concurrency: "unbounded" })
+      const servers = answers.flatMap(Option.toArray).filter(({ role }) => !isOlder(role))
+      const { openedAt, server } = state.current
+      const primary = newest(servers)
+      state.isLost = servers.length === 0
+      if (primary !== undefined) {
+        const isSame = primary.config === server.config && primary.role.timeline === server.role.timeline
+        const isFit = isSame && !statements.isReadOnly && now() - openedAt < Duration.toMillis(LONGEST_LIFE)
+        state.newest = primary.role
+        statements.isReadOnly = false
+        return isFit ? undefined : yield* follow(primary)
+      }
+      const standby = servers.find(({ config }) => config === server.config) ?? servers[0]
+      if (standby === undefined) return undefined
+      if (standby.config !== server.config && !needsPrimary) yield* follow(standby)
+      statements.isReadOnly = true
+      return undefined
+    })
+
+    const check = Effect.suspend(() => {
+      const interval = statements.isReadOnly || state.isLost ? SEARCH_INTERVAL : LOOK_INTERVAL
+      if (now() - state.lookedAt < Duration.toMillis(interval)) return Effect.void
+      state.lookedAt = now()
+      return look
+    })
+
+    yield* Effect.andThen(check, report).pipe(
+      Effect.catchCause((cause) =>
+        Cause.hasInterruptsOnly(cause) ? Effect.interrupt : Effect.logError("search for the primary failed", cause)
+      ),
+      Effect.delay(CHECK_INTERVAL),
+      Effect.forever,
+      Effect.provideService(Clock.Clock, clock),
+      Effect.forkScoped
+    )
+
+    const get = Effect.suspend(() =>
+      Effect.tap(state.current.pool.get, (lent) => met.has(lent) ? Effect.void : meet(lent))
+    )
+    return {
+      config: () => state.current.server.config,
+      get,
+      reserve: Effect.flatMap(get, (lent) =>
+        Effect.andThen(
+          Effect.acquireRelease(
+            Effect.sync(() => statements.reserved.add(lent)),
+            () => Effect.sync(() => statements.reserved.delete(lent))
+          ),
+          lent.pin
+        )),
+      use: <A, E, R>(work: (lent: PgConnection.PgConnection) => Effect.Effect<A, E, R>) =>
+        Effect.suspend(() =>
+          state.current.pool.use((lent): Effect.Effect<A, E | SqlError.SqlError, R> =>
+            met.has(lent) ? work(lent) : Effect.andThen(meet(lent), work(lent))
+          )
+        )
+    }
+  }
+)
