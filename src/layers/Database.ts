@@ -9,6 +9,7 @@ import { settings } from "../services/settings/Registry.ts"
 import { clientLayer } from "./database/Client.ts"
 import { makeColumnTypes } from "./database/ColumnTypes.ts"
 import { migrate, MIGRATIONS } from "./database/Migrations.ts"
+import { checkPooler } from "./database/Pooler.ts"
 import { replicasLayer } from "./database/Replicas.ts"
 import { findWritable, mayComeUp, type Server } from "./database/Servers.ts"
 import { metricsLayer } from "./telemetry/Telemetry.ts"
@@ -127,7 +128,10 @@ class Servers extends Context.Service<Servers, Found>()("route-planning-service/
       const url = Redacted.value(yield* settings.DATABASE_URL)
       const config = yield* connections
       const hostAt = (host: string) => ({ ...config, url: Redacted.make(host) })
-      return yield* awaitDatabase(hostsOf(url).map(hostAt), yield* settings.DATABASE_WAIT)
+      const found = yield* awaitDatabase(hostsOf(url).map(hostAt), yield* settings.DATABASE_WAIT)
+      const wrong = yield* Effect.mapError(checkPooler(found.first.config, SESSION_LIMITS), refused)
+      if (Option.isSome(wrong)) return yield* new DatabaseUnusable({ message: `DATABASE_URL: ${wrong.value}` })
+      return found
     })
   ).pipe(Layer.provide(machineClock))
 }

@@ -6,11 +6,14 @@ import type { TestProject } from "vitest/node"
 import { embeddedPostgres } from "../../development/EmbeddedDatabase.ts"
 import { databaseLive } from "../../src/layers/Database.ts"
 import { databaseAt, TEMPLATE } from "./Databases.ts"
+import { pooler } from "./Pooler.ts"
 import { directoryInMemory } from "./TemporaryDirectory.ts"
 
 declare module "vitest" {
   export interface ProvidedContext {
     readonly postgresUrl: string
+    /** 0 without a pooler. */
+    readonly poolerPort: number
   }
 }
 
@@ -60,6 +63,9 @@ const start = Effect.gen(function*() {
 
 export default async (project: TestProject) => {
   const scope = Scope.makeUnsafe()
-  project.provide("postgresUrl", await Effect.runPromise(Scope.provide(start, scope)))
+  const url = await Effect.runPromise(Scope.provide(start, scope))
+  project.provide("postgresUrl", url)
+  const hasPooler = process.env["TEST_POOLER"] === "true"
+  project.provide("poolerPort", hasPooler ? await Effect.runPromise(Scope.provide(pooler(url), scope)) : 0)
   return () => Effect.runPromise(Scope.close(scope, Exit.void))
 }

@@ -1,5 +1,6 @@
 import { ConfigProvider, Context, Effect, Layer, Schema } from "effect"
 import { HttpServer } from "effect/http"
+import { inject } from "vitest"
 import { applicationLayer, backgroundLayer, mailDeliveryLayer } from "../../src/layers/Application.ts"
 import { databaseLive } from "../../src/layers/Database.ts"
 import {
@@ -18,6 +19,7 @@ import { clonedDatabase } from "./Databases.ts"
 import { requireDocumented } from "./DocumentedResponses.ts"
 import { Mailbox } from "./Mailbox.ts"
 import { Newcomers } from "./Newcomers.ts"
+import { pooled } from "./Pooler.ts"
 
 /** An answer as it came over the socket. `body` is undefined where it is not JSON. */
 export interface Answer {
@@ -60,6 +62,12 @@ const answerOf = async (send: Send, url: string, method: string, call: Call): Pr
   return answer
 }
 
+/** CI runs the tests once with a pooler of transactions before PostgreSQL. */
+const onPooler = (url: string, settings: Readonly<Record<string, string>>) => {
+  const port = inject("poolerPort")
+  return port === 0 ? settings : { ...pooled(url, port), ...settings }
+}
+
 /** Spares a test that is not about places the loading of all cities of the world. */
 export const nowhere = Layer.succeed(Places, {
   at: () => Effect.succeed({}),
@@ -87,17 +95,26 @@ export class TestServer extends Context.Service<TestServer, {
   static readonly layer = (
     settings: Readonly<Record<string, string>> = {},
     places: Layer.Layer<Places> = nowhere
-  ) => Layer.unwrap(Effect.map(clonedDatabase, (url) => onDatabase(url, settings, places, mailDeliveryLayer)))
+  ) =>
+    Layer.unwrap(
+      Effect.map(clonedDatabase, (url) => onDatabase(url, onPooler(url, settings), places, mailDeliveryLayer))
+    )
 
   /** The same with all that runs in the background. */
   static readonly withSweeps = (
     settings: Readonly<Record<string, string>> = {},
     places: Layer.Layer<Places> = nowhere
-  ) => Layer.unwrap(Effect.map(clonedDatabase, (url) => onDatabase(url, settings, places, backgroundLayer)))
+  ) =>
+    Layer.unwrap(Effect.map(clonedDatabase, (url) => onDatabase(url, onPooler(url, settings), places, backgroundLayer)))
 
   /** The same with passwords that cost what they cost in production. */
   static readonly withCostlyPasswords = (settings: Readonly<Record<string, string>> = {}) =>
-    Layer.unwrap(Effect.map(clonedDatabase, (url) => onDatabase(url, settings, nowhere, backgroundLayer, Layer.empty)))
+    Layer.unwrap(
+      Effect.map(
+        clonedDatabase,
+        (url) => onDatabase(url, onPooler(url, settings), nowhere, backgroundLayer, Layer.empty)
+      )
+    )
 
   /** The same on a database that is there. */
   static readonly on = (url: string, settings: Readonly<Record<string, string>>) =>
