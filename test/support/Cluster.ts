@@ -10,7 +10,7 @@ import { temporaryDirectory } from "./TemporaryDirectory.ts"
 import { until } from "./Waiting.ts"
 
 /** Commits wait for no disk, but are in the log of a standby as in production. */
-const SETTINGS = ["synchronous_commit=local", "wal_keep_size=64MB", "jit=off"]
+const SETTINGS = ["synchronous_commit=on", "wal_keep_size=64MB", "jit=off"]
 
 export const query = (url: string, statement: string) =>
   SqlClient.SqlClient.use((sql) => sql.unsafe<Readonly<Record<string, unknown>>>(statement)).pipe(

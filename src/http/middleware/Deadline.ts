@@ -3,7 +3,11 @@ import { Unavailable } from "../../schema/Errors.ts"
 import { Deadline, ResponseWithin } from "../api/Requests.ts"
 import { ResponseDeadline } from "../request/RequestBodies.ts"
 
-const tooLate = Effect.suspend(() => Effect.fail(new Unavailable({ message: "The service did not respond in time" })))
+const RETRY_AFTER = Duration.seconds(1)
+
+const tooLate = Effect.suspend(() =>
+  Effect.fail(Unavailable.retryAfter("The service did not respond in time", RETRY_AFTER))
+)
 
 /** Fails with `Unavailable` if the response does not begin in time. `ResponseDeadline` suspends the timeout. */
 export const within = <A, E, R>(
