@@ -1,11 +1,13 @@
 import { assert, layer } from "@effect/vitest"
 import { Effect } from "effect"
 import { Api } from "../../src/http/api/Api.ts"
+import { SameSite } from "../../src/http/api/Requests.ts"
+import { declaredEndpoints } from "../../src/http/openapi/Declared.ts"
 import { anonymous, signedIn, withHeaders } from "../support/Actors.ts"
 import { requestHead, sendRaw } from "../support/RawHttp.ts"
-import { idOf, newRoute } from "../support/Routes.ts"
+import { idOf, newRoute, shareTokenOf } from "../support/Routes.ts"
 import { type Answer, TestServer } from "../support/TestServer.ts"
-import { scriptOf } from "../support/Tokens.ts"
+import { mint, scriptOf } from "../support/Tokens.ts"
 
 const LISTED = "https://app.example.com"
 
@@ -174,5 +176,66 @@ layer(TestServer.layer({ CORS_ORIGINS: `${LISTED}, http://localhost:5173` }))("l
       ]
       assert.deepStrictEqual(answers.map(({ status }) => status), [204, 200, 201, 404])
       for (const answer of answers) assert.deepStrictEqual(permissions(answer), { origin: LISTED, credentials: "true" })
+    }))
+})
+
+/** Each call has a parameter that no endpoint has, so that whoever is admitted gets 400, and nothing is stored or deleted. */
+const STRAY = "cors_matrix=1"
+
+const calls = [...declaredEndpoints().values()].filter(({ endpoint }) => endpoint.path.startsWith("/api/v1/"))
+
+const isRead = (method: string) => method === "GET"
+
+/** Whether the endpoint is refused to a cookie of another origin that is not listed. */
+const usesCookies = ({ callers }: (typeof calls)[number]) => ["caller", "session", "visitor"].includes(callers.kind)
+
+const ORIGINS = { own: "http://localhost:3000", listed: LISTED, foreign: STRANGER, opaque: "null" }
+
+layer(TestServer.layer({ CORS_ORIGINS: LISTED }))("every operation", (it) => {
+  it.effect("of every origin with every credential: who may read the response, and who may write", () =>
+    Effect.gen(function*() {
+      const rider = yield* signedIn
+      const nobody = yield* anonymous
+      const { token } = yield* mint(rider, "write")
+      const share = shareTokenOf((yield* rider.post("/routes", newRoute({ visibility: "unlisted" }))).body)
+      const authorization = `Bearer ${token}`
+      const { cookie } = rider
+      const credentials: Readonly<Record<string, Readonly<Record<string, string>>>> = {
+        none: {},
+        token: { authorization },
+        cookie: { cookie },
+        share: {},
+        both: { authorization, cookie }
+      }
+      assert.isAbove(calls.length, 75)
+      for (const declared of calls) {
+        const { endpoint: { method, path }, middleware } = declared
+        const isAuth = middleware.has(SameSite.key)
+        const statuses = new Map<string, number>()
+        for (const [who, headers] of Object.entries(credentials)) {
+          if (who === "share" && !path.includes(":ref")) continue
+          const at = who === "share" ? path.replace(":ref", share) : path
+          for (const [from, origin] of Object.entries(ORIGINS)) {
+            const cell = `${method} ${path} with ${who} from ${from}`
+            const answer = yield* nobody.call(method, `/${pathOf(at)}?${STRAY}`, {
+              headers: { ...headers, origin },
+              ...(isRead(method) || method === "DELETE" ? {} : { body: {} })
+            })
+            const isOther = from === "foreign" || from === "opaque"
+            const unlisted = "cookie" in headers ? NOBODY : ANYONE
+            const expected = from === "listed" ? { origin, credentials: "true" } : unlisted
+            assert.deepStrictEqual(permissions(answer), expected, cell)
+            statuses.set(`${who} ${from}`, answer.status)
+            const isIgnored = who === "cookie" && isOther && usesCookies(declared)
+            const status = isOther && isAuth || isIgnored && !isRead(method)
+              ? 403
+              : statuses.get(isIgnored ? "none own" : `${who} own`)
+            assert.strictEqual(answer.status, status, cell)
+            if (isIgnored) assert.isNull(answer.headers.get("set-cookie"), cell)
+          }
+        }
+        assert.include([400, 401, 403], statuses.get("none own"), `${method} ${path}`)
+      }
+      assert.strictEqual((yield* rider.get("/users/me")).status, 200)
     }))
 })

@@ -23,7 +23,7 @@ export interface Visit {
 }
 
 /** Records what a page does; what it would ask of another origin never leaves. */
-const watch = async (page: Page, origin: string): Promise<Visit> => {
+const watch = async (page: Page, origin: string, others: ReadonlyArray<string>): Promise<Visit> => {
   const requests: Array<string> = []
   const strangers: Array<string> = []
   const problems: Array<string> = []
@@ -38,15 +38,19 @@ const watch = async (page: Page, origin: string): Promise<Visit> => {
     const isOwn = new URL(url).origin === origin
     const seen = isOwn ? requests : strangers
     seen.push(url)
-    return isOwn ? route.continue() : route.abort()
+    return isOwn || others.includes(new URL(url).origin) ? route.continue() : route.abort()
   })
   return { page, requests, strangers, problems }
 }
 
 /** A real browser. */
 export class Browser extends Context.Service<Browser, {
-  /** A new page with cookies of its own, for an origin and no other. */
-  readonly visit: (origin: string, options?: BrowserContextOptions) => Effect.Effect<Visit>
+  /** A new page with cookies of its own, for an origin and those that its scripts may ask. */
+  readonly visit: (
+    origin: string,
+    options?: BrowserContextOptions,
+    others?: ReadonlyArray<string>
+  ) => Effect.Effect<Visit>
 }>()("test/Browser") {
   static readonly layer = Layer.effect(
     Browser,
@@ -60,9 +64,9 @@ export class Browser extends Context.Service<Browser, {
       ),
       (browser) =>
         Browser.of({
-          visit: (origin, options) =>
+          visit: (origin, options, others = []) =>
             Effect.promise(async () =>
-              watch(await browser.newPage({ viewport: { width: 1400, height: 900 }, ...options }), origin)
+              watch(await browser.newPage({ viewport: { width: 1400, height: 900 }, ...options }), origin, others)
             )
         })
     )
