@@ -1,4 +1,5 @@
 import { COMMON_HEADERS } from "../src/http/openapi/Headers.ts"
+import { REASON_WORDS } from "../src/schema/ErrorDetails.ts"
 import { document, nameOf, type Operation, operations } from "../test/support/OpenApi.ts"
 
 const HEADING = `# The API
@@ -49,7 +50,7 @@ how many match.
 \`\`\`sh
 curl -si "$api/routes?q=zurich%20grav&tag=loop&sort=relevance&geometry=none&limit=50" -H "Authorization: Bearer $session"
 # X-Total-Count: 137
-# Link: ..., </api/v1/routes?q=zurich+grav&...&limit=50&cursor=AQtBN8eW...>; rel="next", ...
+# Link: ..., <http://localhost:3000/api/v1/routes?q=zurich+grav&...&limit=50&cursor=AQtBN8eW...>; rel="next", ...
 \`\`\`
 
 Follow \`next\` until there is none. Its cursor is the position of the last item: an item that is there throughout comes once,
@@ -58,6 +59,19 @@ such as a route that is changed while it is read by \`-updatedAt\`, may come twi
 may change from page to page; with other filters, another sort or another caller a cursor is 400, and so it is once
 \`JWT_SECRET\` changes: start again without it. \`offset\` works as before, and the \`next\` of such a page has an \`offset\`.
 `
+
+const REASONS = [
+  "## Reasons of errors",
+  "",
+  "`details.reason` is one of these. Each error of the statuses 401, 403, 409, 410 and 429 has one.",
+  "",
+  "| status | reason | |",
+  "|---|---|---|",
+  ...Object.entries(REASON_WORDS).flatMap(([status, words]) =>
+    Object.entries(words).map(([reason, meaning]) => `| ${status} | \`${reason}\` | ${meaning} |`)
+  ),
+  ""
+]
 
 const code = (text: string) => `\`${text}\``
 
@@ -207,4 +221,7 @@ const schemaSections = () => [
 
 /** The whole document as a page for people. */
 export const apiReference = (): string =>
-  `${[HEADING, ...groupSections(), ...errorTable(), ...headerTable(), ...schemaSections()].join("\n").trimEnd()}\n`
+  `${
+    [HEADING, ...groupSections(), ...errorTable(), ...REASONS, ...headerTable(), ...schemaSections()].join("\n")
+      .trimEnd()
+  }\n`

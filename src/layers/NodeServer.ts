@@ -30,7 +30,7 @@ type Rule = (request: IncomingMessage) => ServiceError | undefined
 const versionRule: Rule = ({ httpVersion }) =>
   httpVersion === "1.1" || httpVersion === "1.0"
     ? undefined
-    : ValidationFailed.at("", `Expected HTTP/1.1 or HTTP/1.0, not HTTP/${httpVersion}`)
+    : ValidationFailed.at("header", "", `Expected HTTP/1.1 or HTTP/1.0, not HTTP/${httpVersion}`)
 
 /** A name, an IPv4 or an IPv6 address with an optional port (RFC 9110, 7.2): no user, path or list. */
 const HOST = /^(?:\[[\da-f:.]+\]|[\w.~%-]+)(?::\d{0,5})?$/i
@@ -57,13 +57,15 @@ const hostsOf = ({ rawHeaders }: IncomingMessage) =>
 /** RFC 9112, 3.2. */
 const hostRule: Rule = (request) => {
   const [host, ...others] = hostsOf(request)
-  if (others.length > 0) return ValidationFailed.at("Host", `Expected once, not ${others.length + 1} times`)
+  if (others.length > 0) return ValidationFailed.at("header", "Host", `Expected once, not ${others.length + 1} times`)
   if (host === undefined) {
-    return request.httpVersion === "1.0" ? undefined : ValidationFailed.at("Host", "Expected in HTTP/1.1, but missing")
+    return request.httpVersion === "1.0"
+      ? undefined
+      : ValidationFailed.at("header", "Host", "Expected in HTTP/1.1, but missing")
   }
   return isHost(host)
     ? undefined
-    : ValidationFailed.at("Host", "Expected a host name or an IP address, with an optional port")
+    : ValidationFailed.at("header", "Host", "Expected a host name or an IP address, with an optional port")
 }
 
 /** RFC 9112, 6.1. */
@@ -104,6 +106,7 @@ const errorOf = (cause: NodeJS.ErrnoException): ServiceError => {
     default:
       // The parser's messages are constants: they contain nothing of the request.
       return ValidationFailed.at(
+        "header",
         "",
         `The request is not well-formed HTTP/1.1: ${cause.message.replace("Parse Error: ", "")}`
       )

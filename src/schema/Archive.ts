@@ -20,7 +20,7 @@ export const MAX_ARCHIVE_FILES = 50_000
 export const ArchivedFile = Schema.Struct({
   name: Schema.String,
   size: Count,
-  sha256: Schema.String.check(Schema.isPattern(/^[0-9a-f]{64}$/u))
+  sha256: Schema.String.check(Schema.isPattern(/^[0-9a-f]{64}$/u, { expected: "64 hex digits in lower case" }))
 })
 export type ArchivedFile = typeof ArchivedFile.Type
 

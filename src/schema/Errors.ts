@@ -1,9 +1,10 @@
 import { Duration, Schema } from "effect"
-import { ErrorDetails } from "./ErrorDetails.ts"
-import { MAX_ISSUES, summaryOf, type ValidationIssue } from "./Issues.ts"
+import { ErrorDetails, ReasonedDetails } from "./ErrorDetails.ts"
+import { inPart, MAX_ISSUES, type RequestPart, summaryOf, type ValidationIssue } from "./Issues.ts"
 import { wholeSeconds } from "./Limits.ts"
 
-const publicError = <const Status extends number, const Code extends string>(
+const errorWith = <const Status extends number, const Code extends string, Details extends Schema.Top>(
+  details: Details,
   statusCode: Status,
   code: Code,
   description: string
@@ -12,8 +13,21 @@ const publicError = <const Status extends number, const Code extends string>(
     statusCode: Schema.tag(statusCode),
     code: Schema.tag(code),
     message: Schema.String,
-    details: Schema.optionalKey(ErrorDetails)
+    details
   }, { httpApiStatus: statusCode, description }] as const
+
+const publicError = <const Status extends number, const Code extends string>(
+  statusCode: Status,
+  code: Code,
+  description: string
+) => errorWith(Schema.optionalKey(ErrorDetails), statusCode, code, description)
+
+/** An error that always has a reason of its status. */
+const reasonedError = <const Status extends keyof typeof ReasonedDetails, const Code extends string>(
+  statusCode: Status,
+  code: Code,
+  description: string
+) => errorWith(ReasonedDetails[statusCode], statusCode, code, description)
 
 /** A body that is too long, too deep or has too many values has that one. */
 export class ValidationFailed extends Schema.Error<ValidationFailed>("ValidationFailed")(
@@ -25,15 +39,13 @@ export class ValidationFailed extends Schema.Error<ValidationFailed>("Validation
 ) {
   readonly _tag = "ValidationFailed"
 
-  static at(path: string, message: string): ValidationFailed {
-    return ValidationFailed.of([{ path, message }])
+  static at(part: RequestPart, path: string, message: string): ValidationFailed {
+    return ValidationFailed.of(part, [{ path, message }])
   }
 
-  static of(issues: ReadonlyArray<ValidationIssue>): ValidationFailed {
-    return new ValidationFailed({
-      message: summaryOf(issues),
-      details: { issues: issues.map(({ message, path }) => ({ path, message })) }
-    })
+  static of(part: RequestPart, found: ReadonlyArray<ValidationIssue>): ValidationFailed {
+    const issues = found.map(inPart(part))
+    return new ValidationFailed({ message: summaryOf(issues), details: { issues } })
   }
 }
 
@@ -71,13 +83,13 @@ export class UnsupportedMediaType extends Schema.Error<UnsupportedMediaType>("Un
 }
 
 export class Unauthorized extends Schema.Error<Unauthorized>("Unauthorized")(
-  ...publicError(401, "UNAUTHORIZED", "No credential, or one that is expired, revoked or invalid")
+  ...reasonedError(401, "UNAUTHORIZED", "No credential, or one that is expired, revoked or invalid")
 ) {
   readonly _tag = "Unauthorized"
 }
 
 export class Forbidden extends Schema.Error<Forbidden>("Forbidden")(
-  ...publicError(
+  ...reasonedError(
     403,
     "FORBIDDEN",
     "Authenticated, but not allowed: kind, role, scope, a cross-site request, an account pending deletion"
@@ -100,7 +112,7 @@ export class MethodNotAllowed extends Schema.Error<MethodNotAllowed>("MethodNotA
 }
 
 export class Conflict extends Schema.Error<Conflict>("Conflict")(
-  ...publicError(
+  ...reasonedError(
     409,
     "CONFLICT",
     "Conflicts with the current state. Over a quota of the account `details` has `quota`, `limit` " +
@@ -112,7 +124,7 @@ export class Conflict extends Schema.Error<Conflict>("Conflict")(
 
 /** RFC 9110, 15.5.11. */
 export class Gone extends Schema.Error<Gone>("Gone")(
-  ...publicError(
+  ...reasonedError(
     410,
     "NOT_FOUND",
     "The cursor no longer leads on: with `details.reason` `cursor_expired` start again without one"
@@ -134,7 +146,7 @@ export class PreconditionRequired extends Schema.Error<PreconditionRequired>("Pr
 
 /** RFC 6585, 4. */
 export class RateLimited extends Schema.Error<RateLimited>("RateLimited")(
-  ...publicError(429, "RATE_LIMITED", "Too many requests; `Retry-After` says when the next one is accepted")
+  ...reasonedError(429, "RATE_LIMITED", "Too many requests; `Retry-After` says when the next one is accepted")
 ) {
   readonly _tag = "RateLimited"
 }

@@ -32,7 +32,9 @@ export const SessionIdFromPath = Schema.String.pipe(
   Schema.decodeTo(SessionId, SchemaTransformation.toLowerCase())
 )
 
-export const ShareToken = Schema.String.check(Schema.isPattern(/^[0-9a-f]{32}$/u)).pipe(Schema.brand("ShareToken"))
+export const ShareToken = Schema.String.check(Schema.isPattern(/^[0-9a-f]{32}$/u, { expected: "32 hex digits" })).pipe(
+  Schema.brand("ShareToken")
+)
   .annotate({
     description: "By which anyone opens it while it is public or unlisted: 32 hex digits"
   })
@@ -41,7 +43,9 @@ export type ShareToken = typeof ShareToken.Type
 /** The share token of examples. */
 export const SHARE_TOKEN = ShareToken.make("5f2d8c1e9b7a4036a1c4e8d2f0b3967d")
 
-const DecimalId = Schema.String.check(Schema.isPattern(/^[1-9][0-9]{0,15}$/u))
+const DecimalId = Schema.String.check(
+  Schema.isPattern(/^[1-9][0-9]{0,15}$/u, { expected: "the id, a decimal number: a share token only reads" })
+)
 
 const fromPath = <Brand extends Schema.Codec<number, number>>(id: Brand) =>
   DecimalId.pipe(Schema.decodeTo(id, { decode: SchemaGetter.transform(Number), encode: SchemaGetter.String() }))
@@ -52,12 +56,13 @@ export const LinkIdFromPath = fromPath(LinkId)
 export const CollectionIdFromPath = fromPath(CollectionId)
 export const UserIdFromPath = fromPath(UserId)
 
-const ShareTokenFromPath = Schema.String.check(Schema.isPattern(/^[0-9a-fA-F]{32}$/u)).pipe(
-  Schema.decodeTo(
-    ShareToken.annotate({ description: "A share token, or that of a link: 32 hex digits" }),
-    SchemaTransformation.toLowerCase()
+const ShareTokenFromPath = Schema.String.check(Schema.isPattern(/^[0-9a-fA-F]{32}$/u, { expected: "32 hex digits" }))
+  .pipe(
+    Schema.decodeTo(
+      ShareToken.annotate({ description: "A share token, or that of a link: 32 hex digits" }),
+      SchemaTransformation.toLowerCase()
+    )
   )
-)
 
 /** 32 hex digits (case-insensitive) are a share token, fewer decimal digits an id. */
 const REF = { description: "An id, a share token or the token of a link: 32 hex digits" }

@@ -33,7 +33,20 @@ const MAX_TAG = 24
 
 export const TAG_RULE = `1 to ${MAX_TAG} characters of a-z, 0-9 and "-"`
 
-const Tag = Schema.String.check(Schema.isPattern(new RegExp(`^[a-z0-9][a-z0-9-]{0,${MAX_TAG - 1}}$`, "u")))
+const TAG = new RegExp(`^[a-z0-9][a-z0-9-]{0,${MAX_TAG - 1}}$`, "u")
+
+const GERMAN: Readonly<Record<string, string>> = { ä: "ae", ö: "oe", ü: "ue", ß: "ss" }
+
+/** The tag that a text could be, without accents and signs. */
+const suggested = (text: string): string =>
+  text.replace(/[äöüß]/gu, (letter) => GERMAN[letter] ?? "").normalize("NFKD").replace(/\p{M}/gu, "")
+    .replace(/[^a-z0-9]+/gu, "-").slice(0, MAX_TAG + 1).replace(/^-+|-+$/gu, "").slice(0, MAX_TAG)
+
+const Tag = Schema.String.check(Schema.makeFilter((text) => {
+  if (TAG.test(text)) return true
+  const tag = suggested(text)
+  return `Expected ${TAG_RULE}, beginning with a letter or a digit${tag === "" ? "" : `, such as "${tag}"`}`
+}, { toJsonSchema: () => ({ pattern: TAG.source }) }))
 
 const normaliseTag = (text: string): string => text.trim().toLowerCase().replace(/\s+/gu, "-")
 

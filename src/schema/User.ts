@@ -34,7 +34,9 @@ export type Usage = typeof Usage.Type
 
 const HANDLE = "The public address of the profile"
 
-export const Handle = Schema.String.check(Schema.isPattern(/^[a-z0-9-]{3,30}$/u)).pipe(Schema.brand("Handle")).annotate(
+export const Handle = Schema.String.check(
+  Schema.isPattern(/^[a-z0-9-]{3,30}$/u, { expected: "3 to 30 characters of a-z, 0-9 and \"-\"" })
+).pipe(Schema.brand("Handle")).annotate(
   {
     description: HANDLE
   }

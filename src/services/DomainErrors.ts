@@ -1,5 +1,4 @@
 import { Duration, Schema } from "effect"
-import { REASONS } from "../schema/ErrorDetails.ts"
 import { Duplicate } from "../schema/Import.ts"
 import { summaryOf } from "../schema/Issues.ts"
 import { wholeSeconds } from "../schema/Limits.ts"
@@ -60,10 +59,16 @@ export type UpstreamError = typeof UpstreamError.Type
 
 /** A schema cannot check this input, such as a file or a password. `path` is a member of it, empty for the whole. */
 export class InvalidInput extends Schema.TaggedError<InvalidInput>()("InvalidInput", {
-  issues: Schema.Array(Schema.Struct({ path: Schema.String, message: Schema.String }))
+  issues: Schema.Array(Schema.Struct({ path: Schema.String, message: Schema.String })),
+  /** The body if absent. */
+  part: Schema.optionalKey(Schema.Literals(["body", "query"]))
 }) {
   static at(path: string, message: string): InvalidInput {
     return new InvalidInput({ issues: [{ path, message }] })
+  }
+
+  static inQuery(path: string, message: string): InvalidInput {
+    return new InvalidInput({ issues: [{ path, message }], part: "query" })
   }
 
   override get message(): string {
@@ -134,11 +139,11 @@ export class ZonesShrink extends Schema.TaggedError<ZonesShrink>()("ZonesShrink"
 
 export class TokenRefused extends Schema.TaggedError<TokenRefused>()("TokenRefused", {
   reason: Schema.Literals([
-    REASONS.tokenMalformed,
-    REASONS.tokenUnknown,
-    REASONS.tokenRevoked,
-    REASONS.tokenExpired,
-    REASONS.accountPendingDeletion
+    "token_malformed",
+    "token_unknown",
+    "token_revoked",
+    "token_expired",
+    "account_pending_deletion"
   ])
 }) {}
 

@@ -11,8 +11,8 @@ const PASSWORD = "a long enough password"
 const INVALID_LINK = {
   statusCode: 400,
   code: "VALIDATION_FAILED",
-  message: "token: Expected a link that was not used and has not expired",
-  details: { issues: [{ path: "token", message: "Expected a link that was not used and has not expired" }] }
+  message: "body.token: Expected a link that was not used and has not expired",
+  details: { issues: [{ path: "body.token", message: "Expected a link that was not used and has not expired" }] }
 }
 
 const WRONG = { statusCode: 401, code: "UNAUTHORIZED", message: "Wrong email address or password" }

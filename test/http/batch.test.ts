@@ -69,7 +69,10 @@ layer(TestServer.layer())("a batch", (it) => {
         ["addToCollection", 200],
         ["removeFromCollection", 200]
       ])
-      assert.deepInclude(results[2]?.error, { code: "CONFLICT", details: { etag: results[1]?.etag ?? "" } })
+      assert.deepInclude(results[2]?.error, {
+        code: "CONFLICT",
+        details: { reason: "stale", etag: results[1]?.etag ?? "" }
+      })
       assert.deepStrictEqual(routeIdsIn(results[8]?.collection), { routeIds: [deleted], routeCount: 1 })
       assert.notProperty(results[0]?.route, "geometry")
       const made = yield* rider.get(`/routes/${idOf(results[0]?.route)}`)
@@ -185,15 +188,15 @@ layer(TestServer.layer())("a batch", (it) => {
         assert.strictEqual(wrong.status, 400)
         const text = JSON.stringify(wrong.body)
         for (const path of ["0.route.name", "0.route.waypoints", "1.id", "1.changes.name"]) {
-          assert.include(text, `"operations.${path}"`)
+          assert.include(text, `"body.operations.${path}"`)
         }
         const broken = yield* batch(rider, [...more, create({ polyline6: "!" })])
-        assert.include(JSON.stringify(broken.body), `operations.${more.length}.route.polyline6`)
+        assert.include(JSON.stringify(broken.body), `body.operations.${more.length}.route.polyline6`)
       }
       const unknown = yield* batch(rider, [{ op: "rename", id: 1 }])
       assert.match(
         errorIn(unknown.body).message,
-        /^operations\.0: Expected .*`op` of "create", "update", .*Collection"$/
+        /^body\.operations\.0: Expected .*`op` of "create", "update", .*Collection"$/
       )
       const tooMany = yield* batch(rider, Array.from({ length: 101 }, () => create()))
       assert.deepStrictEqual([tooMany.status, (yield* batch(rider, [])).status], [400, 400])

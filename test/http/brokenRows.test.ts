@@ -45,7 +45,8 @@ const Items = Schema.Array(
 
 const keysIn = (body: unknown) => Schema.decodeUnknownSync(Items)(body).map(({ id, tag }) => String(id ?? tag))
 
-const nextOf = (headers: Headers) => /<\/api\/v1([^>]+)>; rel="next"/.exec(headers.get("link") ?? "")?.[1]
+const nextOf = (headers: Headers) =>
+  /<http:\/\/localhost:3000\/api\/v1([^>]+)>; rel="next"/.exec(headers.get("link") ?? "")?.[1]
 
 const joined = (path: string, query: string) => `${path}${path.includes("?") ? "&" : "?"}${query}`
 

@@ -227,7 +227,8 @@ layer(TestServer.layer())("collections", (it) => {
       assert.deepStrictEqual(full.body, {
         statusCode: 409,
         code: "CONFLICT",
-        message: "A collection may have at most 1000 routes"
+        message: "A collection may have at most 1000 routes",
+        details: { reason: "collection_full" }
       })
       assert.strictEqual(routeIdsIn((yield* rider.get(`/collections/${id}`)).body).routeCount, 1000)
     }))
@@ -246,7 +247,7 @@ layer(TestServer.layer())("collections", (it) => {
         headers: { "if-match": made.headers.get("etag") ?? "" }
       })
       const current = (yield* rider.get(`/collections/${id}`)).headers.get("etag") ?? ""
-      assert.deepInclude(stale.body, { statusCode: 409, code: "CONFLICT", details: { etag: current } })
+      assert.deepInclude(stale.body, { statusCode: 409, code: "CONFLICT", details: { reason: "stale", etag: current } })
       const known = yield* rider.get(`/collections/${id}`, { headers: { "if-none-match": current } })
       assert.deepStrictEqual([known.status, known.text], [304, ""])
       assert.strictEqual(
@@ -345,7 +346,7 @@ layer(TestServer.layer())("Idempotency-Key", (it) => {
       for (const key of ["", "a b", "ü", "x".repeat(256)]) {
         const answer = yield* rider.post("/collections", { name: "x" }, keyed(key))
         assert.strictEqual(answer.status, 400, key.slice(0, 10))
-        const issues = [{ path: "Idempotency-Key", message: "Expected 1 to 255 visible ASCII characters" }]
+        const issues = [{ path: "header.Idempotency-Key", message: "Expected 1 to 255 visible ASCII characters" }]
         assert.deepInclude(answer.body, { details: { issues } })
       }
     }))

@@ -92,7 +92,7 @@ layer(TestServer.layer({ RATE_LIMITS_ENABLED: "true" }))("the API page's limit",
     Effect.gen(function*() {
       const visitor = yield* anonymous
       const { headers } = yield* visitor.call("HEAD", "//api/openapi.json")
-      assert.strictEqual(headers.get("ratelimit-policy"), "\"default\";q=300;w=60")
+      assert.strictEqual(headers.get("ratelimit-policy"), "\"GET /api/openapi.json\";q=300;w=60")
       // Not packed, which would be most of the work.
       const plain = { headers: { "accept-encoding": "identity" } }
       yield* Effect.forEach(Array.from({ length: 299 }), () => visitor.call("HEAD", "//api/openapi.json", plain), {

@@ -71,7 +71,10 @@ layer(serverLayer())("elevations", (it) => {
     Effect.gen(function*() {
       const visitor = yield* anonymous
       const bare = yield* visitor.post("/routing/elevation", {})
-      assert.deepInclude(bare.body, { statusCode: 400, message: "geometry: Expected either geometry or polyline6" })
+      assert.deepInclude(bare.body, {
+        statusCode: 400,
+        message: "body.geometry: Expected either geometry or polyline6"
+      })
       for (const behaviour of [json({ height: "high" }), json({ height: [1] }), refusal(199)]) {
         yield* behave(behaviour)
         assert.strictEqual((yield* visitor.post("/routing/elevation", { geometry: LINE })).status, 502)

@@ -24,7 +24,8 @@ const Issues = Schema.decodeUnknownSync(
   Schema.Struct({ details: Schema.Struct({ issues: Schema.Array(Schema.Struct({ path: Schema.String })) }) })
 )
 
-const pathsIn = (body: unknown) => [...new Set(Issues(body).details.issues.map(({ path }) => path))].toSorted()
+const pathsIn = (body: unknown) =>
+  [...new Set(Issues(body).details.issues.map(({ path }) => path.replace(/^query\./, "")))].toSorted()
 
 /** As if around this position alone there were a city. */
 const vaduz = Layer.succeed(Places, {

@@ -51,7 +51,7 @@ layer(TestServer.layer())("a request of much work", (it) => {
       for (const [raw, path] of bodies) {
         const answer = yield* sent(rider, raw)
         assert.strictEqual(answer.status, 400, path)
-        assert.include(answer.text, `"path":"${path}"`)
+        assert.include(answer.text, `"path":"body.${path}"`)
       }
       assert.strictEqual((yield* sent(rider, bodyOf(`[${long}`))).status, 400)
       const broken = new TextEncoder().encode(bodyOf(`[${long}]`))

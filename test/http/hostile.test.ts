@@ -53,22 +53,22 @@ layer(TestServer.layer())("a hostile body is refused for its first reasons:", (i
   it.effect("a trace of 690,000 empty objects, 900,000 numbers or 50,000 broken points", () =>
     Effect.gen(function*() {
       const visitor = yield* anonymous
-      const tooMany = [{ path: "", message: `Expected at most ${maxValuesOf(TraceRequest)} values in all` }]
+      const tooMany = [{ path: "body", message: `Expected at most ${maxValuesOf(TraceRequest)} values in all` }]
       assert.deepStrictEqual(yield* refusedTrace(visitor, traceOf(repeated(690_000, "{}"))), tooMany)
       assert.deepStrictEqual(yield* refusedTrace(visitor, traceOf(repeated(900_000, "1"))), tooMany)
       assert.deepStrictEqual(yield* refusedTrace(visitor, traceOf(repeated(50_001, "{}"))), [
-        { path: "shape", message: "Expected at most 50000 items" }
+        { path: "body.shape", message: "Expected at most 50000 items" }
       ])
       const issues = yield* refusedTrace(visitor, traceOf(repeated(50_000, "{}")))
       assert.strictEqual(issues.length, 100)
-      assert.deepStrictEqual(issues[99], { path: "shape.49.lon", message: "Missing key" })
+      assert.deepStrictEqual(issues[99], { path: "body.shape.49.lon", message: "Required, but missing" })
     }))
 
   it.effect("a trace of 50,000 points of which the last is broken", () =>
     Effect.gen(function*() {
       const shape = `${repeated(49_999, `{"lat":1,"lon":2}`)},{"lat":1,"lon":200}`
       assert.deepStrictEqual(yield* refusedTrace(yield* anonymous, traceOf(shape)), [
-        { path: "shape.49999.lon", message: "Expected a value between -180 and 180" }
+        { path: "body.shape.49999.lon", message: "Expected a value between -180 and 180" }
       ])
     }))
 
@@ -76,7 +76,7 @@ layer(TestServer.layer())("a hostile body is refused for its first reasons:", (i
     Effect.gen(function*() {
       const raw = JSON.stringify({ activity: "cycle", encodedPolyline: "?".repeat(2_000_000) })
       const issues = yield* refusedTrace(yield* anonymous, raw)
-      assert.deepStrictEqual(issues.map(({ path }) => path), ["encodedPolyline"])
+      assert.deepStrictEqual(issues.map(({ path }) => path), ["body.encodedPolyline"])
     }))
 
   it.effect("a route of 2,700,000 empty waypoints, under an escaped name too", () =>
@@ -85,7 +85,7 @@ layer(TestServer.layer())("a hostile body is refused for its first reasons:", (i
       const waypoints = `[${repeated(2_700_000, "{}")}]`
       for (const name of ["waypoints", "wayp\\u006fints"]) {
         assert.deepStrictEqual(yield* refused(rider, "POST", "/routes", `{"name":"x","${name}":${waypoints}}`), [
-          { path: "", message: `Expected at most ${maxValuesOf(NewRoute)} values in all` }
+          { path: "body", message: `Expected at most ${maxValuesOf(NewRoute)} values in all` }
         ])
       }
     }))
@@ -105,12 +105,12 @@ layer(TestServer.layer())("a hostile body is refused for its first reasons:", (i
       const rider = yield* signedIn
       const members = Array.from({ length: 500_000 }, (_, n) => `"m${n}":0`).join(",")
       assert.deepStrictEqual(yield* refused(rider, "POST", "/routes", routeWith(members)), [
-        { path: "", message: "Expected at most 1000 members" }
+        { path: "body", message: "Expected at most 1000 members" }
       ])
       const levels = 4_000_000
       const deep = "[".repeat(levels) + "]".repeat(levels)
       assert.deepStrictEqual(yield* refused(rider, "POST", "/routes", routeWith(`"extra":${deep}`)), [
-        { path: "", message: "Expected at most 16 levels" }
+        { path: "body", message: "Expected at most 16 levels" }
       ])
     }))
 
@@ -121,7 +121,7 @@ layer(TestServer.layer())("a hostile body is refused for its first reasons:", (i
       assert.strictEqual(new Set(tags).size, 20_000)
       assert.strictEqual(new Set(tags.map(Hash.string)).size, 1)
       assert.deepStrictEqual(yield* refused(rider, "POST", "/routes", routeWith(`"tags":${JSON.stringify(tags)}`)), [
-        { path: "tags", message: "Expected at most 100 items" }
+        { path: "body.tags", message: "Expected at most 100 items" }
       ])
       const few = { tags: [...tags.slice(0, 10), ...tags.slice(0, 10)] }
       const stored = created((yield* rider.post("/routes", newRoute(few))).body)
@@ -148,7 +148,7 @@ layer(TestServer.layer())("a hostile body is refused for its first reasons:", (i
       }
       for (const [path, body] of Object.entries(bodies)) {
         const issues = yield* refused(visitor, "POST", `/auth/${path}`, JSON.stringify(body))
-        assert.deepStrictEqual(issues.map((issue) => issue.path), ["email"])
+        assert.deepStrictEqual(issues.map((issue) => issue.path), ["body.email"])
       }
     }))
 })

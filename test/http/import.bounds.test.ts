@@ -64,7 +64,7 @@ layer(TestServer.layer())("an archive of 3.7 MiB that unpacks to 3.75 GiB", (it)
       const answer = yield* imported(rider, archive)
       assert.strictEqual(answer.status, 400)
       assert.deepStrictEqual(issuesOf(answer.body), [
-        { path: "routes.json:1", message: "Expected a line of at most 10485760 bytes" }
+        { path: "body.routes.json:1", message: "Expected a line of at most 10485760 bytes" }
       ])
     }))
 
@@ -123,11 +123,11 @@ layer(TestServer.layer())("an archive", (it) => {
       const heir = yield* signedIn
       const { body, status } = yield* imported(heir, yield* archiveOf([lineOf(1), lineOf(2, [200, 0]), lineOf(3)]))
       assert.strictEqual(status, 400)
-      assert.deepStrictEqual(issuesOf(body).map(({ path }) => path), ["routes.json:3.geometry.4999"])
+      assert.deepStrictEqual(issuesOf(body).map(({ path }) => path), ["body.routes.json:3.geometry.4999"])
       assert.deepStrictEqual((yield* heir.get("/routes")).body, [])
       const again = yield* archiveOf([lineOf(1), lineOf(1)])
       assert.deepStrictEqual(issuesOf((yield* imported(heir, again)).body), [
-        { path: "routes.json:3.origin", message: "Expected each origin once" }
+        { path: "body.routes.json:3.origin", message: "Expected each origin once" }
       ])
       assert.strictEqual((yield* imported(heir, yield* archiveOf([lineOf(1)]))).status, 201)
     }))

@@ -33,7 +33,7 @@ layer(TestServer.layer())("a hostile archive", (it) => {
       const { files, rider } = yield* attacker
       const bytes = yield* sealed({ ...files, "routes.json": "[" + "\n".repeat(7 * MIB) })
       const { body } = yield* imported(rider, bytes)
-      assert.deepStrictEqual(issuesOf(body), [{ path: "routes.json:2", message: "Expected an element" }])
+      assert.deepStrictEqual(issuesOf(body), [{ path: "body.routes.json:2", message: "Expected an element" }])
     }))
 
   it.effect("with more elements than it says is refused at the first of them", () =>
@@ -42,7 +42,7 @@ layer(TestServer.layer())("a hostile archive", (it) => {
       const [, first] = (files["routes.json"] ?? "").split("\n")
       const bytes = yield* sealed({ ...files, "routes.json": `[\n${first},\n${"{},\n".repeat(MIB)}` })
       const message = "Expected 1 elements, as the manifest says"
-      assert.deepStrictEqual(issuesOf((yield* imported(rider, bytes)).body), [{ path: "routes.json:3", message }])
+      assert.deepStrictEqual(issuesOf((yield* imported(rider, bytes)).body), [{ path: "body.routes.json:3", message }])
     }))
 
   it.effect("with a line or a file that would keep a parser busy is refused unparsed", () =>
@@ -60,7 +60,7 @@ layer(TestServer.layer())("a hostile archive", (it) => {
         const profile = yield* sealed({ ...files, "profile.json": extra })
         for (const [path, bytes] of [["routes.json:2", route], ["profile.json", profile]] as const) {
           const [issue, ...others] = issuesOf((yield* imported(rider, bytes)).body)
-          assert.strictEqual(issue?.path, path)
+          assert.strictEqual(issue?.path, `body.${path}`)
           assert.include(issue?.message, message)
           assert.deepStrictEqual(others, [])
         }
@@ -72,7 +72,7 @@ layer(TestServer.layer())("a hostile archive", (it) => {
       const { files, rider } = yield* attacker
       const bytes = yield* sealed({ ...files, "profile.json": `[${"0,".repeat(7 * MIB)}0]` })
       assert.deepStrictEqual(issuesOf((yield* imported(rider, bytes)).body), [
-        { path: "profile.json", message: "Expected at most 8388608 bytes" }
+        { path: "body.profile.json", message: "Expected at most 8388608 bytes" }
       ])
     }))
 
@@ -94,7 +94,7 @@ layer(TestServer.layer())("a hostile archive", (it) => {
       const { files: named } = manifestOf(files)
       const bytes = yield* sealed(files, { files: Array.from({ length: 3 }, () => named).flat() })
       assert.deepStrictEqual(issuesOf((yield* imported(rider, bytes)).body), [
-        { path: "manifest.json.files", message: "Expected each file once" }
+        { path: "body.manifest.json.files", message: "Expected each file once" }
       ])
     }))
 
@@ -109,7 +109,7 @@ layer(TestServer.layer())("a hostile archive", (it) => {
       const counts = { ...manifestOf(files).counts, collections: 1 }
       const answer = yield* imported(heir, yield* sealed({ ...files, "collections.json": line }, { counts }))
       assert.strictEqual(answer.status, 400)
-      assert.deepStrictEqual(issuesOf(answer.body).map(({ path }) => path), ["collections.json:2.others"])
+      assert.deepStrictEqual(issuesOf(answer.body).map(({ path }) => path), ["body.collections.json:2.others"])
       assert.deepStrictEqual((yield* heir.get("/routes")).body, [])
     }))
 

@@ -15,7 +15,7 @@ const from = (address: string) => withHeaders({ "x-forwarded-for": address })
 
 const wrongLogin = (email = newEmail()) => ({ email, password: "not this one" })
 
-const RateLimitField = /^"(\w+)";r=(\d+);t=(\d+)$/
+const RateLimitField = /^"([A-Z]+ \/\S+)";r=(\d+);t=(\d+)$/
 
 const remainingIn = (headers: Headers) => Number(RateLimitField.exec(headers.get("ratelimit") ?? "")?.[2])
 
@@ -35,7 +35,7 @@ layer(TestServer.layer(BEHIND_PROXY))("limits", (it) => {
       for (let n = 4; n >= 0; n--) {
         const answer = yield* visitor.post("/auth/login-email", wrongLogin())
         assert.strictEqual(answer.status, 401)
-        assert.strictEqual(answer.headers.get("ratelimit-policy"), "\"auth\";q=5;w=60")
+        assert.strictEqual(answer.headers.get("ratelimit-policy"), "\"POST /api/v1/auth/login-email\";q=5;w=60")
         assert.strictEqual(remainingIn(answer.headers), n)
       }
       yield* TestClock.adjust("59 seconds")
@@ -45,7 +45,7 @@ layer(TestServer.layer(BEHIND_PROXY))("limits", (it) => {
         statusCode: 429,
         code: "RATE_LIMITED",
         message: "At most 5 requests a minute: try again in 1 s",
-        details: { limit: 5, windowSeconds: 60, retryAfterSeconds: 1 }
+        details: { reason: "rate_limited", limit: 5, windowSeconds: 60, retryAfterSeconds: 1 }
       })
       assert.strictEqual(refused.headers.get("retry-after"), "1")
       assert.strictEqual((yield* visitor.post("/auth/request-password-reset", { email: newEmail() })).status, 200)
@@ -69,7 +69,7 @@ layer(TestServer.layer(BEHIND_PROXY))("limits", (it) => {
       const operations = Array.from({ length: 20 }, () => ({ op: "create", route: newRoute({}) }))
       const { headers, status } = yield* rider.post("/routes/batch", { operations })
       assert.strictEqual(status, 200)
-      assert.strictEqual(headers.get("ratelimit-policy"), "\"strict\";q=10;w=60")
+      assert.strictEqual(headers.get("ratelimit-policy"), "\"POST /api/v1/routes/batch\";q=10;w=60")
       assert.strictEqual(remainingIn(headers), 9)
     }))
 
@@ -131,10 +131,15 @@ layer(TestServer.layer(BEHIND_PROXY))("limits", (it) => {
       }
       const refused = yield* proveFrom("2001:db8:48:ffff::1")
       assert.strictEqual(refused.status, 429)
-      assert.strictEqual(refused.headers.get("ratelimit-policy"), "\"auth\";q=50;w=60")
-      assert.deepInclude(refused.body, { details: { limit: 50, windowSeconds: 60, retryAfterSeconds: 60 } })
+      assert.strictEqual(refused.headers.get("ratelimit-policy"), "\"POST /api/v1/auth/verify-email\";q=50;w=60")
+      assert.deepInclude(refused.body, {
+        details: { reason: "rate_limited", limit: 50, windowSeconds: 60, retryAfterSeconds: 60 }
+      })
       assert.strictEqual((yield* proveFrom("2001:db8:49::1")).status, 400)
-      assert.strictEqual((yield* proveFrom("2001:db8:48:0::1")).headers.get("ratelimit-policy"), "\"auth\";q=5;w=60")
+      assert.strictEqual(
+        (yield* proveFrom("2001:db8:48:0::1")).headers.get("ratelimit-policy"),
+        "\"POST /api/v1/auth/verify-email\";q=5;w=60"
+      )
       yield* TestClock.adjust("1 minute")
       assert.strictEqual((yield* proveFrom("2001:db8:48:ffff::1")).status, 400)
     }))
@@ -151,7 +156,9 @@ layer(TestServer.layer(BEHIND_PROXY))("limits", (it) => {
       })
       assert.strictEqual(reads.filter(({ status }) => status === 200).length, 60)
       assert.strictEqual(reads.filter(({ status }) => status === 429).length, 40)
-      assert.isTrue(reads.every(({ headers }) => headers.get("ratelimit-policy") === "\"moderate\";q=60;w=60"))
+      assert.isTrue(
+        reads.every(({ headers }) => headers.get("ratelimit-policy") === "\"GET /api/v1/routes\";q=60;w=60")
+      )
     }))
 
   it.effect("of a user and of each of their tokens are counted apart", () =>
@@ -177,7 +184,7 @@ layer(TestServer.layer(BEHIND_PROXY))("limits", (it) => {
       }
       const refused = yield* guesser.post("/users/me/password", { newPassword: "a fine pass phrase" })
       assert.strictEqual(refused.status, 429)
-      assert.strictEqual(refused.headers.get("ratelimit-policy"), "\"strict\";q=10;w=60")
+      assert.strictEqual(refused.headers.get("ratelimit-policy"), "\"POST /api/v1/users/me/password\";q=10;w=60")
     }))
 
   it.effect("of the strict tier count for minting tokens too, so that tokens multiply no limits", () =>

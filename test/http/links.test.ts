@@ -153,7 +153,7 @@ layer(TestServer.layer())("links", (it) => {
       const { id } = yield* linkTo(owner, path)
       const late = { expiresAt: "1969-12-31T23:59:59Z" }
       for (const call of [owner.post(`${path}/links`, late), owner.patch(`${path}/links/${id}`, late)]) {
-        assert.deepInclude((yield* call).body, { message: "expiresAt: Expected an instant in the future" })
+        assert.deepInclude((yield* call).body, { message: "body.expiresAt: Expected an instant in the future" })
       }
       for (let n = 1; n < MAX_LINKS; n++) {
         yield* SqlClient.SqlClient.use((sql) =>

@@ -32,7 +32,10 @@ const fillFor = (rider: Rider) =>
 const Named = Schema.decodeUnknownSync(Schema.Array(Schema.Struct({ id: Schema.Int, name: Schema.String })))
 
 const linkOf = (headers: Headers, relation: string) =>
-  new RegExp(`<([^>]+)>; rel="${relation}"`).exec(headers.get("link") ?? "")?.[1]?.replace("/api/v1", "")
+  new RegExp(`<([^>]+)>; rel="${relation}"`).exec(headers.get("link") ?? "")?.[1]?.replace(
+    "http://localhost:3000/api/v1",
+    ""
+  )
 
 /** The names on every page of a list, by its `next` links. */
 const pagesOf = Effect.fnUntraced(function*(reader: Pick<Rider, "get">, first: string) {

@@ -41,7 +41,8 @@ const insert = (rider: Rider, names: ReadonlyArray<string>) =>
       FROM unnest(${[...names]}::text[]) WITH ORDINALITY AS names (name, n)`
   )
 
-const nextOf = (headers: Headers) => /<\/api\/v1([^>]+)>; rel="next"/.exec(headers.get("link") ?? "")?.[1]
+const nextOf = (headers: Headers) =>
+  /<http:\/\/localhost:3000\/api\/v1([^>]+)>; rel="next"/.exec(headers.get("link") ?? "")?.[1]
 
 const walked = Effect.fnUntraced(function*(rider: Rider, first: string) {
   const seen: Array<number> = []

@@ -53,8 +53,8 @@ layer(TestServer.layer({ ADMIN_EMAILS: ADMINS.join(",") }).pipe(Layer.provideMer
         const answer = yield* imported(heir, archive)
         assert.strictEqual(answer.status, 400)
         assert.deepStrictEqual(issuesOf(answer.body).map(({ path }) => path), [
-          "routes.json:2.distance",
-          "routes.json:3.distance"
+          "body.routes.json:2.distance",
+          "body.routes.json:3.distance"
         ])
         for (const path of ["/users/me", "/users/profile", "/users/me/export"]) {
           assert.strictEqual((yield* heir.get(path)).status, 200, path)

@@ -344,7 +344,7 @@ layer(TestServer.withSweeps({ ADMIN_EMAILS: ADMIN }, villages))("privacy zones",
       assert.strictEqual(bad.status, 400)
       assert.deepStrictEqual(
         issuesOf(bad.body).map(({ path }) => path),
-        ["zones.0.center.0", "zones.1.radius", "zones.2.radius", "zones.2.label"]
+        ["body.zones.0.center.0", "body.zones.1.radius", "body.zones.2.radius", "body.zones.2.label"]
       )
       assert.strictEqual((yield* setZones(rider, Array.from({ length: 11 }, () => ZONE))).status, 400)
       const reading = yield* withToken((yield* mint(rider, "read")).token)
@@ -381,7 +381,7 @@ layer(TestServer.withSweeps({ ADMIN_EMAILS: ADMIN }, villages))("privacy zones",
       yield* setZones(full, Array.from({ length: 10 }, (_, n) => ({ center: [n, 0], radius: 100 })))
       const refused = yield* imported(full, yield* sealed(files))
       assert.strictEqual(refused.status, 400)
-      assert.deepStrictEqual(issuesOf(refused.body).map(({ path }) => path), ["profile.json.privacyZones"])
+      assert.deepStrictEqual(issuesOf(refused.body).map(({ path }) => path), ["body.profile.json.privacyZones"])
       assert.deepStrictEqual((yield* full.get("/routes")).body, [])
     }))
 })

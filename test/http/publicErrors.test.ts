@@ -26,7 +26,7 @@ describe("failures of services", () => {
       statusCode: 409,
       code: "CONFLICT",
       message: "An account may have at most 3 routes; deleted ones count until they are purged after 30 days",
-      details: { quota: "routes", limit: 3, used: 2 }
+      details: { reason: "quota_exceeded", quota: "routes", limit: 3, used: 2 }
     })
     assert.deepStrictEqual<unknown>(shapeOf(new NoRoad({ near: { metres: 1000, locations: [0, 2] } })), {
       statusCode: 404,
@@ -37,8 +37,8 @@ describe("failures of services", () => {
     assert.deepStrictEqual<unknown>(shapeOf(new Domain.LinkUnusable()), {
       statusCode: 400,
       code: "VALIDATION_FAILED",
-      message: "token: Expected a link that was not used and has not expired",
-      details: { issues: [{ path: "token", message: "Expected a link that was not used and has not expired" }] }
+      message: "body.token: Expected a link that was not used and has not expired",
+      details: { issues: [{ path: "body.token", message: "Expected a link that was not used and has not expired" }] }
     })
   })
 

@@ -252,7 +252,7 @@ layer(TestServer.layer())("entity tags", (it) => {
       const current = (yield* rider.get(`/routes/${id}`)).headers.get("etag")
       for (const { body, status } of answers.filter(({ status }) => status !== 200)) {
         assert.strictEqual(status, 409)
-        assert.deepInclude(body, { code: "CONFLICT", details: { etag: current } })
+        assert.deepInclude(body, { code: "CONFLICT", details: { reason: "stale", etag: current } })
       }
       assert.strictEqual((yield* rider.delete(`/routes/${id}`, seen)).status, 409)
       assert.strictEqual(

@@ -38,7 +38,7 @@ const used = ({ collections, routes, storedBytes }: Usage) => ({
 
 const conflict = ({ body, status }: Answer, details: { readonly quota: string; limit: number; used: number }) => {
   assert.strictEqual(status, 409)
-  assert.deepInclude(body, { statusCode: 409, code: "CONFLICT", details })
+  assert.deepInclude(body, { statusCode: 409, code: "CONFLICT", details: { reason: "quota_exceeded", ...details } })
 }
 
 const lineOf = (positions: number) => Array.from({ length: positions }, (_, n) => [9 + n / 1000, 47.123456])

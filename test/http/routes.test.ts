@@ -294,7 +294,7 @@ layer(TestServer.layer({}, Places.layer))("a stored route", (it) => {
       assert.deepStrictEqual(created(body)["geometry"], geometry)
       const more = yield* rider.post("/routes", newRoute({ geometry: [...geometry, [1, 2]] }))
       assert.strictEqual(more.status, 400)
-      assert.deepStrictEqual(issuePaths(more.body), ["geometry"])
+      assert.deepStrictEqual(issuePaths(more.body), ["body.geometry"])
     }))
 
   it.effect("all issues of a body are reported, each with its path", () =>
@@ -309,13 +309,13 @@ layer(TestServer.layer({}, Places.layer))("a stored route", (it) => {
       })
       assert.strictEqual(status, 400)
       assert.deepStrictEqual(issuePaths(body).toSorted(), [
-        "distance",
-        "geometry.1",
-        "name",
-        "tags.1",
-        "visibility",
-        "waypoints.1.coord.0",
-        "waypoints.1.coord.1"
+        "body.distance",
+        "body.geometry.1",
+        "body.name",
+        "body.tags.1",
+        "body.visibility",
+        "body.waypoints.1.coord.0",
+        "body.waypoints.1.coord.1"
       ])
     }))
 })

@@ -176,10 +176,10 @@ layer(serverLayer())("a trace", (it) => {
         const answer = yield* match({ activity: "walk", shape })
         assert.strictEqual(answer.status, 400)
         assert.include(answer.text, `"reason":"too_far"`)
-        assert.include(answer.text, `"path":"shape"`)
+        assert.include(answer.text, `"path":"body.shape"`)
       }
       const encodedPolyline = line([0, 0], [60, 0])
-      assert.include((yield* match({ activity: "walk", encodedPolyline })).text, `"path":"encodedPolyline"`)
+      assert.include((yield* match({ activity: "walk", encodedPolyline })).text, `"path":"body.encodedPolyline"`)
     }))
 
   it.effect("may have 2 MiB", () =>

@@ -299,7 +299,10 @@ layer(TestServer.layer({ BASE_URL: ROOT, CORS_ORIGINS: "" }, inVaduz))("shared p
         `${path}&maxwidth=wide`
       ], (path) => Effect.map(visitor.get(path), ({ status }) => status))
       assert.deepStrictEqual(statuses, [501, 404, 404, 400])
-      const issues = ["maxwidth", "maxheight"].map((side) => ({ path: side, message: "Expected a number of pixels" }))
+      const issues = ["maxwidth", "maxheight"].map((side) => ({
+        path: `query.${side}`,
+        message: "Expected a number of pixels"
+      }))
       assert.deepInclude((yield* visitor.get(`${path}&maxwidth=wide&maxheight=0`)).body, { details: { issues } })
       yield* rider.patch(`/routes/${id}`, { visibility: "private" })
       assert.strictEqual((yield* rider.get(path)).status, 404)

@@ -107,7 +107,7 @@ layer(TestServer.withSweeps())("the change feed", (it) => {
       assert.deepStrictEqual(answers.map(({ status }) => status), [400, 400, 400, 400])
       const issues = JSON.stringify(answers[3]?.body)
       for (const path of ["cursor", "limit", "wait", "include", "geometry", "since"]) {
-        assert.include(issues, `"path":"${path}"`)
+        assert.include(issues, `"path":"query.${path}"`)
       }
     }))
 

@@ -127,13 +127,13 @@ layer(TestServer.layer({ ADMIN_EMAILS: ADMIN }))("entity tags", (it) => {
         ]
         for (const { body, status } of answers) {
           assert.strictEqual(status, 400, header)
-          assert.deepStrictEqual(issuePaths(body), ["If-Match"], header)
+          assert.deepStrictEqual(issuePaths(body), ["header.If-Match"], header)
           assert.include(Messages(body).message, "entity tags", header)
         }
         const operations = [{ op: "update", id, ifMatch: header, changes: { name: "x" } }]
         const batch = yield* rider.post("/routes/batch", { operations })
         assert.strictEqual(batch.status, 400, header)
-        assert.deepStrictEqual(issuePaths(batch.body), ["operations.0.ifMatch"], header)
+        assert.deepStrictEqual(issuePaths(batch.body), ["body.operations.0.ifMatch"], header)
       }
       const readable = [`"other", ${tag}`, `${tag},"a,b"`, ` ${tag} , , "c"`, `, ,${tag}`, "*"]
       for (const header of readable) {

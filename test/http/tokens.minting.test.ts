@@ -64,7 +64,7 @@ layer(TestServer.layer())("a new personal access token", (it) => {
         const answer = yield* mintWith(missing)
         assert.strictEqual(answer.status, 400)
         assert.deepStrictEqual(issueIn(answer), {
-          path: "currentPassword",
+          path: "body.currentPassword",
           message: "Expected the current password, for a token without an end"
         })
       }
@@ -97,7 +97,7 @@ layer(TestServer.layer())("a new personal access token", (it) => {
         const refused = yield* rider.post("/auth/tokens", { ...ENDLESS, ...members })
         assert.strictEqual(refused.status, 400)
         assert.deepStrictEqual(issueIn(refused), {
-          path: "expiresInDays",
+          path: "body.expiresInDays",
           message: "Expected 1 to 366, since the account has no password: give an end, or set a password first"
         })
       }

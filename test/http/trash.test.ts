@@ -343,7 +343,7 @@ layer(TestServer.layer({ MAX_COLLECTIONS_PER_USER: "1" }))("a deleted collection
       assert.deepInclude(refused.body, {
         code: "CONFLICT",
         message: "An account may have at most 1 collections; those in the trash do not count",
-        details: { quota: "collections", limit: 1, used: 1 }
+        details: { reason: "quota_exceeded", quota: "collections", limit: 1, used: 1 }
       })
       assert.deepStrictEqual(idsIn((yield* rider.get("/collections/deleted")).body), [id])
       yield* rider.delete(`/collections/${idOf(other.body)}`)
@@ -364,7 +364,10 @@ layer(TestServer.layer({ MAX_COLLECTIONS_PER_USER: "1" }))("a deleted collection
       yield* rider.delete(`/routes/${route}`)
       const { id: other } = yield* make(rider)
       const refused = yield* imported(rider, archive)
-      assert.deepInclude(refused.body, { statusCode: 409, details: { quota: "collections", limit: 1, used: 1 } })
+      assert.deepInclude(refused.body, {
+        statusCode: 409,
+        details: { reason: "quota_exceeded", quota: "collections", limit: 1, used: 1 }
+      })
       assert.deepStrictEqual(idsIn((yield* rider.get("/routes")).body), [])
       yield* rider.delete(`/collections/${other}`)
       assert.deepInclude((yield* imported(rider, archive)).body, {

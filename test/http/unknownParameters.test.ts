@@ -42,7 +42,7 @@ layer(TestServer.layer({ ADMIN_EMAILS: ADMIN }))("a parameter that an endpoint d
         const expected = accepted.length === 0 ? "none" : `one of ${accepted.join(", ")}`
         assert.deepInclude(
           yield* issuesIn(body),
-          { path: "geomtry", message: `Unknown parameter: Expected ${expected}` },
+          { path: "query.geomtry", message: `Unknown parameter: Expected ${expected}` },
           `${method} ${path}`
         )
       }
@@ -65,7 +65,7 @@ layer(TestServer.layer({ ADMIN_EMAILS: ADMIN }))("a parameter that an endpoint d
       assert.strictEqual(headers.get("x-total-count"), "1")
       assert.include(JSON.stringify(body), "A ride")
       const all = yield* rider.get(`/routes/${id}?geomtry=none&geometry=round`)
-      assert.deepStrictEqual(issuePaths(all.body).toSorted(), ["geometry", "geomtry"])
+      assert.deepStrictEqual(issuePaths(all.body).toSorted(), ["query.geometry", "query.geomtry"])
     }))
 
   it.effect("is refused after the caller is, and before the resource is looked up and confirmed", () =>

@@ -33,22 +33,36 @@ const isPending = (principal: Principal) => principal.kind === "session" && prin
 
 const checkPending = (principal: Principal, endpoint: Endpoint) =>
   isPending(principal) && !Context.get(endpoint.annotations, OpenWhilePending)
-    ? Effect.fail(new Forbidden({ message: "The account is pending deletion: cancel the deletion first" }))
+    ? Effect.fail(
+      new Forbidden({
+        message: "The account is pending deletion: cancel the deletion first",
+        details: { reason: "account_pending_deletion" }
+      })
+    )
     : Effect.void
 
 const checkScope = (principal: Principal, endpoint: Endpoint) =>
   principal.kind === "token" && principal.scope === "read" &&
     Context.get(endpoint.annotations, RequiredScope) === "write"
-    ? Effect.fail(new Forbidden({ message: "Insufficient scope: expected a token with scope \"write\"" }))
+    ? Effect.fail(
+      new Forbidden({
+        message: "Insufficient scope: expected a token with scope \"write\"",
+        details: { reason: "insufficient_scope" }
+      })
+    )
     : Effect.void
 
-const sessionNeeded = () => new Forbidden({ message: "Personal access tokens are refused: expected a session" })
+const sessionNeeded = () =>
+  new Forbidden({
+    message: "Personal access tokens are refused: expected a session",
+    details: { reason: "session_required" }
+  })
 
 const required = <A>(
   known: Admission<A, Unauthorized | Forbidden>["known"]
 ): Admission<A, Unauthorized | Forbidden> => ({
   identify: (authenticator, endpoint) => authenticator.read(endpoint),
-  anonymous: () => Effect.fail(new Unauthorized({ message: "Sign in first" })),
+  anonymous: () => Effect.fail(new Unauthorized({ message: "Sign in first", details: { reason: "not_signed_in" } })),
   known
 })
 
@@ -68,7 +82,12 @@ const anySession = required(requireSession)
 
 const adminSession = required(Effect.fnUntraced(function*(principal, endpoint) {
   const session = yield* requireSession(principal, endpoint)
-  if (session.role !== "admin") return yield* new Forbidden({ message: "Only administrators may do this" })
+  if (session.role !== "admin") {
+    return yield* new Forbidden({
+      message: "Only administrators may do this",
+      details: { reason: "administrator_required" }
+    })
+  }
   return session
 }))
 

@@ -21,7 +21,14 @@ const COOKIE_TIMEOUT = Duration.seconds(1)
 
 const EXPIRY_NOTICE = Duration.toMillis(TOKEN_EXPIRY_NOTICE)
 
-const refused = () => new Unauthorized({ message: "The credential is invalid, expired or revoked" })
+const refused = () =>
+  new Unauthorized({ message: "The session is invalid, expired or revoked", details: { reason: "session_invalid" } })
+
+const malformed = () =>
+  new Unauthorized({
+    message: "Authorization: expected Bearer, a space and a personal access token or the JWT of a session",
+    details: { reason: "authorization_malformed" }
+  })
 
 const varyOf = varyingBy(["Authorization", "Cookie"])
 
@@ -96,7 +103,7 @@ export class Authenticator extends Context.Service<Authenticator, {
         HttpServerRequest.HttpServerRequest
       > => {
         const token = bearerToken(authorization)
-        if (token === undefined) return Effect.fail(refused())
+        if (token === undefined) return Effect.fail(malformed())
         return looksLikeToken(token) ? byAccessToken(token) : bySessionToken(token, endpoint)
       }
 

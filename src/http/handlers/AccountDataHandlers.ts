@@ -11,6 +11,7 @@ import { BodyLimit } from "../api/Requests.ts"
 import { zipStream } from "../request/RequestBodies.ts"
 import { Downloads, takenInTime } from "../response/Downloads.ts"
 import { worded } from "../response/PublicErrors.ts"
+import { withLocation } from "../response/Versioned.ts"
 
 export const AccountDataHandlers = HttpApiBuilder.group(
   Api,
@@ -35,7 +36,10 @@ export const AccountDataHandlers = HttpApiBuilder.group(
         Effect.gen(function*() {
           const { userId } = yield* CurrentSession
           const limitBytes = Context.get(endpoint.annotations, BodyLimit)
-          return yield* worded(imports.restore(userId, zipStream(request, limitBytes)))
+          return yield* withLocation(
+            worded(imports.restore(userId, zipStream(request, limitBytes))),
+            () => "/routes"
+          )
         }))
   })
 )

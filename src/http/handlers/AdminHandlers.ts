@@ -14,6 +14,7 @@ import { success } from "../api/Success.ts"
 import { makeRequestedPage } from "../request/RequestedPage.ts"
 import { jsonPage } from "../response/Pagination.ts"
 import { worded } from "../response/PublicErrors.ts"
+import { withLocation } from "../response/Versioned.ts"
 
 interface Listing {
   readonly query: { readonly cursor?: string; readonly limit?: number; readonly offset?: number }
@@ -54,7 +55,11 @@ export const AdminHandlers = HttpApiBuilder.group(
       invite: ({ payload }) =>
         Effect.flatMap(
           CurrentSession,
-          ({ userId }) => Effect.as(worded(invitations.invite(userId, payload.email)), success)
+          ({ userId }) =>
+            Effect.as(
+              withLocation(worded(invitations.invite(userId, payload.email)), () => "/admin/users"),
+              success
+            )
         ),
       deletions: (requested) => listing(requested, administration.deletions),
       routes: (requested) =>

@@ -9,6 +9,7 @@ import { success } from "../api/Success.ts"
 import { deviceOf, signInResponses } from "../auth/SignInResponses.ts"
 import { clientNetwork } from "../request/ClientAddress.ts"
 import { worded } from "../response/PublicErrors.ts"
+import { withLocation } from "../response/Versioned.ts"
 
 export const AuthHandlers = HttpApiBuilder.group(
   Api,
@@ -25,7 +26,8 @@ export const AuthHandlers = HttpApiBuilder.group(
       }, worded),
       signUp: Effect.fnUntraced(function*({ payload, request }) {
         yield* limitEmail(request, payload.email, "signUp")
-        yield* accounts.signUp({ ...payload, name: payload.name ?? undefined, network: clientNetwork(request) })
+        const signUp = accounts.signUp({ ...payload, name: payload.name ?? undefined, network: clientNetwork(request) })
+        yield* withLocation(signUp, () => "/users/me")
         return success
       }, worded),
       verifyEmail: Effect.fnUntraced(function*({ payload, request }) {

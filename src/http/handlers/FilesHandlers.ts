@@ -13,6 +13,7 @@ import { Lanes } from "../../services/admission/Lanes.ts"
 import { textOf, withMembers } from "../../services/bodies/JsonText.ts"
 import type { TrackChoice, TrackSummary } from "../../services/files/Draft.ts"
 import { FILE_ENCODINGS } from "../../services/files/PackedFile.ts"
+import { centimetres } from "../../services/geometry/Geodesy.ts"
 import { Places } from "../../services/places/Places.ts"
 import type { ReadFiles } from "../../services/routes/FileJobs.ts"
 import { RouteDuplicates } from "../../services/routes/RouteDuplicates.ts"
@@ -28,21 +29,18 @@ import { RequestBodies } from "../request/RequestBodies.ts"
 import { Downloads } from "../response/Downloads.ts"
 import { worded } from "../response/PublicErrors.ts"
 import { fileTag, importedRoute, makeVersionedRoute, type VersionedRoute } from "../response/ResourceJson.ts"
-import { createdResponse, isKnown, jsonResponse, notModified } from "../response/Versioned.ts"
+import { createdResponse, isKnown, jsonResponse, locatedAt, notModified } from "../response/Versioned.ts"
 import { makeWithElevations } from "./RouteDefaults.ts"
 
 const boxOf = (bounds: BoundingBox | undefined): { readonly bounds?: typeof Bounds.Type } =>
   bounds === undefined ? {} : { bounds: [bounds.west, bounds.south, bounds.east, bounds.north] }
-
-/** Distances are precise to a millimetre at best. */
-const metres = (distance: number) => Math.round(distance * 1000) / 1000
 
 const trackOf = ({ bounds, distance, file, index, name, positions }: TrackSummary, place: Place) => ({
   index,
   name,
   ...(file === undefined ? {} : { file }),
   positions,
-  distance: metres(distance),
+  distance: centimetres(distance),
   ...boxOf(bounds),
   ...place
 })
@@ -62,7 +60,7 @@ const requireChosen = Effect.fnUntraced(function*(file: ReadFiles) {
     + `${file.trackCount - 1}`
   return yield* new ValidationFailed({
     message,
-    details: { issues: [{ path: "track", message }], tracks: yield* tracksOf(file) }
+    details: { issues: [{ path: "query.track", message }], tracks: yield* tracksOf(file) }
   })
 })
 
@@ -79,7 +77,7 @@ const dryRunResponse = Effect.fnUntraced(function*(file: ReadFiles, duplicates: 
   const { duration } = route
   const text = JSON.stringify({
     ...common,
-    distance: metres(distance),
+    distance: centimetres(distance),
     ...(duration === undefined ? {} : { duration }),
     ...boxOf(bounds),
     ...place,
@@ -98,7 +96,10 @@ const importedResponse = (
   const imported = stored.map((route, index) => importedRoute(versionedRoute(route), read[index]?.warnings ?? []))
   const [first] = imported
   return isList || first === undefined
-    ? jsonResponse(`[${imported.map(({ json }) => textOf(json())).join(",")}]`, { status: 201 })
+    ? jsonResponse(`[${imported.map(({ json }) => textOf(json())).join(",")}]`, {
+      status: 201,
+      headers: locatedAt("/routes")
+    })
     : createdResponse(first)
 }
 
@@ -203,7 +204,7 @@ const choiceOf = ({ join, split, track }: {
   const choice = { split: split === "true", join: join === "true", track }
   const given = [choice.split, choice.join, track !== undefined].filter((isGiven) => isGiven)
   return given.length > 1
-    ? Effect.fail(ValidationFailed.at("track", "Expected only one of split=true, join=true and track"))
+    ? Effect.fail(ValidationFailed.at("query", "track", "Expected only one of split=true, join=true and track"))
     : Effect.succeed(choice)
 }
 

@@ -15,7 +15,7 @@ import { makeRequestedPage } from "../request/RequestedPage.ts"
 import { jsonPage, sliceOf } from "../response/Pagination.ts"
 import { worded } from "../response/PublicErrors.ts"
 import { makeVersionedCollection, makeVersionedRoute } from "../response/ResourceJson.ts"
-import { jsonResponse, versionedResponse } from "../response/Versioned.ts"
+import { jsonResponse, locatedAt, versionedResponse } from "../response/Versioned.ts"
 
 const route = (id: RouteId): Shared => ({ kind: "route", id })
 
@@ -47,7 +47,10 @@ export const LinksHandlers = HttpApiBuilder.group(
       function*(shared: Shared, call: Creation, link: Parameters<typeof links.create>[2]) {
         const { userId } = yield* Caller
         const made = links.create(userId, shared, link)
-        const response = Effect.map(made, (link) => jsonResponse(JSON.stringify(link), { status: 201 }))
+        const response = Effect.map(made, (link) => {
+          const headers = locatedAt(`/${shared.kind}s/${shared.id}/links/${link.id}`)
+          return jsonResponse(JSON.stringify(link), { status: 201, headers })
+        })
         return yield* idempotency.once(userId, call, yield* bodyDigest, response)
       },
       worded

@@ -37,17 +37,20 @@ const expected = ({ ifMatch }: { readonly ifMatch?: string }) =>
   expectedVersions(ifMatch === undefined ? {} : { [HEADERS.ifMatch.key]: ifMatch })
 
 const under = (path: string) => (error: ValidationFailed) =>
-  ValidationFailed.of(error.details?.issues?.map((issue) => ({ ...issue, path: `${path}.${issue.path}` })) ?? [])
+  ValidationFailed.of(
+    "body",
+    error.details?.issues?.map((issue) => ({ ...issue, path: issue.path.replace(/^body/, path) })) ?? []
+  )
 
 const refusal = ({ error, index }: FailedOperation<Refusal>) => {
-  const facts = { message: `operations.${index}: ${error.message}`, details: { ...error.details, operation: index } }
+  const message = `operations.${index}: ${error.message}`
   switch (error._tag) {
     case "NotFound":
-      return new NotFound(facts)
+      return new NotFound({ message, details: { ...error.details, operation: index } })
     case "Conflict":
-      return new Conflict(facts)
+      return new Conflict({ message, details: { ...error.details, operation: index } })
     case "ValidationFailed":
-      return new ValidationFailed(facts)
+      return new ValidationFailed({ message, details: { ...error.details, operation: index } })
   }
 }
 

@@ -38,7 +38,7 @@ export const RoutingHandlers = HttpApiBuilder.group(
         const given: Pick<RouteDraft, "geometry"> = yield* withGeometry(payload)
         const line = lineOf(given.geometry)
         if (line === undefined || line === null) {
-          return yield* ValidationFailed.at("geometry", ONE_GEOMETRY)
+          return yield* ValidationFailed.at("body", "geometry", ONE_GEOMETRY)
         }
         const { line: { json }, ...counts } = yield* elevations.fill(line)
         return jsonResponse(withMembers(JSON.stringify(counts), ["geometry", json]))

@@ -7,6 +7,7 @@ import { success } from "../api/Success.ts"
 import { makeRequestedPage } from "../request/RequestedPage.ts"
 import { jsonPage, sliceOf } from "../response/Pagination.ts"
 import { worded } from "../response/PublicErrors.ts"
+import { withLocation } from "../response/Versioned.ts"
 
 export const TokensHandlers = HttpApiBuilder.group(
   Api,
@@ -22,7 +23,11 @@ export const TokensHandlers = HttpApiBuilder.group(
         const found = sliceOf(all, page, { positionOf: ({ id }) => [id, id], isDescending: true })
         return jsonPage(request.url, page, found)
       }),
-      mint: ({ payload }) => Effect.flatMap(CurrentSession, ({ userId }) => worded(tokens.mint(userId, payload))),
+      mint: ({ payload }) =>
+        withLocation(
+          Effect.flatMap(CurrentSession, ({ userId }) => worded(tokens.mint(userId, payload))),
+          ({ id }) => `/auth/tokens/${id}`
+        ),
       revoke: ({ params }) =>
         Effect.flatMap(CurrentSession, ({ userId }) => Effect.as(worded(tokens.revoke(userId, params.id)), success))
     })

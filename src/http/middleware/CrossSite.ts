@@ -31,7 +31,11 @@ export class CrossSite extends Context.Service<CrossSite, {
       }
       return CrossSite.of({
         check: (request) =>
-          passes(request) ? Effect.void : Effect.fail(new Forbidden({ message: "Cross-site requests are refused" })),
+          passes(request)
+            ? Effect.void
+            : Effect.fail(
+              new Forbidden({ message: "Cross-site requests are refused", details: { reason: "cross_site" } })
+            ),
         isForeignRead: (request) =>
           isSafe(request.method) && request.headers["origin"] !== undefined && !passes(request)
       })

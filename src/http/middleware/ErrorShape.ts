@@ -10,13 +10,13 @@ import {
   Unavailable,
   ValidationFailed
 } from "../../schema/Errors.ts"
-import { issuesOf, MAX_ISSUES, type ValidationIssue } from "../../schema/Issues.ts"
+import { inPart, issuesOf, MAX_ISSUES, summaryOf, type ValidationIssue } from "../../schema/Issues.ts"
 import { NoFreeConnection } from "../../services/admission/ConnectionQueue.ts"
 import { isReadOnly, isServerState, UnknownCommit } from "../../services/db/DatabaseErrors.ts"
 import { settings } from "../../services/settings/Registry.ts"
 import { headerName } from "../api/Headers.ts"
 import { CommonFailures, NoParameters, TracedFaults } from "../api/Requests.ts"
-import { isExactPath, methodsAt } from "../request/RouteTemplates.ts"
+import { endsInSlash, isExactPath, meantPath, methodsAt } from "../request/RouteTemplates.ts"
 import {
   DATABASE_RETRY_AFTER,
   databaseUnavailable,
@@ -30,6 +30,12 @@ import { isDomainError, publicErrorOf } from "../response/PublicErrors.ts"
 
 const inHeader = ({ message, path }: ValidationIssue): ValidationIssue => ({ path: headerName(path), message })
 
+/** A path that is none of the endpoint's is refused as one that leads nowhere. */
+const noSuchResource = (cause: Schema.SchemaError) => {
+  const issues = issuesOf(cause).map(inPart("path"))
+  return new NotFound({ message: `No such resource: ${summaryOf(issues)}`, details: { issues } })
+}
+
 const isServiceError = Schema.is(ServiceError)
 
 /** A response that does not match its schema is a defect. */
@@ -38,14 +44,16 @@ export const commonFailuresLayer = HttpApiMiddleware.layerSchemaErrorTransform(
   (error): Effect.Effect<HttpServerResponse.HttpServerResponse, ValidationFailed> => {
     switch (error.kind) {
       case "Params":
-        return Effect.sync(() => toResponse(new NotFound({ message: "No such resource" })))
+        return Effect.sync(() => toResponse(noSuchResource(error.cause)))
       case "Body":
       case "ResponseHeaders":
         return Effect.die(error.cause)
       case "Headers":
-        return Effect.fail(ValidationFailed.of(issuesOf(error.cause).map(inHeader)))
+        return Effect.fail(ValidationFailed.of("header", issuesOf(error.cause).map(inHeader)))
+      case "Query":
+        return Effect.fail(ValidationFailed.of("query", issuesOf(error.cause)))
       default:
-        return Effect.fail(ValidationFailed.of(issuesOf(error.cause)))
+        return Effect.fail(ValidationFailed.of("body", issuesOf(error.cause)))
     }
   }
 )
@@ -87,7 +95,7 @@ const fromHttpServer = (error: HttpServerError.HttpServerError) => {
     case "RequestParseError":
       return error.reason.reason === "BodyTooLarge"
         ? new PayloadTooLarge({ message: "The body is too large" })
-        : ValidationFailed.at("", "The request could not be read")
+        : ValidationFailed.at("body", "", "The request could not be read")
     default:
       return undefined
   }
@@ -147,9 +155,9 @@ const isRouteNotFound = (failure: unknown) =>
   HttpServerError.isHttpServerError(failure) && failure.reason._tag === "RouteNotFound"
 
 /** 405 for a path that has other methods (RFC 9110, 15.5.6). */
-const notRouted = (method: string, allowed: ReadonlyArray<string>) =>
+const notRouted = (method: string, allowed: ReadonlyArray<string>, meant: string | undefined) =>
   allowed.length === 0 || allowed.includes(method)
-    ? unknownPath()
+    ? unknownPath(meant)
     : new MethodNotAllowed({
       message: `Expected one of the methods ${allowed.join(", ")}`,
       details: { allowed: [...allowed] }
@@ -163,9 +171,10 @@ export const errorShapeLayer = HttpRouter.middleware(
       docs: settings.API_DOCS_ENABLED,
       pages: settings.PAGES_ENABLED
     })
+    const isPart = (part: keyof typeof isOn) => isOn[part]
     const refuse = Effect.map(
       HttpServerRequest.HttpServerRequest,
-      ({ method, url }) => toResponse(notRouted(method, methodsAt(url, (part) => isOn[part])))
+      ({ method, url }) => toResponse(notRouted(method, methodsAt(url, isPart), meantPath(url, isPart)))
     )
     return (httpEffect) =>
       Effect.catchCause(httpEffect, (cause) => {
@@ -180,7 +189,13 @@ export const exactPathsLayer = HttpRouter.middleware(
   (httpEffect) =>
     Effect.flatMap(
       HttpServerRequest.HttpServerRequest,
-      ({ url }) => isExactPath(url) ? httpEffect : Effect.sync(() => toResponse(unknownPath()))
+      ({ url }) => {
+        if (!isExactPath(url)) return Effect.sync(() => toResponse(unknownPath()))
+        // The router would take the slash at the end of a list for a resource without an id.
+        return endsInSlash(url)
+          ? Effect.sync(() => toResponse(unknownPath(meantPath(url, (part) => part === "api"))))
+          : httpEffect
+      }
     ),
   { global: true }
 )
@@ -204,7 +219,7 @@ export const refusalLayer = HttpRouter.middleware(
 
 const refuseAll = Effect.flatMap(HttpServerRequest.ParsedSearchParams, (query) => {
   const issues = Object.keys(query).map((path) => ({ path, message: "Unknown parameter: Expected none" }))
-  return issues.length === 0 ? Effect.void : Effect.fail(ValidationFailed.of(issues.slice(0, MAX_ISSUES)))
+  return issues.length === 0 ? Effect.void : Effect.fail(ValidationFailed.of("query", issues.slice(0, MAX_ISSUES)))
 })
 
 /** An ignored parameter may be a misspelt one: an ignored `dryRun` would import. */

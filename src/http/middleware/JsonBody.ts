@@ -52,9 +52,12 @@ const readByJob = Effect.fnUntraced(function*(
   return { text, parts: { ...parts, digest: () => digest }, refusals: () => issues }
 })
 
-const refusalsOf = Function.memoize(({ payload }: HttpApiEndpoint.Top) =>
-  refusalsBy(Schema.Union([...payload.values()].flatMap(({ schemas }) => schemas)))
-)
+const refusalsOf = Function.memoize(({ payload }: HttpApiEndpoint.Top) => {
+  const schemas = [...payload.values()].flatMap(({ schemas }) => schemas)
+  const [only] = schemas
+  // A union of one would say less of a value of another type.
+  return refusalsBy(only !== undefined && schemas.length === 1 ? only : Schema.Union(schemas))
+})
 
 /** A short body has fewer values than the schema of a long one leaves to spare. */
 const SHORT: TextLimits = { depth: JSON_LIMITS.depth, values: JSON_LIMITS.spareValues }
@@ -64,13 +67,13 @@ const readShort = Effect.fnUntraced(function*(
   endpoint: HttpApiEndpoint.Top
 ): Effect.fn.Return<ReadBody, ValidationFailed> {
   const excess = excessOf(new Uint8Array(bytes), SHORT)
-  if (excess !== undefined) return yield* ValidationFailed.of([excess])
+  if (excess !== undefined) return yield* ValidationFailed.of("body", [excess])
   const text = yield* decodeUtf8(bytes)
   return { text, parts: { digest: () => digestOf(bytes) }, refusals: () => refusalsOf(endpoint)(text) }
 })
 
 const refused = (issues: ReadonlyArray<ValidationIssue>) =>
-  issues.length === 0 ? Effect.void : Effect.fail(ValidationFailed.of(issues))
+  issues.length === 0 ? Effect.void : Effect.fail(ValidationFailed.of("body", issues))
 
 /** Bounded before parsed. The framework accepts any type, any size and invalid UTF-8, and stops at the first issue. */
 export const jsonBodyLayer = Layer.effect(

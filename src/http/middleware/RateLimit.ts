@@ -10,18 +10,22 @@ import { AddressLimit, Tier } from "../api/Access.ts"
 import { HEADERS } from "../api/Headers.ts"
 import { addressSubjects, isFromPeerIn, SITE_FACTOR } from "../request/ClientAddress.ts"
 import { changeResponse } from "../request/ResponseChange.ts"
+import { inOpenApiSyntax } from "../request/RouteTemplates.ts"
 
 /** draft-ietf-httpapi-ratelimit-headers, and `Retry-After` (RFC 9110, 10.2.3). */
-const headersOf = ({ isExceeded, limit, remaining, resetSeconds, tier }: RateLimit): Record<string, string> => ({
-  [HEADERS.rateLimitPolicy.key]: `"${tier}";q=${limit};w=${RATE_WINDOW_SECONDS}`,
-  [HEADERS.rateLimit.key]: `"${tier}";r=${remaining};t=${resetSeconds}`,
+const headersOf = (
+  { method, path }: Endpoint,
+  { isExceeded, limit, remaining, resetSeconds }: RateLimit
+): Record<string, string> => ({
+  [HEADERS.rateLimitPolicy.key]: `"${method} ${inOpenApiSyntax(path)}";q=${limit};w=${RATE_WINDOW_SECONDS}`,
+  [HEADERS.rateLimit.key]: `"${method} ${inOpenApiSyntax(path)}";r=${remaining};t=${resetSeconds}`,
   ...(isExceeded ? { [HEADERS.retryAfter.key]: String(resetSeconds) } : {})
 })
 
 const refusal = ({ limit, resetSeconds }: RateLimit) =>
   new RateLimited({
     message: `At most ${limit} requests a minute: try again in ${resetSeconds} s`,
-    details: { limit, windowSeconds: RATE_WINDOW_SECONDS, retryAfterSeconds: resetSeconds }
+    details: { reason: "rate_limited", limit, windowSeconds: RATE_WINDOW_SECONDS, retryAfterSeconds: resetSeconds }
   })
 
 /** Rules of access and rate limits need no more of an endpoint or a page. */
@@ -32,8 +36,8 @@ type Count = (
   endpoint: Endpoint
 ) => Effect.Effect<void, RateLimited, HttpServerRequest.HttpServerRequest>
 
-const setHeaders = (limit: RateLimit) =>
-  changeResponse((response) => HttpServerResponse.setHeaders(response, headersOf(limit)))
+const setHeaders = (endpoint: Endpoint, limit: RateLimit) =>
+  changeResponse((response) => HttpServerResponse.setHeaders(response, headersOf(endpoint, limit)))
 
 /** Counts requests against the endpoint's tier and sets the rate limit headers. Fails with `RateLimited`. */
 export class Limiter extends Context.Service<Limiter, {
@@ -51,7 +55,7 @@ export class Limiter extends Context.Service<Limiter, {
           const tier = Context.get(endpoint.annotations, Tier)
           const limit = yield* limits.count(tier, subject, `${endpoint.method} ${endpoint.path}`, factor)
           if (limit === undefined) return
-          if (isShown(limit)) yield* setHeaders(limit)
+          if (isShown(limit)) yield* setHeaders(endpoint, limit)
           if (limit.isExceeded) return yield* refusal(limit)
         })
 

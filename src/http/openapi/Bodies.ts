@@ -1,6 +1,6 @@
 import { Schema } from "effect"
 import type { OpenApi } from "effect/http-api"
-import { ErrorDetails, REASONS } from "../../schema/ErrorDetails.ts"
+import { ErrorDetails } from "../../schema/ErrorDetails.ts"
 import * as Errors from "../../schema/Errors.ts"
 import { POSITION_TEXT } from "../../schema/Geometry.ts"
 import { MEDIA_TYPES } from "../../schema/MediaTypes.ts"
@@ -16,19 +16,22 @@ const impact = {
 }
 
 const errors = (): ReadonlyArray<Errors.ServiceError> => [
-  Errors.ValidationFailed.at("name", "Missing key"),
-  new Errors.Unauthorized({ message: "Sign in first" }),
-  new Errors.Forbidden({ message: "Insufficient scope: expected a token with scope \"write\"" }),
+  Errors.ValidationFailed.at("body", "name", "Required, but missing"),
+  new Errors.Unauthorized({ message: "Sign in first", details: { reason: "not_signed_in" } }),
+  new Errors.Forbidden({
+    message: "Insufficient scope: expected a token with scope \"write\"",
+    details: { reason: "insufficient_scope" }
+  }),
   new Errors.NotFound({ message: "No such resource" }),
   new Errors.MethodNotAllowed({
     message: "Expected one of the methods GET, HEAD",
     details: { allowed: ["GET", "HEAD"] }
   }),
   new Errors.RequestTimeout({ message: "The body did not arrive in time" }),
-  new Errors.Conflict({ message: "This handle is taken" }),
+  new Errors.Conflict({ message: "This handle is taken", details: { reason: "handle_taken" } }),
   new Errors.Gone({
     message: "The cursor is expired: start again without one",
-    details: { reason: REASONS.cursorExpired }
+    details: { reason: "cursor_expired" }
   }),
   new Errors.PayloadTooLarge({ message: "The body may have at most 65536 bytes", details: { limitBytes: 65_536 } }),
   new Errors.UnsupportedMediaType({ message: `Send the body as ${MEDIA_TYPES.json} in UTF-8` }),
@@ -39,7 +42,7 @@ const errors = (): ReadonlyArray<Errors.ServiceError> => [
   }),
   new Errors.RateLimited({
     message: "At most 60 requests a minute: try again in 42 s",
-    details: { limit: 60, windowSeconds: 60, retryAfterSeconds: 42 }
+    details: { reason: "rate_limited", limit: 60, windowSeconds: 60, retryAfterSeconds: 42 }
   }),
   new Errors.HeadersTooLarge({
     message: "The request line and headers may have at most 16384 bytes",

@@ -41,13 +41,19 @@ export const HEADER_COMPONENTS = {
   [HEADERS.link.name]: text(
     "The pages around this one: `first`, `prev`, `next`, `last` (RFC 8288). `next` has a `cursor`, which neither skips nor "
       + "repeats an item when others are added or deleted meanwhile; of a page that was requested by `offset` it has an "
-      + "`offset`, and only such a page has `prev`. A page of long routes may end before its limit: `next` begins where it "
+      + "`offset`. A page by `cursor` has neither `first`, `prev` nor `last`, which count from the start of the list. A page of long routes may end before its limit: `next` begins where it "
       + "ended; `prev` and `last` count in whole limits, and a page that they lead to may have a `next`",
-    "</api/v1/routes?limit=100&cursor=AQtBN8eWUZDkvO57gOXHExpb>; rel=\"next\""
+    "<https://routes.example.com/api/v1/routes?limit=100&cursor=AQtBN8eWUZDkvO57gOXHExpb>; rel=\"next\""
   ),
-  [HEADERS.location.name]: text("The URL of what was made", "/api/v1/routes/12"),
-  [HEADERS.rateLimit.name]: text("What is left in this window, and when it ends, in seconds", "\"moderate\";r=59;t=60"),
-  [HEADERS.rateLimitPolicy.name]: text("The limit and its window in seconds", "\"moderate\";q=60;w=60"),
+  [HEADERS.location.name]: text("The URL of what was made, or of the list that has it", "/api/v1/routes/12"),
+  [HEADERS.rateLimit.name]: text(
+    "What is left in this window, and when it ends, in seconds",
+    "\"GET /api/v1/routes\";r=59;t=60"
+  ),
+  [HEADERS.rateLimitPolicy.name]: text(
+    "The limit and its window in seconds. Its name is that of the endpoint, which counts for itself",
+    "\"GET /api/v1/routes\";q=60;w=60"
+  ),
   [HEADERS.retryAfter.name]: count("Seconds until a retry", 42),
   [HEADERS.setCookie.name]: text(
     `The session cookie with a fresh JWT; after a sign-in also \`${DEVICE_COOKIE}\``,
@@ -64,7 +70,10 @@ export const HEADER_COMPONENTS = {
     schema: { type: "string", enum: ["hit", "miss"] },
     example: "miss"
   },
-  [HEADERS.totalCount.name]: count("How many there are on all pages", 137)
+  [HEADERS.totalCount.name]: count(
+    "How many items the list has with the filters of the request, on all pages together",
+    137
+  )
 }
 
 /** Every response has them, or could. */
@@ -133,7 +142,7 @@ export const responseHeaders = (
     ...COMMON_HEADERS,
     ...callerHeaders(declared),
     ...when(isOne, HEADERS.etag.name),
-    ...when(isOne && status === 201, HEADERS.location.name),
+    ...when(status === 201, HEADERS.location.name),
     ...when(hasParameter(operation, "offset"), HEADERS.totalCount.name, HEADERS.link.name),
     ...when(isFile(response), HEADERS.contentDisposition.name),
     ...when(JSON.stringify(bodySchema(response)).includes("/SignIn\""), HEADERS.setCookie.name),

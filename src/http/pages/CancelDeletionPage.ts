@@ -17,8 +17,15 @@ import { signInByForm, signInForm } from "./SignInForm.ts"
 const TITLE = "Keep your account"
 
 const tooLate = () =>
-  new Conflict({ message: `The ${inWords(GRACE_PERIOD)} are over: this account can no longer be kept` })
-const signedOut = () => new Unauthorized({ message: "You are no longer signed in: sign in again" })
+  new Conflict({
+    message: `The ${inWords(GRACE_PERIOD)} are over: this account can no longer be kept`,
+    details: { reason: "nothing_to_cancel" }
+  })
+const signedOut = () =>
+  new Unauthorized({
+    message: "You are no longer signed in: sign in again",
+    details: { reason: "session_invalid" }
+  })
 
 const signInPage = (email: string, error?: ServiceError): Page => ({
   title: TITLE,

@@ -11,7 +11,7 @@ const Token = Schema.RedactedFromValue(MailedToken)
 
 const Password = Schema.RedactedFromValue(NewPassword)
 
-const noToken = () => ValidationFailed.at("token", "Expected the token of a mailed link")
+const noToken = () => ValidationFailed.at("body", "token", "Expected the token of a mailed link")
 
 export const tokenOf = (fields: Fields) => decodeField(Token, fields["token"], noToken)
 
@@ -54,7 +54,7 @@ export const refusedLink = ({ form, unusable }: LinkPages) => (error: ServiceErr
     ? unusable(error)
     : form({ token: fields["token"], email: fields["email"] }, fields, error)
 
-const wrongLength = () => ValidationFailed.at("password", `Use ${PASSWORD_RULE}`)
+const wrongLength = () => ValidationFailed.at("body", "password", `Use ${PASSWORD_RULE}`)
 
 export const newPasswordOf = (value: string | undefined) => decodeField(Password, value, wrongLength)
 
@@ -63,7 +63,7 @@ const issuesOf = Schema.decodeUnknownOption(
 )
 
 const passwordIssue = ({ details }: ServiceError) =>
-  Option.getOrUndefined(issuesOf(details))?.issues.find(({ path }) => path === "password")?.message
+  Option.getOrUndefined(issuesOf(details))?.issues.find(({ path }) => path === "body.password")?.message
 
 /** Says what is wrong with the password, after some advice, or else with the request. */
 export const passwordWords = (error: ServiceError, advice = ""): string => {

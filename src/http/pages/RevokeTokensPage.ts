@@ -16,10 +16,14 @@ import { signInByForm, signInForm } from "./SignInForm.ts"
 
 const TITLE = "Revoke your access tokens"
 
-const signedOut = () => new Unauthorized({ message: "You are not signed in: sign in again" })
+const signedOut = () =>
+  new Unauthorized({ message: "You are not signed in: sign in again", details: { reason: "not_signed_in" } })
 
 const pending = () =>
-  new Forbidden({ message: "The account is pending deletion, and its tokens do not work: cancel the deletion first" })
+  new Forbidden({
+    message: "The account is pending deletion, and its tokens do not work: cancel the deletion first",
+    details: { reason: "account_pending_deletion" }
+  })
 
 const signInPage = (email: string, error?: ServiceError): Page => ({
   title: TITLE,

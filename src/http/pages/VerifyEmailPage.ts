@@ -43,7 +43,7 @@ with your password. If not, sign in all the same, and you will get another link 
 const NEW_PASSWORD = "newPassword"
 
 const noPassword = () =>
-  ValidationFailed.at("password", "Enter the password that you chose when you signed up, or choose a new one")
+  ValidationFailed.at("body", "password", "Enter the password that you chose when you signed up, or choose a new one")
 
 /** Anyone may sign up any address: only who holds the mailbox knows which sign-up is theirs. */
 const formWith = (link: Link, fields: Fields, error?: ServiceError): Page => {

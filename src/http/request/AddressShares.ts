@@ -67,7 +67,7 @@ export const makeAddressShares = (what: string, limits: Shares, direction: "to" 
         Effect.fail(
           new RateLimited({
             message: `Too many ${what} ${direction} this ${sharer} at once: try again when one has ended`,
-            details: { retryAfterSeconds: Duration.toSeconds(RETRY_AFTER) }
+            details: { reason: "too_many_at_once", retryAfterSeconds: Duration.toSeconds(RETRY_AFTER) }
           })
         )
       )

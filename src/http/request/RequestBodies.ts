@@ -69,7 +69,7 @@ const checkReadable = Effect.fnUntraced(
   }
 )
 
-export const incomplete = () => ValidationFailed.at("", "The body is cut off, or its chunks are malformed")
+export const incomplete = () => ValidationFailed.at("body", "", "The body is cut off, or its chunks are malformed")
 
 const tooSlow = Effect.suspend(() => Effect.fail(new RequestTimeout({ message: "The body did not arrive in time" })))
 
@@ -147,7 +147,7 @@ const readBytes = Effect.fnUntraced(
 export const decodeUtf8 = (bytes: ArrayBuffer) =>
   Effect.try({
     try: () => new TextDecoder("utf-8", { fatal: true }).decode(bytes),
-    catch: () => ValidationFailed.at("", NOT_UTF8)
+    catch: () => ValidationFailed.at("body", "", NOT_UTF8)
   })
 
 /** True if Node has all of a short body: it mostly arrives while the credential is read. */
@@ -244,7 +244,7 @@ interface GivenLine {
 export const makeWithGeometry = Effect.map(HeavyWork, (heavy) => {
   const measure = Effect.fnUntraced(function*(encoded: string) {
     const line = yield* heavy.run(readPolyline6, encoded, polyline6Bytes(encoded))
-    return line ?? (yield* ValidationFailed.of([BROKEN_POLYLINE6]))
+    return line ?? (yield* ValidationFailed.of("body", [BROKEN_POLYLINE6]))
   })
 
   return Effect.fnUntraced(function*<A extends GivenLine>({ geometry, polyline6, ...payload }: A) {

@@ -4,8 +4,11 @@ import { ValidationFailed } from "../../schema/Errors.ts"
 import type { UserId } from "../../schema/Ids.ts"
 import { DEFAULT_LIMIT, ListPosition, type Page } from "../../schema/Page.ts"
 import { signedCursors } from "../../services/operations/Keys.ts"
+import { settings } from "../../services/settings/Registry.ts"
 
 export interface RequestedPage extends Page {
+  /** The origin of the links to other pages. */
+  readonly origin: string
   readonly isByOffset: boolean
   readonly cursorAfter: (position: ListPosition) => string
 }
@@ -27,18 +30,20 @@ const listOf = (url: string, caller: Option.Option<UserId>) => {
 
 const foreign = () =>
   ValidationFailed.at(
+    "query",
     "cursor",
     "Expected the cursor of a `next` link of this list, with the same filters and sort and for the same caller; start again without it"
   )
 
 export const makeRequestedPage = Effect.map(
-  signedCursors("cursors v2", ListPosition),
-  ({ open, seal }) =>
+  Effect.all([signedCursors("cursors v2", ListPosition), settings.BASE_URL]),
+  ([{ open, seal }, { origin }]) =>
     Effect.fnUntraced(function*({ query, request }: ListRequest, caller: Option.Option<UserId>) {
       const list = listOf(request.url, caller)
       const after = query.cursor === undefined ? undefined : Option.getOrUndefined(open(list, query.cursor))
       if (query.cursor !== undefined && after === undefined) return yield* foreign()
       const page: RequestedPage = {
+        origin,
         limit: query.limit ?? DEFAULT_LIMIT,
         offset: query.offset ?? 0,
         after,

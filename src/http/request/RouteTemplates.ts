@@ -12,6 +12,8 @@ const paths = Object.values(Arr.groupBy(endpoints, (endpoint) => shapeOf(endpoin
 
 export const ROUTER = { ignoreTrailingSlash: false, ignoreDuplicateSlashes: false, caseSensitive: true }
 
+const API_PREFIX = "/api/v1"
+
 export const DOCS_PAGE = "/api"
 export const DOCS_DOCUMENT = "/api/openapi.json"
 
@@ -38,7 +40,7 @@ export const ASSETS = "/assets"
 
 export const DOCS_ASSET = `${ASSETS}/:file` as const
 
-const inOpenApiSyntax = (path: string) => path.replace(/:(\w+)/g, "{$1}")
+export const inOpenApiSyntax = (path: string) => path.replace(/:(\w+)/g, "{$1}")
 
 type Part = "api" | "docs" | "pages"
 
@@ -90,6 +92,8 @@ const pathOf = (url: string) => {
 /** The router decodes `%` and ends paths at `;` and `#`: `/%6detrics` would bypass a proxy's rule for `/metrics`. */
 export const isExactPath = (url: string): boolean => !/[%;#]/.test(pathOf(url))
 
+export const endsInSlash = (url: string): boolean => /.\/$/.test(pathOf(url))
+
 export const isProbe = (template: string): boolean => template.startsWith("/health") || template === "/metrics"
 
 const knownPath = (url: string): KnownPath | undefined =>
@@ -114,6 +118,12 @@ const storingNothing = new Set(
     inOpenApiSyntax(path)
   )
 )
+
+/** The known path that a client may have meant: without slashes too many, and below the prefix of the API. */
+export const meantPath = (url: string, isOn: (part: Part) => boolean): string | undefined => {
+  const path = pathOf(url).replace(/\/{2,}/g, "/").replace(/(?<=.)\/$/, "")
+  return [path, `${API_PREFIX}${path}`].find((path) => methodsAt(path, isOn).length > 0)
+}
 
 /** True where the work of a request may change what is stored. */
 export const mayStore = (method: string, url: string): boolean =>

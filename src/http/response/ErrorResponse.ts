@@ -31,7 +31,8 @@ export const respond = Effect.fnUntraced(function*(error: ServiceError) {
 
 export const internalError = () => new Internal({ message: "Internal error" })
 
-export const unknownPath = () => new NotFound({ message: "No such path" })
+export const unknownPath = (meant?: string) =>
+  new NotFound({ message: meant === undefined ? "No such path" : `No such path: expected ${meant}` })
 
 export const DATABASE_RETRY_AFTER = Duration.seconds(1)
 

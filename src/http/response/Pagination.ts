@@ -8,12 +8,12 @@ import type { RequestedPage } from "../request/RequestedPage.ts"
 
 type Start = { readonly offset: number } | { readonly cursor: string }
 
-const linkTo = (path: string, query: URLSearchParams, limit: number, start: Start, relation: string) => {
+const linkTo = (address: string, query: URLSearchParams, limit: number, start: Start, relation: string) => {
   const parameters = new URLSearchParams(query)
   parameters.delete("offset" in start ? "cursor" : "offset")
   parameters.set("limit", String(limit))
   for (const [name, value] of Object.entries(start)) parameters.set(name, String(value))
-  return `<${path}?${parameters.toString()}>; rel="${relation}"`
+  return `<${address}?${parameters.toString()}>; rel="${relation}"`
 }
 
 /** Pages may be shorter than `limit`, so `next` begins after the last item; `prev` and `last` count in whole limits. */
@@ -30,17 +30,19 @@ const startsByOffset = ({ limit, offset }: Page, { covered, total }: PageOf<unkn
 
 /**
  * `Link` (RFC 8288) keeps other query parameters. A list that is read from its start or by a cursor goes on by cursor,
- * which neither skips nor repeats; a list that is read by offset goes on by offset.
+ * which neither skips nor repeats; a list that is read by offset goes on by offset. A page by cursor has no number, so it has
+ * neither `first`, `prev` nor `last`.
  */
 const pageHeaders = (url: string, page: RequestedPage, found: PageOf<unknown>): Record<string, string> => {
   const { pathname, searchParams } = new URL(url, "http://localhost")
   const byOffset = startsByOffset(page, found)
-  const byCursor = { ...byOffset, next: found.end && { cursor: page.cursorAfter(found.end) } }
+  const next = found.end && { cursor: page.cursorAfter(found.end) }
+  const byCursor = page.after === undefined ? { ...byOffset, next } : { next }
   const starts: Record<string, Start | undefined> = page.isByOffset ? byOffset : byCursor
   return {
     [HEADERS.totalCount.key]: String(found.total),
     [HEADERS.link.key]: Object.entries(starts).flatMap(([relation, start]) =>
-      start === undefined ? [] : [linkTo(pathname, searchParams, page.limit, start, relation)]
+      start === undefined ? [] : [linkTo(`${page.origin}${pathname}`, searchParams, page.limit, start, relation)]
     ).join(", ")
   }
 }

@@ -1,5 +1,5 @@
 import { Duration, Effect, Match, Schema } from "effect"
-import { REASONS } from "../../schema/ErrorDetails.ts"
+import type { ReasonOf } from "../../schema/ErrorDetails.ts"
 import {
   BadGateway,
   Conflict,
@@ -36,13 +36,13 @@ const TOO_MANY_SIGN_INS = "Too many sign-ins are in progress: try again"
 
 const noRoad = ({ near }: NoRoad) => {
   if (near === undefined) {
-    return new NotFound({ message: "There is no road near a location", details: { reason: REASONS.noRoad } })
+    return new NotFound({ message: "There is no road near a location", details: { reason: "no_road_near_location" } })
   }
   const { locations, metres } = near
   const names = locations.length === 0 ? "a location" : locations.map((index) => `locations.${index}`).join(", ")
   return new NotFound({
     message: `There is no road within ${metres} m of ${names}`,
-    details: { reason: REASONS.noRoad, ...(locations.length === 0 ? {} : { locations }) }
+    details: { reason: "no_road_near_location", ...(locations.length === 0 ? {} : { locations }) }
   })
 }
 
@@ -52,16 +52,16 @@ const PATHLESS = {
 } as const
 
 const BEYOND = {
-  locations: { reason: REASONS.tooManyLocations, message: "There are too many locations" },
-  points: { reason: REASONS.tooManyPoints, message: "The trace has too many points" },
-  distance: { reason: REASONS.tooFar, message: "The locations are too far apart" },
-  bounds: { reason: REASONS.tooFar, message: "The trace is out of the engine's bounds" },
-  gaps: { reason: REASONS.tooFar, message: "The points of the trace are too far apart" }
+  locations: { reason: "too_many_locations", message: "There are too many locations" },
+  points: { reason: "too_many_points", message: "The trace has too many points" },
+  distance: { reason: "too_far", message: "The locations are too far apart" },
+  bounds: { reason: "too_far", message: "The trace is out of the engine's bounds" },
+  gaps: { reason: "too_far", message: "The points of the trace are too far apart" }
 } as const
 
 const beyondEngine = ({ limit }: BeyondEngine) => {
   const { message, reason } = BEYOND[limit]
-  return new ValidationFailed({ message, details: { reason, issues: [{ path: "", message }] } })
+  return new ValidationFailed({ message, details: { reason, issues: [{ path: "body", message }] } })
 }
 
 /** Messages for failures of upstream services, and for limits of the routing engine. */
@@ -76,14 +76,14 @@ const PUBLIC_UPSTREAM = {
     new ValidationFailed({
       message: "The trace is too long",
       details: {
-        reason: REASONS.tooFar,
-        issues: [{ path: member, message: `Expected a trace of at most ${metres / 1000} km` }]
+        reason: "too_far",
+        issues: [{ path: `body.${member}`, message: `Expected a trace of at most ${metres / 1000} km` }]
       }
     }),
   ProviderBusy: () => new Unavailable({ message: TOO_MANY_SIGN_INS }),
   ProviderNotConfigured: () => new Unavailable({ message: "Sign-in by an identity provider is not configured" }),
   NoRoad: noRoad,
-  NoPath: ({ of }) => new NotFound({ message: PATHLESS[of], details: { reason: REASONS.noPath } })
+  NoPath: ({ of }) => new NotFound({ message: PATHLESS[of], details: { reason: "no_path" } })
 } satisfies { readonly [Error in UpstreamError as Error["_tag"]]: (error: Error) => ServiceError }
 
 const ABSENT = {
@@ -116,18 +116,19 @@ const REFUSED_TOKEN = {
 const overQuota = ({ limit, quota, used }: QuotaExceeded) =>
   new Conflict({
     message: OVER[quota](limit),
-    details: { quota, limit, used }
+    details: { reason: "quota_exceeded", quota, limit, used }
   })
 
 const duplicateRoutes = ({ duplicates }: DuplicateRoutes) => {
   const [first] = duplicates
   return new Conflict({
     message: "An own route has the same positions: expected another file, or duplicates=allow",
-    details: { reason: REASONS.duplicateRoute, ...(first === undefined ? {} : { routeId: first.routeId }), duplicates }
+    details: { reason: "duplicate_route", ...(first === undefined ? {} : { routeId: first.routeId }), duplicates }
   })
 }
 
-export const wrongCredentials = () => new Unauthorized({ message: "Wrong email address or password" })
+export const wrongCredentials = () =>
+  new Unauthorized({ message: "Wrong email address or password", details: { reason: "wrong_credentials" } })
 
 const OVERLOADED: Readonly<Record<Overloaded["reason"], string>> = {
   lists: "Too many lists are being read: try again",
@@ -166,6 +167,7 @@ const NOT_READY = {
 
 const cueBeyondLine = ({ index, positions }: CueBeyondLine) =>
   ValidationFailed.at(
+    "body",
     `cues.${index}.begin_shape_index`,
     positions === 0
       ? "Expected no cues, the route has no geometry"
@@ -173,14 +175,14 @@ const cueBeyondLine = ({ index, positions }: CueBeyondLine) =>
   )
 
 export const staleConflict = ({ kind }: StaleVersion, etag: string) =>
-  new Conflict({ message: `The ${kind} was changed meanwhile`, details: { etag } })
+  new Conflict({ message: `The ${kind} was changed meanwhile`, details: { reason: "stale", etag } })
 
-const conflict = (message: string) => () => new Conflict({ message })
+const conflict = (reason: ReasonOf<409>, message: string) => () => new Conflict({ message, details: { reason } })
 
-const forbidden = (message: string) => () => new Forbidden({ message })
+const forbidden = (reason: ReasonOf<403>, message: string) => () => new Forbidden({ message, details: { reason } })
 
 const PUBLIC = {
-  InvalidInput: ({ issues }) => ValidationFailed.of(issues),
+  InvalidInput: ({ issues, part = "body" }) => ValidationFailed.of(part, issues),
   FilesTooLarge: ({ limitBytes }) =>
     new PayloadTooLarge({
       message: `The files may have at most ${MAX_FILE_BYTES} bytes each and ${MAX_UNPACKED_BYTES} together, unpacked`,
@@ -206,60 +208,81 @@ const PUBLIC = {
   TooManyWaiting: ({ retryAfterSeconds }) =>
     new RateLimited({
       message: "Too many requests of this account wait for a change: try again when one has ended",
-      details: { retryAfterSeconds }
+      details: { reason: "too_many_waiting", retryAfterSeconds }
     }),
   CursorExpired: () =>
-    new Gone({ message: "The cursor is expired: start again without one", details: { reason: REASONS.cursorExpired } }),
+    new Gone({ message: "The cursor is expired: start again without one", details: { reason: "cursor_expired" } }),
   DuplicateRoutes: duplicateRoutes,
-  CollectionFull: ({ limit }) => new Conflict({ message: `A collection may have at most ${limit} routes` }),
+  CollectionFull: ({ limit }) =>
+    new Conflict({ message: `A collection may have at most ${limit} routes`, details: { reason: "collection_full" } }),
   TokenRefused: ({ reason }) => new Unauthorized({ message: REFUSED_TOKEN[reason], details: { reason } }),
-  ZonesFull: ({ limit }) => new Conflict({ message: `An account may have at most ${limit} privacy zones` }),
+  ZonesFull: ({ limit }) =>
+    new Conflict({
+      message: `An account may have at most ${limit} privacy zones`,
+      details: { reason: "too_many_zones" }
+    }),
   ZonesShrink: ({ zones }) => unconfirmed(shrinking(zones)),
-  TooManyTokens: ({ limit }) => new Conflict({ message: `A user may have at most ${limit} tokens: revoke one first` }),
-  TooManyLinks: ({ limit }) => new Conflict({ message: `There may be at most ${limit} links: delete one first` }),
+  TooManyTokens: ({ limit }) =>
+    new Conflict({
+      message: `A user may have at most ${limit} tokens: revoke one first`,
+      details: { reason: "too_many_tokens" }
+    }),
+  TooManyLinks: ({ limit }) =>
+    new Conflict({
+      message: `There may be at most ${limit} links: delete one first`,
+      details: { reason: "too_many_links" }
+    }),
   DownloadRefused: () =>
     new Forbidden({
       message: "This link does not allow downloads: ask the owner of the route for one that does",
-      details: { reason: REASONS.downloadNotAllowed }
+      details: { reason: "download_not_allowed" }
     }),
-  AlreadyPast: ({ member }) => ValidationFailed.at(member, "Expected an instant in the future"),
-  KeyInUse: conflict("The first request with this Idempotency-Key is still in progress"),
-  KeyReused: conflict("This Idempotency-Key was used for another request"),
-  HandleTaken: conflict("This handle is taken"),
-  AddressTaken: conflict("The address has an account already"),
-  NothingToCancel: conflict("There is no deletion that can be cancelled"),
-  OwnAccount: conflict("Your own account: use DELETE /users/me"),
-  ImportRunning: conflict("Another archive is being imported into this account: try again when that has ended"),
-  LinkedElsewhere: conflict("This account is linked to another identity of the provider"),
+  AlreadyPast: ({ member }) => ValidationFailed.at("body", member, "Expected an instant in the future"),
+  KeyInUse: conflict("key_in_use", "The first request with this Idempotency-Key is still in progress"),
+  KeyReused: conflict("key_reused", "This Idempotency-Key was used for another request"),
+  HandleTaken: conflict("handle_taken", "This handle is taken"),
+  AddressTaken: conflict("address_taken", "The address has an account already"),
+  NothingToCancel: conflict("nothing_to_cancel", "There is no deletion that can be cancelled"),
+  OwnAccount: conflict("own_account", "Your own account: use DELETE /users/me"),
+  ImportRunning: conflict(
+    "import_running",
+    "Another archive is being imported into this account: try again when that has ended"
+  ),
+  LinkedElsewhere: conflict("linked_elsewhere", "This account is linked to another identity of the provider"),
   AccountDeleted: forbidden(
+    "account_pending_deletion",
     "The account is pending deletion: cancel the deletion, then send the archive again"
   ),
-  WrongPassword: forbidden("The current password is wrong"),
-  EmailUnverified: forbidden("Verify your email address first: a new link has been mailed"),
-  ProviderEmailUnverified: forbidden("The identity provider has not verified the email address"),
+  WrongPassword: forbidden("current_password_wrong", "The current password is wrong"),
+  EmailUnverified: forbidden("email_unverified", "Verify your email address first: a new link has been mailed"),
+  ProviderEmailUnverified: forbidden(
+    "provider_email_unverified",
+    "The identity provider has not verified the email address"
+  ),
   SignUpPasswordNeeded: () =>
     new Conflict({
       message: "The address has several sign-ups: send the password of the one that this link was mailed for",
-      details: { reason: REASONS.passwordNeeded }
+      details: { reason: "password_needed" }
     }),
   SignUpPasswordWrong: () =>
     new Forbidden({
       message: "The password is not that of the sign-up that this link was mailed for",
-      details: { reason: REASONS.passwordWrong }
+      details: { reason: "password_wrong" }
     }),
   SignUpClosed: () =>
     new Forbidden({
       message: "Sign-up is closed here: ask an administrator for an invitation",
-      details: { reason: REASONS.signUpDisabled }
+      details: { reason: "signup_disabled" }
     }),
   ProviderDisabled: () =>
     new Forbidden({
       message: "Sign-in by an identity provider is switched off here: sign in by email",
-      details: { reason: REASONS.providerDisabled }
+      details: { reason: "provider_sign_in_disabled" }
     }),
   WrongCredentials: wrongCredentials,
-  SignInRefused: () => new Unauthorized({ message: "The sign-in was not accepted" }),
-  LinkUnusable: () => ValidationFailed.at("token", "Expected a link that was not used and has not expired"),
+  SignInRefused: () =>
+    new Unauthorized({ message: "The sign-in was not accepted", details: { reason: "sign_in_refused" } }),
+  LinkUnusable: () => ValidationFailed.at("body", "token", "Expected a link that was not used and has not expired"),
   SpoolFull: () => Unavailable.retryAfter("Too many long files are being sent: try again", Duration.seconds(5)),
   ...PUBLIC_UPSTREAM
 } satisfies { readonly [Error in DomainError as Error["_tag"]]: (error: Error) => ServiceError }

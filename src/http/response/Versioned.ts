@@ -19,6 +19,7 @@ import { SESSION_COOKIE } from "../api/Authentication.ts"
 import { HEADERS } from "../api/Headers.ts"
 import type { MatchHeader, NoneMatchHeader } from "../api/Requests.ts"
 import { piecedResponse } from "../request/BodyPieces.ts"
+import { changeResponse } from "../request/ResponseChange.ts"
 import { staleConflict } from "./PublicErrors.ts"
 
 export interface Versioned {
@@ -80,6 +81,16 @@ export const jsonResponse = (json: Json, options?: HttpServerResponse.Options) =
 
 export const versionedResponse = ({ etag, json }: Versioned) =>
   jsonResponse(json(), { headers: { [HEADERS.etag.key]: etag } })
+
+/** RFC 9110, 10.2.2. `path` is below the prefix of the API. */
+export const locatedAt = (path: string) => ({ [HEADERS.location.key]: `/api/v1${path}` })
+
+/** Adds `Location` to the response of an endpoint that returns a value. */
+export const withLocation = <A, E, R>(made: Effect.Effect<A, E, R>, pathOf: (made: A) => string) =>
+  Effect.tap(
+    made,
+    (value) => changeResponse((response) => HttpServerResponse.setHeaders(response, locatedAt(pathOf(value))))
+  )
 
 export const createdResponse = ({ etag, json, path }: Versioned) =>
   jsonResponse(json(), { status: 201, headers: { [HEADERS.location.key]: path, [HEADERS.etag.key]: etag } })

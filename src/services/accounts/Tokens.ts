@@ -14,7 +14,6 @@ import {
   type PersonalAccessToken,
   Scope
 } from "../../schema/Credential.ts"
-import { REASONS } from "../../schema/ErrorDetails.ts"
 import { SessionId, TokenId, UserId } from "../../schema/Ids.ts"
 import { MAX_TOKENS } from "../../schema/Limits.ts"
 import { DeletionState, type Principal, type TokenPrincipal } from "../../schema/Principal.ts"
@@ -124,7 +123,7 @@ const toBase62 = (value: number): string =>
 const withChecksum = (text: string) => text + toBase62(crc32(text)).padStart(CHECKSUM_LENGTH, "0")
 
 /** Nobody can cancel a deletion whose grace period is over. */
-const REFUSED_WHILE = { pending: REASONS.accountPendingDeletion, over: REASONS.tokenRevoked } as const
+const REFUSED_WHILE = { pending: "account_pending_deletion", over: "token_revoked" } as const
 
 export const looksLikeToken = (credential: string): boolean => credential.startsWith(PREFIX)
 
@@ -312,7 +311,7 @@ export class PersonalAccessTokens extends Context.Service<PersonalAccessTokens, 
         ),
 
         authenticate: Effect.fnUntraced(function*(token) {
-          if (!isWellFormed(token)) return yield* new TokenRefused({ reason: REASONS.tokenMalformed })
+          if (!isWellFormed(token)) return yield* new TokenRefused({ reason: "token_malformed" })
           const millis = yield* Clock.currentTimeMillis
           const now = new Date(millis)
           const stale = new Date(millis - Duration.toMillis(SEEN_PRECISION))
@@ -320,11 +319,11 @@ export class PersonalAccessTokens extends Context.Service<PersonalAccessTokens, 
           const found = yield* findByHash({ hash, now, stale, cutoff: deletionCutoffAt(millis) })
           if (Option.isNone(found)) {
             return yield* new TokenRefused({
-              reason: (yield* isRevoked(hash)) ? REASONS.tokenRevoked : REASONS.tokenUnknown
+              reason: (yield* isRevoked(hash)) ? "token_revoked" : "token_unknown"
             })
           }
           const { deletion, expiresAt, id, isExpired, isStale, scope, userId } = found.value
-          if (isExpired) return yield* new TokenRefused({ reason: REASONS.tokenExpired })
+          if (isExpired) return yield* new TokenRefused({ reason: "token_expired" })
           if (deletion !== "none") return yield* new TokenRefused({ reason: REFUSED_WHILE[deletion] })
           if (isStale) yield* noteUse(id, now, stale)
           const principal: TokenPrincipal = { kind: "token", userId, tokenId: id, scope, expiresAt }

@@ -30,7 +30,7 @@ const USAGE = `json_build_object('routes', ${usedAndLimit("routes", "max_routes"
 
 /** Both expressions read `route_usage r`. */
 export const TOTAL_ROUTES = `greatest(0, least(r.live_routes, ${MAX_INT4}))::int`
-export const TOTAL_DISTANCE = "greatest(0, least(r.live_distance, 1e300))::float8"
+export const TOTAL_DISTANCE = "round(greatest(0, least(r.live_distance, 1e300)), 2)::float8"
 
 const STATISTICS = `${TOTAL_ROUTES} AS "totalRoutes", ${TOTAL_DISTANCE} AS "totalDistance"`
 

@@ -120,9 +120,17 @@ type Refusable<A> = Result.Result<A, ReadonlyArray<ValidationIssue>>
 
 const notUtf8: ReadonlyArray<ValidationIssue> = [{ path: "", message: NOT_UTF8 }]
 
-const NOT_JSON: ReadonlyArray<ValidationIssue> = [{ path: "", message: "Expected valid JSON" }]
+/** Node's message without the text around the fault, which may be a password. */
+const placeOf = (error: unknown): string =>
+  error instanceof SyntaxError
+    ? `: ${error.message.replace(/, (?:"|\.\.\.).*$/su, "")}`
+    : ""
 
-const parse = (text: string): Refusable<unknown> => Result.try({ try: () => JSON.parse(text), catch: () => NOT_JSON })
+const notJson = (error: unknown): ReadonlyArray<ValidationIssue> => [
+  { path: "", message: `Expected valid JSON${placeOf(error)}` }
+]
+
+const parse = (text: string): Refusable<unknown> => Result.try({ try: () => JSON.parse(text), catch: notJson })
 
 export const refusalsBy = (schema: Schema.Constraint) => {
   const collect = issueCollector(schema)
@@ -166,8 +174,7 @@ export const decodeBounded = <S extends Schema.ConstraintDecoder<unknown>>(schem
   const toolsOf = Function.memoize((schema: S) => ({
     maxValues: maxValuesOf(schema),
     decode: Schema.decodeUnknownResult(schema),
-    // A union has no name of its own: a value of another type is "Expected object", and not the name of the schema.
-    issuesOf: issueCollector(Schema.Union([schema]))
+    issuesOf: issueCollector(schema)
   }))
   return (text: Buffer, taken = 0): Refusable<S["Type"]> => {
     const { decode, issuesOf, maxValues } = toolsOf(schema)

@@ -147,7 +147,7 @@ const requireTrack = (count: number, index: number) => {
   const problem = count === 0
     ? "The file has no tracks"
     : `Expected an index of 0 to ${count - 1}, the file has ${count} tracks`
-  return Effect.fail(InvalidInput.at("track", problem))
+  return Effect.fail(InvalidInput.inQuery("track", problem))
 }
 
 const draftOf = (track: DraftTrack, dropped: Draft["dropped"]): Draft => ({ ...track, dropped })
@@ -155,7 +155,7 @@ const draftOf = (track: DraftTrack, dropped: Draft["dropped"]): Draft => ({ ...t
 const splitOf = (file: DraftFile) =>
   file.tracks.length > MAX_TRACKS
     ? Effect.fail(
-      InvalidInput.at(
+      InvalidInput.inQuery(
         "split",
         `Expected at most ${MAX_TRACKS} tracks, the file has ${file.tracks.length}`
       )

@@ -16,7 +16,7 @@ import {
 } from "../../schema/Route.ts"
 import { InvalidInput } from "../DomainErrors.ts"
 import { elevationGainOf } from "../geometry/Elevation.ts"
-import { coordinatesOf } from "../geometry/Geodesy.ts"
+import { centimetres, coordinatesOf } from "../geometry/Geodesy.ts"
 import { elevationsOf } from "../geometry/MeasuredPolyline.ts"
 import {
   type Draft,
@@ -207,7 +207,7 @@ const measuresOf = ({ seconds, segments }: Draft, positions: number): Measures =
   const isOther = segments.length > 1 || positions > MAX_POSITIONS
   const gain = isOther ? sumOf(segments.map(gainOf)) : undefined
   return {
-    ...(isOther ? { distance: Math.min(metresOf(segments), MAX_DISTANCE) } : {}),
+    ...(isOther ? { distance: Math.min(centimetres(metresOf(segments)), MAX_DISTANCE) } : {}),
     ...(gain === undefined ? {} : { elevationGain: Math.min(gain, MAX_ELEVATION_GAIN) }),
     ...(seconds === undefined || seconds > MAX_DURATION ? {} : { duration: seconds })
   }

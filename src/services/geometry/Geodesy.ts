@@ -14,6 +14,9 @@ export const degrees = (radians: number): number => radians * 180 / Math.PI
 export const metresBetween = (fromLng: number, fromLat: number, toLng: number, toLat: number): number =>
   1000 * distance(fromLng, fromLat, toLng, toLat)
 
+/** Measures that we derive are no more exact. */
+export const centimetres = (metres: number): number => Math.round(metres * 100) / 100
+
 /** Coordinates in degrees without elevations, as numbers: an object for each position would be slow to measure. */
 export interface Coordinates {
   readonly lngs: Float64Array

@@ -12,7 +12,7 @@ import { MAX_DISTANCE } from "../../schema/Measures.ts"
 import { MAX_ELEVATION_GAIN } from "../../schema/Route.ts"
 import { HeavyJob } from "../admission/HeavyJob.ts"
 import { elevationGainOf } from "./Elevation.ts"
-import { boundsOf, type Coordinates, coordinatesOf, isOnEarth, metresAlong, radians } from "./Geodesy.ts"
+import { boundsOf, centimetres, type Coordinates, coordinatesOf, isOnEarth, metresAlong, radians } from "./Geodesy.ts"
 import { decodePolyline, encodePolyline, positionCount } from "./Polyline.ts"
 
 const FIRST_TOLERANCE = 1 / 5000
@@ -233,7 +233,7 @@ export const measurePolyline = ({ coordinates, elevations, json, start, textAt }
     polyline6: encodePolyline(coordinates),
     positionCount,
     box: bounds === undefined ? null : boxText(bounds),
-    metres: positionCount < 2 ? null : Math.min(along.at(-1) ?? 0, MAX_DISTANCE),
+    metres: positionCount < 2 ? null : Math.min(centimetres(along.at(-1) ?? 0), MAX_DISTANCE),
     elevationGain: gainOf(coordinates, elevations, along),
     start
   }

@@ -106,7 +106,7 @@ export const IS_CURRENT = `v.route_version = r.version AND v.zones_revision = u.
 
 /** Selects the metres of all live routes of `users u`, who has zones, as far as others see them. */
 export const SEEN_TOTAL_DISTANCE = `
-  SELECT coalesce(sum(CASE WHEN v.is_whole THEN r.distance ELSE v.distance END), 0)
+  SELECT round(coalesce(sum(CASE WHEN v.is_whole THEN r.distance ELSE v.distance END), 0)::numeric, 2)::float8
   FROM routes r JOIN route_views v ON v.route_id = r.id AND ${IS_CURRENT}
   WHERE r.user_id = u.id AND r.deleted_at IS NULL`
 

@@ -64,7 +64,7 @@ export class ChangeFeed extends Context.Service<ChangeFeed, {
         const position = cursors.open(bindingOf(owner, include), cursor)
         return Option.isSome(position)
           ? position.value
-          : yield* InvalidInput.at("cursor", "Expected the cursor of the last response, with the same include")
+          : yield* InvalidInput.inQuery("cursor", "Expected the cursor of the last response, with the same include")
       })
 
       const started = Effect.fnUntraced(function*(position: Position | undefined, state: LogState) {

@@ -34,7 +34,7 @@ const frameOf = (query: URLSearchParams) => {
   )
   const side = (name: string, standard: number) => Math.min(Number(query.get(name) ?? standard), standard)
   return issues.length > 0
-    ? Effect.fail(ValidationFailed.of(issues))
+    ? Effect.fail(ValidationFailed.of("query", issues))
     : Effect.succeed({ width: side("maxwidth", FRAME.width), height: side("maxheight", FRAME.height) })
 }
 

@@ -1,0 +1,179 @@
+import { assert, layer } from "@effect/vitest"
+import { Effect, Schema } from "effect"
+import { anonymous, signedIn, withHeaders } from "../support/Actors.ts"
+import { makeRoute } from "../support/Collections.ts"
+import { created, newRoute } from "../support/Routes.ts"
+import { type Call, TestServer } from "../support/TestServer.ts"
+import { mint, withToken } from "../support/Tokens.ts"
+
+const Refusal = Schema.decodeUnknownSync(Schema.Struct({
+  statusCode: Schema.Int,
+  message: Schema.String,
+  details: Schema.optionalKey(Schema.Struct({
+    reason: Schema.optionalKey(Schema.String),
+    issues: Schema.optionalKey(Schema.Array(Schema.Struct({ path: Schema.String, message: Schema.String })))
+  }))
+}))
+
+/** The status, words of the message, and the reason. */
+type Expected = readonly [status: number, words: RegExp, reason?: string]
+
+type Mistake = readonly [what: string, method: string, path: string, call: Call, expected: Expected]
+
+const json = { "content-type": "application/json" }
+
+const body = (members: Readonly<Record<string, unknown>>): Call => ({ body: newRoute(members) })
+
+const route = (id: number): ReadonlyArray<Mistake> => [
+  ["a slash at the end", "GET", "/routes/", {}, [404, /expected \/api\/v1\/routes$/]],
+  ["two slashes", "GET", "/routes//public", {}, [404, /expected \/api\/v1\/routes\/public$/]],
+  ["no /api/v1", "GET", "//routes", {}, [404, /expected \/api\/v1\/routes$/]],
+  ["neither /api/v1 nor an end without a slash", "GET", "//routes/", {}, [404, /expected \/api\/v1\/routes$/]],
+  ["a path that is none", "GET", "/tracks", {}, [404, /^No such path$/]],
+  ["a method that the path has not", "PUT", `/routes/${id}`, {}, [405, /one of the methods PATCH, /]],
+  ["PATCH by share token", "PATCH", `/routes/${"a".repeat(32)}`, body({}), [404, /path\.id: .*decimal .*share token/]],
+  ["an id that is none", "GET", "/routes/latest", {}, [404, /path\.ref: .*32 hex digits.*decimal number/]],
+  ["a misspelt parameter", "GET", "/routes?limits=5", {}, [400, /query\.limits: Unknown parameter: .*limit, /]],
+  ["a parameter where there is none", "GET", "/users/me?x=1", {}, [400, /query\.x: Unknown parameter: Expected none/]],
+  ["a limit of 500", "GET", "/routes?limit=500", {}, [400, /query\.limit: .*1 and 200/]],
+  ["a limit that is a word", "GET", "/routes?limit=all", {}, [400, /query\.limit: .*plain decimal number/]],
+  ["a sort that is none", "GET", "/routes?sort=date", {}, [400, /query\.sort: .*-createdAt/]],
+  ["a bbox of three", "GET", "/routes?bbox=1,2,3", {}, [400, /query\.bbox: .*minLng,minLat,maxLng,maxLat/]],
+  ["a format of geometry that is none", "GET", "/routes?geometry=gpx", {}, [400, /query\.geometry: .*"simplified"/]],
+  ["a body without a content type", "POST", "/routes", { raw: "{}" }, [415, /application\/json/]],
+  ["a form in place of JSON", "POST", "/routes", {
+    raw: "name=x",
+    headers: { "content-type": "application/x-www-form-urlencoded" }
+  }, [415, /application\/json/]],
+  ["a comma too many", "POST", "/routes", { raw: "{\"name\":\"x\",}", headers: json }, [400, /position 12/]],
+  ["single quotes", "POST", "/routes", { raw: "{'name':'x'}", headers: json }, [400, /position 1 /]],
+  ["an empty body", "POST", "/routes", { raw: "", headers: json }, [400, /end of JSON input/]],
+  ["an array in place of a route", "POST", "/routes", { body: [] }, [400, /an object with `name`, `waypoints`/]],
+  ["a batch that is an array", "POST", "/routes/batch", { body: [{}] }, [400, /an object with `operations`/]],
+  ["a route without a name", "POST", "/routes", { body: { waypoints: [{ coord: [9, 47] }] } }, [
+    400,
+    /body\.name: Required, but missing/
+  ]],
+  ["no waypoints", "POST", "/routes", body({ waypoints: [] }), [400, /body\.waypoints: .*at least 1/]],
+  ["a waypoint that is a pair", "POST", "/routes", body({ waypoints: [[9, 47]] }), [
+    400,
+    /body\.waypoints\.0: Expected an object with `coord`/
+  ]],
+  ["latitude first", "POST", "/routes", body({ waypoints: [{ coord: [47, 139] }] }), [
+    400,
+    /body\.waypoints\.0\.coord\.1: .*-90 and 90/
+  ]],
+  ["coordinates as text", "POST", "/routes", body({ waypoints: [{ coord: ["9", "47"] }] }), [
+    400,
+    /body\.waypoints\.0\.coord\.0: Expected number/
+  ]],
+  ["a visibility that is none", "POST", "/routes", body({ visibility: "shared" }), [
+    400,
+    /body\.visibility: .*"private".*"unlisted".*"public"/
+  ]],
+  ["an activity that is none", "POST", "/routes", body({ activity: "bike" }), [400, /body\.activity: .*"cycle"/]],
+  ["a distance in words", "POST", "/routes", body({ distance: "5 km" }), [400, /body\.distance: Expected .*number/]],
+  ["a negative distance", "POST", "/routes", body({ distance: -1 }), [400, /body\.distance: .*0/]],
+  ["a tag with an accent and a space", "POST", "/routes", body({ tags: ["Schöne Tour"] }), [
+    400,
+    /body\.tags\.0: .*a-z, 0-9 and "-".*"schoene-tour"/
+  ]],
+  ["a tag of the service's own region", "POST", "/routes", body({ tags: ["Provence-Alpes-Côte d'Azur"] }), [
+    400,
+    /"provence-alpes-cote-d-az"/
+  ]],
+  ["tags as one text", "POST", "/routes", body({ tags: "a,b" }), [400, /body\.tags: Expected array/]],
+  ["a geometry and a polyline6", "POST", "/routes", body({ geometry: [[1, 2], [3, 4]], polyline6: "??" }), [
+    400,
+    /either geometry or polyline6/
+  ]],
+  ["an If-Match that is a number", "PATCH", `/routes/${id}`, { body: {}, headers: { "if-match": "3" } }, [
+    400,
+    /header\.If-Match: .*entity tags as `ETag` has them/
+  ]],
+  ["an If-Match of another version", "PATCH", `/routes/${id}`, { body: {}, headers: { "if-match": "\"9-full-0\"" } }, [
+    409,
+    /was changed meanwhile/,
+    "stale"
+  ]],
+  ["a handle with a capital", "PATCH", "/users/me", { body: { handle: "Ada L" } }, [400, /body\.handle: .*a-z, 0-9/]],
+  ["publishing without a confirmation", "PATCH", `/routes/${id}`, { body: { visibility: "public" } }, [
+    428,
+    /Send X-Service-Confirm: true/
+  ]],
+  ["an HTML page in place of a GPX", "POST", "/routes/import", {
+    raw: "<html></html>",
+    headers: { "content-type": "application/gpx+xml" }
+  }, [400, /Expected <gpx>, not <html>/]],
+  ["a call that is for sessions", "GET", "/me/sessions", {}, [403, /expected a session/, "session_required"]]
+]
+
+const CREDENTIALS: ReadonlyArray<readonly [what: string, authorization: string, expected: Expected]> = [
+  ["Token in place of Bearer", "Token service_pat_x", [401, /expected Bearer/, "authorization_malformed"]],
+  ["a token with a typo", "Bearer service_pat_abc", [401, /malformed: its checksum/, "token_malformed"]]
+]
+
+layer(TestServer.layer())("a mistake", (it) => {
+  it.effect("is answered by what is wrong, where, and what is accepted: 43 of them", () =>
+    Effect.gen(function*() {
+      const rider = yield* signedIn
+      const script = yield* withToken((yield* mint(rider, "write")).token)
+      const mistakes = route(yield* makeRoute(rider))
+      assert.strictEqual(mistakes.length + CREDENTIALS.length, 43)
+      const credentials = CREDENTIALS.map(([what, authorization, expected]): Mistake => [
+        what,
+        "GET",
+        "/routes",
+        { headers: { authorization } },
+        expected
+      ])
+      const misleading: Array<string> = []
+      for (const [what, method, path, call, [status, words, reason]] of [...mistakes, ...credentials]) {
+        const answer = yield* (call.headers?.["authorization"] === undefined ? script : yield* anonymous)
+          .call(method, path, call)
+        const { details, message } = Refusal(answer.body)
+        const isMendable = answer.status === status && words.test(message)
+          && !/RegExp|<filter>|Missing key/.test(message)
+          && (reason === undefined || details?.reason === reason)
+          && (details?.issues ?? []).every(({ path }) => /^(body|query|header|path)(\.|$)/.test(path))
+        if (!isMendable) misleading.push(`${what}: ${answer.text}`)
+      }
+      assert.deepStrictEqual(misleading, [])
+    }))
+
+  it.effect("of a script is named as its reason, and one of a person too", () =>
+    Effect.gen(function*() {
+      const [rider, other] = [yield* signedIn, yield* signedIn]
+      const id = yield* makeRoute(rider)
+      const reader = yield* withToken((yield* mint(rider, "read")).token)
+      const nobody = yield* anonymous
+      const { handle } = Schema.decodeUnknownSync(Schema.Struct({ handle: Schema.String }))(
+        (yield* other.get("/users/me")).body
+      )
+      const key = { headers: { "idempotency-key": "one" } }
+      yield* rider.post("/routes", newRoute({}), key)
+      const stale = yield* rider.patch(`/routes/${id}`, { name: "x" }, { headers: { "if-match": "\"9-full-0\"" } })
+      const wrong = { currentPassword: "not this one", newPassword: "a fine pass phrase" }
+      const newcomer = { email: other.email, password: "not this one" }
+      const answers = [
+        [nobody.get("/routes"), "not_signed_in"],
+        [(yield* withHeaders({ authorization: "Bearer x.y.z" })).get("/routes"), "session_invalid"],
+        [nobody.post("/auth/login-email", newcomer), "wrong_credentials"],
+        [reader.post("/routes", newRoute({})), "insufficient_scope"],
+        [reader.get("/me/sessions"), "session_required"],
+        [rider.get("/admin/overview"), "administrator_required"],
+        [rider.delete(`/routes/${id}`, { headers: { origin: "https://evil.example" } }), "cross_site"],
+        [rider.post("/users/me/password", wrong), "current_password_wrong"],
+        [rider.patch("/users/me", { handle }), "handle_taken"],
+        [rider.post("/routes", newRoute({ name: "Another" }), key), "key_reused"],
+        [rider.post("/users/me/cancel-deletion"), "nothing_to_cancel"],
+        [Effect.succeed(stale), "stale"]
+      ] as const
+      for (const [answer, reason] of answers) {
+        assert.strictEqual(Refusal((yield* answer).body).details?.reason, reason)
+      }
+      yield* rider.delete("/users/me")
+      assert.strictEqual(Refusal((yield* reader.get("/routes")).body).details?.reason, "account_pending_deletion")
+      assert.isNumber(created((yield* other.post("/routes", newRoute({}))).body).id)
+    }))
+})
