@@ -55,6 +55,9 @@ const Change = Schema.Struct({
     description: "`upserted`: created, changed or restored. `deleted`: moved to the trash or erased"
   }),
   version: Schema.Int.annotate({ description: "The version; a change of what it is derived from keeps it" }),
+  etag: Schema.optionalKey(Schema.String.annotate({
+    description: "The `ETag` of what is there, which `If-Match` and `ifMatch` take"
+  })),
   at: Timestamp.annotate({ description: "The `updatedAt` of what is there, or when it was deleted" }),
   route: Schema.optionalKey(Route),
   collection: Schema.optionalKey(Collection)

@@ -1,5 +1,5 @@
 import { Schema } from "effect"
-import { CollectionId, RouteId, SHARE_TOKEN, ShareToken } from "./Ids.ts"
+import { ClientId, CollectionId, RouteId, SHARE_TOKEN, ShareToken } from "./Ids.ts"
 import { CreatedAt, UpdatedAt, upTo } from "./Measures.ts"
 import { PageUrl, TRASHED, type Trashed, TRASHED_AT, Visibility } from "./Resource.ts"
 import { AllowDownload } from "./ShareLink.ts"
@@ -29,7 +29,8 @@ export const NewCollection = Schema.Struct({
   name: Name,
   description,
   visibility: Schema.optionalKey(Schema.NullOr(Visibility)),
-  routeIds: Schema.optionalKey(Schema.NullOr(RouteIds))
+  routeIds: Schema.optionalKey(Schema.NullOr(RouteIds)),
+  clientId: Schema.optionalKey(Schema.NullOr(ClientId))
 }).annotate({
   identifier: "CollectionInput",
   description: "A collection to be made.",

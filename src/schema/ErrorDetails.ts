@@ -50,6 +50,7 @@ export const REASON_WORDS = {
     too_many_links: "The route or collection has as many links as it may have",
     key_in_use: "The first request with this `Idempotency-Key` has not ended",
     key_reused: "The `Idempotency-Key` was used for another request",
+    client_id_used: "What this `clientId` made has been deleted",
     handle_taken: "The handle is taken",
     address_taken: "The address has an account",
     nothing_to_cancel: "No deletion is pending, or its grace period is over",
@@ -83,6 +84,10 @@ export type Impact = typeof Impact.Type
 const member = <S extends Schema.Top>(schema: S, description: string) =>
   Schema.optionalKey(schema.annotate({ description }))
 
+/** A resource as a value: the members of a response. */
+const ResourceFacts = Schema.Record(Schema.String, Schema.Json)
+export type ResourceFacts = typeof ResourceFacts.Type
+
 const reasons = <R extends string>(words: Readonly<Record<R, string>>) => Schema.Literals(Struct.keys(words))
 
 const MEMBERS = {
@@ -111,6 +116,7 @@ const MEMBERS = {
   used: member(Schema.Int, "How much of the quota is used"),
   version: member(Schema.Int, "The current version"),
   etag: member(Schema.String, "The current `ETag`"),
+  current: member(ResourceFacts, "The route, without its line and cues, or the collection as it is now"),
   tracks: member(Schema.Array(ImportTrack), `The tracks of the file to choose from; the first ${MAX_TRACKS}`),
   allowed: member(Schema.Array(Schema.String), "The methods of the path")
 }

@@ -32,6 +32,12 @@ export const SessionIdFromPath = Schema.String.pipe(
   Schema.decodeTo(SessionId, SchemaTransformation.toLowerCase())
 )
 
+/** A UUID that a client chooses for what it makes. */
+export const ClientId = Schema.String.check(Schema.isUUID()).annotate({
+  description:
+    "A UUID of the client's own, once in the account: a repeated call with it makes nothing more, and returns what the first one made as it is now"
+})
+
 export const ShareToken = Schema.String.check(Schema.isPattern(/^[0-9a-f]{32}$/u, { expected: "32 hex digits" })).pipe(
   Schema.brand("ShareToken")
 )

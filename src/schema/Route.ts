@@ -1,6 +1,6 @@
 import { Schema, SchemaTransformation, Struct } from "effect"
 import { Coordinate, Polyline6, Polyline6Input, Positions } from "./Geometry.ts"
-import { RouteId, SHARE_TOKEN, ShareToken } from "./Ids.ts"
+import { ClientId, RouteId, SHARE_TOKEN, ShareToken } from "./Ids.ts"
 import { Maneuvers } from "./Maneuver.ts"
 import { CreatedAt, MAX_DISTANCE, MAX_DURATION, Metres, Seconds, UpdatedAt, upTo } from "./Measures.ts"
 import { Activity, OpenValue, RequestedPreferences, ROUTING_PREFERENCES, RoutingPreferences } from "./Preferences.ts"
@@ -192,6 +192,7 @@ export const NewRoute = Schema.Struct({
   waypoints: Waypoints,
   visibility: nullable(Visibility),
   provenance: nullable(Provenance),
+  clientId: nullable(ClientId),
   ...clearable
 }).check(oneGeometry).annotate({
   identifier: "RouteInput",

@@ -1,8 +1,9 @@
 import { Schema } from "effect"
-import { Addition, Collection } from "./Collection.ts"
+import { Addition, Collection, CollectionPatch, MAX_ROUTES, NewCollection } from "./Collection.ts"
 import { ErrorDetails } from "./ErrorDetails.ts"
 import { EntityTags } from "./Http.ts"
 import { CollectionId, RouteId } from "./Ids.ts"
+import { Count } from "./Measures.ts"
 import { optionalMember } from "./Optional.ts"
 import { NewRoute, Route, RoutePatch } from "./Route.ts"
 
@@ -12,8 +13,57 @@ const ifMatch = optionalMember(
   EntityTags.annotate({ description: "The `ETag` to be changed, as the header `If-Match`" })
 )
 
+const VERSION = "The `version` to be changed, as `GET /sync` has it; not with `ifMatch`"
+
+/** What a change expects. An absent member expects nothing. */
+const expectation = { ifMatch, ifVersion: optionalMember(Count.annotate({ description: VERSION })) }
+
+const isOneExpectation = ({ ifMatch, ifVersion }: { readonly ifMatch?: string; readonly ifVersion?: number }) =>
+  ifMatch === undefined || ifVersion === undefined || {
+    path: ["ifVersion"],
+    issue: "Expected either ifMatch or ifVersion"
+  }
+
+const MADE = "`$` and the index of an earlier operation of the batch, for what that made"
+
+/** The id of what an earlier operation made, which the client does not know yet. */
+const Made = Schema.String.check(Schema.isPattern(/^\$(0|[1-9][0-9]?)$/u, { expected: MADE })).annotate({
+  description: MADE
+})
+
+const RouteIdOrMade = Schema.Union([RouteId, Made]).annotate({ description: `The id of a route, or ${MADE}` })
+
+const CollectionIdOrMade = Schema.Union([CollectionId, Made]).annotate({
+  description: `The id of a collection, or ${MADE}`
+})
+
+const routeIds = Schema.optionalKey(
+  Schema.NullOr(
+    Schema.Array(RouteIdOrMade).check(
+      Schema.isMaxLength(MAX_ROUTES),
+      Schema.makeFilter((ids) => new Set(ids).size === ids.length || "Expected each route at most once", {
+        toJsonSchema: () => ({ uniqueItems: true })
+      })
+    ).annotate({ description: "The routes of the collection, in order" })
+  )
+)
+
+const BatchCollectionInput = Schema.Struct({ ...NewCollection.fields, routeIds }).annotate({
+  identifier: "BatchCollectionInput",
+  description: "A collection to be made, also of routes that the batch makes.",
+  examples: [{ name: "Alpine passes", routeIds: ["$0"] }]
+})
+
+const BatchCollectionPatch = Schema.Struct({ ...CollectionPatch.fields, routeIds }).annotate({
+  identifier: "BatchCollectionPatch",
+  description: "What to change of a collection; `routeIds` is its whole order.",
+  examples: [{ name: "Alpine passes by bike" }]
+})
+
 const operation = <const Op extends string, const Fields extends Schema.Struct.Fields>(op: Op, fields: Fields) =>
   Schema.Struct({ op: Schema.Literal(op).annotate({ description: "What to do" }), ...fields })
+
+const oneExpectation = Schema.makeFilter(isOneExpectation)
 
 const DELETION = { op: "delete", id: RouteId.make(12) } as const
 
@@ -27,12 +77,12 @@ const OPERATIONS = [
     description: "Stores a route.",
     examples: [{ op: "create", route: { name: "Around Vaduz", waypoints: [{ coord: [9.5209, 47.1415] }] } }]
   }),
-  operation("update", { id: RouteId, ifMatch, changes: RoutePatch }).annotate({
+  operation("update", { id: RouteId, ...expectation, changes: RoutePatch }).check(oneExpectation).annotate({
     identifier: "UpdateOperation",
     description: "Changes a route.",
     examples: [{ op: "update", id: RouteId.make(12), changes: { name: "Around Vaduz by night" } }]
   }),
-  operation("delete", { id: RouteId, ifMatch }).annotate({
+  operation("delete", { id: RouteId, ...expectation }).check(oneExpectation).annotate({
     identifier: "DeleteOperation",
     description: "Moves a route to the trash.",
     examples: [{ ...DELETION, ifMatch: "W/\"3-full-9ae0daaf\"" }]
@@ -42,16 +92,38 @@ const OPERATIONS = [
     description: "Restores a route from the trash.",
     examples: [RESTORATION]
   }),
-  operation("addToCollection", { collectionId: CollectionId, ifMatch, ...Addition.fields }).annotate({
+  operation("createCollection", { collection: BatchCollectionInput }).annotate({
+    identifier: "CreateCollectionOperation",
+    description: "Makes a collection.",
+    examples: [{ op: "createCollection", collection: { name: "Alpine passes", routeIds: ["$0"] } }]
+  }),
+  operation("updateCollection", { collectionId: CollectionIdOrMade, ...expectation, changes: BatchCollectionPatch })
+    .check(oneExpectation).annotate({
+      identifier: "UpdateCollectionOperation",
+      description: "Changes a collection.",
+      examples: [{ op: "updateCollection", collectionId: CollectionId.make(4), changes: { name: "Passes" } }]
+    }),
+  operation("deleteCollection", { collectionId: CollectionId, ...expectation }).check(oneExpectation).annotate({
+    identifier: "DeleteCollectionOperation",
+    description: "Moves a collection to the trash; its routes stay.",
+    examples: [{ op: "deleteCollection", collectionId: CollectionId.make(4) }]
+  }),
+  operation("addToCollection", {
+    collectionId: CollectionIdOrMade,
+    ...expectation,
+    ...Addition.fields,
+    routeId: RouteIdOrMade
+  }).check(oneExpectation).annotate({
     identifier: "AddToCollectionOperation",
     description: "Adds a route to a collection, or moves one that it has.",
     examples: [{ op: "addToCollection", ...ROUTE_ID, position: 0 }]
   }),
-  operation("removeFromCollection", { collectionId: CollectionId, ifMatch, routeId: RouteId }).annotate({
-    identifier: "RemoveFromCollectionOperation",
-    description: "Takes a route out of a collection.",
-    examples: [{ op: "removeFromCollection", ...ROUTE_ID }]
-  })
+  operation("removeFromCollection", { collectionId: CollectionId, ...expectation, routeId: RouteId })
+    .check(oneExpectation).annotate({
+      identifier: "RemoveFromCollectionOperation",
+      description: "Takes a route out of a collection.",
+      examples: [{ op: "removeFromCollection", ...ROUTE_ID }]
+    })
 ] as const
 
 export const BatchOperation = Schema.Union(OPERATIONS).annotate({
@@ -64,13 +136,15 @@ export const BatchOperation = Schema.Union(OPERATIONS).annotate({
 })
 export type BatchOperation = typeof BatchOperation.Type
 
+export const operationCount = [Schema.isMinLength(1), Schema.isMaxLength(MAX_OPERATIONS)] as const
+
 export const RouteBatch = Schema.Struct({
   atomic: optionalMember(
     Schema.Boolean.annotate({
       description: "`true`: all operations or none; the response is the first one's error then"
     })
   ),
-  operations: Schema.Array(BatchOperation).check(Schema.isMinLength(1), Schema.isMaxLength(MAX_OPERATIONS)).annotate({
+  operations: Schema.Array(BatchOperation).check(...operationCount).annotate({
     description: "What to do, in order"
   })
 }).annotate({

@@ -162,6 +162,9 @@ export class KeyInUse extends Schema.TaggedError<KeyInUse>()("KeyInUse", {}) {}
 /** The `Idempotency-Key` belongs to another request. */
 export class KeyReused extends Schema.TaggedError<KeyReused>()("KeyReused", {}) {}
 
+/** What this `clientId` made has been deleted. */
+export class ClientIdUsed extends Schema.TaggedError<ClientIdUsed>()("ClientIdUsed", {}) {}
+
 export class HandleTaken extends Schema.TaggedError<HandleTaken>()("HandleTaken", {}) {}
 
 export class AddressTaken extends Schema.TaggedError<AddressTaken>()("AddressTaken", {}) {}
@@ -279,6 +282,7 @@ export const DomainError = Schema.Union([
   AlreadyPast,
   KeyInUse,
   KeyReused,
+  ClientIdUsed,
   HandleTaken,
   AddressTaken,
   NothingToCancel,

@@ -15,7 +15,12 @@ const INVALID_LINK = {
   details: { issues: [{ path: "body.token", message: "Expected a link that was not used and has not expired" }] }
 }
 
-const WRONG = { statusCode: 401, code: "UNAUTHORIZED", message: "Wrong email address or password" }
+const WRONG = {
+  statusCode: 401,
+  code: "UNAUTHORIZED",
+  message: "Wrong email address or password",
+  details: { reason: "wrong_credentials" }
+}
 
 const signUp = Effect.fnUntraced(function*(email: string, password = PASSWORD) {
   const visitor = yield* anonymous
@@ -141,7 +146,8 @@ layer(TestServer.layer())("accounts by email", (it) => {
       assert.deepStrictEqual([right.status, right.body], [403, {
         statusCode: 403,
         code: "FORBIDDEN",
-        message: "Verify your email address first: a new link has been mailed"
+        message: "Verify your email address first: a new link has been mailed",
+        details: { reason: "email_unverified" }
       }])
       const second = yield* (yield* Mailbox).tokenAfter(email, 1)
       assert.notStrictEqual(second, first)

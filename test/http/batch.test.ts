@@ -69,10 +69,8 @@ layer(TestServer.layer())("a batch", (it) => {
         ["addToCollection", 200],
         ["removeFromCollection", 200]
       ])
-      assert.deepInclude(results[2]?.error, {
-        code: "CONFLICT",
-        details: { reason: "stale", etag: results[1]?.etag ?? "" }
-      })
+      assert.deepInclude(results[2]?.error?.details, { reason: "stale", etag: results[1]?.etag ?? "" })
+      assert.deepInclude(results[2]?.error?.details?.["current"], { id: changed, name: "Changed" })
       assert.deepStrictEqual(routeIdsIn(results[8]?.collection), { routeIds: [deleted], routeCount: 1 })
       assert.notProperty(results[0]?.route, "geometry")
       const made = yield* rider.get(`/routes/${idOf(results[0]?.route)}`)
@@ -175,7 +173,7 @@ layer(TestServer.layer())("a batch", (it) => {
       assert.deepStrictEqual(lengths, [3000, 3000, 3, undefined])
     }))
 
-  it.effect("is refused with all issues, whatever its length", () =>
+  it.effect("that is atomic is refused with all issues, whatever its length", () =>
     Effect.gen(function*() {
       const rider = yield* signedIn
       const padding = create({ geometry: Array.from({ length: 5000 }, () => [9.123456789, 47.1]) })
@@ -184,16 +182,16 @@ layer(TestServer.layer())("a batch", (it) => {
           { op: "create", route: { name: "", waypoints: [] } },
           { op: "update", id: 0, changes: { name: 1 } },
           ...more
-        ])
+        ], { atomic: true })
         assert.strictEqual(wrong.status, 400)
         const text = JSON.stringify(wrong.body)
         for (const path of ["0.route.name", "0.route.waypoints", "1.id", "1.changes.name"]) {
           assert.include(text, `"body.operations.${path}"`)
         }
-        const broken = yield* batch(rider, [...more, create({ polyline6: "!" })])
+        const broken = yield* batch(rider, [...more, create({ polyline6: "!" })], { atomic: true })
         assert.include(JSON.stringify(broken.body), `body.operations.${more.length}.route.polyline6`)
       }
-      const unknown = yield* batch(rider, [{ op: "rename", id: 1 }])
+      const unknown = yield* batch(rider, [{ op: "rename", id: 1 }], { atomic: true })
       assert.match(
         errorIn(unknown.body).message,
         /^body\.operations\.0: Expected .*`op` of "create", "update", .*Collection"$/
@@ -201,5 +199,130 @@ layer(TestServer.layer())("a batch", (it) => {
       const tooMany = yield* batch(rider, Array.from({ length: 101 }, () => create()))
       assert.deepStrictEqual([tooMany.status, (yield* batch(rider, [])).status], [400, 400])
       assert.deepStrictEqual(yield* namesOf(rider), [])
+    }))
+
+  it.effect("refuses an operation that does not match its schema alone, and does the others", () =>
+    Effect.gen(function*() {
+      const rider = yield* signedIn
+      const script = yield* scriptOf(rider, "write")
+      const id = yield* makeRoute(rider)
+      const long = { geometry: Array.from({ length: 5000 }, () => [9.123456789, 47.1]) }
+      const { body, status } = yield* batch(script, [
+        create({ name: "First", ...long }),
+        create({ waypoints: [{ coord: [9, 147] }] }),
+        { op: "rename", id },
+        { nothing: true },
+        { op: "update", id, changes: { tags: ["Schöne Tour"] } },
+        create({ polyline6: "!" }),
+        { op: "update", id, ifMatch: "*", ifVersion: 1, changes: {} },
+        { op: "update", id, changes: { name: "Last" } }
+      ])
+      assert.strictEqual(status, 200)
+      const results = resultsIn(body)
+      assert.deepStrictEqual(results.map(({ op, status }) => [op, status]), [
+        ["create", 201],
+        ["create", 400],
+        ["rename", 400],
+        ["", 400],
+        ["update", 400],
+        ["create", 400],
+        ["update", 400],
+        ["update", 200]
+      ])
+      assert.deepStrictEqual(
+        results.flatMap(({ error }) => error === undefined ? [] : [error.message.split(":")[0]]),
+        [
+          "body.operations.1.route.waypoints.0.coord.1",
+          "body.operations.2",
+          "body.operations.3",
+          "body.operations.4.changes.tags.0",
+          "body.operations.5.route.polyline6",
+          "body.operations.6.ifVersion"
+        ]
+      )
+      assert.deepStrictEqual((yield* namesOf(rider)).toSorted(), ["First", "Last"])
+    }))
+
+  it.effect("makes and changes collections, also of what it makes", () =>
+    Effect.gen(function*() {
+      const rider = yield* signedIn
+      const script = yield* scriptOf(rider, "write")
+      const old = yield* makeRoute(rider)
+      const gone = yield* make(rider)
+      const operations = [
+        create({ name: "New" }),
+        { op: "createCollection", collection: { name: "Both", routeIds: ["$0", old] } },
+        create({ name: "Later" }),
+        { op: "addToCollection", collectionId: "$1", routeId: "$2", position: 0 },
+        { op: "updateCollection", collectionId: "$1", changes: { name: "All", routeIds: [old, "$2"] } },
+        { op: "addToCollection", collectionId: "$1", routeId: "$1" },
+        { op: "addToCollection", collectionId: "$9", routeId: old },
+        { op: "deleteCollection", collectionId: gone.id, ifVersion: 1 }
+      ]
+      const refused = yield* batch(script, operations)
+      assert.strictEqual(refused.status, 428)
+      assert.deepInclude(errorIn(refused.body).details["impact"], { action: "collection.delete", id: gone.id })
+      const { body } = yield* batch(script, operations, {}, { "x-service-confirm": "true" })
+      const results = resultsIn(body)
+      assert.deepStrictEqual(results.map(({ status }) => status), [201, 201, 201, 200, 200, 404, 404, 200])
+      const later = idOf(results[2]?.route)
+      assert.deepInclude(results[4]?.collection, { name: "All", routeIds: [old, later] })
+      const { body: collections } = yield* rider.get("/collections")
+      assert.deepStrictEqual(idsIn(collections), [idOf(results[1]?.collection)])
+      const publishing = yield* batch(script, [
+        { op: "createCollection", collection: { name: "Shown", visibility: "public" } },
+        { op: "updateCollection", collectionId: "$0", changes: { visibility: "public" } }
+      ])
+      assert.strictEqual(publishing.status, 428)
+    }))
+
+  it.effect("takes the tag or the version that the feed has, and a conflict has what is there", () =>
+    Effect.gen(function*() {
+      const rider = yield* signedIn
+      const id = yield* makeRoute(rider)
+      const collection = yield* make(rider)
+      const Changes = Schema.Struct({
+        changes: Schema.Array(Schema.Struct({ type: Schema.String, version: Schema.Int, etag: Schema.String }))
+      })
+      const { changes } = yield* Schema.decodeUnknownEffect(Changes)((yield* rider.get("/sync")).body)
+      const [route, list] = [changes.find(({ type }) => type === "route"), changes.find(({ type }) => type !== "route")]
+      assert.strictEqual((yield* rider.get(`/routes/${id}`)).headers.get("etag"), route?.etag)
+      assert.strictEqual((yield* rider.get(`/collections/${collection.id}`)).headers.get("etag"), list?.etag)
+      const change = { op: "updateCollection", collectionId: collection.id, changes: { name: "Renamed" } }
+      const { body } = yield* batch(rider, [
+        { op: "update", id, ifMatch: route?.etag, changes: { name: "One" } },
+        { op: "update", id, ifVersion: route?.version, changes: { name: "Two" } },
+        { ...change, ifVersion: list?.version },
+        { ...change, ifMatch: list?.etag }
+      ])
+      const results = resultsIn(body)
+      assert.deepStrictEqual(results.map(({ status }) => status), [200, 409, 200, 409])
+      assert.deepInclude(results[1]?.error?.details?.["current"], { id, name: "One" })
+      assert.deepInclude(results[3]?.error?.details?.["current"], { id: collection.id, name: "Renamed" })
+      const alone = yield* rider.patch(`/routes/${id}`, { name: "x" }, { headers: { "if-match": route?.etag ?? "" } })
+      assert.deepInclude(errorIn(alone.body).details["current"], { id, name: "One" })
+    }))
+
+  it.effect("and a call make one of a clientId, however often they are repeated", () =>
+    Effect.gen(function*() {
+      const [rider, other] = [yield* signedIn, yield* signedIn]
+      const clientId = "6f1f2c1e-3c1b-4c9e-9a53-0d8f0a5b7c11"
+      const send = rider.post("/routes", newRoute({ clientId }))
+      const answers = yield* Effect.all([send, send, send, send], { concurrency: "unbounded" })
+      assert.deepStrictEqual(answers.map(({ status }) => status), [201, 201, 201, 201])
+      const [id, ...others] = new Set(answers.map(({ body }) => idOf(body)))
+      assert.deepStrictEqual(others, [])
+      yield* rider.patch(`/routes/${id}`, { name: "Renamed" })
+      const again = yield* batch(rider, [create({ clientId }), create({ clientId: clientId.toUpperCase() })])
+      assert.deepStrictEqual(resultsIn(again.body).map(({ route }) => idOf(route)), [id, id])
+      assert.deepInclude((yield* send).body, { id, name: "Renamed" })
+      assert.notStrictEqual(idOf((yield* other.post("/routes", newRoute({ clientId }))).body), id)
+      const list = rider.post("/collections", { name: "All", clientId })
+      assert.strictEqual(idOf((yield* list).body), idOf((yield* list).body))
+      yield* rider.delete(`/routes/${id}`)
+      const deleted = yield* send
+      assert.deepStrictEqual([deleted.status, errorIn(deleted.body).details["reason"]], [409, "client_id_used"])
+      assert.deepStrictEqual(yield* namesOf(rider), [])
+      assert.strictEqual((yield* rider.post("/routes", newRoute({ clientId: "mine" }))).status, 400)
     }))
 })

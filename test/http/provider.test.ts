@@ -211,7 +211,8 @@ layer(serverLayer)("sign-in by a provider", (it) => {
         assert.deepStrictEqual(answer.body, {
           statusCode: 401,
           code: "UNAUTHORIZED",
-          message: "The sign-in was not accepted"
+          message: "The sign-in was not accepted",
+          details: { reason: "sign_in_refused" }
         })
         assert.notInclude(answer.text, "canary")
       }

@@ -166,11 +166,13 @@ export class RoutesApi extends HttpApiGroup.make("routes")
       .annotate(Tier, "strict")
       .annotateMerge(described(
         "Change several routes",
-        `Up to ${MAX_OPERATIONS} operations: creates, changes, deletes and restores routes, adds them to collections and takes `
-          + "them out. Each has its own result in `results`, in their order: the `status` that it has as a request of its "
+        `Up to ${MAX_OPERATIONS} operations: creates, changes, deletes and restores routes, makes, changes and deletes `
+          + "collections, adds routes to them and takes them out. `$0`, `$1` and so on stand for what an earlier operation of "
+          + "the batch has made, by its index. Each has its own result in `results`, in their order: the `status` that it has as a request of its "
           + "own, and the route, the collection or the `error`; routes come without `geometry`. What fails changes nothing, "
-          + "and the others are done; with `atomic: true` all are done or none: the response is the error of the first that "
-          + "failed then, with its index in `details.operation`. `ifMatch` of an operation is as the header `If-Match`. A "
+          + "one that does not match its schema too (400), and the others are done; with `atomic: true` all are done or none: the response is the error of the first that "
+          + "failed then, with its index in `details.operation`. `ifMatch` of an operation is as the header `If-Match`, and "
+          + "`ifVersion` the `version` of a change of `GET /sync`. A "
           + "personal access token must confirm once what must be confirmed of any: `details.impacts` has all of it. It "
           + "counts as one request."
       )),

@@ -1,14 +1,15 @@
-import { Array as Arr, Effect, type Schema } from "effect"
+import { Array as Arr, Effect, Result, type Schema } from "effect"
 import type { HttpServerRequest } from "effect/http"
 import type { Impact } from "../../schema/ErrorDetails.ts"
 import { Conflict, NotFound, ValidationFailed } from "../../schema/Errors.ts"
-import type { RouteId, UserId } from "../../schema/Ids.ts"
+import type { CollectionId, RouteId, UserId } from "../../schema/Ids.ts"
+import type { ValidationIssue } from "../../schema/Issues.ts"
 import type { BatchOperation, RouteBatch } from "../../schema/RouteBatch.ts"
 import { Collections } from "../../services/collections/Collections.ts"
 import type { Overloaded } from "../../services/DomainErrors.ts"
 import { Routes } from "../../services/routes/Routes.ts"
 import { RouteTrash } from "../../services/routes/RouteTrash.ts"
-import { Batches, type FailedOperation } from "../../services/sync/Batches.ts"
+import { Batches, type FailedOperation, type Operation as BatchChange } from "../../services/sync/Batches.ts"
 import { Caller } from "../api/Authentication.ts"
 import { HEADERS } from "../api/Headers.ts"
 import type { ConfirmHeader, IdempotencyHeader } from "../api/Requests.ts"
@@ -31,10 +32,38 @@ type Operation<Op extends BatchOperation["op"]> = Extract<BatchOperation, { read
 
 type Refusal = Conflict | NotFound | ValidationFailed
 
-type Change = Effect.Effect<BatchOutcome, Refusal>
+type Change = BatchChange<BatchOutcome, Refusal>
 
-const expected = ({ ifMatch }: { readonly ifMatch?: string }) =>
-  expectedVersions(ifMatch === undefined ? {} : { [HEADERS.ifMatch.key]: ifMatch })
+type Before = Parameters<Change>[0]
+
+const expected = ({ ifMatch, ifVersion }: { readonly ifMatch?: string; readonly ifVersion?: number }) =>
+  ifVersion === undefined
+    ? expectedVersions(ifMatch === undefined ? {} : { [HEADERS.ifMatch.key]: ifMatch })
+    : [ifVersion]
+
+const madeBefore = (before: Before, reference: string) => {
+  const result = before[Number(reference.slice(1))]
+  return result !== undefined && Result.isSuccess(result) ? result.success.made : undefined
+}
+
+const nothingMade = (kind: "route" | "collection", reference: string) =>
+  Effect.fail(new NotFound({ message: `No such ${kind}: no operation before this one has made ${reference}` }))
+
+const routeIn = (before: Before) => (id: RouteId | string): Effect.Effect<RouteId, NotFound> => {
+  if (typeof id !== "string") return Effect.succeed(id)
+  const made = madeBefore(before, id)
+  return made?.kind === "route" ? Effect.succeed(made.id) : nothingMade("route", id)
+}
+
+const collectionIn = (before: Before) => (id: CollectionId | string): Effect.Effect<CollectionId, NotFound> => {
+  if (typeof id !== "string") return Effect.succeed(id)
+  const made = madeBefore(before, id)
+  return made?.kind === "collection" ? Effect.succeed(made.id) : nothingMade("collection", id)
+}
+
+/** What is there before the batch: the rest is made by it. */
+const known = <Id>(ids: ReadonlyArray<Id | string> | null | undefined): ReadonlyArray<Id> =>
+  (ids ?? []).flatMap((id) => typeof id === "string" ? [] : [id])
 
 const under = (path: string) => (error: ValidationFailed) =>
   ValidationFailed.of(
@@ -60,8 +89,15 @@ const inBatch = <A, E extends { readonly _tag: string }>(change: Effect.Effect<A
 
 const changed = (operations: ReadonlyArray<BatchOperation>) => ({
   routes: operations.flatMap((operation) => "id" in operation ? [operation.id] : []),
-  collections: operations.flatMap((operation) => "collectionId" in operation ? [operation.collectionId] : [])
+  collections: operations.flatMap((operation) => "collectionId" in operation ? known([operation.collectionId]) : [])
 })
+
+interface GivenOperation {
+  readonly op: string
+  /** Undefined where it does not match its schema. */
+  readonly operation: BatchOperation | undefined
+  readonly issues: ReadonlyArray<ValidationIssue>
+}
 
 export const routeBatch = Effect.gen(function*() {
   const batches = yield* Batches
@@ -82,6 +118,16 @@ export const routeBatch = Effect.gen(function*() {
       (missing) => restored.has(id) ? trash.requireOwn(owner, id) : Effect.fail(missing)
     )
 
+  const requireAddable = (
+    owner: UserId,
+    ids: ReadonlyArray<RouteId>,
+    restored: ReadonlySet<RouteId>,
+    collection?: CollectionId
+  ) => {
+    const asked = ids.filter((id) => !restored.has(id))
+    return asked.length === 0 ? Effect.void : collections.requireAddable(owner, asked, collection)
+  }
+
   const requireFound = Effect.fnUntraced(function*(
     owner: UserId,
     operation: BatchOperation,
@@ -95,11 +141,16 @@ export const routeBatch = Effect.gen(function*() {
         return yield* Effect.asVoid(requireOwn(owner, operation.id, restored))
       case "restore":
         return yield* Effect.asVoid(trash.requireOwn(owner, operation.id))
+      case "createCollection":
+        return yield* requireAddable(owner, known(operation.collection.routeIds), restored)
+      case "updateCollection":
       case "addToCollection": {
-        const { collectionId, routeId } = operation
-        yield* collections.requireOwn(owner, collectionId)
-        return restored.has(routeId) ? undefined : yield* collections.requireAddable(owner, [routeId], collectionId)
+        const [collection] = known([operation.collectionId])
+        const added = operation.op === "addToCollection" ? [operation.routeId] : operation.changes.routeIds
+        if (collection !== undefined) yield* collections.requireOwn(owner, collection)
+        return yield* requireAddable(owner, known(added), restored, collection)
       }
+      case "deleteCollection":
       case "removeFromCollection":
         return yield* Effect.asVoid(collections.requireOwn(owner, operation.collectionId))
     }
@@ -123,6 +174,19 @@ export const routeBatch = Effect.gen(function*() {
         const { name, visibility } = yield* trash.requireOwn(owner, operation.id)
         return visibility === "public" ? [publishing("route", name, operation.id)] : []
       }
+      case "createCollection":
+        return operation.collection.visibility === "public" ? [publishing("collection", operation.collection.name)] : []
+      case "updateCollection": {
+        if (operation.changes.visibility !== "public") return []
+        const [id] = known([operation.collectionId])
+        return id === undefined
+          ? [publishing("collection", operation.changes.name ?? String(operation.collectionId))]
+          : [publishing("collection", (yield* collections.requireOwn(owner, id)).name, id)]
+      }
+      case "deleteCollection": {
+        const { collectionId } = operation
+        return [deleting("collection", (yield* collections.requireOwn(owner, collectionId)).name, collectionId)]
+      }
       case "addToCollection":
       case "removeFromCollection":
         return []
@@ -145,11 +209,15 @@ export const routeBatch = Effect.gen(function*() {
     )
 
   /** An atomic batch is refused because of an operation on what is not there before it must be confirmed. */
-  const requireConfirmed = Effect.fnUntraced(function*(owner: UserId, { atomic, operations }: RouteBatch) {
+  const requireConfirmed = Effect.fnUntraced(function*(
+    owner: UserId,
+    operations: ReadonlyArray<BatchOperation>,
+    isAtomic: boolean
+  ) {
     const restored = new Set(operations.flatMap((operation) => operation.op === "restore" ? [operation.id] : []))
     const impacts = yield* impactsOf(owner, operations, restored)
     if (!Arr.isReadonlyArrayNonEmpty(impacts)) return
-    if (atomic === true) {
+    if (isAtomic) {
       yield* Effect.forEach(
         operations,
         (operation, index) =>
@@ -159,15 +227,46 @@ export const routeBatch = Effect.gen(function*() {
     return yield* unconfirmedAll(impacts)
   })
 
+  const newCollection = (owner: UserId, { collection }: Operation<"createCollection">): Change =>
+    Effect.fnUntraced(function*(before) {
+      const routeIds = yield* Effect.forEach(collection.routeIds ?? [], routeIn(before))
+      return collectionOutcome(yield* inBatch(collections.create(owner, { ...collection, routeIds })), 201)
+    })
+
+  const changeCollection = Effect.fnUntraced(function*(
+    owner: UserId,
+    id: CollectionId,
+    { changes: { routeIds, ...changes }, ...operation }: Operation<"updateCollection">,
+    before: Before
+  ) {
+    const changed = yield* collections.update(owner, id, changes, expected(operation))
+    if (routeIds === undefined || routeIds === null) return changed
+    return yield* collections.setRoutes(owner, id, yield* Effect.forEach(routeIds, routeIn(before)), undefined)
+  })
+
   const collectionChange = (
     owner: UserId,
-    { collectionId, ...operation }: Operation<"addToCollection" | "removeFromCollection">
-  ): Change => {
-    const change = operation.op === "addToCollection"
-      ? collections.addRoute(owner, collectionId, operation, expected(operation))
-      : collections.removeRoute(owner, collectionId, operation.routeId, expected(operation))
-    return Effect.map(inBatch(withCurrentTag(change, collectionNow(owner, collectionId))), collectionOutcome)
-  }
+    operation: Operation<"updateCollection" | "addToCollection" | "removeFromCollection">
+  ): Change =>
+    Effect.fnUntraced(function*(before) {
+      const id = yield* collectionIn(before)(operation.collectionId)
+      const current = collectionNow(owner, id)
+      switch (operation.op) {
+        case "updateCollection":
+          return collectionOutcome(
+            yield* inBatch(withCurrentTag(changeCollection(owner, id, operation, before), current))
+          )
+        case "addToCollection": {
+          const addition = { ...operation, routeId: yield* routeIn(before)(operation.routeId) }
+          const change = collections.addRoute(owner, id, addition, expected(operation))
+          return collectionOutcome(yield* inBatch(withCurrentTag(change, current)))
+        }
+        case "removeFromCollection": {
+          const change = collections.removeRoute(owner, id, operation.routeId, expected(operation))
+          return collectionOutcome(yield* inBatch(withCurrentTag(change, current)))
+        }
+      }
+    })
 
   // Lines are measured before the transaction begins.
   const prepared = Effect.fnUntraced(function*(
@@ -178,19 +277,28 @@ export const routeBatch = Effect.gen(function*() {
     switch (operation.op) {
       case "create": {
         const route = withDuration(yield* withGeometry(operation.route))
-        return Effect.map(inBatch(routes.create(owner, route)), (route) => routeOutcome(route, 201))
+        return () => Effect.map(inBatch(routes.create(owner, route)), (route) => routeOutcome(route, 201))
       }
       case "update": {
         const { changes, id } = operation
         const change = routes.update(owner, id, yield* withGeometry(changes), expected(operation))
-        return Effect.map(inBatch(withCurrentTag(change, routeNow(owner, id))), (route) => routeOutcome(route))
+        return () => Effect.map(inBatch(withCurrentTag(change, routeNow(owner, id))), (route) => routeOutcome(route))
       }
       case "delete": {
         const change = routes.remove(owner, operation.id, expected(operation))
-        return Effect.as(inBatch(withCurrentTag(change, routeNow(owner, operation.id))), done)
+        return () => Effect.as(inBatch(withCurrentTag(change, routeNow(owner, operation.id))), done)
       }
       case "restore":
-        return Effect.map(inBatch(trash.restore(owner, operation.id, { mayPublish })), (route) => routeOutcome(route))
+        return () =>
+          Effect.map(inBatch(trash.restore(owner, operation.id, { mayPublish })), (route) => routeOutcome(route))
+      case "createCollection":
+        return newCollection(owner, operation)
+      case "deleteCollection": {
+        const { collectionId } = operation
+        const change = collections.remove(owner, collectionId, expected(operation))
+        return () => Effect.as(inBatch(withCurrentTag(change, collectionNow(owner, collectionId))), done)
+      }
+      case "updateCollection":
       case "addToCollection":
       case "removeFromCollection":
         return collectionChange(owner, operation)
@@ -199,11 +307,15 @@ export const routeBatch = Effect.gen(function*() {
 
   const preparedAll = Effect.fnUntraced(function*(
     owner: UserId,
-    operations: ReadonlyArray<BatchOperation>,
+    operations: ReadonlyArray<GivenOperation>,
     mayPublish: boolean
   ) {
     const { lines = [] } = yield* BodyParts
-    return yield* Effect.forEach(operations, (operation, index) => {
+    return yield* Effect.forEach(operations, ({ issues, operation }, index) => {
+      if (operation === undefined) {
+        const refused: Change = () => Effect.fail(ValidationFailed.of("body", issues))
+        return Effect.succeed(refused)
+      }
       const line = lines[index]
       return prepared(owner, operation, mayPublish).pipe(
         Effect.provideService(BodyParts, line === undefined ? {} : { line }),
@@ -216,18 +328,25 @@ export const routeBatch = Effect.gen(function*() {
   })
 
   return Effect.fnUntraced(function*({ headers, payload, request }: Call) {
-    const { atomic: isAtomic = false, operations } = payload
+    const { atomic: isAtomic = false } = payload
     const caller = yield* Caller
     const mayPublish = isConfirmed(caller, headers)
-    const changes = yield* preparedAll(caller.userId, operations, mayPublish)
-    if (!mayPublish) yield* requireConfirmed(caller.userId, payload)
+    const { refused = [] } = yield* BodyParts
+    const given = payload.operations.map((operation, index): GivenOperation =>
+      refused[index] === undefined
+        ? { op: operation.op, operation, issues: [] }
+        : { ...refused[index], operation: undefined }
+    )
+    const operations = given.flatMap(({ operation }) => operation === undefined ? [] : [operation])
+    const changes = yield* preparedAll(caller.userId, given, mayPublish)
+    if (!mayPublish) yield* requireConfirmed(caller.userId, operations, isAtomic)
     return yield* idempotency.once(
       caller.userId,
       { headers, request },
       yield* bodyDigest,
       batches.run(caller.userId, changed(operations), changes, { isAtomic }).pipe(
         Effect.mapError((error) => "index" in error ? refusal(error) : error),
-        Effect.map((results) => batchResults(operations, results))
+        Effect.map((results) => batchResults(given, results))
       )
     )
   }, worded)

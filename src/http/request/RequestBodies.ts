@@ -22,6 +22,7 @@ import {
 } from "../../services/geometry/MeasuredPolyline.ts"
 import type { MeasuredTrace } from "../../services/routing/TraceJobs.ts"
 import { settings } from "../../services/settings/Registry.ts"
+import type { RefusedOperation } from "../../services/sync/BatchJobs.ts"
 import { makeAddressShares } from "./AddressShares.ts"
 import { changeResponse } from "./ResponseChange.ts"
 
@@ -227,6 +228,8 @@ export interface Parts {
   readonly line?: MeasuredPolyline
   /** A batch has a line for each operation that gives one. */
   readonly lines?: ReadonlyArray<MeasuredPolyline | undefined>
+  /** The operations of a batch that do not match their schema. */
+  readonly refused?: ReadonlyArray<RefusedOperation | undefined>
   readonly trace?: MeasuredTrace
   readonly digest?: () => string
 }

@@ -1,5 +1,5 @@
 import { Duration, Effect, Match, Schema } from "effect"
-import type { ReasonOf } from "../../schema/ErrorDetails.ts"
+import type { ReasonOf, ResourceFacts } from "../../schema/ErrorDetails.ts"
 import {
   BadGateway,
   Conflict,
@@ -174,8 +174,14 @@ const cueBeyondLine = ({ index, positions }: CueBeyondLine) =>
       : `Expected the index of a position of the geometry, 0 to ${positions - 1}`
   )
 
-export const staleConflict = ({ kind }: StaleVersion, etag: string) =>
-  new Conflict({ message: `The ${kind} was changed meanwhile`, details: { reason: "stale", etag } })
+/** A route or collection as it is now. */
+export interface Current {
+  readonly etag: string
+  readonly current: ResourceFacts
+}
+
+export const staleConflict = ({ kind }: StaleVersion, { current, etag }: Current) =>
+  new Conflict({ message: `The ${kind} was changed meanwhile`, details: { reason: "stale", etag, current } })
 
 const conflict = (reason: ReasonOf<409>, message: string) => () => new Conflict({ message, details: { reason } })
 
@@ -240,6 +246,10 @@ const PUBLIC = {
   AlreadyPast: ({ member }) => ValidationFailed.at("body", member, "Expected an instant in the future"),
   KeyInUse: conflict("key_in_use", "The first request with this Idempotency-Key is still in progress"),
   KeyReused: conflict("key_reused", "This Idempotency-Key was used for another request"),
+  ClientIdUsed: conflict(
+    "client_id_used",
+    "What this clientId made has been deleted: restore it, or make another one by another clientId"
+  ),
   HandleTaken: conflict("handle_taken", "This handle is taken"),
   AddressTaken: conflict("address_taken", "The address has an account already"),
   NothingToCancel: conflict("nothing_to_cancel", "There is no deletion that can be cancelled"),

@@ -1,8 +1,9 @@
-import { Config, Effect, Result } from "effect"
+import { Config, Effect, Result, Schema } from "effect"
 import type { StoredCollection } from "../../schema/Collection.ts"
 import type { ElevationProfile } from "../../schema/Elevation.ts"
 import type { ServiceError } from "../../schema/Errors.ts"
 import type { GeometryForm } from "../../schema/Geometry.ts"
+import type { CollectionId, RouteId } from "../../schema/Ids.ts"
 import type { FileFormat, ImportWarning } from "../../schema/Import.ts"
 import { MEDIA_TYPES } from "../../schema/MediaTypes.ts"
 import type { PageOf } from "../../schema/Page.ts"
@@ -88,6 +89,14 @@ const shownOf = (
     ...(cutRevision === undefined ? [] : [cutRevision])
   ])
 
+const factsOf = Schema.decodeUnknownSync(Schema.fromJsonString(Schema.Record(Schema.String, Schema.Json)))
+
+const withoutLine = (route: StoredRoute) => ({ ...route, geometry: undefined, polyline6: undefined, cues: undefined })
+
+export const routeFacts = (route: StoredRoute) => factsOf(textOf(routeJson(withoutLine(route))))
+
+export const collectionFacts = (collection: StoredCollection) => factsOf(collectionJson(collection))
+
 export const routeTag = (route: StoredRoute, form: GeometryForm = "full"): string =>
   weakTag(`${route.version}-${form}`, shownOf(route))
 
@@ -153,8 +162,15 @@ export const routePage = Effect.fnUntraced(
   }
 )
 
+type Made = { readonly kind: "route"; readonly id: RouteId } | {
+  readonly kind: "collection"
+  readonly id: CollectionId
+}
+
 export interface BatchOutcome {
   readonly status: number
+  /** What the operation made or changed, for operations that refer to it. */
+  readonly made?: Made
   readonly etag?: string
   readonly route?: JsonParts
   readonly collection?: string
@@ -165,12 +181,14 @@ export const done: BatchOutcome = { status: 200 }
 /** Leaves the geometry out: a hundred changed routes may have more of it than a response. */
 export const routeOutcome = (route: StoredRoute, status = 200): BatchOutcome => ({
   status,
+  made: { kind: "route", id: route.id },
   etag: routeTag(route),
-  route: routeJson({ ...route, geometry: undefined, polyline6: undefined, cues: undefined })
+  route: routeJson(withoutLine(route))
 })
 
-export const collectionOutcome = (collection: StoredCollection): BatchOutcome => ({
-  status: 200,
+export const collectionOutcome = (collection: StoredCollection, status = 200): BatchOutcome => ({
+  status,
+  made: { kind: "collection", id: collection.id },
   etag: collectionTag(collection),
   collection: collectionJson(collection)
 })
@@ -196,14 +214,17 @@ const upserted = (type: "route" | "collection", { id, updatedAt, version }: {
   readonly id: number
   readonly updatedAt: string
   readonly version: number
-}) => JSON.stringify({ type, id, change: "upserted", version, at: updatedAt })
+}, etag: string) => JSON.stringify({ type, id, change: "upserted", version, etag, at: updatedAt })
 
 const changeJson = (change: StoredChange): JsonParts => {
   switch (change.type) {
     case "route":
-      return withMembers(upserted("route", change.route), ["route", routeJson(change.route)])
+      return withMembers(upserted("route", change.route, routeTag(change.route)), ["route", routeJson(change.route)])
     case "collection":
-      return withMembers(upserted("collection", change.collection), ["collection", collectionJson(change.collection)])
+      return withMembers(upserted("collection", change.collection, collectionTag(change.collection)), [
+        "collection",
+        collectionJson(change.collection)
+      ])
     case "deleted": {
       const { deletedAt, id, of, version } = change
       return [JSON.stringify({ type: of, id, change: "deleted", version, at: deletedAt })]

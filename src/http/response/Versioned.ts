@@ -20,7 +20,7 @@ import { HEADERS } from "../api/Headers.ts"
 import type { MatchHeader, NoneMatchHeader } from "../api/Requests.ts"
 import { piecedResponse } from "../request/BodyPieces.ts"
 import { changeResponse } from "../request/ResponseChange.ts"
-import { staleConflict } from "./PublicErrors.ts"
+import { type Current, staleConflict } from "./PublicErrors.ts"
 
 export interface Versioned {
   readonly path: string
@@ -105,13 +105,13 @@ export const readResponse = (
 
 const isStale = Schema.is(StaleVersion)
 
-/** Responds to a stale version with the current entity tag. */
+/** Responds to a stale version with what is there. */
 export const withCurrentTag = <A, E, R, E2, R2>(
   change: Effect.Effect<A, E | StaleVersion, R>,
-  current: Effect.Effect<Pick<Versioned, "etag">, E2, R2>
+  current: Effect.Effect<Current, E2, R2>
 ) =>
   Effect.catchIf(
     change,
     isStale,
-    (stale) => Effect.flatMap(current, ({ etag }) => Effect.fail(staleConflict(stale, etag)))
+    (stale) => Effect.flatMap(current, (now) => Effect.fail(staleConflict(stale, now)))
   )

@@ -95,6 +95,7 @@ export const importedRows = Effect.gen(function*() {
     return {
       userId: owner,
       importedFrom: origin,
+      clientId: null,
       shareToken: yield* shareToken,
       createdAt: notAfterNow(createdAt),
       updatedAt: notAfterNow(updatedAt)

@@ -168,21 +168,31 @@ const utf8 = new TextDecoder("utf-8", { fatal: true })
 
 const decodeUtf8 = Option.liftThrowable((bytes: ArrayBuffer | Uint8Array) => utf8.decode(bytes))
 
-/** Checks limits before parsing. `taken` values, which were removed from the text before, count. */
-export const decodeBounded = <S extends Schema.ConstraintDecoder<unknown>>(schema: S) => {
-  // The decoder is built for the first text, since most threads do not read all kinds.
+/** Decodes a value, or returns all issues. The decoder is built for the first value, since most threads do not read all kinds. */
+export const decodeValue = <S extends Schema.ConstraintDecoder<unknown>>(schema: S) => {
   const toolsOf = Function.memoize((schema: S) => ({
-    maxValues: maxValuesOf(schema),
     decode: Schema.decodeUnknownResult(schema),
     issuesOf: issueCollector(schema)
   }))
+  return (value: unknown): Refusable<S["Type"]> => {
+    const { decode, issuesOf } = toolsOf(schema)
+    return Result.mapError(decode(value), () => issuesOf(value))
+  }
+}
+
+/**
+ * Checks limits before parsing: `room` is the schema of the whole, where `schema` leaves parts of it to be decoded later.
+ * `taken` values, which were removed from the text before, count.
+ */
+export const decodeBounded = <S extends Schema.ConstraintDecoder<unknown>>(
+  schema: S,
+  room: Schema.Constraint = schema
+) => {
+  const roomOf = Function.memoize(maxValuesOf)
+  const decode = decodeValue(schema)
   return (text: Buffer, taken = 0): Refusable<S["Type"]> => {
-    const { decode, issuesOf, maxValues } = toolsOf(schema)
-    const excess = excessOf(text, { depth: JSON_LIMITS.depth, values: maxValues - taken })
+    const excess = excessOf(text, { depth: JSON_LIMITS.depth, values: roomOf(room) - taken })
     if (excess !== undefined) return Result.fail([excess])
-    return Result.fromOption(decodeUtf8(text), () => notUtf8).pipe(
-      Result.flatMap(parse),
-      Result.flatMap((value) => Result.mapError(decode(value), () => issuesOf(value)))
-    )
+    return Result.fromOption(decodeUtf8(text), () => notUtf8).pipe(Result.flatMap(parse), Result.flatMap(decode))
   }
 }

@@ -47,6 +47,7 @@ export class CollectionRecord extends Model.Class<CollectionRecord>("CollectionR
   visibility: Visibility,
   shareToken: writtenOnce(ShareToken),
   importedFrom: Model.Field({ insert: Schema.NullOr(ShareToken) }),
+  clientId: Model.Field({ insert: Schema.NullOr(Schema.String) }),
   version: readOnly(Schema.Int),
   createdAt: InstantOnce,
   updatedAt: Instant,
@@ -183,6 +184,13 @@ export const collectionQueries = Effect.gen(function*() {
     execute: ({ id, owner }) => sql`SELECT name FROM collections c WHERE c.id = ${id} AND ${visibility.own(owner)}`
   })
 
+  const findMade = SqlSchema.findOneOption({
+    Request: Schema.Struct({ owner: UserId, clientId: Schema.NullishOr(Schema.String) }),
+    Result: CollectionRecord.select.mapFields(Struct.pick(["id"])),
+    execute: ({ clientId, owner }) =>
+      sql`SELECT id FROM collections c WHERE c.client_id = ${clientId}::uuid AND ${visibility.own(owner)}`
+  })
+
   const decodeOpened = Schema.decodeUnknownEffect(Schema.Struct({ ...CollectionRow.fields, ...OpenedFields }))
 
   return {
@@ -244,6 +252,7 @@ export const collectionQueries = Effect.gen(function*() {
     }),
 
     lockVersion,
+    findMade,
     findName,
 
     notAddable: Effect.fnUntraced(function*(

@@ -19,6 +19,7 @@ import { databaseDefects, type DatabaseError } from "../db/DatabaseErrors.ts"
 import { replicaReads } from "../db/ReadReplicas.ts"
 import { makeSharedTime } from "../db/SharedTime.ts"
 import {
+  ClientIdUsed,
   CollectionFull,
   Missing,
   type Overloaded,
@@ -28,7 +29,7 @@ import {
 } from "../DomainErrors.ts"
 import { Pseudonyms } from "../identity/Names.ts"
 import { activeUsers } from "../identity/Users.ts"
-import type { ExpectedVersion } from "../routes/Routes.ts"
+import { type ExpectedVersion, UNLESS_MADE } from "../routes/Routes.ts"
 import { shareTokens } from "../sharing/ShareLinks.ts"
 import type { Viewer } from "../sharing/Visibility.ts"
 import {
@@ -156,11 +157,11 @@ type Change<A> = (
  * of the account (`Lanes.writes`), and may fail with `Overloaded`.
  */
 export class Collections extends Context.Service<Collections, {
-  /** Creates a collection. `RoutesMissing` for routes that are neither the owner's nor public. */
+  /** Creates a collection, or returns what its `clientId` made. `RoutesMissing` for routes that are neither the owner's nor public. */
   readonly create: (
     owner: UserId,
     collection: NewCollection
-  ) => Effect.Effect<StoredCollection, Missing | RoutesMissing | QuotaExceeded | Overloaded>
+  ) => Effect.Effect<StoredCollection, ClientIdUsed | Missing | RoutesMissing | QuotaExceeded | Overloaded>
   /** Lists the owner's collections of every visibility, newest first; `q` selects those that have its words. */
   readonly list: (owner: UserId, q: string | undefined, page: Page) => Effect.Effect<PageOf<StoredCollection>>
   /**
@@ -213,15 +214,20 @@ export class Collections extends Context.Service<Collections, {
       const { writes } = yield* Lanes
       const { whileAway } = yield* replicaReads
 
-      const insert = SqlSchema.findOne({
+      const insert = SqlSchema.findOneOption({
         Request: NewCollectionRow,
         Result: Schema.Struct({ id: CollectionId }),
-        execute: (values) => sql`${collections.insert(sql, values)} RETURNING id`
+        execute: (values) => sql`${collections.insert(sql, values)} ${sql.literal(UNLESS_MADE)} RETURNING id`
       })
 
       const found = Effect.fnUntraced(function*(ref: CollectionRef, viewer: Viewer) {
         const collection = yield* queries.find(ref, viewer, pseudonyms)
         return Option.isSome(collection) ? collection.value : yield* new Missing({ kind: "collection" })
+      })
+
+      const made = Effect.fnUntraced(function*(owner: UserId, clientId: string | null | undefined) {
+        const first = yield* queries.findMade({ owner, clientId })
+        return Option.isSome(first) ? yield* found(first.value.id, Option.some(owner)) : yield* new ClientIdUsed()
       })
 
       const requireAddable = Effect.fnUntraced(function*(
@@ -294,19 +300,22 @@ export class Collections extends Context.Service<Collections, {
 
       return Collections.of({
         create: Effect.fnUntraced(
-          function*(owner, { description, name, routeIds, visibility }) {
+          function*(owner, { clientId, description, name, routeIds, visibility }) {
             const now = yield* DateTime.nowAsDate
             yield* requireAddable(owner, routeIds ?? [])
-            const { id } = yield* insert({
+            const added = yield* insert({
               userId: owner,
               name,
               description: textOrNull(description) ?? null,
               visibility: visibility ?? "private",
               shareToken: yield* shareToken,
               importedFrom: null,
+              clientId: clientId ?? null,
               createdAt: now,
               updatedAt: now
             })
+            if (Option.isNone(added)) return yield* made(owner, clientId)
+            const { id } = added.value
             yield* arrange(id, [], routeIds ?? [])
             return yield* found(id, Option.some(owner))
           },

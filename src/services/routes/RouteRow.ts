@@ -40,6 +40,7 @@ export class RouteRecord extends Model.Class<RouteRecord>("RouteRecord")({
   provenance: Provenance,
   shareToken: writtenOnce(ShareToken),
   importedFrom: Model.Field({ insert: Schema.NullOr(ShareToken) }),
+  clientId: Model.Field({ insert: Schema.NullOr(Schema.String) }),
   publishedAt: Model.Field({ insert: Schema.NullOr(Schema.Date) }),
   createdAt: InstantOnce,
   updatedAt: Instant,

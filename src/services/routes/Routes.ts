@@ -10,7 +10,7 @@ import { gatheredRead } from "../db/GatheredReads.ts"
 import { replicaReads } from "../db/ReadReplicas.ts"
 import { makeSharedTime } from "../db/SharedTime.ts"
 import { columnsOf } from "../db/Tables.ts"
-import { CueBeyondLine, Missing, Overloaded, type QuotaExceeded, StaleVersion } from "../DomainErrors.ts"
+import { ClientIdUsed, CueBeyondLine, Missing, Overloaded, type QuotaExceeded, StaleVersion } from "../DomainErrors.ts"
 import { Pseudonyms } from "../identity/Names.ts"
 import { Places } from "../places/Places.ts"
 import { LinkUses } from "../sharing/LinkUses.ts"
@@ -104,7 +104,10 @@ const ownRouteQueries = Effect.map(SqlClient.SqlClient, (sql) => {
 /** Columns of a new route that only the database knows, and preferences as they are read. */
 const AddedColumns = RouteRecord.select.mapFields(Struct.pick(["id", "version", "routingPreferences"]))
 
-/** Stores a new route in a turn of its account (`Lanes.writes`). */
+/** The first of two calls with the same `clientId` stores. */
+export const UNLESS_MADE = "ON CONFLICT (user_id, client_id) WHERE client_id IS NOT NULL DO NOTHING"
+
+/** Stores a new route in a turn of its account (`Lanes.writes`). None where its `clientId` has made one. */
 const newRoutes = Effect.gen(function*() {
   const sql = yield* SqlClient.SqlClient
   const makeToken = yield* shareTokens
@@ -114,12 +117,12 @@ const newRoutes = Effect.gen(function*() {
   const { writes } = yield* Lanes
   const columns = sql.literal(`${columnsOf(AddedColumns, "r")}, ${OWNER_COLUMNS}`)
 
-  const insert = SqlSchema.findOne({
+  const insert = SqlSchema.findOneOption({
     Request: Schema.toType(RouteRecord.insert),
     Result: Schema.Struct({ ...AddedColumns.fields, ...OwnerColumns }),
     execute: (row) =>
       sql`
-        WITH r AS (${routesTable.insert(sql, row)} RETURNING *)
+        WITH r AS (${routesTable.insert(sql, row)} ${sql.literal(UNLESS_MADE)} RETURNING *)
         SELECT ${columns} FROM r JOIN users u ON u.id = r.user_id`
   })
 
@@ -133,15 +136,17 @@ const newRoutes = Effect.gen(function*() {
       userId: owner,
       shareToken: yield* makeToken,
       importedFrom: null,
+      clientId: route.clientId ?? null,
       publishedAt: route.visibility === "public" ? now : null,
       createdAt: now,
       updatedAt: now
     }
     const added = yield* writes(owner, insert(values))
+    if (Option.isNone(added)) return Option.none()
     const instant = now.toISOString()
-    const row = { ...values, ...added, createdAt: instant, updatedAt: instant, polyline6: null }
+    const row = { ...values, ...added.value, createdAt: instant, updatedAt: instant, polyline6: null }
     yield* refreshShown(views, row)
-    return toStoredRoute(row, pseudonyms)
+    return Option.some(toStoredRoute(row, pseudonyms))
   })
 })
 
@@ -240,11 +245,14 @@ export type ExpectedVersion = ReadonlyArray<number> | undefined
  * waypoints or cues that are no JSON, since responses have these texts unparsed.
  */
 export class Routes extends Context.Service<Routes, {
-  /** Creates a route and derives its place, and its distance unless given. */
+  /**
+   * Creates a route and derives its place, and its distance unless given. Returns the route that its `clientId` has made
+   * already, as it is now; `ClientIdUsed` if that is deleted.
+   */
   readonly create: (
     owner: UserId,
     route: RouteDraft
-  ) => Effect.Effect<StoredRoute, CueBeyondLine | QuotaExceeded | Overloaded>
+  ) => Effect.Effect<StoredRoute, ClientIdUsed | CueBeyondLine | QuotaExceeded | Overloaded>
   /** Stores all routes or none, like `create`. */
   readonly createAll: (
     owner: UserId,
@@ -353,11 +361,34 @@ export class Routes extends Context.Service<Routes, {
           onSome: (row) => Effect.as(refreshShown(views, row), toStoredRoute(row, pseudonyms))
         })
 
+      const findMade = SqlSchema.findOneOption({
+        Request: Schema.Struct({ owner: UserId, clientId: Schema.NullishOr(Schema.String) }),
+        Result: RouteRecord.select.mapFields(Struct.pick(["id"])),
+        execute: ({ clientId, owner }) =>
+          sql`SELECT id FROM routes r WHERE r.client_id = ${clientId}::uuid AND ${visibility.own(owner)}`
+      })
+
+      const made = Effect.fnUntraced(function*(owner: UserId, { clientId }: RouteDraft) {
+        const found = yield* findMade({ owner, clientId })
+        if (Option.isNone(found)) return yield* new ClientIdUsed()
+        const row = yield* seen({ ref: found.value.id, viewer: owner, now: yield* DateTime.nowAsDate, form: "full" })
+        return toStoredRoute(row, pseudonyms)
+      }, Effect.catchTag("Missing", () => Effect.fail(new ClientIdUsed())))
+
+      const create = (owner: UserId, route: RouteDraft) =>
+        Effect.flatMap(
+          store(owner, route),
+          Option.match({ onNone: () => made(owner, route), onSome: (stored) => Effect.succeed(stored) })
+        )
+
       return Routes.of({
-        create: flow(store, quotaFailures),
+        create: flow(create, quotaFailures),
 
         createAll: flow(
-          (owner, routes) => writes(owner, sql.withTransaction(Effect.forEach(routes, (route) => store(owner, route)))),
+          (owner, routes) =>
+            writes(owner, sql.withTransaction(Effect.forEach(routes, (route) => create(owner, route)))),
+          // Routes of files have no `clientId`.
+          Effect.catchTag("ClientIdUsed", Effect.die),
           quotaFailures
         ),
 

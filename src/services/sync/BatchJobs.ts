@@ -1,36 +1,72 @@
-import { Result } from "effect"
-import type { ValidationIssue } from "../../schema/Issues.ts"
-import { type BatchOperation, RouteBatch } from "../../schema/RouteBatch.ts"
-import { decodeBounded } from "../bodies/BoundedJson.ts"
+import { Predicate, Result, Schema } from "effect"
+import { MAX_ISSUES, type ValidationIssue } from "../../schema/Issues.ts"
+import { BatchOperation, operationCount, RouteBatch } from "../../schema/RouteBatch.ts"
+import { decodeBounded, decodeValue } from "../bodies/BoundedJson.ts"
 import { longBodyJob } from "../bodies/LongBody.ts"
 import type { MeasuredPolyline } from "../geometry/MeasuredPolyline.ts"
 import { splitRoute } from "../routes/RouteJobs.ts"
 
-type Split<A> = Result.Result<
-  { readonly rest: A; readonly line?: MeasuredPolyline },
-  ReadonlyArray<ValidationIssue>
->
+/** An operation that does not match its schema, as the client named it. */
+export interface RefusedOperation {
+  readonly op: string
+  readonly issues: ReadonlyArray<ValidationIssue>
+}
+
+interface SplitOperation {
+  readonly rest: unknown
+  readonly line?: MeasuredPolyline
+  readonly refused?: RefusedOperation
+}
+
+type Split = Result.Result<SplitOperation, ReadonlyArray<ValidationIssue>>
 
 const under = (path: string) => (issues: ReadonlyArray<ValidationIssue>) =>
-  issues.map((issue) => ({ ...issue, path: `${path}.${issue.path}` }))
+  issues.map((issue) => ({ ...issue, path: issue.path === "" ? path : `${path}.${issue.path}` }))
 
-const splitOperation = (operation: BatchOperation, index: number): Split<unknown> => {
+const splitOperation = (operation: BatchOperation): Split => {
   const member = operation.op === "create" ? "route" : "changes"
   if (operation.op !== "create" && operation.op !== "update") return Result.succeed({ rest: operation })
   const body = operation.op === "create" ? operation.route : operation.changes
   return splitRoute(body).pipe(
-    Result.mapError(under(`operations.${index}.${member}`)),
+    Result.mapError(under(member)),
     Result.map(({ parts, rest }) => ({ rest: { ...operation, [member]: rest }, ...parts }))
   )
 }
 
-const decode = decodeBounded(RouteBatch)
+const decodeOperation = decodeValue(BatchOperation)
 
-const split = ({ operations, ...batch }: RouteBatch) =>
-  Result.map(Result.all(operations.map(splitOperation)), (split) => ({
+/** Stands for a refused operation in the body that goes on; never run, since its result is the refusal. */
+const NEVER_RUN = { op: "deleteCollection", collectionId: 1 }
+
+const opOf = (value: unknown) => Predicate.hasProperty(value, "op") && typeof value.op === "string" ? value.op : ""
+
+const readOperation = (isAtomic: boolean) => (value: unknown, index: number): Split => {
+  const read = Result.mapError(Result.flatMap(decodeOperation(value), splitOperation), under(`operations.${index}`))
+  return isAtomic
+    ? read
+    : Result.orElse(
+      read,
+      (issues) => Result.succeed({ rest: NEVER_RUN, refused: { op: opOf(value), issues } })
+    )
+}
+
+/** The operations are decoded one by one: one that is refused does not touch the others. An atomic batch needs all. */
+const Envelope = Schema.Struct({
+  ...RouteBatch.fields,
+  operations: Schema.Array(Schema.Unknown).check(...operationCount)
+})
+
+const decode = decodeBounded(Envelope, RouteBatch)
+
+const split = ({ operations, ...batch }: typeof Envelope.Type) => {
+  const read = operations.map(readOperation(batch.atomic === true))
+  const issues = read.flatMap((operation) => Result.isFailure(operation) ? operation.failure : [])
+  if (issues.length > 0) return Result.fail(issues.slice(0, MAX_ISSUES))
+  return Result.map(Result.all(read), (split) => ({
     rest: { ...batch, operations: split.map(({ rest }) => rest) },
-    parts: { lines: split.map(({ line }) => line) }
+    parts: { lines: split.map(({ line }) => line), refused: split.map(({ refused }) => refused) }
   }))
+}
 
 export const readRouteBatch = longBodyJob(
   import.meta.url,

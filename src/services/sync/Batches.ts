@@ -16,6 +16,9 @@ export interface FailedOperation<E> {
   readonly error: E
 }
 
+/** An operation, with the results of those before it. */
+export type Operation<A, E> = (before: ReadonlyArray<Result.Result<A, E>>) => Effect.Effect<A, E>
+
 export class Batches extends Context.Service<Batches, {
   /**
    * Runs operations in their order. A failed operation is undone alone; an atomic batch is undone as a whole, and fails
@@ -25,7 +28,7 @@ export class Batches extends Context.Service<Batches, {
   readonly run: <A, E>(
     owner: UserId,
     locked: Locked,
-    operations: ReadonlyArray<Effect.Effect<A, E>>,
+    operations: ReadonlyArray<Operation<A, E>>,
     options: { readonly isAtomic: boolean }
   ) => Effect.Effect<ReadonlyArray<Result.Result<A, E>>, FailedOperation<E> | Overloaded>
 }>()("route-planning-service/Batches") {
@@ -52,13 +55,13 @@ export class Batches extends Context.Service<Batches, {
           function*<A, E>(
             owner: UserId,
             locked: Locked,
-            operations: ReadonlyArray<Effect.Effect<A, E>>,
+            operations: ReadonlyArray<Operation<A, E>>,
             { isAtomic }: { readonly isAtomic: boolean }
           ) {
             yield* lock(owner, locked)
             const results: Array<Result.Result<A, E>> = []
             for (const [index, operation] of operations.entries()) {
-              const result = yield* Effect.result(databaseDefects(sql.withTransaction(operation)))
+              const result = yield* Effect.result(databaseDefects(sql.withTransaction(operation(results))))
               if (isAtomic && Result.isFailure(result)) {
                 return yield* Effect.fail<FailedOperation<E>>({ index, error: result.failure })
               }

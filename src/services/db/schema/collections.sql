@@ -8,10 +8,12 @@ CREATE TABLE collections (
   visibility text NOT NULL CHECK (visibility IN ('private', 'unlisted', 'public')),
   share_token text NOT NULL CONSTRAINT collections_share_token_key UNIQUE CHECK (share_token ~ '^[0-9a-f]{32}$'),
   imported_from text CHECK (imported_from ~ '^[0-9a-f]{32}$'),
+  client_id uuid,
   version bigint NOT NULL DEFAULT 1,
   created_at timestamptz NOT NULL, updated_at timestamptz NOT NULL, deleted_at timestamptz
 );
 CREATE UNIQUE INDEX collections_import_key ON collections (user_id, imported_from) WHERE imported_from IS NOT NULL;
+CREATE UNIQUE INDEX collections_client_key ON collections (user_id, client_id) WHERE client_id IS NOT NULL;
 CREATE INDEX collections_user_idx ON collections (user_id);
 CREATE INDEX collections_owner_idx ON collections (user_id, created_at DESC, id DESC) WHERE deleted_at IS NULL;
 CREATE INDEX collections_trash_idx ON collections (user_id, deleted_at DESC, id DESC) WHERE deleted_at IS NOT NULL;

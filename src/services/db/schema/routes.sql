@@ -33,6 +33,8 @@ CREATE TABLE routes (
   share_token text NOT NULL CONSTRAINT routes_share_token_key UNIQUE CHECK (share_token ~ '^[0-9a-f]{32}$'),
   -- The share token of the route that was first exported: an import knows by it what it brought before.
   imported_from text CHECK (imported_from ~ '^[0-9a-f]{32}$'),
+  -- The client's own name of a route: a repeated call makes no second one.
+  client_id uuid,
   -- Every edit has a new version.
   version bigint NOT NULL DEFAULT 1,
   published_at timestamptz,
@@ -45,6 +47,7 @@ CREATE TABLE routes (
   CONSTRAINT routes_published_at CHECK (visibility <> 'public' OR published_at IS NOT NULL)
 );
 CREATE UNIQUE INDEX routes_import_key ON routes (user_id, imported_from) WHERE imported_from IS NOT NULL;
+CREATE UNIQUE INDEX routes_client_key ON routes (user_id, client_id) WHERE client_id IS NOT NULL;
 CREATE INDEX routes_user_idx ON routes (user_id);
 CREATE INDEX routes_place_version_idx ON routes (place_version, id);
 
