@@ -63,7 +63,8 @@ const BatchCollectionPatch = Schema.Struct({ ...CollectionPatch.fields, routeIds
 const operation = <const Op extends string, const Fields extends Schema.Struct.Fields>(op: Op, fields: Fields) =>
   Schema.Struct({ op: Schema.Literal(op).annotate({ description: "What to do" }), ...fields })
 
-const oneExpectation = Schema.makeFilter(isOneExpectation)
+/** Without a JSON Schema of its own the filter would hide the name of its operation in the document. */
+const oneExpectation = Schema.makeFilter(isOneExpectation, { toJsonSchema: () => ({}) })
 
 const DELETION = { op: "delete", id: RouteId.make(12) } as const
 

@@ -376,10 +376,7 @@ export class Routes extends Context.Service<Routes, {
       }, Effect.catchTag("Missing", () => Effect.fail(new ClientIdUsed())))
 
       const create = (owner: UserId, route: RouteDraft) =>
-        Effect.flatMap(
-          store(owner, route),
-          Option.match({ onNone: () => made(owner, route), onSome: (stored) => Effect.succeed(stored) })
-        )
+        Effect.flatMap(store(owner, route), Option.match({ onNone: () => made(owner, route), onSome: Effect.succeed }))
 
       return Routes.of({
         create: flow(create, quotaFailures),
