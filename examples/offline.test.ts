@@ -1,0 +1,124 @@
+import { assert, layer } from "@effect/vitest"
+import { Effect, Random } from "effect"
+import { signedIn } from "../test/support/Actors.ts"
+import { TestServer } from "../test/support/TestServer.ts"
+import { mint } from "../test/support/Tokens.ts"
+import { offlineRoutes, type Service } from "./offline.ts"
+
+const OPERATIONS = 1000
+
+const SYNCED_EVERY = 8
+
+const ride = (name: string) => ({ name, waypoints: [{ coord: [9.5209, 47.1415] }] })
+
+const lost = () => Promise.reject(new Error("no network"))
+
+/** Two devices of one account, whose network fails as `fate` says: before a call, or after it was done. */
+const world = Effect.gen(function*() {
+  const { origin } = yield* TestServer
+  const { token } = yield* mint(yield* signedIn, "write")
+  const call = (path: string, init: RequestInit & { readonly headers?: Readonly<Record<string, string>> } = {}) =>
+    fetch(`${origin}/api/v1${path}`, { ...init, headers: { ...init.headers, authorization: `Bearer ${token}` } })
+  const fate: { next: "answered" | "never sent" | "lost" } = { next: "answered" }
+  const tried = async (...request: Parameters<typeof call>) => {
+    const { next } = fate
+    fate.next = "answered"
+    if (next === "never sent") return lost()
+    const response = await call(...request)
+    return next === "lost" ? lost() : response
+  }
+  const service: Service = {
+    push: async (operations, key) => {
+      const headers = { "content-type": "application/json", "idempotency-key": key, "x-service-confirm": "true" }
+      const body = JSON.stringify({ operations })
+      return JSON.parse(await (await tried("/routes/batch", { method: "POST", headers, body })).text()).results
+    },
+    pull: async (cursor) => {
+      const query = `include=routes&geometry=none${cursor === "" ? "" : `&cursor=${cursor}`}`
+      const response = await tried(`/sync?${query}`)
+      return response.status === 410 ? undefined : JSON.parse(await response.text())
+    }
+  }
+  const routes = Effect.promise(async (): Promise<ReadonlyArray<{ readonly id: number; readonly name: string }>> =>
+    JSON.parse(await (await call("/routes?limit=200&geometry=none")).text())
+  )
+  return { devices: [offlineRoutes(service), offlineRoutes(service)] as const, fate, routes }
+})
+
+type Device = ReturnType<typeof offlineRoutes>
+
+const namesOn = (device: Device) => [...device.routes().values()].map(({ name }) => String(name)).toSorted()
+
+const synced = (device: Device) => Effect.promise(() => device.sync())
+
+const keyOf = (device: Device, name: string) =>
+  [...device.routes()].find(([, route]) => route["name"] === name)?.[0] ?? ""
+
+layer(TestServer.layer())("an offline copy", (it) => {
+  it.effect("brings edits of both sides together: members are merged, and a deletion gives way to a change", () =>
+    Effect.gen(function*() {
+      const { devices: [one, other], routes } = yield* world
+      for (const name of ["Merged", "Kept", "Gone"]) one.create(ride(name))
+      yield* synced(one)
+      yield* synced(other)
+      one.change(keyOf(one, "Merged"), { tags: ["gravel"] })
+      other.change(keyOf(other, "Merged"), { description: "By night", name: "Both" })
+      one.change(keyOf(one, "Kept"), { name: "Kept after all" })
+      other.remove(keyOf(other, "Kept"))
+      one.remove(keyOf(one, "Gone"))
+      other.change(keyOf(other, "Gone"), { name: "Too late" })
+      for (const device of [one, other, one]) yield* synced(device)
+      assert.deepStrictEqual((yield* routes).map(({ name }) => name).toSorted(), ["Both", "Kept after all"])
+      const merged = [...other.routes().values()].find(({ name }) => name === "Both")
+      assert.deepInclude(merged, { tags: ["gravel"], description: "By night" })
+      assert.deepStrictEqual(namesOn(one), namesOn(other))
+    }))
+
+  it.effect("makes a route once though its response was lost, and goes on with what was edited meanwhile", () =>
+    Effect.gen(function*() {
+      const { devices: [one, other], fate, routes } = yield* world
+      one.create(ride("Offline"))
+      fate.next = "lost"
+      yield* Effect.flip(Effect.tryPromise(() => one.sync()))
+      one.change(keyOf(one, "Offline"), { name: "Renamed meanwhile" })
+      yield* synced(one)
+      yield* synced(other)
+      assert.deepStrictEqual((yield* routes).map(({ name }) => name), ["Renamed meanwhile"])
+      assert.deepStrictEqual(namesOn(other), ["Renamed meanwhile"])
+    }))
+
+  it.effect("is the account after 1,000 random edits of two devices, with calls and responses that are lost", () =>
+    Effect.gen(function*() {
+      const { devices, fate, routes } = yield* world
+      // What a device has made and no device has deleted must be there at the end, once.
+      const living = new Set<string>()
+      const touched = new Set<string>()
+      for (let n = 0; n < OPERATIONS; n++) {
+        const device = devices[yield* Random.nextIntBetween(0, 2)] ?? devices[0]
+        const names = namesOn(device)
+        const name = names[yield* Random.nextIntBetween(0, Math.max(1, names.length))] ?? ""
+        const kind = yield* Random.nextIntBetween(0, 10)
+        if (kind < 3 || name === "") {
+          device.create(ride(`route ${n}`))
+          living.add(`route ${n}`)
+        } else if (kind < 8) {
+          device.change(keyOf(device, name), { description: `edit ${n}` })
+        } else {
+          device.remove(keyOf(device, name))
+          living.delete(name)
+          touched.add(name)
+        }
+        if (n % SYNCED_EVERY > 0) continue
+        fate.next = (["answered", "never sent", "lost"] as const)[yield* Random.nextIntBetween(0, 3)] ?? "answered"
+        yield* Effect.ignore(Effect.tryPromise(() => device.sync()))
+      }
+      fate.next = "answered"
+      for (const device of [...devices, ...devices]) yield* synced(device)
+      const there = (yield* routes).map(({ name }) => name)
+      for (const device of devices) assert.deepStrictEqual(namesOn(device), there.toSorted())
+      assert.strictEqual(new Set(there).size, there.length)
+      // A deletion that has met a change is given up, so such a route may be there or not.
+      assert.deepStrictEqual([...living].filter((name) => !there.includes(name)), [])
+      assert.deepStrictEqual(there.filter((name) => !living.has(name) && !touched.has(name)), [])
+    }).pipe(Random.withSeed("offline")))
+})
