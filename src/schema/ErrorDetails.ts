@@ -75,7 +75,9 @@ export type ReasonOf<Status extends keyof Words> = keyof Words[Status] & string
 
 const Impact = Schema.Struct({
   action: Schema.String.annotate({ description: "Such as `route.delete`" }),
-  resource: Schema.String.annotate({ description: "Kind of the resource: `route`, `collection` or `privacy_zones`" }),
+  resource: Schema.String.annotate({
+    description: "Kind of the resource: `route`, `collection`, `link` or `privacy_zones`"
+  }),
   id: Schema.optionalKey(Schema.Int.annotate({ description: "Id of the resource, if it exists" })),
   summary: Schema.String.annotate({ description: "Text for people" })
 })

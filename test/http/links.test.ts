@@ -48,6 +48,8 @@ const unlisted = Effect.gen(function*() {
   return { owner, route, path: `/routes/${route.id}`, visitor: yield* anonymous }
 })
 
+const CONFIRMED = { headers: { "x-service-confirm": "true" } }
+
 layer(TestServer.layer())("links", (it) => {
   it.effect("are several for a route, listed with their tokens, changed and deleted by session and token `write`", () =>
     Effect.gen(function*() {
@@ -70,7 +72,13 @@ layer(TestServer.layer())("links", (it) => {
       assert.deepStrictEqual(same.body, patched.body)
 
       for (const { token } of [first, second]) assert.deepStrictEqual(yield* statusesOf(visitor, token), ALL_OPEN)
-      assert.strictEqual((yield* owner.delete(`${path}/links/${first.id}`)).status, 200)
+      const unconfirmed = yield* script.delete(`${path}/links/${first.id}`)
+      assert.strictEqual(unconfirmed.status, 428)
+      const summary = "The link \"Club\" to the route will open nothing."
+      assert.deepInclude(unconfirmed.body, {
+        details: { impact: { action: "link.delete", resource: "link", id: first.id, summary } }
+      })
+      assert.strictEqual((yield* script.delete(`${path}/links/${first.id}`, CONFIRMED)).status, 200)
       assert.deepStrictEqual(yield* statusesOf(visitor, first.token), ALL_ABSENT)
       assert.deepStrictEqual(yield* statusesOf(visitor, second.token.toUpperCase()), ALL_OPEN)
       assert.strictEqual((yield* script.delete(`${path}/links/${first.id}`)).status, 404)
@@ -230,7 +238,11 @@ layer(TestServer.layer())("links", (it) => {
       const { owner, path, route, visitor } = yield* unlisted
       const { token } = yield* linkTo(owner, path)
       const before = yield* owner.get(path)
-      const { body, headers, status } = yield* (yield* scriptOf(owner, "write")).post(`${path}/share-token`)
+      const script = yield* scriptOf(owner, "write")
+      const unconfirmed = yield* script.post(`${path}/share-token`)
+      assert.strictEqual(unconfirmed.status, 428)
+      assert.include(unconfirmed.text, "\"action\":\"route.replace_share_token\"")
+      const { body, headers, status } = yield* script.post(`${path}/share-token`, undefined, CONFIRMED)
       assert.strictEqual(status, 200)
       assert.notStrictEqual(shareTokenOf(body), route.shareToken)
       assert.match(headers.get("etag") ?? "", /^W\/"2-full-/)

@@ -1,7 +1,7 @@
 import { Schema } from "effect"
 import { HttpApiEndpoint, HttpApiGroup, HttpApiSchema } from "effect/http-api"
 import { Collection } from "../../schema/Collection.ts"
-import { Conflict, NotFound } from "../../schema/Errors.ts"
+import { Conflict, NotFound, PreconditionRequired } from "../../schema/Errors.ts"
 import { CollectionIdFromPath, LinkIdFromPath, RouteIdFromPath } from "../../schema/Ids.ts"
 import { listQuery } from "../../schema/Page.ts"
 import { Route } from "../../schema/Route.ts"
@@ -9,7 +9,7 @@ import { MAX_LINKS, NewShareLink, ShareLink, ShareLinkPatch } from "../../schema
 import { Tier } from "./Access.ts"
 import { CallerAuthentication } from "./Authentication.ts"
 import { described, PAGED, titled } from "./Described.ts"
-import { IdempotencyHeader, JsonBody, NoParameters } from "./Requests.ts"
+import { ConfirmHeader, IdempotencyHeader, JsonBody, NoParameters } from "./Requests.ts"
 import { Success } from "./Success.ts"
 
 const linkEndpoints = <
@@ -59,17 +59,23 @@ const linkEndpoints = <
       "Changes the members that the body names; `null` clears the label or the expiry. The token stays."
     )),
     HttpApiEndpoint.delete(`removeOf${kind}`, `${path}/:id/links/:linkId`, {
+      headers: ConfirmHeader,
       params: { id, linkId: LinkIdFromPath },
       success: Success,
-      error: NotFound
-    }).annotateMerge(described(`Delete a link to a ${noun}`, "Deletes a link: its token opens nothing from now on.")),
+      error: [NotFound, PreconditionRequired]
+    }).annotateMerge(described(
+      `Delete a link to a ${noun}`,
+      "Deletes a link: its token opens nothing from now on. A personal access token must confirm."
+    )),
     HttpApiEndpoint.post(`replace${kind}ShareToken`, `${path}/:id/share-token`, {
+      headers: ConfirmHeader,
       params: { id },
       success: shared,
-      error: NotFound
+      error: [NotFound, PreconditionRequired]
     }).annotateMerge(described(
       `Replace the share token of a ${noun}`,
-      `Makes another share token: the one before is 404 everywhere from now on. Links stay. The ${noun} has a new version.`
+      `Makes another share token: the one before is 404 everywhere from now on. Links stay. The ${noun} has a new version. A `
+        + "personal access token must confirm."
     ))
   ] as const
 

@@ -3,12 +3,14 @@ import { HttpApiBuilder } from "effect/http-api"
 import type { CollectionId, LinkId, RouteId } from "../../schema/Ids.ts"
 import type { ShareLinkPatch } from "../../schema/ShareLink.ts"
 import { Collections } from "../../services/collections/Collections.ts"
+import { Missing } from "../../services/DomainErrors.ts"
 import { Routes } from "../../services/routes/Routes.ts"
 import { RouteViews } from "../../services/routes/RouteViews.ts"
 import { type Shared, ShareLinks } from "../../services/sharing/ShareLinks.ts"
 import { Api } from "../api/Api.ts"
 import { Caller } from "../api/Authentication.ts"
 import { success } from "../api/Success.ts"
+import { deletingLink, replacingToken, requireConfirmed } from "../request/Confirmation.ts"
 import { Idempotency } from "../request/Idempotency.ts"
 import { bodyDigest } from "../request/RequestBodies.ts"
 import { makeRequestedPage } from "../request/RequestedPage.ts"
@@ -59,17 +61,31 @@ export const LinksHandlers = HttpApiBuilder.group(
     const change = (shared: Shared, link: LinkId, patch: ShareLinkPatch) =>
       Effect.flatMap(Caller, ({ userId }) => worded(links.change(userId, shared, link, patch)))
 
-    const remove = (shared: Shared, link: LinkId) =>
-      Effect.flatMap(Caller, ({ userId }) => Effect.as(worded(links.remove(userId, shared, link)), success))
+    type Headers = Parameters<typeof requireConfirmed>[1]
+    const remove = Effect.fnUntraced(function*(shared: Shared, id: LinkId, headers: Headers) {
+      const caller = yield* Caller
+      const impact = Effect.flatMap(links.list(caller.userId, shared), (all) => {
+        const link = all.find((link) => link.id === id)
+        return link === undefined
+          ? Effect.fail(new Missing({ kind: "link" }))
+          : Effect.succeed(deletingLink(shared.kind, link.label, id))
+      })
+      yield* requireConfirmed(caller, headers, impact)
+      yield* links.remove(caller.userId, shared, id)
+      return success
+    }, worded)
 
     return handlers.handleAll({
       listOfRoute: ({ params, query, request }) => list(route(params.id), { query, request }),
       createForRoute: ({ headers, params, payload, request }) =>
         create(route(params.id), { headers, request }, payload),
       changeOfRoute: ({ params, payload }) => change(route(params.id), params.linkId, payload),
-      removeOfRoute: ({ params }) => remove(route(params.id), params.linkId),
-      replaceRouteShareToken: Effect.fnUntraced(function*({ params: { id } }) {
-        const { userId } = yield* Caller
+      removeOfRoute: ({ headers, params }) => remove(route(params.id), params.linkId, headers),
+      replaceRouteShareToken: Effect.fnUntraced(function*({ headers, params: { id } }) {
+        const caller = yield* Caller
+        const { userId } = caller
+        const impact = Effect.map(routes.requireOwn(userId, id), ({ name }) => replacingToken("route", name, id))
+        yield* requireConfirmed(caller, headers, impact)
         const read = routes.get(id, Option.some(userId), "full")
         const replaced = yield* links.replaceShareToken(userId, route(id), read)
         yield* views.refresh(userId)
@@ -79,9 +95,12 @@ export const LinksHandlers = HttpApiBuilder.group(
       createForCollection: ({ headers, params, payload, request }) =>
         create(collection(params.id), { headers, request }, payload),
       changeOfCollection: ({ params, payload }) => change(collection(params.id), params.linkId, payload),
-      removeOfCollection: ({ params }) => remove(collection(params.id), params.linkId),
-      replaceCollectionShareToken: Effect.fnUntraced(function*({ params: { id } }) {
-        const { userId } = yield* Caller
+      removeOfCollection: ({ headers, params }) => remove(collection(params.id), params.linkId, headers),
+      replaceCollectionShareToken: Effect.fnUntraced(function*({ headers, params: { id } }) {
+        const caller = yield* Caller
+        const { userId } = caller
+        const own = collections.requireOwn(userId, id)
+        yield* requireConfirmed(caller, headers, Effect.map(own, ({ name }) => replacingToken("collection", name, id)))
         const read = collections.get(id, Option.some(userId))
         return versionedResponse(
           versionedCollection(yield* links.replaceShareToken(userId, collection(id), read))

@@ -37,6 +37,20 @@ export const deleting = (resource: Resource, name: string, id: number): Impact =
   summary: `"${name}" will be deleted for everyone${LEFT[resource]}.`
 })
 
+export const replacingToken = (resource: Resource, name: string, id: number): Impact => ({
+  action: `${resource}.replace_share_token`,
+  resource,
+  id,
+  summary: `Nobody will be able to open "${name}" by its present share token.`
+})
+
+export const deletingLink = (resource: Resource, label: string | null, id: number): Impact => ({
+  action: "link.delete",
+  resource: "link",
+  id,
+  summary: `${label === null ? "The link" : `The link "${label}"`} to the ${resource} will open nothing.`
+})
+
 export const purging = (resource: Resource, name: string, id: number): Impact => ({
   action: `${resource}.purge`,
   resource,
