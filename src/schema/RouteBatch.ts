@@ -15,7 +15,7 @@ const ifMatch = optionalMember(
 
 const VERSION = "The `version` to be changed, as `GET /sync` has it; not with `ifMatch`"
 
-/** What a change expects. An absent member expects nothing. */
+/** A change expects one of these; an absent one expects nothing. */
 const expectation = { ifMatch, ifVersion: optionalMember(Count.annotate({ description: VERSION })) }
 
 const isOneExpectation = ({ ifMatch, ifVersion }: { readonly ifMatch?: string; readonly ifVersion?: number }) =>

@@ -162,7 +162,7 @@ export class KeyInUse extends Schema.TaggedError<KeyInUse>()("KeyInUse", {}) {}
 /** The `Idempotency-Key` belongs to another request. */
 export class KeyReused extends Schema.TaggedError<KeyReused>()("KeyReused", {}) {}
 
-/** What this `clientId` made has been deleted. */
+/** The `clientId` has made something that is deleted since. */
 export class ClientIdUsed extends Schema.TaggedError<ClientIdUsed>()("ClientIdUsed", {}) {}
 
 export class HandleTaken extends Schema.TaggedError<HandleTaken>()("HandleTaken", {}) {}

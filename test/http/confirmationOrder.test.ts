@@ -44,6 +44,7 @@ layer(TestServer.layer())("what a token must confirm", (it) => {
         yield* script.post("/routes", newRoute({ visibility: "public", polyline6: "?" })),
         yield* script.patch(`/routes/${id}`, wrong),
         yield* script.post("/routes/batch", {
+          atomic: true,
           operations: [{ op: "create", route: newRoute({ visibility: "public", polyline6: "?" }) }]
         })
       ]

@@ -169,7 +169,7 @@ type Made = { readonly kind: "route"; readonly id: RouteId } | {
 
 export interface BatchOutcome {
   readonly status: number
-  /** What the operation made or changed, for operations that refer to it. */
+  /** Later operations refer to what this one made or changed. */
   readonly made?: Made
   readonly etag?: string
   readonly route?: JsonParts
