@@ -162,7 +162,7 @@ layer(TestServer.layer())("the protocol", (it) => {
         const { body, status } = yield* rider.get(`${list}?limit=1&tagg=x&__proto__=x`)
         assert.strictEqual(status, 400, list)
         const text = JSON.stringify(body)
-        assert.include(text, "\"path\":\"tagg\"")
+        assert.include(text, "\"path\":\"query.tagg\"")
         assert.include(text, "Unknown parameter: Expected one of ")
         assert.include(text, "limit, offset")
         assert.strictEqual((yield* rider.get(`${list}?limit=1`)).status, 200, list)
