@@ -71,7 +71,7 @@ layer(server, { timeout: "60 seconds" })("an address that looks like another one
         for (const { status, text } of responses) {
           assert.strictEqual(status, 400, text)
           assert.include(text, "Expected an email address without characters before the @ that Unicode folds to others")
-          assert.include(text, "\"path\":\"email\"")
+          assert.include(text, "\"path\":\"body.email\"")
         }
         assert.strictEqual((yield* logIn(email)).status, 401)
         assert.strictEqual((yield* visitor.post("/auth/request-password-reset", { email })).status, 200)
