@@ -39,6 +39,7 @@ import { conditionalLayer, responseHeadersLayer } from "./middleware/ResponseHea
 import { strangersLayer } from "./middleware/Strangers.ts"
 import { apiDocsLayer } from "./pages/ApiDocs.ts"
 import { pagesLayer } from "./pages/Pages.ts"
+import { providerSignInLayer } from "./pages/ProviderSignInPages.ts"
 import { Idempotency } from "./request/Idempotency.ts"
 import { RequestBodies } from "./request/RequestBodies.ts"
 import { ROUTER } from "./request/RouteTemplates.ts"
@@ -83,7 +84,7 @@ const api = HttpApiBuilder.layer(Api).pipe(
 
 const docs = apiDocsLayer.pipe(Layer.provide(Limiter.layer))
 
-const pages = pagesLayer.pipe(
+const pages = Layer.merge(pagesLayer, providerSignInLayer).pipe(
   Layer.provide(Authenticator.layer),
   Layer.provide([CrossSite.layer, Limiter.layer, RequestBodies.layer])
 )

@@ -12,7 +12,7 @@ import {
   type SchemaIssue
 } from "effect"
 import { issuesOf, type ValidationIssue } from "../schema/Issues.ts"
-import { isProduction, registry, settings } from "../services/settings/Registry.ts"
+import { isProduction, OIDC_PREFIX, oidcSettings, registry, settings } from "../services/settings/Registry.ts"
 import type { Setting } from "../services/settings/Setting.ts"
 
 /** The message names every setting that is wrong, and no value. */
@@ -120,6 +120,24 @@ const malformed = Effect.fnUntraced(function*(checked: ReadonlyArray<Setting<unk
   return results.filter(Result.isFailure).map(({ failure }) => problemOf(failure))
 })
 
+/** All settings of the providers of `OIDC_PREFIXES`, but for those of a default prefix that is not used. */
+const usedProviders = Effect.gen(function*() {
+  if (!(yield* settings.PROVIDER_SIGN_IN_ENABLED)) return []
+  const prefixes = [...new Set(yield* settings.OIDC_PREFIXES)]
+  const isUsed = Effect.fnUntraced(function*(prefix: string) {
+    const texts = yield* Effect.forEach(Object.values(oidcSettings(prefix)), ({ name }) => textOf(name))
+    return prefix !== OIDC_PREFIX || texts.some(Option.isSome)
+  })
+  return (yield* Effect.filter(prefixes, isUsed)).map(oidcSettings)
+})
+
+const incompleteProviders = Effect.gen(function*() {
+  const providers = yield* usedProviders
+  const needed = providers.flatMap(({ CLIENT_ID, CLIENT_SECRET, ISSUER }) => [ISSUER, CLIENT_ID, CLIENT_SECRET])
+  const others = providers.flatMap(({ ISSUER }) => ISSUER.name === `${OIDC_PREFIX}_ISSUER` ? [] : [ISSUER])
+  return [...(yield* Effect.forEach(needed, ({ name }) => requirementOf(name))).flat(), ...yield* malformed(others)]
+})
+
 const unlimited = Config.all({ isProduction, isLimited: settings.RATE_LIMITS_ENABLED }).pipe(
   Config.map(({ isLimited, isProduction }) =>
     isLimited || !isProduction ? [] : ["RATE_LIMITS_ENABLED must not be false in production"]
@@ -150,7 +168,7 @@ export const wellFormedLayer = (names: ReadonlyArray<Name>) =>
 
 const OF_THE_SERVICE = registry.filter(({ isForDevelopment }) => !isForDevelopment)
 
-const withoutMalformed = <E>(check: Effect.Effect<ReadonlyArray<string>, E>) => Effect.orElseSucceed(check, () => [])
+const withoutMalformed = <A, E>(check: Effect.Effect<ReadonlyArray<A>, E>) => Effect.orElseSucceed(check, () => [])
 
 /** Fails with one message that names all settings that are missing or malformed. */
 const checkedLayer = (required: Effect.Effect<ReadonlyArray<string>>) =>
@@ -159,19 +177,22 @@ const checkedLayer = (required: Effect.Effect<ReadonlyArray<string>>) =>
       ...(yield* Effect.forEach(yield* required, requirementOf)).flat(),
       ...yield* malformed(OF_THE_SERVICE),
       ...yield* withoutMalformed(unlimited),
+      ...yield* withoutMalformed(incompleteProviders),
       ...yield* twoWaysToMail,
       ...yield* retired
     ])
   }))
 
-export const settingsLayer = checkedLayer(
-  Effect.orElseSucceed(settings.PROVIDER_SIGN_IN_ENABLED, () => true).pipe(
-    Effect.map((hasProvider) =>
-      registry.filter(({ isRequired, name }) => isRequired && (hasProvider || !FOR_PROVIDER.has(name)))
-        .map(({ name }) => name)
-    )
-  )
-)
+/** `POST /auth/google` needs no client where sign-in is by other providers, or by none. */
+const required = Effect.gen(function*() {
+  const isEnabled = yield* Effect.orElseSucceed(settings.PROVIDER_SIGN_IN_ENABLED, () => true)
+  const others = yield* withoutMalformed(usedProviders)
+  const needsGoogle = isEnabled && others.length === 0
+  return registry.filter(({ isRequired, name }) => isRequired && (needsGoogle || !FOR_PROVIDER.has(name)))
+    .map(({ name }) => name)
+})
+
+export const settingsLayer = checkedLayer(required)
 
 export const givenSettingsLayer = checkedLayer(Effect.succeed([]))
 

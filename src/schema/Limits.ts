@@ -10,6 +10,9 @@ export const SESSION_TOKEN_LIFETIME = Duration.minutes(15)
 
 export const LINK_LIFETIME = { "verify-email": Duration.hours(24), "reset-password": Duration.minutes(30) } as const
 
+/** A sign-in by redirect may stay at the identity provider this long. */
+export const PROVIDER_SIGN_IN_LIFETIME = Duration.minutes(10)
+
 /** An invitation lasts longer, since the recipient did not ask for the link. */
 export const INVITATION_LIFETIME = Duration.days(7)
 

@@ -87,7 +87,7 @@ export class UnknownEncoding extends Schema.TaggedError<UnknownEncoding>()("Unkn
 
 /** It does not exist, or the caller may not see it. `member` is a route of a collection. */
 export class Missing extends Schema.TaggedError<Missing>()("Missing", {
-  kind: Schema.Literals(["route", "collection", "member", "page", "user", "session", "token", "link"])
+  kind: Schema.Literals(["route", "collection", "member", "page", "user", "session", "token", "link", "provider"])
 }) {}
 
 /** A collection may not have these routes: they are neither the owner's nor public. */
@@ -209,6 +209,12 @@ export class ProviderEmailUnverified
   extends Schema.TaggedError<ProviderEmailUnverified>()("ProviderEmailUnverified", {})
 {}
 
+/** The provider sent the user back with an error, such as when they cancelled. */
+export class ProviderDeclined extends Schema.TaggedError<ProviderDeclined>()("ProviderDeclined", {}) {}
+
+/** The browser has not begun the sign-in that it returns from, or too long ago. */
+export class SignInNotBegun extends Schema.TaggedError<SignInNotBegun>()("SignInNotBegun", {}) {}
+
 /** The account has another identity of the same provider. */
 export class LinkedElsewhere extends Schema.TaggedError<LinkedElsewhere>()("LinkedElsewhere", {}) {}
 
@@ -299,6 +305,8 @@ export const DomainError = Schema.Union([
   SignInRefused,
   ProviderDisabled,
   ProviderEmailUnverified,
+  ProviderDeclined,
+  SignInNotBegun,
   LinkedElsewhere,
   Overloaded,
   NotReady,

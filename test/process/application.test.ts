@@ -51,6 +51,8 @@ const stubProvider = Layer.effect(
   IdentityProvider,
   Effect.map(Asked, (asked) =>
     IdentityProvider.of({
+      begin: () => Effect.die("no sign-in by redirect"),
+      finish: () => Effect.die("no sign-in by redirect"),
       identify: () =>
         Effect.as(asking(asked, "provider identify"), {
           issuer: "https://stub.example",

@@ -23,6 +23,9 @@ const COMPLETE = {
   GOOGLE_CLIENT_SECRET: "secret"
 }
 
+/** The settings that need each other. */
+const PROVIDER = { OIDC_ISSUER: "https://id.example.com", OIDC_CLIENT_ID: "id", OIDC_CLIENT_SECRET: "secret" }
+
 const configured = (settings: Readonly<Record<string, string>>) =>
   ConfigProvider.layer(ConfigProvider.fromUnknown(settings))
 
@@ -50,6 +53,9 @@ const FREE = new Set([
   "PAT_PEPPER",
   "GOOGLE_CLIENT_ID",
   "GOOGLE_CLIENT_SECRET",
+  "OIDC_CLIENT_ID",
+  "OIDC_CLIENT_SECRET",
+  "OIDC_NAME",
   "HOST",
   "EMAIL_API_KEY",
   "OTEL_SERVICE_NAME",
@@ -129,6 +135,26 @@ describe("a production start", () => {
       }
     }))
 
+  it.effect("is refused with a part of an OpenID Connect provider, and needs no other where it has a whole one", () =>
+    Effect.gen(function*() {
+      const { GOOGLE_CLIENT_ID: _id, GOOGLE_CLIENT_SECRET: _secret, ...rest } = COMPLETE
+      const club = { CLUB_ISSUER: "https://id.example.com/realms/club", CLUB_CLIENT_ID: "id", CLUB_CLIENT_SECRET: "x" }
+      yield* start({ ...rest, OIDC_PREFIXES: "CLUB", ...club })
+      assert.strictEqual(
+        yield* refusal({ ...rest, OIDC_ISSUER: "https://id.example.com" }),
+        "OIDC_CLIENT_ID is missing; OIDC_CLIENT_SECRET is missing"
+      )
+      assert.match(yield* refusal({ ...COMPLETE, OIDC_NAME: "The club" }), /^OIDC_ISSUER is missing; /)
+      assert.strictEqual(
+        yield* refusal({ ...rest, OIDC_PREFIXES: "CLUB,CREW", ...club }),
+        "CREW_ISSUER is missing; CREW_CLIENT_ID is missing; CREW_CLIENT_SECRET is missing"
+      )
+      const malformed = yield* refusal({ ...rest, OIDC_PREFIXES: "CLUB", ...club, CLUB_ISSUER: "canary:443" })
+      assert.match(malformed, /^CLUB_ISSUER: /)
+      assert.notInclude(malformed, "canary")
+      yield* start({ ...rest, PROVIDER_SIGN_IN_ENABLED: "false", OIDC_PREFIXES: "CREW" })
+    }))
+
   it.effect("is refused with a secret that is short, without telling it", () =>
     Effect.gen(function*() {
       for (const name of ["JWT_SECRET", "ANALYTICS_SALT", "PAT_PEPPER"]) {
@@ -188,7 +214,7 @@ describe("a production start", () => {
       for (const { example, name } of OF_THE_SERVICE) {
         // The message for a log setting lists all of its values.
         if (example === undefined) assert.isTrue(FREE.has(name) || name.startsWith("LOG_"), name)
-        else yield* start({ ...COMPLETE, [name]: example })
+        else yield* start({ ...COMPLETE, ...PROVIDER, [name]: example })
       }
     }))
 

@@ -62,6 +62,24 @@ const ProviderCredential = Schema.Struct({
   description: "What the identity provider gave: exactly one of the three."
 })
 
+const PROVIDER = {
+  id: "club",
+  name: "The club",
+  startUrl: "https://routes.example.com/api/v1/auth/oidc/club/start"
+}
+
+const Provider = Schema.Struct({
+  id: Schema.String.annotate({ description: "The name in its paths" }),
+  name: Schema.String.annotate({ description: "What people read" }),
+  startUrl: Schema.String.annotate({
+    description: "Where a browser begins, by navigation and not by `fetch`; `return` is where it goes then"
+  })
+}).annotate({
+  identifier: "Provider",
+  description: "An OpenID Connect provider that signs in by redirect.",
+  examples: [PROVIDER]
+})
+
 const providerErrors = [Unauthorized, Forbidden, Conflict, BadGateway, GatewayTimeout]
 
 export class AuthApi extends HttpApiGroup.make("auth")
@@ -189,6 +207,19 @@ export class AuthApi extends HttpApiGroup.make("auth")
   .middleware(JsonBody)
   .middleware(TokensRefused)
   .middleware(SameSite)
+  // Pages of other sites read it, so it is added after the middleware that refuses them.
+  .add(
+    HttpApiEndpoint.get("providers", "/providers", {
+      success: Schema.Array(Provider)
+    }).middleware(NoParameters).annotateMerge(described(
+      "List the identity providers",
+      "The OpenID Connect providers that sign in by redirect, as the operator lists them. A browser that navigates to "
+        + "`startUrl` is sent to the provider, and from there to `/auth/oidc/{id}/callback`, which sets the session cookie "
+        + "and redirects to the `return` that `startUrl` was given: a path of this service, or an address at its origin, that of "
+        + "its front end or one in `CORS_ORIGINS`. Without `return` that is the front end. Accounts are found, linked and made as by "
+        + "`POST /auth/google`; what fails ends on a page that says why."
+    ))
+  )
   .middleware(AddressLimit)
   .prefix("/auth")
   .annotateMerge(titled("Sign-in", "Sign-up and sign-in."))

@@ -1,8 +1,8 @@
 import { Duration } from "effect"
 import { type HttpServerRequest, HttpServerResponse } from "effect/http"
-import { SESSION_TOKEN_LIFETIME } from "../../schema/Limits.ts"
+import { PROVIDER_SIGN_IN_LIFETIME, SESSION_TOKEN_LIFETIME } from "../../schema/Limits.ts"
 import { DEVICE_LIFETIME } from "../../services/accounts/Devices.ts"
-import { DEVICE_COOKIE, SESSION_COOKIE } from "../api/Authentication.ts"
+import { DEVICE_COOKIE, SESSION_COOKIE, SIGN_IN_COOKIE } from "../api/Authentication.ts"
 import { HEADERS } from "../api/Headers.ts"
 import { changeResponse } from "../request/ResponseChange.ts"
 
@@ -39,3 +39,12 @@ export const setDeviceCookie = (token: string) => (response: HttpServerResponse.
     ...COOKIE_ATTRIBUTES,
     maxAge: Duration.toMillis(DEVICE_LIFETIME)
   })
+
+export const setSignInCookie = (pending: string) => (response: HttpServerResponse.HttpServerResponse) =>
+  HttpServerResponse.setCookieUnsafe(response, SIGN_IN_COOKIE, pending, {
+    ...COOKIE_ATTRIBUTES,
+    maxAge: PROVIDER_SIGN_IN_LIFETIME
+  })
+
+export const clearSignInCookie = (response: HttpServerResponse.HttpServerResponse) =>
+  HttpServerResponse.expireCookieUnsafe(response, SIGN_IN_COOKIE, COOKIE_ATTRIBUTES)

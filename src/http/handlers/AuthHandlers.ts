@@ -4,11 +4,14 @@ import { PasswordChanges } from "../../services/accounts/PasswordChanges.ts"
 import type { ProviderCredential } from "../../services/accounts/Provider.ts"
 import { ProviderSignIn } from "../../services/accounts/ProviderSignIn.ts"
 import { Accounts } from "../../services/accounts/SignIn.ts"
+import { oidcProviders } from "../../services/settings/OidcProviders.ts"
 import { Api } from "../api/Api.ts"
 import { success } from "../api/Success.ts"
 import { deviceOf, signInResponses } from "../auth/SignInResponses.ts"
 import { clientNetwork } from "../request/ClientAddress.ts"
+import { providerPath } from "../request/RouteTemplates.ts"
 import { worded } from "../response/PublicErrors.ts"
+import { pageLinks } from "../response/ResourceJson.ts"
 import { withLocation } from "../response/Versioned.ts"
 
 export const AuthHandlers = HttpApiBuilder.group(
@@ -18,9 +21,16 @@ export const AuthHandlers = HttpApiBuilder.group(
     const accounts = yield* Accounts
     const passwordChanges = yield* PasswordChanges
     const providers = yield* ProviderSignIn
+    const { root } = yield* pageLinks
+    const redirects = (yield* oidcProviders).map(({ id, name }) => ({
+      id,
+      name,
+      startUrl: `${root}${providerPath("start", id)}`
+    }))
     const { limitEmail, limitLogIn, signedIn, signedOut } = yield* signInResponses
 
     return handlers.handleAll({
+      providers: () => Effect.succeed(redirects),
       google: Effect.fnUntraced(function*({ payload, request }) {
         return yield* signedIn(yield* providers.signIn(credentialIn(payload), deviceOf(request)))
       }, worded),

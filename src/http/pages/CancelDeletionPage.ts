@@ -5,14 +5,14 @@ import type { User } from "../../schema/User.ts"
 import { AccountDeletion } from "../../services/accounts/Deletion.ts"
 import { Profiles } from "../../services/accounts/Profile.ts"
 import { erasureDueAt } from "../../services/db/Sweeps.ts"
-import { html } from "../../services/operations/Html.ts"
+import { type Html, html } from "../../services/operations/Html.ts"
 import { Api } from "../api/Api.ts"
 import { Authenticator } from "../auth/Authenticator.ts"
 import { Limiter } from "../middleware/RateLimit.ts"
 import { PAGES } from "../request/RouteTemplates.ts"
 import { alert, type Page, plainWords } from "./layout/Layout.ts"
 import { pageLayer } from "./layout/PageRoutes.ts"
-import { signInByForm, signInForm } from "./SignInForm.ts"
+import { otherSignIns, signInByForm, signInForm } from "./SignInForm.ts"
 
 const TITLE = "Keep your account"
 
@@ -27,14 +27,14 @@ const signedOut = () =>
     details: { reason: "session_invalid" }
   })
 
-const signInPage = (email: string, error?: ServiceError): Page => ({
+const signInPage = (others: Html) => (email: string, error?: ServiceError): Page => ({
   title: TITLE,
   body: html`${alert(error && plainWords(error))}
 <p>An account whose deletion was requested can be kept for ${
     inWords(GRACE_PERIOD)
-  }. Sign in to see whether yours is one. If
-you sign in by another provider, do so in your app first, and then open this page again.</p>
-${signInForm("cancel-deletion", email, error)}`,
+  }. Sign in to see whether yours is one.</p>
+${signInForm("cancel-deletion", email, error)}
+${others}`,
   error
 })
 
@@ -72,6 +72,7 @@ export const cancelDeletionPageLayer = Layer.unwrap(Effect.gen(function*() {
   const limiter = yield* Limiter
   const profiles = yield* Profiles
   const signIn = yield* signInByForm
+  const signInWith = signInPage(yield* otherSignIns(PAGES.cancelDeletion))
   const { cancelDeletion } = Api.groups.users.endpoints
 
   const currentSession = Effect.map(
@@ -89,7 +90,7 @@ export const cancelDeletionPageLayer = Layer.unwrap(Effect.gen(function*() {
 
   const show = Effect.gen(function*() {
     const session = yield* currentSession
-    if (Option.isNone(session)) return signInPage("")
+    if (Option.isNone(session)) return signInWith("")
     if (session.value.deletion === "over") return notCancelled(tooLate())
     const user = yield* profiles.user(session.value.userId)
     return user.deletionRequestedAt === null
@@ -107,7 +108,7 @@ export const cancelDeletionPageLayer = Layer.unwrap(Effect.gen(function*() {
         return { seeOther: "cancel-deletion" }
       }),
       refused: (error, { email }) =>
-        email === undefined && error.statusCode !== 401 ? notCancelled(error) : signInPage(email ?? "", error)
+        email === undefined && error.statusCode !== 401 ? notCancelled(error) : signInWith(email ?? "", error)
     }
   })
 }))

@@ -5,14 +5,14 @@ import { inOneLine } from "../../schema/Text.ts"
 import type { User } from "../../schema/User.ts"
 import { Profiles } from "../../services/accounts/Profile.ts"
 import { PersonalAccessTokens } from "../../services/accounts/Tokens.ts"
-import { html } from "../../services/operations/Html.ts"
+import { type Html, html } from "../../services/operations/Html.ts"
 import { Api } from "../api/Api.ts"
 import { Authenticator } from "../auth/Authenticator.ts"
 import { Limiter } from "../middleware/RateLimit.ts"
 import { PAGES } from "../request/RouteTemplates.ts"
 import { alert, type Page, plainWords } from "./layout/Layout.ts"
 import { pageLayer } from "./layout/PageRoutes.ts"
-import { signInByForm, signInForm } from "./SignInForm.ts"
+import { otherSignIns, signInByForm, signInForm } from "./SignInForm.ts"
 
 const TITLE = "Revoke your access tokens"
 
@@ -25,12 +25,13 @@ const pending = () =>
     details: { reason: "account_pending_deletion" }
   })
 
-const signInPage = (email: string, error?: ServiceError): Page => ({
+const signInPage = (others: Html) => (email: string, error?: ServiceError): Page => ({
   title: TITLE,
   body: html`${alert(error && plainWords(error))}
 <p>Scripts and apps that you gave a personal access token go on after a new password. Sign in to see and revoke your
-tokens. If you sign in by another provider, do so in your app first, and then open this page again.</p>
-${signInForm("revoke-tokens", email, error)}`,
+tokens.</p>
+${signInForm("revoke-tokens", email, error)}
+${others}`,
   error
 })
 
@@ -70,6 +71,7 @@ export const revokeTokensPageLayer = Layer.unwrap(Effect.gen(function*() {
   const profiles = yield* Profiles
   const tokens = yield* PersonalAccessTokens
   const signIn = yield* signInByForm
+  const signInWith = signInPage(yield* otherSignIns(PAGES.revokeTokens))
   const endpoint = Api.groups.tokens.endpoints.revoke
 
   const currentSession = Effect.gen(function*() {
@@ -81,7 +83,7 @@ export const revokeTokensPageLayer = Layer.unwrap(Effect.gen(function*() {
 
   const show = Effect.gen(function*() {
     const session = yield* currentSession
-    if (Option.isNone(session)) return signInPage("")
+    if (Option.isNone(session)) return signInWith("")
     const { userId } = session.value
     return listPage(yield* profiles.user(userId), yield* tokens.list(userId))
   })
@@ -105,7 +107,7 @@ export const revokeTokensPageLayer = Layer.unwrap(Effect.gen(function*() {
         return { seeOther: "revoke-tokens" }
       }),
       refused: (error, { email }) =>
-        email === undefined && error.statusCode !== 401 ? notRevoked(error) : signInPage(email ?? "", error)
+        email === undefined && error.statusCode !== 401 ? notRevoked(error) : signInWith(email ?? "", error)
     }
   })
 }))

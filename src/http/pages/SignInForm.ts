@@ -4,11 +4,14 @@ import type { ServiceError } from "../../schema/Errors.ts"
 import { Email, PasswordAttempt } from "../../schema/User.ts"
 import { Accounts } from "../../services/accounts/SignIn.ts"
 import { type Html, html } from "../../services/operations/Html.ts"
+import { oidcProviders } from "../../services/settings/OidcProviders.ts"
 import { Api } from "../api/Api.ts"
 import { deviceOf, signInResponses } from "../auth/SignInResponses.ts"
 import { Limiter } from "../middleware/RateLimit.ts"
+import { providerPath } from "../request/RouteTemplates.ts"
 import { wrongCredentials } from "../response/PublicErrors.ts"
-import { ERROR_ID } from "./layout/Layout.ts"
+import { pageLinks } from "../response/ResourceJson.ts"
+import { ERROR_ID, rootFrom } from "./layout/Layout.ts"
 import { decodeField, type Fields } from "./layout/PageRoutes.ts"
 
 const PasswordField = Schema.RedactedFromValue(PasswordAttempt)
@@ -24,6 +27,23 @@ export const signInForm = (action: string, email: string, error?: ServiceError):
 <button type="submit">Sign in</button>
 </form>`
 }
+
+/** The other ways to sign in and come back to a page. */
+export const otherSignIns = Effect.fnUntraced(function*(page: `/${string}`) {
+  const back = new URL(page.slice(1), (yield* pageLinks).root).pathname
+  const providers = yield* oidcProviders
+  if (providers.length === 0) {
+    return html`<p>If you sign in by another provider, do so in your app first, and then open this page again.</p>`
+  }
+  const links = providers.map(({ id, name }) => {
+    const start = `${rootFrom(page)}${providerPath("start", id)}?${new URLSearchParams({ return: back })}`
+    return html`<li><a href="${start}">Sign in by ${name}</a></li>
+`
+  })
+  return html`<p>Or without a password:</p>
+<ul>
+${links}</ul>`
+})
 
 /** Signs in by the fields of `signInForm`, with the limits of the endpoint. */
 export const signInByForm = Effect.gen(function*() {

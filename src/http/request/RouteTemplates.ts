@@ -25,6 +25,16 @@ export const PAGES = {
   revokeTokens: "/me/revoke-tokens"
 } as const
 
+/** Browsers navigate to these two of the API, so they are not in the contract. */
+export const PROVIDER_SIGN_IN = {
+  start: "/api/v1/auth/oidc/:provider/start",
+  callback: "/api/v1/auth/oidc/:provider/callback"
+} as const
+
+/** The relative path from the root of the service. */
+export const providerPath = (step: keyof typeof PROVIDER_SIGN_IN, provider: string): string =>
+  PROVIDER_SIGN_IN[step].slice(1).replace(":provider", provider)
+
 export const SHARED_PAGES = {
   route: "/r/:ref",
   collection: "/c/:ref",
@@ -79,6 +89,7 @@ const addPages = (
 
 const { home, ...forms } = PAGES
 
+addPages(["api"], Object.values(PROVIDER_SIGN_IN))
 addPages(["docs"], [DOCS_PAGE, DOCS_DOCUMENT])
 addPages(["docs", "pages"], [DOCS_ASSET])
 addPages(["pages"], [home, ...Object.values(SHARED_PAGES)])

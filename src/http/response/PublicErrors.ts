@@ -16,7 +16,7 @@ import {
   ValidationFailed
 } from "../../schema/Errors.ts"
 import { MAX_FILE_BYTES, MAX_UNPACKED_BYTES } from "../../schema/Import.ts"
-import { GRACE_PERIOD, inWords } from "../../schema/Limits.ts"
+import { GRACE_PERIOD, inWords, PROVIDER_SIGN_IN_LIFETIME } from "../../schema/Limits.ts"
 import type { Quota } from "../../schema/User.ts"
 import {
   type BeyondEngine,
@@ -94,7 +94,8 @@ const ABSENT = {
   user: "No such user",
   session: "No such session",
   token: "No such token",
-  link: "No such link"
+  link: "No such link",
+  provider: "No such identity provider"
 } as const
 
 const COUNTED = `deleted ones count until they are purged after ${inWords(GRACE_PERIOD)}`
@@ -292,6 +293,13 @@ const PUBLIC = {
   WrongCredentials: wrongCredentials,
   SignInRefused: () =>
     new Unauthorized({ message: "The sign-in was not accepted", details: { reason: "sign_in_refused" } }),
+  ProviderDeclined: () =>
+    new Unauthorized({ message: "The identity provider did not sign you in", details: { reason: "sign_in_refused" } }),
+  SignInNotBegun: () =>
+    new Unauthorized({
+      message: `The sign-in was not begun in this browser within the last ${inWords(PROVIDER_SIGN_IN_LIFETIME)}`,
+      details: { reason: "sign_in_refused" }
+    }),
   LinkUnusable: () => ValidationFailed.at("body", "token", "Expected a link that was not used and has not expired"),
   SpoolFull: () => Unavailable.retryAfter("Too many long files are being sent: try again", Duration.seconds(5)),
   ...PUBLIC_UPSTREAM

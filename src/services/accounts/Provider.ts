@@ -3,6 +3,7 @@ import {
   Clock,
   Config,
   Context,
+  DateTime,
   Duration,
   Effect,
   Exit,
@@ -15,24 +16,15 @@ import {
 } from "effect"
 import { HttpClient, HttpClientRequest } from "effect/http"
 import { createLocalJWKSet, decodeProtectedHeader, jwtVerify, type JWTVerifyGetKey } from "jose"
-import { isCodePointLength, WellFormedString, withoutFormat } from "../../schema/Text.ts"
-import { Email, isAvatar, MAX_AVATAR, MAX_DISPLAY_NAME } from "../../schema/User.ts"
 import { AT_ONCE } from "../admission/Lanes.ts"
-import {
-  ProviderBusy,
-  ProviderDisabled,
-  ProviderEmailUnverified,
-  ProviderNotConfigured,
-  SignInRefused,
-  UpstreamUnusable
-} from "../DomainErrors.ts"
-import { requestJson, type UpstreamFailure } from "../operations/Upstream.ts"
+import { ProviderBusy, ProviderDisabled, ProviderNotConfigured, UpstreamUnusable } from "../DomainErrors.ts"
+import { requestJson } from "../operations/Upstream.ts"
 import { GOOGLE, settings } from "../settings/Registry.ts"
+import { makeOpenIdConnect, type OpenIdConnect, type ProviderFailure } from "./OpenIdConnect.ts"
+import { type Identity, identityOf, notAccepted, PROVIDER, SKEW_SECONDS } from "./ProviderRules.ts"
 
 /** No shared secret, and never `none` (RFC 8725, 3.1). */
 const ALGORITHMS = ["RS256", "ES256"] as const
-
-const SKEW_SECONDS = 60
 
 const LONGEST_LIFE_SECONDS = 24 * 60 * 60
 
@@ -41,23 +33,6 @@ const JWT = /^[\w-]+\.[\w-]+\.[\w-]*$/
 const Header = Schema.Struct({ alg: Schema.Literals(ALGORITHMS), kid: Schema.optionalKey(Schema.String) })
 
 const decodeHeader = Schema.decodeUnknownEffect(Header)
-
-const Claims = Schema.Struct({
-  sub: WellFormedString.check(isCodePointLength(1, 255)),
-  aud: Schema.Union([Schema.String, Schema.Array(Schema.String)]),
-  azp: Schema.optionalKey(Schema.String),
-  iat: Schema.Finite,
-  exp: Schema.Finite,
-  email: Email,
-  email_verified: Schema.optionalKey(Schema.Unknown),
-  name: Schema.optionalKey(Schema.Unknown),
-  picture: Schema.optionalKey(Schema.Unknown)
-})
-type Claims = typeof Claims.Type
-
-const decodeClaims = Schema.decodeUnknownEffect(Claims)
-
-const notAccepted = () => new SignInRefused()
 
 const unverifiedHeader = Option.liftThrowable(decodeProtectedHeader)
 
@@ -70,48 +45,27 @@ const keyIdOf = (token: string) =>
     Effect.mapBoth({ onFailure: notAccepted, onSuccess: ({ kid }) => kid })
   )
 
-/** Checks the claims by OpenID Connect Core, 3.1.3.7, and that the address is verified. */
 const verifyIdToken = Effect.fnUntraced(function*(token: string, expected: {
   readonly keys: JWTVerifyGetKey
-  readonly issuers: Array<string>
+  readonly issuer: string
   readonly clientId: string
 }) {
-  const now = yield* Clock.currentTimeMillis
+  const { clientId, issuer, keys } = expected
+  const currentDate = yield* DateTime.nowAsDate
   const { payload } = yield* Effect.tryPromise({
     try: () =>
-      jwtVerify(token, expected.keys, {
+      jwtVerify(token, keys, {
         algorithms: [...ALGORITHMS],
-        issuer: expected.issuers,
-        audience: expected.clientId,
+        issuer: issuersOf(issuer),
+        audience: clientId,
         requiredClaims: ["exp", "iat", "sub", "email"],
         clockTolerance: SKEW_SECONDS,
-        currentDate: new Date(now)
+        currentDate
       }),
     catch: notAccepted
   })
-  const claims = yield* Effect.mapError(decodeClaims(payload), notAccepted)
-  if (!isForUs(claims, expected.clientId) || !isTimely(claims, now / 1000)) return yield* notAccepted()
-  if (claims.email_verified !== true && claims.email_verified !== "true") {
-    return yield* new ProviderEmailUnverified()
-  }
-  return claims
+  return yield* identityOf(payload, { clientId, issuer, longestLifeSeconds: LONGEST_LIFE_SECONDS })
 })
-
-/** With a sole audience `azp` may be another client: Google names the app that requested a token for its server. */
-const isForUs = ({ aud, azp }: Claims, clientId: string) =>
-  azp === clientId || [aud].flat().every((audience) => audience === clientId)
-
-/** Clock skew is for tokens from the future only: an expired one is never accepted. */
-const isTimely = ({ exp, iat }: Claims, now: number) =>
-  exp > now && iat <= now + SKEW_SECONDS && exp - iat <= LONGEST_LIFE_SECONDS
-
-/** Documents have some KiB. A body without end would be garbage that costs collections of the whole heap. */
-const PROVIDER = {
-  name: "The identity provider",
-  timeout: "5 seconds",
-  maxBytes: 1024 * 1024,
-  maxUndeclaredBytes: 128 * 1024
-} as const
 
 /** The error omits the text of the provider. */
 class ProviderRefused extends Schema.TaggedError<ProviderRefused>()("ProviderRefused", {
@@ -239,16 +193,6 @@ const makeProviderKeys = Effect.fnUntraced(function*(client: HttpClient.HttpClie
   })
 })
 
-export interface Identity {
-  /** The issuer is written as in the discovery document. */
-  readonly issuer: string
-  /** Never reassigned within an issuer (OpenID Connect Core, 2), unlike the address. */
-  readonly subject: string
-  readonly email: string
-  readonly name: string | undefined
-  readonly picture: string | undefined
-}
-
 export type ProviderCredential = { readonly code: Redacted.Redacted } | { readonly idToken: Redacted.Redacted }
 
 /** Google's tokens may omit the scheme (Google Identity, "Verify the Google ID token"). */
@@ -256,70 +200,78 @@ const issuersOf = (issuer: string) => issuer === GOOGLE ? [GOOGLE, "accounts.goo
 
 const TokenResponse = Schema.Struct({ id_token: Schema.String })
 
-export type ProviderFailure =
-  | SignInRefused
-  | ProviderDisabled
-  | ProviderEmailUnverified
-  | ProviderBusy
-  | ProviderNotConfigured
-  | UpstreamFailure
+export type CredentialFailure = ProviderFailure | ProviderNotConfigured
 
-export class IdentityProvider extends Context.Service<IdentityProvider, {
-  /** A code is valid once, an ID token until it expires. */
-  readonly identify: (credential: ProviderCredential) => Effect.Effect<Identity, ProviderFailure>
-}>()("route-planning-service/IdentityProvider") {
+interface Client {
+  readonly id: string
+  readonly secret: Redacted.Redacted
+  readonly issuer: URL
+}
+
+const makeCredentialCheck = Effect.fnUntraced(function*(http: HttpClient.HttpClient, client: Client) {
+  const keysFor = yield* makeProviderKeys(http)
+  const discover = yield* makeProviderDiscovery(http, client.issuer)
+  const exchanges = yield* Semaphore.make(AT_ONCE.exchanges)
+
+  const exchange = Effect.fnUntraced(function*(code: string) {
+    const { token_endpoint } = yield* discover()
+    const request = HttpClientRequest.post(token_endpoint).pipe(
+      HttpClientRequest.bodyUrlParams({
+        grant_type: "authorization_code",
+        code,
+        client_id: client.id,
+        client_secret: Redacted.value(client.secret),
+        // Google's popup and one-tap clients have no page to return to.
+        redirect_uri: "postmessage"
+      })
+    )
+    const { id_token } = yield* requestProvider(http, request, TokenResponse).pipe(
+      Effect.catchTag("ProviderRefused", ({ status }) => refusedExchange(status))
+    )
+    return id_token
+  })
+
+  const idTokenOf = (credential: ProviderCredential) => {
+    if ("idToken" in credential) return Effect.succeed(Redacted.value(credential.idToken))
+    const code = Redacted.value(credential.code)
+    if (isJwt(code)) return Effect.succeed(code)
+    return exchange(code).pipe(
+      exchanges.withPermitsIfAvailable(1),
+      Effect.flatMap(Option.match({ onNone: () => Effect.fail(new ProviderBusy()), onSome: Effect.succeed }))
+    )
+  }
+
+  return Effect.fnUntraced(function*(credential: ProviderCredential) {
+    const token = yield* idTokenOf(credential)
+    const keyId = yield* keyIdOf(token)
+    const { issuer, jwks_uri } = yield* discover()
+    const keys = yield* keysFor(jwks_uri, keyId)
+    return yield* verifyIdToken(token, { keys, issuer, clientId: client.id })
+  })
+})
+
+export class IdentityProvider extends Context.Service<
+  IdentityProvider,
+  OpenIdConnect & {
+    /** A code is valid once, an ID token until it expires. */
+    readonly identify: (credential: ProviderCredential) => Effect.Effect<Identity, CredentialFailure>
+  }
+>()("route-planning-service/IdentityProvider") {
   /** `ProviderDisabled` if switched off, `ProviderNotConfigured` without the client's id and secret. */
   static readonly layer = Layer.effect(
     IdentityProvider,
     Effect.gen(function*() {
-      const clientId = yield* settings.GOOGLE_CLIENT_ID.pipe(Config.withDefault(""))
+      const id = yield* settings.GOOGLE_CLIENT_ID.pipe(Config.withDefault(""))
       const secret = yield* settings.GOOGLE_CLIENT_SECRET.pipe(Config.withDefault(Redacted.make("")))
       const issuer = yield* settings.GOOGLE_ISSUER
-      const client = yield* HttpClient.HttpClient
-      if (!(yield* settings.PROVIDER_SIGN_IN_ENABLED)) return IdentityProvider.of({ identify: disabled })
-      if (clientId === "" || Redacted.value(secret) === "") return IdentityProvider.of({ identify: notConfigured })
-
-      const keysFor = yield* makeProviderKeys(client)
-      const discover = yield* makeProviderDiscovery(client, issuer)
-      const exchanges = yield* Semaphore.make(AT_ONCE.exchanges)
-
-      const exchange = Effect.fnUntraced(function*(code: string) {
-        const { token_endpoint } = yield* discover()
-        const request = HttpClientRequest.post(token_endpoint).pipe(
-          HttpClientRequest.bodyUrlParams({
-            grant_type: "authorization_code",
-            code,
-            client_id: clientId,
-            client_secret: Redacted.value(secret),
-            // Google's popup and one-tap clients have no page to return to.
-            redirect_uri: "postmessage"
-          })
-        )
-        const { id_token } = yield* requestProvider(client, request, TokenResponse).pipe(
-          Effect.catchTag("ProviderRefused", ({ status }) => refusedExchange(status))
-        )
-        return id_token
-      })
-
-      const idTokenOf = (credential: ProviderCredential) => {
-        if ("idToken" in credential) return Effect.succeed(Redacted.value(credential.idToken))
-        const code = Redacted.value(credential.code)
-        if (isJwt(code)) return Effect.succeed(code)
-        return exchange(code).pipe(
-          exchanges.withPermitsIfAvailable(1),
-          Effect.flatMap(Option.match({ onNone: () => Effect.fail(new ProviderBusy()), onSome: Effect.succeed }))
-        )
+      const http = yield* HttpClient.HttpClient
+      if (!(yield* settings.PROVIDER_SIGN_IN_ENABLED)) {
+        return IdentityProvider.of({ identify: disabled, begin: disabled, finish: disabled })
       }
-
+      const isConfigured = id !== "" && Redacted.value(secret) !== ""
       return IdentityProvider.of({
-        identify: Effect.fnUntraced(function*(credential) {
-          const token = yield* idTokenOf(credential)
-          const keyId = yield* keyIdOf(token)
-          const { issuer, jwks_uri } = yield* discover()
-          const keys = yield* keysFor(jwks_uri, keyId)
-          const claims = yield* verifyIdToken(token, { keys, issuers: issuersOf(issuer), clientId })
-          return identityOf(issuer, claims)
-        })
+        ...yield* makeOpenIdConnect(http),
+        identify: isConfigured ? yield* makeCredentialCheck(http, { id, secret, issuer }) : notConfigured
       })
     })
   )
@@ -336,23 +288,3 @@ const refusedExchange = Effect.fnUntraced(function*(status: number) {
   }
   return yield* notAccepted()
 })
-
-const identityOf = (issuer: string, { email, name, picture, sub }: Claims): Identity => ({
-  issuer,
-  subject: sub,
-  email,
-  name: nameOf(name),
-  picture: pictureOf(picture)
-})
-
-const nameOf = (name: unknown) => {
-  if (typeof name !== "string") return undefined
-  const text = withoutFormat(name.replace(/\p{Cc}/gu, "")).toWellFormed().trim()
-  return [...text].slice(0, MAX_DISPLAY_NAME).join("").trim() || undefined
-}
-
-const pictureOf = (picture: unknown) => {
-  if (typeof picture !== "string" || !URL.canParse(picture)) return undefined
-  const { href } = new URL(picture)
-  return isAvatar(href) && href.length <= MAX_AVATAR ? href : undefined
-}

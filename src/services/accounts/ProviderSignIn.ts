@@ -1,23 +1,46 @@
-import { Context, DateTime, Effect, Layer, Option, Schema, Struct } from "effect"
+import { Clock, Context, DateTime, Duration, Effect, Layer, Option, Schema, Struct } from "effect"
+import { SecureRandom } from "effect/crypto"
 import { Model } from "effect/schema"
 import { SqlClient, SqlSchema } from "effect/sql"
 import { UserId } from "../../schema/Ids.ts"
+import { PROVIDER_SIGN_IN_LIFETIME } from "../../schema/Limits.ts"
 import { isUnambiguous, localPartOf, UNAMBIGUOUS_EMAIL } from "../../schema/User.ts"
 import { Lanes } from "../admission/Lanes.ts"
 import { databaseDefects } from "../db/DatabaseErrors.ts"
 import { columnsOf, InstantOnce, tableOf, writtenOnce } from "../db/Tables.ts"
-import { InvalidInput, LinkedElsewhere, type Overloaded, type SignUpClosed } from "../DomainErrors.ts"
+import { InvalidInput, LinkedElsewhere, type Overloaded, SignInNotBegun, type SignUpClosed } from "../DomainErrors.ts"
 import { Audit } from "../identity/Audit.ts"
 import { emailKey } from "../identity/Users.ts"
+import { signedCursors } from "../operations/Keys.ts"
+import type { RedirectFailure } from "./OpenIdConnect.ts"
 import { Profiles } from "./Profile.ts"
-import { type Identity, IdentityProvider, type ProviderCredential, type ProviderFailure } from "./Provider.ts"
+import { type CredentialFailure, IdentityProvider, type ProviderCredential } from "./Provider.ts"
+import type { Identity } from "./ProviderRules.ts"
 import { type Device, Sessions } from "./Sessions.ts"
 import type { SignIn } from "./SignIn.ts"
 import { NewAccounts } from "./SignUp.ts"
 
-type SignInFailure = ProviderFailure | InvalidInput | LinkedElsewhere | SignUpClosed | Overloaded
+type AccountFailure = InvalidInput | LinkedElsewhere | SignUpClosed | Overloaded
+
+type SignInFailure = CredentialFailure | RedirectFailure | AccountFailure
 
 const MAX_ATTEMPTS = 10
+
+/** The browser keeps it while it is at the provider. */
+const Pending = Schema.Struct({
+  state: Schema.String,
+  nonce: Schema.String,
+  verifier: Schema.String,
+  returnTo: Schema.URLFromString,
+  expiresAt: Schema.Finite
+})
+
+interface Return {
+  /** The redirect URI, with what the provider added. */
+  readonly callback: URL
+  readonly pending: string | undefined
+  readonly device: Device
+}
 
 class IdentityRecord extends Model.Class<IdentityRecord>("IdentityRecord")({
   issuer: Schema.String,
@@ -35,7 +58,23 @@ export class ProviderSignIn extends Context.Service<ProviderSignIn, {
    * Finds the account by the subject identifier, else links the account with the verified email address, else creates
    * one. `SignUpClosed` for a new account while sign-up is closed, `InvalidInput` for one with an ambiguous address.
    */
-  readonly signIn: (credential: ProviderCredential, device: Device) => Effect.Effect<SignIn, SignInFailure>
+  readonly signIn: (
+    credential: ProviderCredential,
+    device: Device
+  ) => Effect.Effect<SignIn, CredentialFailure | AccountFailure>
+  /** Begins a sign-in by redirect to a provider's address. Only a browser that brings `pending` back can finish it. */
+  readonly begin: (
+    provider: string,
+    addresses: { readonly redirectUri: URL; readonly returnTo: URL }
+  ) => Effect.Effect<{ readonly address: URL; readonly pending: string }, RedirectFailure>
+  /** Signs in as `signIn` does. `SignInNotBegun` without the `pending` of this provider, or when it has expired. */
+  readonly finish: (
+    provider: string,
+    returned: Return
+  ) => Effect.Effect<
+    { readonly signIn: SignIn; readonly returnTo: URL },
+    RedirectFailure | AccountFailure | SignInNotBegun
+  >
 }>()("route-planning-service/ProviderSignIn") {
   static readonly layer = Layer.effect(
     ProviderSignIn,
@@ -47,6 +86,9 @@ export class ProviderSignIn extends Context.Service<ProviderSignIn, {
       const profiles = yield* Profiles
       const sessions = yield* Sessions
       const { signIns } = yield* Lanes
+      const pendings = yield* signedCursors("sign-in by redirect/1", Pending)
+      const random = yield* SecureRandom.SecureRandom
+      const randomText = Effect.map(random.randomBytes(32), (bytes) => Buffer.from(bytes).toString("base64url"))
 
       const findBySubject = SqlSchema.findOneOption({
         Request: Schema.Struct({ issuer: Schema.String, subject: Schema.String }),
@@ -118,15 +160,32 @@ export class ProviderSignIn extends Context.Service<ProviderSignIn, {
           }))
         )
 
+      const signInOf = Effect.fnUntraced(
+        function*<E extends CredentialFailure | RedirectFailure>(
+          identified: Effect.Effect<Identity, E>,
+          device: Device
+        ) {
+          return yield* signIns(signInAs(yield* identified, device))
+        },
+        databaseDefects,
+        Effect.tapError((error) => isRefusal(error) ? audit.record("sign_in.failed") : Effect.void)
+      )
+
       return ProviderSignIn.of({
-        signIn: Effect.fnUntraced(
-          function*(credential, device) {
-            const identity = yield* identityProvider.identify(credential)
-            return yield* signIns(signInAs(identity, device))
-          },
-          databaseDefects,
-          Effect.tapError((error) => isRefusal(error) ? audit.record("sign_in.failed") : Effect.void)
-        )
+        signIn: (credential, device) => signInOf(identityProvider.identify(credential), device),
+        begin: Effect.fnUntraced(function*(provider, { redirectUri, returnTo }) {
+          const checks = { state: yield* randomText, nonce: yield* randomText, verifier: yield* randomText }
+          const address = yield* identityProvider.begin(provider, redirectUri, checks)
+          const expiresAt = (yield* Clock.currentTimeMillis) + Duration.toMillis(PROVIDER_SIGN_IN_LIFETIME)
+          return { address, pending: pendings.seal(provider, { ...checks, returnTo, expiresAt }) }
+        }),
+        finish: Effect.fnUntraced(function*(provider, { callback, device, pending = "" }) {
+          const now = yield* Clock.currentTimeMillis
+          const begun = Option.filter(pendings.open(provider, pending), ({ expiresAt }) => now < expiresAt)
+          if (Option.isNone(begun)) return yield* new SignInNotBegun()
+          const { returnTo, ...checks } = begun.value
+          return { signIn: yield* signInOf(identityProvider.finish(provider, callback, checks), device), returnTo }
+        })
       })
     })
   )

@@ -21,6 +21,7 @@ import {
   oneOf,
   origins,
   period,
+  prefixes,
   ratio,
   redisUrl,
   secret,
@@ -31,6 +32,9 @@ import {
 } from "./SettingTypes.ts"
 
 export const GOOGLE = "https://accounts.google.com"
+
+/** The prefix of the provider of a service that has one. */
+export const OIDC_PREFIX = "OIDC"
 
 const nodeEnv = derived("NODE_ENV", text, "production", Config.succeed(""), {
   meaning: "set by `npm start` and the image"
@@ -60,6 +64,23 @@ const DRAIN_DELAY = Duration.seconds(3)
 
 /** The timeout of the routing endpoints is 30 seconds, which would not count as a failure of the engine. */
 const MAX_ENGINE_TIMEOUT = Duration.seconds(25)
+
+/** The settings of an OpenID Connect provider: their names begin with one of `OIDC_PREFIXES`. */
+export const oidcSettings = (prefix: string) => ({
+  ISSUER: optional(`${prefix}_ISSUER`, httpUrl, {
+    meaning:
+      "an OpenID Connect provider that signs in by redirect, found by discovery; needs the next two. See Sign-in by redirect",
+    example: "https://id.example.com/realms/club"
+  }),
+  CLIENT_ID: optional(`${prefix}_CLIENT_ID`, text, { meaning: "client at that provider" }),
+  CLIENT_SECRET: optional(`${prefix}_CLIENT_SECRET`, secret, { meaning: "and its secret" }),
+  NAME: optional(`${prefix}_NAME`, text, {
+    meaning: "what people read where they choose a provider",
+    example: "The club"
+  }, "the host of the issuer")
+})
+
+const OIDC = oidcSettings(OIDC_PREFIX)
 
 const SAMPLERS = [
   "always_on",
@@ -115,9 +136,19 @@ const DECLARED = {
     meaning: "keys the digests of personal access tokens; 32 characters or more"
   }),
   PROVIDER_SIGN_IN_ENABLED: setting("PROVIDER_SIGN_IN_ENABLED", flag, "true", {
-    meaning: "sign-in by an identity provider; `false` makes it 403, and the two settings below are not needed"
+    meaning: "sign-in by identity providers; `false` makes it 403, and the settings of providers are not needed"
   }),
-  GOOGLE_CLIENT_ID: required("GOOGLE_CLIENT_ID", text, { meaning: "client at the identity provider" }),
+  OIDC_ISSUER: OIDC.ISSUER,
+  OIDC_CLIENT_ID: OIDC.CLIENT_ID,
+  OIDC_CLIENT_SECRET: OIDC.CLIENT_SECRET,
+  OIDC_NAME: OIDC.NAME,
+  OIDC_PREFIXES: setting("OIDC_PREFIXES", prefixes, OIDC_PREFIX, {
+    meaning:
+      "prefixes of these four settings, comma separated: with `CLUB,STAFF` they are `CLUB_ISSUER`, `STAFF_ISSUER` and so on"
+  }),
+  GOOGLE_CLIENT_ID: required("GOOGLE_CLIENT_ID", text, {
+    meaning: "client at the identity provider of `POST /auth/google`; not needed with `OIDC_ISSUER`"
+  }),
   GOOGLE_CLIENT_SECRET: required("GOOGLE_CLIENT_SECRET", secret, { meaning: "and its secret" }),
   GOOGLE_ISSUER: setting("GOOGLE_ISSUER", httpUrl, GOOGLE, {
     meaning: "another OpenID Connect issuer, found by discovery"

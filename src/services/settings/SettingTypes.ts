@@ -164,6 +164,8 @@ export const origins = listOf(
   "Expected an origin as in https://app.example.com"
 )
 
+export const prefixes = listOf((text) => /^[A-Z][A-Z0-9_]{0,29}$/.test(text), "Expected a prefix as in OIDC or CLUB_2")
+
 export const emails = listOf(Schema.is(Email), "Expected an email address as in ada@example.com")
 
 const networkTexts = listOf(

@@ -1,0 +1,218 @@
+import {
+  Cache,
+  type Cause,
+  Clock,
+  type Context,
+  Duration,
+  Effect,
+  Exit,
+  Redacted,
+  Schema,
+  Semaphore,
+  Struct
+} from "effect"
+import { HttpClient, HttpClientRequest } from "effect/http"
+import * as oidc from "openid-client"
+import { AT_ONCE } from "../admission/Lanes.ts"
+import { machineClock } from "../db/SharedTime.ts"
+import {
+  Missing,
+  ProviderBusy,
+  ProviderDeclined,
+  type ProviderDisabled,
+  type ProviderEmailUnverified,
+  type SignInRefused,
+  UpstreamAway,
+  UpstreamSlow,
+  UpstreamUnusable
+} from "../DomainErrors.ts"
+import { requestText, type UpstreamFailure } from "../operations/Upstream.ts"
+import { type OidcProvider, oidcProviders } from "../settings/OidcProviders.ts"
+import { type Identity, identityOf, notAccepted, PROVIDER, SKEW_SECONDS } from "./ProviderRules.ts"
+
+/** Random texts that bind a sign-in to one browser (OpenID Connect Core, 3.1.2.1; RFC 7636, 4.1). */
+export interface SignInChecks {
+  readonly state: string
+  readonly nonce: string
+  readonly verifier: string
+}
+
+const KEPT = Duration.hours(1)
+
+const PROFILE = ["email", "email_verified", "name", "picture"] as const
+
+const isUpstreamFailure = Schema.is(Schema.Union([UpstreamUnusable, UpstreamAway, UpstreamSlow]))
+
+const unusable = () => new UpstreamUnusable({ name: PROVIDER.name })
+
+/** openid-client wraps what a request failed with. */
+const upstreamFailureIn = (error: unknown): UpstreamFailure | undefined => {
+  if (isUpstreamFailure(error)) return error
+  return error instanceof Error ? upstreamFailureIn(error.cause) : undefined
+}
+
+/** An `error` of the provider is logged only if it looks like those of RFC 6749. */
+const CODE = /^[a-z_]{1,64}$/
+
+const codeOf = (error: unknown): string | undefined => {
+  if (error instanceof oidc.ResponseBodyError || error instanceof oidc.AuthorizationResponseError) {
+    return CODE.test(error.error) ? error.error : undefined
+  }
+  return error instanceof oidc.ClientError ? error.code : undefined
+}
+
+/** The log has a code for the operator, and nothing of the request or the response. */
+const refused = Effect.fnUntraced(function*(provider: OidcProvider, { cause: error }: Cause.UnknownError) {
+  const failure = upstreamFailureIn(error)
+  if (failure !== undefined) return yield* failure
+  yield* Effect.logWarning("sign-in by a provider refused").pipe(
+    Effect.annotateLogs({ provider: provider.id, reason: codeOf(error) ?? "unknown" })
+  )
+  return yield* error instanceof oidc.AuthorizationResponseError ? new ProviderDeclined() : notAccepted()
+})
+
+/** Requests of openid-client have the timeout and the bounds of all calls of other services, and no redirects. */
+const fetchBy = (client: HttpClient.HttpClient, context: Context.Context<never>): oidc.CustomFetch => {
+  const run = Effect.runPromiseWith(context)
+  return (url, { body, headers, method, signal }) => {
+    const request = method === "POST"
+      ? HttpClientRequest.bodyText(HttpClientRequest.post(url, { headers }), String(body), headers["content-type"])
+      : HttpClientRequest.get(url, { headers })
+    const response = Effect.map(
+      requestText(client, request, PROVIDER),
+      ({ status, text }) =>
+        new Response(text === "" ? null : text, { status, headers: { "content-type": "application/json" } })
+    )
+    return run(response, { signal })
+  }
+}
+
+const withoutFinalSlash = (text: string) => text.replace(/\/$/, "")
+
+const documentOf = (issuer: URL) => new URL(`${withoutFinalSlash(issuer.href)}/.well-known/openid-configuration`)
+
+/** Authentik does not decode what `client_secret_basic` must encode (RFC 6749, 2.3.1). */
+const authenticationOf = ({ clientSecret }: OidcProvider, metadata: oidc.ServerMetadata) =>
+  metadata.token_endpoint_auth_methods_supported?.includes("client_secret_post") === true
+    ? oidc.ClientSecretPost(Redacted.value(clientSecret))
+    : oidc.ClientSecretBasic(Redacted.value(clientSecret))
+
+/** Other providers than those in development and on a private network have HTTPS. */
+const insecureIf = ({ issuer }: OidcProvider) => issuer.protocol === "http:" ? [oidc.allowInsecureRequests] : []
+
+/** openid-client reads the time of the machine. */
+const clockSkew = Effect.gen(function*() {
+  const ours = yield* Clock.currentTimeMillis
+  const machine = yield* Effect.provide(Clock.currentTimeMillis, machineClock)
+  return Math.round((ours - machine) / 1000)
+})
+
+export type ProviderFailure =
+  | ProviderBusy
+  | ProviderDisabled
+  | ProviderEmailUnverified
+  | SignInRefused
+  | UpstreamFailure
+
+export type RedirectFailure = ProviderFailure | Missing | ProviderDeclined
+
+/** Sign-in by redirect to the providers of `OIDC_PREFIXES`: authorization code, PKCE, `state` and `nonce`. */
+export interface OpenIdConnect {
+  /** The address of the provider at which a sign-in begins. */
+  readonly begin: (id: string, redirectUri: URL, checks: SignInChecks) => Effect.Effect<URL, RedirectFailure>
+  /** Exchanges the code of `callback`, which is the redirect URI with what the provider added. */
+  readonly finish: (id: string, callback: URL, checks: SignInChecks) => Effect.Effect<Identity, RedirectFailure>
+}
+
+export const makeOpenIdConnect = Effect.fnUntraced(function*(client: HttpClient.HttpClient) {
+  const providers = new Map((yield* oidcProviders).map((provider) => [provider.id, provider]))
+  const calls = yield* Semaphore.make(AT_ONCE.exchanges)
+
+  const find = (id: string) => {
+    const provider = providers.get(id)
+    return provider === undefined ? Effect.fail(new Missing({ kind: "provider" })) : Effect.succeed(provider)
+  }
+
+  const call = <A>(use: (fetch: oidc.CustomFetch) => Promise<A>) =>
+    Effect.flatMap(Effect.context<never>(), (context) => Effect.tryPromise(() => use(fetchBy(client, context))))
+
+  const discover = (provider: OidcProvider) =>
+    call((fetch) =>
+      oidc.discovery(documentOf(provider.issuer), provider.clientId, undefined, oidc.None(), {
+        [oidc.customFetch]: fetch,
+        execute: insecureIf(provider)
+      })
+    ).pipe(
+      Effect.map((configuration) => configuration.serverMetadata()),
+      Effect.filterOrFail(
+        ({ authorization_endpoint, issuer }) =>
+          withoutFinalSlash(issuer) === withoutFinalSlash(provider.issuer.href) && authorization_endpoint !== undefined,
+        unusable
+      ),
+      Effect.mapError((error) => upstreamFailureIn(error) ?? unusable())
+    )
+
+  /** OpenID Connect Discovery 1.0, 4. Cached for an hour, failures not at all; concurrent calls share one request. */
+  const documents = yield* Cache.makeWith((id: string) => Effect.flatMap(find(id), discover), {
+    capacity: Math.max(1, providers.size),
+    timeToLive: (exit) => Exit.isSuccess(exit) ? KEPT : Duration.zero
+  })
+
+  const configurationOf = Effect.fnUntraced(function*(provider: OidcProvider) {
+    const metadata = yield* Cache.get(documents, provider.id)
+    const times = { [oidc.clockSkew]: yield* clockSkew, [oidc.clockTolerance]: SKEW_SECONDS }
+    const authentication = authenticationOf(provider, metadata)
+    const configuration = new oidc.Configuration(metadata, provider.clientId, times, authentication)
+    for (const enable of [oidc.enableNonRepudiationChecks, ...insecureIf(provider)]) enable(configuration)
+    return configuration
+  })
+
+  const exchange = Effect.fnUntraced(function*(provider: OidcProvider, callback: URL, checks: SignInChecks) {
+    const configuration = yield* configurationOf(provider)
+    const { issuer, userinfo_endpoint } = configuration.serverMetadata()
+    const checked = <A>(use: () => Promise<A>) =>
+      call((fetch) => {
+        configuration[oidc.customFetch] = fetch
+        return use()
+      }).pipe(Effect.catch((error) => refused(provider, error)))
+    const tokens = yield* checked(() =>
+      oidc.authorizationCodeGrant(configuration, callback, {
+        expectedState: checks.state,
+        expectedNonce: checks.nonce,
+        pkceCodeVerifier: checks.verifier,
+        idTokenExpected: true
+      })
+    )
+    const claims = tokens.claims()
+    if (claims === undefined) return yield* notAccepted()
+    const isComplete = claims["email"] !== undefined && claims["email_verified"] !== undefined
+    // One document says the address and that it is verified.
+    const profile = isComplete || userinfo_endpoint === undefined
+      ? claims
+      : yield* checked(() => oidc.fetchUserInfo(configuration, tokens.access_token, claims.sub))
+    const signed = { ...Struct.omit(claims, PROFILE), ...Struct.pick(profile, PROFILE) }
+    return yield* identityOf(signed, { clientId: provider.clientId, issuer })
+  })
+
+  const openIdConnect: OpenIdConnect = {
+    begin: Effect.fnUntraced(function*(id, redirectUri, { nonce, state, verifier }) {
+      const configuration = yield* configurationOf(yield* find(id))
+      return oidc.buildAuthorizationUrl(configuration, {
+        redirect_uri: redirectUri.href,
+        scope: "openid email profile",
+        state,
+        nonce,
+        code_challenge: yield* Effect.promise(() => oidc.calculatePKCECodeChallenge(verifier)),
+        code_challenge_method: "S256"
+      })
+    }),
+    finish: Effect.fnUntraced(function*(id, callback, checks) {
+      const provider = yield* find(id)
+      const identity = yield* exchange(provider, callback, checks).pipe(
+        calls.withPermitsIfAvailable(1)
+      )
+      return yield* Effect.mapError(Effect.fromOption(identity), () => new ProviderBusy())
+    })
+  }
+  return openIdConnect
+})
