@@ -1,0 +1,146 @@
+import { assert, layer } from "@effect/vitest"
+import { Effect, Schema } from "effect"
+import { execFile } from "node:child_process"
+import { mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs"
+import { join } from "node:path"
+import { pathToFileURL } from "node:url"
+import { type Rider, signedIn } from "../support/Actors.ts"
+import { newRoute } from "../support/Routes.ts"
+import { temporaryDirectory } from "../support/TemporaryDirectory.ts"
+import { TestServer } from "../support/TestServer.ts"
+import { mint } from "../support/Tokens.ts"
+
+const GUIDES = join(import.meta.dirname, "../../docs/guides")
+
+/** Writes the code of a guide under the name in its first line, and returns the path. */
+const codeOf = (guide: string, name: string, folder: string) => {
+  const blocks = readFileSync(join(GUIDES, guide), "utf8").split("```js\n").slice(1).map((rest) =>
+    rest.split("```\n")[0]
+  )
+  const path = join(folder, name)
+  writeFileSync(path, blocks.find((block) => block?.startsWith(`// ${name}\n`)) ?? "")
+  return path
+}
+
+/** Runs a script of a guide as its reader does. */
+const run = (script: string, folder: string, token: string) =>
+  Effect.flatMap(TestServer, ({ origin }) =>
+    Effect.callback<string, Error>((resume) => {
+      const env = { ...process.env, SERVICE: origin, TOKEN: token }
+      execFile(process.execPath, [script, folder], { env }, (error, stdout, stderr) => {
+        resume(error === null ? Effect.succeed(`${stderr}${stdout}`) : Effect.fail(error))
+      })
+    }))
+
+const Listed = Schema.Array(Schema.Struct({
+  id: Schema.Int,
+  name: Schema.String,
+  visibility: Schema.String,
+  geometry: Schema.optionalKey(Schema.Unknown)
+}))
+
+const routesOf = Effect.fnUntraced(function*(rider: Rider) {
+  const { body } = yield* rider.get("/routes?sort=name&geometry=full")
+  return yield* Schema.decodeUnknownEffect(Listed)(body)
+})
+
+const Id = Schema.Struct({ id: Schema.Int })
+
+const idIn = (body: unknown) => Schema.decodeUnknownSync(Id)(body).id
+
+interface PageModule {
+  readonly saveRoute: (service: string, token: string, route: object) => Promise<{ readonly id: number }>
+  readonly signInLinks: (service: string, here: string) => Promise<ReadonlyArray<{ name: string; href: string }>>
+}
+
+const isPageModule = (module: object): module is PageModule => "saveRoute" in module && "signInLinks" in module
+
+const OIDC = { OIDC_ISSUER: "https://id.example.com", OIDC_CLIENT_ID: "id", OIDC_CLIENT_SECRET: "x", OIDC_NAME: "Club" }
+
+layer(TestServer.layer(OIDC))("the code of the guides", (it) => {
+  it.effect("saves a route from a page, says why it cannot, and lists ways to sign in", () =>
+    Effect.gen(function*() {
+      const { origin } = yield* TestServer
+      const path = codeOf("a-page-that-saves-routes.md", "routes.js", yield* temporaryDirectory)
+      writeFileSync(join(path, "../package.json"), `{"type":"module"}`)
+      const page: object = yield* Effect.promise(() => import(pathToFileURL(path).href))
+      assert.isTrue(isPageModule(page))
+      if (!isPageModule(page)) return
+      const rider = yield* signedIn
+      const { token } = yield* mint(rider, "write")
+      const { id } = yield* Effect.promise(() => page.saveRoute(origin, token, newRoute({ name: "From a page" })))
+      assert.deepInclude((yield* rider.get(`/routes/${id}`)).body, { name: "From a page", visibility: "private" })
+      const refusal = yield* Effect.flip(Effect.tryPromise({
+        try: () => page.saveRoute(origin, "no token", newRoute({})),
+        catch: (error) => error instanceof Error ? error.message : ""
+      }))
+      assert.match(refusal, /token|credential/i)
+      const here = "http://localhost:3000/me/revoke-tokens?a=b"
+      const links = yield* Effect.promise(() => page.signInLinks(origin, here))
+      assert.deepStrictEqual(links, [{
+        name: "Club",
+        href: `http://localhost:3000/api/v1/auth/oidc/oidc/start?return=${encodeURIComponent(here)}`
+      }])
+    }))
+
+  it.effect("keeps a backup that follows the account, and restores it into another", () =>
+    Effect.gen(function*() {
+      const folder = yield* temporaryDirectory
+      const backup = codeOf("a-nightly-backup.md", "backup.mjs", folder)
+      const restore = codeOf("a-nightly-backup.md", "restore.mjs", folder)
+      const kept = join(folder, "kept")
+      const rider = yield* signedIn
+      const { token } = yield* mint(rider, "read")
+      const ids = yield* Effect.forEach(["First", "Second", "Third"], (name) =>
+        Effect.map(rider.post("/routes", newRoute({ name, visibility: "public" })), ({ body }) => idIn(body)))
+      const collection = idIn((yield* rider.post("/collections", { name: "Both", routeIds: ids })).body)
+      yield* run(backup, kept, token)
+      yield* rider.delete(`/routes/${ids[1]}`)
+      yield* rider.patch(`/routes/${ids[2]}`, { name: "Renamed" })
+      yield* run(backup, kept, token)
+      assert.deepStrictEqual(
+        readdirSync(kept).toSorted(),
+        [`collection-${collection}.json`, "cursor", `route-${ids[0]}.json`, `route-${ids[2]}.json`].toSorted()
+      )
+      // A cursor of another database.
+      writeFileSync(join(kept, "route-999999.json"), "{}")
+      writeFileSync(join(kept, "cursor"), "")
+      yield* run(backup, kept, token)
+      assert.notInclude(readdirSync(kept), "route-999999.json")
+
+      const other = yield* signedIn
+      const writing = yield* mint(other, "write")
+      for (let round = 0; round < 2; round++) {
+        assert.include(yield* run(restore, kept, writing.token), "2 routes restored")
+      }
+      const withoutId = ({ id: _id, ...route }: (typeof Listed.Type)[number]) =>
+        route
+      const restored = yield* routesOf(other)
+      assert.deepStrictEqual(restored.map(withoutId), (yield* routesOf(rider)).map(withoutId))
+      const { body } = yield* other.get("/collections")
+      const [first] = Array.isArray(body) ? body : []
+      assert.deepInclude(first, { name: "Both", routeIds: [restored[0]?.id, restored[1]?.id] })
+    }))
+
+  it.effect("imports a folder of files once, and names what it cannot read", () =>
+    Effect.gen(function*() {
+      const folder = yield* temporaryDirectory
+      const move = codeOf("moving.md", "move.mjs", folder)
+      const rider = yield* signedIn
+      const { token } = yield* mint(rider, "write")
+      const gpx = (name: string, latitude: number) =>
+        `<gpx version="1.1" creator="x" xmlns="http://www.topografix.com/GPX/1/1"><trk><name>${name}</name><trkseg>`
+        + [0, 1, 2].map((n) => `<trkpt lat="${latitude + n / 100}" lon="9.5"/>`).join("") + "</trkseg></trk></gpx>"
+      const files = join(folder, "files")
+      mkdirSync(join(files, "2024"), { recursive: true })
+      writeFileSync(join(files, "a.gpx"), gpx("A", 47))
+      writeFileSync(join(files, "2024/b.GPX"), gpx("B", 48))
+      writeFileSync(join(files, "2024/broken.gpx"), "<gpx>")
+      writeFileSync(join(files, "notes.txt"), "x")
+      const first = yield* run(move, files, token)
+      assert.include(first, "2 routes imported, 0 files skipped, 1 refused")
+      assert.match(first, /^2024\/broken\.gpx: ./m)
+      assert.include(yield* run(move, files, token), "0 routes imported, 2 files skipped, 1 refused")
+      assert.deepStrictEqual((yield* routesOf(rider)).map(({ name }) => name), ["A", "B"])
+    }))
+})
