@@ -146,6 +146,7 @@ layer(DatabaseUrl.layer, { excludeTestServices: true })("traces", (it) => {
         yield* visitor.post("/auth/login-email", { email: rider.email, password: "canary-password" })
         yield* visitor.post("/auth/signup-email", { email: rider.email, password: "another canary-password" })
         yield* visitor.post("/auth/google", { code: "canary-code" })
+        yield* visitor.get("/auth/oidc/canary/callback?code=canary-code&state=canary-state")
         yield* visitor.post("/routing/route", {
           activity: "cycle",
           preferences: {},
@@ -159,7 +160,8 @@ layer(DatabaseUrl.layer, { excludeTestServices: true })("traces", (it) => {
       }))
       const { requests, spans } = yield* Collector
       const sent = requests.map(({ body }) => body).join("\n")
-      for (const name of ["GET /api/v1/routes/{ref}", "POST /api/v1/auth/login-email", "POST", "HTTP"]) {
+      const callback = "GET /api/v1/auth/oidc/{provider}/callback"
+      for (const name of ["GET /api/v1/routes/{ref}", "POST /api/v1/auth/login-email", callback, "POST", "HTTP"]) {
         assert.isAbove(spansNamed(yield* spans, name).length, 0, name)
       }
       for (const secret of secrets) assert.notInclude(sent, secret)
