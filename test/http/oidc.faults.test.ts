@@ -97,7 +97,7 @@ const assertRefused = Effect.fnUntraced(
   }
 )
 
-/** The same with another last character before its signature's end. */
+/** The cookie with another last character. */
 const changed = (cookie: string) => cookie.replace(/.$/, (last) => last === "A" ? "B" : "A")
 
 const BEGIN_AGAIN = "was not begun in this browser"
