@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
-# Generates clients from the document of a running service, compiles them, and has each walk through it: sign-in, token,
-# create, list, patch, collection, download and export, every coordinate read back to the last digit. Then linters, and
-# Schemathesis as every kind of caller. What cannot be installed here is skipped and named.
+# Generates clients from the document of a running service, compiles them, and has most of them walk through it: sign-in,
+# token, create, list, patch, collection, download and export, every coordinate read back to the last digit. Those of phones
+# are compiled where there is a compiler. Then linters, and Schemathesis as every kind of caller. What cannot be installed
+# here is skipped and named.
 set -uo pipefail
 cd "$(dirname "$0")"
 export CHECKS=$PWD
@@ -96,6 +97,30 @@ generator_java() {
     mvn --quiet compile org.codehaus.mojo:exec-maven-plugin:3.5.0:java -Dexec.mainClass=Walk
 }
 
+# Its own build needs Gradle.
+generator_kotlin() {
+  generator -g kotlin -o "$work/generator-kotlin" && cp walks/kotlin.xml "$work/generator-kotlin/pom.xml" &&
+    cd "$work/generator-kotlin" && mvn --quiet --batch-mode compile
+}
+
+# Without TLS it needs no library of the system.
+generator_rust() {
+  generator -g rust -o "$work/generator-rust" && cd "$work/generator-rust" && cargo check --quiet --no-default-features
+}
+
+# The classes that a phone fills in: nothing is required of a batch but what every operation has.
+generator_dart() {
+  generator -g dart -o "$work/generator-dart" &&
+    ! grep -E "required this\.(route|id|changes|collectionId|routeId)," "$work/generator-dart/lib/model/batch_operation.dart" &&
+    if has dart; then cd "$work/generator-dart" && dart pub get && dart analyze --no-fatal-warnings lib; fi
+}
+
+# A word of the language as the name of a type gets another name.
+generator_swift() {
+  generator -g swift6 -o "$work/generator-swift" && ! ls "$work/generator-swift/Sources/OpenAPIClient/Models"/Model*.swift &&
+    if has swift; then cd "$work/generator-swift" && swift build; fi
+}
+
 # The service that is checked is on localhost.
 redocly() {
   (cd "$root" && REDOCLY_TELEMETRY=off REDOCLY_SUPPRESS_UPDATE_NOTICE=true \
@@ -138,9 +163,17 @@ if python3 -c 'import sys; sys.exit(sys.version_info < (3, 11))' && python3 -m v
   fi
   if has_maven; then
     check "openapi-generator, Java" generator_java
+    check "openapi-generator, Kotlin" generator_kotlin
   else
-    skip "openapi-generator, Java (no mvn, or no repository)"
+    skip "openapi-generator, Java and Kotlin (no mvn, or no repository)"
   fi
+  if has cargo; then
+    check "openapi-generator, Rust" generator_rust
+  else
+    skip "openapi-generator, Rust (no cargo)"
+  fi
+  check "openapi-generator, Dart" generator_dart
+  check "openapi-generator, Swift" generator_swift
   if [ "${CHECK_SCHEMATHESIS:-true}" = true ]; then
     admin=$(account admin) && admin=$(eval "$admin" && echo "$SESSION")
     check "Schemathesis, anonymous" schemathesis anonymous "" ""

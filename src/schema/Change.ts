@@ -61,7 +61,7 @@ const Change = Schema.Struct({
   at: Timestamp.annotate({ description: "The `updatedAt` of what is there, or when it was deleted" }),
   route: Schema.optionalKey(Route),
   collection: Schema.optionalKey(Collection)
-}).annotate({ identifier: "Change", description: "What became of a route or collection.", examples: [DELETION] })
+}).annotate({ identifier: "SyncChange", description: "What became of a route or collection.", examples: [DELETION] })
 
 export const ChangePage = Schema.Struct({
   changes: Schema.Array(Change).annotate({ description: "In order" }),

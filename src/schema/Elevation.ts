@@ -48,6 +48,10 @@ export const ElevationProfile = Schema.Struct({
     Schema.Struct({
       distance: Metres.annotate({ description: "Metres from the start of the line" }),
       height: Schema.NullOr(Metres).annotate({ description: "Metres; `null` beside positions without an elevation" })
+    }).annotate({
+      identifier: "ProfilePoint",
+      description: "A point of an elevation profile.",
+      examples: [{ distance: 0, height: 455 }]
     })
   ).annotate({ description: "Along the line, in order" })
 }).annotate({

@@ -80,8 +80,21 @@ const Impact = Schema.Struct({
   }),
   id: Schema.optionalKey(Schema.Int.annotate({ description: "Id of the resource, if it exists" })),
   summary: Schema.String.annotate({ description: "Text for people" })
+}).annotate({
+  identifier: "Impact",
+  description: "What a request would do if it were confirmed.",
+  examples: [{ action: "route.delete", resource: "route", id: 12, summary: "\"Around Vaduz\" will be deleted." }]
 })
 export type Impact = typeof Impact.Type
+
+const DocumentedIssue = Schema.Struct({
+  path: Schema.String.annotate({ description: "Dotted path, which begins with `body`, `query`, `header` or `path`" }),
+  message: Schema.String.annotate({ description: "What is accepted" })
+}).annotate({
+  identifier: "ValidationIssue",
+  description: "What is wrong with a request.",
+  examples: [{ path: "body.name", message: "Missing key" }]
+})
 
 const member = <S extends Schema.Top>(schema: S, description: string) =>
   Schema.optionalKey(schema.annotate({ description }))
@@ -93,16 +106,8 @@ export type ResourceFacts = typeof ResourceFacts.Type
 const reasons = <R extends string>(words: Readonly<Record<R, string>>) => Schema.Literals(Struct.keys(words))
 
 const MEMBERS = {
-  issues: member(
-    Schema.Array(Schema.Struct({
-      path: Schema.String.annotate({
-        description: "Dotted path, which begins with `body`, `query`, `header` or `path`"
-      }),
-      message: Schema.String.annotate({ description: "What is accepted" })
-    })),
-    `What is wrong with the request; at most ${MAX_ISSUES} issues`
-  ),
-  impact: member(Impact, "What the request would do if it were confirmed"),
+  issues: member(Schema.Array(DocumentedIssue), `What is wrong with the request; at most ${MAX_ISSUES} issues`),
+  impact: Schema.optionalKey(Impact),
   impacts: member(Schema.Array(Impact), "What the operations of a batch would do if they were confirmed"),
   operation: member(Schema.Int, "Index of the operation because of which an atomic batch changed nothing"),
   locations: member(Schema.Array(Schema.Int), "Indexes of the locations concerned"),
@@ -147,4 +152,8 @@ const anyReason = reasons({
 
 export const ErrorDetails = detailsWith(
   member(anyReason, "The cause: each error of the statuses 401, 403, 409, 410 and 429 has one")
-).annotate({ description: "Facts for a program" })
+).annotate({
+  identifier: "ErrorDetails",
+  description: "Facts about an error, for a program.",
+  examples: [{ traceId: "4bf92f3577b34da6a3ce929d0e0e4736" }]
+})

@@ -9,6 +9,10 @@ import { trimmedText } from "./Text.ts"
 export const Duplicate = Schema.Struct({
   index: Schema.Int.annotate({ description: "Which of the routes of the file: 0 for the first" }),
   routeId: RouteId.annotate({ description: "The own route that has the same positions" })
+}).annotate({
+  identifier: "Duplicate",
+  description: "A route of a file that an own route repeats.",
+  examples: [{ index: 0, routeId: RouteId.make(42) }]
 })
 export type Duplicate = typeof Duplicate.Type
 
@@ -65,17 +69,27 @@ const Dropped = Schema.Struct({
   what: Schema.String.annotate({ description: "What is left out" }),
   why: Schema.String.annotate({ description: "Why it is left out" }),
   count: Schema.Int.annotate({ description: "How many there are" })
+}).annotate({
+  identifier: "DroppedPart",
+  description: "What an import leaves out.",
+  examples: [{ what: "extensions of points", why: "a route has no place for it", count: 2 }]
 })
 export type Dropped = typeof Dropped.Type
 
 const WARNINGS = { description: "What was changed, or could not be done" }
 
-export const ImportedRoute = Schema.Struct({
+const ImportedRoute = Schema.Struct({
   ...Route.fields,
   warnings: Schema.Array(ImportWarning).annotate(WARNINGS)
 }).annotate({
   identifier: "ImportedRoute",
   description: "A route that was imported, with what was changed of it.",
+  examples: [{ ...ROUTE, provenance: "gpx-import", warnings: [DROPPED] }]
+})
+
+export const ImportedRoutes = Schema.Union([ImportedRoute, Schema.Array(ImportedRoute)]).annotate({
+  identifier: "ImportedRoutes",
+  description: "The route that was made, or with `split` those that were.",
   examples: [{ ...ROUTE, provenance: "gpx-import", warnings: [DROPPED] }]
 })
 

@@ -17,8 +17,9 @@ export const decimal = (minimum: number, maximum: number, description: string) =
     )
   )
 
-export const flag = (description: string) =>
-  Schema.optionalKey(Schema.Literals(["true", "false"]).annotate({ description }))
+export const Flag = Schema.Literals(["true", "false"])
+
+export const flag = (description: string) => Schema.optionalKey(Flag.annotate({ description }))
 
 /** The longest position fits, a name of 255 characters that JSON escapes. */
 const Cursor = Schema.String.check(

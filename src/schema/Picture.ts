@@ -12,7 +12,7 @@ const side = (name: keyof typeof DEFAULT_PICTURE & ("width" | "height")) =>
     decimal(PICTURE_SIDE.minimum, PICTURE_SIDE.maximum, `In pixels; ${DEFAULT_PICTURE[name]} if absent`)
   )
 
-const PictureTheme = Schema.Literals(["light", "dark"])
+export const PictureTheme = Schema.Literals(["light", "dark"])
 
 export const PictureQuery = knownQuery({
   width: side("width"),

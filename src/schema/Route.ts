@@ -167,11 +167,10 @@ export const oneGeometry = Schema.makeFilter(
     typeof polyline6 !== "string" || geometry === undefined || geometry === null
     || { path: ["polyline6"], issue: ONE_GEOMETRY },
   {
+    // Generators make a class of `not`.
     toJsonSchema: () => ({
-      not: {
-        required: ["geometry", "polyline6"],
-        properties: { geometry: { not: { type: "null" } }, polyline6: { not: { type: "null" } } }
-      }
+      if: { properties: { polyline6: { type: "null" } } },
+      else: { properties: { geometry: { type: "null" } } }
     })
   }
 )

@@ -95,12 +95,19 @@ const CountryCode = Schema.String.check(
   Schema.isPattern(/^[A-Za-z]{2}$/u, { expected: "2 letters (ISO 3166-1 alpha-2)" })
 ).annotate(PLACE_WORDS.countryCode)
 
-const Sort = Schema.Literals(["-createdAt", "createdAt", "-updatedAt", "name", "-distance", "distance", "relevance"])
-  .annotate({
-    description: "`-` is descending; `-createdAt` if absent. `name` is by letters, then accents, then case (the root "
-      + "order of Unicode). `relevance` needs `q`"
-  })
-export type RouteSort = typeof Sort.Type
+export const RouteSort = Schema.Literals([
+  "-createdAt",
+  "createdAt",
+  "-updatedAt",
+  "name",
+  "-distance",
+  "distance",
+  "relevance"
+]).annotate({
+  description: "`-` is descending; `-createdAt` if absent. `name` is by letters, then accents, then case (the root "
+    + "order of Unicode). `relevance` needs `q`"
+})
+export type RouteSort = typeof RouteSort.Type
 
 const isSortable = Schema.makeFilter(({ q, sort }: { readonly q?: string; readonly sort?: RouteSort }) =>
   sort !== "relevance" || q !== undefined || { path: ["sort"], issue: "Expected q with relevance" }
@@ -112,7 +119,7 @@ export const OwnRoutesQuery = listQuery({
   favourite: flag("`true` for favourites, `false` for the others"),
   placeCountryCode: Schema.optionalKey(CountryCode),
   updatedSince: Schema.optionalKey(Instant.annotate({ description: "Changed at this instant or later (RFC 3339)" })),
-  sort: Schema.optionalKey(Sort),
+  sort: Schema.optionalKey(RouteSort),
   geometry: Schema.optionalKey(GeometryForm)
 }).check(isRange, isSortable)
 

@@ -10,10 +10,14 @@ import { Activity, RequestedPreferences, ROUTING_PREFERENCES } from "./Preferenc
 export const MAX_TRACE = 50_000
 export const MIN_TRACE = 2
 
-const TracePoint = Schema.Struct({
+export const TracePoint = Schema.Struct({
   lat: Latitude,
   lon: Longitude,
   time: optionalMember(Seconds)
+}).annotate({
+  identifier: "TracePoint",
+  description: "A point of a recorded trace.",
+  examples: [{ lat: 47.1415, lon: 9.5209, time: 12 }]
 })
 export type TracePoint = typeof TracePoint.Type
 type GivenPoint = typeof TracePoint.Encoded
@@ -105,7 +109,11 @@ export const EngineState = Schema.Union([
 ]).annotate({ identifier: "EngineState", description: "The state of the routing engine.", examples: [ENGINE] })
 export type EngineState = typeof EngineState.Type
 
-const Location = Schema.Struct({ lat: Latitude, lon: Longitude })
+const Location = Schema.Struct({ lat: Latitude, lon: Longitude }).annotate({
+  identifier: "RoutingLocation",
+  description: "Where a route is to go through.",
+  examples: [{ lat: 47.1415, lon: 9.5209 }]
+})
 
 const THROUGH = "Where the route goes through, in order"
 
@@ -140,12 +148,20 @@ const Warning = Schema.Struct({
     description: "A stable word for a program"
   }),
   message: Schema.String.annotate({ description: "For people" })
+}).annotate({
+  identifier: "RoutingWarning",
+  description: "What a route takes, or could not be done.",
+  examples: [{ code: "ferry_used", message: "The route takes a ferry" }]
 })
 export type Warning = typeof Warning.Type
 
 const Leg = Schema.Struct({
   shape: Polyline6,
   summary: Schema.Struct({ length: Kilometres, time: Seconds }).annotate({ description: "Length and time" })
+}).annotate({
+  identifier: "RouteLeg",
+  description: "A part of a computed route, from a location to the next.",
+  examples: [{ shape: SHAPE, summary: { length: 1.2, time: 290.5 } }]
 })
 
 /** Query parameters override the members of the body. */
@@ -168,6 +184,10 @@ export const RoutingAnswer = Schema.Struct({
       lat: EngineLatitude,
       lon: EngineLongitude,
       original_index: Schema.Int.annotate({ description: "Which of the request's locations it is" })
+    }).annotate({
+      identifier: "SnappedLocation",
+      description: "A location on the road network.",
+      examples: [{ lat: 47.1415, lon: 9.5209, original_index: 0 }]
     })
   ).annotate({ description: THROUGH }),
   maneuvers: Schema.optionalKey(
@@ -225,6 +245,10 @@ export const TraceEdge = Schema.Struct({
   speed: Schema.optionalKey(Schema.Finite.annotate({ description: "Kilometres per hour" })),
   begin_shape_index: Schema.Int.annotate({ description: "Where it begins in `shape`" }),
   end_shape_index: Schema.Int.annotate({ description: "Where it ends in `shape`" })
+}).annotate({
+  identifier: "TraceEdge",
+  description: "A road that a trace follows.",
+  examples: [{ surface: "gravel", length: 1.2, road_class: "unclassified", begin_shape_index: 0, end_shape_index: 2 }]
 })
 export type TraceEdge = typeof TraceEdge.Type
 
@@ -234,6 +258,10 @@ export const MatchedPoint = Schema.Struct({
   type: Schema.String.annotate({ description: "`matched`, `interpolated` or `unmatched`" }),
   edge_index: Schema.optionalKey(Schema.Finite.annotate({ description: "Which of `edges` it lies on" })),
   distance_from_trace_point: Schema.optionalKey(Metres)
+}).annotate({
+  identifier: "MatchedPoint",
+  description: "Where a point of a trace was matched.",
+  examples: [{ lat: 47.1415, lon: 9.5209, type: "matched", edge_index: 0 }]
 })
 export type MatchedPoint = typeof MatchedPoint.Type
 
@@ -247,6 +275,10 @@ export const TraceAnswer = Schema.Struct({
       surface: Surface,
       length: Kilometres,
       share: Schema.Finite.annotate({ description: "The part of the matched length: 0 to 1" })
+    }).annotate({
+      identifier: "SurfaceShare",
+      description: "How much of a trace has a surface.",
+      examples: [{ surface: "gravel", length: 1.2, share: 1 }]
     })
   ).annotate({ description: "How much of the trace has each surface" })
 }).annotate({

@@ -4,7 +4,7 @@
  *
  * - openapi-generator 7.26 (Go, Java, Python) maps a number without a format to `float`, requires `items` beside
  *   `prefixItems`, maps an enumeration of `true` to strings, makes a class of `anyOf` with null, and ignores `properties`
- *   beside `oneOf`. It and oapi-codegen 2.8 tell the choices of a union by a discriminator only.
+ *   beside `oneOf`, save in Dart. It and oapi-codegen 2.8 tell the choices of a union by a discriminator only.
  * - Effect 4.1 has `allOf` where two checks set the same constraint or a member has words of its own, and closes objects,
  *   which clients would then refuse when a later version adds a member.
  *
@@ -164,17 +164,36 @@ const constantOf = (schema: unknown, member: string): string | undefined => {
     : undefined
 }
 
-/** Generators tell the alternatives of a union by a member that each has with another value. */
+const propertiesOf = (schema: unknown): JsonObject =>
+  Predicate.hasProperty(schema, "properties") && Predicate.isObject(schema.properties) ? { ...schema.properties } : {}
+
+/**
+ * Generators tell the alternatives of a union by a member that each has with another value. That of Dart makes one class of
+ * all alternatives, which would require the members of each, were they not beside `oneOf`.
+ */
 const withDiscriminator = (schema: unknown, schemas: Schemas, member: string): unknown => {
   if (!Predicate.hasProperty(schema, "anyOf") || !Array.isArray(schema.anyOf)) return schema
   const { anyOf, ...rest } = schema
-  const mapping = anyOf.flatMap((choice) => {
+  const choices = anyOf.flatMap((choice) => {
     const ref = refOf(choice)
-    const value = ref === undefined ? undefined : constantOf(schemas[nameOf(ref)], member)
-    return value === undefined ? [] : [[value, ref] as const]
+    const variant = ref === undefined ? undefined : schemas[nameOf(ref)]
+    const value = constantOf(variant, member)
+    return ref === undefined || value === undefined ? [] : [{ ref, value, properties: propertiesOf(variant) }]
   })
-  if (mapping.length < anyOf.length) return schema
-  return { ...rest, oneOf: anyOf, discriminator: { propertyName: member, mapping: Object.fromEntries(mapping) } }
+  if (choices.length < anyOf.length) return schema
+  const values = choices.map(({ value }) => value)
+  const members = Object.assign({}, ...choices.map(({ properties }) => properties))
+  return {
+    ...rest,
+    type: "object",
+    required: [member],
+    properties: portable({ ...members, [member]: { ...members[member], enum: values } }),
+    oneOf: anyOf,
+    discriminator: {
+      propertyName: member,
+      mapping: Object.fromEntries(choices.map(({ ref, value }) => [value, ref]))
+    }
+  }
 }
 
 /** The components of a document in the form of generators, by name. `member` tells the choices of a union. */

@@ -293,6 +293,42 @@ describe("the OpenAPI document", () => {
     )
   })
 
+  it("names what generated clients need a name for: enumerations once, items of lists, no word of a language", () => {
+    const { schemas } = document.components
+    const names = Object.keys(schemas)
+    const taken = new Set(["Change", "Error", "Success", "Failure", "Result", "Object", "String"])
+    assert.deepStrictEqual(
+      names.filter((name) => taken.has(name) || /(_\d+|Encoded|Inner|Not|Response)$/.test(name)),
+      []
+    )
+    const enumerations = schemasIn(served).flatMap(({ enum: values }) =>
+      Array.isArray(values) && values.length > 1 ? [JSON.stringify(values)] : []
+    )
+    assert.deepStrictEqual(enumerations.filter((values, index) => enumerations.indexOf(values) !== index), [])
+    assert.includeMembers(names, ["Activity", "Provenance", "Visibility"])
+    const entries = schemas["RouteSort"]?.["x-enum-varnames"]
+    assert.isFalse(Array.isArray(entries) && entries.includes("name"))
+    const isInline = (part: unknown) => typeof part === "object" && part !== null && "properties" in part
+    assert.deepStrictEqual(schemasIn(served).filter(({ items, not }) => isInline(items) || isInline(not)), [])
+    const ofResponses = operations.flatMap(({ operation }) =>
+      Object.values(operation.responses).flatMap((answer) =>
+        "$ref" in answer ? [] : Object.values(answer.content ?? {}).map(({ schema }) => schema)
+      )
+    )
+    assert.deepStrictEqual(ofResponses.filter((schema) => "anyOf" in schema || "oneOf" in schema), [])
+  })
+
+  it("offers the bearer token of scripts first, and an example of every body of JSON and of text", () => {
+    assert.strictEqual(Object.keys(document.components.securitySchemes)[0], "personalAccessToken")
+    assert.deepStrictEqual(Object.keys(byId.get("routes.list")?.security[0] ?? {}), ["personalAccessToken"])
+    const bare = operations.flatMap(({ operation: { operationId, requestBody } }) =>
+      Object.entries(requestBody?.content ?? {}).filter(([type, { example }]) =>
+        /[/+](json|xml)$/.test(type) && example === undefined
+      ).map(([type]) => `${operationId} ${type}`)
+    )
+    assert.deepStrictEqual(bare, [])
+  })
+
   it("has a line as positions, and as a polyline in a member of its own", () => {
     const memberOf = (body: string, name: string) => membersOf(document.components.schemas[body]).get(name)
     for (const body of ["Route", "RouteInput", "RoutePatch"]) {
@@ -321,7 +357,7 @@ describe("the OpenAPI document", () => {
     const saying = (words: RegExp) =>
       members.filter(({ member }) => words.test(String(member["description"]))).map(({ name }) => name)
     assert.deepStrictEqual(saying(/authorization code/), ["ProviderCredentialByCode.code"])
-    assert.deepStrictEqual(new Set(saying(/^The surface/)), new Set(["TraceAnswer.surface"]))
+    assert.deepStrictEqual(new Set(saying(/^The surface/)), new Set(["SurfaceShare.surface", "TraceEdge.surface"]))
   })
 
   it("has formats of JSON Schema and OpenAPI, and its own for a polyline and a box", () => {
@@ -380,7 +416,9 @@ describe("the OpenAPI document", () => {
   })
 
   it("types what an error has for programs", () => {
-    const details = membersOf(membersOf(document.components.schemas["Error"]).get("details"))
+    const error = membersOf(document.components.schemas["ErrorBody"])
+    assert.deepStrictEqual(error.get("details"), { $ref: "#/components/schemas/ErrorDetails" })
+    const details = membersOf(document.components.schemas["ErrorDetails"])
     assert.includeMembers([...details.keys()], ["issues", "impact", "reason", "traceId", "limitBytes", "etag"])
     assert.deepInclude(details.get("retryAfterSeconds"), { type: "integer", format: "int64" })
   })
@@ -406,7 +444,7 @@ describe("the OpenAPI document", () => {
       { $ref: "#/components/schemas/ProviderCredentialByIdToken" },
       { $ref: "#/components/schemas/ProviderCredentialByCredential" }
     ])
-    assert.property(document.components.schemas["RouteInput"], "not")
+    assert.containsAllKeys(document.components.schemas["RouteInput"], ["if", "else"])
     for (const body of ["RouteOrder", "CollectionInput"]) {
       const routeIds = membersOf(document.components.schemas[body]).get("routeIds")
       assert.deepInclude(routeIds, { uniqueItems: true, maxItems: 1000 })
@@ -414,7 +452,7 @@ describe("the OpenAPI document", () => {
   })
 
   it("has an example of every body and every error", () => {
-    const isInside = new Set(["Error"])
+    const isInside = new Set(["ErrorBody"])
     const names = Object.keys(document.components.schemas).filter((name) => !isInside.has(name))
     assert.deepStrictEqual(names.filter((name) => exampleOf(name) === undefined), [])
     const examples = errorExamples()

@@ -13,6 +13,12 @@ const Parameter = Schema.Struct({
 
 const Content = Schema.Record(Schema.String, Schema.Struct({ schema: Json, example: Schema.optionalKey(Json) }))
 
+/** A file of text has an example that is text. */
+const RequestContent = Schema.Record(
+  Schema.String,
+  Schema.Struct({ schema: Json, example: Schema.optionalKey(Schema.Unknown) })
+)
+
 const Answer = Schema.Struct({
   description: Schema.String,
   headers: Schema.optionalKey(Schema.Record(Schema.String, Json)),
@@ -27,7 +33,7 @@ const Operation = Schema.Struct({
   summary: Schema.String,
   description: Schema.String,
   parameters: Schema.Array(Parameter),
-  requestBody: Schema.optionalKey(Schema.Struct({ content: Content })),
+  requestBody: Schema.optionalKey(Schema.Struct({ content: RequestContent })),
   security: Schema.Array(Schema.Record(Schema.String, Schema.Array(Schema.String))),
   responses: Schema.Record(Schema.String, Schema.Union([Reference, Answer])),
   "x-rate-limit": Schema.optionalKey(
@@ -80,7 +86,7 @@ export const typesOf = ({ type }: JsonSchema): ReadonlyArray<string> =>
 export const schemasIn = (value: unknown): ReadonlyArray<JsonSchema> => {
   if (!isSchema(value)) return []
   const inside = Object.entries(value).flatMap(([name, part]) =>
-    /^(examples?|if|not)$/.test(name) ? [] : schemasIn(part)
+    /^(examples?|if|else|not)$/.test(name) ? [] : schemasIn(part)
   )
   return Array.isArray(value) ? inside : [value, ...inside]
 }

@@ -26,7 +26,7 @@ public final class Walk {
 
     EmailSignIn signIn = new EmailSignIn().email(System.getenv("EMAIL")).password(System.getenv("PASSWORD"));
     ApiClient session = with(new SignInApi(with(null)).authLogIn(signIn).getAccessToken());
-    TokenInput token = new TokenInput().name("java").scope(TokenInput.ScopeEnum.WRITE);
+    TokenInput token = new TokenInput().name("java").scope(TokenScope.WRITE);
     ApiClient script = with(new TokensApi(session).tokensMint(token).getToken());
 
     RoutesApi routes = new RoutesApi(script);

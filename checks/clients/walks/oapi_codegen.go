@@ -34,7 +34,7 @@ func main() {
 	signedIn, err := with("").AuthLogInWithResponse(ctx, signIn)
 	must(err)
 	session := with(signedIn.JSON200.AccessToken)
-	minted, err := session.TokensMintWithResponse(ctx, api.TokenInput{Name: "oapi", Scope: api.TokenInputScopeWrite})
+	minted, err := session.TokensMintWithResponse(ctx, api.TokenInput{Name: "oapi", Scope: "write"})
 	must(err)
 	script := with(minted.JSON201.Token)
 

@@ -11,7 +11,7 @@ from route_planning_service_client.api.routes import routes_create, routes_list,
 from route_planning_service_client.api.sign_in import auth_log_in
 from route_planning_service_client.api.tokens import tokens_mint
 from route_planning_service_client.models import (
-    CollectionInput, EmailSignIn, RouteInput, RoutePatch, TokenInput, TokenInputScope, Waypoint,
+    CollectionInput, EmailSignIn, RouteInput, RoutePatch, TokenInput, TokenScope, Waypoint,
 )
 
 origin, email, password = (os.environ[name] for name in ("ORIGIN", "EMAIL", "PASSWORD"))
@@ -20,7 +20,7 @@ with open(os.environ["LINE"], encoding="utf-8") as file:
 
 signed_in = auth_log_in.sync(client=Client(origin), body=EmailSignIn(email=email, password=password))
 session = AuthenticatedClient(origin, signed_in.access_token)
-minted = tokens_mint.sync(client=session, body=TokenInput(name="python", scope=TokenInputScope.WRITE))
+minted = tokens_mint.sync(client=session, body=TokenInput(name="python", scope=TokenScope.WRITE))
 script = AuthenticatedClient(origin, minted.token)
 made = routes_create.sync(
     client=script, body=RouteInput(name="python", waypoints=[Waypoint(coord=[9.5, 47.1])], geometry=line)

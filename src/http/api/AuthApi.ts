@@ -200,7 +200,7 @@ export class AuthApi extends HttpApiGroup.make("auth")
       ))
       .annotate(
         OpenApi.Override,
-        { security: [{}, { sessionCookie: [] }, { sessionToken: [] }] }
+        { security: [{ sessionToken: [] }, { sessionCookie: [] }, {}] }
       )
   )
   .middleware(NoParameters)

@@ -12,7 +12,7 @@ import {
 import { RouteRef } from "../../schema/Ids.ts"
 import {
   DryRun,
-  ImportedRoute,
+  ImportedRoutes,
   ImportQuery,
   MAX_FILE_BYTES,
   MAX_FILES,
@@ -58,7 +58,24 @@ const downloadFit = HttpApiEndpoint.get("fit", "/:ref/fit", {
       + `import of it leaves them out. ${BOUNDED}`
   ))
 
-const file = { schema: { type: "string" } }
+/** A file of text has an example, which Postman and others send. */
+const text = (example: string) => ({ schema: { type: "string" }, example })
+
+const GPX =
+  "<gpx version=\"1.1\" xmlns=\"http://www.topografix.com/GPX/1/1\"><trk><trkseg><trkpt lat=\"47.1415\" lon=\"9.5209\"/>"
+  + "<trkpt lat=\"47.1501\" lon=\"9.53\"/></trkseg></trk></gpx>"
+
+const GEOJSON = "{\"type\":\"LineString\",\"coordinates\":[[9.5209,47.1415],[9.53,47.1501]]}"
+
+const TCX =
+  "<TrainingCenterDatabase xmlns=\"http://www.garmin.com/xmlschemas/TrainingCenterDatabase/v2\"><Courses><Course>"
+  + "<Name>Vaduz</Name><Track><Trackpoint><Position><LatitudeDegrees>47.1415</LatitudeDegrees><LongitudeDegrees>9.5209"
+  + "</LongitudeDegrees></Position></Trackpoint><Trackpoint><Position><LatitudeDegrees>47.1501</LatitudeDegrees>"
+  + "<LongitudeDegrees>9.53</LongitudeDegrees></Position></Trackpoint></Track></Course></Courses></TrainingCenterDatabase>"
+
+const KML =
+  "<kml xmlns=\"http://www.opengis.net/kml/2.2\"><Placemark><name>Vaduz</name><LineString><coordinates>9.5209,47.1415 "
+  + "9.53,47.1501</coordinates></LineString></Placemark></kml>"
 
 const binary = { schema: { type: "string", format: "binary" } }
 
@@ -72,10 +89,10 @@ const anyFile = Schema.String.pipe(HttpApiSchema.asText({ contentType: MEDIA_TYP
 const importBody = {
   required: true,
   content: {
-    [MEDIA_TYPES.gpx]: file,
-    [MEDIA_TYPES.geojson]: file,
-    [MEDIA_TYPES.tcx]: file,
-    [MEDIA_TYPES.kml]: file,
+    [MEDIA_TYPES.gpx]: text(GPX),
+    [MEDIA_TYPES.geojson]: text(GEOJSON),
+    [MEDIA_TYPES.tcx]: text(TCX),
+    [MEDIA_TYPES.kml]: text(KML),
     [MEDIA_TYPES.kmz]: binary,
     [MEDIA_TYPES.fit]: binary,
     [MEDIA_TYPES.zip]: binary,
@@ -92,9 +109,7 @@ export class FilesApi extends HttpApiGroup.make("files")
       query: ImportQuery,
       payload: anyFile,
       success: [
-        Schema.Union([ImportedRoute, Schema.Array(ImportedRoute)]).annotate({
-          description: "The route that was made, or with `split` those that were."
-        }).pipe(HttpApiSchema.status("Created")),
+        ImportedRoutes.pipe(HttpApiSchema.status("Created")),
         DryRun
       ],
       error: [Conflict, PayloadTooLarge, RequestTimeout, UnsupportedMediaType, ValidationFailed]

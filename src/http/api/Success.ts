@@ -5,7 +5,7 @@ export const success = { success: true } as const
 export const Success = Schema.Struct({
   success: Schema.Literal(true).annotate({ description: "Always `true`" })
 }).annotate({
-  identifier: "Success",
+  identifier: "Acknowledgement",
   description: "The request is done.",
   examples: [success]
 })

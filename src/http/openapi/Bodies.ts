@@ -1,10 +1,12 @@
-import { Schema } from "effect"
+import { Record as Rec, Schema } from "effect"
 import type { OpenApi } from "effect/http-api"
 import { ErrorDetails } from "../../schema/ErrorDetails.ts"
 import * as Errors from "../../schema/Errors.ts"
 import { POSITION_TEXT } from "../../schema/Geometry.ts"
 import { MEDIA_TYPES } from "../../schema/MediaTypes.ts"
+import { TracePoint } from "../../schema/Routing.ts"
 import { portableSchemas } from "../../upstream/PortableSchemas.ts"
+import { enumerations, withEnumerations } from "./Enumerations.ts"
 
 const details = { traceId: "4bf92f3577b34da6a3ce929d0e0e4736" }
 
@@ -66,9 +68,9 @@ const bodyOf = ({ code, details, message, statusCode }: Errors.ServiceError) => 
 export const errorExamples = (): Readonly<Record<string, ReturnType<typeof bodyOf>>> =>
   Object.fromEntries(errors().map((error) => [error._tag, bodyOf(error)]))
 
-const referring = (schema: unknown): unknown =>
+const referring = (schemas: object): Readonly<Record<string, unknown>> =>
   JSON.parse(
-    JSON.stringify(schema),
+    JSON.stringify(schemas),
     (key, value) => key === "$ref" ? String(value).replace("#/$defs/", "#/components/schemas/") : value
   )
 
@@ -84,7 +86,7 @@ const errorSchema = (examples: ReturnType<typeof errorExamples>) => ({
       description: "A stable word for a program"
     },
     message: { type: "string", description: "For people" },
-    details: referring(Schema.toJsonSchemaDocument(ErrorDetails).schema)
+    details: Schema.toJsonSchemaDocument(ErrorDetails).schema
   }
 })
 
@@ -146,5 +148,8 @@ const GEOJSON = {
 export const describeBodies = (schemas: OpenApi.OpenAPIComponents["schemas"]) => {
   const errors = errorExamples()
   const bodies = Object.entries(schemas).filter(([name]) => !(name.replace(/Encoded$/, "") in errors))
-  return portableSchemas({ Error: errorSchema(errors), ...GEOJSON, ...Object.fromEntries(bodies) }, "op")
+  // The filter of a trace documents its points by a schema of its own.
+  const { TracePoint: tracePoint } = Schema.toJsonSchemaDocument(TracePoint).definitions
+  const all = { ErrorBody: errorSchema(errors), ...GEOJSON, ...Object.fromEntries(bodies), TracePoint: tracePoint }
+  return { ...Rec.map(portableSchemas(referring(all), "op"), withEnumerations), ...enumerations() }
 }

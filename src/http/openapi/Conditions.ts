@@ -2,31 +2,32 @@ import { inWords, SESSION_TOKEN_LIFETIME } from "../../schema/Limits.ts"
 import { SESSION_COOKIE } from "../api/Authentication.ts"
 import type { Declared } from "./Declared.ts"
 
+/** Programs that try requests use the first one that they find. */
 export const SECURITY_SCHEMES = {
-  sessionCookie: {
-    type: "apiKey",
-    in: "cookie",
-    name: SESSION_COOKIE,
-    description: `A browser's session: signing in sets the cookie, each response renews it for ${
-      inWords(SESSION_TOKEN_LIFETIME)
-    }.`
-  },
-  sessionToken: {
-    type: "http",
-    scheme: "bearer",
-    bearerFormat: "JWT",
-    description: "The same session by its JWT, `accessToken` of a sign-in; each response has a fresh one in "
-      + "`X-Access-Token`."
-  },
   personalAccessToken: {
     type: "http",
     scheme: "bearer",
     bearerFormat: "service_pat_...",
     description: "A script's token, with scope `read` or `write` (which includes `read`)."
+  },
+  sessionToken: {
+    type: "http",
+    scheme: "bearer",
+    bearerFormat: "JWT",
+    description: "A session by its JWT, `accessToken` of a sign-in; each response has a fresh one in "
+      + "`X-Access-Token`."
+  },
+  sessionCookie: {
+    type: "apiKey",
+    in: "cookie",
+    name: SESSION_COOKIE,
+    description: `The same session of a browser: signing in sets the cookie, each response renews it for ${
+      inWords(SESSION_TOKEN_LIFETIME)
+    }.`
   }
 }
 
-const sessions = [{ sessionCookie: [] }, { sessionToken: [] }]
+const sessions = [{ sessionToken: [] }, { sessionCookie: [] }]
 
 /** Alternatives: an empty list means no authentication, `{}` an anonymous caller. */
 export const securityOf = ({ callers }: Declared): ReadonlyArray<Readonly<Record<string, ReadonlyArray<string>>>> => {
@@ -37,9 +38,9 @@ export const securityOf = ({ callers }: Declared): ReadonlyArray<Readonly<Record
     case "session":
       return sessions
     case "visitor":
-      return [{}, ...sessions, { personalAccessToken: ["read"] }]
+      return [{ personalAccessToken: ["read"] }, ...sessions, {}]
     case "caller":
-      return [...sessions, { personalAccessToken: [callers.scope] }]
+      return [{ personalAccessToken: [callers.scope] }, ...sessions]
   }
 }
 

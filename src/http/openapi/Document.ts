@@ -9,6 +9,7 @@ import { IF_NONE_MATCH_WORDS } from "../api/Requests.ts"
 import { describeBodies, errorExamples } from "./Bodies.ts"
 import { conditionsOf, SECURITY_SCHEMES, securityOf } from "./Conditions.ts"
 import { type Declared, declaredEndpoints } from "./Declared.ts"
+import { withEnumerations } from "./Enumerations.ts"
 import {
   errorHeaders,
   HEADER_COMPONENTS,
@@ -99,6 +100,20 @@ const describeResponse = (
       headers: { ...references(responseHeaders(Number(status), response, operation, declared)), ...response.headers }
     }
 
+const exampleOf = (body: unknown) =>
+  Predicate.hasProperty(body, "examples") && Array.isArray(body.examples) ? { example: body.examples[0] } : {}
+
+/** Programs that try requests fill in the example of a body, not that of its schema. */
+const withExample = ({ requestBody }: Operation, bodies: Bodies) =>
+  requestBody === undefined
+    ? {}
+    : {
+      requestBody: {
+        ...requestBody,
+        content: Record.map(requestBody.content, (media) => ({ ...exampleOf(bodies[nameIn(media.schema)]), ...media }))
+      }
+    }
+
 const isConditional = (operation: Operation, declared: Declared) => {
   const response = operation.responses[200]
   return declared.endpoint.method === "GET" && response !== undefined && isTagged(response, operation, declared)
@@ -132,6 +147,7 @@ const describe = (
     description: `${operation.description ?? ""}\n\n${conditionsOf(declared)}`,
     parameters: decodedParameters(operation, declared.endpoint, pathNames, headerName),
     security: operation.security.length > 0 ? operation.security : securityOf(declared),
+    ...withExample(operation, bodies),
     responses: describeResponses(operation, declared, bodies),
     ...(callers.kind === "caller" ? { "x-required-scope": callers.scope } : {}),
     ...(rateLimit === undefined
@@ -181,7 +197,7 @@ const errorResponses = (paths: OpenApi.OpenAPISpecPaths) => {
           headers: references(errorHeaders(Number(status))),
           content: {
             [MEDIA_TYPES.json]: {
-              schema: { $ref: `${COMPONENT}Error` },
+              schema: { $ref: `${COMPONENT}ErrorBody` },
               ...(example === undefined ? {} : { example })
             }
           }
@@ -195,7 +211,7 @@ const describeApi = ({ components, info, paths, ...spec }: OpenApi.OpenAPISpec) 
   return {
     ...spec,
     info: { ...info, contact: CONTACT },
-    paths: portable(describePaths(paths, bodies)),
+    paths: withEnumerations(portable(describePaths(paths, bodies))),
     components: {
       schemas: bodies,
       responses: errorResponses(paths),

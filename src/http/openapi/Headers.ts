@@ -95,7 +95,7 @@ export const references = (names: ReadonlyArray<HeaderName>) =>
 const bodySchema = (response: OpenApi.OpenApiSpecResponse) => response.content?.[MEDIA_TYPES.json]?.schema ?? {}
 
 const isVersioned = (schema: object) =>
-  /"#\/components\/schemas\/(Route|CreatedRoute|ImportedRoute|Collection|ElevationProfile)"/.test(
+  /"#\/components\/schemas\/(Route|CreatedRoute|ImportedRoutes|Collection|ElevationProfile)"/.test(
     JSON.stringify(schema)
   )
 

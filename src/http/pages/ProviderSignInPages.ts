@@ -27,7 +27,9 @@ const returnAddress = Config.map(
     const isAllowed = ({ origin, password, username }: URL) => allowed.has(origin) && `${username}${password}` === ""
     return (query: URLSearchParams): Effect.Effect<URL, ValidationFailed> => {
       const unknown = [...query.keys()].find((name) => name !== "return")
-      if (unknown !== undefined) return Effect.fail(ValidationFailed.at("query", unknown, "Unknown parameter: Expected return"))
+      if (unknown !== undefined) {
+        return Effect.fail(ValidationFailed.at("query", unknown, "Unknown parameter: Expected return"))
+      }
       const [given, ...others] = query.getAll("return")
       if (given === undefined) return Effect.succeed(app)
       const isOne = others.length === 0 && given !== "" && given.length <= MAX_RETURN
