@@ -5,7 +5,9 @@ import { dirname, join, relative, resolve } from "node:path"
 
 const ROOT = resolve(import.meta.dirname, "..")
 
-const sources = globSync("{src,development,test,bench,torture,checks,examples,migrations}/**/*.ts", { cwd: ROOT })
+const sources = globSync("{src,development,test,bench,torture,checks,examples,migrations,packages/*/src}/**/*.ts", {
+  cwd: ROOT
+})
 
 const textOf = (file: string) => readFileSync(join(ROOT, file), "utf8")
 
@@ -137,13 +139,14 @@ describe("the house", () => {
   })
 
   it("a file is one subject, of at most 450 lines", () => {
-    assert.deepStrictEqual(sources.filter((file) => textOf(file).split("\n").length > 450), [])
+    const written = sources.filter((file) => file !== "packages/client/src/contract.ts")
+    assert.deepStrictEqual(written.filter((file) => textOf(file).split("\n").length > 450), [])
   })
 
   it("no file switches a rule of the compiler or the linter off, which refuse casts, `any` and `!`", () => {
     const switches = /(?:ox|es)lint-disable|@ts-(?:ignore|expect-error|nocheck)|@effect-(?:diagnostics)/
     assert.deepStrictEqual(sources.filter((file) => switches.test(textOf(file))), [])
-    const read = ["src", "development", "test", "bench", "torture", "examples", "migrations"]
+    const read = ["src", "development", "test", "bench", "torture", "examples", "migrations", "packages/*/src"]
     const { include } = Schema.decodeUnknownSync(TypeScript)(textOf("tsconfig.json").replaceAll(/^ *\/\/.*$/gm, ""))
     const { ignorePatterns } = Schema.decodeUnknownSync(Linter)(textOf(".oxlintrc.json"))
     assert.includeMembers([...include], read)

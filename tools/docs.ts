@@ -1,17 +1,21 @@
 import { spawnSync } from "node:child_process"
 import { readFileSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
+import { served } from "../test/support/OpenApi.ts"
 import { apiReference } from "./ApiReference.ts"
+import { clientContract } from "./ClientContract.ts"
 import { withLanesTable } from "./lanesTable.ts"
 import { withSettingsTable } from "./settingsTable.ts"
 
 /**
- * `npm run docs` generates `docs/api.md` from the contract, the tables of settings and lanes in `docs/operations.md`,
+ * `npm run docs` generates `docs/api.md`, `docs/openapi.json` and the types of `packages/client` from the contract, the tables of settings and lanes in `docs/operations.md`,
  * and `docs/authorization.md` from what a running service responds to every kind of caller, which a test measures.
  */
 const ROOT = join(import.meta.dirname, "..")
 
 writeFileSync(join(ROOT, "docs/api.md"), apiReference())
+writeFileSync(join(ROOT, "docs/openapi.json"), `${JSON.stringify(served, undefined, 2)}\n`)
+writeFileSync(join(ROOT, "packages/client/src/contract.ts"), clientContract())
 
 const OPERATIONS = join(ROOT, "docs/operations.md")
 writeFileSync(OPERATIONS, withLanesTable(withSettingsTable(readFileSync(OPERATIONS, "utf8"))))

@@ -54,6 +54,21 @@ openapi_fetch() {
     "$root/node_modules/node/bin/node" walk.mts
 }
 
+# As a stranger has it: packed, in an empty project, with the Node.js of the machine, and Deno.
+client_package() {
+  mkdir -p "$work/package" && cd "$work/package" && (cd "$root" && npm run --silent build:client) &&
+    npm pack --silent "$root/packages/client" && npm init --yes > /dev/null &&
+    npm install --silent --no-audit --no-fund ./route-planning-service-client-*.tgz &&
+    cp "$CHECKS/walks/package.mjs" walk.mjs && node walk.mjs &&
+    npm install --silent --no-audit --no-fund effect@4.1.0 typescript@5.9.3 deno@2.9.6 &&
+    node --input-type=module --eval 'import { Api, makeClient } from "route-planning-service-client/effect"
+      if (typeof makeClient !== "function" || Api.groups.routes === undefined) process.exit(1)' &&
+    printf '%s\n' 'import { makeClient, type Route } from "route-planning-service-client"' \
+      'const list: Promise<ReadonlyArray<Route>> = makeClient({ baseUrl: "http://localhost" }).routes.list()' 'void list' \
+      > types.ts && npx tsc --noEmit --strict --module nodenext --target es2022 --lib es2022,dom types.ts &&
+    npx deno run --allow-all walk.mjs
+}
+
 generate() {
   "$work/python/bin/python" - "$@" << 'PYTHON'
 import pathlib, subprocess, sys
@@ -143,6 +158,7 @@ schemathesis() {
 
 if has npm && npm view openapi-typescript@7.13.0 version > /dev/null 2>&1; then
   check "openapi-typescript with openapi-fetch" openapi_fetch
+  check "the client package" client_package
   check "Redocly" redocly
   check "Spectral" spectral
 else

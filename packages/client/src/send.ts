@@ -1,0 +1,173 @@
+import type { CallOptions, ErrorBody, FileBody } from "./contract.ts"
+
+export interface ClientOptions {
+  /** Where the service is, such as `https://routes.example.com`. */
+  readonly baseUrl: string | URL
+  /** A personal access token or the JWT of a session. Without one the client is anonymous until it signs in. */
+  readonly token?: string
+  /** Retries of a call; 3 if absent. */
+  readonly retries?: number
+  /** The waits of a call together take at most this time in milliseconds; 2 minutes if absent, twice the service's window. */
+  readonly retryTimeout?: number
+  readonly fetch?: typeof fetch
+}
+
+export interface Request {
+  readonly params?: Readonly<Record<string, unknown>> | undefined
+  readonly query?: Readonly<Record<string, unknown>> | undefined
+  readonly headers?: Readonly<Record<string, string | undefined>> | undefined
+  readonly payload?: unknown
+}
+
+/** The service refused a call. `details` has facts for a program, such as `reason`. */
+export class ServiceError extends Error implements ErrorBody {
+  override readonly name = "ServiceError"
+  readonly statusCode: number
+  readonly code: ErrorBody["code"]
+  readonly details: NonNullable<ErrorBody["details"]>
+  readonly response: Response
+
+  constructor(response: Response, { code, details, message, statusCode }: ErrorBody) {
+    super(message)
+    this.statusCode = statusCode
+    this.code = code
+    this.details = details ?? {}
+    this.response = response
+  }
+}
+
+/** The service could not be reached, or the connection broke. */
+export class ConnectionError extends Error {
+  override readonly name = "ConnectionError"
+}
+
+const isFile = (payload: unknown): payload is FileBody =>
+  typeof payload === "string" || payload instanceof Blob || payload instanceof FormData
+  || payload instanceof ArrayBuffer || payload instanceof Uint8Array
+
+const urlOf = (baseUrl: string | URL, path: string, { params = {}, query = {} }: Request): URL => {
+  const filled = path.replace(/\{(\w+)\}/g, (_, name: string) => encodeURIComponent(String(params[name])))
+  const url = new URL(filled, baseUrl)
+  for (const [name, value] of Object.entries(query)) {
+    for (const one of Array.isArray(value) ? value : [value]) {
+      if (one !== undefined) url.searchParams.append(name, String(one))
+    }
+  }
+  return url
+}
+
+const headersOf = ({ headers = {}, payload }: Request, token: string | undefined): Headers => {
+  const all = new Headers()
+  for (const [name, value] of Object.entries(headers)) {
+    if (value !== undefined) all.set(name, value)
+  }
+  if (token !== undefined) all.set("Authorization", `Bearer ${token}`)
+  const type = isFile(payload) ? "application/octet-stream" : "application/json"
+  if (payload !== undefined && !(payload instanceof FormData) && !all.has("Content-Type")) all.set("Content-Type", type)
+  return all
+}
+
+/** The service did nothing yet, or does the same once more. */
+const isRepeatable = (method: string, headers: Headers): boolean =>
+  ["GET", "PUT", "DELETE"].includes(method) || headers.has("Idempotency-Key")
+
+const TEMPORARY = new Set([502, 503, 504])
+
+/** RFC 9110, 10.2.3. */
+const retryAfter = (response: Response | undefined): number | undefined => {
+  const header = response?.headers.get("Retry-After") ?? ""
+  if (/^\d+$/.test(header)) return Number(header) * 1000
+  const date = Date.parse(header)
+  return Number.isNaN(date) ? undefined : Math.max(0, date - Date.now())
+}
+
+const backoff = (attempt: number): number => 2 ** attempt * 250 * (1 + Math.random())
+
+const sleep = (wait: number, signal: AbortSignal | undefined): Promise<void> =>
+  new Promise((resolve, reject) => {
+    signal?.throwIfAborted()
+    const stop = () => {
+      clearTimeout(timer)
+      reject(signal?.reason)
+    }
+    const timer = setTimeout(() => {
+      signal?.removeEventListener("abort", stop)
+      resolve()
+    }, wait)
+    signal?.addEventListener("abort", stop, { once: true })
+  })
+
+const typeOf = (response: Response): string => (response.headers.get("Content-Type") ?? "").split(";")[0] ?? ""
+
+/** The declarations say what the service sends; nothing checks it again. */
+const bodyOf = async (response: Response) => {
+  const type = typeOf(response)
+  if (/[/+]json$/.test(type)) return JSON.parse(await response.text())
+  return /^text\/|[/+]xml$/.test(type) ? response.text() : new Uint8Array(await response.arrayBuffer())
+}
+
+const parsed = (text: string) => {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
+}
+
+/** A front may respond in place of the service, in another shape. */
+const errorOf = async (response: Response): Promise<ServiceError> => {
+  const message = `${response.status} ${response.statusText}`.trim()
+  const body = parsed(await response.text())
+  return new ServiceError(response, { code: "INTERNAL", message, ...body, statusCode: response.status })
+}
+
+/** Sends calls with the token of the client, which responses of sign-in renew. */
+export const makeSend = (options: ClientOptions) => {
+  const { baseUrl, retries = 3, retryTimeout = 120_000 } = options
+  const request = options.fetch ?? fetch
+  let token = options.token
+
+  const attempt = async (url: URL, init: RequestInit): Promise<Response | ConnectionError> => {
+    try {
+      return await request(url, init)
+    } catch (cause) {
+      init.signal?.throwIfAborted()
+      return new ConnectionError(`${url.origin} is not reachable`, { cause })
+    }
+  }
+
+  const respond = async (url: URL, init: RequestInit & { headers: Headers; method: string }): Promise<Response> => {
+    for (let left = retryTimeout, tries = 0;; tries++) {
+      const result = await attempt(url, init)
+      const response = result instanceof ConnectionError ? undefined : result
+      const isTemporary = response === undefined || TEMPORARY.has(response.status)
+      const isLate = response?.status === 429 || (isTemporary && isRepeatable(init.method, init.headers))
+      const wait = retryAfter(response) ?? backoff(tries)
+      if (!isLate || tries === retries || wait > left) {
+        if (result instanceof ConnectionError) throw result
+        return result
+      }
+      await response?.body?.cancel()
+      left -= wait
+      await sleep(wait, init.signal ?? undefined)
+    }
+  }
+
+  const send = async (method: string, path: string, input: Request, { signal }: CallOptions) => {
+    const { payload } = input
+    const body = payload === undefined || isFile(payload) ? payload : JSON.stringify(payload)
+    const response = await respond(urlOf(baseUrl, path, input), {
+      method,
+      headers: headersOf(input, token),
+      ...(body === undefined ? {} : { body }),
+      ...(signal === undefined ? {} : { signal })
+    })
+    token = response.headers.get("X-Access-Token") ?? token
+    if (!response.ok) throw await errorOf(response)
+    const data = await bodyOf(response)
+    if (path.startsWith("/api/v1/auth/")) token = path.endsWith("/logout") ? undefined : data.accessToken ?? token
+    return { data, response }
+  }
+
+  return { send, token: () => token }
+}

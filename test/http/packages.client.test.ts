@@ -1,0 +1,189 @@
+import { assert, describe, it, layer } from "@effect/vitest"
+import { Effect } from "effect"
+import { readFileSync } from "node:fs"
+import { createServer } from "node:http"
+import { join } from "node:path"
+import { rolldown } from "rolldown"
+import {
+  batch,
+  type ChangePage,
+  ConnectionError,
+  makeClient,
+  pages,
+  ServiceError,
+  sync
+} from "../../packages/client/src/index.ts"
+import { clientContract } from "../../tools/ClientContract.ts"
+import { newEmail, signedIn } from "../support/Actors.ts"
+import { Mailbox } from "../support/Mailbox.ts"
+import { served } from "../support/OpenApi.ts"
+import { TestServer } from "../support/TestServer.ts"
+import { mint } from "../support/Tokens.ts"
+
+const ROOT = join(import.meta.dirname, "../..")
+
+const MAX_BYTES = 60 * 1024
+
+const ride = { name: "Around Vaduz", waypoints: [{ coord: [9.5209, 47.1415] }] } as const
+
+const writer = Effect.gen(function*() {
+  const { origin } = yield* TestServer
+  const { token } = yield* mint(yield* signedIn, "write")
+  return makeClient({ baseUrl: origin, token })
+})
+
+const failureOf = async (call: Promise<unknown>) => {
+  try {
+    return await call
+  } catch (error) {
+    return error
+  }
+}
+
+layer(TestServer.layer())("the client package", (it) => {
+  it.effect("stores, reads, changes and deletes, with the headers of responses where they are needed", () =>
+    Effect.gen(function*() {
+      const client = yield* writer
+      yield* Effect.promise(async () => {
+        const made = await client.routes.create({
+          payload: { ...ride, geometry: [[9.5, 47.1, 455.25], [9.53, 47.15]] }
+        })
+        const { data, response } = await client.routes.get.response({ params: { ref: made.id } })
+        assert.deepStrictEqual(data, made)
+        const etag = response.headers.get("ETag") ?? ""
+        const change = { params: { ref: made.id }, headers: { "If-Match": etag }, payload: { name: "Renamed" } }
+        assert.strictEqual((await client.routes.update(change)).name, "Renamed")
+        const stale = await failureOf(client.routes.update(change))
+        assert.instanceOf(stale, ServiceError)
+        assert.deepInclude(stale, { statusCode: 409, code: "CONFLICT" })
+        const gpx = await client.files.gpx({ params: { ref: made.id } })
+        assert.include(gpx, "<gpx")
+        const fit = await client.files.fit({ params: { ref: made.id } })
+        assert.instanceOf(fit, Uint8Array)
+        const again = await client.files.import({ query: { dryRun: "true" }, payload: gpx })
+        assert.deepInclude(again, { format: "gpx", trackCount: 1 })
+        const unconfirmed = await failureOf(client.routes.remove({ params: { ref: made.id } }))
+        assert.deepInclude(unconfirmed, { statusCode: 428 })
+        const confirmed = { params: { ref: made.id }, headers: { "X-Service-Confirm": "true" } }
+        assert.deepStrictEqual(await client.routes.remove(confirmed), { success: true })
+      })
+    }))
+
+  it.effect("reads a list page after page, does many operations, and keeps a copy of the account", () =>
+    Effect.gen(function*() {
+      const client = yield* writer
+      yield* Effect.promise(async () => {
+        const operations = Array.from({ length: 101 }, () => ({ op: "create", route: ride } as const))
+        const results = await batch(client, operations, { idempotencyKey: "all" })
+        assert.deepStrictEqual(new Set(results.map(({ status }) => status)), new Set([201]))
+        const listed: Array<number> = []
+        const list = pages((page) => client.routes.list.response({ query: { limit: 40, geometry: "none", ...page } }))
+        for await (const { id } of list) listed.push(id)
+        assert.strictEqual(new Set(listed).size, 101)
+
+        const kept = new Set<number>()
+        let cursor: string | undefined
+        const store = {
+          cursor: () => cursor,
+          apply: (page: ChangePage) => {
+            for (const { change, id } of page.changes) {
+              if (change === "deleted") kept.delete(id)
+              else kept.add(id)
+            }
+            cursor = page.cursor
+          },
+          reset: () => kept.clear()
+        }
+        await sync(client, store, { limit: 50 })
+        assert.deepStrictEqual(kept, new Set(listed))
+        await batch(client, listed.slice(1).map((id) => ({ op: "delete", id })), { confirm: true })
+        await sync(client, store)
+        assert.deepStrictEqual(kept, new Set(listed.slice(0, 1)))
+      })
+    }))
+
+  it.effect("signs in, has the token of the session, and signs out", () =>
+    Effect.gen(function*() {
+      const { origin } = yield* TestServer
+      const client = makeClient({ baseUrl: origin })
+      const email = newEmail()
+      const payload = { email, password: "correct horse of a package" }
+      yield* Effect.promise(() => client.auth.signUp({ payload }))
+      const token = yield* (yield* Mailbox).tokenFor(email)
+      yield* Effect.promise(async () => {
+        await client.auth.verifyEmail({ payload: { token } })
+        assert.isString(client.token())
+        assert.strictEqual((await client.users.me()).email, email)
+        await client.auth.logOut()
+        assert.isUndefined(client.token())
+        assert.deepInclude(await failureOf(client.users.me()), { statusCode: 401, message: "Sign in first" })
+      })
+    }))
+})
+
+/** Responds with the statuses in turn, the last one for ever, and counts the requests. */
+const withServer = async (
+  statuses: ReadonlyArray<number>,
+  use: (baseUrl: string) => Promise<void>
+): Promise<number> => {
+  let requests = 0
+  const server = createServer((request, response) => {
+    const status = statuses[Math.min(requests++, statuses.length - 1)] ?? 200
+    request.resume()
+    if (status === 0) response.destroy()
+    else response.writeHead(status, { "Content-Type": "application/json", "Retry-After": "0" }).end("{}")
+  })
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve))
+  const address = server.address()
+  assert(address !== null && typeof address === "object")
+  await use(`http://127.0.0.1:${address.port}`)
+  server.closeAllConnections()
+  server.close()
+  return requests
+}
+
+describe("the client package on a bad day", () => {
+  const payload = ride
+
+  it("repeats what may be repeated after a broken connection and 503, and what was limited", async () => {
+    for (const statuses of [[0, 200], [503, 200], [429, 200]]) {
+      const requests = await withServer(statuses, async (baseUrl) => {
+        await makeClient({ baseUrl }).routes.list()
+      })
+      assert.strictEqual(requests, 2)
+    }
+    const keyed = await withServer([503, 0, 201], async (baseUrl) => {
+      await makeClient({ baseUrl }).routes.create({ headers: { "Idempotency-Key": "once" }, payload })
+    })
+    assert.strictEqual(keyed, 3)
+  })
+
+  it("sends a write without a key once, gives up after its retries, and stops when it is aborted", async () => {
+    const write = await withServer([503], async (baseUrl) => {
+      const failure = await failureOf(makeClient({ baseUrl }).routes.create({ payload }))
+      assert.deepInclude(failure, { statusCode: 503 })
+    })
+    assert.strictEqual(write, 1)
+    const broken = await withServer([0], async (baseUrl) => {
+      assert.instanceOf(await failureOf(makeClient({ baseUrl, retries: 2 }).routes.list()), ConnectionError)
+    })
+    assert.strictEqual(broken, 3)
+    await withServer([0], async (baseUrl) => {
+      const signal = AbortSignal.abort(new Error("enough"))
+      assert.deepInclude(await failureOf(makeClient({ baseUrl }).routes.list({}, { signal })), { message: "enough" })
+    })
+  })
+
+  it("is generated from the contract, as is docs/openapi.json", () => {
+    assert.strictEqual(readFileSync(join(ROOT, "packages/client/src/contract.ts"), "utf8"), clientContract())
+    assert.deepStrictEqual(JSON.parse(readFileSync(join(ROOT, "docs/openapi.json"), "utf8")), served)
+  })
+
+  it("has less than 60 KB in a bundle, and needs nothing of Node.js", async () => {
+    const bundle = await rolldown({ input: join(ROOT, "packages/client/src/index.ts"), platform: "browser" })
+    const { output } = await bundle.generate({ format: "esm", minify: true })
+    assert.strictEqual(output.length, 1)
+    assert.deepStrictEqual(output[0].imports, [])
+    assert.isBelow(output[0].code.length, MAX_BYTES)
+  })
+})
