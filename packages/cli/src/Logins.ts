@@ -1,0 +1,56 @@
+import { Schema } from "effect"
+import { type Client, makeClient } from "../../client/src/index.ts"
+import { EXIT_CODES, Failure } from "./Failure.ts"
+import { ownFile, readText, replaceJson } from "./Files.ts"
+
+const Logins = Schema.Struct({
+  /** The origin that commands use without `--url`. */
+  current: Schema.optionalKey(Schema.String),
+  tokens: Schema.Record(Schema.String, Schema.String)
+})
+
+const decodeLogins = Schema.decodeUnknownSync(Schema.fromJsonString(Logins))
+
+const FILE = "logins.json"
+
+const readLogins = async (): Promise<typeof Logins.Type> => {
+  const text = await readText(ownFile(FILE))
+  return text === undefined ? { tokens: {} } : decodeLogins(text)
+}
+
+export const saveLogin = async (origin: string, token: string): Promise<void> => {
+  const { tokens } = await readLogins()
+  await replaceJson(ownFile(FILE), { current: origin, tokens: { ...tokens, [origin]: token } })
+}
+
+export const originOf = (url: string): string => {
+  if (!URL.canParse(url) || !/^https?:/.test(url)) {
+    throw Failure.because(
+      `url: "${url}" is not accepted: expected such as https://routes.example.com`,
+      EXIT_CODES.usage
+    )
+  }
+  return new URL(url).origin
+}
+
+/** A command waits for the limits of the service, which a person's script would have to do otherwise. */
+const PATIENT = { retries: 1000, retryTimeout: 3_600_000 }
+
+export const clientFor = (baseUrl: string, token?: string): Client =>
+  makeClient({ baseUrl, ...PATIENT, ...(token === undefined ? {} : { token }) })
+
+export interface Account {
+  readonly origin: string
+  readonly client: Client
+}
+
+/** The account of `--url`, else of `RPS_URL`, else of the last login. `RPS_TOKEN` goes before the saved token. */
+export const accountAt = async (url: string | undefined): Promise<Account> => {
+  const { current, tokens } = await readLogins()
+  const given = url ?? process.env["RPS_URL"] ?? current
+  if (given === undefined) throw Failure.because("not signed in: run rps login URL first", EXIT_CODES.signedOut)
+  const origin = originOf(given)
+  const token = process.env["RPS_TOKEN"] ?? tokens[origin]
+  if (token === undefined) throw Failure.because(`not signed in: run rps login ${origin} first`, EXIT_CODES.signedOut)
+  return { origin, client: clientFor(origin, token) }
+}

@@ -1,0 +1,105 @@
+import { Option } from "effect"
+import { Argument, Flag } from "effect/cli"
+import { type Client, type Endpoints, pages, type Route } from "../../client/src/index.ts"
+import { EXIT_CODES, Failure } from "./Failure.ts"
+
+type Query = NonNullable<Endpoints["routes.list"]["input"]["query"]>
+
+const text = (name: string, description: string) =>
+  Flag.String(name).pipe(Flag.withDescription(description), Flag.optional)
+
+const kilometres = (name: string, description: string) =>
+  Flag.Finite(name).pipe(Flag.withDescription(description), Flag.optional)
+
+/** The filters of lists; all that are given must match. */
+export const filters = {
+  q: text("q", "Words in the name, description, tags, place or waypoints"),
+  tag: Flag.String("tag").pipe(
+    Flag.withDescription("A tag that the route has; repeat it for several"),
+    Flag.atLeast(0)
+  ),
+  activity: Flag.Literals("activity", ["run", "cycle", "walk"]).pipe(
+    Flag.withDescription("By which activity"),
+    Flag.optional
+  ),
+  visibility: Flag.Literals("visibility", ["private", "unlisted", "public"]).pipe(
+    Flag.withDescription("Who may open it"),
+    Flag.optional
+  ),
+  favourite: Flag.Boolean("favourite").pipe(
+    Flag.withDescription("Favourites, or with --no-favourite the others"),
+    Flag.optional
+  ),
+  country: text("country", "The country that it starts in, such as LI"),
+  city: text("city", "The city that it starts in or near"),
+  bbox: text("bbox", "A viewport in degrees: minLng,minLat,maxLng,maxLat"),
+  minKm: kilometres("min-km", "At least so long, in kilometres"),
+  maxKm: kilometres("max-km", "At most so long, in kilometres"),
+  since: text("since", "Changed at this instant or later, such as 2026-06-01T00:00:00Z")
+}
+
+interface Filters {
+  readonly q: Option.Option<string>
+  readonly tag: ReadonlyArray<string>
+  readonly activity: Option.Option<"run" | "cycle" | "walk">
+  readonly visibility: Option.Option<"private" | "unlisted" | "public">
+  readonly favourite: Option.Option<boolean>
+  readonly country: Option.Option<string>
+  readonly city: Option.Option<string>
+  readonly bbox: Option.Option<string>
+  readonly minKm: Option.Option<number>
+  readonly maxKm: Option.Option<number>
+  readonly since: Option.Option<string>
+}
+
+const metres = (kilometres: Option.Option<number>) =>
+  Option.getOrUndefined(Option.map(kilometres, (length) => length * 1000))
+
+const queryOf = (given: Filters): Query => ({
+  q: Option.getOrUndefined(given.q),
+  tag: given.tag.length === 0 ? undefined : given.tag,
+  activity: Option.getOrUndefined(given.activity),
+  visibility: Option.getOrUndefined(given.visibility),
+  favourite: Option.getOrUndefined(Option.map(given.favourite, (isOne) => isOne ? "true" as const : "false" as const)),
+  placeCountryCode: Option.getOrUndefined(given.country),
+  placeCity: Option.getOrUndefined(given.city),
+  bbox: Option.getOrUndefined(given.bbox),
+  minDistance: metres(given.minKm),
+  maxDistance: metres(given.maxKm),
+  updatedSince: Option.getOrUndefined(given.since)
+})
+
+const routesOf = ({ routes }: Client, query: Query) =>
+  pages((page) => routes.list.response({ query: { ...query, geometry: "none", ...page } }))
+
+export const ids = Argument.Int("id").pipe(
+  Argument.withDescription("Routes by their ids; without any, those that the filters match"),
+  Argument.variadic()
+)
+
+/** The routes of the ids, else those that match; no filter at all would be every route, which is asked for by `--all`. */
+export const selected = async (
+  client: Client,
+  { all, ids, ...given }: Filters & { readonly all: boolean; readonly ids: ReadonlyArray<number> }
+): Promise<ReadonlyArray<Route>> => {
+  if (ids.length > 0) {
+    return Promise.all(ids.map((ref) => client.routes.get({ params: { ref }, query: { geometry: "none" } })))
+  }
+  const query = queryOf(given)
+  if (!all && Object.values(query).every((value) => value === undefined)) {
+    throw Failure.because("which routes: give ids, filters, or --all", EXIT_CODES.usage)
+  }
+  const found: Array<Route> = []
+  for await (const route of routesOf(client, query)) found.push(route)
+  return found
+}
+
+export const all = Flag.Boolean("all").pipe(Flag.withDescription("All routes"), Flag.withDefault(false))
+
+export const lineOf = ({ distance, id, name, tags, visibility }: Route): string =>
+  [
+    String(id).padStart(8),
+    distance === undefined ? "".padStart(10) : `${(distance / 1000).toFixed(1)} km`.padStart(10),
+    visibility.padEnd(8),
+    name + (tags.length === 0 ? "" : `  [${tags.join(", ")}]`)
+  ].join("  ")

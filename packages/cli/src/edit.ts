@@ -1,0 +1,124 @@
+import { Clock, Effect, Option } from "effect"
+import { Argument, Command, Flag, Prompt } from "effect/cli"
+import { batch, type BatchOperation, type BatchResult, type Client, type Route } from "../../client/src/index.ts"
+import { attempt, EXIT_CODES, Failure } from "./Failure.ts"
+import { account, print } from "./Root.ts"
+import { all, filters, ids, lineOf, selected } from "./Routes.ts"
+
+export const ls = Command.make("ls", filters, (given) =>
+  Effect.gen(function*() {
+    const { client } = yield* account
+    const found: ReadonlyArray<Route> = yield* attempt(() => selected(client, { ...given, all: true, ids: [] }))
+    yield* Effect.forEach(found, (route) => print(route, lineOf(route)), { discard: true })
+  })).pipe(Command.withDescription("List routes, newest first: id, length, who may open it, name and tags"))
+
+/** Prints what became of each route, and fails if one was refused. */
+const report = Effect.fnUntraced(function*(routes: ReadonlyArray<Route>, results: ReadonlyArray<BatchResult>) {
+  let refused = 0
+  for (const [index, { error, status }] of results.entries()) {
+    const route = routes[index]
+    if (error !== undefined) refused++
+    yield* print({ id: route?.id, status, error }, `${String(route?.id).padStart(8)}  ${error?.message ?? "done"}`)
+  }
+  if (refused > 0) {
+    return yield* Failure.because(`${refused} of ${results.length} routes were refused`, EXIT_CODES.partial)
+  }
+})
+
+const change = (client: Client, operations: ReadonlyArray<BatchOperation>, confirm: boolean) =>
+  attempt((options) => batch(client, operations, { ...options, confirm }))
+
+export const tag = Command.make(
+  "tag",
+  {
+    ...filters,
+    all,
+    ids,
+    add: Flag.String("add").pipe(Flag.withDescription("A tag to add; repeat it for several"), Flag.atLeast(0)),
+    remove: Flag.String("remove").pipe(Flag.withDescription("A tag to remove; repeat it for several"), Flag.atLeast(0))
+  },
+  Effect.fnUntraced(function*({ add, remove, ...given }) {
+    const { client } = yield* account
+    const tagsOf = ({ tags }: Route) => [...new Set([...tags.filter((tag) => !remove.includes(tag)), ...add])]
+    const found = yield* attempt(() => selected(client, given))
+    const routes = found.filter((route) => tagsOf(route).join() !== route.tags.join())
+    const operations = routes.map((
+      route
+    ) => ({ op: "update", id: route.id, changes: { tags: tagsOf(route) } } as const))
+    yield* report(routes, yield* change(client, operations, false))
+  })
+).pipe(
+  Command.withDescription("Add tags to routes, and remove tags"),
+  Command.withExamples([{ command: "rps tag --bbox 9,46.5,10,47.5 --add alps", description: "Tag what lies in a box" }])
+)
+
+export const publish = Command.make(
+  "publish",
+  {
+    ...filters,
+    all,
+    ids,
+    as: Flag.Literals("as", ["public", "unlisted", "private"]).pipe(
+      Flag.withDescription("Who may open them afterwards"),
+      Flag.withDefault("public")
+    ),
+    yes: Flag.Boolean("yes").pipe(Flag.withDescription("Do not ask"), Flag.withDefault(false))
+  },
+  Effect.fnUntraced(function*({ as, yes, ...given }) {
+    const { client } = yield* account
+    const routes = (yield* attempt(() => selected(client, given))).filter(({ visibility }) => visibility !== as)
+    if (routes.length > 0 && !yes) {
+      if (!process.stdin.isTTY) return yield* Failure.because("not confirmed: add --yes", EXIT_CODES.usage)
+      const question = `${routes.map(lineOf).join("\n")}\nMake these ${as}?`
+      if (!(yield* Prompt.run(Prompt.Confirm({ message: question })))) {
+        return yield* Failure.because("nothing was changed")
+      }
+    }
+    const operations = routes.map(({ id }) => ({ op: "update", id, changes: { visibility: as } } as const))
+    yield* report(routes, yield* change(client, operations, true))
+  })
+).pipe(Command.withDescription("Make routes public, or with --as unlisted or private again"))
+
+const HOURS: Readonly<Record<string, number>> = { h: 1, d: 24, w: 7 * 24 }
+
+const hoursOf = (text: string): number => {
+  const [, count, unit = ""] = /^(\d{1,4})([hdw])$/.exec(text) ?? []
+  const hours = HOURS[unit]
+  if (hours === undefined) {
+    throw Failure.because(`expires: "${text}" is not accepted: expected such as 12h, 7d or 2w`, EXIT_CODES.usage)
+  }
+  return Number(count) * hours
+}
+
+export const share = Command.make(
+  "share",
+  {
+    id: Argument.Int("id").pipe(Argument.withDescription("The route")),
+    expires: Flag.String("expires").pipe(Flag.withDescription("After 12h, 7d or 2w; never if absent"), Flag.optional),
+    label: Flag.String("label").pipe(Flag.withDescription("A name of the link, for yourself"), Flag.optional),
+    download: Flag.Boolean("download").pipe(
+      Flag.withDescription("Whether the link opens files; --no-download if not"),
+      Flag.withDefault(true)
+    )
+  },
+  Effect.fnUntraced(function*({ download, expires, id, label }) {
+    const { client, origin } = yield* account
+    const now = yield* Clock.currentTimeMillis
+    const link = yield* attempt(async () => {
+      const hours = Option.map(expires, hoursOf)
+      const { visibility } = await client.routes.get({ params: { ref: id }, query: { geometry: "none" } })
+      if (visibility === "private") {
+        throw Failure.because(`route ${id} is private, so no link opens it: run rps publish ${id} --as unlisted first`)
+      }
+      return client.links.createForRoute({
+        params: { id },
+        payload: {
+          label: Option.getOrNull(label),
+          expiresAt: Option.isSome(hours) ? new Date(now + hours.value * 3_600_000).toISOString() : null,
+          allowDownload: download
+        }
+      })
+    })
+    yield* print({ ...link, url: `${origin}/r/${link.token}` }, `${origin}/r/${link.token}`)
+  })
+).pipe(Command.withDescription("Make a link to a route, which may expire"))

@@ -1,0 +1,126 @@
+import { Effect, Schema } from "effect"
+import { Argument, Command, Flag } from "effect/cli"
+import { createHash, randomUUID } from "node:crypto"
+import { readdir, readFile } from "node:fs/promises"
+import { basename, extname, join } from "node:path"
+import { type Client, ServiceError } from "../../client/src/index.ts"
+import { attempt, EXIT_CODES, Failure, toFailure } from "./Failure.ts"
+import { readText, replaceJson } from "./Files.ts"
+import { account, print, showProgress } from "./Root.ts"
+
+const TYPES: Readonly<Record<string, string>> = {
+  ".fit": "application/vnd.ant.fit",
+  ".geojson": "application/geo+json",
+  ".gpx": "application/gpx+xml",
+  ".kml": "application/vnd.google-earth.kml+xml",
+  ".kmz": "application/vnd.google-earth.kmz",
+  ".tcx": "application/vnd.garmin.tcx+xml"
+}
+
+/** In the directory itself: which files, by their SHA-256, are in which account. */
+const JOURNAL = ".rps-import.json"
+
+const decodeJournal = Schema.decodeUnknownSync(
+  Schema.fromJsonString(Schema.Record(Schema.String, Schema.Array(Schema.Int)))
+)
+
+const readJournal = async (file: string) => {
+  const text = await readText(file)
+  return text === undefined ? {} : decodeJournal(text)
+}
+
+interface Imported {
+  readonly ids: ReadonlyArray<number>
+  readonly isNew: boolean
+}
+
+const importTrack = async (
+  client: Client,
+  file: string,
+  bytes: Uint8Array<ArrayBuffer>,
+  track?: number
+): Promise<Imported> => {
+  const name = encodeURIComponent(basename(file))
+  try {
+    const made = await client.files.import({
+      query: { track },
+      headers: {
+        "Content-Type": TYPES[extname(file).toLowerCase()],
+        "Content-Disposition": `attachment; filename*=UTF-8''${name}`,
+        "Idempotency-Key": randomUUID()
+      },
+      payload: bytes
+    })
+    const routes = Array.isArray(made) ? made : [made]
+    return { ids: routes.flatMap((route) => "id" in route ? [route.id] : []), isNew: true }
+  } catch (error) {
+    if (!(error instanceof ServiceError)) throw error
+    const { reason, routeId, tracks } = error.details
+    if (error.statusCode === 409 && reason === "duplicate_route") {
+      return { ids: routeId === undefined ? [] : [routeId], isNew: false }
+    }
+    if (error.statusCode !== 400 || tracks === undefined || track !== undefined) throw error
+    const all: Array<Imported> = []
+    for (const { index } of tracks) all.push(await importTrack(client, file, bytes, index))
+    return { ids: all.flatMap((one) => one.ids), isNew: all.some((one) => one.isNew) }
+  }
+}
+
+const tagAll = async (client: Client, ids: ReadonlyArray<number>, tags: ReadonlyArray<string>) => {
+  for (const ref of tags.length === 0 ? [] : ids) {
+    const route = await client.routes.get({ params: { ref }, query: { geometry: "none" } })
+    await client.routes.update({ params: { ref }, payload: { tags: [...route.tags, ...tags] } })
+  }
+}
+
+export const importFiles = Command.make(
+  "import",
+  {
+    directory: Argument.Directory("directory", { mustExist: true }).pipe(
+      Argument.withDescription("Of GPX, GeoJSON, TCX, KML, KMZ and FIT files, with all below it")
+    ),
+    tag: Flag.String("tag").pipe(
+      Flag.withDescription("A tag for what is imported; repeat it for several"),
+      Flag.atLeast(0)
+    )
+  },
+  Effect.fnUntraced(function*({ directory, tag }) {
+    const { client, origin } = yield* account
+    const { user } = yield* attempt(() => client.credential.describe())
+    const journalFile = join(directory, JOURNAL)
+    const found = yield* attempt(() => readdir(directory, { recursive: true }))
+    const files = found.filter((file) => TYPES[extname(file).toLowerCase()] !== undefined).toSorted()
+    const journal = { ...(yield* attempt(() => readJournal(journalFile))) }
+    const counts = { imported: 0, present: 0, failed: 0 }
+    for (const [index, file] of files.entries()) {
+      yield* Effect.sync(() => showProgress(index, files.length, file))
+      const outcome = yield* attempt(async () => {
+        const bytes = new Uint8Array(await readFile(join(directory, file)))
+        const key = `${origin} ${user.id} ${createHash("sha256").update(bytes).digest("hex")}`
+        if (journal[key] !== undefined) return { ids: journal[key], isNew: false }
+        const imported = await importTrack(client, file, bytes)
+        if (imported.isNew) await tagAll(client, imported.ids, tag)
+        journal[key] = imported.ids
+        await replaceJson(journalFile, journal)
+        return imported
+      }).pipe(Effect.result)
+      if (outcome._tag === "Failure") {
+        const failure = toFailure(outcome.failure)
+        // Without the service or a credential the other files would fail alike.
+        if (failure.exitCode !== EXIT_CODES.failed) return yield* failure
+        counts.failed++
+        yield* print({ file, error: failure.message }, `${file}: ${failure.message}`)
+      } else {
+        counts[outcome.success.isNew ? "imported" : "present"]++
+        yield* print({ file, ...outcome.success }, `${file}: ${outcome.success.isNew ? "imported" : "already there"}`)
+      }
+    }
+    showProgress(files.length, files.length, "files")
+    yield* print(counts, `${counts.imported} imported, ${counts.present} already there, ${counts.failed} failed`)
+    if (counts.failed > 0) return yield* Failure.because(`${counts.failed} files were not imported`, EXIT_CODES.partial)
+  })
+).pipe(
+  Command.withDescription(
+    "Import the files of a directory. What is there already is skipped, and so is what an earlier run did"
+  )
+)

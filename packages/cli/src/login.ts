@@ -1,0 +1,58 @@
+import { Console, Effect, Option, Redacted } from "effect"
+import { Argument, Command, Flag, Prompt } from "effect/cli"
+import { hostname } from "node:os"
+import { attempt } from "./Failure.ts"
+import { clientFor, originOf, saveLogin } from "./Logins.ts"
+import { print } from "./Root.ts"
+
+const DAYS = 90
+
+/** A script gives the token or the password by the environment, where no list of processes shows it. */
+const passwordOf = Effect.suspend(() => {
+  const given = process.env["RPS_PASSWORD"]
+  return given === undefined
+    ? Prompt.run(Prompt.Password({ message: "Password" }))
+    : Effect.succeed(Redacted.make(given))
+})
+
+const mintedToken = Effect.fnUntraced(function*(origin: string, given: Option.Option<string>, scope: "read" | "write") {
+  const email = Option.isSome(given) ? given.value : yield* Prompt.run(Prompt.String({ message: "Email address" }))
+  const password = Redacted.value(yield* passwordOf)
+  return yield* attempt(async () => {
+    const session = clientFor(origin)
+    await session.auth.logIn({ payload: { email, password } })
+    const name = `rps on ${hostname()}`.slice(0, 100)
+    const { token } = await session.tokens.mint({ payload: { name, scope, expiresInDays: DAYS } })
+    await session.auth.logOut()
+    return token
+  })
+})
+
+export const login = Command.make(
+  "login",
+  {
+    service: Argument.String("service").pipe(Argument.withDescription("Such as https://routes.example.com")),
+    email: Flag.String("email").pipe(Flag.withDescription("The email address of the account"), Flag.optional),
+    scope: Flag.Literals("scope", ["read", "write"]).pipe(
+      Flag.withDescription("What the token may do"),
+      Flag.withDefault("write")
+    )
+  },
+  Effect.fnUntraced(function*({ email, scope, service }) {
+    const origin = yield* attempt(async () => originOf(service))
+    const given = process.env["RPS_TOKEN"]
+    const token = given ?? (yield* mintedToken(origin, email, scope))
+    const { expiresAt, user } = yield* attempt(async () => {
+      const credential = await clientFor(origin, token).credential.describe()
+      await saveLogin(origin, token)
+      return credential
+    })
+    yield* print(
+      { origin, user, expiresAt },
+      `Signed in to ${origin} as ${user.handle}${expiresAt === null ? "" : `, until ${expiresAt}`}`
+    )
+    if (given === undefined) yield* Console.error("The token is in your settings: revoke it in the list of your tokens")
+  })
+).pipe(Command.withDescription(
+  "Sign in: makes a token of 90 days and keeps it. RPS_TOKEN gives a token that you have, RPS_PASSWORD the password"
+))

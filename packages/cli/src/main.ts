@@ -1,0 +1,40 @@
+import * as NodeRuntime from "@effect/platform-node/NodeRuntime"
+import * as NodeServices from "@effect/platform-node/NodeServices"
+import { Cause, Console, Effect, Exit } from "effect"
+import { CliError, Command } from "effect/cli"
+import { backup } from "./backup.ts"
+import { ls, publish, share, tag } from "./edit.ts"
+import { EXIT_CODES, Failure } from "./Failure.ts"
+import { importFiles } from "./import.ts"
+import { login } from "./login.ts"
+import { restore } from "./restore.ts"
+import { rps } from "./Root.ts"
+import { watch } from "./watch.ts"
+
+const VERSION = "0.1.0"
+
+/** `--json` holds for errors as well. */
+const showFailure = (error: unknown) => {
+  if (CliError.isCliError(error)) return Effect.void
+  if (!(error instanceof Failure)) return Console.error(error)
+  const { details, message } = error
+  return Console.error(
+    process.argv.includes("--json") ? JSON.stringify({ error: { message, ...details } }) : `rps: ${message}`
+  )
+}
+
+const exitCodeOf = (exit: Exit.Exit<unknown, unknown>): number => {
+  if (Exit.isSuccess(exit)) return 0
+  if (Cause.hasInterruptsOnly(exit.cause)) return 130
+  const error = Cause.squash(exit.cause)
+  if (error instanceof Failure) return error.exitCode
+  return CliError.isCliError(error) ? EXIT_CODES.usage : EXIT_CODES.failed
+}
+
+rps.pipe(
+  Command.withSubcommands([login, ls, importFiles, tag, publish, share, backup, restore, watch]),
+  Command.run({ version: VERSION }),
+  Effect.tapCause((cause) => Cause.hasInterruptsOnly(cause) ? Effect.void : showFailure(Cause.squash(cause))),
+  Effect.provide(NodeServices.layer),
+  NodeRuntime.runMain({ disableErrorReporting: true, teardown: (exit, onExit) => onExit(exitCodeOf(exit)) })
+)
