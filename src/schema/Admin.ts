@@ -252,6 +252,8 @@ export const AuditEvent = Schema.Literals([
   "admin.user_viewed",
   "admin.user_deleted",
   "admin.user_invited",
+  "admin.invitations_listed",
+  "admin.invitation_withdrawn",
   "admin.deletions_listed",
   "admin.routes_listed",
   "admin.route_deleted",

@@ -60,6 +60,7 @@ export const RouteIdFromPath = fromPath(RouteId)
 export const TokenIdFromPath = fromPath(TokenId)
 export const LinkIdFromPath = fromPath(LinkId)
 export const CollectionIdFromPath = fromPath(CollectionId)
+export const SignUpIdFromPath = fromPath(SignUpId)
 export const UserIdFromPath = fromPath(UserId)
 
 const ShareTokenFromPath = Schema.String.check(Schema.isPattern(/^[0-9a-fA-F]{32}$/u, { expected: "32 hex digits" }))

@@ -87,7 +87,18 @@ export class UnknownEncoding extends Schema.TaggedError<UnknownEncoding>()("Unkn
 
 /** It does not exist, or the caller may not see it. `member` is a route of a collection. */
 export class Missing extends Schema.TaggedError<Missing>()("Missing", {
-  kind: Schema.Literals(["route", "collection", "member", "page", "user", "session", "token", "link", "provider"])
+  kind: Schema.Literals([
+    "route",
+    "collection",
+    "member",
+    "page",
+    "user",
+    "session",
+    "token",
+    "link",
+    "provider",
+    "invitation"
+  ])
 }) {}
 
 /** A collection may not have these routes: they are neither the owner's nor public. */

@@ -70,8 +70,9 @@ layer(TestServer.layer())("pages", (it) => {
         assert.strictEqual(headers.get("content-type"), "text/html; charset=utf-8")
         assert.strictEqual(
           headers.get("content-security-policy"),
-          "default-src 'none'; style-src 'self'; img-src data:; base-uri 'none'; form-action 'self'; "
-            + "frame-ancestors 'none'"
+          `default-src 'none'; style-src 'self'; img-src ${
+            path === PAGES.home ? "'self' " : ""
+          }data:; base-uri 'none'; form-action 'self'; frame-ancestors 'none'`
         )
         // With "no-referrer" a browser sends the form with "Origin: null", which over plain HTTP is refused as cross-site.
         assert.strictEqual(headers.get("referrer-policy"), "strict-origin")

@@ -78,9 +78,9 @@ const requireSession = Effect.fnUntraced(function*(principal: Principal, endpoin
   return principal
 })
 
-const anySession = required(requireSession)
+export const anySession = required(requireSession)
 
-const adminSession = required(Effect.fnUntraced(function*(principal, endpoint) {
+export const adminSession = required(Effect.fnUntraced(function*(principal, endpoint) {
   const session = yield* requireSession(principal, endpoint)
   if (session.role !== "admin") {
     return yield* new Forbidden({

@@ -12,7 +12,7 @@ import { Limiter } from "../middleware/RateLimit.ts"
 import { PAGES } from "../request/RouteTemplates.ts"
 import { alert, type Page, plainWords } from "./layout/Layout.ts"
 import { pageLayer } from "./layout/PageRoutes.ts"
-import { otherSignIns, signInByForm, signInForm } from "./SignInForm.ts"
+import { otherSignIns, signInByForm, signInForm } from "./layout/SignInForm.ts"
 
 const TITLE = "Keep your account"
 
@@ -60,8 +60,10 @@ const kept: Page = {
   body: html`<p role="status">The deletion is cancelled. Your routes and collections are there again, and this device is
 signed in.</p>
 <h2>What is next</h2>
+<p><a class="button" href="routes">See my routes</a></p>
 <p>Sign in again in your apps. You did not request the deletion? Then change your password, and revoke the personal
-access tokens that you do not know.</p>`
+access tokens that you do not know.</p>`,
+  reader: "user"
 }
 
 const notCancelled = (error: ServiceError): Page => ({ title: TITLE, body: alert(plainWords(error)), error })

@@ -1,5 +1,14 @@
 import { Effect, Layer } from "effect"
 import { settings } from "../../services/settings/Registry.ts"
+import { accessPagesLayer } from "./account/AccessPages.ts"
+import { adminPagesLayer } from "./account/AdminPages.ts"
+import { collectionPagesLayer } from "./account/CollectionPages.ts"
+import { invitationPageLayer } from "./account/InvitationPage.ts"
+import { profilePagesLayer } from "./account/ProfilePages.ts"
+import { routePageOfOwnerLayer } from "./account/RoutePage.ts"
+import { routesPageLayer } from "./account/RoutesPage.ts"
+import { signInPagesLayer } from "./account/SignInPages.ts"
+import { trashPageLayer } from "./account/TrashPage.ts"
 import { cancelDeletionPageLayer } from "./CancelDeletionPage.ts"
 import { homePageLayer } from "./HomePage.ts"
 import { assetLayer } from "./layout/Assets.ts"
@@ -20,17 +29,26 @@ export const pagesLayer = Layer.unwrap(
   Effect.map(settings.PAGES_ENABLED, (isEnabled) =>
     isEnabled
       ? Layer.mergeAll(
+        accessPagesLayer,
+        adminPagesLayer,
         assetLayer(STYLESHEET),
         cancelDeletionPageLayer,
         collectionPageLayer,
+        collectionPagesLayer,
         embedPageLayer,
         homePageLayer,
+        invitationPageLayer,
         mapAssetsLayer,
         oembedLayer,
         resetPasswordPageLayer,
         revokeTokensPageLayer,
+        profilePagesLayer,
         routePageLayer,
+        routePageOfOwnerLayer,
+        routesPageLayer,
+        signInPagesLayer,
         sitemapLayer,
+        trashPageLayer,
         userPageLayer,
         verifyEmailPageLayer
       )

@@ -8,7 +8,6 @@ import { Limiter } from "../middleware/RateLimit.ts"
 import { PAGES } from "../request/RouteTemplates.ts"
 import { publicErrorOf } from "../response/PublicErrors.ts"
 import { alert, type Page } from "./layout/Layout.ts"
-import { type Fields, pageLayer } from "./layout/PageRoutes.ts"
 import {
   addressOf,
   ANOTHER,
@@ -21,7 +20,8 @@ import {
   shownLink,
   tokenOf,
   unusableAlert
-} from "./LinkForm.ts"
+} from "./layout/LinkForm.ts"
+import { type Fields, pageLayer } from "./layout/PageRoutes.ts"
 
 const TITLE = "Choose a new password"
 
@@ -62,7 +62,8 @@ const changed = (liveTokens: number): Page => ({
   title: "Your password is set",
   body: html`<p role="status">The new password counts from now on, and you were signed out on every device.</p>
 <h2>What is next</h2>
-<p>Sign in with it in the app that you use.</p>
+<p><a class="button" href="sign-in">Sign in</a></p>
+<p>Sign in again in the apps that you use, too.</p>
 ${tokensAlive(liveTokens)}
 <p>If you had asked for your account to be deleted, you can still <a href="me/cancel-deletion">keep it</a>.</p>`
 })

@@ -12,7 +12,7 @@ import { Limiter } from "../middleware/RateLimit.ts"
 import { PAGES } from "../request/RouteTemplates.ts"
 import { alert, type Page, plainWords } from "./layout/Layout.ts"
 import { pageLayer } from "./layout/PageRoutes.ts"
-import { otherSignIns, signInByForm, signInForm } from "./SignInForm.ts"
+import { otherSignIns, signInByForm, signInForm } from "./layout/SignInForm.ts"
 
 const TITLE = "Revoke your access tokens"
 

@@ -10,7 +10,6 @@ import { Limiter } from "../middleware/RateLimit.ts"
 import { PAGES } from "../request/RouteTemplates.ts"
 import { publicErrorOf } from "../response/PublicErrors.ts"
 import { alert, ERROR_ID, type Page } from "./layout/Layout.ts"
-import { decodeField, type Fields, pageLayer } from "./layout/PageRoutes.ts"
 import {
   addressOf,
   ANOTHER,
@@ -23,7 +22,8 @@ import {
   shownLink,
   tokenOf,
   unusableAlert
-} from "./LinkForm.ts"
+} from "./layout/LinkForm.ts"
+import { decodeField, type Fields, pageLayer } from "./layout/PageRoutes.ts"
 
 const TITLE = "Verify your email address"
 
@@ -34,8 +34,8 @@ const unusable = (error: ServiceError): Page => ({
   body: html`${unusableAlert}
 <p>A link can be used once, within ${
     inWords(LINK_LIFETIME["verify-email"])
-  }. Was it used already? Then your address is verified: sign in
-with your password. If not, sign in all the same, and you will get another link by mail.</p>
+  }. Was it used already? Then your address is already verified:
+<a href="sign-in">sign in</a> with your password. If not, sign in all the same, and you will get another link by mail.</p>
 <p>Copied from the mail? Check that the whole of it was copied.</p>`,
   error
 })
@@ -75,8 +75,9 @@ const verified = (email: string): Page => ({
   title: "Your address is verified",
   body: html`<p role="status">You are signed in as <strong>${email}</strong> on this device.</p>
 <h2>What is next</h2>
-<p>Go back to the app that you signed up in and sign in with your email address and password. Or
-<a href="./">see what this service does</a>.</p>`
+<p><a class="button" href="me/routes">See my routes</a></p>
+<p>You signed up in an app? Go back to it and sign in with your email address and password.</p>`,
+  reader: "user"
 })
 
 /** Requires a confirmation, since mail scanners follow links. */

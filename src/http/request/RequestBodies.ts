@@ -158,6 +158,10 @@ const hasArrived = (request: HttpServerRequest.HttpServerRequest) =>
 
 const ZIP_TYPES = new Set<string>([MEDIA_TYPES.zip, MEDIA_TYPES.windowsZip])
 
+/** Streams a body that may be too large for memory. */
+export const bodyStream = (request: HttpServerRequest.HttpServerRequest, limitBytes: number) =>
+  Stream.unwrap(Effect.as(checkReadable(request, limitBytes), readable(request, limitBytes)))
+
 /** Streams, since archives are too large for memory. */
 export const zipStream = (
   request: HttpServerRequest.HttpServerRequest,
@@ -167,8 +171,7 @@ export const zipStream = (
     if (!ZIP_TYPES.has(mediaTypeOf(request.headers["content-type"]))) {
       return yield* new UnsupportedMediaType({ message: `Send the archive as ${MEDIA_TYPES.zip}` })
     }
-    yield* checkReadable(request, limitBytes)
-    return readable(request, limitBytes)
+    return bodyStream(request, limitBytes)
   }))
 
 // The rest of the body stays unread.

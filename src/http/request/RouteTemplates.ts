@@ -21,6 +21,7 @@ export const PAGES = {
   home: "/",
   verifyEmail: "/verify-email",
   resetPassword: "/reset-password",
+  invitation: "/invitation",
   cancelDeletion: "/me/cancel-deletion",
   revokeTokens: "/me/revoke-tokens"
 } as const
@@ -34,6 +35,30 @@ export const PROVIDER_SIGN_IN = {
 /** The relative path from the root of the service. */
 export const providerPath = (step: keyof typeof PROVIDER_SIGN_IN, provider: string): string =>
   PROVIDER_SIGN_IN[step].slice(1).replace(":provider", provider)
+
+/** Pages with the navigation of an account; the last ones are for administrators. */
+export const ACCOUNT_PAGES = {
+  signIn: "/sign-in",
+  signUp: "/sign-up",
+  signOut: "/sign-out",
+  forgotPassword: "/forgot-password",
+  routes: "/me/routes",
+  route: "/me/routes/:id",
+  trash: "/me/trash",
+  collections: "/me/collections",
+  collection: "/me/collections/:id",
+  profile: "/me/profile",
+  tokens: "/me/tokens",
+  sessions: "/me/sessions",
+  zones: "/me/privacy-zones",
+  data: "/me/data",
+  password: "/me/password",
+  deletion: "/me/delete",
+  overview: "/admin",
+  users: "/admin/users",
+  invitations: "/admin/invitations",
+  audit: "/admin/audit"
+} as const
 
 export const SHARED_PAGES = {
   route: "/r/:ref",
@@ -93,7 +118,7 @@ addPages(["api"], Object.values(PROVIDER_SIGN_IN))
 addPages(["docs"], [DOCS_PAGE, DOCS_DOCUMENT])
 addPages(["docs", "pages"], [DOCS_ASSET])
 addPages(["pages"], [home, ...Object.values(SHARED_PAGES)])
-addPages(["pages"], Object.values(forms), ["GET", "POST"])
+addPages(["pages"], [...Object.values(forms), ...Object.values(ACCOUNT_PAGES)], ["GET", "POST"])
 
 const pathOf = (url: string) => {
   const query = url.indexOf("?")

@@ -95,7 +95,8 @@ const ABSENT = {
   session: "No such session",
   token: "No such token",
   link: "No such link",
-  provider: "No such identity provider"
+  provider: "No such identity provider",
+  invitation: "No such invitation"
 } as const
 
 const COUNTED = `deleted ones count until they are purged after ${inWords(GRACE_PERIOD)}`

@@ -10,7 +10,7 @@ import { hasAddress } from "../identity/Users.ts"
 import { Outbox } from "../mail/Outbox.ts"
 import { AccountMails, type ComposedMail, type Mail, type MailRequest } from "../mail/Texts.ts"
 import { settings } from "../settings/Registry.ts"
-import { mailedLink, MailedTokens, type TokenOwner } from "./MailedLinks.ts"
+import { INVITATION, mailedLink, MailedTokens, type TokenOwner } from "./MailedLinks.ts"
 import { SignUps } from "./SignUp.ts"
 
 export const accountMailsLayer = Layer.effect(
@@ -22,6 +22,8 @@ export const accountMailsLayer = Layer.effect(
     const signUps = yield* SignUps
     const app = yield* settings.APP_URL
     const isOpen = yield* settings.SIGNUP_ENABLED
+    // Another front end has a page for passwords, which takes the links of invitations too.
+    const invitationPage = app.href === (yield* settings.BASE_URL).href ? "invitation" : INVITATION
 
     const findAccount = SqlSchema.findOneOption({
       Request: Schema.String,
@@ -59,8 +61,8 @@ export const accountMailsLayer = Layer.effect(
       const addressee = yield* signUps.addresseeOf(id)
       if (Option.isNone(addressee) || addressee.value.userId !== undefined) return Option.none()
       yield* keep(id, INVITATION_LIFETIME)
-      const { token } = yield* mailedTokens.issue("reset-password", { signUpId: id }, INVITATION_LIFETIME)
-      const mail = invitationMail(addressee.value.email, mailedLink(app, "reset-password", token))
+      const { token } = yield* mailedTokens.issue(INVITATION, { signUpId: id }, INVITATION_LIFETIME)
+      const mail = invitationMail(addressee.value.email, app.host, mailedLink(app, invitationPage, token))
       return Option.some<ComposedMail>({ userId: undefined, mail })
     })
 
@@ -117,11 +119,14 @@ const verificationMail = (email: string, link: Mail["link"]): Mail => ({
   ifNotYou: "If you did not sign up, ignore this mail: there is no account until the link is used."
 })
 
-const invitationMail = (email: string, link: Mail["link"]): Mail => ({
+const invitationMail = (email: string, host: string, link: Mail["link"]): Mail => ({
   to: email,
   subject: "You are invited",
-  text: "An administrator of the Route Planning Service invites you. Open this link within "
-    + `${inWords(INVITATION_LIFETIME)} to choose a password, which makes your account:`,
+  text:
+    `Welcome! An administrator of the Route Planning Service at ${host} invites you to keep, plan and share your routes `
+    + `there. Open this link within ${
+      inWords(INVITATION_LIFETIME)
+    } and choose a name and a password: then your account is ready.`,
   link,
   ifNotYou: "If you do not want an account, ignore this mail: there is none until the link is used."
 })

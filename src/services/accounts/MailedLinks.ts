@@ -20,6 +20,9 @@ const MAX_LIVE_RESETS = 3
 
 export type MailedTokenPurpose = keyof typeof LINK_LIFETIME
 
+/** An invitation is a link to choose a password, which other front ends send to the endpoint of a reset. */
+export const INVITATION: MailedTokenPurpose = "reset-password"
+
 class MailedTokenRecord extends Model.Class<MailedTokenRecord>("MailedTokenRecord")({
   tokenHash: Schema.String,
   userId: writtenOnce(Schema.NullOr(UserId)),

@@ -109,8 +109,6 @@ export class PasswordChanges extends Context.Service<PasswordChanges, {
         const opened = yield* newAccounts.open({ ...signUp, passwordHash: digest })
         if (Option.isNone(opened)) return yield* linkUnusable()
         yield* audit.record("password.reset", { userId: opened.value })
-        const text = "Your account was made with the password that you chose by a mailed link."
-        yield* outbox.put(opened.value, changedMail(signUp.email, text))
         return 0
       })
 

@@ -21,7 +21,7 @@ import { canSignIn, hasAddress, lockedUser, UserRecord, users } from "../identit
 import { Outbox } from "../mail/Outbox.ts"
 import { askedFrom } from "../mail/Texts.ts"
 import { settings } from "../settings/Registry.ts"
-import { linkUnusable } from "./MailedLinks.ts"
+import { INVITATION, linkUnusable, type MailedTokenPurpose } from "./MailedLinks.ts"
 import { PasswordPolicy, Passwords } from "./Passwords.ts"
 import { Profiles } from "./Profile.ts"
 import { type Device, Sessions } from "./Sessions.ts"
@@ -63,6 +63,14 @@ export class Accounts extends Context.Service<Accounts, {
     SignIn,
     InvalidInput | LinkUnusable | SignUpPasswordNeeded | SignUpPasswordWrong | SignUpClosed | Overloaded
   >
+  /** Returns the address that an invitation was mailed to. Does not consume the link. */
+  readonly invitedAddress: (token: Redacted.Redacted) => Effect.Effect<string, LinkUnusable | Overloaded>
+  /** Creates the account of an invitation, by its name if that is given, and signs the caller in. */
+  readonly acceptInvitation: (
+    token: Redacted.Redacted,
+    chosen: { readonly name: string | undefined; readonly password: Redacted.Redacted },
+    device: Device
+  ) => Effect.Effect<SignIn, InvalidInput | LinkUnusable | SignUpClosed | Overloaded>
   /**
    * Signs in. An unknown address, a wrong password and an account without a password fail alike and take the same time.
    * The password of the newest pending sign-up gets `EmailUnverified` and a new mail, also where the address has an account.
@@ -168,8 +176,8 @@ export class Accounts extends Context.Service<Accounts, {
         return yield* new EmailUnverified()
       })
 
-      const pendingOf = (token: Redacted.Redacted) =>
-        signIns(newAccounts.find("verify-email", token)).pipe(
+      const pendingOf = (token: Redacted.Redacted, purpose: MailedTokenPurpose) =>
+        signIns(newAccounts.find(purpose, token)).pipe(
           Effect.flatMap(Option.match({ onNone: linkUnusable, onSome: Effect.succeed }))
         )
 
@@ -186,15 +194,34 @@ export class Accounts extends Context.Service<Accounts, {
         return Option.some(signUp.passwordHash)
       })
 
+      const openAndSignIn = Effect.fnUntraced(function*(signUp: SignUp, device: Device) {
+        const userId = yield* newAccounts.open(signUp)
+        if (Option.isNone(userId)) return yield* linkUnusable()
+        return yield* signIn(userId.value, device)
+      })
+
       const openBy = Effect.fnUntraced(
         function*(token: Redacted.Redacted, digest: Option.Option<string>, device: Device) {
           const signUp = yield* newAccounts.signUpOf("verify-email", token)
           if (Option.isNone(signUp)) return yield* linkUnusable()
           if (Option.isNone(digest) && !signUp.value.isOnly) return yield* new SignUpPasswordNeeded()
           const passwordHash = Option.getOrElse(digest, () => signUp.value.passwordHash)
-          const userId = yield* newAccounts.open({ ...signUp.value, passwordHash })
-          if (Option.isNone(userId)) return yield* linkUnusable()
-          return yield* signIn(userId.value, device)
+          return yield* openAndSignIn({ ...signUp.value, passwordHash }, device)
+        },
+        sql.withTransaction,
+        (effect) => signIns(effect),
+        Effect.catchTag("SignInRefused", linkUnusable)
+      )
+
+      const openInvited = Effect.fnUntraced(
+        function*(
+          token: Redacted.Redacted,
+          chosen: { readonly name?: string; readonly passwordHash: string },
+          device: Device
+        ) {
+          const signUp = yield* newAccounts.signUpOf(INVITATION, token)
+          if (Option.isNone(signUp)) return yield* linkUnusable()
+          return yield* openAndSignIn({ ...signUp.value, ...chosen }, device)
         },
         sql.withTransaction,
         (effect) => signIns(effect),
@@ -214,10 +241,19 @@ export class Accounts extends Context.Service<Accounts, {
           yield* outbox.wake
         }, databaseDefects),
 
-        addressOf: (token) => Effect.map(pendingOf(token), ({ email }) => email),
+        addressOf: (token) => Effect.map(pendingOf(token, "verify-email"), ({ email }) => email),
+
+        invitedAddress: (token) => Effect.map(pendingOf(token, INVITATION), ({ email }) => email),
+
+        acceptInvitation: Effect.fnUntraced(function*(token, { name, password }, device) {
+          const signUp = yield* pendingOf(token, INVITATION)
+          const given = name === undefined ? {} : { name }
+          yield* policy.check("password", password, { ...signUp, ...given })
+          return yield* openInvited(token, { ...given, passwordHash: yield* passwords.hash(password) }, device)
+        }, databaseDefects),
 
         verifyEmail: Effect.fnUntraced(function*(token, chosen, device) {
-          const digest = yield* proven(yield* pendingOf(token), chosen)
+          const digest = yield* proven(yield* pendingOf(token, "verify-email"), chosen)
           return yield* openBy(token, digest, device)
         }, databaseDefects),
 

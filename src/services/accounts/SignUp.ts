@@ -3,11 +3,13 @@ import { Model } from "effect/schema"
 import { SqlClient, SqlSchema } from "effect/sql"
 import { SignUpId, UserId } from "../../schema/Ids.ts"
 import { UNVERIFIED_LIFETIME } from "../../schema/Limits.ts"
+import type { Page, PageOf } from "../../schema/Page.ts"
 import { inOneLine } from "../../schema/Text.ts"
 import { localPartOf } from "../../schema/User.ts"
 import { databaseDefects } from "../db/DatabaseErrors.ts"
+import { newest, readableRows, selectPage } from "../db/Lists.ts"
 import { columnsOf, Instant, readOnly, tableOf } from "../db/Tables.ts"
-import { AddressTaken, SignUpClosed } from "../DomainErrors.ts"
+import { AddressTaken, Missing, SignUpClosed } from "../DomainErrors.ts"
 import { Audit } from "../identity/Audit.ts"
 import { FALLBACK, Handles } from "../identity/Names.ts"
 import { emailKey, hasAddress, UserRecord, users } from "../identity/Users.ts"
@@ -306,8 +308,23 @@ export class NewAccounts extends Context.Service<NewAccounts, {
   )
 }
 
+const InvitationRow = SignUpRecord.select.mapFields(Struct.pick(["id", "email", "createdAt", "expiresAt"]))
+
+export type PendingInvitation = typeof InvitationRow.Type
+
+const decodeInvitations = readableRows("sign_ups", InvitationRow)
+
+const requireInvitation = (rows: ReadonlyArray<unknown>) =>
+  rows.length > 0 ? Effect.void : Effect.fail(new Missing({ kind: "invitation" }))
+
 /** Accounts that operators create, even while sign-up is closed. */
 export class Invitations extends Context.Service<Invitations, {
+  /** Lists the invitations that can still be used, the newest first. The audit names the administrator. */
+  readonly list: (admin: UserId, page: Page) => Effect.Effect<PageOf<PendingInvitation>>
+  /** Mails another link of an invitation; the links before it work too. */
+  readonly mailAgain: (admin: UserId, id: SignUpId) => Effect.Effect<void, Missing>
+  /** Deletes an invitation: its links stop working. */
+  readonly withdraw: (admin: UserId, id: SignUpId) => Effect.Effect<void, Missing>
   /** Mails a link: choosing a password creates the account. `AddressTaken` if there is one. */
   readonly invite: (admin: UserId, email: string) => Effect.Effect<void, AddressTaken>
   /** Creates a link for an address that the operator verified; it expires sooner. `AddressTaken` as for `invite`. */
@@ -336,7 +353,44 @@ export class Invitations extends Context.Service<Invitations, {
         yield* audit.record("admin.user_invited", { userId: admin })
       }, sql.withTransaction)
 
+      const isPending = (now: Date) => sql`is_invited AND expires_at > ${now}`
+
       return Invitations.of({
+        list: Effect.fnUntraced(function*(admin, page) {
+          const found = yield* selectPage(sql, {
+            columns: sql.literal(columnsOf(InvitationRow)),
+            tables: sql`sign_ups`,
+            where: isPending(yield* DateTime.nowAsDate),
+            order: newest("id"),
+            decode: decodeInvitations
+          }, page)
+          yield* audit.recordRead("admin.invitations_listed", { userId: admin })
+          return found
+        }, Effect.orDie),
+
+        mailAgain: Effect.fnUntraced(
+          function*(admin, id) {
+            const now = yield* DateTime.nowAsDate
+            yield* requireInvitation(
+              yield* sql`SELECT id FROM sign_ups WHERE id = ${id} AND ${isPending(now)} FOR KEY SHARE`
+            )
+            yield* outbox.request({ kind: "invitation", signUpId: id })
+            yield* audit.record("admin.user_invited", { userId: admin })
+          },
+          sql.withTransaction,
+          Effect.tap(() => outbox.wake),
+          databaseDefects
+        ),
+
+        withdraw: Effect.fnUntraced(
+          function*(admin, id) {
+            yield* requireInvitation(yield* sql`DELETE FROM sign_ups WHERE id = ${id} AND is_invited RETURNING id`)
+            yield* audit.record("admin.invitation_withdrawn", { userId: admin })
+          },
+          sql.withTransaction,
+          databaseDefects
+        ),
+
         invite: flow(
           (admin, email) => Effect.andThen(addAndMail(admin, email), outbox.wake),
           databaseDefects

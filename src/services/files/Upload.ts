@@ -26,8 +26,15 @@ const problemOf = (error: MultipartParser.MultipartError): string => {
   }
 }
 
-/** Reads the files of a form (RFC 7578) and ignores other fields. */
-const filesOfForm = Effect.fnUntraced(function*(bytes: Uint8Array, contentType: string) {
+/** The parts of a form with files; of several fields with the same name the last one. */
+export interface FormParts {
+  readonly fields: Readonly<Record<string, string | undefined>>
+  readonly files: ReadonlyArray<PackedFile>
+}
+
+/** Reads the parts of a form (RFC 7578). */
+export const partsOfForm = Effect.fnUntraced(function*(bytes: Uint8Array, contentType: string) {
+  const fields = new Map<string, string>()
   const files: Array<PackedFile> = []
   const problems: Array<string> = []
   const parser = MultipartParser.make({
@@ -35,7 +42,7 @@ const filesOfForm = Effect.fnUntraced(function*(bytes: Uint8Array, contentType: 
     isFile: ({ filename }) => filename !== undefined,
     maxParts: MAX_FILES,
     maxFieldSize: MAX_FIELD_BYTES,
-    onField: () => {},
+    onField: ({ name }, value) => fields.set(name, new TextDecoder().decode(value)),
     // Browsers guess the content type of a part from the name of the file.
     onFile: ({ filename }) => {
       const chunks: Array<Uint8Array> = []
@@ -50,9 +57,9 @@ const filesOfForm = Effect.fnUntraced(function*(bytes: Uint8Array, contentType: 
   parser.write(bytes)
   parser.end()
   const [problem] = problems
-  return problem === undefined
-    ? files
-    : yield* InvalidInput.at("", `Malformed multipart/form-data: ${problem}`)
+  if (problem !== undefined) return yield* InvalidInput.at("", `Malformed multipart/form-data: ${problem}`)
+  const parts: FormParts = { fields: Object.fromEntries(fields), files }
+  return parts
 })
 
 interface Room {
@@ -146,7 +153,7 @@ const unpackedFiles = Effect.fnUntraced(function*(given: PackedFile, contentEnco
   if (isCompressed(contentEncoding) && !isGzip(given.bytes)) return yield* InvalidInput.at("", "Malformed gzip")
   const body = isForm(given.contentType) && !isGzip(given.bytes) ? given : yield* withoutGzip(given, room)
   const files = isForm(body.contentType)
-    ? yield* eachWithoutGzip(yield* filesOfForm(body.bytes, body.contentType ?? ""), room)
+    ? yield* eachWithoutGzip((yield* partsOfForm(body.bytes, body.contentType ?? "")).files, room)
     : [body]
   const all = yield* Effect.forEach(
     files,

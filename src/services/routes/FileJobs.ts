@@ -15,7 +15,7 @@ import {
 } from "../files/Draft.ts"
 import { finish, nameOf } from "../files/Finish.ts"
 import { writeFit } from "../files/Fit.ts"
-import { readPacked } from "../files/Upload.ts"
+import { type FormParts, partsOfForm, readPacked } from "../files/Upload.ts"
 import { boundsOf, coordinatesOf } from "../geometry/Geodesy.ts"
 import { type MeasuredPolyline, measurePositions, positionsOf } from "../geometry/MeasuredPolyline.ts"
 import type { RouteDraft } from "./RouteRow.ts"
@@ -115,6 +115,23 @@ export const readFile = new HeavyJob<GivenFile, FileOutcome>(import.meta.url, {
   share: "files",
   run: (given) =>
     Effect.runPromise(Effect.match(readAll(given), { onSuccess: (read) => ({ read }), onFailure: refused }))
+})
+
+interface GivenForm {
+  readonly bytes: ArrayBuffer
+  readonly contentType: string
+}
+
+type FormOutcome = { readonly parts: FormParts } | { readonly refused: typeof Refusal.Encoded }
+
+export const readForm = new HeavyJob<GivenForm, FormOutcome>(import.meta.url, {
+  name: "read form",
+  share: "files",
+  run: ({ bytes, contentType }) =>
+    Effect.runPromise(Effect.match(partsOfForm(new Uint8Array(bytes), contentType), {
+      onSuccess: (parts): FormOutcome => ({ parts }),
+      onFailure: (error): FormOutcome => ({ refused: encodeRefusal(error) })
+    }))
 })
 
 interface WrittenFile {

@@ -9,7 +9,16 @@ import type { WrittenRoute } from "../files/Draft.ts"
 import { isPacked } from "../files/PackedFile.ts"
 import { writeRouteFile } from "../files/RouteFile.ts"
 import { Spool, type SpooledFile } from "../files/Spool.ts"
-import { type FileRefusal, type ImportOptions, readFile, type ReadFiles, refusalOf, writeFitFile } from "./FileJobs.ts"
+import type { FormParts } from "../files/Upload.ts"
+import {
+  type FileRefusal,
+  type ImportOptions,
+  readFile,
+  type ReadFiles,
+  readForm,
+  refusalOf,
+  writeFitFile
+} from "./FileJobs.ts"
 import { Routes } from "./Routes.ts"
 import { readCues, readLine, readWaypoints } from "./RouteText.ts"
 
@@ -33,6 +42,8 @@ export class RouteFiles extends Context.Service<RouteFiles, {
     bytes: ArrayBuffer,
     options: ImportOptions
   ) => Effect.Effect<ReadFiles, FileRefusal | Overloaded>
+  /** Reads the fields and files of a multipart form. The bytes may be transferred to a thread. */
+  readonly parts: (bytes: ArrayBuffer, contentType: string) => Effect.Effect<FormParts, FileRefusal | Overloaded>
 }>()("route-planning-service/RouteFiles") {
   static readonly layer = Layer.effect(
     RouteFiles,
@@ -76,6 +87,10 @@ export class RouteFiles extends Context.Service<RouteFiles, {
           const weight = isLong ? INLINE_BYTES + bytes.byteLength : bytes.byteLength
           const outcome = yield* heavy.run(readFile, { ...options, bytes }, weight, [bytes])
           return "read" in outcome ? outcome.read : yield* refusalOf(outcome.refused)
+        }),
+        parts: Effect.fnUntraced(function*(bytes, contentType) {
+          const outcome = yield* heavy.run(readForm, { bytes, contentType }, bytes.byteLength, [bytes])
+          return "parts" in outcome ? outcome.parts : yield* refusalOf(outcome.refused)
         })
       })
     })

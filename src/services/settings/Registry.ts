@@ -183,7 +183,7 @@ const DECLARED = {
   }),
   PAGES_ENABLED: setting("PAGES_ENABLED", flag, "true", {
     meaning:
-      "the pages `/`, `/verify-email`, `/reset-password`, `/me/cancel-deletion`, `/me/revoke-tokens` and those of shared routes; `false` makes them 404"
+      "the pages for people: the start page, those of an account, of mailed links and of shared routes; `false` makes them 404; see Pages"
   }),
   MAP_STYLE_URL: optional("MAP_STYLE_URL", httpUrl, {
     meaning: "a style of MapLibre: pages of routes have a map of it; see Pages",

@@ -1,13 +1,24 @@
+import { Option } from "effect"
 import { HttpServerResponse } from "effect/http"
 import { readFileSync } from "node:fs"
 import { join } from "node:path"
 import type { ServiceError } from "../../../schema/Errors.ts"
+import type { Principal } from "../../../schema/Principal.ts"
 import { SERVICE_TITLE } from "../../../schema/ServiceName.ts"
 import { type Html, html } from "../../../services/operations/Html.ts"
+import { ACCOUNT_PAGES } from "../../request/RouteTemplates.ts"
 import { retryAfter } from "../../response/ErrorResponse.ts"
 import { makeAsset } from "./Assets.ts"
 
 export const STYLESHEET = makeAsset("pages", "css", readFileSync(join(import.meta.dirname, "pages.css"), "utf8"))
+
+export type Reader = "visitor" | "user" | "admin"
+
+/** Personal access tokens have no page of an account. */
+export const readerOf = Option.match<Reader, Principal, Reader>({
+  onNone: () => "visitor",
+  onSome: (principal) => principal.kind === "session" ? principal.role : "visitor"
+})
 
 /** The response to a page with an error has the status and the `Retry-After` of the error. */
 export interface Page {
@@ -19,6 +30,8 @@ export interface Page {
   /** A page that is embedded in another site has no header. */
   readonly isFramed?: boolean
   readonly isIndexable?: boolean
+  /** Who sees the page decides on its navigation: a visitor, if nothing is known. */
+  readonly reader?: Reader | undefined
   /** Directives that differ from the default Content-Security-Policy. */
   readonly policy?: Readonly<Record<string, string>>
 }
@@ -43,6 +56,28 @@ const robots = html`<meta name="robots" content="noindex">`
 /** Screen readers read the title first, so it names the error. */
 const titleOf = ({ error, title }: Page) => error === undefined ? title : `Error: ${title}`
 
+const LINKS: Readonly<Record<Reader, ReadonlyArray<readonly [path: string, text: string]>>> = {
+  visitor: [[ACCOUNT_PAGES.signIn, "Sign in"]],
+  user: [[ACCOUNT_PAGES.routes, "My routes"], [ACCOUNT_PAGES.collections, "Collections"], [
+    ACCOUNT_PAGES.profile,
+    "Account"
+  ]],
+  admin: [
+    [ACCOUNT_PAGES.routes, "My routes"],
+    [ACCOUNT_PAGES.collections, "Collections"],
+    [ACCOUNT_PAGES.profile, "Account"],
+    [ACCOUNT_PAGES.overview, "Administration"]
+  ]
+}
+
+const navigation = ({ reader = "visitor" }: Page, root: string) =>
+  html`<header>
+<p><a href="${root}">${SERVICE_TITLE}</a></p>
+<nav aria-label="Site"><ul>${
+    LINKS[reader].map(([path, text]) => html`<li><a href="${root}${path.slice(1)}">${text}</a></li>`)
+  }</ul></nav>
+</header>`
+
 /** Links are relative so that a proxy may add a path prefix. */
 const render = (page: Page, root: string) =>
   html`<!doctype html>
@@ -58,7 +93,7 @@ ${page.isIndexable === true ? html`` : robots}
 ${page.head}
 </head>
 <body class="${classOf(page)}">
-${page.isFramed === true ? html`` : html`<header><p><a href="${root}">${SERVICE_TITLE}</a></p></header>`}
+${page.isFramed === true ? html`` : navigation(page, root)}
 <main>
 <h1>${page.title}</h1>
 ${page.body}
@@ -111,7 +146,8 @@ export const plainWords = ({ details, message, statusCode }: ServiceError): stri
     case 500:
       return "The service could not do this. Try again later."
     default:
-      return `${message}.`
+      // The part of the request is for programs.
+      return `${message.replaceAll(/\b(?:body|query)\.(?=\w+: )/g, "")}.`
   }
 }
 

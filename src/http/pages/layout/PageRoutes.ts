@@ -43,7 +43,7 @@ export const failureAt = (path: string) => (error: ServiceError) =>
     pageResponse(path, { title: "This did not work", body: html`${alert(plainWords(error))}`, error })
   )
 
-const responseTo = (path: string, result: PageResult) =>
+export const responseTo = (path: string, result: PageResult) =>
   "seeOther" in result ? HttpServerResponse.redirect(result.seeOther, { status: 303 }) : pageResponse(path, result)
 
 const orElse = <A, E, R, B, R2>(
@@ -57,21 +57,34 @@ const orElse = <A, E, R, B, R2>(
 
 const DEADLINE = ResponseWithin.defaultValue()
 
+/** Reads the fields of a form of this site, the last one of each name; refuses forms of other sites. */
+export const makeReadFields = Effect.gen(function*() {
+  const bodies = yield* RequestBodies
+  const crossSite = yield* CrossSite
+  return Effect.fnUntraced(function*(request: HttpServerRequest.HttpServerRequest) {
+    yield* crossSite.check(request)
+    yield* checkType(request)
+    const text = yield* decodeUtf8(yield* bodies.read(request, FORM_LIMIT_BYTES))
+    const fields: Fields = Object.fromEntries(new URLSearchParams(text))
+    return fields
+  })
+})
+
 /** Serves a path outside of the contract within the deadline. `refused` is what an error becomes. */
 export const pageRoute = <E, R, R2>(
   router: HttpRouter.HttpRouter,
   method: "GET" | "POST",
   path: HttpRouter.PathInput,
   work: Effect.Effect<HttpServerResponse.HttpServerResponse, E, R>,
-  refused: (error: ServiceError) => Effect.Effect<HttpServerResponse.HttpServerResponse, never, R2>
-) => router.add(method, path, orElse(within(work, DEADLINE), refused))
+  refused: (error: ServiceError) => Effect.Effect<HttpServerResponse.HttpServerResponse, never, R2>,
+  deadline = DEADLINE
+) => router.add(method, path, orElse(within(work, deadline), refused))
 
 /** Limits GET requests by address and refuses cross-site forms. */
 export const pageLayer = <E, R, E2 = never, R2 = never>({ path, show, submit }: PageRoute<E, R, E2, R2>) =>
   HttpRouter.use(Effect.fnUntraced(function*(router) {
-    const bodies = yield* RequestBodies
-    const crossSite = yield* CrossSite
     const limiter = yield* Limiter
+    const readFields = yield* makeReadFields
     const endpoint = HttpApiEndpoint.get("page", path)
     const failed = failureAt(path)
 
@@ -79,14 +92,6 @@ export const pageLayer = <E, R, E2 = never, R2 = never>({ path, show, submit }: 
       const request = yield* HttpServerRequest.HttpServerRequest
       yield* limiter.countAddress(endpoint)
       return responseTo(path, yield* show(queryOf(request)))
-    })
-
-    const readFields = Effect.fnUntraced(function*(request: HttpServerRequest.HttpServerRequest) {
-      yield* crossSite.check(request)
-      yield* checkType(request)
-      const text = yield* decodeUtf8(yield* bodies.read(request, FORM_LIMIT_BYTES))
-      const fields: Fields = Object.fromEntries(new URLSearchParams(text))
-      return fields
     })
 
     yield* pageRoute(router, "GET", path, shown, failed)

@@ -7,7 +7,17 @@ import { Routes } from "../../../services/routes/Routes.ts"
 import { SHARED_PAGES } from "../../request/RouteTemplates.ts"
 import { type PageLinks, pageLinks } from "../../response/ResourceJson.ts"
 import { type RouteMap, routeMap } from "./RouteMap.ts"
-import { attribution, author, facts, picture, placeText, previewHead, previewPicture, summaryOf } from "./RouteParts.ts"
+import {
+  attribution,
+  author,
+  facts,
+  formatName,
+  picture,
+  placeText,
+  previewHead,
+  previewPicture,
+  summaryOf
+} from "./RouteParts.ts"
 import { missingPage, type SharedPage, sharedPageLayer } from "./SharedPage.ts"
 
 export const decodeRouteRef = Schema.decodeUnknownOption(RouteRef)
@@ -47,9 +57,7 @@ const downloads = (ref: string, root: string) =>
   html`<h2>Download</h2>
 <ul class="files">${
     FILE_FORMATS.map((format) =>
-      html`<li><a href="${root}api/v1/routes/${ref}/${format}">${
-        format === "geojson" ? "GeoJSON" : format.toUpperCase()
-      }</a></li>`
+      html`<li><a href="${root}api/v1/routes/${ref}/${format}">${formatName(format)}</a></li>`
     )
   }</ul>`
 

@@ -1,3 +1,4 @@
+import type { FileFormat } from "../../../schema/Import.ts"
 import type { PageOf } from "../../../schema/Page.ts"
 import { attributionOf, type PictureFormat } from "../../../schema/Picture.ts"
 import type { Activity } from "../../../schema/Preferences.ts"
@@ -52,6 +53,8 @@ export const facts = (route: StoredCollectionRoute): Html => {
     ? html``
     : html`<dl class="facts">${shown.map(([name, value]) => html`<div><dt>${name}</dt><dd>${value}</dd></div>`)}</dl>`
 }
+
+export const formatName = (format: FileFormat): string => format === "geojson" ? "GeoJSON" : format.toUpperCase()
 
 export const author = ({ handle, name }: StoredCollectionRoute["user"], root: string): Html =>
   html`<a href="${root}u/${handle}">${name}</a>`
@@ -180,21 +183,31 @@ const card = (route: StoredCollectionRoute, root: string) =>
 <p class="hint">${summaryOf(route)}</p></li>
 `
 
-const pageLink = (page: number, rel: "next" | "prev", text: string) =>
-  html`<a href="?page=${page}" rel="${rel}">${text}</a> `
+const pageLink = (
+  page: number,
+  { filters, rel, text }: { readonly filters: PageFilters; readonly rel: "next" | "prev"; readonly text: string }
+) => html`<a href="?${new URLSearchParams({ ...filters, page: String(page) }).toString()}" rel="${rel}">${text}</a> `
 
-export const cards = (
-  { covered, items, total }: PageOf<StoredCollectionRoute>,
-  offset: number,
-  root: string
+type PageFilters = Readonly<Record<string, string>>
+
+/** Links to the pages around one, each with the same filters; none where there is only one. */
+export const pagesAround = (
+  { covered, items, total }: PageOf<unknown>,
+  { filters = {}, limit, offset }: { readonly filters?: PageFilters; readonly limit: number; readonly offset: number },
+  [before, after]: readonly [before: string, after: string] = ["Previous routes", "More routes"]
 ): Html => {
-  const page = offset / CARDS + 1
+  const page = offset / limit + 1
   const isLast = offset + (covered ?? items.length) >= total || items.length === 0
-  const previous = page > 1 ? pageLink(page - 1, "prev", "Previous routes") : html``
-  const next = isLast ? html`` : pageLink(page + 1, "next", "More routes")
-  return items.length === 0
+  const previous = page > 1 ? pageLink(page - 1, { filters, rel: "prev", text: before }) : html``
+  const next = isLast ? html`` : pageLink(page + 1, { filters, rel: "next", text: after })
+  return page === 1 && isLast
+    ? html``
+    : html`<nav aria-label="Pages"><p>${previous}${next}</p></nav>`
+}
+
+export const cards = (routes: PageOf<StoredCollectionRoute>, offset: number, root: string): Html =>
+  routes.items.length === 0
     ? html`<p>There are no routes here.</p>`
     : html`<ul class="cards">
-${items.map((route) => card(route, root))}</ul>
-${page === 1 && isLast ? html`` : html`<nav aria-label="Pages"><p>${previous}${next}</p></nav>`}`
-}
+${routes.items.map((route) => card(route, root))}</ul>
+${pagesAround(routes, { limit: CARDS, offset })}`

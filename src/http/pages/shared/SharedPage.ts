@@ -10,7 +10,7 @@ import { anyVisitor, makeAdmit } from "../../auth/Admission.ts"
 import { SHARED_PAGES } from "../../request/RouteTemplates.ts"
 import { worded } from "../../response/PublicErrors.ts"
 import { isKnown, storableFor } from "../../response/Versioned.ts"
-import { type Page, pageResponse, pageText, policyHeaders, rootFrom } from "../layout/Layout.ts"
+import { type Page, pageResponse, pageText, policyHeaders, readerOf, rootFrom } from "../layout/Layout.ts"
 import { failureAt, pageRoute, queryOf } from "../layout/PageRoutes.ts"
 
 export interface SharedRequest {
@@ -67,10 +67,11 @@ export const sharedPageLayer = <E, R>(
 
     const shown = Effect.gen(function*() {
       const request = yield* HttpServerRequest.HttpServerRequest
-      const viewer = Option.map(yield* admit(endpoint), ({ userId }) => userId)
+      const principal = yield* admit(endpoint)
+      const viewer = Option.map(principal, ({ userId }) => userId)
       const name = (yield* HttpRouter.params)[parameter] ?? ""
       const page = yield* worded(show({ name, query: queryOf(request), viewer, root: rootFrom(path) }))
-      return respond(path, page, request)
+      return respond(path, { reader: readerOf(principal), ...page }, request)
     })
 
     yield* pageRoute(router, "GET", path, shown, failureAt(path))

@@ -1,11 +1,11 @@
 import { Effect, Option, Schema } from "effect"
-import { type ServiceError, ValidationFailed } from "../../schema/Errors.ts"
-import { MailedToken, NewPassword, PASSWORD_RULE } from "../../schema/User.ts"
-import type { LinkUnusable, Overloaded } from "../../services/DomainErrors.ts"
-import { type Html, html } from "../../services/operations/Html.ts"
-import { publicErrorOf } from "../response/PublicErrors.ts"
-import { alert, ERROR_ID, type Page, plainWords } from "./layout/Layout.ts"
-import { decodeField, type Fields } from "./layout/PageRoutes.ts"
+import { type ServiceError, ValidationFailed } from "../../../schema/Errors.ts"
+import { MailedToken, NewPassword, PASSWORD_RULE } from "../../../schema/User.ts"
+import type { LinkUnusable, Overloaded } from "../../../services/DomainErrors.ts"
+import { type Html, html } from "../../../services/operations/Html.ts"
+import { publicErrorOf } from "../../response/PublicErrors.ts"
+import { alert, ERROR_ID, type Page, plainWords } from "./Layout.ts"
+import { decodeField, type Fields } from "./PageRoutes.ts"
 
 const Token = Schema.RedactedFromValue(MailedToken)
 

@@ -1,0 +1,228 @@
+import { Effect, Layer, Option } from "effect"
+import { CollectionPatch, MAX_ROUTES, NewCollection, type StoredCollection } from "../../../schema/Collection.ts"
+import { CollectionIdFromPath, RouteIdFromPath } from "../../../schema/Ids.ts"
+import { MAX_LIMIT } from "../../../schema/Page.ts"
+import type { StoredCollectionRoute, StoredRoute } from "../../../schema/Route.ts"
+import { Lanes } from "../../../services/admission/Lanes.ts"
+import { Collections } from "../../../services/collections/Collections.ts"
+import { Missing } from "../../../services/DomainErrors.ts"
+import { html } from "../../../services/operations/Html.ts"
+import { OwnRoutes } from "../../../services/routes/RouteLists.ts"
+import { Api } from "../../api/Api.ts"
+import { ACCOUNT_PAGES } from "../../request/RouteTemplates.ts"
+import type { Fields } from "../layout/PageRoutes.ts"
+import { cardPage, pagesAround, picture, summaryOf } from "../shared/RouteParts.ts"
+import { accountPageLayer, done, idOf, type Visit } from "./AccountPage.ts"
+import {
+  ACTION,
+  button,
+  confirmed,
+  decodeForm,
+  form,
+  hidden,
+  input,
+  numberOf,
+  orNull,
+  select,
+  textarea,
+  VISIBILITIES
+} from "./Forms.ts"
+import { makeSharing } from "./Sharing.ts"
+
+const COLLECTIONS = ACCOUNT_PAGES.collections.slice(1)
+
+const { collections: { endpoints: api }, links } = Api.groups
+
+const countText = (count: number) => count === 1 ? "1 route" : `${count} routes`
+
+const item = ({ description, id, name, routeCount, visibility }: StoredCollection, root: string) =>
+  html`<li><div><strong><a href="${root}${COLLECTIONS}/${id}">${name}</a></strong>
+<p class="hint">${countText(routeCount)}, ${visibility}${
+    description === undefined ? "" : `. ${description}`
+  }</p></div></li>\n`
+
+const fieldsOf = (fields: Fields, stored?: StoredCollection) => [
+  input({ name: "name", label: "Name", value: fields["name"] ?? stored?.name, required: true }),
+  textarea({ name: "description", label: "Description", value: fields["description"] ?? stored?.description }),
+  select({ name: "visibility", label: "Who sees it", value: fields["visibility"] ?? stored?.visibility }, VISIBILITIES)
+]
+
+const given = (fields: Fields) => ({
+  name: fields["name"],
+  description: orNull(fields["description"]),
+  visibility: fields["visibility"]
+})
+
+const collectionsLayer = Layer.unwrap(Effect.gen(function*() {
+  const collections = yield* Collections
+  const { lists } = yield* Lanes
+  return accountPageLayer({
+    path: ACCOUNT_PAGES.collections,
+    show: Effect.fnUntraced(function*({ fields, query, root, session: { userId } }) {
+      const { limit, offset } = cardPage(query)
+      const found = yield* lists(collections.list(userId, undefined, { limit, offset }))
+      return {
+        title: "Collections",
+        body: html`<p>A collection is a list of routes in your order, which can be shared as a whole.</p>
+${
+          found.items.length === 0
+            ? html`<p>There are none.</p>`
+            : html`<ul class="rows">${found.items.map((collection) => item(collection, root))}</ul>`
+        }
+${pagesAround(found, { limit, offset }, ["Previous collections", "More collections"])}
+<h2>Make a collection</h2>
+${form(...fieldsOf(fields), button("create", "Make the collection"))}`
+      }
+    }),
+    actions: {
+      create: {
+        endpoint: api.create,
+        run: Effect.fnUntraced(function*({ fields, session }) {
+          const { id } = yield* collections.create(session.userId, yield* decodeForm(NewCollection, given(fields)))
+          return done(`${ACCOUNT_PAGES.collections}/${id}`, "saved")
+        })
+      }
+    }
+  })
+}))
+
+const pathOf = ({ params }: Visit) => `${ACCOUNT_PAGES.collections}/${params["id"]}`
+
+const requireId = ({ params }: Visit) => idOf(CollectionIdFromPath, params["id"])
+
+const SHOTS = { wide: { width: 160, height: 100 }, isLazy: true }
+
+const member = (
+  { id, name, ...route }: StoredCollectionRoute,
+  { index, last, root }: { readonly index: number; readonly last: number; readonly root: string }
+) =>
+  html`<li class="member"><div class="pictured">${picture(String(id), SHOTS, "", root)}
+<div><strong>${name}</strong>
+<p class="hint">${summaryOf({ id, name, ...route })}</p></div></div>
+<form method="post" class="actions">
+${hidden("route", id)}${hidden("index", index)}
+${index === 0 ? undefined : button("up", "Up", "quiet", name)}${
+    index === last ? undefined : button("down", "Down", "quiet", name)
+  }${button("removeRoute", "Remove", "quiet", name)}
+</form></li>\n`
+
+const addForm = (own: ReadonlyArray<StoredRoute>, known: ReadonlySet<number>) => {
+  const others = own.filter(({ id }) => !known.has(id))
+  return others.length === 0
+    ? html`<p>All of your newest routes are in it.</p>`
+    : form(
+      select(
+        { name: "route", label: "One of my routes" },
+        others.map(({ id, name }) => [String(id), name] as const)
+      ),
+      button("addRoute", "Add", "quiet")
+    )
+}
+
+const routeIn = ({ fields }: Visit) => idOf(RouteIdFromPath, fields["route"])
+
+const collectionLayer = Layer.unwrap(Effect.gen(function*() {
+  const collections = yield* Collections
+  const ownRoutes = yield* OwnRoutes
+  const { lists } = yield* Lanes
+  const sharing = yield* makeSharing
+
+  const own = Effect.fnUntraced(function*(visit: Visit) {
+    const { userId } = visit.session
+    const collection = yield* collections.get(yield* requireId(visit), Option.some(userId))
+    return collection.user.id === userId ? collection : yield* new Missing({ kind: "collection" })
+  })
+
+  const show = Effect.fnUntraced(function*(visit: Visit) {
+    const { fields, root, session: { userId } } = visit
+    const collection = yield* own(visit)
+    const { id, routeIds, shareToken, visibility } = collection
+    const viewer = Option.some(userId)
+    const { items } = yield* lists(collections.routes(id, viewer, { limit: MAX_ROUTES, offset: 0 }, "none"))
+    const newest = yield* lists(ownRoutes.list(userId, {}, { limit: MAX_LIMIT, offset: 0 }, "none"))
+    const isRefused = fields[ACTION] === "save"
+    return {
+      title: collection.name,
+      body: html`<p><a href="${root}c/${
+        visibility === "private" ? id : shareToken
+      }">See the page of the collection</a></p>
+<h2>${countText(items.length)}</h2>
+${
+        items.length === 0
+          ? undefined
+          : html`<ol class="rows">${
+            items.map((route, index) => member(route, { index, last: items.length - 1, root }))
+          }</ol>`
+      }
+${addForm(newest.items, new Set(routeIds))}
+<h2>Change</h2>
+${form(...fieldsOf(isRefused ? fields : {}, collection), button("save", "Save"))}${yield* sharing.section(visit, {
+        shared: { kind: "collection", id },
+        shareToken,
+        visibility
+      })}<h2>Delete</h2>
+${
+        confirmed(
+          "Delete the collection",
+          html`<p>It is moved to the trash. Its routes stay.</p>`,
+          button("delete", "Delete the collection", "danger")
+        )
+      }`
+    }
+  })
+
+  const moved = (step: number) =>
+    Effect.fnUntraced(function*(visit: Visit) {
+      const routeId = yield* routeIn(visit)
+      const position = Math.max(0, Number(numberOf(visit.fields["index"]) ?? 0) + step)
+      yield* collections.addRoute(visit.session.userId, yield* requireId(visit), { routeId, position }, undefined)
+      return done(pathOf(visit), "saved")
+    })
+
+  return accountPageLayer({
+    path: ACCOUNT_PAGES.collection,
+    show,
+    actions: {
+      ...sharing.actions((visit) => Effect.map(requireId(visit), (id) => ({ kind: "collection", id })), pathOf, {
+        create: links.endpoints.createForCollection,
+        remove: links.endpoints.removeOfCollection,
+        replace: links.endpoints.replaceCollectionShareToken
+      }),
+      save: {
+        endpoint: api.update,
+        run: Effect.fnUntraced(function*(visit) {
+          const patch = yield* decodeForm(CollectionPatch, given(visit.fields))
+          yield* collections.update(visit.session.userId, yield* requireId(visit), patch, undefined)
+          return done(pathOf(visit), "saved")
+        })
+      },
+      up: { endpoint: api.addRoute, run: moved(-1) },
+      down: { endpoint: api.addRoute, run: moved(1) },
+      addRoute: {
+        endpoint: api.addRoute,
+        run: Effect.fnUntraced(function*(visit) {
+          const routeId = yield* routeIn(visit)
+          yield* collections.addRoute(visit.session.userId, yield* requireId(visit), { routeId }, undefined)
+          return done(pathOf(visit), "saved")
+        })
+      },
+      removeRoute: {
+        endpoint: api.removeRoute,
+        run: Effect.fnUntraced(function*(visit) {
+          const routeId = yield* routeIn(visit)
+          yield* collections.removeRoute(visit.session.userId, yield* requireId(visit), routeId, undefined)
+          return done(pathOf(visit), "saved")
+        })
+      },
+      delete: {
+        endpoint: api.remove,
+        run: Effect.fnUntraced(function*(visit) {
+          yield* collections.remove(visit.session.userId, yield* requireId(visit), undefined)
+          return done(ACCOUNT_PAGES.collections, "deleted")
+        })
+      }
+    }
+  })
+}))
+
+export const collectionPagesLayer = Layer.mergeAll(collectionsLayer, collectionLayer)

@@ -1,0 +1,123 @@
+import { Effect, Schema } from "effect"
+import { ValidationFailed } from "../../../schema/Errors.ts"
+import { issuesOf } from "../../../schema/Issues.ts"
+import { type Html, html } from "../../../services/operations/Html.ts"
+import type { Fields } from "../layout/PageRoutes.ts"
+
+/** The field whose value names the action of a form. */
+export const ACTION = "do"
+
+interface Input {
+  /** The name of the field, and its id unless another form of the page has the same. */
+  readonly name: string
+  readonly id?: string
+  readonly label: string
+  readonly value?: string | number | null | undefined
+  readonly type?: "date" | "email" | "number" | "search" | "text" | "url"
+  readonly hint?: string
+  readonly required?: boolean
+  readonly autocomplete?: string
+  readonly step?: string
+}
+
+const hintOf = (id: string, hint: string | undefined) =>
+  hint === undefined ? undefined : html`<p class="hint" id="${id}-hint">${hint}</p>\n`
+
+const attributes = (id: string, { autocomplete, hint, required, step }: Partial<Input>) =>
+  html`${required === true ? html` required` : undefined}${
+    autocomplete === undefined ? undefined : html` autocomplete="${autocomplete}"`
+  }${step === undefined ? undefined : html` step="${step}"`}${
+    hint === undefined ? undefined : html` aria-describedby="${id}-hint"`
+  }`
+
+export const input = ({ id, name, type = "text", value, ...rest }: Input): Html =>
+  html`<div><label for="${id ?? name}">${rest.label}</label>
+${hintOf(id ?? name, rest.hint)}<input type="${type}" id="${id ?? name}" name="${name}" value="${value ?? ""}"${
+    attributes(id ?? name, rest)
+  }></div>
+`
+
+export const passwordInput = (name: string, label: string, autocomplete: string, hint?: string): Html =>
+  html`<div><label for="${name}">${label}</label>
+${hintOf(name, hint)}<input type="password" id="${name}" name="${name}"${
+    attributes(name, { autocomplete, ...(hint === undefined ? {} : { hint }) })
+  }></div>
+`
+
+export const textarea = ({ id, name, value, ...rest }: Input): Html =>
+  html`<div><label for="${id ?? name}">${rest.label}</label>
+${hintOf(id ?? name, rest.hint)}<textarea id="${id ?? name}" name="${name}" rows="4"${attributes(id ?? name, rest)}>
+${value ?? ""}</textarea></div>
+`
+
+export const select = (
+  { hint, id, label, name, value }: Pick<Input, "hint" | "id" | "label" | "name" | "value">,
+  options: ReadonlyArray<readonly [value: string, text: string]>
+): Html =>
+  html`<div><label for="${id ?? name}">${label}</label>
+${hintOf(id ?? name, hint)}<select id="${id ?? name}" name="${name}"${
+    attributes(id ?? name, hint === undefined ? {} : { hint })
+  }>${
+    options.map(([option, text]) =>
+      html`<option value="${option}"${String(value ?? "") === option ? html` selected` : undefined}>${text}</option>`
+    )
+  }</select></div>
+`
+
+export const checkbox = (name: string, label: string, isChecked: boolean): Html =>
+  html`<p class="check"><label><input type="checkbox" name="${name}" value="true"${
+    isChecked ? html` checked` : undefined
+  }> ${label}</label></p>
+`
+
+export const hidden = (name: string, value: string | number): Html =>
+  html`<input type="hidden" name="${name}" value="${value}">`
+
+type Kind = "main" | "quiet" | "danger"
+
+/** `about` completes the name of one of several buttons with the same text. */
+export const button = (action: string, text: string, kind: Kind = "main", about?: string): Html =>
+  html`<button name="${ACTION}" value="${action}" class="${kind}">${text}${
+    about === undefined ? undefined : html`<span class="hidden"> ${about}</span>`
+  }</button>`
+
+/** Posts to the page itself. */
+export const form = (...parts: ReadonlyArray<Html>): Html => html`<form method="post">\n${parts}\n</form>\n`
+
+export const filesForm = (...parts: ReadonlyArray<Html>): Html =>
+  html`<form method="post" enctype="multipart/form-data">\n${parts}\n</form>\n`
+
+/** Asks before an action that cannot be taken back, without a script. */
+export const confirmed = (summary: string, ...parts: ReadonlyArray<Html>): Html =>
+  html`<details class="confirm"><summary>${summary}</summary>\n${form(...parts)}</details>\n`
+
+export const notice = (text: string | undefined): Html =>
+  text === undefined ? html`` : html`<p class="notice" role="status">${text}</p>\n`
+
+export const VISIBILITIES = [
+  ["private", "Private: only you"],
+  ["unlisted", "Unlisted: anyone who has the link"],
+  ["public", "Public: anyone can find it"]
+] as const
+
+export const ACTIVITIES = [["cycle", "Ride"], ["run", "Run"], ["walk", "Walk"]] as const
+
+/** What a form sends for a text that may be left out: `null` clears it. */
+export const orNull = (text: string | undefined): string | null =>
+  text === undefined || text.trim() === "" ? null : text
+
+export const isChecked = (fields: Fields, name: string): boolean => fields[name] === "true"
+
+/** A number as the person wrote it, for a schema to accept or refuse; none if empty. */
+export const numberOf = (text: string | undefined): number | string | null => {
+  const given = orNull(text)
+  return given === null || Number.isNaN(Number(given)) ? given : Number(given)
+}
+
+/** Decodes what a form sent by the schema of the contract. */
+export const decodeForm = <A, I>(schema: Schema.Codec<A, I>, value: unknown): Effect.Effect<A, ValidationFailed> =>
+  Schema.decodeUnknownEffect(schema)(value, { errors: "all" }).pipe(
+    Effect.mapError((error) => ValidationFailed.of("body", issuesOf(error)))
+  )
+
+export const day = (instant: string | null): string => instant === null ? "never" : instant.slice(0, 10)

@@ -1,0 +1,194 @@
+import { Array as Arr, Context, Effect, Layer } from "effect"
+import type { HttpServerRequest } from "effect/http"
+import { ValidationFailed } from "../../../schema/Errors.ts"
+import type { UserId } from "../../../schema/Ids.ts"
+import { FILE_FORMATS } from "../../../schema/Import.ts"
+import type { PageOf } from "../../../schema/Page.ts"
+import { Visibility } from "../../../schema/Resource.ts"
+import type { StoredRoute } from "../../../schema/Route.ts"
+import { OwnRoutesQuery, type TagCount } from "../../../schema/RouteSearch.ts"
+import { Profiles } from "../../../services/accounts/Profile.ts"
+import { Lanes } from "../../../services/admission/Lanes.ts"
+import type { PackedFile } from "../../../services/files/PackedFile.ts"
+import { type Html, html } from "../../../services/operations/Html.ts"
+import { RouteDuplicates } from "../../../services/routes/RouteDuplicates.ts"
+import { RouteFiles } from "../../../services/routes/RouteFiles.ts"
+import { OwnRoutes } from "../../../services/routes/RouteLists.ts"
+import { Api } from "../../api/Api.ts"
+import { BodyLimit } from "../../api/Requests.ts"
+import { serviceErrorOf } from "../../middleware/ErrorShape.ts"
+import { RequestBodies } from "../../request/RequestBodies.ts"
+import { ACCOUNT_PAGES } from "../../request/RouteTemplates.ts"
+import { type Page, plainWords } from "../layout/Layout.ts"
+import { cardPage, formatName, pagesAround, picture, summaryOf } from "../shared/RouteParts.ts"
+import { accountPageLayer, type Visit } from "./AccountPage.ts"
+import { ACTIVITIES, decodeForm, filesForm, input, orNull, select, VISIBILITIES } from "./Forms.ts"
+
+const ROUTES = ACCOUNT_PAGES.routes.slice(1)
+
+const SORTS = [
+  ["-createdAt", "Newest first"],
+  ["-updatedAt", "Changed last"],
+  ["name", "By name"],
+  ["-distance", "Longest first"],
+  ["distance", "Shortest first"]
+] as const
+
+const FILTERS = ["q", "tag", "activity", "visibility", "favourite", "sort"] as const
+
+type Filters = Partial<Record<typeof FILTERS[number], string>>
+
+const filtersIn = (query: URLSearchParams): Filters =>
+  Object.fromEntries(FILTERS.flatMap((name) => {
+    const value = orNull(query.get(name) ?? undefined)
+    return value === null ? [] : [[name, value]]
+  }))
+
+const ANY = ["", "Any"] as const
+
+const filterForm = (filters: Filters, tags: ReadonlyArray<TagCount>, root: string) =>
+  html`<form class="filters" method="get" action="${root}${ROUTES}" role="search" aria-label="My routes">
+${input({ name: "q", label: "Words", type: "search", value: filters.q })}${
+    select({ name: "activity", label: "Activity", value: filters.activity }, [ANY, ...ACTIVITIES])
+  }${
+    select({ name: "visibility", label: "Who sees it", value: filters.visibility }, [
+      ANY,
+      ["private", "Private"],
+      ["unlisted", "Unlisted"],
+      ["public", "Public"]
+    ])
+  }${select({ name: "favourite", label: "Favourites", value: filters.favourite }, [ANY, ["true", "Only favourites"]])}${
+    tags.length === 0
+      ? undefined
+      : select({ name: "tag", label: "Tag", value: filters.tag }, [
+        ANY,
+        ...tags.map(({ count, tag }) => [tag, `${tag} (${count})`] as const)
+      ])
+  }${select({ name: "sort", label: "Order", value: filters.sort }, SORTS)}<button class="quiet">Find</button>
+</form>
+`
+
+const SHOTS = { wide: { width: 360, height: 225 }, isLazy: true }
+
+/** Private routes have pictures for their owner by id. */
+const card = (route: StoredRoute, root: string) =>
+  html`<li>${picture(String(route.id), SHOTS, "", root)}
+<h2><a href="${root}${ROUTES}/${route.id}">${route.name}</a></h2>
+<p class="hint">${summaryOf(route)}</p>
+<ul class="tags" aria-label="Marks of ${route.name}"><li class="${route.visibility}">${route.visibility}</li>${
+    route.favourite ? html`<li>favourite</li>` : undefined
+  }${route.tags.map((tag) => html`<li>${tag}</li>`)}</ul></li>
+`
+
+interface FileResult {
+  readonly name: string
+  readonly routes: ReadonlyArray<StoredRoute>
+  readonly problem?: string
+}
+
+const resultItem = ({ name, problem, routes }: FileResult, root: string) =>
+  html`<li><div><strong>${name}</strong>
+<p class="${problem === undefined ? "hint" : "problem"}">${problem}${
+    routes.map((route) => html`<a href="${root}${ROUTES}/${route.id}">${route.name}</a> `)
+  }</p></div></li>\n`
+
+const resultsOf = (results: ReadonlyArray<FileResult>, root: string) =>
+  html`<section class="notice" role="status" aria-label="Uploaded files"><ul class="rows">${
+    results.map((result) => resultItem(result, root))
+  }</ul></section>\n`
+
+const uploadForm = (visibility: string | undefined) =>
+  html`<details class="upload"><summary>Upload routes</summary>\n${
+    filesForm(
+      html`<div><label for="files">Files</label>
+<p class="hint" id="files-hint">${
+        FILE_FORMATS.map(formatName).join(", ")
+      } or ZIP, one or many. A file with several tracks becomes several routes.</p>
+<input type="file" id="files" name="files" multiple required aria-describedby="files-hint"></div>\n`,
+      select({ name: "visibility", label: "Who sees them", value: visibility ?? "private" }, VISIBILITIES),
+      html`<button type="submit">Upload</button>`
+    )
+  }</details>\n`
+
+const NO_ROUTES =
+  html`<p>There are no routes here yet. Upload a file of your device or of another program to begin.</p>`
+
+const listOf = (routes: PageOf<StoredRoute>, { query, root }: Visit, filters: Filters): Html => {
+  const { limit, offset } = cardPage(query)
+  if (routes.items.length === 0) {
+    return Object.keys(filters).length === 0 && offset === 0 ? NO_ROUTES : html`<p>No route is like that.</p>`
+  }
+  return html`<ul class="cards">\n${routes.items.map((route) => card(route, root))}</ul>
+${pagesAround(routes, { filters, limit, offset })}`
+}
+
+const noFiles = () => ValidationFailed.at("body", "files", "Choose one or more files")
+
+export const routesPageLayer = Layer.unwrap(Effect.gen(function*() {
+  const bodies = yield* RequestBodies
+  const duplicates = yield* RouteDuplicates
+  const files = yield* RouteFiles
+  const { imports, lists } = yield* Lanes
+  const ownRoutes = yield* OwnRoutes
+  const profiles = yield* Profiles
+  const endpoint = Api.groups.files.endpoints.import
+
+  const show = Effect.fnUntraced(function*(visit: Visit, results: ReadonlyArray<FileResult> = []) {
+    const { query, root, session: { userId } } = visit
+    const filters = filtersIn(query)
+    const { tag, ...others } = filters
+    const decoded = yield* decodeForm(OwnRoutesQuery, { ...others, ...(tag === undefined ? {} : { tag: [tag] }) })
+    const routes = yield* lists(ownRoutes.list(userId, decoded, cardPage(query), "none"))
+    const tags = yield* lists(ownRoutes.tags(userId))
+    const { preferences } = yield* profiles.user(userId)
+    const count = routes.total === 1 ? "1 route" : `${routes.total} routes`
+    const page: Page = {
+      title: "My routes",
+      body: html`${results.length === 0 ? undefined : resultsOf(results, root)}${
+        uploadForm(preferences?.defaultRouteVisibility)
+      }${filterForm(filters, tags.slice(0, 50), root)}<p class="hint">${count}</p>
+${listOf(routes, visit, filters)}`
+    }
+    return page
+  })
+
+  const store = Effect.fnUntraced(function*(owner: UserId, file: PackedFile, visibility: Visibility) {
+    const bytes = new Uint8Array(file.bytes).buffer
+    const choice = { split: true, join: false, track: undefined, name: undefined }
+    const read = yield* files.read(bytes, {
+      ...choice,
+      contentType: undefined,
+      contentEncoding: undefined,
+      fileName: file.name
+    })
+    const drafts = Arr.map(read.routes, ({ line, route }) => ({ ...route, geometry: line, visibility }))
+    return yield* imports(duplicates.createUnlessThere(owner, drafts))
+  })
+
+  const resultOf = (owner: UserId, file: PackedFile, visibility: Visibility) => {
+    const name = file.name ?? ""
+    return store(owner, file, visibility).pipe(
+      Effect.map((routes): FileResult => ({ name, routes })),
+      Effect.catchCause((cause) =>
+        Effect.map(serviceErrorOf(cause), (error): FileResult => ({ name, routes: [], problem: plainWords(error) }))
+      )
+    )
+  }
+
+  const receive = Effect.fnUntraced(function*(visit: Visit, request: HttpServerRequest.HttpServerRequest) {
+    const bytes = yield* bodies.read(request, Context.get(endpoint.annotations, BodyLimit))
+    const parts = yield* files.parts(bytes, request.headers["content-type"] ?? "")
+    const visibility = yield* decodeForm(Visibility, parts.fields["visibility"])
+    // A browser sends an empty part without a name where no file is chosen.
+    const given = parts.files.filter(({ name }) => name !== "")
+    if (given.length === 0) return yield* noFiles()
+    const results = yield* Effect.forEach(given, (file) => resultOf(visit.session.userId, file, visibility))
+    return yield* show(visit, results)
+  })
+
+  return accountPageLayer({
+    path: ACCOUNT_PAGES.routes,
+    show: (visit) => show(visit),
+    receive: { endpoint, run: receive }
+  })
+}))

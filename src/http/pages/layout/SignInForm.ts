@@ -1,0 +1,71 @@
+import { Effect, Schema } from "effect"
+import type { HttpServerRequest } from "effect/http"
+import type { ServiceError } from "../../../schema/Errors.ts"
+import { Email, PasswordAttempt } from "../../../schema/User.ts"
+import { Accounts } from "../../../services/accounts/SignIn.ts"
+import { type Html, html } from "../../../services/operations/Html.ts"
+import { oidcProviders } from "../../../services/settings/OidcProviders.ts"
+import { Api } from "../../api/Api.ts"
+import { deviceOf, signInResponses } from "../../auth/SignInResponses.ts"
+import { Limiter } from "../../middleware/RateLimit.ts"
+import { providerPath } from "../../request/RouteTemplates.ts"
+import { wrongCredentials } from "../../response/PublicErrors.ts"
+import { pageLinks } from "../../response/ResourceJson.ts"
+import { ERROR_ID, rootFrom } from "./Layout.ts"
+import { decodeField, type Fields } from "./PageRoutes.ts"
+
+const PasswordField = Schema.RedactedFromValue(PasswordAttempt)
+
+/** `action` is relative to the page; `more` are fields that it needs. */
+export const signInForm = (action: string, email: string, error?: ServiceError, more?: Html): Html => {
+  const state = error === undefined ? html`` : html`aria-describedby="${ERROR_ID}" aria-invalid="true"`
+  return html`<form method="post" action="${action}" novalidate>
+${more}<label for="email">Email address</label>
+<input type="email" id="email" name="email" autocomplete="username" required value="${email}" ${state}>
+<label for="password">Password</label>
+<input type="password" id="password" name="password" autocomplete="current-password" required ${state}>
+<button type="submit">Sign in</button>
+</form>`
+}
+
+/** The links from a page to the providers, each with the page to return to. Empty without a provider. */
+export const providerLinksFrom = Effect.fnUntraced(function*(page: `/${string}`) {
+  const { root } = yield* pageLinks
+  const providers = yield* oidcProviders
+  return (to: string): Html => {
+    if (providers.length === 0) return html``
+    const { pathname, search } = new URL(to, root)
+    const links = providers.map(({ id, name }) => {
+      const start = `${rootFrom(page)}${providerPath("start", id)}?${new URLSearchParams({
+        return: pathname + search
+      })}`
+      return html`<li><a href="${start}">Sign in by ${name}</a></li>
+`
+    })
+    return html`<p>Or without a password:</p>
+<ul>
+${links}</ul>`
+  }
+})
+
+/** How those without a password come to a page. */
+export const otherSignIns = Effect.fnUntraced(function*(page: `/${string}`) {
+  const providers = yield* oidcProviders
+  return providers.length === 0
+    ? html`<p>If you sign in by another provider, do so in your app first, and then open this page again.</p>`
+    : (yield* providerLinksFrom(page))(page.slice(1))
+})
+
+/** Signs in by the fields of `signInForm`, with the limits of the endpoint. */
+export const signInByForm = Effect.gen(function*() {
+  const accounts = yield* Accounts
+  const limiter = yield* Limiter
+  const { limitLogIn, signedIn } = yield* signInResponses
+  return Effect.fnUntraced(function*(fields: Fields, request: HttpServerRequest.HttpServerRequest) {
+    yield* limiter.countAddress(Api.groups.auth.endpoints.logIn)
+    const email = yield* decodeField(Email, fields["email"], wrongCredentials)
+    const password = yield* decodeField(PasswordField, fields["password"], wrongCredentials)
+    yield* limitLogIn(request, email)
+    yield* signedIn(yield* accounts.logIn({ email, password }, deviceOf(request)))
+  })
+})

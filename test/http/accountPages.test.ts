@@ -1,0 +1,302 @@
+import { assert, layer } from "@effect/vitest"
+import { Effect } from "effect"
+import { ACCOUNT_PAGES, SHARED_PAGES } from "../../src/http/request/RouteTemplates.ts"
+import { type Actor, anonymous, newEmail, type Rider, signedIn, signedInAs, withHeaders } from "../support/Actors.ts"
+import { Mailbox } from "../support/Mailbox.ts"
+import { created, newRoute } from "../support/Routes.ts"
+import { type Answer, TestServer } from "../support/TestServer.ts"
+
+const PASSWORD = "a long enough password"
+
+const ADMINS = ["first@example.com", "second@example.com"] as const
+
+type Fields = Readonly<Record<string, string>>
+
+/** What a browser sends for a form of our own pages. */
+const submit = (actor: Actor, path: string, fields: Fields, headers = {}) =>
+  actor.call("POST", `/${path}`, {
+    raw: new URLSearchParams(fields).toString(),
+    headers: { "content-type": "application/x-www-form-urlencoded", "sec-fetch-site": "same-origin", ...headers }
+  })
+
+const upload = (actor: Actor, path: string, fields: Fields, files: Fields) => {
+  const parts = [
+    ...Object.entries(fields).map(([name, value]) => `content-disposition: form-data; name="${name}"\r\n\r\n${value}`),
+    ...Object.entries(files).map(([name, text]) =>
+      `content-disposition: form-data; name="files"; filename="${name}"\r\n\r\n${text}`
+    )
+  ]
+  return actor.call("POST", `/${path}`, {
+    raw: `${parts.map((part) => `--limit\r\n${part}\r\n`).join("")}--limit--\r\n`,
+    headers: { "content-type": "multipart/form-data; boundary=limit", "sec-fetch-site": "same-origin" }
+  })
+}
+
+const assertAlert = ({ text }: Answer, message: string) => {
+  assert.match(text, /<title>Error: /)
+  assert.include(text, `<p class="error" id="error" role="alert">${message}`)
+}
+
+const assertSeeOther = ({ headers, status }: Answer, location: string) =>
+  assert.deepStrictEqual([status, headers.get("location")], [303, location])
+
+const gpx = (name: string, at: number) =>
+  `<gpx version="1.1" creator="t" xmlns="http://www.topografix.com/GPX/1/1"><trk><name>${name}</name><trkseg>`
+  + `<trkpt lat="47.1" lon="${at}"/><trkpt lat="47.2" lon="${at + 0.1}"/></trkseg></trk></gpx>`
+
+const storedBy = (rider: Rider, fields = {}) =>
+  Effect.map(rider.post("/routes", newRoute(fields)), ({ body }) => created(body))
+
+const pathsWith = (id: number) => Object.values(ACCOUNT_PAGES).map((path) => path.replace(":id", String(id)))
+
+const isForVisitors = (path: string) =>
+  [ACCOUNT_PAGES.signIn, ACCOUNT_PAGES.signUp, ACCOUNT_PAGES.signOut, ACCOUNT_PAGES.forgotPassword].some((page) =>
+    page === path
+  )
+
+layer(TestServer.layer({ ADMIN_EMAILS: ADMINS.join(",") }))("pages of an account", (it) => {
+  it.effect("lead from a sign-up by a mail to a session, which the sign-out ends", () =>
+    Effect.gen(function*() {
+      const visitor = yield* anonymous
+      const email = newEmail()
+      const refused = yield* submit(visitor, "/sign-up", { email, name: "Ada", password: "short" })
+      assertAlert(refused, "Use 12 to 1,024 characters.")
+      assert.include(refused.text, `value="${email}"`)
+      const signedUp = yield* submit(visitor, "/sign-up", { email, name: "Ada", password: PASSWORD })
+      assert.include(signedUp.text, `A mail is on its way to <strong>${email}</strong>`)
+      const token = yield* (yield* Mailbox).tokenFor(email)
+      yield* submit(visitor, "/verify-email", { token, password: PASSWORD })
+      const entered = yield* submit(visitor, "/sign-in", { email, password: PASSWORD, to: "me/tokens" })
+      assertSeeOther(entered, "me/tokens")
+      const cookie = entered.headers.getSetCookie().map((cookie) => cookie.split(";")[0]).join("; ")
+      const browser = yield* withHeaders({ cookie })
+      assert.include((yield* browser.get("//me/profile")).text, `Signed in as <strong>${email}</strong>`)
+      assertSeeOther(yield* browser.get("//sign-in"), "me/routes")
+      assertSeeOther(yield* submit(browser, "/sign-out", {}), "./")
+      assertSeeOther(yield* browser.get("//me/profile"), "../sign-in?to=me%2Fprofile")
+    }))
+
+  it.effect("lead to the sign-in without a session, and from it to no other site", () =>
+    Effect.gen(function*() {
+      const visitor = yield* anonymous
+      const rider = yield* signedIn
+      for (const path of pathsWith(1).filter((path) => !isForVisitors(path))) {
+        const { headers, status } = yield* visitor.get(`/${path}`)
+        assert.strictEqual(status, 303, path)
+        assert.match(headers.get("location") ?? "", /^(\.\.\/)*(\.\/)?sign-in\?to=/)
+      }
+      for (const to of ["https://evil.example", "//evil.example", "/\\evil.example", "me/../../evil", "u/ada"]) {
+        const entered = yield* submit(visitor, "/sign-in", { email: rider.email, password: rider.password, to })
+        assert.strictEqual(entered.headers.get("location") ?? "me/routes", "me/routes")
+      }
+    }))
+
+  it.effect("refuse forms of other sites, unknown actions, and personal access tokens", () =>
+    Effect.gen(function*() {
+      const rider = yield* signedIn
+      const foreign = { "sec-fetch-site": "cross-site", origin: "https://evil.example" }
+      for (const path of pathsWith(1).filter((path) => !isForVisitors(path))) {
+        assert.strictEqual((yield* submit(rider, path, { do: "save" }, foreign)).status, 403, path)
+      }
+      assert.strictEqual((yield* submit(rider, "/me/profile", { do: "toString" })).status, 400)
+      const minted = yield* submit(rider, "/me/tokens", { do: "mint", name: "x", scope: "write", expiresInDays: "1" })
+      const token = /value="(service_pat_[^"]+)"/.exec(minted.text)?.[1] ?? ""
+      const program = yield* withHeaders({ authorization: `Bearer ${token}` })
+      assert.strictEqual((yield* program.get("//me/profile")).status, 403)
+      assert.notInclude((yield* rider.get("//me/tokens")).text, token)
+    }))
+
+  it.effect("upload files with a result for each, and say of one what is wrong", () =>
+    Effect.gen(function*() {
+      const rider = yield* signedIn
+      const files = { "a.gpx": gpx("First ride", 9), "b.gpx": gpx("Second ride", 8), "c.gpx": "<gpx>" }
+      const { status, text } = yield* upload(rider, "/me/routes", { visibility: "unlisted" }, files)
+      assert.strictEqual(status, 200)
+      assert.match(text, /<strong>a\.gpx<\/strong>\s*<p class="hint"><a href="[^"]*\/\d+">First ride<\/a>/)
+      assert.match(text, /<strong>c\.gpx<\/strong>\s*<p class="problem">/)
+      const again = yield* upload(rider, "/me/routes", { visibility: "unlisted" }, { "a.gpx": gpx("First ride", 9) })
+      assert.include(again.text, "An own route has the same positions")
+      assertAlert(yield* upload(rider, "/me/routes", { visibility: "private" }, {}), "files: Choose one or more files.")
+      const found = yield* rider.get("//me/routes?q=second&visibility=unlisted")
+      assert.include(found.text, "Second ride")
+      assert.notInclude(found.text, "First ride</a>")
+    }))
+
+  it.effect("change, publish, share and delete a route, which the trash restores", () =>
+    Effect.gen(function*() {
+      const rider = yield* signedIn
+      const visitor = yield* anonymous
+      const { id, shareToken } = yield* storedBy(rider, { name: "Before" })
+      const page = `/me/routes/${id}`
+      const shown = yield* rider.get(`/${page}`)
+      const version = /name="version" value="(\d+)"/.exec(shown.text)?.[1] ?? ""
+      const fields = {
+        do: "save",
+        version,
+        description: "",
+        activity: "run",
+        visibility: "unlisted",
+        favourite: "true"
+      }
+      const refused = yield* submit(rider, page, { ...fields, name: "", tags: "gravel" })
+      assert.strictEqual(refused.status, 400)
+      const saved = yield* submit(rider, page, { ...fields, name: "After <b>", tags: "Gravel, long ride" })
+      assertSeeOther(saved, `../../me/routes/${id}?done=saved`)
+      assert.include((yield* rider.get(`/${page}?done=saved`)).text, "After &lt;b&gt;")
+      assert.strictEqual((yield* visitor.get(`//r/${shareToken}`)).status, 200)
+      assert.strictEqual((yield* submit(rider, page, { ...fields, name: "Stale", tags: "" })).status, 409)
+      yield* submit(rider, page, { do: "publish" })
+      assert.include((yield* visitor.get("//")).text, "After &lt;b&gt;")
+      const linked = { do: "addLink", label: "Sunday", expires: "2999-01-01", allowDownload: "true" }
+      yield* submit(rider, page, linked)
+      assert.include((yield* rider.get(`/${page}`)).text, "Expires: 2999-01-01.")
+      yield* submit(rider, page, { do: "delete" })
+      assert.strictEqual((yield* rider.get(`/${page}`)).status, 404)
+      assertSeeOther(
+        yield* submit(rider, "/me/trash", { do: "restoreRoute", id: String(id) }),
+        "../me/trash?done=restored"
+      )
+      assert.strictEqual((yield* rider.get(`/${page}`)).status, 200)
+    }))
+
+  it.effect("show nobody the routes and collections of others, also not by a guess of what is public", () =>
+    Effect.gen(function*() {
+      const rider = yield* signedIn
+      const other = yield* signedIn
+      const { id } = yield* storedBy(rider, { visibility: "public" })
+      const collection = created((yield* rider.post("/collections", { name: "Mine", visibility: "public" })).body)
+      for (
+        const path of [`/me/routes/${id}`, `/me/collections/${collection.id}`, "/me/routes/x", "/me/routes/999999"]
+      ) {
+        assert.strictEqual((yield* other.get(`/${path}`)).status, 404, path)
+        assert.strictEqual((yield* submit(other, path, { do: "delete" })).status, 404, path)
+      }
+    }))
+
+  it.effect("make a collection, order its routes and share it", () =>
+    Effect.gen(function*() {
+      const rider = yield* signedIn
+      const first = yield* storedBy(rider, { name: "First" })
+      const second = yield* storedBy(rider, { name: "Second" })
+      const made = yield* submit(rider, "/me/collections", { do: "create", name: "Passes", visibility: "unlisted" })
+      const id = /\/(\d+)\?/.exec(made.headers.get("location") ?? "")?.[1] ?? ""
+      const page = `/me/collections/${id}`
+      for (const route of [first, second]) yield* submit(rider, page, { do: "addRoute", route: String(route.id) })
+      yield* submit(rider, page, { do: "up", route: String(second.id), index: "1" })
+      assert.deepInclude((yield* rider.get(`/collections/${id}`)).body, { routeIds: [second.id, first.id] })
+      yield* submit(rider, page, { do: "removeRoute", route: String(first.id) })
+      assert.deepInclude((yield* rider.get(`/collections/${id}`)).body, { routeIds: [second.id] })
+      assert.include((yield* rider.get(`/${page}`)).text, `/c/`)
+    }))
+
+  it.effect("change the profile, privacy zones and the password", () =>
+    Effect.gen(function*() {
+      const rider = yield* signedIn
+      const handle = `ada-${rider.id}`
+      const profile = { do: "save", name: "Ada", handle, avatar: "", units: "imperial", defaultActivity: "" }
+      const fields = { ...profile, defaultRouteVisibility: "unlisted", "speed-cycle": "21.5" }
+      assertSeeOther(yield* submit(rider, "/me/profile", fields), "../me/profile?done=saved")
+      assert.deepInclude((yield* rider.get("/users/me")).body, {
+        handle,
+        preferences: { units: "imperial", defaultRouteVisibility: "unlisted", sportSpeeds: { cycle: 21.5 } }
+      })
+      assertAlert(yield* submit(rider, "/me/profile", { ...fields, handle: "A B" }), "handle: ")
+      const zone = { do: "add", label: "Home", radius: "300" }
+      assertAlert(yield* submit(rider, "/me/privacy-zones", { ...zone, place: "at home" }), "place: Expected latitude")
+      yield* submit(rider, "/me/privacy-zones", {
+        ...zone,
+        place: "https://www.openstreetmap.org/#map=15/47.1415/9.5209"
+      })
+      assert.deepStrictEqual((yield* rider.get("/users/me/privacy-zones")).body, {
+        zones: [{ center: [9.5209, 47.1415], radius: 300, label: "Home" }]
+      })
+      yield* submit(rider, "/me/privacy-zones", { do: "remove", index: "0", longitude: "9.5209", latitude: "47.1415" })
+      assert.deepStrictEqual((yield* rider.get("/users/me/privacy-zones")).body, { zones: [] })
+      const changed = { do: "change", currentPassword: "wrong", newPassword: "another long enough password" }
+      assertAlert(yield* submit(rider, "/me/password", changed), "The current password is wrong.")
+      const right = { ...changed, currentPassword: rider.password }
+      assertSeeOther(yield* submit(rider, "/me/password", right), "../me/password?done=saved")
+    }))
+
+  it.effect("delete the account, and lead to where it is kept", () =>
+    Effect.gen(function*() {
+      const rider = yield* signedIn
+      assertSeeOther(yield* submit(rider, "/me/delete", { do: "delete" }), "../me/cancel-deletion")
+      const { email, password } = rider
+      const entered = yield* submit(yield* anonymous, "/sign-in", { email, password, to: "me/routes" })
+      const cookie = entered.headers.getSetCookie().map((cookie) => cookie.split(";")[0]).join("; ")
+      const browser = yield* withHeaders({ cookie })
+      assertSeeOther(yield* browser.get("//me/routes"), "../me/cancel-deletion")
+      assert.include((yield* submit(browser, "/me/cancel-deletion", {})).text, "The deletion is cancelled.")
+      assert.strictEqual((yield* browser.get("//me/routes")).status, 200)
+    }))
+
+  it.effect("lead on to an account from shared pages and the start page", () =>
+    Effect.gen(function*() {
+      const rider = yield* signedIn
+      const { shareToken } = yield* storedBy(rider, { visibility: "public" })
+      for (const path of ["/", SHARED_PAGES.route.replace(":ref", shareToken)]) {
+        const { text } = yield* rider.get(`/${path}`)
+        for (const page of [ACCOUNT_PAGES.routes, ACCOUNT_PAGES.profile]) assert.include(text, `${page.slice(1)}">`)
+        assert.include((yield* (yield* anonymous).get(`/${path}`)).text, "sign-in\">Sign in</a>")
+      }
+    }))
+
+  it.effect("welcome the invited, who choose a name and a password and are signed in, without a mail about a change", () =>
+    Effect.gen(function*() {
+      const admin = yield* signedInAs({ email: ADMINS[0] })
+      const visitor = yield* anonymous
+      const mailbox = yield* Mailbox
+      const email = newEmail()
+      const other = newEmail()
+      const emails = `${email}\n${other}, ${admin.email}`
+      const invited = yield* submit(admin, "/admin/invitations", { do: "invite", emails })
+      assertAlert(invited, `emails: 2 invited. ${admin.email}: The address has an account already.`)
+      const token = yield* mailbox.tokenFor(email)
+      const [mail] = yield* mailbox.mailsTo(email)
+      assert.match(mail?.text ?? "", /^Welcome!/)
+      const shown = yield* visitor.get(`//invitation?token=${token}`)
+      assert.include(shown.text, `<strong>${email}</strong>`)
+      assert.notMatch(shown.text, /reset/i)
+      const refused = yield* submit(visitor, "/invitation", { token, name: "Ada", password: "short" })
+      assertAlert(refused, "Choose another password. Use 12 to 1,024 characters.")
+      const accepted = yield* submit(visitor, "/invitation", { token, name: "Ada Rider", password: PASSWORD })
+      assertSeeOther(accepted, "me/routes?done=welcome")
+      const cookie = accepted.headers.getSetCookie().map((cookie) => cookie.split(";")[0]).join("; ")
+      const browser = yield* withHeaders({ cookie })
+      assert.deepInclude((yield* browser.get("/users/me")).body, { email, name: "Ada Rider" })
+      assert.include((yield* browser.get("//me/routes?done=welcome")).text, "Welcome! Your account is ready")
+      assert.include((yield* visitor.get(`//invitation?token=${token}`)).text, "<a href=\"sign-in\">sign in</a>")
+      assert.strictEqual((yield* mailbox.mailsTo(email)).length, 1)
+    }))
+
+  it.effect("let administrators send an invitation again and withdraw it, and nobody else see what is theirs", () =>
+    Effect.gen(function*() {
+      const admin = yield* signedInAs({ email: ADMINS[1] })
+      const rider = yield* signedIn
+      const visitor = yield* anonymous
+      const mailbox = yield* Mailbox
+      const email = newEmail()
+      yield* submit(admin, "/admin/invitations", { do: "invite", emails: email })
+      const first = yield* mailbox.tokenFor(email)
+      const { text } = yield* admin.get("//admin/invitations")
+      const id = new RegExp(`${email}</strong>[^]*?name="id" value="(\\d+)"`).exec(text)?.[1] ?? ""
+      assertSeeOther(
+        yield* submit(admin, "/admin/invitations", { do: "again", id }),
+        "../admin/invitations?done=invited"
+      )
+      yield* mailbox.tokenAfter(email, 1)
+      assert.strictEqual((yield* visitor.get(`//invitation?token=${first}`)).status, 200)
+      yield* submit(admin, "/admin/invitations", { do: "withdraw", id })
+      assert.strictEqual((yield* visitor.get(`//invitation?token=${first}`)).status, 400)
+      assert.strictEqual((yield* submit(admin, "/admin/invitations", { do: "withdraw", id })).status, 404)
+      assert.include((yield* admin.get("//admin/audit?event=admin.invitation_withdrawn")).text, `<td>${admin.id}</td>`)
+      assert.include((yield* admin.get(`//admin/users?q=${rider.email}`)).text, "1 account<")
+      assert.include((yield* admin.get("//admin")).text, "<h2>Users</h2>")
+      for (const page of ["//admin", "//admin/users", "//admin/invitations", "//admin/audit"]) {
+        const { status, text } = yield* rider.get(page)
+        assert.strictEqual(status, 403)
+        assert.notInclude(text, email)
+      }
+    }))
+})
