@@ -1,0 +1,142 @@
+import { assert, describe, layer } from "@effect/vitest"
+import axe from "axe-core"
+import { Effect, Layer, Redacted } from "effect"
+import type { Page } from "playwright-core"
+import { newEmail, signedInAs } from "../support/Actors.ts"
+import { Browser, hasBrowser } from "../support/Browser.ts"
+import { Mailbox } from "../support/Mailbox.ts"
+import { TestServer } from "../support/TestServer.ts"
+
+const PASSWORD = "a long enough password"
+
+const ADMINS = ["first@example.com", "second@example.com", "third@example.com", "fourth@example.com"]
+
+const SCREENS = { phone: { width: 360, height: 740 }, desktop: { width: 1280, height: 800 } }
+
+const RULES = "axe.run().then(({ violations }) => violations.map(({ id, nodes }) => id + ' ' + nodes[0].html))"
+
+const IS_WIDE = "document.documentElement.scrollWidth > innerWidth"
+
+const HAS_SCRIPTS = "matchMedia('(scripting: enabled)').matches"
+
+/** What axe-core, which needs scripts, finds wrong with a page. */
+const violationsOf = async (page: Page): Promise<ReadonlyArray<string>> => {
+  const hasScripts: boolean = await page.evaluate(HAS_SCRIPTS)
+  if (!hasScripts) return []
+  await page.evaluate(axe.source)
+  return page.evaluate(RULES)
+}
+
+/** Nothing is wrong with a page, and nobody has to scroll sideways. */
+const assertSound = async (page: Page) => {
+  const violations = await violationsOf(page)
+  const isWide: boolean = await page.evaluate(IS_WIDE)
+  assert.deepStrictEqual([violations, isWide], [[], false], page.url())
+}
+
+const GPX =
+  `<gpx version="1.1" creator="t" xmlns="http://www.topografix.com/GPX/1/1"><trk><name>Evening loop</name><trkseg>${
+    Array.from({ length: 60 }, (_, index) => `<trkpt lat="${47.1 + index / 1000}" lon="${9.5 + index / 2000}"/>`).join(
+      ""
+    )
+  }</trkseg></trk></gpx>`
+
+const press = (page: Page, name: string | RegExp) => page.getByRole("button", { name }).first().click()
+
+const heading = (page: Page, name: string) => page.getByRole("heading", { level: 1, name }).waitFor()
+
+/** Opens what asks before an action, and confirms. */
+const confirm = async (page: Page, name: string) => {
+  await page.locator("summary", { hasText: name }).click()
+  await press(page, name)
+}
+
+const accept = async (page: Page, link: string) => {
+  await page.goto(link)
+  await heading(page, "Welcome")
+  await assertSound(page)
+  await page.getByLabel("Name").fill("Ada Rider")
+  await page.getByLabel("New password").fill(PASSWORD)
+  await press(page, "Make my account")
+  await page.getByText("Welcome! Your account is ready").waitFor()
+  await assertSound(page)
+}
+
+/** Uploads a file, publishes its route, and returns the link to copy. */
+const share = async (page: Page) => {
+  await page.locator("summary", { hasText: "Upload routes" }).click()
+  await page.getByLabel("Files").setInputFiles({
+    name: "loop.gpx",
+    mimeType: "application/gpx+xml",
+    buffer: Buffer.from(GPX)
+  })
+  await press(page, "Upload")
+  await page.getByRole("status").getByRole("link", { name: "Evening loop" }).click()
+  await heading(page, "Evening loop")
+  await confirm(page, "Publish")
+  await page.getByText("Published: anyone can find and open it now.").waitFor()
+  await assertSound(page)
+  return page.getByLabel("Link to copy").inputValue()
+}
+
+const mint = async (page: Page) => {
+  await page.getByRole("link", { name: "Account", exact: true }).click()
+  await page.getByRole("link", { name: "Tokens", exact: true }).click()
+  await page.getByLabel("Name").fill("backup script")
+  await press(page, "Make the token")
+  assert.match(await page.getByLabel("Token", { exact: true }).inputValue(), /^service_pat_/)
+  await assertSound(page)
+}
+
+const leave = async (page: Page, email: string) => {
+  await page.getByRole("link", { name: "Delete account" }).click()
+  await confirm(page, "Delete my account")
+  await heading(page, "Keep your account")
+  await page.getByLabel("Email address").fill(email)
+  await page.getByLabel("Password").fill(PASSWORD)
+  await press(page, "Sign in")
+  await press(page, "Keep the account")
+  await page.getByRole("link", { name: "See my routes" }).click()
+  await page.getByRole("link", { name: "Evening loop" }).waitFor()
+}
+
+describe.skipIf(!hasBrowser)("an account in a browser (skipped where there is no Chromium; CHROMIUM names one)", () => {
+  layer(TestServer.layer({ ADMIN_EMAILS: ADMINS.join(",") }).pipe(Layer.provideMerge(Browser.layer)))((it) => {
+    const cases = Object.entries(SCREENS).flatMap(([screen, viewport]) =>
+      [true, false].map((javaScriptEnabled) => ({ screen, viewport, javaScriptEnabled }))
+    )
+    for (const [index, { javaScriptEnabled, screen, viewport }] of cases.entries()) {
+      it.effect(
+        `lives on a ${screen} ${
+          javaScriptEnabled ? "with" : "without"
+        } JavaScript: invited, uploads, publishes, mints, leaves, stays`,
+        () =>
+          Effect.gen(function*() {
+            const { origin } = yield* TestServer
+            const admin = yield* signedInAs({ email: ADMINS[index] ?? "" })
+            const email = newEmail()
+            yield* admin.post("/admin/invitations", { email })
+            const mailbox = yield* Mailbox
+            yield* mailbox.tokenFor(email)
+            const [mail] = yield* mailbox.mailsTo(email)
+            const link = Redacted.value(mail?.link ?? Redacted.make("")).replace("http://localhost:3000", origin)
+            const visit = yield* (yield* Browser).visit(origin, { javaScriptEnabled, viewport })
+            const stranger = yield* (yield* Browser).visit(origin, { javaScriptEnabled, viewport })
+            yield* Effect.promise(async () => {
+              await accept(visit.page, link)
+              const address = await share(visit.page)
+              await stranger.page.goto(address.replace("http://localhost:3000", origin))
+              await heading(stranger.page, "Evening loop")
+              await mint(visit.page)
+              await leave(visit.page, email)
+              await stranger.page.goto(origin)
+              await stranger.page.getByRole("link", { name: "Evening loop" }).first().waitFor()
+              await assertSound(stranger.page)
+            })
+            assert.deepStrictEqual([visit.problems, visit.strangers], [[], []])
+          }),
+        60_000
+      )
+    }
+  })
+})
