@@ -1,4 +1,4 @@
-import { Array as Arr, Context, Effect, Layer } from "effect"
+import { Array as Arr, Context, Duration, Effect, Layer } from "effect"
 import type { HttpServerRequest } from "effect/http"
 import { ValidationFailed } from "../../../schema/Errors.ts"
 import type { UserId } from "../../../schema/Ids.ts"
@@ -122,6 +122,9 @@ const listOf = (routes: PageOf<StoredRoute>, { query, root }: Visit, filters: Fi
 ${pagesAround(routes, { filters, limit, offset })}`
 }
 
+/** Each file may take as long as one that is imported alone. */
+const UPLOAD_WITHIN = Duration.minutes(1)
+
 const noFiles = () => ValidationFailed.at("body", "files", "Choose one or more files")
 
 export const routesPageLayer = Layer.unwrap(Effect.gen(function*() {
@@ -189,6 +192,6 @@ ${listOf(routes, visit, filters)}`
   return accountPageLayer({
     path: ACCOUNT_PAGES.routes,
     show: (visit) => show(visit),
-    receive: { endpoint, run: receive }
+    receive: { endpoint, deadline: UPLOAD_WITHIN, run: receive }
   })
 }))
