@@ -2,6 +2,7 @@ import { assert, layer } from "@effect/vitest"
 import { Effect } from "effect"
 import { ACCOUNT_PAGES, SHARED_PAGES } from "../../src/http/request/RouteTemplates.ts"
 import { type Actor, anonymous, newEmail, type Rider, signedIn, signedInAs, withHeaders } from "../support/Actors.ts"
+import { exported } from "../support/Archives.ts"
 import { Mailbox } from "../support/Mailbox.ts"
 import { created, newRoute } from "../support/Routes.ts"
 import { type Answer, TestServer } from "../support/TestServer.ts"
@@ -19,16 +20,25 @@ const submit = (actor: Actor, path: string, fields: Fields, headers = {}) =>
     headers: { "content-type": "application/x-www-form-urlencoded", "sec-fetch-site": "same-origin", ...headers }
   })
 
-const upload = (actor: Actor, path: string, fields: Fields, files: Fields) => {
+const upload = (
+  actor: Actor,
+  path: string,
+  fields: Fields,
+  files: Readonly<Record<string, string | Uint8Array>>,
+  headers = {}
+) => {
   const parts = [
-    ...Object.entries(fields).map(([name, value]) => `content-disposition: form-data; name="${name}"\r\n\r\n${value}`),
-    ...Object.entries(files).map(([name, text]) =>
-      `content-disposition: form-data; name="files"; filename="${name}"\r\n\r\n${text}`
-    )
+    ...Object.entries(fields).map(([name, value]) => [`name="${name}"`, value] as const),
+    ...Object.entries(files).map(([name, file]) => [`name="files"; filename="${name}"`, file] as const)
   ]
+  const pieces = parts.flatMap(([named, content]) => [
+    Buffer.from(`--limit\r\ncontent-disposition: form-data; ${named}\r\n\r\n`),
+    Buffer.from(content),
+    Buffer.from("\r\n")
+  ])
   return actor.call("POST", `/${path}`, {
-    raw: `${parts.map((part) => `--limit\r\n${part}\r\n`).join("")}--limit--\r\n`,
-    headers: { "content-type": "multipart/form-data; boundary=limit", "sec-fetch-site": "same-origin" }
+    raw: Uint8Array.from(Buffer.concat([...pieces, Buffer.from("--limit--\r\n")])),
+    headers: { "content-type": "multipart/form-data; boundary=limit", "sec-fetch-site": "same-origin", ...headers }
   })
 }
 
@@ -120,6 +130,20 @@ layer(TestServer.layer({ ADMIN_EMAILS: ADMINS.join(",") }))("pages of an account
       const found = yield* rider.get("//me/routes?q=second&visibility=unlisted")
       assert.include(found.text, "Second ride")
       assert.notInclude(found.text, "First ride</a>")
+    }))
+
+  it.effect("take the account along as an archive, which another account imports", () =>
+    Effect.gen(function*() {
+      const rider = yield* signedIn
+      const other = yield* signedIn
+      yield* storedBy(rider, { name: "Taken along" })
+      assert.include((yield* rider.get("//me/data")).text, "href=\"../api/v1/users/me/export\"")
+      const { bytes } = yield* exported(rider)
+      const foreign = { "sec-fetch-site": "cross-site", origin: "https://evil.example" }
+      assert.strictEqual((yield* upload(other, "/me/data", {}, { "export.zip": bytes }, foreign)).status, 403)
+      assertAlert(yield* upload(other, "/me/data", {}, { "export.zip": "not an archive" }), "")
+      assert.include((yield* upload(other, "/me/data", {}, { "export.zip": bytes })).text, "1 new, 0 restored")
+      assert.include((yield* other.get("//me/routes")).text, "Taken along")
     }))
 
   it.effect("change, publish, share and delete a route, which the trash restores", () =>
