@@ -37,6 +37,8 @@ interface Facts {
 const homePage = (reader: Page["reader"], listed: Html, { hasDocs, isOpen }: Facts): Page => ({
   title: "Plan, store and share routes",
   isWide: true,
+  isIndexable: true,
+  head: html`<meta name="description" content="Store, share and download routes for running, riding and walking.">`,
   reader,
   policy: { "img-src": "'self' data:" },
   body:
