@@ -255,6 +255,24 @@ layer(TestServer.layer({ ADMIN_EMAILS: ADMINS.join(",") }))("pages of an account
       assert.strictEqual((yield* browser.get("//me/routes")).status, 200)
     }))
 
+  it.effect("say to a browser that there is no such page, and to others in the shape of every error", () =>
+    Effect.gen(function*() {
+      const browser = yield* withHeaders({ accept: "text/html,application/xhtml+xml,*/*;q=0.8" })
+      const page = yield* browser.get("//no/such/page?x=1")
+      assert.deepStrictEqual([page.status, page.headers.get("content-type")], [404, "text/html; charset=utf-8"])
+      assert.include(page.text, "<a href=\"../../\">start page</a>")
+      assert.include(page.headers.get("content-security-policy") ?? "", "default-src 'none'")
+      assert.strictEqual((yield* browser.get("////")).status, 404)
+      for (const path of ["//api/v1/no", "//assets/no.css"]) {
+        const { body, status } = yield* browser.get(path)
+        assert.strictEqual(status, 404)
+        assert.deepInclude(body, { statusCode: 404, code: "NOT_FOUND" })
+      }
+      assert.deepInclude((yield* (yield* anonymous).get("//no/such/page")).body, { statusCode: 404 })
+      assert.strictEqual((yield* browser.post("//no/such/page")).status, 404)
+      assert.strictEqual((yield* browser.get("//api/v1/auth/login-email")).status, 405)
+    }))
+
   it.effect("lead on to an account from shared pages and the start page", () =>
     Effect.gen(function*() {
       const rider = yield* signedIn

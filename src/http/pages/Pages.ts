@@ -13,6 +13,7 @@ import { cancelDeletionPageLayer } from "./CancelDeletionPage.ts"
 import { homePageLayer } from "./HomePage.ts"
 import { assetLayer } from "./layout/Assets.ts"
 import { STYLESHEET } from "./layout/Layout.ts"
+import { missingPageLayer } from "./MissingPage.ts"
 import { resetPasswordPageLayer } from "./ResetPasswordPage.ts"
 import { revokeTokensPageLayer } from "./RevokeTokensPage.ts"
 import { collectionPageLayer } from "./shared/CollectionPage.ts"
@@ -39,6 +40,7 @@ export const pagesLayer = Layer.unwrap(
         homePageLayer,
         invitationPageLayer,
         mapAssetsLayer,
+        missingPageLayer,
         oembedLayer,
         resetPasswordPageLayer,
         revokeTokensPageLayer,
