@@ -12,6 +12,7 @@ export const MEDIA_TYPES = {
   gzip: "application/gzip",
   multipart: "multipart/form-data",
   form: "application/x-www-form-urlencoded",
+  html: "text/html",
   svg: "image/svg+xml",
   png: "image/png",
   bytes: "application/octet-stream",

@@ -85,8 +85,8 @@ describe("cues in files", () => {
 
   it.effect("are left out of the waypoints when a FIT file of this service is read again, and reported", () =>
     Effect.gen(function*() {
-      const { dropped, tracks } = yield* readFit(writeFit(ROUTE))
-      assert.deepStrictEqual(tracks[0]?.waypoints.map(({ name }) => name), ["Start"])
+      const { dropped, waypoints } = yield* readFit(writeFit(ROUTE))
+      assert.deepStrictEqual(waypoints.map(({ name }) => name), ["Start"])
       assert.deepStrictEqual(dropped, [
         { what: "course_point", why: "it is a cue, which FIT does not carry whole", count: CUES.length }
       ])

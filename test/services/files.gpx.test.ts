@@ -257,13 +257,16 @@ describe("GPX of others", () => {
     for (const word of ["hiking", "Walk"]) assert.strictEqual(activityOf(word), "walk")
   })
 
-  it("is refused with too many points, or with none", () => {
+  it("has the first 1,000 waypoints with a warning, all positions of its line, and is refused without any", () => {
     const points = (count: number) => "<trkpt lat=\"1\" lon=\"2\"/>".repeat(count)
     assert.strictEqual(read(gpx(trk(points(100_000)))).document.geometry.length, 100_000)
-    assert.strictEqual(
-      refusal(gpx(`<rte>${"<rtept lat=\"1\" lon=\"2\"/>".repeat(1001)}</rte>${trk(points(1))}`)),
-      "Expected at most 1000 waypoints, the file has 1001"
+    const { document, dropped } = read(
+      gpx(`<rte>${"<rtept lat=\"1\" lon=\"2\"/>".repeat(1001)}</rte>${trk(points(1))}`)
     )
+    assert.strictEqual(document.waypoints.length, 1000)
+    assert.deepStrictEqual(dropped, [
+      { what: "waypoints", why: "a route has at most 1000, the first are kept", count: 1 }
+    ])
     assert.strictEqual(refusal(gpx("")), "The file has no points")
     assert.strictEqual(refusal(gpx("<trk/>")), "The file has no points")
   })

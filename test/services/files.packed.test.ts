@@ -98,7 +98,7 @@ describe("a file", () => {
       assert.deepStrictEqual(yield* namesOf(gzipSync(sent), { ...FORM, contentEncoding: "gzip" }), ["A", "B"])
       const { draft } = yield* draftOf(zip)
       assert.deepStrictEqual(draft.tracks.map(({ file }) => file), ["docs/a.gpx", "b.gpx.gz"])
-      assert.deepStrictEqual(draft.dropped, [{ what: "files", why: "their formats are not read", count: 1 }])
+      assert.deepStrictEqual(draft.dropped, [{ what: "file c.png", why: "its format is not read", count: 1 }])
     }))
 
   it.effect("has the name of its file where it has none of its own", () =>
@@ -121,7 +121,7 @@ describe("a file", () => {
       assert.match(yield* refusalOf(form([["a.gpx", bytesOf("<gpx>")]]), FORM), /^400 a.gpx: Malformed XML/)
       const secret = Buffer.from(yield* zipped(new Map([["a.gpx", bytesOf(gpx("A"))]])))
       for (const flags of [6, secret.indexOf("PK\u0001\u0002") + 8]) secret.writeUInt16LE(1, flags)
-      assert.strictEqual(yield* refusalOf(secret), "400 The archive cannot be read: a.gpx is encrypted")
+      assert.strictEqual(yield* refusalOf(secret), "400 a.gpx: The archive cannot be read: a.gpx is encrypted")
     }))
 
   it.effect("is not unpacked beyond 8 MiB, nor several beyond 16", () =>

@@ -79,6 +79,32 @@ export interface DraftFile extends About {
   readonly dropped: ReadonlyArray<Dropped>
 }
 
+export const NO_POSITIONS = "it has no positions"
+
+/** Names a track in what is reported of it; `finish` limits the name that is stored. */
+const MAX_TITLE = 64
+export const titleOf = (kind: string, names: ReadonlyArray<string | undefined>): string => {
+  const name = names.map((name) => name?.trim()).find((name) => name !== undefined && name !== "")
+  return name === undefined ? kind : `${kind} ${name.slice(0, MAX_TITLE).toWellFormed()}`
+}
+
+export const droppedEmpty = (kind: string, names: ReadonlyArray<string | undefined>): Dropped => ({
+  what: titleOf(kind, names),
+  why: NO_POSITIONS,
+  count: 1
+})
+
+const isEmpty = ({ segments, waypoints }: DraftTrack) => segments.length === 0 && waypoints.length === 0
+
+/** Leaves out and names tracks without positions; one stays where there is nothing else. */
+export const withoutEmptyTracks = (file: DraftFile): DraftFile => {
+  if (file.tracks.length < 2) return file
+  const found = file.tracks.filter((track) => !isEmpty(track))
+  const tracks = found.length === 0 ? file.tracks.slice(0, 1) : found
+  const empty = file.tracks.filter((track) => isEmpty(track) && track !== tracks[0])
+  return { ...file, tracks, dropped: [...file.dropped, ...empty.map(({ names }) => droppedEmpty("track", names))] }
+}
+
 export interface Draft extends About {
   readonly segments: ReadonlyArray<ReadonlyArray<Position>>
   readonly seconds: number | undefined

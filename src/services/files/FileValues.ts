@@ -1,12 +1,6 @@
-import { Effect } from "effect"
-import { DEGREES, isLatitude, isLongitude, MAX_LONGITUDE, type Position } from "../../schema/Geometry.ts"
+import { isLatitude, MAX_LONGITUDE, type Position } from "../../schema/Geometry.ts"
 import { InvalidInput } from "../DomainErrors.ts"
 import { childOf, textOf, type XmlElement } from "./XmlTree.ts"
-
-const MAX_REPORTED = 20
-
-/** Members that are read from a file; those that shape a route least are left out afterwards. */
-export const MAX_READ_POSITIONS = 500_000
 
 export const MAX_WORDS = 10_000
 
@@ -35,58 +29,24 @@ export const decimal = (value: number): string => {
   return text.includes("e") ? withoutExponent(text) : text
 }
 
+/** Unwrapped longitudes go up to one and a half turns; `Positions.ts` decides what becomes of them. */
+const MAX_UNWRAPPED = 3 * MAX_LONGITUDE
+
+const isUnwrapped = (lng: number | undefined): lng is number => lng !== undefined && Math.abs(lng) <= MAX_UNWRAPPED
+
 export const positionOf = (
   lng: number | undefined,
   lat: number | undefined,
   elevation: number | undefined
 ): Position | undefined => {
-  if (!isLongitude(lng) || !isLatitude(lat)) return undefined
+  if (!isUnwrapped(lng) || !isLatitude(lat)) return undefined
   return elevation === undefined ? [lng, lat] : [lng, lat, elevation]
 }
 
 export const coordOf = ([lng, lat]: Position): readonly [lng: number, lat: number] => [lng, lat]
 
-interface Listed {
-  readonly what: string
-  readonly path: string
-  readonly max: number
-}
-
-const POSITION_EXPECTED =
-  `Expected a longitude of ${DEGREES.longitude} and a latitude of ${DEGREES.latitude}, as decimal numbers`
-
-/** Fails with the first invalid values by index below `path`. Reads nothing if there are too many. */
-export const allPositions = <Item>(
-  items: ReadonlyArray<Item>,
-  read: (item: Item) => Position | undefined,
-  { max, path, what }: Listed
-): Effect.Effect<ReadonlyArray<Position>, InvalidInput> => {
-  if (items.length > max) return Effect.fail(tooMany(what, items.length, max))
-  const positions = items.map(read)
-  const sound = positions.filter((position) => position !== undefined)
-  if (sound.length === positions.length) return Effect.succeed(sound)
-  const issues = positions.flatMap((position, index) =>
-    position === undefined ? [{ path: `${path}.${index}`, message: POSITION_EXPECTED }] : []
-  )
-  return Effect.fail(new InvalidInput({ issues: issues.slice(0, MAX_REPORTED) }))
-}
-
 export const tooMany = (what: string, count: number, max: number): InvalidInput =>
   InvalidInput.at("", `Expected at most ${max} ${what}, the file has ${count}`)
-
-export const takerOf = <Item>(items: ReadonlyArray<Item>) => {
-  const taken = { count: 0 }
-  return (count: number): ReadonlyArray<Item> => {
-    const from = taken.count
-    taken.count += count
-    return items.slice(from, taken.count)
-  }
-}
-
-export const nextGroups = <Item>(
-  next: (count: number) => ReadonlyArray<Item>,
-  lengths: ReadonlyArray<number>
-): ReadonlyArray<ReadonlyArray<Item>> => lengths.filter((length) => length > 0).map(next)
 
 const DATE_TIME =
   /^(?!0000)(\d{4})-(0[1-9]|1[0-2])-(\d{2})T(?:[01]\d|2[0-3]):[0-5]\d:[0-5]\d(?:\.\d+)?(?:Z|[+-](?:(?:0\d|1[0-3]):[0-5]\d|14:00))?$/

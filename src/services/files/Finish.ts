@@ -29,7 +29,7 @@ import {
   reduced,
   type RouteDocument
 } from "./Draft.ts"
-import { coordOf, sumOf, tooMany } from "./FileValues.ts"
+import { coordOf, sumOf } from "./FileValues.ts"
 
 const WORDS: Readonly<Record<Activity, ReadonlyArray<string>>> = {
   cycle: [
@@ -221,9 +221,8 @@ export const nameOf = ({ names }: Pick<DraftTrack, "names">, fallback = FALLBACK
 export const finish = Effect.fnUntraced(function*(draft: Draft): Effect.fn.Return<ReadRoute, InvalidInput> {
   const line = draft.segments.flat()
   const geometry = reduced(line, MAX_POSITIONS)
-  if (draft.waypoints.length > MAX_WAYPOINTS) return yield* tooMany("waypoints", draft.waypoints.length, MAX_WAYPOINTS)
   const cues = cuesOf(draft, geometry, line.length === geometry.length)
-  const waypoints = draft.waypoints.length === 0 ? endsOf(geometry) : draft.waypoints
+  const waypoints = draft.waypoints.length === 0 ? endsOf(geometry) : draft.waypoints.slice(0, MAX_WAYPOINTS)
   if (waypoints.length === 0) return yield* InvalidInput.at("", "The file has no points")
 
   const description = firstOf(draft.descriptions)
@@ -244,6 +243,11 @@ export const finish = Effect.fnUntraced(function*(draft: Draft): Effect.fn.Retur
     ),
     ...droppedTags,
     ...droppedIf(sport !== "" && activity === undefined ? 1 : 0, "activity", "it is none of run, cycle and walk"),
+    ...droppedIf(
+      Math.max(0, draft.waypoints.length - MAX_WAYPOINTS),
+      "waypoints",
+      `a route has at most ${MAX_WAYPOINTS}, the first are kept`
+    ),
     ...droppedOfWaypoints(waypoints),
     ...droppedIf((draft.cues ?? []).length - cues.length, "cues", "they do not fit the line")
   ])

@@ -3,75 +3,22 @@ import FitParser, { type ParsedFit } from "fit-file-parser"
 import { FitBaseType, FitEncoder, type FitEncoderField } from "fit-file-parser/encoder"
 import type { Position } from "../../schema/Geometry.ts"
 import type { Activity } from "../../schema/Preferences.ts"
-import { MAX_WAYPOINTS } from "../../schema/Route.ts"
 import { InvalidInput } from "../DomainErrors.ts"
 import { coordinatesOf, metresAlong } from "../geometry/Geodesy.ts"
 import { markedWaypoints, turnOf, waypointMark } from "./CourseTurns.ts"
-import { type DraftFile, type DraftWaypoint, droppedIf, NOTHING_SAID, type WrittenRoute } from "./Draft.ts"
-import { coordOf, durationOf, MAX_READ_POSITIONS, positionOf, sumOf, tooMany } from "./FileValues.ts"
+import {
+  type DraftFile,
+  type DraftTrack,
+  type DraftWaypoint,
+  droppedIf,
+  NOTHING_SAID,
+  withoutEmptyTracks,
+  type WrittenRoute
+} from "./Draft.ts"
+import { coordOf, positionOf, sumOf } from "./FileValues.ts"
+import { MAX_FIELDS, MAX_MESSAGES, wholeFit } from "./FitBytes.ts"
 import { NearestPositions } from "./NearestPositions.ts"
-import { isFit } from "./PackedFile.ts"
-
-/** A day with a record a second has 86,400. The parser took 3.8 s for 4,000,000 messages without a field. */
-const MAX_MESSAGES = 200_000
-
-/** The fields of all messages; a record of a watch has about 15. */
-const MAX_FIELDS = 2_000_000
-
-interface Definition {
-  readonly bytes: number
-  readonly fields: number
-}
-
-const FIELD_BYTES = 3
-
-const definitionAt = (bytes: Uint8Array, start: number, hasDeveloperFields: boolean) => {
-  const sum = { bytes: 0, fields: 0, end: start }
-  const add = (at: number) => {
-    const count = bytes[at] ?? 0
-    for (let n = 0; n < count; n++) sum.bytes += bytes[at + 2 + n * FIELD_BYTES] ?? 0
-    sum.fields += count
-    sum.end = at + 1 + count * FIELD_BYTES
-  }
-  add(start + 5)
-  if (hasDeveloperFields) add(sum.end)
-  return sum
-}
-
-/** Counts by the headers alone, before decoding (FIT protocol, record format). The parser rejects malformed files. */
-const hasTooManyMessages = (bytes: Uint8Array): boolean => {
-  const definitions = new Map<number, Definition>()
-  const seen = { at: bytes[0] ?? 0, messages: 0, fields: 0 }
-  while (seen.at < bytes.length - 2) {
-    const header = bytes[seen.at] ?? 0
-    const isCompressed = (header & 0x80) !== 0
-    if (!isCompressed && (header & 0x40) !== 0) {
-      const { end, ...definition } = definitionAt(bytes, seen.at, (header & 0x20) !== 0)
-      definitions.set(header & 0x0f, definition)
-      seen.at = end
-    } else {
-      const definition = definitions.get(isCompressed ? (header >> 5) & 0x03 : header & 0x0f)
-      if (definition === undefined) return false
-      seen.at += 1 + definition.bytes
-      seen.fields += definition.fields
-    }
-    seen.messages += 1
-    if (seen.messages > MAX_MESSAGES || seen.fields > MAX_FIELDS) return true
-  }
-  return false
-}
-
-const CRC_BYTES = 2
-
-const chainedFilesOf = (bytes: Uint8Array): number => {
-  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength)
-  const seen = { at: 0, files: 0 }
-  while (isFit(bytes.subarray(seen.at))) {
-    seen.at += view.getUint8(seen.at) + view.getUint32(seen.at + 4, true) + CRC_BYTES
-    seen.files += 1
-  }
-  return seen.files - 1
-}
+import { placedTracks, segmentsOf } from "./Positions.ts"
 
 type FitRecord = NonNullable<ParsedFit["records"]>[number]
 
@@ -83,7 +30,7 @@ const parsed = (bytes: Uint8Array) =>
     const fail = (error: unknown) =>
       resume(Effect.fail(InvalidInput.at("", `Malformed FIT: ${error instanceof Error ? error.message : error}`)))
     try {
-      new FitParser({ force: false }).parse(Buffer.from(bytes), (error, data) => {
+      new FitParser({ force: true }).parse(Buffer.from(bytes), (error, data) => {
         if (data === undefined) fail(error ?? "it has no data")
         else resume(Effect.succeed(data))
       })
@@ -92,39 +39,95 @@ const parsed = (bytes: Uint8Array) =>
     }
   })
 
-interface Placed {
-  readonly record: FitRecord
+interface Fix {
   readonly position: Position
-}
-
-const placed = (record: FitRecord): ReadonlyArray<Placed> => {
-  const elevation = record.enhanced_altitude ?? record.altitude
-  const position = positionOf(record.position_long, record.position_lat, elevation)
-  return position === undefined ? [] : [{ record, position }]
+  /** Milliseconds; not a number if the record has none, or an impossible one. */
+  readonly time: number
 }
 
 const timeOf = ({ timestamp }: { readonly timestamp?: Date }) => timestamp?.getTime() ?? Number.NaN
 
-const isoOf = ({ record }: Placed): string | undefined => {
-  const time = timeOf(record)
-  return Number.isFinite(time) ? new Date(time).toISOString() : undefined
+/** Returns the indexes of the longest run of times that do not go backwards (patience sorting). */
+const inOrder = (times: ReadonlyArray<number>): ReadonlyArray<number> => {
+  const ends: Array<number> = []
+  const before = new Int32Array(times.length)
+  for (const [index, time] of times.entries()) {
+    if (!Number.isFinite(time)) continue
+    let [low, high] = [0, ends.length]
+    while (low < high) {
+      const middle = (low + high) >> 1
+      if ((times[ends[middle] ?? 0] ?? 0) <= time) low = middle + 1
+      else high = middle
+    }
+    before[index] = low === 0 ? -1 : ends[low - 1] ?? -1
+    ends[low] = index
+  }
+  const run: Array<number> = []
+  for (let at = ends.at(-1) ?? -1; at >= 0; at = before[at] ?? -1) run.push(at)
+  return run.toReversed()
 }
 
-const partsOf = (records: ReadonlyArray<Placed>, { events = [] }: ParsedFit) => {
+const HOUR = 3_600_000
+
+/** True if the first time is farther from the second than an hour, and than all others are from each other. */
+const isApart = (first = 0, second = 0, last = 0) => Math.abs(second - first) > Math.max(HOUR, Math.abs(last - second))
+
+/** A clock that was wrong for some records gives times that run backwards, or one that is far from all others. */
+const soundTimes = (records: ReadonlyArray<FitRecord>): ReadonlyArray<number> => {
+  const times = records.map(timeOf)
+  const run = [...inOrder(times)]
+  const at = (index: number) => times[run.at(index) ?? 0]
+  if (run.length > 3 && isApart(at(0), at(1), at(-1))) run.shift()
+  if (run.length > 3 && isApart(at(-1), at(-2), at(0))) run.pop()
+  const sound = new Set(run)
+  return times.map((time, index) => sound.has(index) ? time : Number.NaN)
+}
+
+const fixesOf = (records: ReadonlyArray<FitRecord>): ReadonlyArray<Fix> => {
+  const times = soundTimes(records)
+  return records.flatMap((record, index) => {
+    const elevation = record.enhanced_altitude ?? record.altitude
+    const position = positionOf(record.position_long, record.position_lat, elevation)
+    return position === undefined ? [] : [{ position, time: times[index] ?? Number.NaN }]
+  })
+}
+
+const partsOf = (fixes: ReadonlyArray<Fix>, { events = [] }: ParsedFit): ReadonlyArray<ReadonlyArray<Fix>> => {
   const stops = events.filter(({ event, event_type }) =>
     event === "timer" && (event_type === "stop_all" || event_type === "stop")
   ).map(timeOf).toSorted((a, b) => a - b)
-  const parts: Array<Array<Placed>> = [[]]
+  const parts: Array<Array<Fix>> = [[]]
   const next = { stop: 0 }
-  for (const item of records) {
-    const time = timeOf(item.record)
+  for (const fix of fixes) {
     const stop = stops[next.stop] ?? Infinity
-    if (time > stop && (parts.at(-1)?.length ?? 0) > 0) parts.push([])
-    while ((stops[next.stop] ?? Infinity) < time) next.stop++
-    parts.at(-1)?.push(item)
+    if (fix.time > stop && (parts.at(-1)?.length ?? 0) > 0) parts.push([])
+    while ((stops[next.stop] ?? Infinity) < fix.time) next.stop++
+    parts.at(-1)?.push(fix)
   }
   return parts
 }
+
+type Session = NonNullable<ParsedFit["sessions"]>[number]
+
+/** Gives each session what was recorded from its start on. */
+const bySession = (sessions: ReadonlyArray<Session>, fixes: ReadonlyArray<Fix>) => {
+  const starts = sessions.map(({ start_time }) => timeOf(start_time === undefined ? {} : { timestamp: start_time }))
+  const own = sessions.map((): Array<Fix> => [])
+  const current = { session: 0 }
+  for (const fix of fixes) {
+    while ((starts[current.session + 1] ?? Infinity) <= fix.time) current.session++
+    own[current.session]?.push(fix)
+  }
+  return own
+}
+
+const recordedSeconds = (parts: ReadonlyArray<ReadonlyArray<Fix>>) =>
+  positiveOf(sumOf(parts.map((part) => {
+    const times = part.map(({ time }) => time).filter(Number.isFinite)
+    return times.length < 2 ? undefined : ((times.at(-1) ?? 0) - (times[0] ?? 0)) / 1000
+  })))
+
+const positiveOf = (seconds: number | undefined) => seconds !== undefined && seconds > 0 ? seconds : undefined
 
 type CoursePoint = NonNullable<ParsedFit["course_points"]>[number]
 
@@ -139,12 +142,33 @@ const waypointsOf = (course_points: ReadonlyArray<CoursePoint>): ReadonlyArray<D
 const sportOf = (value: unknown): string | undefined =>
   typeof value === "string" && value !== "generic" ? value : undefined
 
+interface Part {
+  readonly session: Session | undefined
+  readonly parts: ReadonlyArray<ReadonlyArray<Fix>>
+}
+
+/** Sessions are activities of their own, one after the other. */
+const sessionsOf = (fit: ParsedFit, fixes: ReadonlyArray<Fix>): ReadonlyArray<Part> => {
+  const sessions = fit.messages?.course === undefined ? fit.sessions ?? [] : []
+  if (sessions.length < 2) return [{ session: fit.sessions?.[0], parts: partsOf(fixes, fit) }]
+  const ordered = sessions.toSorted((a, b) => (a.start_time?.getTime() ?? 0) - (b.start_time?.getTime() ?? 0))
+  const own = bySession(ordered, fixes)
+  return ordered.map((session, index) => ({ session, parts: partsOf(own[index] ?? [], fit) }))
+}
+
+/** The times of a course are those of a virtual partner; a lap has the planned time. */
+const secondsOf = (fit: ParsedFit, { parts, session }: Part) =>
+  fit.messages?.course === undefined
+    ? positiveOf(session?.total_timer_time) ?? recordedSeconds(parts)
+    : positiveOf(sumOf((fit.laps ?? []).map(({ total_timer_time }) => total_timer_time)))
+
 /** Counts records without a position, which sensors write indoors. */
-export const readFit = Effect.fnUntraced(function*(bytes: Uint8Array): Effect.fn.Return<DraftFile, InvalidInput> {
-  if (bytes.length > MAX_FIT_BYTES) {
+export const readFit = Effect.fnUntraced(function*(given: Uint8Array): Effect.fn.Return<DraftFile, InvalidInput> {
+  if (given.length > MAX_FIT_BYTES) {
     return yield* InvalidInput.at("", `Expected a FIT file of at most ${MAX_FIT_BYTES} bytes`)
   }
-  if (hasTooManyMessages(bytes)) {
+  const { bytes, dropped: damage, isTooLong } = wholeFit(given)
+  if (isTooLong) {
     return yield* InvalidInput.at(
       "",
       `Expected a FIT file of at most ${MAX_MESSAGES} messages, with ${MAX_FIELDS} fields together`
@@ -152,34 +176,36 @@ export const readFit = Effect.fnUntraced(function*(bytes: Uint8Array): Effect.fn
   }
   const fit = yield* parsed(bytes)
   const { course_points = [], records = [] } = fit
-  if (records.length > MAX_READ_POSITIONS) return yield* tooMany("records", records.length, MAX_READ_POSITIONS)
-  const placedRecords = records.flatMap(placed)
-  const parts = partsOf(placedRecords, fit)
+  const fixes = fixesOf(records)
+  const sessions = sessionsOf(fit, fixes)
+  const { dropped, tracks } = yield* placedTracks(sessions.map(({ parts }) => parts), ({ position }) => position, {
+    what: "records",
+    path: "record"
+  })
   const points = course_points.slice(0, markedWaypoints(fit.file_ids?.[0]?.product_name))
   const waypoints = waypointsOf(points)
-  if (waypoints.length > MAX_WAYPOINTS) return yield* tooMany("waypoints", waypoints.length, MAX_WAYPOINTS)
   const course = fit.messages?.course?.[0]
   const file: DraftFile = {
     ...NOTHING_SAID,
-    tracks: [{
-      ...NOTHING_SAID,
-      names: [course?.name],
-      activity: sportOf(course?.sport ?? fit.sessions?.[0]?.sport ?? fit.sports?.[0]?.sport),
-      waypoints,
-      segments: parts.filter(({ length }) => length > 0).map((part) => part.map(({ position }) => position)),
-      // The times of a course are those of a virtual partner; a lap has the planned time.
-      seconds: course === undefined
-        ? durationOf(parts, isoOf)
-        : sumOf((fit.laps ?? []).map(({ total_timer_time }) => total_timer_time))
-    }],
+    waypoints,
+    tracks: sessions.map((part, index): DraftTrack => ({
+      names: [course?.name, sessions.length > 1 ? sportOf(part.session?.sport)?.replaceAll("_", " ") : undefined],
+      descriptions: [],
+      tags: [],
+      waypoints: [],
+      activity: sportOf(course?.sport ?? part.session?.sport ?? fit.sports?.[0]?.sport),
+      segments: segmentsOf(tracks[index] ?? []),
+      seconds: secondsOf(fit, part)
+    })),
     dropped: [
-      ...droppedIf(records.length - placedRecords.length, "record", "it has no position"),
-      ...droppedIf(chainedFilesOf(bytes), "FIT file", "only the first of several that follow each other is read"),
+      ...damage,
+      ...droppedIf(records.length - fixes.length, "record", "it has no position"),
+      ...dropped,
       ...droppedIf(points.length - waypoints.length, "course_point", "it has no position"),
       ...droppedIf(course_points.length - points.length, "course_point", "it is a cue, which FIT does not carry whole")
     ]
   }
-  return file
+  return withoutEmptyTracks(file)
 })
 
 const FILE_ID = 0

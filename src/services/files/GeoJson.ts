@@ -1,7 +1,6 @@
 import { Effect, Predicate } from "effect"
 import { MAX_POSITIONS, type Position } from "../../schema/Geometry.ts"
 import type { Dropped } from "../../schema/Import.ts"
-import { MAX_WAYPOINTS } from "../../schema/Route.ts"
 import { excessOf, type TextLimits } from "../bodies/JsonScanner.ts"
 import { InvalidInput } from "../DomainErrors.ts"
 import {
@@ -12,16 +11,8 @@ import {
   OTHER_SHAPE,
   type WrittenRoute
 } from "./Draft.ts"
-import {
-  allPositions,
-  coordOf,
-  decimal,
-  MAX_READ_POSITIONS,
-  MAX_WORDS,
-  nextGroups,
-  positionOf,
-  takerOf
-} from "./FileValues.ts"
+import { coordOf, decimal, durationOf, MAX_WORDS, positionOf } from "./FileValues.ts"
+import { placedPoints, placedTracks, segmentsOf } from "./Positions.ts"
 
 type JsonObject = Readonly<Record<string, unknown>>
 
@@ -30,6 +21,19 @@ interface Part {
   readonly coordinates: ReadonlyArray<unknown>
   readonly properties: JsonObject
 }
+
+/** RFC 7946, 1.4. */
+const TYPES = new Set([
+  "FeatureCollection",
+  "Feature",
+  "GeometryCollection",
+  "Point",
+  "MultiPoint",
+  "LineString",
+  "MultiLineString",
+  "Polygon",
+  "MultiPolygon"
+])
 
 const MAX_DEPTH = 32
 
@@ -64,7 +68,7 @@ const partsOf = (value: unknown, properties: JsonObject, depth: number): Readonl
   }
 }
 
-/** Numbers after the elevation have no meaning (RFC 7946, 3.1.1). */
+/** A number after the elevation is read as a time, see `timesOf`. */
 const readPosition = (value: unknown): Position | undefined => {
   const [lng, lat, elevation] = listOf(value)
   return positionOf(numberOf(lng), numberOf(lat), numberOf(elevation))
@@ -74,6 +78,42 @@ const isLine = ({ properties, type }: Part) =>
   type === "LineString" || type === "MultiLineString" || (type === "Point" && properties["role"] === "geometry")
 
 const isPoint = (part: Part) => part.type === "Point" && !isLine(part)
+
+/** Several points in one feature are an ordered track where a file has no line, and places beside one. */
+const withMultiPoints = (parts: ReadonlyArray<Part>): ReadonlyArray<Part> => {
+  const type = parts.some(isLine) ? "Point" : "LineString"
+  return parts.flatMap((part) => {
+    if (part.type !== "MultiPoint") return [part]
+    const coordinates = type === "Point" ? part.coordinates.map(listOf) : [part.coordinates]
+    return coordinates.map((coordinates): Part => ({ type, coordinates, properties: part.properties }))
+  })
+}
+
+/** Seconds since 1970 have fewer digits than milliseconds; smaller numbers are no times. */
+const LEAST_SECONDS = 1e8
+const LEAST_MILLISECONDS = 1e11
+const LAST_MILLISECONDS = 8.64e15
+
+const timeOf = (value: unknown): string | undefined => {
+  if (typeof value !== "number") return textOf(value)
+  if (!(value >= LEAST_SECONDS && value <= LAST_MILLISECONDS)) return undefined
+  return new Date(value < LEAST_MILLISECONDS ? 1000 * value : value).toISOString()
+}
+
+/** The times of the positions of each line: in properties, as togeojson writes them, or as the fourth value. */
+const timesOf = (part: Part): ReadonlyArray<ReadonlyArray<unknown>> => {
+  const { properties } = part
+  const given = properties["coordTimes"] ?? objectOf(properties["coordinateProperties"])["times"] ?? properties["times"]
+  const list = listOf(given)
+  const lines = linesOf(part)
+  if (list.some(Array.isArray)) return list.map(listOf)
+  if (list.length === 0) return lines.map((line) => line.map((position) => listOf(position)[3]))
+  let from = 0
+  return lines.map(({ length }) => {
+    from += length
+    return list.slice(from - length, from)
+  })
+}
 
 const linesOf = ({ coordinates, type }: Part): ReadonlyArray<ReadonlyArray<unknown>> => {
   if (type === "MultiLineString") return coordinates.map(listOf)
@@ -92,7 +132,7 @@ const droppedOf = (parts: ReadonlyArray<Part>): ReadonlyArray<Dropped> => {
 const waypointOf = ({ properties }: Part, position: Position): DraftWaypoint => ({
   coord: coordOf(position),
   type: textOf(properties["type"]),
-  name: textOf(properties["name"]),
+  name: textOf(properties["name"]) ?? textOf(properties["title"]),
   timestamp: textOf(properties["timestamp"])
 })
 
@@ -115,48 +155,56 @@ const parseJson = (text: string) => {
     })
 }
 
+const WGS_84 = /CRS:?84|EPSG:(?:.*:)?4326$|WGS ?84/i
+
+const MAX_SYSTEM = 100
+
+/** RFC 7946 has one reference system; older files name others (GeoJSON 2008, 3). */
+const otherSystem = (root: unknown): InvalidInput | undefined => {
+  const name = textOf(objectOf(objectOf(objectOf(root)["crs"])["properties"])["name"])
+  return name === undefined || WGS_84.test(name)
+    ? undefined
+    : InvalidInput.at("crs", `Expected WGS 84 (RFC 7946, 4), not ${name.slice(0, MAX_SYSTEM)}`)
+}
+
 const saidOf = (about: ReadonlyArray<JsonObject>) => ({
-  names: about.map((object) => textOf(object["name"])),
+  names: about.map((object) => textOf(object["name"]) ?? textOf(object["title"])),
   descriptions: about.map((object) => textOf(object["description"])),
   tags: about.flatMap((object) => listOf(object["tags"]).slice(0, MAX_WORDS)).filter((tag) => typeof tag === "string"),
   activity: about.map((object) => textOf(object["activity"])).find((activity) => activity !== undefined)
 })
 
-const trackOf = (properties: JsonObject, segments: DraftTrack["segments"]): DraftTrack => ({
+const trackOf = (properties: JsonObject, lines: ReadonlyArray<Part>, segments: DraftTrack["segments"]): DraftTrack => ({
   ...saidOf([properties]),
   waypoints: [],
   segments,
-  seconds: undefined
+  seconds: durationOf(lines.flatMap(timesOf), timeOf)
 })
-
-const tracksOf = (parts: ReadonlyArray<Part>, positions: ReadonlyArray<Position>): ReadonlyArray<DraftTrack> => {
-  const next = takerOf(positions)
-  return [...Map.groupBy(parts, ({ properties }) => properties)].map(([properties, lines]) =>
-    trackOf(properties, nextGroups(next, lines.flatMap(linesOf).map(({ length }) => length)))
-  )
-}
 
 /** Reads RFC 7946: lines are tracks, points are waypoints of all tracks. */
 export const readGeoJson = Effect.fnUntraced(function*(text: string): Effect.fn.Return<DraftFile, InvalidInput> {
   const root = yield* parseJson(text)
-  const parts = partsOf(root, {}, 0)
-  const lineParts = parts.filter(isLine)
-  const points = parts.filter(isPoint)
-  const positions = yield* allPositions(lineParts.flatMap(linesOf).flat(), readPosition, {
+  if (!TYPES.has(textOf(objectOf(root)["type"]) ?? "")) {
+    return yield* InvalidInput.at("", "It is not a route file: expected GeoJSON, an object with one of its types")
+  }
+  const parts = withMultiPoints(partsOf(root, {}, 0))
+  const lines = [...Map.groupBy(parts.filter(isLine), ({ properties }) => properties)]
+  const { dropped, tracks } = yield* placedTracks(lines.map(([, same]) => same.flatMap(linesOf)), readPosition, {
     what: "positions",
-    path: "line",
-    max: MAX_READ_POSITIONS
-  })
-  const coords = yield* allPositions(points, ({ coordinates }) => readPosition(coordinates), {
+    path: "line"
+  }).pipe(Effect.mapError((error) => otherSystem(root) ?? error))
+  const placed = yield* placedPoints(parts.filter(isPoint), ({ coordinates }) => readPosition(coordinates), {
     what: "waypoints",
-    path: "points",
-    max: MAX_WAYPOINTS
-  })
+    path: "points"
+  }, tracks)
   const file: DraftFile = {
-    ...saidOf(aboutOf(objectOf(root), [...new Set(lineParts.map(({ properties }) => properties))])),
-    waypoints: points.flatMap((part, index) => coords[index] === undefined ? [] : [waypointOf(part, coords[index])]),
-    tracks: tracksOf(lineParts, positions),
-    dropped: droppedOf(parts)
+    ...saidOf(aboutOf(objectOf(root), lines.map(([properties]) => properties))),
+    waypoints: placed.points.positions.flatMap((position, index) => {
+      const part = placed.points.items[index]
+      return part === undefined ? [] : [waypointOf(part, position)]
+    }),
+    tracks: lines.map(([properties, same], index) => trackOf(properties, same, segmentsOf(tracks[index] ?? []))),
+    dropped: [...droppedOf(parts), ...dropped, ...placed.dropped]
   }
   return file
 })

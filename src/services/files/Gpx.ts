@@ -5,24 +5,29 @@ import { MAX_WAYPOINTS } from "../../schema/Route.ts"
 import { SERVICE_TITLE } from "../../schema/ServiceName.ts"
 import type { InvalidInput } from "../DomainErrors.ts"
 import { maneuverMark, maneuverOf, OWN_MANEUVER, turnOf } from "./CourseTurns.ts"
-import { type DraftFile, type DraftTrack, type DraftWaypoint, droppedIf, UNUSED, type WrittenRoute } from "./Draft.ts"
 import {
-  allPositions,
+  type DraftFile,
+  type DraftTrack,
+  type DraftWaypoint,
+  droppedEmpty,
+  droppedIf,
+  UNUSED,
+  type WrittenRoute
+} from "./Draft.ts"
+import {
   beyondEdge,
   coordOf,
   decimal,
   durationOf,
   edgeMark,
   isDateTime,
-  MAX_READ_POSITIONS,
   MAX_WORDS,
-  nextGroups,
   numberOf,
   OWN_LONGITUDE,
   positionOf,
-  takerOf,
   withinEdge
 } from "./FileValues.ts"
+import { type Placed, placedPoints, placedTracks, segmentsOf } from "./Positions.ts"
 import { parseXml } from "./Xml.ts"
 import {
   attributeOf,
@@ -87,16 +92,12 @@ const POINTS: PointReader = {
 
 const positionRead = ({ position }: XmlElement) => position
 
-const waypointsOf = (
-  points: ReadonlyArray<XmlElement>,
-  positions: ReadonlyArray<Position>,
-  untyped?: string
-): ReadonlyArray<DraftWaypoint> =>
+const waypointsOf = ({ items, positions }: Placed<XmlElement>, untyped?: string): ReadonlyArray<DraftWaypoint> =>
   positions.map((position, index) => ({
     coord: coordOf(position),
-    name: textOf(points[index], "name"),
-    type: textOf(points[index], "type") ?? untyped,
-    timestamp: textOf(points[index], "time")?.trim()
+    name: textOf(items[index], "name"),
+    type: textOf(items[index], "type") ?? untyped,
+    timestamp: textOf(items[index], "time")?.trim()
   }))
 
 /** The position has the elevation, if it could be read. */
@@ -154,13 +155,26 @@ const cueOf = (point: XmlElement) => {
 
 const PLACE_OF_INTEREST = "poi"
 
+/** Of several, those without points are left out, so that they are no choice of the caller. */
+const filled = (owners: ReadonlyArray<XmlElement>, hasPoints: (owner: XmlElement) => boolean) => {
+  if (owners.length < 2) return { kept: owners, empty: [] }
+  const found = owners.filter(hasPoints)
+  const kept = found.length === 0 ? owners.slice(0, 1) : found
+  return { kept, empty: owners.filter((owner) => owner !== kept[0] && !hasPoints(owner)) }
+}
+
+const hasTrackPoints = (track: XmlElement) => childrenOf(childrenOf(track, "trkseg"), "trkpt").length > 0
+
+const hasRoutePoints = (route: XmlElement) => childrenOf(route, "rtept").length > 0
+
 const partsOf = (gpx: XmlElement) => {
-  const tracks = childrenOf(gpx, "trk")
-  const routes = childrenOf(gpx, "rte")
+  const { empty: emptyTracks, kept: tracks } = filled(childrenOf(gpx, "trk"), hasTrackPoints)
+  const { empty: emptyRoutes, kept: routes } = filled(childrenOf(gpx, "rte"), hasRoutePoints)
   const routePoints = childrenOf(routes, "rtept")
   return {
     tracks,
     routes,
+    empty: [...emptyTracks, ...emptyRoutes].map((owner) => droppedEmpty("track", [textOf(owner, "name")])),
     segments: childrenOf(tracks, "trkseg"),
     lines: linesOf(tracks, routes, routePoints),
     trackPoints: childrenOf(childrenOf(tracks, "trkseg"), "trkpt"),
@@ -176,13 +190,17 @@ const isLineOnly = ({ isPlan, parts }: Line) => isPlan && (parts[0]?.length ?? 0
 
 const hasMore = ({ children }: XmlElement) => children.length > 0
 
-const droppedOf = (gpx: XmlElement, { lines, routes, segments, tracks, ...points }: Parts): ReadonlyArray<Dropped> => {
+const droppedOf = (
+  gpx: XmlElement,
+  { empty, lines, routes, segments, tracks, ...points }: Parts
+): ReadonlyArray<Dropped> => {
   const trackPoints = points.trackPoints.filter(hasMore)
   const routePoints = points.routePoints.filter(hasMore)
   const places = points.places.filter(hasMore)
   const lineOnly = lines.filter(isLineOnly).flatMap(({ parts }) => parts.flat()).length
   const hasPlan = lines.some(({ isPlan }) => isPlan)
   return [
+    ...empty,
     ...droppedIf(lineOnly, "waypoints", `a route has at most ${MAX_WAYPOINTS}; the points are its line`),
     ...unknownChildren([gpx], ROOT, UNUSED),
     ...unknownChildren(childrenOf(gpx, "metadata"), METADATA, UNUSED),
@@ -204,7 +222,7 @@ const timeOf = (point: XmlElement) => textOf(point, "time")
 
 const trackOf = (
   { owners, parts }: Line,
-  positions: ReadonlyArray<Position>,
+  placed: ReadonlyArray<Placed<XmlElement>>,
   waypoints: ReadonlyArray<DraftWaypoint>
 ): DraftTrack => ({
   names: textsOf(owners, "name"),
@@ -212,53 +230,48 @@ const trackOf = (
   tags: [],
   activity: textsOf(owners, "type").find((type) => type !== undefined),
   waypoints,
-  segments: nextGroups(takerOf(positions), parts.map(({ length }) => length)),
+  segments: segmentsOf(placed),
   seconds: durationOf(parts, timeOf)
 })
 
-const positionCountOf = ({ parts }: Line) => parts.reduce((sum, { length }) => sum + length, 0)
-
-const tracksOf = (
+/** A route alone is the line and its waypoints; beside a track it is the waypoints of that. */
+const plannedOf = Effect.fnUntraced(function*(
   { lines, routePoints }: Parts,
-  linePositions: ReadonlyArray<Position>,
-  planned: ReadonlyArray<Position>
-): ReadonlyArray<DraftTrack> => {
-  const next = takerOf(linePositions)
-  const isAlone = lines.length === 1
-  return lines.map((line) => {
-    const own = next(positionCountOf(line))
-    if (isAlone) return trackOf(line, own, isLineOnly(line) ? [] : waypointsOf(routePoints, planned))
-    return trackOf(line, own, line.isPlan && !isLineOnly(line) ? waypointsOf(line.parts[0] ?? [], own) : [])
-  })
-}
+  tracks: ReadonlyArray<ReadonlyArray<Placed<XmlElement>>>
+) {
+  const [only, second] = lines
+  if (only === undefined || second !== undefined || only.isPlan) return { points: undefined, dropped: [] }
+  return yield* placedPoints(routePoints, positionRead, { what: "waypoints", path: "rtept" }, tracks)
+})
 
 /** Reads GPX 1.1, and 1.0, which has the members of `metadata` in the root. */
 export const readGpx = Effect.fnUntraced(function*(text: string): Effect.fn.Return<DraftFile, InvalidInput> {
-  const gpx = yield* parseXml(text, "gpx", KNOWN, POINTS)
+  const gpx = yield* parseXml(text, ["gpx"], KNOWN, POINTS)
   const parts = partsOf(gpx)
-  const { lines, places, routePoints, routes, tracks } = parts
-  const line = yield* allPositions(lines.flatMap((line) => line.parts.flat()), positionRead, {
+  const { lines, places } = parts
+  const { dropped, tracks } = yield* placedTracks(lines.map((line) => line.parts), positionRead, {
     what: "positions",
-    path: tracks.length === 0 ? "rtept" : "trkpt",
-    max: MAX_READ_POSITIONS
+    path: parts.tracks.length === 0 ? "rtept" : "trkpt"
   })
-  const isRead = lines.length > 1 || lines.every(isLineOnly)
-  const planned = isRead ? [] : yield* allPositions(routePoints, positionRead, {
-    what: "waypoints",
-    path: "rtept",
-    max: MAX_WAYPOINTS
-  })
-  const placed = yield* allPositions(places, positionRead, { what: "waypoints", path: "wpt", max: MAX_WAYPOINTS })
+  const planned = yield* plannedOf(parts, tracks)
+  const placed = yield* placedPoints(places, positionRead, { what: "waypoints", path: "wpt" }, tracks)
+  const waypointsOfLine = (line: Line, [points]: ReadonlyArray<Placed<XmlElement>>) => {
+    if (!line.isPlan) return planned.points === undefined ? [] : waypointsOf(planned.points)
+    return points === undefined || isLineOnly(line) ? [] : waypointsOf(points)
+  }
   const root = [childOf(gpx, "metadata"), gpx]
   const file: DraftFile = {
     names: textsOf(root, "name"),
     descriptions: textsOf(root, "desc"),
     tags: root.flatMap((element) => textOf(element, "keywords")?.split(",", MAX_WORDS) ?? []),
     activity: undefined,
-    waypoints: waypointsOf(places, placed, routes.length === 0 ? undefined : PLACE_OF_INTEREST),
+    waypoints: waypointsOf(placed.points, parts.routes.length === 0 ? undefined : PLACE_OF_INTEREST),
     cues: parts.cues,
-    tracks: tracksOf(parts, line, planned),
-    dropped: droppedOf(gpx, parts)
+    tracks: lines.map((line, index) => {
+      const found = tracks[index] ?? []
+      return trackOf(line, found, waypointsOfLine(line, found))
+    }),
+    dropped: [...droppedOf(gpx, parts), ...dropped, ...planned.dropped, ...placed.dropped]
   }
   return file
 })

@@ -1,8 +1,7 @@
 import { Effect } from "effect"
 import type { Position } from "../../schema/Geometry.ts"
 import type { Dropped } from "../../schema/Import.ts"
-import { MAX_WAYPOINTS } from "../../schema/Route.ts"
-import type { InvalidInput } from "../DomainErrors.ts"
+import { InvalidInput } from "../DomainErrors.ts"
 import {
   type DraftFile,
   type DraftTrack,
@@ -12,21 +11,10 @@ import {
   UNUSED,
   type WrittenRoute
 } from "./Draft.ts"
-import {
-  allPositions,
-  coordOf,
-  decimal,
-  durationOf,
-  isDateTime,
-  MAX_READ_POSITIONS,
-  MAX_WORDS,
-  nextGroups,
-  numberOf,
-  positionOf,
-  takerOf
-} from "./FileValues.ts"
+import { coordOf, decimal, durationOf, isDateTime, MAX_WORDS, numberOf, positionOf } from "./FileValues.ts"
+import { placedPoints, placedTracks, segmentsOf } from "./Positions.ts"
 import { parseXml } from "./Xml.ts"
-import { attributeOf, childOf, childrenOf, textOf, type XmlElement } from "./XmlTree.ts"
+import { attributeOf, childOf, childrenOf, leafOf, textOf, type XmlElement } from "./XmlTree.ts"
 import { XML_DECLARATION, xmlOf, type XmlParts } from "./XmlWriter.ts"
 
 interface Feature {
@@ -40,6 +28,11 @@ interface Part {
   readonly placemark: Feature
   readonly geometry: XmlElement
 }
+
+/** Google Earth also opens a feature without the root of KML 2.2, 7.1. */
+const KML_ROOTS = ["kml", "Document", "Folder", "Placemark"] as const
+
+const isLink = ({ name }: XmlElement) => name === "NetworkLink"
 
 const CONTAINERS = new Set(["Document", "Folder", "kml"])
 const GEOMETRY_CONTAINERS = new Set(["MultiGeometry", "MultiTrack", "gx:MultiTrack"])
@@ -189,40 +182,43 @@ const trackOf = (
   seconds: durationOf(parts.map(timesOf), ({ text }) => text)
 })
 
-/** The lines of a placemark are one track with gaps. */
-const tracksOf = (
-  lines: ReadonlyArray<Part>,
-  lengthOf: (line: Part) => number,
-  positions: ReadonlyArray<Position>
-): ReadonlyArray<DraftTrack> => {
-  const next = takerOf(positions)
-  return [...Map.groupBy(lines, ({ placemark }) => placemark)].map(([placemark, parts]) =>
-    trackOf(placemark, parts, nextGroups(next, parts.map(lengthOf)))
-  )
-}
-
 /** Reads KML 2.2 and 2.3: lines are tracks, points are waypoints of all tracks. Never fetches anything. */
 export const readKml = Effect.fnUntraced(function*(text: string): Effect.fn.Return<DraftFile, InvalidInput> {
-  const kml = yield* parseXml(text, "kml", KNOWN)
+  const root = yield* parseXml(text, KML_ROOTS, KNOWN)
+  const kml = root.name === "kml" ? root : { ...leafOf("kml"), children: [root] }
   const parts = partsOf(kml)
-  const lines = parts.filter(isLine)
+  // The lines of a placemark are one track with gaps.
+  const lines = [...Map.groupBy(parts.filter(isLine), ({ placemark }) => placemark)]
   const points = parts.filter((part) => isPoint(part) && !isEmptyPoint(part))
-  const tuples = new Map(lines.map((line) => [line, tuplesOf(line)]))
-  const positions = yield* allPositions([...tuples.values()].flat(), positionOfTuple, {
-    what: "positions",
-    path: "coordinates",
-    max: MAX_READ_POSITIONS
-  })
-  const coords = yield* allPositions(points, (part) => positionOfTuple(tuplesOf(part)[0] ?? ""), {
+  const { dropped, tracks } = yield* placedTracks(
+    lines.map(([, geometries]) => geometries.map(tuplesOf)),
+    positionOfTuple,
+    { what: "positions", path: "coordinates" }
+  )
+  if (lines.length === 0 && points.length === 0 && below(kml, CONTAINERS, isLink).length > 0) {
+    return yield* InvalidInput.at(
+      "",
+      "The map was exported as a link: expected an export with its data, without NetworkLink"
+    )
+  }
+  const placed = yield* placedPoints(points, (part) => positionOfTuple(tuplesOf(part)[0] ?? ""), {
     what: "waypoints",
-    path: "Point",
-    max: MAX_WAYPOINTS
-  })
+    path: "Point"
+  }, tracks)
+  const said = saidOf(below(kml, new Set(), ({ name }) => CONTAINERS.has(name)).map(featureOf))
+  const found = lines.filter((_, index) => segmentsOf(tracks[index] ?? []).length > 0)
   const file: DraftFile = {
-    ...saidOf(below(kml, new Set(), ({ name }) => CONTAINERS.has(name)).map(featureOf)),
-    waypoints: points.flatMap((part, index) => coords[index] === undefined ? [] : [waypointOf(part, coords[index])]),
-    tracks: tracksOf(lines, (line) => tuples.get(line)?.length ?? 0, positions),
-    dropped: droppedOf(kml, parts)
+    ...said,
+    // A document is often named after its program, the only line after itself.
+    names: [...(found.length === 1 ? found.map(([placemark]) => placemark.name) : []), ...said.names],
+    waypoints: placed.points.positions.flatMap((position, index) => {
+      const part = placed.points.items[index]
+      return part === undefined ? [] : [waypointOf(part, position)]
+    }),
+    tracks: lines.map(([placemark, geometries], index) =>
+      trackOf(placemark, geometries, segmentsOf(tracks[index] ?? []))
+    ),
+    dropped: [...droppedOf(kml, parts), ...dropped, ...placed.dropped]
   }
   return file
 })

@@ -1,4 +1,5 @@
 import { MEDIA_TYPES, mediaTypeOf } from "../../schema/MediaTypes.ts"
+import type { InvalidInput } from "../DomainErrors.ts"
 
 /** RFC 9110, 8.4.1.3; in lower case. */
 export const FILE_ENCODINGS: ReadonlyArray<string> = ["gzip", "x-gzip"]
@@ -7,6 +8,8 @@ export interface PackedFile {
   readonly name: string | undefined
   readonly contentType: string | undefined
   readonly bytes: Uint8Array
+  /** Says why it could not be unpacked. */
+  readonly problem?: InvalidInput
 }
 
 const startsWith = (bytes: Uint8Array, start: ReadonlyArray<number>, at = 0) =>

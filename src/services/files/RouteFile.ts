@@ -1,6 +1,6 @@
-import type { Effect } from "effect"
+import { Effect } from "effect"
 import type { InvalidInput } from "../DomainErrors.ts"
-import type { DraftFile, TextFormat, WrittenRoute } from "./Draft.ts"
+import { type DraftFile, type TextFormat, withoutEmptyTracks, type WrittenRoute } from "./Draft.ts"
 import { chunked } from "./FileValues.ts"
 import { readGeoJson, writeGeoJson } from "./GeoJson.ts"
 import { readGpx, writeGpx } from "./Gpx.ts"
@@ -23,7 +23,7 @@ const WRITERS: Record<TextFormat, (route: WrittenRoute) => Generator<string>> = 
 
 /** Synchronous; the caller limits the length of the text. Limits of a route are applied later. */
 export const readRouteFile = (text: string, format: TextFormat): Effect.Effect<DraftFile, InvalidInput> =>
-  READERS[format](text.startsWith("\uFEFF") ? text.slice(1) : text)
+  Effect.map(READERS[format](text.startsWith("\uFEFF") ? text.slice(1) : text), withoutEmptyTracks)
 
 /**
  * Generates chunks of some 64 KiB on demand. The file is read as the same route, except for characters that XML cannot

@@ -1,7 +1,6 @@
 import { Effect } from "effect"
 import type { Position } from "../../schema/Geometry.ts"
 import type { Dropped } from "../../schema/Import.ts"
-import { MAX_WAYPOINTS } from "../../schema/Route.ts"
 import type { InvalidInput } from "../DomainErrors.ts"
 import { coordinatesOf, lineMetres } from "../geometry/Geodesy.ts"
 import { maneuverMark, maneuverOf, OWN_MANEUVER, turnOf } from "./CourseTurns.ts"
@@ -15,7 +14,6 @@ import {
   type WrittenRoute
 } from "./Draft.ts"
 import {
-  allPositions,
   beyondEdge,
   coordOf,
   decimal,
@@ -23,16 +21,14 @@ import {
   edgeMark,
   isDateTime,
   isWithinSeconds,
-  MAX_READ_POSITIONS,
   MAX_WORDS,
-  nextGroups,
   numberOf,
   OWN_LONGITUDE,
   positionOf,
-  takerOf,
   withinEdge
 } from "./FileValues.ts"
 import { NearestPositions } from "./NearestPositions.ts"
+import { type Placed, placedPoints, placedTracks, segmentsOf } from "./Positions.ts"
 import { carried, parseXml } from "./Xml.ts"
 import { attributeOf, childOf, childrenOf, descendantsOf, textOf, unknownChildren, type XmlElement } from "./XmlTree.ts"
 import { OWN_NAMESPACE, XML_DECLARATION, xmlOf, type XmlParts } from "./XmlWriter.ts"
@@ -146,26 +142,24 @@ const droppedOf = ({ coursePoints, trackpoints, unusedActivities }: Parts): Read
   ...unknownChildren(coursePoints, COURSE_POINT, UNUSED)
 ]
 
-type NextPositions = (count: number) => ReadonlyArray<Position>
-
 const trackOf = (
   { owner, parts }: Parts["lines"][number],
-  nextPositions: NextPositions,
-  nextPoints: NextPositions
+  placed: ReadonlyArray<Placed<XmlElement>>,
+  points: ReadonlyMap<XmlElement, Position | undefined>
 ): DraftTrack => {
   const own = childrenOf(owner, "Extensions").find((extensions) => childOf(extensions, "rps:name") !== undefined)
-  const placed = childrenOf(owner, "CoursePoint").filter(isWaypoint)
-  const points = nextPoints(placed.length)
+  const coursePoints = childrenOf(owner, "CoursePoint")
   return {
     names: [textOf(own, "rps:name"), textOf(owner, "Name"), textOf(owner, "Id")],
     descriptions: [own === undefined ? textOf(owner, "Notes") : textOf(own, "rps:description")],
     tags: textOf(own, "rps:tags")?.split(",", MAX_WORDS) ?? [],
     activity: textOf(own, "rps:activity") ?? attributeOf(owner, "Sport"),
-    waypoints: placed.flatMap((point, index) =>
-      points[index] === undefined ? [] : [waypointOf(point, points[index], own !== undefined)]
-    ),
-    cues: childrenOf(owner, "CoursePoint").flatMap((point) => cueOf(point) ?? []),
-    segments: nextGroups(nextPositions, parts.map(({ length }) => length)),
+    waypoints: coursePoints.flatMap((point) => {
+      const position = points.get(point)
+      return position === undefined ? [] : [waypointOf(point, position, own !== undefined)]
+    }),
+    cues: coursePoints.flatMap((point) => cueOf(point) ?? []),
+    segments: segmentsOf(placed),
     // The times of our own courses only satisfy the schema.
     seconds: own === undefined ? durationOf(parts, timeOf) : undefined
   }
@@ -173,22 +167,21 @@ const trackOf = (
 
 /** Reads the courses of a Training Center Database, or its activities. */
 export const readTcx = Effect.fnUntraced(function*(text: string): Effect.fn.Return<DraftFile, InvalidInput> {
-  const parts = partsOf(yield* parseXml(text, "TrainingCenterDatabase", KNOWN))
-  const positions = yield* allPositions(parts.lines.flatMap((line) => line.parts.flat()), pointOf, {
+  const parts = partsOf(yield* parseXml(text, ["TrainingCenterDatabase"], KNOWN))
+  const { lines } = parts
+  const { dropped, tracks } = yield* placedTracks(lines.map((line) => line.parts), pointOf, {
     what: "positions",
-    path: "Trackpoint",
-    max: MAX_READ_POSITIONS
+    path: "Trackpoint"
   })
-  const points = yield* allPositions(parts.coursePoints.filter(isWaypoint), pointOf, {
+  const placed = yield* placedPoints(parts.coursePoints.filter(isWaypoint), pointOf, {
     what: "waypoints",
-    path: "CoursePoint",
-    max: MAX_WAYPOINTS
-  })
-  const [nextPositions, nextPoints] = [takerOf(positions), takerOf(points)]
+    path: "CoursePoint"
+  }, tracks)
+  const points = new Map(placed.points.items.map((point, index) => [point, placed.points.positions[index]]))
   const file: DraftFile = {
     ...NOTHING_SAID,
-    tracks: parts.lines.map((line) => trackOf(line, nextPositions, nextPoints)),
-    dropped: droppedOf(parts)
+    tracks: lines.map((line, index) => trackOf(line, tracks[index] ?? [], points)),
+    dropped: [...droppedOf(parts), ...dropped, ...placed.dropped]
   }
   return file
 })

@@ -6,7 +6,15 @@ import { type Entry, fromBufferPromise, type ZipFile } from "yauzl"
 import { type Dropped, type FileFormat, MAX_FILE_BYTES, MAX_FILES, MAX_UNPACKED_BYTES } from "../../schema/Import.ts"
 import { MEDIA_TYPES, mediaTypeOf } from "../../schema/MediaTypes.ts"
 import { FilesTooLarge, InvalidInput, UnknownEncoding, UnknownFormat } from "../DomainErrors.ts"
-import { type DraftFile, type DraftTrack, droppedIf, NOTHING_SAID, separate, type TextFormat } from "./Draft.ts"
+import {
+  type DraftFile,
+  type DraftTrack,
+  NO_POSITIONS,
+  NOTHING_SAID,
+  separate,
+  type TextFormat,
+  titleOf
+} from "./Draft.ts"
 import { readFit } from "./Fit.ts"
 import { FILE_ENCODINGS, isFit, isForm, isGzip, isZip, type PackedFile, stemOf } from "./PackedFile.ts"
 import { readRouteFile } from "./RouteFile.ts"
@@ -129,8 +137,17 @@ const withoutGzip = Effect.fnUntraced(function*(file: PackedFile, room: Room) {
   return { ...file, bytes: state.bytes }
 })
 
+const NO_BYTES = new Uint8Array()
+
+/** A file that cannot be unpacked does not stop the others. */
+const keptWithProblem = (file: Omit<PackedFile, "bytes">) => (problem: InvalidInput) =>
+  Effect.succeed<PackedFile>({ ...file, bytes: NO_BYTES, problem })
+
 const eachWithoutGzip = (files: ReadonlyArray<PackedFile>, room: Room) =>
-  Effect.forEach(files, (file) => withoutGzip(file, room))
+  Effect.forEach(files, (file) =>
+    file.problem === undefined
+      ? Effect.catchTag(withoutGzip(file, room), "InvalidInput", keptWithProblem(file))
+      : Effect.succeed(file))
 
 const filesOfZip = Effect.fnUntraced(function*(bytes: Uint8Array, room: Room) {
   const { entries, zip } = yield* Effect.tryPromise({
@@ -142,7 +159,13 @@ const filesOfZip = Effect.fnUntraced(function*(bytes: Uint8Array, room: Room) {
     },
     catch: brokenArchive
   })
-  return yield* eachWithoutGzip(yield* Effect.forEach(entries, (entry) => fileOf(zip, entry, room)), room)
+  const files = yield* Effect.forEach(entries, (entry) =>
+    Effect.catchTag(
+      fileOf(zip, entry, room),
+      "InvalidInput",
+      keptWithProblem({ name: entry.fileName, contentType: undefined })
+    ))
+  return yield* eachWithoutGzip(files, room)
 })
 
 const isCompressed = (contentEncoding = "") => FILE_ENCODINGS.includes(contentEncoding.trim().toLowerCase())
@@ -166,7 +189,8 @@ const DECLARATION_BYTES = 256
 
 const DECLARED = /^<\?xml\s[^>]*?encoding\s*=\s*["']([\w.:-]+)["']/
 
-const CHARSET = /;\s*charset\s*=\s*"?([\w.:-]+)"?/i
+/** The utility `file` calls what it does not know `binary` or `unknown-8bit`. */
+const CHARSET = /;\s*charset\s*=\s*"?(?!binary|unknown)([\w.:-]+)"?/i
 
 const UTF_8 = "utf-8"
 
@@ -178,6 +202,9 @@ const utf16Of = ([first, second]: Uint8Array): string | undefined => {
 
 const isMarkedUtf8 = ([first, second, third]: Uint8Array) => first === 0xef && second === 0xbb && third === 0xbf
 
+/** Names of encodings with two bytes a character, which writers also give to others. */
+const WIDE = /^(?:utf-?16|unicode|ucs-?2|iso-10646)/i
+
 /** The bytes decide on UTF-16: some writers declare another encoding. */
 const encodingOf = (bytes: Uint8Array, contentType: string | undefined): string => {
   if (isMarkedUtf8(bytes)) return UTF_8
@@ -185,7 +212,7 @@ const encodingOf = (bytes: Uint8Array, contentType: string | undefined): string 
   if (wide !== undefined) return wide
   const start = new TextDecoder("latin1").decode(bytes.subarray(0, DECLARATION_BYTES)).trimStart()
   const declared = CHARSET.exec(contentType ?? "")?.[1] ?? DECLARED.exec(start)?.[1] ?? UTF_8
-  return /^utf-?16/i.test(declared) ? UTF_8 : declared
+  return WIDE.test(declared) ? UTF_8 : declared
 }
 
 const decoderOf = (encoding: string) =>
@@ -211,28 +238,6 @@ const FORMATS: ReadonlyMap<string, TextFormat> = new Map<string, TextFormat>([
   [MEDIA_TYPES.kml, "kml"]
 ])
 
-const ARCHIVES = [
-  MEDIA_TYPES.gzip,
-  "application/x-gzip",
-  MEDIA_TYPES.zip,
-  MEDIA_TYPES.windowsZip,
-  MEDIA_TYPES.kmz,
-  MEDIA_TYPES.multipart,
-  MEDIA_TYPES.fit,
-  "application/fit",
-  "application/x-fit"
-]
-
-const UNSPECIFIC = new Set<string>([
-  "",
-  "application/xml",
-  "text/xml",
-  MEDIA_TYPES.json,
-  MEDIA_TYPES.bytes,
-  "text/plain",
-  ...ARCHIVES
-])
-
 const ROOTS: ReadonlyMap<string, TextFormat> = new Map([
   ["gpx", "gpx"],
   ["TrainingCenterDatabase", "tcx"],
@@ -243,16 +248,26 @@ const PROLOG_LENGTH = 65_536
 
 const ROOT = /<(?:[\w.-]+:)?(gpx|kml|TrainingCenterDatabase)[\s/>]/
 
+/** Google Earth also opens a feature without the root of KML. */
+const KML_FEATURE = /^(?:<\?[^>]*\?>\s*|<!--[^>]*-->\s*)*<(?:[\w.-]+:)?(?:Document|Folder|Placemark)[\s/>]/
+
 const formatOfContent = (text: string): TextFormat | undefined => {
   const start = text.slice(0, PROLOG_LENGTH).replace(/^\uFEFF/, "").trimStart()
   if (start.startsWith("{")) return "geojson"
-  return start.startsWith("<") ? ROOTS.get(ROOT.exec(start)?.[1] ?? "") : undefined
+  if (!start.startsWith("<")) return undefined
+  return ROOTS.get(ROOT.exec(start)?.[1] ?? "") ?? (KML_FEATURE.test(start) ? "kml" : undefined)
 }
 
+/** No client sends a route file as one of these. */
+const OTHER_MEDIA = /^(?:image|audio|video|font)\//
+
+/** The content decides: clients send many content types for these files. */
 export const detectFormat = (contentType: string | undefined, text: string): TextFormat | undefined => {
   const mediaType = mediaTypeOf(contentType)
-  return UNSPECIFIC.has(mediaType) ? formatOfContent(text) : FORMATS.get(mediaType)
+  return OTHER_MEDIA.test(mediaType) ? undefined : formatOfContent(text) ?? FORMATS.get(mediaType)
 }
+
+const HTML = /^\s*(?:<\?xml[^>]*\?>\s*)?(?:<!--[^>]*-->\s*)?<(?:!doctype\s+html|html)\b/i
 
 interface NamedDraft {
   readonly name: string | undefined
@@ -270,7 +285,8 @@ const isUnknown = ({ bytes, contentType }: PackedFile) =>
   detectFormat(contentType, new TextDecoder().decode(bytes)) === undefined
 
 const readOne = Effect.fnUntraced(function*(file: PackedFile) {
-  const { bytes, contentType, name } = file
+  const { bytes, contentType, name, problem } = file
+  if (problem !== undefined) return yield* problem
   if (isFit(bytes)) {
     const read: NamedDraft = { name, format: "fit", draft: yield* readFit(bytes) }
     return read
@@ -280,6 +296,10 @@ const readOne = Effect.fnUntraced(function*(file: PackedFile) {
     "InvalidInput",
     (error) => isUnknown(file) ? Effect.undefined : Effect.fail(error)
   )
+  const isHtml = text !== undefined && HTML.test(text.slice(0, PROLOG_LENGTH))
+  if (isHtml && mediaTypeOf(contentType) !== MEDIA_TYPES.html) {
+    return yield* InvalidInput.at("", "Expected a route file, not an HTML page, such as one to sign in")
+  }
   const format = text === undefined ? undefined : detectFormat(contentType, text)
   if (text === undefined || format === undefined) return undefined
   const read: NamedDraft = { name, format, draft: yield* readRouteFile(text, format) }
@@ -292,18 +312,11 @@ const readNamed = (file: PackedFile) =>
     (error) => error._tag === "InvalidInput" && file.name !== undefined ? inFile(file.name)(error) : error
   )
 
-const noLine = ({ activity, descriptions, names, tags }: DraftFile): DraftTrack => ({
-  names,
-  descriptions,
-  tags,
-  activity,
-  waypoints: [],
-  segments: [],
-  seconds: undefined
-})
+/** A file of waypoints alone is a track without a line. */
+const noLine: DraftTrack = { ...NOTHING_SAID, segments: [], seconds: undefined }
 
 const tracksOf = ({ draft, name }: NamedDraft): ReadonlyArray<DraftTrack> => {
-  const withTrack = draft.tracks.length === 0 ? { ...draft, tracks: [noLine(draft)] } : draft
+  const withTrack = draft.tracks.length === 0 ? { ...draft, tracks: [noLine] } : draft
   const nameOf = (track: DraftTrack): DraftTrack => ({
     ...track,
     names: [...track.names, stemOf(name)],
@@ -318,12 +331,6 @@ const sum = (dropped: ReadonlyArray<Dropped>): ReadonlyArray<Dropped> =>
     return first === undefined ? [] : [{ ...first, count: same.reduce((total, { count }) => total + count, 0) }]
   })
 
-const droppedOf = (files: ReadonlyArray<NamedDraft>, unreadFiles: number): ReadonlyArray<Dropped> =>
-  sum([
-    ...files.flatMap(({ draft }) => draft.dropped),
-    ...droppedIf(unreadFiles, "files", "their formats are not read")
-  ])
-
 const merged = (files: ReadonlyArray<NamedDraft>): Omit<DraftFile, "dropped"> => ({
   ...NOTHING_SAID,
   tracks: files.flatMap(tracksOf)
@@ -336,17 +343,78 @@ const alone = ({ draft, name }: NamedDraft): Omit<DraftFile, "dropped"> => {
     : { ...draft, tracks: draft.tracks.map(named) }
 }
 
-/** Skips and counts files of unknown formats; `UnknownFormat` where no format is known. */
+const hasPositions = ({ draft }: NamedDraft): boolean =>
+  draft.waypoints.length > 0
+  || draft.tracks.some(({ segments, waypoints }) => segments.length > 0 || waypoints.length > 0)
+
+type Outcome =
+  | { readonly file: PackedFile; readonly read: NamedDraft }
+  | { readonly file: PackedFile; readonly error: InvalidInput | UnknownEncoding | UnknownFormat }
+
+/** The tracks of several files are named with their file. */
+const droppedIn = ({ draft, name }: NamedDraft): ReadonlyArray<Dropped> =>
+  draft.dropped.map((dropped) =>
+    dropped.why === NO_POSITIONS ? { ...dropped, what: titleOf(`${dropped.what} of`, [name]) } : dropped
+  )
+
+const outcomeOf = (file: PackedFile) =>
+  Effect.match(
+    Effect.flatMap(readNamed(file), (read) => read === undefined ? new UnknownFormat() : Effect.succeed(read)),
+    {
+      onSuccess: (read): Outcome =>
+        hasPositions(read)
+          ? { file, read }
+          : { file, error: InvalidInput.at(file.name ?? "", "The file has no points") },
+      onFailure: (error): Outcome => ({ file, error })
+    }
+  )
+
+const whyOf = (error: InvalidInput | UnknownEncoding | UnknownFormat): string => {
+  if (error._tag === "UnknownFormat") return "its format is not read"
+  return error._tag === "InvalidInput"
+    ? error.issues[0]?.message ?? error.message
+    : `its encoding ${error.encoding} is not read`
+}
+
+const MAX_REASON = 200
+
+const unreadOf = (unread: ReadonlyArray<Extract<Outcome, { readonly error: unknown }>>): ReadonlyArray<Dropped> =>
+  unread.map(({ error, file }) => ({
+    what: titleOf("file", [file.name]),
+    why: whyOf(error).slice(0, MAX_REASON),
+    count: 1
+  }))
+
+/** The reasons of all files, if none has a route. */
+const allUnread = (unread: ReadonlyArray<Extract<Outcome, { readonly error: unknown }>>) => {
+  const invalid = unread.flatMap(({ error }) => error._tag === "InvalidInput" ? error.issues : [])
+  if (invalid.length > 0) return new InvalidInput({ issues: invalid.slice(0, MAX_ISSUES) })
+  return unread[0]?.error ?? new UnknownFormat()
+}
+
+const MAX_ISSUES = 20
+
+/** Of several files those that cannot be read are left out and named. */
+const readAll = Effect.fnUntraced(function*(files: ReadonlyArray<PackedFile>) {
+  const outcomes = yield* Effect.forEach(files, outcomeOf)
+  const known = outcomes.flatMap((outcome) => "read" in outcome ? [outcome.read] : [])
+  const unread = outcomes.filter((outcome) => "error" in outcome)
+  const [first, second] = known
+  if (first === undefined) return yield* Effect.fail(allUnread(unread))
+  const draft: DraftFile = {
+    ...(second === undefined ? alone(first) : merged(known)),
+    dropped: sum([...unreadOf(unread), ...known.flatMap(droppedIn)])
+  }
+  return { format: first.format, draft }
+})
+
+/** Fails with `UnknownFormat` where no format is known. */
 export const readPacked = Effect.fnUntraced(function*(given: PackedFile, contentEncoding: string | undefined) {
   const files = yield* unpackedFiles(given, contentEncoding)
   if (files.length > MAX_FILES) return yield* InvalidInput.at("", `Expected at most ${MAX_FILES} files`)
-  const read = yield* Effect.forEach(files, files[0]?.name === given.name ? readOne : readNamed)
-  const known = read.filter((file) => file !== undefined)
-  const [first, second] = known
-  if (first === undefined) return yield* new UnknownFormat()
-  const draft: DraftFile = {
-    ...(second === undefined ? alone(first) : merged(known)),
-    dropped: droppedOf(known, files.length - known.length)
-  }
-  return { format: first.format, draft }
+  const [only, second] = files
+  if (only === undefined || second !== undefined) return yield* readAll(files)
+  const read = yield* (only.name === given.name ? readOne : readNamed)(only)
+  if (read === undefined) return yield* new UnknownFormat()
+  return { format: read.format, draft: { ...alone(read), dropped: sum(read.draft.dropped) } }
 })

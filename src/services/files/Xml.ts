@@ -82,12 +82,12 @@ const decoded = (text: string) =>
   )
 
 /**
- * Reads the root element with the `known` elements and attributes, as a stream within limits. Rejects document types
+ * Reads the root element, which has one of the names, with the `known` elements and attributes, as a stream within limits. Rejects document types
  * and entity declarations before parsing, so that nothing expands.
  */
 export const parseXml = Effect.fnUntraced(function*(
   text: string,
-  rootName: string,
+  rootNames: readonly [string, ...ReadonlyArray<string>],
   known: ReadonlySet<string>,
   points?: PointReader
 ) {
@@ -103,8 +103,8 @@ export const parseXml = Effect.fnUntraced(function*(
       return problem === undefined ? Effect.void : Effect.fail(malformed(problem))
     }))
   const { root } = tree
-  if (root?.name !== rootName) {
-    return yield* InvalidInput.at("", `Expected <${rootName}>, not <${root?.name.slice(0, MAX_MESSAGE) ?? ""}>`)
+  if (root === undefined || !rootNames.includes(root.name)) {
+    return yield* InvalidInput.at("", `Expected <${rootNames[0]}>, not <${root?.name.slice(0, MAX_MESSAGE) ?? ""}>`)
   }
   return root
 })

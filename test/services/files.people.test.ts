@@ -1,0 +1,341 @@
+import { assert, describe, it } from "@effect/vitest"
+import { Effect } from "effect"
+import { FitBaseType, FitEncoder, type FitEncoderField } from "fit-file-parser/encoder"
+import { draftsOf } from "../../src/services/files/Draft.ts"
+import { finish } from "../../src/services/files/Finish.ts"
+import { readPacked } from "../../src/services/files/Upload.ts"
+import { zipped } from "../support/Archives.ts"
+import { gpx, read, readAll, refusal, trk } from "../support/Files.ts"
+
+const point = (lat: string | number, lon: string | number) => `<trkpt lat="${lat}" lon="${lon}"/>`
+const line = [point(46, 9), point(46.01, 9.01), point(46.02, 9.02), point(46.03, 9.03)]
+const unusable = "it has no usable position"
+
+const routesOf = Effect.fnUntraced(function*(bytes: Uint8Array, contentType?: string) {
+  const { draft } = yield* readPacked({ name: undefined, contentType, bytes }, undefined)
+  return yield* Effect.forEach(yield* draftsOf(draft, { split: true, join: false, track: undefined }), finish)
+})
+
+const messageOf = (bytes: Uint8Array, contentType?: string) =>
+  Effect.map(Effect.flip(routesOf(bytes, contentType)), (error) => error.message)
+
+describe("a track without positions", () => {
+  it("is left out and named, and the only other one needs no choice", () => {
+    const file = gpx(
+      `<trk><name>Empty</name><trkseg/></trk><trk/>${trk(...line)}<trk><name>Nowhere</name><trkseg>${
+        point("NaN", "NaN")
+      }</trkseg></trk>`
+    )
+    const { document, dropped } = read(file)
+    assert.strictEqual(document.geometry.length, 4)
+    const why = "it has no positions"
+    assert.deepStrictEqual(dropped, [
+      { what: "track Empty", why, count: 1 },
+      { what: "track", why, count: 1 },
+      { what: "trkpt", why: unusable, count: 1 },
+      { what: "track Nowhere", why, count: 1 }
+    ])
+    assert.strictEqual(refusal(gpx("<trk/><trk/>")), "The file has no points")
+  })
+
+  it("is left out of KML, TCX and GeoJSON too", () => {
+    const kml = "<kml><Document><Placemark><Track/></Placemark><Placemark><name>Walk</name><LineString><coordinates>"
+      + "9,46 9.1,46.1</coordinates></LineString></Placemark></Document></kml>"
+    const tcx =
+      "<TrainingCenterDatabase><Activities><Activity Sport=\"Other\"><Id>Pool</Id><Lap><Track><Trackpoint/></Track>"
+      + "</Lap></Activity><Activity><Id>Walk</Id><Lap><Track><Trackpoint><Position><LatitudeDegrees>46</LatitudeDegrees>"
+      + "<LongitudeDegrees>9</LongitudeDegrees></Position></Trackpoint></Track></Lap></Activity></Activities>"
+      + "</TrainingCenterDatabase>"
+    const geojson = JSON.stringify({
+      type: "FeatureCollection",
+      features: [
+        { type: "Feature", properties: {}, geometry: { type: "LineString", coordinates: [] } },
+        {
+          type: "Feature",
+          properties: { name: "Walk" },
+          geometry: { type: "LineString", coordinates: [[9, 46], [9, 47]] }
+        }
+      ]
+    })
+    for (const [format, text] of [["kml", kml], ["tcx", tcx], ["geojson", geojson]] as const) {
+      assert.deepStrictEqual(readAll(text, format).map(({ document }) => document.name), ["Walk"], format)
+    }
+  })
+})
+
+describe("an archive", () => {
+  const bytes = (text: string) => Buffer.from(text)
+
+  it.effect("is imported without the files that cannot be read or have no position, which are named", () =>
+    Effect.gen(function*() {
+      const zip = yield* zipped(
+        new Map([
+          ["good.gpx", bytes(gpx(trk(...line)))],
+          ["indoor.gpx", bytes(gpx("<trk><name>Trainer</name><trkseg/></trk>"))],
+          ["broken.gpx", bytes("<gpx><trk>")],
+          ["data.json", bytes("{\"customer\":{\"type\":\"Point\"}}")],
+          ["page.html", bytes("<!DOCTYPE html><html></html>")],
+          ["photo.jpg", bytes("\u00ff\u00d8")],
+          ["cut.gpx.gz", bytes("\u001f\u008b\u0008")]
+        ])
+      )
+      const routes = yield* routesOf(zip)
+      assert.deepStrictEqual(routes.map(({ document }) => document.name), ["good"])
+      assert.deepStrictEqual(routes[0]?.dropped.map(({ what }) => what), [
+        "file indoor.gpx",
+        "file broken.gpx",
+        "file data.json",
+        "file page.html",
+        "file photo.jpg",
+        "file cut.gpx.gz"
+      ])
+    }))
+
+  it.effect("of which nothing is left names each file with its reason", () =>
+    Effect.gen(function*() {
+      const zip = yield* zipped(new Map([["a.gpx", bytes(gpx("<trk/>"))], ["b.gpx", bytes("<gpx>")]]))
+      assert.match(yield* messageOf(zip), /a\.gpx: The file has no points.*b\.gpx: Malformed XML/)
+    }))
+
+  it.effect("of a backup has its files, and not the document that links them", () =>
+    Effect.gen(function*() {
+      const link = "<kml><Document><NetworkLink><Link><href>files/a.kml</href></Link></NetworkLink></Document></kml>"
+      const path =
+        "<kml><Placemark><name>Path</name><LineString><coordinates>9,46 9,47</coordinates></LineString></Placemark></kml>"
+      const zip = yield* zipped(new Map([["doc.kml", bytes(link)], ["files/a.kml", bytes(path)]]))
+      assert.deepStrictEqual((yield* routesOf(zip)).map(({ document }) => document.name), ["Path"])
+      assert.match(yield* messageOf(bytes(link)), /exported as a link/)
+    }))
+
+  it.effect("and a file may be sent with any content type, and a web page is called one", () =>
+    Effect.gen(function*() {
+      const file = bytes(gpx(trk(...line)))
+      for (
+        const type of [
+          "application/x-www-form-urlencoded",
+          "application/gpx",
+          "application/x-gpx+xml",
+          "application/tcx+xml",
+          "application/octet-stream; charset=binary",
+          "application/vnd.google-earth.kml+xml"
+        ]
+      ) {
+        assert.strictEqual((yield* routesOf(file, type)).length, 1, type)
+      }
+      const unicode = bytes(`<?xml version="1.0" encoding="UNICODE"?>${gpx(trk(...line)).replace(/<\?.*?\?>\n/, "")}`)
+      assert.strictEqual((yield* routesOf(unicode)).length, 1)
+      for (const type of ["application/gpx+xml", undefined]) {
+        assert.match(yield* messageOf(bytes("<!DOCTYPE html>\n<html><body/></html>"), type), /HTML/)
+      }
+    }))
+})
+
+describe("a position that is none", () => {
+  const geometryOf = (...points: ReadonlyArray<string>) => read(gpx(trk(...points))).document.geometry
+
+  it("is left out and counted, where half of all are usable", () => {
+    for (const [lat, lon] of [["NaN", "9"], ["", ""], ["100", "200"], ["46", "Infinity"], ["46", "200"]]) {
+      const { document, dropped } = read(gpx(trk(...line.slice(0, 2), point(lat ?? "", lon ?? ""), ...line.slice(2))))
+      assert.strictEqual(document.geometry.length, 4, `${lat} ${lon}`)
+      assert.deepStrictEqual(dropped, [{ what: "trkpt", why: unusable, count: 1 }])
+    }
+    assert.strictEqual(read(gpx(trk(...line, "<trkpt/>", "<trkpt/>", "<trkpt/>", "<trkpt/>"))).dropped[0]?.count, 4)
+    assert.match(refusal(gpx(trk(...line.slice(0, 3), "<trkpt/>", "<trkpt/>", "<trkpt/>", "<trkpt/>"))), /^trkpt\.3: /)
+  })
+
+  it("is left out of waypoints, of KML, of GeoJSON and of TCX", () => {
+    const places = read(gpx(`<wpt lat="" lon=""/><wpt lat="46" lon="9"><name>Hut</name></wpt>${trk(...line)}`))
+    assert.deepStrictEqual(places.document.waypoints.map(({ name }) => name), ["Hut"])
+    assert.deepStrictEqual(places.dropped, [{ what: "wpt", why: unusable, count: 1 }])
+    const kml =
+      "<kml><Placemark><LineString><coordinates>Track: 9,46 9.1,46.1 5 9.2,46.2</coordinates></LineString></Placemark></kml>"
+    assert.strictEqual(read(kml, "kml").document.geometry.length, 3)
+    const geojson = "{\"type\":\"LineString\",\"coordinates\":[[9,46],[9],[null,46],[9,46.1],[9,46.2]]}"
+    assert.strictEqual(read(geojson, "geojson").document.geometry.length, 3)
+    const position = (lat: string) =>
+      `<Trackpoint><Position><LatitudeDegrees>${lat}</LatitudeDegrees><LongitudeDegrees>9</LongitudeDegrees></Position></Trackpoint>`
+    const tcx = `<TrainingCenterDatabase><Courses><Course><Track>${position("46")}<Trackpoint><Position/></Trackpoint>${
+      position("NaN")
+    }${position("46.1")}</Track></Course></Courses></TrainingCenterDatabase>`
+    assert.strictEqual(read(tcx, "tcx").document.geometry.length, 2)
+  })
+
+  it("may have a longitude beyond 180 where the line goes on there", () => {
+    assert.deepStrictEqual(geometryOf(point(66, "-180.096474"), point(66, "-179.9")), [[179.903526, 66], [-179.9, 66]])
+    assert.deepStrictEqual(geometryOf(point(0, 179), point(0, 181), point(0, 190)), [[179, 0], [-179, 0], [-170, 0]])
+    assert.deepStrictEqual(geometryOf(point(0, 190), point(0, 191)), [[-170, 0], [-169, 0]])
+  })
+
+  it("may be at 0/0 among others far away, which is a receiver without a fix", () => {
+    const { document, dropped } = read(gpx(trk(point(0, 0), ...line, point("0.0", "-0"))))
+    assert.strictEqual(document.geometry.length, 4)
+    assert.deepStrictEqual(dropped, [{ what: "trkpt", why: "it is at 0/0, far from the others", count: 2 }])
+    const near = [point(0, 0), point(0.1, 0.1), point(0.2, 0.1), point(0.3, 0.2)]
+    assert.strictEqual(geometryOf(...near).length, 4)
+  })
+})
+
+describe("GeoJSON and KML of other programs", () => {
+  const geojson = (properties: unknown, type: string, coordinates: unknown) =>
+    JSON.stringify({ type: "Feature", properties, geometry: { type, coordinates } })
+
+  it("may have a track as several points, places beside a line, and a title", () => {
+    const trip = read(geojson({ title: "Trip" }, "MultiPoint", [[9, 46], [9, 46.1], [9, 46.2]]), "geojson").document
+    assert.deepStrictEqual([trip.name, trip.geometry.length], ["Trip", 3])
+    const both = `{"type":"GeometryCollection","geometries":[{"type":"LineString","coordinates":[[9,46],[9,46.1]]},
+      {"type":"MultiPoint","coordinates":[[9,46],[9,46.1],[9,46.2]]}]}`
+    const { geometry, waypoints } = read(both, "geojson").document
+    assert.deepStrictEqual([geometry.length, waypoints.length], [2, 3])
+  })
+
+  it("may have times in each of the forms of GeoJSON", () => {
+    const [first, last] = ["2024-01-01T00:00:00Z", "2024-01-01T00:02:00Z"]
+    const at = Date.parse(first)
+    const line = [[9, 46], [9, 46.1]]
+    const files = [
+      geojson({ coordTimes: [first, last] }, "LineString", line),
+      geojson({ coordinateProperties: { times: [first, last] } }, "LineString", line),
+      geojson({ times: [at, at + 120_000] }, "LineString", line),
+      geojson({}, "LineString", [[9, 46, 1, at], [9, 46.1, 1, at + 120_000]]),
+      geojson({}, "LineString", [[9, 46, 1, at / 1000], [9, 46.1, 1, at / 1000 + 120]]),
+      geojson({ coordTimes: [[first, last]] }, "MultiLineString", [line])
+    ]
+    for (const file of files) assert.strictEqual(read(file, "geojson").measures.duration, 120, file)
+    assert.isUndefined(read(geojson({}, "LineString", [[5, 6, 7, 8], [5, 6, 7, 9]]), "geojson").measures.duration)
+  })
+
+  it("names a reference system that is not WGS 84", () => {
+    const crs = (name: string) =>
+      `{"type":"LineString","crs":{"type":"name","properties":{"name":"${name}"}},"coordinates":[[2600000,1200000]]}`
+    assert.match(refusal(crs("urn:ogc:def:crs:EPSG::2056"), "geojson"), /^crs: Expected WGS 84 .*EPSG::2056/)
+    assert.match(refusal(crs("urn:ogc:def:crs:OGC:1.3:CRS84"), "geojson"), /^line\.0: Expected a longitude/)
+  })
+
+  it.effect("may have a folder or a placemark as the root of KML", () =>
+    Effect.gen(function*() {
+      const placemark =
+        "<Placemark><name>A</name><LineString><coordinates>9,46 9,47</coordinates></LineString></Placemark>"
+      const xmlns = "xmlns=\"http://www.opengis.net/kml/2.2\""
+      for (
+        const text of [
+          placemark,
+          `<Folder ${xmlns}>${placemark}</Folder>`,
+          `<?xml version="1.0"?>\n<!-- x -->${placemark}`
+        ]
+      ) {
+        const [route] = yield* routesOf(Buffer.from(text))
+        assert.strictEqual(route?.document.name, "A")
+      }
+    }))
+})
+
+const at = (number: number, value: number): FitEncoderField => ({
+  number,
+  size: 4,
+  baseType: FitBaseType.Uint32,
+  value
+})
+const byte = (number: number, value: number): FitEncoderField => ({
+  number,
+  size: 1,
+  baseType: FitBaseType.Enum,
+  value
+})
+const degrees = (number: number, value: number): FitEncoderField => ({
+  number,
+  size: 4,
+  baseType: FitBaseType.Sint32,
+  value: Math.round(value * 2 ** 31 / 180)
+})
+
+const START = 1_000_000_000
+const [RECORD, SESSION, COURSE, LAP] = [20, 18, 31, 19]
+
+const recorded = (seconds: ReadonlyArray<number>, sessions: ReadonlyArray<ReadonlyArray<FitEncoderField>> = []) => {
+  const encoder = new FitEncoder()
+  for (const [index, second] of seconds.entries()) {
+    encoder.writeMessage(RECORD, [at(253, START + second), degrees(0, 46 + index / 1000), degrees(1, 9)])
+  }
+  for (const session of sessions) encoder.writeMessage(SESSION, [...session])
+  return encoder.close()
+}
+
+describe("a FIT file", () => {
+  const times = Array.from({ length: 12 }, (_, index) => 10 * index)
+
+  const positionsOf = (bytes: Uint8Array) =>
+    Effect.map(routesOf(bytes), ([route]) => ({
+      positions: route?.document.geometry.length,
+      dropped: route?.dropped.map(({ why }) => why) ?? []
+    }))
+
+  it.effect("with a wrong or missing checksum, or that was not closed, is read with a warning", () =>
+    Effect.gen(function*() {
+      const bytes = recorded(times)
+      const wrong = Uint8Array.from(bytes, (byte, index) => index === bytes.length - 1 ? byte ^ 1 : byte)
+      const unclosed = Uint8Array.from(bytes, (byte, index) => index >= 4 && index < 8 ? 0 : byte)
+      for (
+        const [damaged, why] of [
+          [wrong, /checksum/],
+          [bytes.slice(0, -2), /checksum/],
+          [unclosed, /not closed/],
+          [unclosed.slice(0, -2), /not closed/]
+        ] as const
+      ) {
+        const { dropped, positions } = yield* positionsOf(damaged)
+        assert.strictEqual(positions, 12)
+        assert.match(dropped.join(), why)
+      }
+    }))
+
+  it.effect("that ends early gives what is there of it, and says so", () =>
+    Effect.gen(function*() {
+      const bytes = recorded(times)
+      const { dropped, positions } = yield* positionsOf(bytes.slice(0, bytes.length - 30))
+      assert.strictEqual(positions, 9)
+      assert.match(dropped.join(), /ends early/)
+    }))
+
+  it.effect("of several sessions has a track of each, with its sport and its timer", () =>
+    Effect.gen(function*() {
+      const session = (start: number, timer: number, sport: number) => [
+        at(253, START + 200),
+        at(2, START + start),
+        at(8, 1000 * timer),
+        byte(5, sport)
+      ]
+      const routes = yield* routesOf(recorded(times, [session(0, 41, 2), session(60, 42, 1), session(500, 9, 1)]))
+      assert.deepStrictEqual(
+        routes.map(({ document, measures }) => [
+          document.activity,
+          document.geometry.length,
+          measures.duration
+        ]),
+        [["cycle", 6, 41], ["run", 6, 42]]
+      )
+    }))
+
+  it.effect("has the duration of its timer, else of its records without those that are impossible", () =>
+    Effect.gen(function*() {
+      const durationOf = (bytes: Uint8Array) => Effect.map(routesOf(bytes), ([route]) => route?.measures.duration)
+      assert.strictEqual(yield* durationOf(recorded(times, [[at(2, START), at(8, 99_000)]])), 99)
+      assert.strictEqual(yield* durationOf(recorded(times, [[at(2, START), at(8, 0)]])), 110)
+      assert.strictEqual(yield* durationOf(recorded([...times, 15])), 110)
+      assert.strictEqual(yield* durationOf(recorded([-400_000, ...times])), 110)
+      assert.strictEqual(yield* durationOf(recorded([...times, 90_000_000])), 110)
+      assert.isUndefined(yield* durationOf(recorded([0])))
+    }))
+
+  it.effect("has texts that end at their first NUL, and no duration of 0", () =>
+    Effect.gen(function*() {
+      const name = Buffer.from("ab\u0000\u0001\u0007garbage\u0000")
+      const bytes = new FitEncoder()
+        .writeMessage(COURSE, [{ number: 5, size: name.length, baseType: FitBaseType.String, value: name }])
+        .writeMessage(LAP, [at(253, START), at(8, 0)])
+        .writeMessage(RECORD, [at(253, START), degrees(0, 46), degrees(1, 9)])
+        .close()
+      const [route] = yield* routesOf(bytes)
+      assert.strictEqual(route?.document.name, "ab")
+      assert.isUndefined(route?.measures.duration)
+    }))
+})
