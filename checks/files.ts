@@ -1,7 +1,9 @@
 import { NodeRuntime } from "@effect/platform-node"
 import { Config, Console, Effect, Option, Result } from "effect"
+import { existsSync } from "node:fs"
 import { readdir, readFile } from "node:fs/promises"
 import { join } from "node:path"
+import { compared, EXPECTATIONS } from "../test/support/FileExpectations.ts"
 import { roundOf } from "../test/support/FileRounds.ts"
 
 /**
@@ -26,9 +28,21 @@ const rowOf = Effect.fnUntraced(function*(folder: string, name: string, schemaFo
   return { isFine, text: columns([name, `${tracks} tracks`, `${positions} pos`, `${warnings} warn`, ...cells]) }
 })
 
+/** A folder with expectations is compared with these; any other one by what its files become in each format. */
+const compareExpected = Effect.fnUntraced(function*(folder: string) {
+  const results = yield* compared(folder)
+  for (const { file, problems } of results) {
+    yield* Console.log(columns([file, problems.length === 0 ? "as expected" : `OTHER: ${problems.join(", ")}`]))
+  }
+  const wrong = results.filter(({ problems }) => problems.length > 0).length
+  yield* Console.log(`${results.length} files, ${wrong} not as expected`)
+  if (wrong > 0) process.exitCode = 1
+})
+
 const run = Effect.gen(function*() {
   const folder = process.argv[2]
   if (folder === undefined) return yield* Effect.fail("Expected a folder: npm run check:files -- <folder>")
+  if (existsSync(join(folder, EXPECTATIONS))) return yield* compareExpected(folder)
   const schemaFolder = Option.getOrUndefined(yield* schemas)
   if (schemaFolder === undefined) yield* Console.log("SCHEMAS is not set: TCX and KML are not validated")
   const entries = yield* Effect.promise(() => readdir(folder, { recursive: true, withFileTypes: true }))

@@ -1,5 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
+import { join } from "node:path"
+import { compared } from "../support/FileExpectations.ts"
 import { roundOf } from "../support/FileRounds.ts"
 import { fileShapes } from "../support/FileShapes.ts"
 
@@ -15,4 +17,11 @@ describe("files as programs and devices write them", () => {
         }
       }
     }), 60_000)
+
+  it.live("are read as their expectations say, where others refuse them or something in them is wrong", () =>
+    Effect.gen(function*() {
+      for (const { file, problems } of yield* compared(join(import.meta.dirname, "../support/cases"))) {
+        assert.deepStrictEqual(problems, [], file)
+      }
+    }))
 })
