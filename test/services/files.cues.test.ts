@@ -83,16 +83,47 @@ describe("cues in files", () => {
       ])
     }))
 
-  it.effect("are left out of the waypoints when a FIT file of this service is read again, and reported", () =>
+  it.effect("of a FIT file of this service are cues again where they are turns, and others are reported", () =>
     Effect.gen(function*() {
       const { dropped, waypoints } = yield* readFit(writeFit(ROUTE))
-      assert.deepStrictEqual(waypoints.map(({ name }) => name), ["Start"])
-      assert.deepStrictEqual(dropped, [
-        { what: "course_point", why: "it is a cue, which FIT does not carry whole", count: CUES.length }
-      ])
+      assert.deepStrictEqual(waypoints.map(({ turn }) => turn), [undefined, 10, 15])
+      assert.deepStrictEqual(dropped, [{ what: "course_point", why: "it is a cue without a kind", count: 3 }])
       const { cues: _, ...without } = ROUTE
       assert.deepStrictEqual((yield* readFit(writeFit(without))).dropped, [])
     }))
+
+  it("of other programs are turns in the order of the line, and other points are waypoints of their kind", () => {
+    const point = (name: string, type: string, lng: number) =>
+      `<CoursePoint><Name>${name}</Name><Position><LatitudeDegrees>46</LatitudeDegrees><LongitudeDegrees>${lng}</LongitudeDegrees>`
+      + `</Position><PointType>${type}</PointType></CoursePoint>`
+    const track = [9, 9.01, 9.02, 9.01, 9].map((lng) =>
+      `<Trackpoint><Position><LatitudeDegrees>46</LatitudeDegrees><LongitudeDegrees>${lng}</LongitudeDegrees></Position></Trackpoint>`
+    )
+    const text = `<TrainingCenterDatabase><Courses><Course><Track>${track.join("")}</Track>${point("L", "Left", 9.01)}${
+      point("Back", "Straight", 9.02)
+    }${point("Bar", "Food", 9.02)}${point("R", "Right", 9.01)}</Course></Courses></TrainingCenterDatabase>`
+    const { document } = read(text, "tcx")
+    assert.deepStrictEqual(
+      document.cues?.map(({ begin_shape_index, instruction, type }) => [type, begin_shape_index, instruction]),
+      [[15, 1, "L"], [8, 2, "Back"], [10, 3, "R"]]
+    )
+    assert.deepStrictEqual(document.waypoints.map(({ name, type }) => [name, type]), [["Bar", "food"]])
+    const exported = written(document, "tcx")
+    const kinds = [...exported.matchAll(/<PointType>(\w+)</g)].map(([, kind]) => kind)
+    assert.deepStrictEqual(kinds, ["Food", "Left", "Straight", "Right"])
+    const sym =
+      "<gpx creator=\"x\"><wpt lat=\"46\" lon=\"9.01\"><sym>TSLL</sym></wpt><trk><trkseg><trkpt lat=\"46\" lon=\"9\"/>"
+      + "<trkpt lat=\"46\" lon=\"9.01\"/></trkseg></trk></gpx>"
+    assert.deepStrictEqual(read(sym).document.cues?.map(({ type }) => type), [16])
+  })
+
+  it("and times of TCX follow the duration, and an unnamed shaping point is no course point", () => {
+    const text = written({ ...ROUTE, waypoints: [{ coord: [9.5, 47.1], type: "routed" }], duration: 1200 }, "tcx")
+    assert.include(text, "<TotalTimeSeconds>1200</TotalTimeSeconds>")
+    assert.include(text, "<Time>2025-06-01T08:50:00.000Z</Time>")
+    assert.strictEqual(text.split("<CoursePoint>").length - 1, CUES.length)
+    assert.deepStrictEqual(read(text, "tcx").document.waypoints, [{ coord: [9.5, 47.1], type: "routed" }])
+  })
 
   it("with an index outside the polyline of a file are dropped, and reported", () => {
     const text = written(ROUTE, "gpx").replace("<rps:maneuver>4 3 ", "<rps:maneuver>4 4 ")

@@ -198,10 +198,10 @@ describe("GPX of others", () => {
     const wpt = "<wpt lat=\"1\" lon=\"2\"><name>Well</name><sym>Water</sym></wpt>"
     const rte = "<rte><rtept lat=\"3\" lon=\"4\"/></rte>"
     const line = trk("<trkpt lat=\"5\" lon=\"6\"/>")
-    assert.deepStrictEqual(read(gpx(wpt + line)).document.waypoints, [{ coord: [2, 1], name: "Well" }])
+    assert.deepStrictEqual(read(gpx(wpt + line)).document.waypoints, [{ coord: [2, 1], name: "Well", type: "water" }])
     const both = read(gpx(wpt + rte + line))
-    assert.deepStrictEqual(both.document.waypoints, [{ coord: [4, 3] }, { coord: [2, 1], type: "poi", name: "Well" }])
-    assert.deepStrictEqual(both.dropped, [{ what: "sym of wpt", why: "a route has no place for it", count: 1 }])
+    assert.deepStrictEqual(both.document.waypoints, [{ coord: [4, 3] }, { coord: [2, 1], type: "water", name: "Well" }])
+    assert.deepStrictEqual(both.dropped, [])
   })
 
   it("reports what a route has no place for", () => {
@@ -250,11 +250,18 @@ describe("GPX of others", () => {
   it("names the sport in its own words", () => {
     const activityOf = (type: string) =>
       read(gpx(`<trk><type>${type}</type><trkseg><trkpt lat="1" lon="2"/></trkseg></trk>`)).document.activity
-    for (const word of ["cycling", "Ride", "road_biking", "MTB", "Mountain Biking"]) {
+    for (
+      const word of ["cycling", "Ride", "road_biking", "MTB", "e_racebike", "cyclocross", "1", "Radfahren", "V\u00E9lo"]
+    ) {
       assert.strictEqual(activityOf(word), "cycle")
     }
-    for (const word of ["running", "Trail Run"]) assert.strictEqual(activityOf(word), "run")
-    for (const word of ["hiking", "Walk"]) assert.strictEqual(activityOf(word), "walk")
+    for (const word of ["running", "Trail Run", "street_running", "9", "Jogging", "Laufen"]) {
+      assert.strictEqual(activityOf(word), "run")
+    }
+    for (const word of ["hiking", "Walk", "casual_walking", "backpacking", "Wandern", "4", "10"]) {
+      assert.strictEqual(activityOf(word), "walk")
+    }
+    for (const word of ["Motorcycling", "skiing", "swimming", "rowing"]) assert.isUndefined(activityOf(word))
   })
 
   it("has the first 1,000 waypoints with a warning, all positions of its line, and is refused without any", () => {

@@ -55,7 +55,8 @@ const downloadFit = HttpApiEndpoint.get("fit", "/:ref/fit", {
     "Download as FIT",
     "A route as a FIT course, for anyone who may read it: positions to a centimetre, elevations to 20 cm, at most 254 "
       + "bytes of the name, neither tags nor description. Cues are course points, with the start of the instruction; an "
-      + `import of it leaves them out. ${BOUNDED}`
+      + "import of it has those that are turns. An unnamed waypoint of the type `routed` is no course point. "
+      + BOUNDED
   ))
 
 /** A file of text has an example, which Postman and others send. */

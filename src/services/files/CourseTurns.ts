@@ -62,6 +62,95 @@ const TURNS: Readonly<Record<number, Turn>> = {
 
 export const turnOf = ({ type }: Maneuver): Turn => TURNS[type] ?? NOTE
 
+const lettersOf = (text: string) => text.toLowerCase().replace(/[^a-z0-9]/g, "")
+
+/** Turns by the words of TCX, FIT, planners and their short codes (BRouter, OsmAnd), as letters alone. */
+const TURN_WORDS: ReadonlyMap<string, number> = new Map([
+  ...["left", "turnleft", "leftturn", "tl"].map((word) => [word, 15] as const),
+  ...["right", "turnright", "rightturn", "tr"].map((word) => [word, 10] as const),
+  ...["straight", "gostraight", "continuestraight"].map((word) => [word, 8] as const),
+  ...["slightleft", "bearleft", "turnslightleft", "tsll"].map((word) => [word, 16] as const),
+  ...["slightright", "bearright", "turnslightright", "tslr"].map((word) => [word, 9] as const),
+  ...["sharpleft", "hardleft", "turnsharpleft", "tshl"].map((word) => [word, 14] as const),
+  ...["sharpright", "hardright", "turnsharpright", "tshr"].map((word) => [word, 11] as const),
+  ...["uturn", "makeuturn", "uturnleft", "tu"].map((word) => [word, 13] as const),
+  ...["uturnright", "tru"].map((word) => [word, 12] as const),
+  ...["leftfork", "forkleft"].map((word) => [word, 19] as const),
+  ...["rightfork", "forkright"].map((word) => [word, 18] as const),
+  ...["keepleft", "kl"].map((word) => [word, 24] as const),
+  ...["keepright", "kr"].map((word) => [word, 23] as const),
+  ["middlefork", 22],
+  ["roundabout", 26]
+])
+
+/** Returns the type of the turn, undefined for other words. */
+export const turnTypeOf = (word: string | undefined): number | undefined =>
+  word === undefined ? undefined : TURN_WORDS.get(lettersOf(word))
+
+const GENERIC = "Generic"
+
+const kind = (fit: number, name: string, tcx: string = GENERIC, ...others: ReadonlyArray<string>) => ({
+  fit,
+  name,
+  tcx,
+  words: [name, tcx, ...others].filter((word) => word !== GENERIC).map(lettersOf)
+})
+
+/** Places on a course by their `course_point` types in FIT; those of TCX have a name there. */
+const KINDS = [
+  kind(1, "summit", "Summit"),
+  kind(2, "valley", "Valley"),
+  kind(3, "water", "Water", "drinkingwater"),
+  kind(4, "food", "Food", "restaurant", "cafe"),
+  kind(5, "danger", "Danger", "dangerarea"),
+  kind(9, "first_aid", "First Aid", "medicalfacility"),
+  kind(10, "fourth_category", "4th Category"),
+  kind(11, "third_category", "3rd Category"),
+  kind(12, "second_category", "2nd Category"),
+  kind(13, "first_category", "1st Category"),
+  kind(14, "hors_category", "Hors Category"),
+  kind(15, "sprint", "Sprint"),
+  kind(27, "campsite", GENERIC, "campground"),
+  kind(28, "aid_station"),
+  kind(29, "rest_area"),
+  kind(31, "service"),
+  kind(35, "checkpoint", GENERIC, "control"),
+  kind(36, "shelter", GENERIC, "hut"),
+  kind(37, "meeting_spot"),
+  kind(38, "overlook", GENERIC, "scenicarea"),
+  kind(39, "toilet", GENERIC, "toilets", "restroom"),
+  kind(40, "shower"),
+  kind(44, "tunnel"),
+  kind(45, "bridge"),
+  kind(46, "obstacle"),
+  kind(47, "crossing"),
+  kind(48, "store", GENERIC, "shoppingcenter"),
+  kind(51, "transport"),
+  kind(53, "info", GENERIC, "information")
+]
+
+const KINDS_BY_WORD = new Map(KINDS.flatMap((kind) => kind.words.map((word) => [word, kind] as const)))
+
+const KINDS_BY_FIT = new Map(KINDS.map((kind) => [kind.fit, kind]))
+
+/** Returns the type of a waypoint for the kind of a course point: its word, or its number in FIT. */
+export const pointTypeOf = (kind: string | number | undefined): string | undefined => {
+  if (typeof kind === "number") return KINDS_BY_FIT.get(kind)?.name
+  const word = lettersOf(kind ?? "")
+  return word === "generic" || word === "" ? undefined : KINDS_BY_WORD.get(word)?.name ?? kind?.trim()
+}
+
+/** Returns the kinds of course points that a waypoint of this type is in TCX and FIT. */
+export const coursePointOf = (type: string | null | undefined): { readonly fit: number; readonly tcx: string } => {
+  const turnType = turnTypeOf(type ?? undefined)
+  if (turnType !== undefined) return TURNS[turnType] ?? NOTE
+  return KINDS_BY_WORD.get(lettersOf(type ?? "")) ?? NOTE
+}
+
+/** A position that shapes the route and says nothing: devices would announce it. */
+export const isShaping = ({ name, type }: { readonly name?: string | null; readonly type?: string | null }): boolean =>
+  type === "routed" && (name === undefined || name === null)
+
 /** Files that this service writes have it beside the instruction: type, index, kilometres and seconds. */
 export const OWN_MANEUVER = "rps:maneuver"
 
@@ -81,7 +170,7 @@ export const maneuverOf = (mark: string, instruction: string | undefined): Maneu
 
 const WAYPOINT_MARK = "rps waypoints "
 
-/** The `product_name` of FIT files written with cues: how many of the first course points are waypoints. */
+/** The `product_name` of FIT files of this service: how many of the first course points are waypoints. */
 export const waypointMark = (count: number): string => `${WAYPOINT_MARK}${count}`
 
 /** Returns infinity (all of them) for a file of another program. */

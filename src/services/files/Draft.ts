@@ -52,6 +52,8 @@ export interface DraftWaypoint {
   readonly type: string | undefined
   readonly name: string | undefined
   readonly timestamp: string | undefined
+  /** The type of a cue that another program wrote as a point; `finish` finds its place on the line. */
+  readonly turn?: number | undefined
 }
 
 /** The first name and description with a text count. */

@@ -1,7 +1,7 @@
 import { Effect, Option, Schema } from "effect"
 import { MAX_POSITIONS, type Position } from "../../schema/Geometry.ts"
 import type { Dropped, ImportWarning } from "../../schema/Import.ts"
-import { MAX_MANEUVERS } from "../../schema/Maneuver.ts"
+import { type Maneuver, MAX_INSTRUCTION, MAX_MANEUVERS } from "../../schema/Maneuver.ts"
 import { MAX_DISTANCE, MAX_DURATION } from "../../schema/Measures.ts"
 import { type Activity, MAX_OPEN_VALUE } from "../../schema/Preferences.ts"
 import {
@@ -16,7 +16,7 @@ import {
 } from "../../schema/Route.ts"
 import { InvalidInput } from "../DomainErrors.ts"
 import { elevationGainOf } from "../geometry/Elevation.ts"
-import { centimetres, coordinatesOf } from "../geometry/Geodesy.ts"
+import { centimetres, coordinatesOf, metresAlong, metresBetween } from "../geometry/Geodesy.ts"
 import { elevationsOf } from "../geometry/MeasuredPolyline.ts"
 import {
   type Draft,
@@ -30,59 +30,43 @@ import {
   type RouteDocument
 } from "./Draft.ts"
 import { coordOf, sumOf } from "./FileValues.ts"
+import { NearestPositions } from "./NearestPositions.ts"
 
-const WORDS: Readonly<Record<Activity, ReadonlyArray<string>>> = {
-  cycle: [
+/** Words that have one of `PARTS` in them and are none of the three. */
+const OTHER_SPORTS =
+  /motor|moto|ski|snow|sleigh|eislauf|schlittschuh|langlauf|skat|horse|reiten|pferd|driv|drone|flight/
+
+/** Parts of the words of devices and services, in several languages, without marks; the first that fits counts. */
+const PARTS: ReadonlyArray<readonly [Activity, RegExp]> = [
+  [
     "cycle",
-    "cycling",
-    "bike",
-    "biking",
-    "bicycle",
-    "bicycling",
-    "ride",
-    "riding",
-    "biker",
-    "roadbike",
-    "roadbiking",
-    "roadcycling",
-    "mountainbike",
-    "mountainbiking",
-    "mtb",
-    "mtbride",
-    "gravel",
-    "gravelride",
-    "gravelcycling",
-    "ebike",
-    "ebiking",
-    "ebikeride",
-    "emountainbikeride",
-    "mountainbikeride",
-    "virtualride",
-    "touringbicycle",
-    "racebike",
-    "trekkingbike",
-    "indoorcycling"
+    /cycl|bik|mtb|bmx|velo|ride$|^riding|gravel|spinning|fahrrad|rennrad|rad(?:fahr|tour|sport|reise)|ciclis|bici|fiets|wielren|cykel|cykl|sykl|pyorail/
   ],
-  run: ["run", "running", "jog", "jogging", "trailrun", "trailrunning", "virtualrun", "treadmillrunning"],
-  walk: [
+  ["run", /run|jog|laufen$|^lauf$|courseapied|footing|hardlop|correr|corrida|corsa|lopning|loping|juoks|bieganie/],
+  [
     "walk",
-    "walking",
-    "hike",
-    "hiking",
-    "foot",
-    "onfoot",
-    "pedestrian",
-    "trekking",
-    "nordicwalking",
-    "hikingtrail"
+    /walk|hik|trek|wander|backpack|fastpack|^ruck|pedestr|onfoot|stroll|marche|rando|promenade|senderis|camin|escursion|cammin|passeggi|vandr|fottur|spazier|gehen$|wandel|piesz|trilha/
   ]
-}
+]
 
-const ACTIVITIES: ReadonlyArray<Activity> = ["cycle", "run", "walk"]
+/** Words that are too short to look for within others; the numbers are Strava's. */
+const WORDS: ReadonlyMap<string, Activity> = new Map([
+  ["1", "cycle"],
+  ["rad", "cycle"],
+  ["9", "run"],
+  ["course", "run"],
+  ["4", "walk"],
+  ["10", "walk"],
+  ["foot", "walk"],
+  ["gang", "walk"]
+])
+
+const MAX_SPORT = 100
 
 const activityOf = (sport: string): Activity | undefined => {
-  const word = sport.toLowerCase().replace(/[^a-z]/g, "")
-  return ACTIVITIES.find((activity) => WORDS[activity].includes(word))
+  const word = sport.slice(0, MAX_SPORT).toLowerCase().normalize("NFD").replace(/[^a-z0-9]/g, "")
+  if (OTHER_SPORTS.test(word)) return undefined
+  return WORDS.get(word) ?? PARTS.find(([, part]) => part.test(word))?.[0]
 }
 
 const MAX_DROPPED = 50
@@ -200,6 +184,52 @@ const cuesOf = ({ cues = [] }: Draft, geometry: ReadonlyArray<Position>, isWhole
   return isUsable ? cues : []
 }
 
+const NEAR_METRES = 20
+
+/** Positions that are looked at for each turn and position, before the nearest of all counts. */
+const LOOKS_EACH = 8
+
+/** Finds the turns one after the other, so that a line that is ridden out and back has each on its own way. */
+const placesOf = (turns: ReadonlyArray<DraftWaypoint>, geometry: ReadonlyArray<Position>): ReadonlyArray<number> => {
+  const nearest = new NearestPositions(geometry, turns.length)
+  const state = { from: 0, looks: LOOKS_EACH * (geometry.length + turns.length) }
+  return turns.map(({ coord }) => {
+    const first = nearest.indexOf(coord)
+    const metresTo = ([lng, lat]: Position) => metresBetween(coord[0], coord[1], lng, lat)
+    const limit = geometry[first] === undefined ? 0 : metresTo(geometry[first]) + NEAR_METRES
+    let best = first
+    for (let at = state.from; first < state.from && at < geometry.length && state.looks > 0; at++, state.looks--) {
+      const position = geometry[at]
+      if (position === undefined || metresTo(position) > limit) continue
+      best = at
+      break
+    }
+    state.from = Math.max(state.from, best)
+    return best
+  })
+}
+
+/** Makes cues of the turns that other programs wrote as points of a course. */
+const cuesOfTurns = (
+  turns: ReadonlyArray<DraftWaypoint>,
+  geometry: ReadonlyArray<Position>
+): ReadonlyArray<Maneuver> => {
+  if (turns.length === 0) return []
+  const metres = metresAlong(coordinatesOf(geometry))
+  const places = placesOf(turns, geometry)
+  const placed = turns.map((turn, index) => ({ turn, at: places[index] ?? 0 })).toSorted((a, b) => a.at - b.at)
+  return placed.map(({ at, turn }, index): Maneuver => {
+    const next = placed[index + 1]?.at ?? geometry.length - 1
+    return {
+      instruction: cut(storable(turn.name ?? "").trim(), MAX_INSTRUCTION),
+      type: turn.turn ?? 0,
+      begin_shape_index: at,
+      length: Math.round((metres[next] ?? 0) - (metres[at] ?? 0)) / 1000,
+      time: 0
+    }
+  })
+}
+
 const gainOf = (segment: ReadonlyArray<Position>) => elevationGainOf(coordinatesOf(segment), elevationsOf(segment))
 
 /** The measures from before gaps are joined and positions left out; empty if the stored polyline measures the same. */
@@ -221,8 +251,12 @@ export const nameOf = ({ names }: Pick<DraftTrack, "names">, fallback = FALLBACK
 export const finish = Effect.fnUntraced(function*(draft: Draft): Effect.fn.Return<ReadRoute, InvalidInput> {
   const line = draft.segments.flat()
   const geometry = reduced(line, MAX_POSITIONS)
-  const cues = cuesOf(draft, geometry, line.length === geometry.length)
-  const waypoints = draft.waypoints.length === 0 ? endsOf(geometry) : draft.waypoints.slice(0, MAX_WAYPOINTS)
+  const own = cuesOf(draft, geometry, line.length === geometry.length)
+  const hasTurns = geometry.length > 1 && own.length === 0
+  const turns = hasTurns ? draft.waypoints.filter(({ turn }) => turn !== undefined) : []
+  const cues = own.length > 0 ? own : cuesOfTurns(turns.slice(0, MAX_MANEUVERS), geometry)
+  const points = turns.length === 0 ? draft.waypoints : draft.waypoints.filter(({ turn }) => turn === undefined)
+  const waypoints = points.length === 0 ? endsOf(geometry) : points.slice(0, MAX_WAYPOINTS)
   if (waypoints.length === 0) return yield* InvalidInput.at("", "The file has no points")
 
   const description = firstOf(draft.descriptions)
@@ -244,12 +278,12 @@ export const finish = Effect.fnUntraced(function*(draft: Draft): Effect.fn.Retur
     ...droppedTags,
     ...droppedIf(sport !== "" && activity === undefined ? 1 : 0, "activity", "it is none of run, cycle and walk"),
     ...droppedIf(
-      Math.max(0, draft.waypoints.length - MAX_WAYPOINTS),
+      Math.max(0, points.length - MAX_WAYPOINTS),
       "waypoints",
       `a route has at most ${MAX_WAYPOINTS}, the first are kept`
     ),
     ...droppedOfWaypoints(waypoints),
-    ...droppedIf((draft.cues ?? []).length - cues.length, "cues", "they do not fit the line")
+    ...droppedIf((draft.cues ?? []).length - own.length, "cues", "they do not fit the line")
   ])
   return {
     document: {

@@ -5,7 +5,15 @@ import type { Position } from "../../schema/Geometry.ts"
 import type { Activity } from "../../schema/Preferences.ts"
 import { InvalidInput } from "../DomainErrors.ts"
 import { coordinatesOf, metresAlong } from "../geometry/Geodesy.ts"
-import { markedWaypoints, turnOf, waypointMark } from "./CourseTurns.ts"
+import {
+  coursePointOf,
+  isShaping,
+  markedWaypoints,
+  pointTypeOf,
+  turnOf,
+  turnTypeOf,
+  waypointMark
+} from "./CourseTurns.ts"
 import {
   type DraftFile,
   type DraftTrack,
@@ -131,12 +139,22 @@ const positiveOf = (seconds: number | undefined) => seconds !== undefined && sec
 
 type CoursePoint = NonNullable<ParsedFit["course_points"]>[number]
 
-const waypointsOf = (course_points: ReadonlyArray<CoursePoint>): ReadonlyArray<DraftWaypoint> =>
-  course_points.flatMap((point) => {
+/** Points of other programs that are turns become cues; those of our own waypoints stay what they are. */
+const waypointsOf = (course_points: ReadonlyArray<CoursePoint>, own: number): ReadonlyArray<DraftWaypoint> =>
+  course_points.flatMap((point, index) => {
     const position = positionOf(point.position_long, point.position_lat, undefined)
-    if (position === undefined) return []
-    const type = typeof point.type === "string" && point.type !== "generic" ? point.type : undefined
-    return [{ coord: coordOf(position), name: point.name, type, timestamp: undefined }]
+    const kind: unknown = point.type
+    const word = typeof kind === "string" || typeof kind === "number" ? kind : undefined
+    const turn = typeof word === "string" ? turnTypeOf(word) : undefined
+    const isCue = index >= own
+    if (position === undefined || (isCue && turn === undefined)) return []
+    return [{
+      coord: coordOf(position),
+      name: point.name,
+      type: pointTypeOf(word),
+      timestamp: undefined,
+      turn: isCue || own === Infinity ? turn : undefined
+    }]
   })
 
 const sportOf = (value: unknown): string | undefined =>
@@ -182,8 +200,9 @@ export const readFit = Effect.fnUntraced(function*(given: Uint8Array): Effect.fn
     what: "records",
     path: "record"
   })
-  const points = course_points.slice(0, markedWaypoints(fit.file_ids?.[0]?.product_name))
-  const waypoints = waypointsOf(points)
+  const own = markedWaypoints(fit.file_ids?.[0]?.product_name)
+  const waypoints = waypointsOf(course_points, own)
+  const placedPoints = waypointsOf(course_points.slice(0, own), own).length
   const course = fit.messages?.course?.[0]
   const file: DraftFile = {
     ...NOTHING_SAID,
@@ -201,8 +220,12 @@ export const readFit = Effect.fnUntraced(function*(given: Uint8Array): Effect.fn
       ...damage,
       ...droppedIf(records.length - fixes.length, "record", "it has no position"),
       ...dropped,
-      ...droppedIf(points.length - waypoints.length, "course_point", "it has no position"),
-      ...droppedIf(course_points.length - points.length, "course_point", "it is a cue, which FIT does not carry whole")
+      ...droppedIf(Math.min(own, course_points.length) - placedPoints, "course_point", "it has no position"),
+      ...droppedIf(
+        Math.max(0, course_points.length - own) - (waypoints.length - placedPoints),
+        "course_point",
+        "it is a cue without a kind"
+      )
     ]
   }
   return withoutEmptyTracks(file)
@@ -221,7 +244,6 @@ const MANUFACTURER_DEVELOPMENT = 255
 const EVENT_TIMER = 0
 const EVENT_START = 0
 const EVENT_STOP_DISABLE_ALL = 9
-const GENERIC_POINT = 0
 
 const SPORTS: Record<Activity, number> = { run: 1, cycle: 2, walk: 11 }
 const GENERIC_SPORT = 0
@@ -282,7 +304,7 @@ const recordOf = ([lng, lat, elevation]: Position, time: number, metres: number)
 
 /** Writes a course with the duration of the route, or a second for each position. */
 export const writeFit = (
-  { activity, createdAt, cues = [], duration, geometry, name, waypoints }: WrittenRoute
+  { activity, createdAt, cues = [], duration, geometry, name, waypoints: all }: WrittenRoute
 ): Uint8Array => {
   const encoder = new FitEncoder({ protocolVersion: PROTOCOL_VERSION })
   const start = FitEncoder.toFitTimestamp(new Date(Math.max(LEAST_INSTANT, Date.parse(createdAt ?? "") || 0)))
@@ -293,6 +315,7 @@ export const writeFit = (
   const end = timeAt(Math.max(0, geometry.length - 1))
   const last = geometry.at(-1)
 
+  const waypoints = all.filter((waypoint) => !isShaping(waypoint))
   const cuesOnLine = cues.filter(({ begin_shape_index }) => geometry[begin_shape_index] !== undefined)
 
   encoder.writeMessage(FILE_ID, [
@@ -300,7 +323,7 @@ export const writeFit = (
     uint16(1, MANUFACTURER_DEVELOPMENT),
     uint16(2, 0),
     uint32(4, start),
-    ...(cuesOnLine.length === 0 ? [] : [text(8, waypointMark(waypoints.length), MAX_TEXT_BYTES)])
+    text(8, waypointMark(waypoints.length), MAX_TEXT_BYTES)
   ])
   encoder.writeMessage(COURSE, [
     enumerated(4, activity === undefined ? GENERIC_SPORT : SPORTS[activity]),
@@ -319,7 +342,7 @@ export const writeFit = (
     encoder.writeMessage(RECORD, recordOf(position, timeAt(index), distances[index] ?? 0), 1)
   }
   const nearest = new NearestPositions(geometry, waypoints.length)
-  for (const [index, { coord, name }] of waypoints.entries()) {
+  for (const [index, { coord, name, type }] of waypoints.entries()) {
     const at = nearest.indexOf(coord)
     encoder.writeMessage(COURSE_POINT, [
       uint16(254, index),
@@ -327,7 +350,7 @@ export const writeFit = (
       semicircles(2, coord[1]),
       semicircles(3, coord[0]),
       uint32(4, centimetres(distances[at] ?? 0)),
-      enumerated(5, GENERIC_POINT),
+      enumerated(5, coursePointOf(type).fit),
       ...(name === undefined || name === null || name === "" ? [] : [text(6, name, MAX_POINT_NAME_BYTES)])
     ], 2)
   }

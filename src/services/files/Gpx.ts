@@ -4,7 +4,15 @@ import type { Dropped } from "../../schema/Import.ts"
 import { MAX_WAYPOINTS } from "../../schema/Route.ts"
 import { SERVICE_TITLE } from "../../schema/ServiceName.ts"
 import type { InvalidInput } from "../DomainErrors.ts"
-import { maneuverMark, maneuverOf, OWN_MANEUVER, turnOf } from "./CourseTurns.ts"
+import {
+  coursePointOf,
+  maneuverMark,
+  maneuverOf,
+  OWN_MANEUVER,
+  pointTypeOf,
+  turnOf,
+  turnTypeOf
+} from "./CourseTurns.ts"
 import {
   type DraftFile,
   type DraftTrack,
@@ -43,7 +51,7 @@ import {
 import { OWN_NAMESPACE, XML_DECLARATION, xmlOf, type XmlParts } from "./XmlWriter.ts"
 
 const TRACK_POINT = new Set(["ele", "extensions"])
-const PLANNED_POINT = new Set(["name", "type", "time", "extensions"])
+const PLANNED_POINT = new Set(["name", "type", "sym", "time", "extensions"])
 const POINT_OF_BOTH = new Set([...TRACK_POINT, ...PLANNED_POINT])
 const ROOT = new Set(["metadata", "wpt", "rte", "trk", "name", "desc", "time", "keywords", "bounds"])
 const METADATA = new Set(["name", "desc", "time", "keywords", "bounds"])
@@ -61,6 +69,7 @@ const KNOWN = new Set([
   "gpx",
   "lat",
   "lon",
+  "creator",
   OWN_LONGITUDE,
   OWN_MANEUVER
 ])
@@ -92,13 +101,22 @@ const POINTS: PointReader = {
 
 const positionRead = ({ position }: XmlElement) => position
 
-const waypointsOf = ({ items, positions }: Placed<XmlElement>, untyped?: string): ReadonlyArray<DraftWaypoint> =>
-  positions.map((position, index) => ({
-    coord: coordOf(position),
-    name: textOf(items[index], "name"),
-    type: textOf(items[index], "type") ?? untyped,
-    timestamp: textOf(items[index], "time")?.trim()
-  }))
+/** Other programs write turns as points, by `sym` or `type`; a file of this service marks its own. */
+const waypointsOf = (
+  { items, positions }: Placed<XmlElement>,
+  isOwn: boolean,
+  untyped?: string
+): ReadonlyArray<DraftWaypoint> =>
+  positions.map((position, index) => {
+    const [name, type, sym] = ["name", "type", "sym"].map((member) => textOf(items[index], member))
+    return {
+      coord: coordOf(position),
+      name,
+      type: type ?? (isOwn ? undefined : pointTypeOf(sym)) ?? untyped,
+      timestamp: textOf(items[index], "time")?.trim(),
+      turn: isOwn ? undefined : turnTypeOf(sym) ?? turnTypeOf(type)
+    }
+  })
 
 /** The position has the elevation, if it could be read. */
 const isElevationUnread = (point: XmlElement) =>
@@ -255,9 +273,10 @@ export const readGpx = Effect.fnUntraced(function*(text: string): Effect.fn.Retu
   })
   const planned = yield* plannedOf(parts, tracks)
   const placed = yield* placedPoints(places, positionRead, { what: "waypoints", path: "wpt" }, tracks)
+  const isOwn = attributeOf(gpx, "creator") === SERVICE_TITLE
   const waypointsOfLine = (line: Line, [points]: ReadonlyArray<Placed<XmlElement>>) => {
-    if (!line.isPlan) return planned.points === undefined ? [] : waypointsOf(planned.points)
-    return points === undefined || isLineOnly(line) ? [] : waypointsOf(points)
+    if (!line.isPlan) return planned.points === undefined ? [] : waypointsOf(planned.points, isOwn)
+    return points === undefined || isLineOnly(line) ? [] : waypointsOf(points, isOwn)
   }
   const root = [childOf(gpx, "metadata"), gpx]
   const file: DraftFile = {
@@ -265,7 +284,7 @@ export const readGpx = Effect.fnUntraced(function*(text: string): Effect.fn.Retu
     descriptions: textsOf(root, "desc"),
     tags: root.flatMap((element) => textOf(element, "keywords")?.split(",", MAX_WORDS) ?? []),
     activity: undefined,
-    waypoints: waypointsOf(placed.points, parts.routes.length === 0 ? undefined : PLACE_OF_INTEREST),
+    waypoints: waypointsOf(placed.points, isOwn, parts.routes.length === 0 ? undefined : PLACE_OF_INTEREST),
     cues: parts.cues,
     tracks: lines.map((line, index) => {
       const found = tracks[index] ?? []
@@ -291,11 +310,17 @@ const metadataOf = ({ createdAt, description, name, tags }: WrittenRoute): XmlPa
   keywords: tags.length === 0 ? undefined : tags.join(", ")
 })
 
+const symbolOf = (type: string | null | undefined) => {
+  const { tcx } = coursePointOf(type)
+  return tcx === "Generic" ? undefined : tcx
+}
+
 const routePointOf = ({ coord: [lng, lat], name, timestamp, type }: WrittenRoute["waypoints"][number]): XmlParts => ({
   "@lat": decimal(lat),
   "@lon": decimal(withinEdge(lng)),
   time: dateTime(timestamp),
   name: name ?? undefined,
+  sym: symbolOf(type),
   type: type ?? undefined,
   extensions: writtenExtensions(lng)
 })

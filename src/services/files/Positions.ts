@@ -9,7 +9,7 @@ import { tooMany } from "./FileValues.ts"
 const MAX_REPORTED = 20
 
 /** Members that are read from a file; those that shape a route least are left out afterwards. */
-export const MAX_READ_POSITIONS = 500_000
+const MAX_READ_POSITIONS = 500_000
 
 /** Waypoints and cues together. */
 const MAX_READ_WAYPOINTS = 5000
@@ -67,6 +67,7 @@ const withinTurn = (read: ReadonlyArray<Read>): ReadonlyArray<Read> => {
 const isNullIsland = (position: Read): boolean => position !== undefined && position[0] === 0 && position[1] === 0
 
 const LEAST_OTHERS = 3
+const LEAST_OF_LINE = 10
 const FAR_METRES = 100_000
 const FAR_TIMES = 5
 
@@ -194,7 +195,7 @@ export const placedPoints = Effect.fnUntraced(function*<Item>(
   const isOdd = read.some((position) => isBeyond(position) || isNullIsland(position))
   const positions = isOdd ? line.flatMap((parts) => parts.flatMap((part) => part.positions)) : []
   const box = boundsOf(coordinatesOf(positions))
-  const isFar = isFarFromNullIsland(positions)
+  const isFar = positions.length >= LEAST_OF_LINE && isFarFromNullIsland(positions)
   const isHere = ([lng]: Position) => {
     const { east, west } = box ?? { east: -Infinity, west: Infinity }
     const near = nearest(lng, (west + east) / 2)

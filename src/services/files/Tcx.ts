@@ -2,8 +2,17 @@ import { Effect } from "effect"
 import type { Position } from "../../schema/Geometry.ts"
 import type { Dropped } from "../../schema/Import.ts"
 import type { InvalidInput } from "../DomainErrors.ts"
-import { coordinatesOf, lineMetres } from "../geometry/Geodesy.ts"
-import { maneuverMark, maneuverOf, OWN_MANEUVER, turnOf } from "./CourseTurns.ts"
+import { coordinatesOf, metresAlong } from "../geometry/Geodesy.ts"
+import {
+  coursePointOf as kindsOf,
+  isShaping,
+  maneuverMark,
+  maneuverOf,
+  OWN_MANEUVER,
+  pointTypeOf,
+  turnOf,
+  turnTypeOf
+} from "./CourseTurns.ts"
 import {
   type DraftFile,
   type DraftTrack,
@@ -37,6 +46,9 @@ import { OWN_NAMESPACE, XML_DECLARATION, xmlOf, type XmlParts } from "./XmlWrite
 const TRACKPOINT = new Set(["Time", "Position", "AltitudeMeters", "DistanceMeters", "Extensions"])
 const COURSE_POINT = new Set(["Name", "Time", "Position", "PointType", "Notes", "Extensions"])
 
+/** Keeps an unnamed shaping point beside the course points: its index among all waypoints, and where it is. */
+const SHAPING = "rps:shaping"
+
 const KNOWN = new Set([
   ...TRACKPOINT,
   ...COURSE_POINT,
@@ -59,6 +71,10 @@ const KNOWN = new Set([
   "rps:activity",
   "rps:type",
   "rps:timestamp",
+  SHAPING,
+  "index",
+  "lat",
+  "lon",
   OWN_LONGITUDE,
   OWN_MANEUVER
 ])
@@ -86,9 +102,24 @@ const waypointOf = (point: XmlElement, position: Position, isOwn: boolean): Draf
   return {
     coord: coordOf(position),
     name: isOwn ? textOf(point, "Notes") : textOf(point, "Notes")?.trim() || textOf(point, "Name"),
-    type: textOf(extensions, "rps:type"),
-    timestamp: textOf(extensions, "rps:timestamp")
+    type: textOf(extensions, "rps:type") ?? (isOwn ? undefined : pointTypeOf(textOf(point, "PointType"))),
+    timestamp: textOf(extensions, "rps:timestamp"),
+    turn: isOwn ? undefined : turnTypeOf(textOf(point, "PointType"))
   }
+}
+
+/** Puts the shaping points where they were among the waypoints. */
+const withShaping = (waypoints: ReadonlyArray<DraftWaypoint>, own: XmlElement | undefined) => {
+  const all = [...waypoints]
+  for (const point of childrenOf(own, SHAPING)) {
+    const [lng, lat] = ["lon", "lat"].map((name) => numberOf(attributeOf(point, name)))
+    const position = positionOf(lng, lat, undefined)
+    if (position === undefined) continue
+    const timestamp = textOf(point, "rps:timestamp")
+    const index = numberOf(attributeOf(point, "index")) ?? all.length
+    all.splice(index, 0, { coord: coordOf(position), name: undefined, type: "routed", timestamp })
+  }
+  return all
 }
 
 const cueOf = (point: XmlElement) => {
@@ -154,10 +185,13 @@ const trackOf = (
     descriptions: [own === undefined ? textOf(owner, "Notes") : textOf(own, "rps:description")],
     tags: textOf(own, "rps:tags")?.split(",", MAX_WORDS) ?? [],
     activity: textOf(own, "rps:activity") ?? attributeOf(owner, "Sport"),
-    waypoints: coursePoints.flatMap((point) => {
-      const position = points.get(point)
-      return position === undefined ? [] : [waypointOf(point, position, own !== undefined)]
-    }),
+    waypoints: withShaping(
+      coursePoints.flatMap((point) => {
+        const position = points.get(point)
+        return position === undefined ? [] : [waypointOf(point, position, own !== undefined)]
+      }),
+      own
+    ),
     cues: coursePoints.flatMap((point) => cueOf(point) ?? []),
     segments: segmentsOf(placed),
     // The times of our own courses only satisfy the schema.
@@ -205,7 +239,7 @@ const SECONDS_LENGTH = "00.000Z".length
 const FRACTION_LENGTH = ".000Z".length
 
 /**
- * The schema requires times: a second for each position, from the creation of the route. Dates are formatted once a
+ * The schema requires times: from the creation of the route. Dates are formatted once a
  * minute, since one costs as much as the rest of a point.
  */
 const clockFrom = (createdAt: string | undefined) => {
@@ -240,7 +274,7 @@ const coursePointOf = (
   Name: token(name ?? "", MAX_POINT_NAME, "Waypoint"),
   Time: time,
   Position: { LatitudeDegrees: decimal(lat), LongitudeDegrees: decimal(withinEdge(lng)) },
-  PointType: "Generic",
+  PointType: kindsOf(type).tcx,
   Notes: name ?? undefined,
   Extensions: {
     "rps:type": type ?? undefined,
@@ -264,31 +298,50 @@ const notesOf = ({ description, name }: WrittenRoute) =>
   description === undefined || description === "" ? name : `${name}\n\n${description}`
 
 /** Repeats the parts of `Notes`, where the end of the name is unknown. */
-const ownOf = ({ activity, description, name, tags }: WrittenRoute): XmlParts => ({
+const ownOf = ({ activity, description, name, tags, waypoints }: WrittenRoute): XmlParts => ({
   "rps:name": name,
   "rps:description": description,
   "rps:tags": tags.length === 0 ? undefined : tags.join(", "),
-  "rps:activity": activity
+  "rps:activity": activity,
+  [SHAPING]: waypoints.flatMap((waypoint, index) =>
+    isShaping(waypoint)
+      ? [{
+        "@index": String(index),
+        "@lat": decimal(waypoint.coord[1]),
+        "@lon": decimal(waypoint.coord[0]),
+        "rps:timestamp": waypoint.timestamp ?? undefined
+      }]
+      : []
+  )
 })
 
-const lapOf = ({ geometry }: WrittenRoute): XmlParts => ({
-  TotalTimeSeconds: String(Math.max(0, geometry.length - 1)),
-  DistanceMeters: decimal(lineMetres(coordinatesOf(geometry))),
-  Intensity: "Active"
-})
+/** Returns the seconds at each position: by distance within the duration, else one for each. */
+const secondsOf = ({ duration }: WrittenRoute, metres: Float64Array) => {
+  const length = metres.at(-1) ?? 0
+  return (index: number) =>
+    duration === undefined || length === 0 ? index : Math.round(duration * (metres[index] ?? 0) / length)
+}
 
 export function* writeTcx(route: WrittenRoute): Generator<string> {
   const { createdAt, geometry, name, waypoints } = route
-  const timeAt = clockFrom(createdAt)
+  const metres = metresAlong(coordinatesOf(geometry))
+  const secondsAt = secondsOf(route, metres)
+  const clock = clockFrom(createdAt)
+  const timeAt = (index: number) => clock(secondsAt(index))
+  const lap: XmlParts = {
+    TotalTimeSeconds: decimal(route.duration ?? Math.max(0, geometry.length - 1)),
+    DistanceMeters: decimal(metres.at(-1) ?? 0),
+    Intensity: "Active"
+  }
   yield `${XML_DECLARATION}${ROOT}<Courses><Course>\n`
-  yield `${xmlOf({ Name: token(name, MAX_COURSE_NAME, "Route"), Lap: lapOf(route) })}\n`
+  yield `${xmlOf({ Name: token(name, MAX_COURSE_NAME, "Route"), Lap: lap })}\n`
   if (geometry.length > 0) yield "<Track>\n"
   for (const [index, position] of geometry.entries()) yield trackpoint(position, timeAt(index))
   if (geometry.length > 0) yield "</Track>\n"
   yield xmlOf({ Notes: notesOf(route) })
   // Devices locate a course point by the time of a track point.
   const nearest = new NearestPositions(geometry, waypoints.length)
-  for (const waypoint of waypoints) {
+  for (const waypoint of waypoints.filter((waypoint) => !isShaping(waypoint))) {
     const time = timeAt(nearest.indexOf(waypoint.coord))
     yield `${xmlOf({ CoursePoint: coursePointOf(waypoint, time) })}\n`
   }

@@ -101,7 +101,7 @@ export class RouteFiles extends Context.Service<RouteFiles, {
 const FIT_WEIGHT = 8
 
 export const toDocument = Effect.fnUntraced(function*(route: StoredRoute) {
-  const { activity, createdAt, description, name, tags } = route
+  const { activity, createdAt, description, duration, name, tags } = route
   const document: WrittenRoute = {
     name,
     ...(description === undefined ? {} : { description }),
@@ -110,6 +110,7 @@ export const toDocument = Effect.fnUntraced(function*(route: StoredRoute) {
     waypoints: readWaypoints(route.waypoints),
     geometry: route.geometry === undefined ? [] : yield* readLine(textOf(route.geometry)),
     ...(route.cues === undefined ? {} : { cues: readCues(route.cues) }),
+    ...(duration === undefined ? {} : { duration }),
     createdAt
   }
   return document
