@@ -119,8 +119,8 @@ export class FilesApi extends HttpApiGroup.make("files")
       .annotate(BodyLimit, ROUTE_BODY_LIMIT)
       .annotateMerge(described(
         "Import a file",
-        "Makes a private route of a file: GPX (1.0 and 1.1), GeoJSON, TCX, KML or FIT, recognized by content type, "
-          + "else by content; in UTF-8, UTF-16 or the encoding that its XML declaration or `charset` names. It may be "
+        "Makes a private route of a file: GPX (1.0 and 1.1), GeoJSON, TCX, KML or FIT, recognized by content, "
+          + "else by content type; in UTF-8, UTF-16 or the encoding that its XML declaration or `charset` names. It may be "
           + "compressed with gzip (as `Content-Encoding`, or a file of it), and several files may come as a ZIP "
           + `archive (KMZ) or as \`multipart/form-data\`: at most ${MAX_FILES}, of ${
             mebibytes(MAX_FILE_BYTES)
