@@ -175,6 +175,21 @@ describe("a position that is none", () => {
   })
 })
 
+describe("GPX of BaseCamp", () => {
+  it("has the line of a route between its points", () => {
+    const shape =
+      "<extensions><gpxx:RoutePointExtension><gpxx:rpt lat=\"46.1\" lon=\"9.3\"/><gpxx:rpt lat=\"46.2\" lon=\"9.4\"/>"
+      + "</gpxx:RoutePointExtension></extensions>"
+    const { document, dropped } = read(gpx(
+      `<rte><rtept lat="46" lon="9"><name>A</name>${shape}</rtept><rtept lat="46.3" lon="9.5"><name>B</name></rtept></rte>`,
+      "xmlns=\"http://www.topografix.com/GPX/1/1\" xmlns:gpxx=\"http://www.garmin.com/xmlschemas/GpxExtensions/v3\""
+    ))
+    assert.deepStrictEqual(document.geometry, [[9, 46], [9.3, 46.1], [9.4, 46.2], [9.5, 46.3]])
+    assert.deepStrictEqual(document.waypoints.map(({ name }) => name), ["A", "B"])
+    assert.deepStrictEqual(dropped, [])
+  })
+})
+
 describe("GeoJSON and KML of other programs", () => {
   const geojson = (properties: unknown, type: string, coordinates: unknown) =>
     JSON.stringify({ type: "Feature", properties, geometry: { type, coordinates } })

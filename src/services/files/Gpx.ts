@@ -59,6 +59,10 @@ const TRACK = new Set(["name", "desc", "type", "number", "trkseg"])
 const SEGMENT = new Set(["trkpt"])
 const ROUTE = new Set(["name", "desc", "type", "number", "rtept"])
 
+/** BaseCamp and MapSource keep the line of a route between its points there. */
+const ROUTE_EXTENSION = "gpxx:RoutePointExtension"
+const SHAPE_POINT = "gpxx:rpt"
+
 const KNOWN = new Set([
   ...POINT_OF_BOTH,
   ...ROOT,
@@ -70,6 +74,8 @@ const KNOWN = new Set([
   "lat",
   "lon",
   "creator",
+  ROUTE_EXTENSION,
+  SHAPE_POINT,
   OWN_LONGITUDE,
   OWN_MANEUVER
 ])
@@ -91,7 +97,7 @@ const childrenBeside = ({ children, name }: XmlElement, { length }: Position): R
 
 /** Removes the members that the position was read from: usually nothing else is left. */
 const POINTS: PointReader = {
-  names: new Set(["trkpt", "rtept", "wpt"]),
+  names: new Set(["trkpt", "rtept", "wpt", SHAPE_POINT]),
   read: (point) => {
     const position = pointOf(point)
     if (position === undefined) return point
@@ -124,7 +130,7 @@ const isElevationUnread = (point: XmlElement) =>
 
 /** Our own extension was read: it only marks the side of the 180th meridian. */
 const isForeign = (point: XmlElement) =>
-  childOf(point, "extensions")?.children.some(({ name }) => name !== OWN_LONGITUDE) ?? false
+  childOf(point, "extensions")?.children.some(({ name }) => name !== OWN_LONGITUDE && name !== ROUTE_EXTENSION) ?? false
 
 const extensionsOf = (points: ReadonlyArray<XmlElement>): ReadonlyArray<Dropped> =>
   droppedIf(points.filter(isForeign).length, "extensions of points", UNUSED)
@@ -144,9 +150,20 @@ const lineOfTrack = (track: XmlElement): Line => ({
   isPlan: false
 })
 
+const withShape = (points: ReadonlyArray<XmlElement>): ReadonlyArray<XmlElement> =>
+  points.flatMap((point) => [
+    point,
+    ...childrenOf(childOf(childOf(point, "extensions"), ROUTE_EXTENSION), SHAPE_POINT)
+  ])
+
+const pointsOfPlan = ({ items, positions }: Placed<XmlElement>): Placed<XmlElement> => ({
+  items: items.filter(({ name }) => name !== SHAPE_POINT),
+  positions: positions.filter((_, index) => items[index]?.name !== SHAPE_POINT)
+})
+
 const lineOfRoute = (route: XmlElement): Line => ({
   owners: [route],
-  parts: [childrenOf(route, "rtept")],
+  parts: [withShape(childrenOf(route, "rtept"))],
   isPlan: true
 })
 
@@ -161,7 +178,7 @@ const linesOf = (
   const segments = childrenOf(tracks, "trkseg")
   return [{
     owners: [...tracks, ...routes],
-    parts: isPlan ? [points] : segments.map((segment) => childrenOf(segment, "trkpt")),
+    parts: isPlan ? [withShape(points)] : segments.map((segment) => childrenOf(segment, "trkpt")),
     isPlan
   }]
 }
@@ -204,7 +221,8 @@ const partsOf = (gpx: XmlElement) => {
 
 type Parts = ReturnType<typeof partsOf>
 
-const isLineOnly = ({ isPlan, parts }: Line) => isPlan && (parts[0]?.length ?? 0) > MAX_WAYPOINTS
+const isLineOnly = ({ isPlan, parts }: Line) =>
+  isPlan && (parts[0] ?? []).filter(({ name }) => name !== SHAPE_POINT).length > MAX_WAYPOINTS
 
 const hasMore = ({ children }: XmlElement) => children.length > 0
 
@@ -276,7 +294,7 @@ export const readGpx = Effect.fnUntraced(function*(text: string): Effect.fn.Retu
   const isOwn = attributeOf(gpx, "creator") === SERVICE_TITLE
   const waypointsOfLine = (line: Line, [points]: ReadonlyArray<Placed<XmlElement>>) => {
     if (!line.isPlan) return planned.points === undefined ? [] : waypointsOf(planned.points, isOwn)
-    return points === undefined || isLineOnly(line) ? [] : waypointsOf(points, isOwn)
+    return points === undefined || isLineOnly(line) ? [] : waypointsOf(pointsOfPlan(points), isOwn)
   }
   const root = [childOf(gpx, "metadata"), gpx]
   const file: DraftFile = {
