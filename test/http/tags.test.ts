@@ -131,7 +131,7 @@ layer(TestServer.layer({ ADMIN_EMAILS: ADMIN }))("entity tags", (it) => {
           assert.include(Messages(body).message, "entity tags", header)
         }
         const operations = [{ op: "update", id, ifMatch: header, changes: { name: "x" } }]
-        const batch = yield* rider.post("/routes/batch", { operations })
+        const batch = yield* rider.post("/routes/batch", { atomic: true, operations })
         assert.strictEqual(batch.status, 400, header)
         assert.deepStrictEqual(issuePaths(batch.body), ["body.operations.0.ifMatch"], header)
       }

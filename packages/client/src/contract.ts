@@ -47,12 +47,14 @@ export interface Addition {
 export interface AddToCollectionOperation {
   /** What to do */
   readonly op: "addToCollection"
-  /** The id of a collection */
-  readonly collectionId: number
+  /** The id of a collection, or `$` and the index of an earlier operation of the batch, for what that made */
+  readonly collectionId: number | string
   /** The `ETag` to be changed, as the header `If-Match` */
   readonly ifMatch?: string | null | undefined
-  /** The id of a route */
-  readonly routeId: number
+  /** The `version` to be changed, as `GET /sync` has it; not with `ifMatch` */
+  readonly ifVersion?: number | null | undefined
+  /** The id of a route, or `$` and the index of an earlier operation of the batch, for what that made */
+  readonly routeId: number | string
   /** At which place in the order, from 0; at the end if absent */
   readonly position?: number | null | undefined
 }
@@ -134,10 +136,36 @@ export interface AuditEntry {
 }
 
 /** What happened to an account. */
-export type AuditEvent = "sign_in.succeeded" | "sign_in.failed" | "session.revoked" | "sessions.revoked" | "password.reset_requested" | "password.reset" | "password.changed" | "password.change_failed" | "password.removed" | "token.minted" | "token.mint_failed" | "token.revoked" | "link.created" | "link.changed" | "link.deleted" | "share_token.replaced" | "privacy_zones.changed" | "account.deletion_requested" | "account.deletion_cancelled" | "account.erased" | "admin.users_listed" | "admin.user_viewed" | "admin.user_deleted" | "admin.user_invited" | "admin.deletions_listed" | "admin.routes_listed" | "admin.route_deleted" | "admin.audit_read"
+export type AuditEvent = "sign_in.succeeded" | "sign_in.failed" | "session.revoked" | "sessions.revoked" | "password.reset_requested" | "password.reset" | "password.changed" | "password.change_failed" | "password.removed" | "token.minted" | "token.mint_failed" | "token.revoked" | "link.created" | "link.changed" | "link.deleted" | "share_token.replaced" | "privacy_zones.changed" | "account.deletion_requested" | "account.deletion_cancelled" | "account.erased" | "admin.users_listed" | "admin.user_viewed" | "admin.user_deleted" | "admin.user_invited" | "admin.invitations_listed" | "admin.invitation_withdrawn" | "admin.deletions_listed" | "admin.routes_listed" | "admin.route_deleted" | "admin.audit_read"
+
+/** A collection to be made, also of routes that the batch makes. */
+export interface BatchCollectionInput {
+  /** 1 to 100 characters after trimming */
+  readonly name: string
+  /** 0 to 255 characters after trimming */
+  readonly description?: string | null | undefined
+  /** Who may open it beside its owner */
+  readonly visibility?: Visibility | null | undefined
+  /** The routes of the collection, in order */
+  readonly routeIds?: ReadonlyArray<number | string> | null | undefined
+  /** A UUID of the client's own, once in the account: a repeated call with it makes nothing more, and returns what the first one made as it is now */
+  readonly clientId?: string | null | undefined
+}
+
+/** What to change of a collection; `routeIds` is its whole order. */
+export interface BatchCollectionPatch {
+  /** 1 to 100 characters after trimming */
+  readonly name?: string | undefined
+  /** 0 to 255 characters after trimming */
+  readonly description?: string | null | undefined
+  /** Who may open it beside its owner */
+  readonly visibility?: Visibility | undefined
+  /** The routes of the collection, in order */
+  readonly routeIds?: ReadonlyArray<number | string> | null | undefined
+}
 
 /** One operation of a batch. */
-export type BatchOperation = CreateOperation | UpdateOperation | DeleteOperation | RestoreOperation | AddToCollectionOperation | RemoveFromCollectionOperation
+export type BatchOperation = CreateOperation | UpdateOperation | DeleteOperation | RestoreOperation | CreateCollectionOperation | UpdateCollectionOperation | DeleteCollectionOperation | AddToCollectionOperation | RemoveFromCollectionOperation
 
 /** What became of an operation. */
 export interface BatchResult {
@@ -205,6 +233,8 @@ export interface CollectionInput {
   readonly visibility?: Visibility | null | undefined
   /** The ids of routes, in order */
   readonly routeIds?: ReadonlyArray<number> | null | undefined
+  /** A UUID of the client's own, once in the account: a repeated call with it makes nothing more, and returns what the first one made as it is now */
+  readonly clientId?: string | null | undefined
 }
 
 /** What to change of a collection. */
@@ -272,6 +302,13 @@ export interface CollectionRoute {
   readonly updatedAt: string
   /** The page for people, of a single response; absent while only the owner may see it, and where pages are off */
   readonly url?: string | undefined
+}
+
+/** Makes a collection. */
+export interface CreateCollectionOperation {
+  /** What to do */
+  readonly op: "createCollection"
+  readonly collection: BatchCollectionInput
 }
 
 /** The route that was made. */
@@ -359,6 +396,18 @@ export interface Credential {
   }
   /** By tier of endpoints; empty where there are none */
   readonly limits: ReadonlyArray<RateTierLimit>
+}
+
+/** Moves a collection to the trash; its routes stay. */
+export interface DeleteCollectionOperation {
+  /** What to do */
+  readonly op: "deleteCollection"
+  /** The id of a collection */
+  readonly collectionId: number
+  /** The `ETag` to be changed, as the header `If-Match` */
+  readonly ifMatch?: string | null | undefined
+  /** The `version` to be changed, as `GET /sync` has it; not with `ifMatch` */
+  readonly ifVersion?: number | null | undefined
 }
 
 /** A collection in the trash. */
@@ -461,6 +510,8 @@ export interface DeleteOperation {
   readonly id: number
   /** The `ETag` to be changed, as the header `If-Match` */
   readonly ifMatch?: string | null | undefined
+  /** The `version` to be changed, as `GET /sync` has it; not with `ifMatch` */
+  readonly ifVersion?: number | null | undefined
 }
 
 /** Whether an account is pending deletion. */
@@ -595,8 +646,6 @@ export interface ErrorDetails {
   readonly impacts?: ReadonlyArray<Impact> | undefined
   /** Index of the operation because of which an atomic batch changed nothing */
   readonly operation?: number | undefined
-  /** Cause: `too_far`, `too_many_points`, `too_many_locations`, `no_path`, `no_road_near_location`, `signup_disabled`, `provider_sign_in_disabled`, `duplicate_route`, `token_malformed`, `token_unknown`, `token_revoked`, `token_expired`, `account_pending_deletion`, `cursor_expired`, `download_not_allowed`, `password_needed` or `password_wrong` */
-  readonly reason?: string | undefined
   /** Indexes of the locations concerned */
   readonly locations?: ReadonlyArray<number> | undefined
   /** The own route that has the same positions */
@@ -623,10 +672,14 @@ export interface ErrorDetails {
   readonly version?: number | undefined
   /** The current `ETag` */
   readonly etag?: string | undefined
+  /** The route, without its line and cues, or the collection as it is now */
+  readonly current?: Readonly<Record<string, unknown>> | undefined
   /** The tracks of the file to choose from; the first 100 */
   readonly tracks?: ReadonlyArray<ImportTrack> | undefined
   /** The methods of the path */
   readonly allowed?: ReadonlyArray<string> | undefined
+  /** The cause: each error of the statuses 401, 403, 409, 410 and 429 has one */
+  readonly reason?: "too_far" | "too_many_points" | "too_many_locations" | "not_signed_in" | "authorization_malformed" | "session_invalid" | "token_malformed" | "token_unknown" | "token_revoked" | "token_expired" | "account_pending_deletion" | "wrong_credentials" | "sign_in_refused" | "insufficient_scope" | "session_required" | "administrator_required" | "cross_site" | "email_unverified" | "provider_email_unverified" | "current_password_wrong" | "password_wrong" | "signup_disabled" | "provider_sign_in_disabled" | "download_not_allowed" | "no_path" | "no_road_near_location" | "stale" | "quota_exceeded" | "duplicate_route" | "collection_full" | "too_many_zones" | "too_many_tokens" | "too_many_links" | "key_in_use" | "key_reused" | "client_id_used" | "handle_taken" | "address_taken" | "nothing_to_cancel" | "own_account" | "import_running" | "linked_elsewhere" | "password_needed" | "cursor_expired" | "rate_limited" | "too_many_at_once" | "too_many_waiting" | undefined
 }
 
 /** The line of a route, or a waypoint. */
@@ -667,7 +720,7 @@ export interface GrafanaUrls {
 export interface Impact {
   /** Such as `route.delete` */
   readonly action: string
-  /** Kind of the resource: `route`, `collection` or `privacy_zones` */
+  /** Kind of the resource: `route`, `collection`, `link` or `privacy_zones` */
   readonly resource: string
   /** Id of the resource, if it exists */
   readonly id?: number | undefined
@@ -1178,6 +1231,16 @@ export interface ProfilePoint {
 /** Where a route comes from. */
 export type Provenance = "routing-engine" | "legacy-provider" | "gpx-import" | "generation"
 
+/** An OpenID Connect provider that signs in by redirect. */
+export interface Provider {
+  /** The name in its paths */
+  readonly id: string
+  /** What people read */
+  readonly name: string
+  /** Where a browser begins, by navigation and not by `fetch`; `return` is where it goes then */
+  readonly startUrl: string
+}
+
 /** What the identity provider gave: exactly one of the three. */
 export type ProviderCredential = ProviderCredentialByCode | ProviderCredentialByIdToken | ProviderCredentialByCredential
 
@@ -1231,6 +1294,8 @@ export interface RateTierLimit {
 export interface Readiness {
   /** Whether it works */
   readonly status: "ok"
+  /** `read-only`: reads work, and what writes is 503 */
+  readonly database: "ok" | "read-only"
   readonly routingEngine: EngineState
 }
 
@@ -1242,6 +1307,8 @@ export interface RemoveFromCollectionOperation {
   readonly collectionId: number
   /** The `ETag` to be changed, as the header `If-Match` */
   readonly ifMatch?: string | null | undefined
+  /** The `version` to be changed, as `GET /sync` has it; not with `ifMatch` */
+  readonly ifVersion?: number | null | undefined
   /** The id of a route */
   readonly routeId: number
 }
@@ -1350,6 +1417,8 @@ export interface RouteInput {
   readonly visibility?: Visibility | null | undefined
   /** Where the route comes from */
   readonly provenance?: Provenance | null | undefined
+  /** A UUID of the client's own, once in the account: a repeated call with it makes nothing more, and returns what the first one made as it is now */
+  readonly clientId?: string | null | undefined
   /** 0 to 10000 characters after trimming */
   readonly description?: string | null | undefined
   /** By which activity */
@@ -1608,6 +1677,8 @@ export interface SyncChange {
   readonly change: "upserted" | "deleted"
   /** The version; a change of what it is derived from keeps it */
   readonly version: number
+  /** The `ETag` of what is there, which `If-Match` and `ifMatch` take */
+  readonly etag?: string | undefined
   /** The `updatedAt` of what is there, or when it was deleted */
   readonly at: string
   readonly route?: Route | undefined
@@ -1620,6 +1691,8 @@ export interface SystemStatus {
   readonly service: {
     /** The version of the service */
     readonly version: string
+    /** The commit that runs; `unknown` where nothing says it */
+    readonly commit: string
     /** The version of Node.js */
     readonly node: string
     /** When the process started */
@@ -1633,6 +1706,13 @@ export interface SystemStatus {
     readonly version?: string | undefined
     /** Milliseconds until the database responded */
     readonly latencyMillis?: number | undefined
+    /** The tables, the largest first */
+    readonly tables: ReadonlyArray<{
+      /** The name of the table */
+      readonly name: string
+      /** What the table and its indexes take on the disk */
+      readonly bytes: number
+    }>
   }
   readonly routingEngine: EngineState
   /** The rate limits */
@@ -1656,6 +1736,22 @@ export interface SystemStatus {
     /** For how many seconds the oldest of them is due */
     readonly lagSeconds: number
   }
+  /** The sweeps of this process */
+  readonly sweeps: ReadonlyArray<{
+    /** What it sweeps */
+    readonly name: string
+    /** When it ended last */
+    readonly lastRunAt: string
+  }>
+  /** The settings that differ from their defaults, without secrets */
+  readonly settings: ReadonlyArray<{
+    /** The environment variable */
+    readonly name: string
+    /** Its value, of a URL without what may be a key */
+    readonly value: string
+  }>
+  /** What the host should change */
+  readonly warnings: ReadonlyArray<string>
   readonly grafana: GrafanaUrls
 }
 
@@ -1767,6 +1863,19 @@ export interface TraceRequestByShape {
   } | null | undefined
 }
 
+/** Changes a collection. */
+export interface UpdateCollectionOperation {
+  /** What to do */
+  readonly op: "updateCollection"
+  /** The id of a collection, or `$` and the index of an earlier operation of the batch, for what that made */
+  readonly collectionId: number | string
+  /** The `ETag` to be changed, as the header `If-Match` */
+  readonly ifMatch?: string | null | undefined
+  /** The `version` to be changed, as `GET /sync` has it; not with `ifMatch` */
+  readonly ifVersion?: number | null | undefined
+  readonly changes: BatchCollectionPatch
+}
+
 /** Changes a route. */
 export interface UpdateOperation {
   /** What to do */
@@ -1775,6 +1884,8 @@ export interface UpdateOperation {
   readonly id: number
   /** The `ETag` to be changed, as the header `If-Match` */
   readonly ifMatch?: string | null | undefined
+  /** The `version` to be changed, as `GET /sync` has it; not with `ifMatch` */
+  readonly ifVersion?: number | null | undefined
   readonly changes: RoutePatch
 }
 
@@ -1847,7 +1958,7 @@ export interface UserSummary {
 
 /** What is wrong with a request. */
 export interface ValidationIssue {
-  /** Dotted path; empty for the whole request */
+  /** Dotted path, which begins with `body`, `query`, `header` or `path` */
   readonly path: string
   /** What is accepted */
   readonly message: string
@@ -1916,6 +2027,11 @@ export interface Endpoints {
   readonly "auth.logOut": {
     readonly input: {}
     readonly data: Acknowledgement
+  }
+  /** List the identity providers */
+  readonly "auth.providers": {
+    readonly input: {}
+    readonly data: ReadonlyArray<Provider>
   }
   /** List own tokens */
   readonly "tokens.list": {
@@ -2783,6 +2899,10 @@ export interface Endpoints {
         /** The id of a link */
         readonly linkId: string | number
       }
+      readonly headers?: {
+        /** `true` confirms what a personal access token must confirm */
+        readonly "X-Service-Confirm"?: string | undefined
+      } | undefined
     }
     readonly data: Acknowledgement
   }
@@ -2793,6 +2913,10 @@ export interface Endpoints {
         /** The id of a route */
         readonly id: string | number
       }
+      readonly headers?: {
+        /** `true` confirms what a personal access token must confirm */
+        readonly "X-Service-Confirm"?: string | undefined
+      } | undefined
     }
     readonly data: Route
   }
@@ -2855,6 +2979,10 @@ export interface Endpoints {
         /** The id of a link */
         readonly linkId: string | number
       }
+      readonly headers?: {
+        /** `true` confirms what a personal access token must confirm */
+        readonly "X-Service-Confirm"?: string | undefined
+      } | undefined
     }
     readonly data: Acknowledgement
   }
@@ -2865,6 +2993,10 @@ export interface Endpoints {
         /** The id of a collection */
         readonly id: string | number
       }
+      readonly headers?: {
+        /** `true` confirms what a personal access token must confirm */
+        readonly "X-Service-Confirm"?: string | undefined
+      } | undefined
     }
     readonly data: Collection
   }
@@ -3079,7 +3211,8 @@ export const groupsOf = (call: Call) => ({
     logIn: call("auth.logIn", "POST", "/api/v1/auth/login-email"),
     requestPasswordReset: call("auth.requestPasswordReset", "POST", "/api/v1/auth/request-password-reset"),
     resetPassword: call("auth.resetPassword", "POST", "/api/v1/auth/reset-password"),
-    logOut: call("auth.logOut", "POST", "/api/v1/auth/logout")
+    logOut: call("auth.logOut", "POST", "/api/v1/auth/logout"),
+    providers: call("auth.providers", "GET", "/api/v1/auth/providers")
   },
   tokens: {
     list: call("tokens.list", "GET", "/api/v1/auth/tokens"),
