@@ -14,7 +14,8 @@ LABEL org.opencontainers.image.title="Route Planning Service" \
       org.opencontainers.image.source="$SOURCE" \
       org.opencontainers.image.base.name="node:24.21.0-bookworm-slim" \
       org.opencontainers.image.licenses="MIT"
-ENV NODE_ENV=production SOURCE_COMMIT="$REVISION"
+ENV NODE_ENV=production
+ENV SOURCE_COMMIT="$REVISION"
 WORKDIR /app
 # All of it belongs to root: the service writes uploads to its temporary directory and nothing else, so all but /tmp may
 # be read-only.

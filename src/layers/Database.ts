@@ -154,7 +154,7 @@ const poolLayer = Layer.unwrap(Effect.gen(function*() {
     maxConnections,
     needsPrimary: needsPrimary(Redacted.value(yield* settings.DATABASE_URL))
   })
-  return Layer.mergeAll(knownServerLayer, replicasLayer({ ...config, types }, maxConnections)).pipe(
+  return Layer.mergeAll(knownServerLayer, replicasLayer(maxConnections)).pipe(
     Layer.provideMerge(client)
   )
 })).pipe(Layer.provide([machineClock, metricsLayer]))

@@ -179,10 +179,16 @@ export const SystemStatus = Schema.Struct({
     latencyMillis: Schema.optionalKey(
       Schema.Finite.annotate({ description: "Milliseconds until the database responded" })
     ),
-    tables: Schema.Array(Schema.Struct({
-      name: Schema.String.annotate({ description: "The name of the table" }),
-      bytes: count("What the table and its indexes take on the disk")
-    })).annotate({ description: "The tables, the largest first" })
+    tables: Schema.Array(
+      Schema.Struct({
+        name: Schema.String.annotate({ description: "The name of the table" }),
+        bytes: count("What the table and its indexes take on the disk")
+      }).annotate({
+        identifier: "TableSize",
+        description: "The size of a table.",
+        examples: [{ name: "routes", bytes: 81_920 }]
+      })
+    ).annotate({ description: "The tables, the largest first" })
   }).annotate({ description: "The database" }),
   routingEngine: EngineState,
   rateLimits: Schema.Struct({
@@ -199,14 +205,26 @@ export const SystemStatus = Schema.Struct({
     due: count("How many are to be erased now"),
     lagSeconds: Schema.Finite.annotate({ description: "For how many seconds the oldest of them is due" })
   }).annotate({ description: "Deletions of accounts" }),
-  sweeps: Schema.Array(Schema.Struct({
-    name: Schema.String.annotate({ description: "What it sweeps" }),
-    lastRunAt: Timestamp.annotate({ description: "When it ended last" })
-  })).annotate({ description: "The sweeps of this process" }),
-  settings: Schema.Array(Schema.Struct({
-    name: Schema.String.annotate({ description: "The environment variable" }),
-    value: Schema.String.annotate({ description: "Its value, of a URL without what may be a key" })
-  })).annotate({ description: "The settings that differ from their defaults, without secrets" }),
+  sweeps: Schema.Array(
+    Schema.Struct({
+      name: Schema.String.annotate({ description: "What it sweeps" }),
+      lastRunAt: Timestamp.annotate({ description: "When it ended last" })
+    }).annotate({
+      identifier: "SweepRun",
+      description: "The last run of a sweep.",
+      examples: [{ name: "accounts", lastRunAt: "2025-06-01T08:00:00.000Z" }]
+    })
+  ).annotate({ description: "The sweeps of this process" }),
+  settings: Schema.Array(
+    Schema.Struct({
+      name: Schema.String.annotate({ description: "The environment variable" }),
+      value: Schema.String.annotate({ description: "Its value, of a URL without what may be a key" })
+    }).annotate({
+      identifier: "ChangedSetting",
+      description: "A setting that differs from its default.",
+      examples: [{ name: "DATABASE_POOL_SIZE", value: "20" }]
+    })
+  ).annotate({ description: "The settings that differ from their defaults, without secrets" }),
   warnings: Schema.Array(Schema.String).annotate({ description: "What the host should change" }),
   grafana: GrafanaUrls
 }).annotate({

@@ -230,6 +230,9 @@ export const TraceRequest = Schema.Struct({
 })
 export type TraceRequest = typeof TraceRequest.Type
 
+/** A schema to count the values of a trace by: the document of `TraceRequest` only names the schema of its points. */
+export const TraceRoom = Schema.Struct({ ...TraceRequest.fields, shape: Declared })
+
 const Surface = Schema.String.annotate({ description: "The surface, in the engine's words" })
 
 export const TraceEdge = Schema.Struct({

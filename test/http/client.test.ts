@@ -77,7 +77,7 @@ layer(TestServer.layer())("the typed client", (it) => {
       const looked = yield* script.files.import({ headers: {}, query: { dryRun: "true" }, payload: geojson })
       assert.deepInclude(looked, { format: "geojson" })
       const refused = yield* Effect.flip(script.files.import({ headers: {}, query: {}, payload: "<html>" }))
-      assert.strictEqual(refused._tag, "UnsupportedMediaType")
+      assert.strictEqual(refused._tag, "ValidationFailed")
     }))
 
   it.effect("reads a response's headers", () =>

@@ -56,7 +56,7 @@ layer(TestServer.layer())("cues", (it) => {
       const owner = yield* signedIn
       const beyond = { cues: [cue(2), cue(3)] }
       const path = `/routes/${created((yield* owner.post("/routes", newRoute({ geometry }))).body).id}`
-      const message = "cues.1.begin_shape_index: Expected the index of a position of the geometry, 0 to 2"
+      const message = "body.cues.1.begin_shape_index: Expected the index of a position of the geometry, 0 to 2"
       for (
         const call of [
           owner.post("/routes", newRoute({ geometry, ...beyond })),
@@ -66,7 +66,7 @@ layer(TestServer.layer())("cues", (it) => {
       ) assert.deepInclude((yield* call).body, { statusCode: 400, message })
       const bare = yield* owner.post("/routes", newRoute({ cues: CUES }))
       assert.deepInclude(bare.body, {
-        message: "cues.0.begin_shape_index: Expected no cues, the route has no geometry"
+        message: "body.cues.0.begin_shape_index: Expected no cues, the route has no geometry"
       })
       const batch = yield* owner.post("/routes/batch", {
         operations: [{ op: "create", route: newRoute({ geometry, ...beyond }) }]

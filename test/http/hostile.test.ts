@@ -1,7 +1,7 @@
 import { assert, layer } from "@effect/vitest"
 import { Effect, Hash, Schema } from "effect"
 import { NewRoute } from "../../src/schema/Route.ts"
-import { TraceRequest } from "../../src/schema/Routing.ts"
+import { TraceRoom } from "../../src/schema/Routing.ts"
 import { maxValuesOf } from "../../src/services/bodies/BoundedJson.ts"
 import { type Actor, anonymous, signedIn } from "../support/Actors.ts"
 import { issuesOf } from "../support/Archives.ts"
@@ -53,7 +53,7 @@ layer(TestServer.layer())("a hostile body is refused for its first reasons:", (i
   it.effect("a trace of 690,000 empty objects, 900,000 numbers or 50,000 broken points", () =>
     Effect.gen(function*() {
       const visitor = yield* anonymous
-      const tooMany = [{ path: "body", message: `Expected at most ${maxValuesOf(TraceRequest)} values in all` }]
+      const tooMany = [{ path: "body", message: `Expected at most ${maxValuesOf(TraceRoom)} values in all` }]
       assert.deepStrictEqual(yield* refusedTrace(visitor, traceOf(repeated(690_000, "{}"))), tooMany)
       assert.deepStrictEqual(yield* refusedTrace(visitor, traceOf(repeated(900_000, "1"))), tooMany)
       assert.deepStrictEqual(yield* refusedTrace(visitor, traceOf(repeated(50_001, "{}"))), [

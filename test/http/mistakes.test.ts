@@ -104,7 +104,7 @@ const route = (id: number): ReadonlyArray<Mistake> => [
   ["an HTML page in place of a GPX", "POST", "/routes/import", {
     raw: "<html></html>",
     headers: { "content-type": "application/gpx+xml" }
-  }, [400, /Expected <gpx>, not <html>/]],
+  }, [400, /Expected a route file, not an HTML page/]],
   ["a call that is for sessions", "GET", "/me/sessions", {}, [403, /expected a session/, "session_required"]]
 ]
 

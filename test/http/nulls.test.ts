@@ -95,10 +95,14 @@ const withoutNulls = (value: unknown): unknown => {
 
 describe("null in a request's body", () => {
   it("is taken for every optional member, but for what a PATCH could not clear", () => {
+    // `BatchOperation` has the members of its variants, which say for themselves what may be null.
     const members = bodies.flatMap(({ name, schema }) => optionalIn(schema, name))
+      .filter(({ owner }) => owner !== "BatchOperation")
     assert.isAbove(members.length, 60)
     const refused = members.filter((member) => !member.isNullable).map(({ name, owner }) => `${owner}.${name}`)
     assert.deepStrictEqual([...new Set(refused)].toSorted(), [
+      "BatchCollectionPatch.name",
+      "BatchCollectionPatch.visibility",
       "CollectionPatch.name",
       "CollectionPatch.visibility",
       "ProfilePatch.handle",

@@ -79,7 +79,7 @@ interface Refused {
 
 const MALFORMED = /not well-formed HTTP\/1\.1/
 
-const HOST = /^Host: /
+const HOST = /^header\.Host: /
 
 const TABLE: ReadonlyArray<Refused> = [
   { name: "no request line", raw: "\r\n\r\nrubbish\r\n\r\n", status: 400, message: MALFORMED },

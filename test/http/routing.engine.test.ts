@@ -40,6 +40,7 @@ layer(serverLayer(), { excludeTestServices: true })("an engine whose status hang
       const visitor = yield* anonymous
       assert.deepStrictEqual((yield* visitor.get("//health/ready")).body, {
         status: "ok",
+        database: "ok",
         routingEngine: { status: "away" }
       })
     }))
@@ -54,7 +55,7 @@ layer(serverLayer(), { excludeTestServices: true })("an engine whose status hang
         const probed = Effect.andThen(visitor.get("//health/ready"), engine.statusCalls)
         yield* until(Effect.map(probed, (calls) => calls > before))
         const { body } = yield* visitor.get("//health/ready")
-        assert.deepStrictEqual(body, { status: "ok", routingEngine: { status: "away" } }, String(date))
+        assert.deepStrictEqual(body, { status: "ok", database: "ok", routingEngine: { status: "away" } }, String(date))
       }
     }))
 })
@@ -140,6 +141,7 @@ layer(serverLayer({ ROUTING_ENGINE_TIMEOUT: "1 second" }), { excludeTestServices
         const visitor = yield* anonymous
         assert.deepStrictEqual((yield* visitor.get("//health/ready")).body, {
           status: "ok",
+          database: "ok",
           routingEngine: { status: "circuit-open" }
         })
         const rider = yield* signedIn

@@ -117,7 +117,7 @@ layer(DatabaseUrl.layer, { excludeTestServices: true })("traces", (it) => {
       })
       assert.include(String(text), "$1")
       assert.deepStrictEqual(spansNamed(spans, "GET").map(({ attributes }) => attributes), [
-        { "http.request.method": "GET", "http.response.status_code": 404, "url.scheme": "http" }
+        { "http.request.method": "GET", "http.response.status_code": 404, "http.route": "/*", "url.scheme": "http" }
       ])
       assert.deepStrictEqual(spans.filter(({ name }) => /health|metrics/i.test(name)), [])
       assert.deepInclude(yield* collector.resource, {

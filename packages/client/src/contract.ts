@@ -186,6 +186,14 @@ export interface BatchResults {
   readonly results: ReadonlyArray<BatchResult>
 }
 
+/** A setting that differs from its default. */
+export interface ChangedSetting {
+  /** The environment variable */
+  readonly name: string
+  /** Its value, of a URL without what may be a key */
+  readonly value: string
+}
+
 /** A page of what changed. */
 export interface ChangePage {
   /** In order */
@@ -1667,6 +1675,14 @@ export interface SurfaceShare {
   readonly share: number
 }
 
+/** The last run of a sweep. */
+export interface SweepRun {
+  /** What it sweeps */
+  readonly name: string
+  /** When it ended last */
+  readonly lastRunAt: string
+}
+
 /** What became of a route or collection. */
 export interface SyncChange {
   /** What changed */
@@ -1707,12 +1723,7 @@ export interface SystemStatus {
     /** Milliseconds until the database responded */
     readonly latencyMillis?: number | undefined
     /** The tables, the largest first */
-    readonly tables: ReadonlyArray<{
-      /** The name of the table */
-      readonly name: string
-      /** What the table and its indexes take on the disk */
-      readonly bytes: number
-    }>
+    readonly tables: ReadonlyArray<TableSize>
   }
   readonly routingEngine: EngineState
   /** The rate limits */
@@ -1737,22 +1748,20 @@ export interface SystemStatus {
     readonly lagSeconds: number
   }
   /** The sweeps of this process */
-  readonly sweeps: ReadonlyArray<{
-    /** What it sweeps */
-    readonly name: string
-    /** When it ended last */
-    readonly lastRunAt: string
-  }>
+  readonly sweeps: ReadonlyArray<SweepRun>
   /** The settings that differ from their defaults, without secrets */
-  readonly settings: ReadonlyArray<{
-    /** The environment variable */
-    readonly name: string
-    /** Its value, of a URL without what may be a key */
-    readonly value: string
-  }>
+  readonly settings: ReadonlyArray<ChangedSetting>
   /** What the host should change */
   readonly warnings: ReadonlyArray<string>
   readonly grafana: GrafanaUrls
+}
+
+/** The size of a table. */
+export interface TableSize {
+  /** The name of the table */
+  readonly name: string
+  /** What the table and its indexes take on the disk */
+  readonly bytes: number
 }
 
 /** A tag, and how many of the caller's routes have it. */

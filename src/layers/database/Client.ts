@@ -6,7 +6,7 @@ import { makeConnectionQueue, QueueLateness } from "../../services/admission/Con
 import { DatabaseReadOnly, DatabaseResponses, isServerState, UnknownCommit } from "../../services/db/DatabaseErrors.ts"
 import { DatabaseLocks, DatabaseNotifications } from "../../services/db/DatabaseSessions.ts"
 import { settings } from "../../services/settings/Registry.ts"
-import { primaryPool, type Server } from "./Servers.ts"
+import { primaryPool, PrimaryServer, type Server } from "./Servers.ts"
 import { makeStatements, PooledConnection, watchDatabase } from "./Watch.ts"
 
 interface PoolSettings {
@@ -135,7 +135,8 @@ const make = Effect.fnUntraced(function*(config: PoolSettings) {
     Context.add(DatabaseResponses, Effect.sync(() => statements.responses)),
     Context.add(DatabaseReadOnly, Effect.sync(() => statements.isReadOnly)),
     Context.add(DatabaseNotifications, listen),
-    Context.add(QueueLateness, queue.lateness)
+    Context.add(QueueLateness, queue.lateness),
+    Context.add(PrimaryServer, { config: pool.config })
   )
 })
 

@@ -17,6 +17,7 @@ import { SqlClient, SqlError } from "effect/sql"
 import { ReadReplicas, type Replicas } from "../../services/db/ReadReplicas.ts"
 import { settings } from "../../services/settings/Registry.ts"
 import { dropConnection } from "../../upstream/ConnectionSocket.ts"
+import { PrimaryServer } from "./Servers.ts"
 
 const PRIMARY = "SELECT pg_wal_lsn_diff(pg_current_wal_lsn(), '0/0')::float8 AS position"
 
@@ -65,7 +66,6 @@ interface Replica {
 }
 
 interface Options {
-  readonly primary: PgConnection.Config
   readonly urls: ReadonlyArray<Redacted.Redacted>
   readonly maxConnections: number
   readonly maxLag: Duration.Duration
@@ -75,7 +75,8 @@ interface Options {
  * Follows each replica by its replay position, which it compares with the positions that the primary had: it works for every
  * role, and for a primary that nobody writes to.
  */
-const follow = Effect.fnUntraced(function*({ maxConnections, maxLag, primary, urls }: Options) {
+const follow = Effect.fnUntraced(function*({ maxConnections, maxLag, urls }: Options) {
+  const primary = yield* PrimaryServer
   const clock = yield* Clock.Clock
   const { transactionService } = yield* SqlClient.SqlClient
   const now = () => clock.currentTimeMillisUnsafe()
@@ -118,7 +119,7 @@ const follow = Effect.fnUntraced(function*({ maxConnections, maxLag, primary, ur
       state.isAway = false
     })
 
-  const primaryLife = ask(primary, PRIMARY, notePrimary).pipe(
+  const primaryLife = Effect.suspend(() => ask(primary.config(), PRIMARY, notePrimary)).pipe(
     Effect.ensuring(Effect.sync(() => state.isAway = true)),
     Effect.ignore
   )
@@ -136,7 +137,7 @@ const follow = Effect.fnUntraced(function*({ maxConnections, maxLag, primary, ur
     })
 
   const replicaLife = Effect.fnUntraced(function*(replica: Replica, url: Redacted.Redacted, number: number) {
-    const config = { ...primary, url }
+    const config = { ...primary.config(), url }
     const scope = yield* Scope.make()
     const use = Effect.fnUntraced(function*(client: SqlClient.SqlClient) {
       if (replica.client !== undefined) return
@@ -222,12 +223,12 @@ const follow = Effect.fnUntraced(function*({ maxConnections, maxLag, primary, ur
 })
 
 /** Provides `ReadReplicas` for `DATABASE_READ_URL`. A replica that is away delays no start. */
-export const replicasLayer = (primary: PgConnection.Config, maxConnections: number) =>
+export const replicasLayer = (maxConnections: number) =>
   Layer.unwrap(Effect.gen(function*() {
     const urls = yield* settings.DATABASE_READ_URL
     const maxLag = yield* settings.DATABASE_READ_MAX_LAG
     return Option.match(urls, {
       onNone: () => Layer.empty,
-      onSome: (urls) => Layer.effect(ReadReplicas, follow({ primary, urls, maxConnections, maxLag }))
+      onSome: (urls) => Layer.effect(ReadReplicas, follow({ urls, maxConnections, maxLag }))
     })
   }))

@@ -1,5 +1,5 @@
 import { PgConnection, PgPool } from "@effect/sql-pg"
-import { Cause, Clock, Duration, Effect, Exit, Fiber, Metric, Option, Result, Schema, Scope } from "effect"
+import { Cause, Clock, Context, Duration, Effect, Exit, Fiber, Metric, Option, Result, Schema, Scope } from "effect"
 import { SqlError } from "effect/sql"
 import { isServerState } from "../../services/db/DatabaseErrors.ts"
 import { dropConnection } from "../../upstream/ConnectionSocket.ts"
@@ -40,6 +40,11 @@ const ask = (config: PgConnection.Config): Effect.Effect<Server, SqlError.SqlErr
     Effect.map((role) => ({ config, role })),
     Effect.scoped
   )
+
+/** How to connect to the server that takes writes now. */
+export class PrimaryServer extends Context.Service<PrimaryServer, {
+  readonly config: () => PgConnection.Config
+}>()("route-planning-service/PrimaryServer") {}
 
 const refused = (message: string) =>
   new SqlError.SqlError({

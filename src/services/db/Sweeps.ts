@@ -32,9 +32,7 @@ export const sweepUntilShort = <E, R>(
       ? Effect.succeed(swept)
       : Effect.andThen(between, Effect.map(sweepUntilShort(batch, size, between), (rest) => plus(swept, rest))))
 
-const LAST_RUN = "sweep_last_run_timestamp_seconds"
-
-const lastRun = Metric.gauge(LAST_RUN, {
+const lastRun = Metric.gauge("sweep_last_run_timestamp_seconds", {
   description: "End of the last run, in seconds since 1970"
 })
 const rows = Metric.counter("sweep_rows_total", {
@@ -64,7 +62,7 @@ export const sweepStates = Effect.map(
   Metric.snapshot,
   (all) =>
     all.flatMap(({ attributes, id, state }) =>
-      id === LAST_RUN && "value" in state
+      id === lastRun.id && "value" in state
         ? [{ name: attributes?.["sweep"] ?? "", lastRunAt: new Date(Number(state.value) * 1000).toISOString() }]
         : []
     )

@@ -190,7 +190,7 @@ const cueOf = (point: XmlElement) => {
 
 const PLACE_OF_INTEREST = "poi"
 
-/** Of several, those without points are left out, so that they are no choice of the caller. */
+/** Several without points are left out, so that they are no choice of the caller. */
 const filled = (owners: ReadonlyArray<XmlElement>, hasPoints: (owner: XmlElement) => boolean) => {
   if (owners.length < 2) return { kept: owners, empty: [] }
   const found = owners.filter(hasPoints)

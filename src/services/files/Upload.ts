@@ -394,7 +394,7 @@ const allUnread = (unread: ReadonlyArray<Extract<Outcome, { readonly error: unkn
 
 const MAX_ISSUES = 20
 
-/** Of several files those that cannot be read are left out and named. */
+/** Files that cannot be read are left out of several, and named. */
 const readAll = Effect.fnUntraced(function*(files: ReadonlyArray<PackedFile>) {
   const outcomes = yield* Effect.forEach(files, outcomeOf)
   const known = outcomes.flatMap((outcome) => "read" in outcome ? [outcome.read] : [])

@@ -5,7 +5,7 @@ export const Stopping = Context.Reference<Effect.Effect<void>>("route-planning-s
   defaultValue: () => Effect.never
 })
 
-/** How many requests have ended since the process began. */
+/** The number of requests that have ended since the process began. */
 export const EndedRequests = Context.Reference<{ count: number }>("route-planning-service/EndedRequests", {
   defaultValue: () => ({ count: 0 })
 })

@@ -1,9 +1,9 @@
 import { Context, Effect, Layer } from "effect"
 
-/** Bounds what clients can cause. */
+/** A bound on those that clients can cause. */
 const MAX_WARNINGS = 50
 
-/** What the host of the service should change: each is logged once, and listed for administrators. */
+/** Warnings tell the host of the service what to change. Each is logged once, and listed for administrators. */
 export class Warnings extends Context.Service<Warnings, {
   readonly add: (warning: string) => Effect.Effect<void>
   readonly all: Effect.Effect<ReadonlyArray<string>>

@@ -1,12 +1,11 @@
-import { Context, DateTime, Duration, Effect, flow, Layer, Option, Schema, Struct } from "effect"
-import { SqlClient, SqlSchema, type Statement } from "effect/sql"
+import { Context, DateTime, Effect, flow, Layer, Option, Schema, Struct } from "effect"
+import { SqlClient, SqlSchema } from "effect/sql"
 import { GeometryForm } from "../../schema/Geometry.ts"
 import { RouteId, type RouteRef, UserId } from "../../schema/Ids.ts"
 import type { StoredRoute } from "../../schema/Route.ts"
 import { Lanes } from "../admission/Lanes.ts"
 import { quotaFailures } from "../admission/Quotas.ts"
-import { databaseDefects, type DatabaseError } from "../db/DatabaseErrors.ts"
-import { gatheredRead } from "../db/GatheredReads.ts"
+import { databaseDefects } from "../db/DatabaseErrors.ts"
 import { replicaReads } from "../db/ReadReplicas.ts"
 import { makeSharedTime } from "../db/SharedTime.ts"
 import { columnsOf } from "../db/Tables.ts"
@@ -15,15 +14,7 @@ import { Pseudonyms } from "../identity/Names.ts"
 import { Places } from "../places/Places.ts"
 import { LinkUses } from "../sharing/LinkUses.ts"
 import { shareTokens } from "../sharing/ShareLinks.ts"
-import {
-  firstOpened,
-  idOf,
-  OpenedFields,
-  type Opening,
-  type OpeningColumn,
-  routeVisibility,
-  type Viewer
-} from "../sharing/Visibility.ts"
+import { idOf, routeVisibility, type Viewer } from "../sharing/Visibility.ts"
 import {
   boxOf,
   ChangedRouteRow,
@@ -39,19 +30,9 @@ import {
   startOf,
   valuesWithoutPlace
 } from "./RouteRow.ts"
-import {
-  asSeenBy,
-  byForm,
-  OWNER_COLUMNS,
-  OwnerColumns,
-  routeColumns,
-  RouteRow,
-  seenColumns,
-  shortSeenColumns,
-  type ShownRow,
-  toStoredRoute
-} from "./RouteRows.ts"
+import { OWNER_COLUMNS, OwnerColumns, routeColumns, RouteRow, type ShownRow, toStoredRoute } from "./RouteRows.ts"
 import { refreshShown, RouteViews } from "./RouteViews.ts"
+import { seenRoutes } from "./SeenRoutes.ts"
 
 const OwnRoute = Schema.Struct({ owner: UserId, id: RouteId })
 
@@ -148,92 +129,6 @@ const newRoutes = Effect.gen(function*() {
     yield* refreshShown(views, row)
     return Option.some(toStoredRoute(row, pseudonyms))
   })
-})
-
-interface Request {
-  readonly ref: RouteRef
-  readonly viewer: number
-  readonly now: Date
-  readonly form: GeometryForm
-}
-
-/** `cutRevision` is set if a privacy zone cuts the route for the viewer. */
-const SeenRow = Schema.Struct({
-  ...RouteRow.fields,
-  ...OpenedFields,
-  cutRevision: Schema.NullOr(Schema.Int),
-  isDue: Schema.Boolean
-})
-
-const ShortRow = Schema.Struct({ ...SeenRow.fields, isLong: Schema.Boolean })
-
-const decodeRows = Schema.decodeUnknownEffect(Schema.Array(SeenRow))
-
-const MAX_TRIES = 3
-
-const RETRY_AFTER = Duration.seconds(1)
-
-/** Reads a route as a viewer may see it. Its view is made first if there is none. */
-const seenRoutes = Effect.gen(function*() {
-  const sql = yield* SqlClient.SqlClient
-  const views = yield* RouteViews
-  const { selectOpened } = routeVisibility(sql)
-
-  const select = (columns: string, opening: Opening | OpeningColumn, viewer: number | Statement.Fragment) =>
-    selectOpened(sql.literal(columns), opening, viewer, asSeenBy(sql, viewer))
-
-  const shortBy = <const T extends { readonly id: "bigint" } | { readonly token: "text" }>(
-    key: T,
-    opening: OpeningColumn
-  ) =>
-    byForm((form) =>
-      gatheredRead(sql, {
-        key: { ...key, viewer: "bigint" },
-        select: select(shortSeenColumns(form), opening, sql.literal("k.viewer")),
-        Result: ShortRow
-      })
-    )
-
-  const shortById = shortBy({ id: "bigint" }, { by: "id", id: sql.literal("k.id") })
-  const shortByToken = shortBy({ token: "text" }, { by: "shareToken", token: sql.literal("k.token") })
-
-  const short = (opening: Exclude<Opening, { readonly by: "link" }>, { form, viewer }: Request) =>
-    opening.by === "id"
-      ? shortById[form]({ id: opening.id, viewer })
-      : shortByToken[form]({ token: opening.token, viewer })
-
-  const opened = Effect.fnUntraced(function*(opening: Opening, request: Request) {
-    if (opening.by !== "link") {
-      const row = yield* short(opening, request)
-      if (Option.isNone(row)) return []
-      if (!row.value.isLong) return [row.value]
-    }
-    return yield* decodeRows(yield* select(seenColumns(request.form), opening, request.viewer))
-  })
-
-  const find = (request: Request) =>
-    Effect.map(
-      firstOpened(request.ref, request.now, (opening) => opened(opening, request)),
-      (rows) => Option.fromUndefinedOr(rows[0])
-    )
-
-  // A route that changes while its view is made needs another view.
-  const seen: (
-    request: Request,
-    tries?: number
-  ) => Effect.Effect<typeof SeenRow.Type, Missing | Overloaded | DatabaseError> = Effect.fnUntraced(function*(
-    request,
-    tries = MAX_TRIES
-  ) {
-    const row = yield* find(request)
-    if (Option.isNone(row)) return yield* new Missing({ kind: "route" })
-    if (!row.value.isDue) return row.value
-    if (tries === 0) return yield* Overloaded.retryAfter("route_changes", RETRY_AFTER)
-    yield* views.make(row.value.id)
-    return yield* seen(request, tries - 1)
-  })
-
-  return seen
 })
 
 /** The versions that the caller accepts to change; undefined accepts any. */

@@ -7,7 +7,8 @@ import {
   type TraceAnswer,
   TraceEdge,
   type TracePoint,
-  TraceRequest
+  TraceRequest,
+  TraceRoom
 } from "../../schema/Routing.ts"
 import { HeavyJob } from "../admission/HeavyJob.ts"
 import { decodeBounded } from "../bodies/BoundedJson.ts"
@@ -217,7 +218,7 @@ const takePoints = (request: TraceRequest) => {
   return Result.succeed({ rest: { activity, preferences, shape: TAKEN_OUT }, parts })
 }
 
-const decodeTrace = decodeBounded(TraceRequest)
+const decodeTrace = decodeBounded(TraceRequest, TraceRoom)
 
 export const readTrace = longBodyJob(
   import.meta.url,

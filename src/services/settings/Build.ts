@@ -27,7 +27,7 @@ export interface Build {
   readonly commit: string
 }
 
-/** What runs here: the version of the package and the commit of the image or of the clone. */
+/** The version of the package, and the commit of the image or of the clone. */
 export const build = Config.map(settings.SOURCE_COMMIT, (given): Build => ({
   version: manifest.version,
   commit: Option.getOrElse(Option.orElse(given, cloned), () => "unknown")
