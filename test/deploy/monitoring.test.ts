@@ -69,6 +69,15 @@ describe("the dashboard and the alerts", () => {
     ])
   })
 
+  it("have a heading of the runbook for each alert, and no other", () => {
+    const alerts = [...textOf("deploy/prometheus/alerts.yml").matchAll(/- alert: (\w+)[\s\S]*?runbook_url: (\S+)/g)]
+    assert.isAbove(alerts.length, 8)
+    for (const [, name = "", url] of alerts) assert.strictEqual(url, `docs/runbook.md#${name.toLowerCase()}`)
+    const [, section = ""] = textOf("docs/runbook.md").split(/^## (?:Alerts|Questions)$/m)
+    const headings = [...section.matchAll(/^### (\w+)$/gm)].map(([, heading]) => heading)
+    assert.sameMembers(headings, alerts.map(([, name]) => name))
+  })
+
   it("are laid out without one panel over another", () => {
     assert.strictEqual(title, "Route Planning Service")
     const cells = panels.flatMap(({ gridPos: { h, w, x, y } }) =>
