@@ -74,7 +74,7 @@ describe("a file", () => {
       const latin = bytesOf(gpx("Zürich", declared("ISO-8859-1")), "latin1")
       assert.deepStrictEqual(yield* namesOf(latin), ["Zürich"])
       assert.match(yield* refusalOf(bytesOf(gpx("a", declared("EBCDIC-X")))), /^415 The encoding EBCDIC-X/)
-      assert.match(yield* refusalOf(bytesOf(gpx("ü"), "latin1")), /^400 Expected valid UTF-8/)
+      assert.match(yield* refusalOf(bytesOf(gpx("ü"), "latin1")), /^400 body: Expected valid UTF-8/)
     }))
 
   it.effect("may be compressed, in an archive, or in a form, alone or with others", () =>
@@ -116,12 +116,12 @@ describe("a file", () => {
         assert.match(yield* refusalOf(bytes), /^415 .*GPX, GeoJSON, TCX.*KML.*gzip.*ZIP.*multipart/)
       }
       assert.match(yield* refusalOf(form([]), FORM), /^415/)
-      assert.match(yield* refusalOf(bytesOf("--frontier\r\n"), FORM), /^400 Malformed multipart/)
-      assert.match(yield* refusalOf(bytesOf("hello"), { contentEncoding: "gzip" }), /^400 Malformed gzip/)
-      assert.match(yield* refusalOf(form([["a.gpx", bytesOf("<gpx>")]]), FORM), /^400 a.gpx: Malformed XML/)
+      assert.match(yield* refusalOf(bytesOf("--frontier\r\n"), FORM), /^400 body: Malformed multipart/)
+      assert.match(yield* refusalOf(bytesOf("hello"), { contentEncoding: "gzip" }), /^400 body: Malformed gzip/)
+      assert.match(yield* refusalOf(form([["a.gpx", bytesOf("<gpx>")]]), FORM), /^400 body.a.gpx: Malformed XML/)
       const secret = Buffer.from(yield* zipped(new Map([["a.gpx", bytesOf(gpx("A"))]])))
       for (const flags of [6, secret.indexOf("PK\u0001\u0002") + 8]) secret.writeUInt16LE(1, flags)
-      assert.strictEqual(yield* refusalOf(secret), "400 a.gpx: The archive cannot be read: a.gpx is encrypted")
+      assert.strictEqual(yield* refusalOf(secret), "400 body.a.gpx: The archive cannot be read: a.gpx is encrypted")
     }))
 
   it.effect("is not unpacked beyond 8 MiB, nor several beyond 16", () =>

@@ -72,6 +72,7 @@ const INTERNAL = [
   "changes_type_check",
   "email_tokens_owner_check",
   "email_tokens_purpose_check",
+  "oldest_version_id_check",
   "routes_distance_check",
   "routes_published_at",
   "share_links_check",
