@@ -1,5 +1,5 @@
 import { assert, layer } from "@effect/vitest"
-import { Effect } from "effect"
+import { Effect, Schema } from "effect"
 import { signedIn } from "../support/Actors.ts"
 import { idOf, newRoute } from "../support/Routes.ts"
 import { TestServer } from "../support/TestServer.ts"
@@ -10,6 +10,12 @@ const NOWHERE = 999_999_999
 const CUE = { instruction: "Turn right.", type: 10, begin_shape_index: 7, length: 0.3, time: 42.5 }
 
 const LINE = [[9.5, 47.1], [9.51, 47.1]]
+
+const Results = Schema.decodeUnknownSync(
+  Schema.Struct({ results: Schema.Array(Schema.Struct({ status: Schema.Finite })) })
+)
+
+const statusesIn = (body: unknown) => Results(body).results.map(({ status }) => status)
 
 layer(TestServer.layer())("what a token must confirm", (it) => {
   it.effect("is looked up before it is asked to confirm", () =>
@@ -31,6 +37,21 @@ layer(TestServer.layer())("what a token must confirm", (it) => {
       const { status } = yield* script.post("/collections", { name: "x", visibility: "public", routeIds: [] })
       assert.strictEqual(status, 428)
       assert.strictEqual((yield* rider.get("/collections")).headers.get("x-total-count"), "0")
+    }))
+
+  it.effect("is not made by an earlier operation of a batch: its id can be guessed", () =>
+    Effect.gen(function*() {
+      const rider = yield* signedIn
+      const script = yield* scriptOf(rider, "write")
+      const last = idOf((yield* rider.post("/routes", newRoute({}))).body)
+      const guesses = [last + 1, last + 2].flatMap((id) => [
+        { op: "update", id, changes: { visibility: "public" } },
+        { op: "delete", id }
+      ])
+      const operations = [{ op: "create", route: newRoute({}) }, ...guesses]
+      const { body, status } = yield* script.post("/routes/batch", { operations })
+      assert.strictEqual(status, 200)
+      assert.deepStrictEqual(statusesIn(body), [201, 404, 404, 404, 404])
     }))
 
   it.effect("is validated before it is asked to confirm", () =>

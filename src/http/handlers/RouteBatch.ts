@@ -6,7 +6,7 @@ import type { CollectionId, RouteId, UserId } from "../../schema/Ids.ts"
 import type { ValidationIssue } from "../../schema/Issues.ts"
 import type { BatchOperation, RouteBatch } from "../../schema/RouteBatch.ts"
 import { Collections } from "../../services/collections/Collections.ts"
-import type { Overloaded } from "../../services/DomainErrors.ts"
+import type { Missing, Overloaded } from "../../services/DomainErrors.ts"
 import { Routes } from "../../services/routes/Routes.ts"
 import { RouteTrash } from "../../services/routes/RouteTrash.ts"
 import { Batches, type FailedOperation, type Operation as BatchChange } from "../../services/sync/Batches.ts"
@@ -193,30 +193,38 @@ export const routeBatch = Effect.gen(function*() {
     }
   })
 
-  /** Leaves out operations on routes that do not exist: their results refuse them. */
-  const impactsOf = (owner: UserId, operations: ReadonlyArray<BatchOperation>, restored: ReadonlySet<RouteId>) =>
+  /** Leaves out operations on what does not exist, and notes them in `missing`. */
+  const impactsOf = (
+    owner: UserId,
+    operations: ReadonlyArray<BatchOperation>,
+    restored: ReadonlySet<RouteId>,
+    missing: Map<BatchOperation, Missing>
+  ) =>
     Effect.map(
       Effect.forEach(
         operations,
         (operation) =>
-          Effect.catchTag(
-            impactOf(owner, operation, restored),
-            "Missing",
-            () => Effect.succeed<ReadonlyArray<Impact>>([])
-          )
+          Effect.catchTag(impactOf(owner, operation, restored), "Missing", (error) => {
+            missing.set(operation, error)
+            return Effect.succeed<ReadonlyArray<Impact>>([])
+          })
       ),
       (impacts) => impacts.flat()
     )
 
-  /** An atomic batch is refused because of an operation on what is not there before it must be confirmed. */
+  /**
+   * An atomic batch is refused because of an operation on what is not there before it must be confirmed. Returns the operations
+   * on what is not there: an earlier one may make it meanwhile, and its change would not be confirmed.
+   */
   const requireConfirmed = Effect.fnUntraced(function*(
     owner: UserId,
     operations: ReadonlyArray<BatchOperation>,
     isAtomic: boolean
   ) {
     const restored = new Set(operations.flatMap((operation) => operation.op === "restore" ? [operation.id] : []))
-    const impacts = yield* impactsOf(owner, operations, restored)
-    if (!Arr.isReadonlyArrayNonEmpty(impacts)) return
+    const missing = new Map<BatchOperation, Missing>()
+    const impacts = yield* impactsOf(owner, operations, restored, missing)
+    if (!Arr.isReadonlyArrayNonEmpty(impacts)) return missing
     if (isAtomic) {
       yield* Effect.forEach(
         operations,
@@ -339,12 +347,19 @@ export const routeBatch = Effect.gen(function*() {
     )
     const operations = given.flatMap(({ operation }) => operation === undefined ? [] : [operation])
     const changes = yield* preparedAll(caller.userId, given, mayPublish)
-    if (!mayPublish) yield* requireConfirmed(caller.userId, operations, isAtomic)
+    const missing = mayPublish
+      ? new Map<BatchOperation, Missing>()
+      : yield* requireConfirmed(caller.userId, operations, isAtomic)
+    const allowed = changes.map((change, index): Change => {
+      const operation = given[index]?.operation
+      const error = operation === undefined ? undefined : missing.get(operation)
+      return error === undefined ? change : () => inBatch(Effect.fail(error))
+    })
     return yield* idempotency.once(
       caller.userId,
       { headers, request },
       yield* bodyDigest,
-      batches.run(caller.userId, changed(operations), changes, { isAtomic }).pipe(
+      batches.run(caller.userId, changed(operations), allowed, { isAtomic }).pipe(
         Effect.mapError((error) => "index" in error ? refusal(error) : error),
         Effect.map((results) => batchResults(given, results))
       )

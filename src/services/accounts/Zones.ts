@@ -146,6 +146,8 @@ export class PrivacyZones extends Context.Service<PrivacyZones, {
   ) => Effect.Effect<Zones, ZonesShrink>
   /** Adds the zones that the account lacks. Fails with `ZonesFull` and changes nothing if it would have too many. */
   readonly add: (owner: UserId, zones: Zones) => Effect.Effect<void, ZonesFull>
+  /** Removes one zone with this centre, the one at `index` if it is that. Changes nothing if there is none. */
+  readonly remove: (owner: UserId, index: number, center: PrivacyZone["center"]) => Effect.Effect<void>
 }>()("route-planning-service/PrivacyZones") {
   static readonly layer = Layer.effect(
     PrivacyZones,
@@ -213,6 +215,14 @@ export class PrivacyZones extends Context.Service<PrivacyZones, {
             return all.length > MAX_ZONES
               ? Effect.fail(new ZonesFull({ limit: MAX_ZONES, used: stored.length }))
               : Effect.succeed(all)
+          }).pipe(Effect.asVoid),
+
+        remove: (owner, index, [lng, lat]) =>
+          changing(owner, (stored) => {
+            const isThere = ({ center }: PrivacyZone) => center[0] === lng && center[1] === lat
+            const found = stored.findIndex((zone, n) => n === index && isThere(zone))
+            const removed = found === -1 ? stored.findIndex(isThere) : found
+            return Effect.succeed(stored.filter((_, n) => n !== removed))
           }).pipe(Effect.asVoid)
       })
     })

@@ -201,12 +201,8 @@ ${
       remove: {
         endpoint: Api.groups.users.endpoints.setPrivacyZones,
         run: Effect.fnUntraced(function*({ fields, session }) {
-          const all = yield* zones.list(session.userId)
-          const isIt = ({ center: [longitude, latitude] }: PrivacyZone, index: number) =>
-            String(index) === fields["index"] && String(longitude) === fields["longitude"]
-            && String(latitude) === fields["latitude"]
-          const left = all.filter((zone, index) => !isIt(zone, index))
-          yield* zones.replace(session.userId, left, { mayShrink: true })
+          const center = [Number(fields["longitude"]), Number(fields["latitude"])] as const
+          yield* zones.remove(session.userId, Number(fields["index"]), center)
           return done(ACCOUNT_PAGES.zones, "saved")
         })
       }

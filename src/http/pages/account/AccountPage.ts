@@ -120,6 +120,8 @@ const sections = (path: string, root: string) => {
 `
 }
 
+const doneWords = (done: string) => Object.hasOwn(DONE, done) ? DONE[done] : undefined
+
 const framed = (page: Page, path: string, { query, root, session }: Visit, error: ServiceError | undefined): Page => ({
   isWide: true,
   ...page,
@@ -127,7 +129,7 @@ const framed = (page: Page, path: string, { query, root, session }: Visit, error
   policy: { "img-src": "'self' data:", ...page.policy },
   error: error ?? page.error,
   body: html`${sections(path, root)}${
-    error === undefined ? notice(DONE[query.get("done") ?? ""]) : alert(plainWords(error))
+    error === undefined ? notice(doneWords(query.get("done") ?? "")) : alert(plainWords(error))
   }${page.body}`
 })
 
@@ -197,7 +199,10 @@ export const accountPageLayer = ({ actions = {}, isForAdmins = false, path, rece
       }
       const fields = yield* readFields(request)
       const action = Object.hasOwn(actions, fields[ACTION] ?? "") ? actions[fields[ACTION] ?? ""] : undefined
-      if (action === undefined) return yield* unknownAction()
+      if (action === undefined) {
+        yield* visitFor(page)
+        return yield* unknownAction()
+      }
       const visit = { ...yield* visitFor(action.endpoint), fields }
       return yield* act(visit, action.run(visit))
     })

@@ -17,6 +17,7 @@ import { OwnRoutes } from "../../../services/routes/RouteLists.ts"
 import { Api } from "../../api/Api.ts"
 import { BodyLimit } from "../../api/Requests.ts"
 import { serviceErrorOf } from "../../middleware/ErrorShape.ts"
+import { Limiter } from "../../middleware/RateLimit.ts"
 import { RequestBodies } from "../../request/RequestBodies.ts"
 import { ACCOUNT_PAGES } from "../../request/RouteTemplates.ts"
 import { type Page, plainWords } from "../layout/Layout.ts"
@@ -130,6 +131,7 @@ const noFiles = () => ValidationFailed.at("body", "files", "Choose one or more f
 export const routesPageLayer = Layer.unwrap(Effect.gen(function*() {
   const bodies = yield* RequestBodies
   const duplicates = yield* RouteDuplicates
+  const limiter = yield* Limiter
   const files = yield* RouteFiles
   const { imports, lists } = yield* Lanes
   const ownRoutes = yield* OwnRoutes
@@ -168,9 +170,13 @@ ${listOf(routes, visit, filters)}`
     return yield* imports(duplicates.createUnlessThere(owner, drafts))
   })
 
-  const resultOf = (owner: UserId, file: PackedFile, visibility: Visibility) => {
+  /** Each file counts as an import of its own. The form itself was counted for the first. */
+  const counted = (owner: UserId, index: number) => index === 0 ? Effect.void : limiter.count(`user:${owner}`, endpoint)
+
+  const resultOf = (owner: UserId, file: PackedFile, index: number, visibility: Visibility) => {
     const name = file.name ?? ""
-    return store(owner, file, visibility).pipe(
+    return counted(owner, index).pipe(
+      Effect.andThen(store(owner, file, visibility)),
       Effect.map((routes): FileResult => ({ name, routes })),
       Effect.catchCause((cause) =>
         Effect.map(serviceErrorOf(cause), (error): FileResult => ({ name, routes: [], problem: plainWords(error) }))
@@ -185,7 +191,10 @@ ${listOf(routes, visit, filters)}`
     // A browser sends an empty part without a name where no file is chosen.
     const given = parts.files.filter(({ name }) => name !== "")
     if (given.length === 0) return yield* noFiles()
-    const results = yield* Effect.forEach(given, (file) => resultOf(visit.session.userId, file, visibility))
+    const results = yield* Effect.forEach(
+      given,
+      (file, index) => resultOf(visit.session.userId, file, index, visibility)
+    )
     return yield* show(visit, results)
   })
 

@@ -195,6 +195,7 @@ export const signInPagesLayer = Layer.unwrap(Effect.gen(function*() {
     show: () => Effect.succeed(signOutPage()),
     submit: {
       run: Effect.fnUntraced(function*(_fields, request) {
+        yield* limiter.countAddress(Api.groups.auth.endpoints.logOut)
         yield* signedOut(request)
         return { seeOther: "./" }
       }),
