@@ -217,11 +217,10 @@ export class PrivacyZones extends Context.Service<PrivacyZones, {
               : Effect.succeed(all)
           }).pipe(Effect.asVoid),
 
-        remove: (owner, index, [lng, lat]) =>
+        remove: (owner, index, center) =>
           changing(owner, (stored) => {
-            const isThere = ({ center }: PrivacyZone) => center[0] === lng && center[1] === lat
-            const found = stored.findIndex((zone, n) => n === index && isThere(zone))
-            const removed = found === -1 ? stored.findIndex(isThere) : found
+            const found = stored.findIndex((zone, n) => n === index && isAt(center, zone))
+            const removed = found === -1 ? stored.findIndex((zone) => isAt(center, zone)) : found
             return Effect.succeed(stored.filter((_, n) => n !== removed))
           }).pipe(Effect.asVoid)
       })
@@ -237,8 +236,9 @@ const zoneIn = ({ label, lat, lng, radius }: ZoneRow): PrivacyZone => ({
   ...(label === null ? {} : { label })
 })
 
-const isSame = (one: PrivacyZone, other: PrivacyZone) =>
-  one.radius === other.radius && one.center[0] === other.center[0] && one.center[1] === other.center[1]
+const isAt = ([lng, lat]: PrivacyZone["center"], { center }: PrivacyZone) => center[0] === lng && center[1] === lat
+
+const isSame = (one: PrivacyZone, other: PrivacyZone) => one.radius === other.radius && isAt(one.center, other)
 
 const isWithin = (zone: PrivacyZone, other: PrivacyZone) =>
   metresBetween(...zone.center, ...other.center) + zone.radius <= other.radius
