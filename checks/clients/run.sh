@@ -115,7 +115,7 @@ generator_java() {
 # Its own build needs Gradle.
 generator_kotlin() {
   generator -g kotlin -o "$work/generator-kotlin" && cp walks/kotlin.xml "$work/generator-kotlin/pom.xml" &&
-    cd "$work/generator-kotlin" && mvn --quiet --batch-mode compile
+    cd "$work/generator-kotlin" && mvn --quiet --batch-mode -Dkotlin.compiler.daemon=false compile
 }
 
 # Without TLS it needs no library of the system.
@@ -179,14 +179,14 @@ if python3 -c 'import sys; sys.exit(sys.version_info < (3, 11))' && python3 -m v
   fi
   if has_maven; then
     check "openapi-generator, Java" generator_java
-    check "openapi-generator, Kotlin" generator_kotlin
+    if [ "${CHECK_PHONES:-true}" = true ]; then check "openapi-generator, Kotlin" generator_kotlin; fi
   else
     skip "openapi-generator, Java and Kotlin (no mvn, or no repository)"
   fi
-  if has cargo; then
-    check "openapi-generator, Rust" generator_rust
-  else
+  if ! has cargo; then
     skip "openapi-generator, Rust (no cargo)"
+  elif [ "${CHECK_PHONES:-true}" = true ]; then
+    check "openapi-generator, Rust" generator_rust
   fi
   check "openapi-generator, Dart" generator_dart
   check "openapi-generator, Swift" generator_swift
