@@ -16,7 +16,12 @@ const admins = ["counting", "looking", "leaving", "deleting", "operating", "demo
 
 const adminCalled = (name: string) => signedInAs({ email: `${name}@admins.example`, name: `Admin ${name}` })
 
-const SETTINGS = { ADMIN_EMAILS: admins.join(", ").toUpperCase(), GRAFANA_URLS: JSON.stringify(grafana) }
+const SETTINGS = {
+  ADMIN_EMAILS: admins.join(", ").toUpperCase(),
+  GRAFANA_URLS: JSON.stringify(grafana),
+  DATABASE_READ_URL: "postgres://reader:hidden@127.0.0.1:1/none",
+  MAP_STYLE_URL: "https://maps.example.com/style.json?key=hidden"
+}
 
 layer(TestServer.layer(SETTINGS))("administration", (it) => {
   it.effect("is for sessions of users with a listed address, checked at each request", () =>
@@ -169,7 +174,8 @@ layer(TestServer.layer(SETTINGS))("administration", (it) => {
       assert.match(service.commit, /^[0-9a-f]{40}$|^unknown$/)
       assert.include(database.tables.map(({ name }) => name), "routes")
       assert.deepInclude(settings, { name: "GRAFANA_URLS", value: JSON.stringify(grafana) })
-      assert.notMatch(JSON.stringify(settings), /JWT_SECRET|DATABASE_URL/)
+      assert.deepInclude(settings, { name: "MAP_STYLE_URL", value: "https://maps.example.com/style.json" })
+      assert.notMatch(JSON.stringify(settings), /JWT_SECRET|DATABASE_URL|hidden/)
     }))
 })
 

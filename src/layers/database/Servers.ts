@@ -82,7 +82,7 @@ const SEARCH_INTERVAL = Duration.millis(250)
 
 const LOOK_TIMEOUT = Duration.millis(750)
 
-/** A connection is replaced after this time at the latest, whatever it leads to. */
+/** A connection is replaced after this time at the latest, even if it leads to the primary. */
 const LONGEST_LIFE = Duration.minutes(30)
 
 /** Longer than a connection takes to open: who waits for one of the old pool gets it, or its error. */

@@ -12,6 +12,8 @@ import { registry, settings } from "../settings/Registry.ts"
 
 const STATUS_TIMEOUT = Duration.millis(500)
 
+const isSecret = (value: unknown): boolean => Array.isArray(value) ? value.some(isSecret) : Redacted.isRedacted(value)
+
 /** Without what a URL may have as a key. */
 const shownValue = (value: unknown, text: string) => value instanceof URL ? value.origin + value.pathname : text
 
@@ -20,7 +22,7 @@ const changedSettings = Effect.forEach(registry, ({ given, name, otherwise }) =>
   Effect.gen(function*() {
     const value = Option.getOrUndefined(yield* given)
     const text = Option.getOrElse(yield* Config.option(Config.String(name)), () => otherwise)
-    return value === undefined || Redacted.isRedacted(value) || text === otherwise
+    return value === undefined || isSecret(value) || text === otherwise
       ? []
       : [{ name, value: shownValue(value, text) }]
   })).pipe(Effect.map((settings) => settings.flat()))

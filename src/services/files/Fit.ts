@@ -55,7 +55,7 @@ interface Fix {
 
 const timeOf = ({ timestamp }: { readonly timestamp?: Date }) => timestamp?.getTime() ?? Number.NaN
 
-/** Returns the indexes of the longest run of times that do not go backwards (patience sorting). */
+/** Returns the indexes of the longest run of times that do not go backwards, by binary search among the ends of shorter ones. */
 const inOrder = (times: ReadonlyArray<number>): ReadonlyArray<number> => {
   const ends: Array<number> = []
   const before = new Int32Array(times.length)

@@ -137,7 +137,7 @@ const isWithoutSession = ({ statusCode }: ServiceError) => statusCode === 401
 
 const unknownAction = () => ValidationFailed.at("body", ACTION, "Expected an action of this page")
 
-/** An id of the path, of which a malformed one is as unknown as any other. */
+/** Decodes an id of the path. A malformed one is as unknown as any other. */
 export const idOf = <A>(schema: Schema.Codec<A, string>, id: string | undefined) =>
   Effect.mapError(decodeForm(schema, id), () => new NotFound({ message: "No such page" }))
 

@@ -33,7 +33,7 @@ const unusable = (error: ServiceError): Page => ({
   body: html`${unusableAlert}
 <p>Was it used already? Then your account is there: <a href="${SIGN_IN}">sign in</a>. An invitation expires after ${
     inWords(INVITATION_LIFETIME)
-  }: ask whoever invited you for another one.</p>
+  }: ask the person who invited you for another one.</p>
 <p>Copied from the mail? Check that the whole of it was copied.</p>`,
   error
 })
