@@ -68,8 +68,10 @@ describe("a start warns of", () => {
         request.url === "/style.json?key=secret" ? response.end(`{"version":7}`) : response.writeHead(404).end()
       )
       const origin = `http://127.0.0.1:${yield* listening(style)}`
-      for (const path of ["/style.json?key=secret", "/none"]) {
-        const warnings = yield* warningsOf({ ...QUIET, MAP_STYLE_URL: origin + path }, 1)
+      for (
+        const path of [`${origin}/style.json?key=secret`, `${origin}/none?key=secret`, "http://127.0.0.1:1/?key=secret"]
+      ) {
+        const warnings = yield* warningsOf({ ...QUIET, MAP_STYLE_URL: path }, 1)
         assert.match(warnings.join(), /^MAP_STYLE_URL: no style of MapLibre can be read from 127\.0\.0\.1:\d+: /)
         assert.notInclude(warnings.join(), "secret")
       }
