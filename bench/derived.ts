@@ -2,7 +2,7 @@ import { NodeRuntime } from "@effect/platform-node"
 import { Effect, Schema } from "effect"
 import { createHash } from "node:crypto"
 import { elevationGainOf } from "../src/services/geometry/Elevation.ts"
-import { metresAlong } from "../src/services/geometry/Geodesy.ts"
+import { metresAlong, NO_GAPS } from "../src/services/geometry/Geodesy.ts"
 import { simplifiedLine } from "../src/services/geometry/MeasuredPolyline.ts"
 import { encodePolyline } from "../src/services/geometry/Polyline.ts"
 import { scanPositions } from "../src/services/geometry/PositionScanner.ts"
@@ -40,7 +40,7 @@ const inProcess = Effect.fnUntraced(function*(positions: number) {
   return new Map([
     ["the line itself, read from the body", leastOf(() => scanPositions(text, 0))],
     ["length", leastOf(() => metresAlong(coordinates))],
-    ["elevation gain", leastOf(() => elevationGainOf(coordinates, elevations, along))],
+    ["elevation gain", leastOf(() => elevationGainOf(coordinates, elevations, NO_GAPS, along))],
     ["simplified line", leastOf(() => simplifiedLine(coordinates))],
     ["encoded line", leastOf(() => encodePolyline(coordinates))],
     ["digest of the body, for a repeat", leastOf(() => createHash("sha256").update(text).digest())],

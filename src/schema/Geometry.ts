@@ -83,6 +83,25 @@ export const Positions = Schema.Any.check(positionsFilter).pipe(
   Schema.refine((value): value is ReadonlyArray<Position> => Array.isArray(value))
 )
 
+/** The most parts of a line; of more the shortest gaps between them are closed. */
+export const MAX_SEGMENTS = 1000
+
+const SEGMENTS_EXPECTED = "Expected 0 first, and each index greater than the one before"
+
+/** The indexes at which the parts of a line begin. A line is not measured or drawn between two parts. */
+export const Segments = Schema.Array(Schema.Int.check(Schema.isBetween({ minimum: 0, maximum: MAX_POSITIONS - 1 })))
+  .check(
+    Schema.isMaxLength(MAX_SEGMENTS),
+    Schema.makeFilter((starts) => {
+      const index = starts.findIndex((start, index) => start !== 0 ? start <= (starts[index - 1] ?? start) : index > 0)
+      return index === -1 || { path: [index], issue: SEGMENTS_EXPECTED }
+    }, { toJsonSchema: () => ({ uniqueItems: true }) })
+  ).annotate({
+    description: "The indexes of the positions at which the parts of the line begin, where it has gaps: 0 first. "
+      + "Nothing is measured or drawn across a gap; absent or `[0]` without one"
+  })
+export type Segments = typeof Segments.Type
+
 export const Longitude = Schema.Finite.check(Schema.isBetween({ minimum: -MAX_LONGITUDE, maximum: MAX_LONGITUDE }))
   .annotate({ description: LONGITUDE })
 export const Latitude = Schema.Finite.check(Schema.isBetween({ minimum: -MAX_LATITUDE, maximum: MAX_LATITUDE }))

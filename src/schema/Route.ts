@@ -1,5 +1,5 @@
 import { Schema, SchemaTransformation, Struct } from "effect"
-import { Coordinate, Polyline6, Polyline6Input, Positions } from "./Geometry.ts"
+import { Coordinate, Polyline6, Polyline6Input, Positions, Segments } from "./Geometry.ts"
 import { ClientId, RouteId, SHARE_TOKEN, ShareToken } from "./Ids.ts"
 import { Maneuvers } from "./Maneuver.ts"
 import { CreatedAt, MAX_DISTANCE, MAX_DURATION, Metres, Seconds, UpdatedAt, upTo } from "./Measures.ts"
@@ -147,6 +147,7 @@ const clearable = {
   ...plain,
   geometry: nullable(Positions),
   polyline6: nullable(Polyline6Input),
+  segments: nullable(Segments),
   distance: nullable(Distance),
   routingPreferences: nullable(RequestedPreferences),
   cues: nullable(
@@ -173,6 +174,20 @@ export const oneGeometry = Schema.makeFilter(
       else: { properties: { geometry: { type: "null" } } }
     })
   }
+)
+
+const SEGMENTS_ALONE = "Expected geometry or polyline6 beside it: a line is sent with its segments"
+
+/** A new line has no gaps unless they come with it, so the one is no change without the other. */
+const segmentsWithLine = Schema.makeFilter(
+  ({ geometry, polyline6, segments }: {
+    readonly geometry?: unknown
+    readonly polyline6?: unknown
+    readonly segments?: unknown
+  }) =>
+    segments === undefined || geometry !== undefined || polyline6 !== undefined
+    || { path: ["segments"], issue: SEGMENTS_ALONE },
+  { toJsonSchema: () => ({}) }
 )
 
 const NEW_ROUTE = {
@@ -206,7 +221,7 @@ export const RoutePatch = Schema.Struct({
   visibility: Schema.optionalKey(Visibility),
   provenance: Schema.optionalKey(Provenance),
   ...clearable
-}).check(oneGeometry).annotate({
+}).check(oneGeometry, segmentsWithLine).annotate({
   identifier: "RoutePatch",
   description: "What to change of a route: an absent member stays as it is, `null` clears an optional one.",
   examples: [{ visibility: "public", description: null }]
@@ -242,6 +257,7 @@ export const Route = Schema.Struct({
   waypoints: Schema.Array(Waypoint).annotate({ description: WAYPOINTS }),
   geometry: Schema.optionalKey(Positions),
   polyline6: Schema.optionalKey(Polyline6),
+  segments: Schema.optionalKey(Segments),
   cues: Schema.optionalKey(
     Maneuvers.annotate({ description: "Turns along the whole line: there with `geometry` `full` and `polyline6` only" })
   ),
@@ -280,11 +296,13 @@ export const DeletedRoute = Schema.Struct({ ...Route.fields, ...TRASHED }).annot
 type JsonText = string
 
 /** A route whose long members are still text, so that no read parses them. */
-export interface StoredRoute extends Omit<Route, "waypoints" | "geometry" | "polyline6" | "cues" | "url"> {
+export interface StoredRoute extends Omit<Route, "waypoints" | "geometry" | "polyline6" | "segments" | "cues" | "url"> {
   readonly waypoints: JsonText
   /** The line is in UTF-8 if it was read. */
   readonly geometry: JsonText | Uint8Array | undefined
   readonly polyline6: JsonText | undefined
+  /** Of the line in the form that was read. */
+  readonly segments: JsonText | undefined
   readonly cues: JsonText | undefined
   readonly version: number
   /** The revision of the owner's privacy zones, if they cut a part off. */

@@ -7,6 +7,7 @@ import { draftsOf, type WrittenRoute } from "../../src/services/files/Draft.ts"
 import { finish } from "../../src/services/files/Finish.ts"
 import { writeFit } from "../../src/services/files/Fit.ts"
 import { readPacked } from "../../src/services/files/Upload.ts"
+import { metresOf } from "../support/Files.ts"
 
 const read = Effect.fnUntraced(function*(bytes: Uint8Array, name?: string) {
   const { draft, format } = yield* readPacked({ name, contentType: "application/vnd.ant.fit", bytes }, undefined)
@@ -129,10 +130,11 @@ describe("a FIT file", () => {
       const { document, dropped, measures, warnings } = yield* read(activity(), "Morning.fit")
       assert.deepInclude(document, { name: "Morning", activity: "walk" })
       assert.strictEqual(document.geometry.length, 4)
-      assert.closeTo(measures.distance ?? 0, 2 * 1111.95, 1)
+      assert.deepStrictEqual(document.segments, [0, 2])
+      assert.closeTo(metresOf(document), 2 * 1111.95, 1)
       assert.strictEqual(measures.duration, 120)
       assert.deepStrictEqual(dropped, [{ what: "record", why: "it has no position", count: 1 }])
-      assert.deepStrictEqual(warnings.map(({ code }) => code), ["gap_joined", "dropped"])
+      assert.deepStrictEqual(warnings.map(({ code }) => code), ["dropped"])
     }))
 
   it.effect("followed by others is read alone, and the others are counted", () =>

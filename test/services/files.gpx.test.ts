@@ -1,6 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { isDateTime } from "../../src/services/files/FileValues.ts"
-import { gpx, read, readAll, refusal, trk, understood } from "../support/Files.ts"
+import { measurePositions } from "../../src/services/geometry/MeasuredPolyline.ts"
+import { gpx, metresOf, read, readAll, refusal, trk, understood } from "../support/Files.ts"
 
 const trackpoint = (lat: number) =>
   `<Trackpoint><Position><LatitudeDegrees>${lat}</LatitudeDegrees><LongitudeDegrees>0</LongitudeDegrees></Position></Trackpoint>`
@@ -41,29 +42,42 @@ describe("GPX of others", () => {
     assert.deepStrictEqual(read(text).document.geometry, [[2, 1, 5]])
   })
 
-  it("has the segments of a track joined, and warns of the gap, which is no part of its distance", () => {
+  it("has the segments of a track as one line that says where they begin, and a distance without the gap", () => {
     const point = (lat: number) => `<trkpt lat="${lat}" lon="0"/>`
-    const { document, measures, warnings } = read(
+    const { document, warnings } = read(
       gpx(`<trk><trkseg>${point(0)}${point(0.01)}</trkseg><trkseg/><trkseg>${point(1)}${point(1.01)}</trkseg></trk>`)
     )
     assert.deepStrictEqual(document.geometry, [[0, 0], [0, 0.01], [0, 1], [0, 1.01]])
-    assert.closeTo(measures.distance ?? 0, 2 * 1111.95, 0.1)
-    assert.deepStrictEqual(warnings, [{
-      code: "gap_joined",
-      message: "Gaps between segments, 110083 m in total, are straight lines and do not count into distance",
-      count: 1
-    }])
+    assert.deepStrictEqual(document.segments, [0, 2])
+    assert.closeTo(metresOf(document), 2 * 1111.95, 0.1)
+    assert.deepStrictEqual(warnings, [])
+  })
+
+  it("of more segments than a route may have joins those with the shortest gaps, and says so", () => {
+    const segment = (index: number) => {
+      const lat = (index / 1000).toFixed(4)
+      const lon = index > 600 ? 2 : 1
+      return `<trkseg><trkpt lat="${lat}" lon="${lon}"/><trkpt lat="${lat}1" lon="${lon}"/></trkseg>`
+    }
+    const { document, warnings } = read(
+      gpx(`<trk>${Array.from({ length: 1002 }, (_, at) => segment(at)).join("")}</trk>`)
+    )
+    assert.strictEqual(document.geometry.length, 2004)
+    assert.strictEqual(document.segments?.length, 1000)
+    assert.isTrue(document.segments?.includes(1202))
+    assert.deepStrictEqual(warnings.map(({ code, count }) => [code, count]), [["gap_joined", 2]])
   })
 
   it("has the duration and the climbs of its segments, and not of what is between them", () => {
     const point = (at: number, ele: number, time: string) =>
       `<trkpt lat="${at / 100}" lon="0"><ele>${ele}</ele><time>2026-01-01T${time}Z</time></trkpt>`
-    const { measures } = read(gpx(
+    const { document, measures } = read(gpx(
       `<trk><trkseg>${point(0, 100, "10:00:00")}${point(1, 150, "10:10:00")}</trkseg><trkseg>${
         point(50, 900, "12:00:00") + point(51, 910, "12:05:00")
       }</trkseg></trk>`
     ))
-    assert.deepInclude(measures, { duration: 900, elevationGain: 60 })
+    assert.deepStrictEqual(measures, { duration: 900 })
+    assert.strictEqual(measurePositions(document.geometry, document.segments).elevationGain, 60)
   })
 
   it("with several tracks is imported as the caller chooses, and not without a choice", () => {
@@ -93,7 +107,7 @@ describe("GPX of others", () => {
     assert.deepInclude(chosen.dropped, { what: "tracks", why: "another one was chosen by `track`", count: 2 })
     const joined = read(file, "gpx", { join: true })
     assert.deepStrictEqual([joined.document.name, joined.document.geometry.length], ["All", 6])
-    assert.closeTo(joined.measures.distance ?? 0, 2 * 1111.95 + 111_195, 1)
+    assert.closeTo(metresOf(joined.document), 2 * 1111.95 + 111_195, 1)
     assert.throws(() => readAll(file, "gpx", { track: 3 }), /Expected an index of 0 to 2/)
     assert.throws(() => readAll("<kml/>", "kml", { track: 0 }), /The file has no tracks/)
   })
@@ -140,10 +154,10 @@ describe("GPX of others", () => {
         ["B", [[0, 3], [0, 4]]]
       ])
       assert.deepStrictEqual(
-        routes.map(({ measures, warnings }) => [measures.distance, warnings.map(({ code }) => code)]),
+        routes.map(({ document, warnings }) => [document.segments, metresOf(document) > 0, warnings]),
         [
-          [undefined, []],
-          [0, ["gap_joined"]]
+          [undefined, true, []],
+          [[0, 1], false, []]
         ]
       )
     })

@@ -19,7 +19,7 @@ const circleOf = Effect.runSync(
 
 const owners = (count: number) => Array.from({ length: count }, (_, index) => UserId.make(index + 1))
 
-const NO_MEASURES = { distance: null, duration: null, elevationGain: null }
+const NO_MEASURES = { distance: null, duration: null, elevationGain: null, segments: null }
 
 const decodeCues = Schema.decodeUnknownSync(Schema.fromJsonString(Maneuvers))
 
@@ -120,7 +120,7 @@ describe("a cut line", () => {
       const cues = [[0, 2, hidden], [100, 5, 900], [350, 1, 180]].map(
         ([begin_shape_index, length, time]) => ({ instruction: "", type: 8, begin_shape_index, length, time })
       )
-      const measures = { distance: 8000, duration: hidden + 1080, elevationGain: null }
+      const measures = { ...NO_MEASURES, distance: 8000, duration: hidden + 1080 }
       const text = { geometry: JSON.stringify(line), waypoints: "[]", cues: JSON.stringify(cues) }
       return (await cutRoute.run({ ...measures, ...text, circles: [circle] }))?.measures
     }
@@ -133,6 +133,23 @@ describe("a cut line", () => {
     const line = [beside(HOME, -9000, 0), beside(HOME, -3000, 10), beside(HOME, 3000, -10)]
     const { line: left } = await cut(line, [circle])
     assert.deepStrictEqual(left, line.slice(0, 2))
+  })
+
+  it("keeps its gaps, by the positions that are left, and is measured without them", async () => {
+    const line = [
+      ...ray(HOME, 0, 2000),
+      ...ray(beside(HOME, 9000, 0), 0, 1000),
+      ...ray(beside(HOME, 20_000, 0), 0, 1000)
+    ]
+    const starts = [0, ray(HOME, 0, 2000).length, ray(HOME, 0, 2000).length + ray(HOME, 0, 1000).length]
+    const text = { geometry: JSON.stringify(line), segments: JSON.stringify(starts), waypoints: "[]", cues: null }
+    const { line: left, measures } =
+      (await cutRoute.run({ ...NO_MEASURES, distance: 4000, ...text, circles: [circle] })) ?? {}
+    const hidden = line.length - (left?.positionCount ?? 0)
+    assert.isAbove(hidden, 0)
+    assert.deepStrictEqual(JSON.parse(left?.segments ?? ""), [0, ...starts.slice(1).map((start) => start - hidden)])
+    assert.strictEqual(measures?.distance, left?.metres)
+    assert.isBelow(left?.metres ?? Infinity, 4000)
   })
 
   it("is empty where no part has two positions, and whole where no circle touches it", async () => {

@@ -39,7 +39,7 @@ const byLibrary = (positions: ReadonlyArray<Position>): ReadonlyArray<Position> 
 }
 
 const simplified = (positions: ReadonlyArray<Position>): ReadonlyArray<Position> => {
-  const kept = new Set(simplifiedLine(coordinatesOf(positions)))
+  const kept = new Set(simplifiedLine(coordinatesOf(positions)).indexes)
   return positions.filter((_, index) => kept.has(index))
 }
 

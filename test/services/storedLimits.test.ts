@@ -133,7 +133,7 @@ layer(database)("limits of the contract and those of the columns", (it) => {
       yield* sql`INSERT INTO route_views (route_id, route_version, zones_revision, place_version, is_whole)
         SELECT id, 1, 1, 1, true FROM routes`
       for (const table of ["routes", "route_views"]) {
-        for (const column of ["waypoints", "geometry", "simplified", "cues"]) {
+        for (const column of ["waypoints", "geometry", "simplified", "cues", "segments", "simplified_segments"]) {
           const broken = yield* Effect.flip(sql`UPDATE ${sql(table)} SET ${sql(column)} = '[[9,47]'`)
           assert.include(String(broken.reason.cause), "invalid input syntax for type json", `${table}.${column}`)
           yield* sql`UPDATE ${sql(table)} SET ${sql(column)} = '[[9,47]]'`

@@ -49,7 +49,7 @@ const decodeExpectations = Schema.decodeUnknownEffect(Schema.fromJsonString(Sche
 const CREATED = 201
 
 const metresOf = ({ document, measures }: ReadRoute) =>
-  measures.distance ?? lineMetres(coordinatesOf(document.geometry))
+  measures.distance ?? lineMetres(coordinatesOf(document.geometry), document.segments)
 
 const kindsOf = ({ document }: ReadRoute) => [
   ...(document.cues ?? []).map((cue) => turnOf(cue).tcx.toLowerCase()),

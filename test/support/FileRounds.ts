@@ -10,6 +10,7 @@ import { finish } from "../../src/services/files/Finish.ts"
 import { writeFit } from "../../src/services/files/Fit.ts"
 import { writeRouteFile } from "../../src/services/files/RouteFile.ts"
 import { readPacked } from "../../src/services/files/Upload.ts"
+import { coordinatesOf, lineMetres } from "../../src/services/geometry/Geodesy.ts"
 
 /** What an export must be valid against; each with what it imports, by the names that it imports them by. */
 const SCHEMAS: Readonly<Partial<Record<FileFormat, ReadonlyArray<string>>>> = {
@@ -87,6 +88,7 @@ const TOLERANCE: Readonly<Partial<Record<FileFormat, number>>> = { fit: 1e-7 }
 
 const isSame = (a: RouteDocument, b: RouteDocument | undefined, format: FileFormat): boolean =>
   b !== undefined && a.name.slice(0, 60) === b.name.slice(0, 60) && a.geometry.length === b.geometry.length
+  && JSON.stringify(a.segments) === JSON.stringify(b.segments)
   && a.geometry.every((position, index) =>
     [0, 1].every((axis) =>
       Math.abs((position[axis] ?? 0) - (b.geometry[index]?.[axis] ?? Infinity)) <= (TOLERANCE[format] ?? 0)
@@ -110,7 +112,7 @@ export const roundOf = Effect.fnUntraced(function*(bytes: Uint8Array, name: stri
   const round: Round = {
     tracks: draft.tracks.length,
     positions: document.geometry.length,
-    metres: Math.round(measures.distance ?? 0),
+    metres: Math.round(measures.distance ?? lineMetres(coordinatesOf(document.geometry), document.segments)),
     warnings: warnings.length,
     exports
   }

@@ -1,8 +1,15 @@
 import { assert } from "@effect/vitest"
 import { Effect, Result } from "effect"
-import { draftsOf, type TextFormat, type TrackChoice, type WrittenRoute } from "../../src/services/files/Draft.ts"
+import {
+  draftsOf,
+  type RouteDocument,
+  type TextFormat,
+  type TrackChoice,
+  type WrittenRoute
+} from "../../src/services/files/Draft.ts"
 import { finish } from "../../src/services/files/Finish.ts"
 import { readRouteFile, writeRouteFile } from "../../src/services/files/RouteFile.ts"
+import { coordinatesOf, lineMetres } from "../../src/services/geometry/Geodesy.ts"
 
 export const FORMATS: ReadonlyArray<TextFormat> = ["gpx", "geojson", "tcx", "kml"]
 
@@ -41,3 +48,6 @@ export const gpx = (
 ) => `<?xml version="1.0" encoding="UTF-8"?>\n<gpx ${attributes}>${inner}</gpx>`
 
 export const trk = (...points: ReadonlyArray<string>) => `<trk><trkseg>${points.join("")}</trkseg></trk>`
+
+export const metresOf = ({ geometry, segments }: Pick<RouteDocument, "geometry" | "segments">): number =>
+  lineMetres(coordinatesOf(geometry), segments)

@@ -59,7 +59,14 @@ export const seenOf = async (
   circles: ReadonlyArray<Circle>
 ): Promise<Seen> => {
   const whole = measuresOf(line)
-  const cut = await cutRoute.run({ ...whole, geometry: JSON.stringify(line), waypoints: "[]", cues: null, circles })
+  const cut = await cutRoute.run({
+    ...whole,
+    geometry: JSON.stringify(line),
+    segments: null,
+    waypoints: "[]",
+    cues: null,
+    circles
+  })
   const left = cut === undefined ? line : decodeLine(cut.line?.json ?? "[]")
   return { line: left.map(([lng, lat]) => [lng, lat]), measures: cut?.measures ?? whole }
 }

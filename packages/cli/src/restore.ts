@@ -54,6 +54,7 @@ const inputOf = (route: Route): RouteInput => ({
   startAddress: route.startAddress ?? null,
   endAddress: route.endAddress ?? null,
   geometry: route.geometry ?? null,
+  segments: route.segments ?? null,
   distance: route.distance ?? null,
   routingPreferences: route.routingPreferences,
   cues: route.cues ?? null,

@@ -285,6 +285,8 @@ export interface CollectionRoute {
   readonly geometry?: ReadonlyArray<readonly [number, number] | readonly [number, number, number]> | undefined
   /** An encoded polyline with six decimals, latitude first */
   readonly polyline6?: string | undefined
+  /** The indexes of the positions at which the parts of the line begin, where it has gaps: 0 first. Nothing is measured or drawn across a gap; absent or `[0]` without one */
+  readonly segments?: ReadonlyArray<number> | undefined
   /** Turns along the whole line: there with `geometry` `full` and `polyline6` only */
   readonly cues?: ReadonlyArray<Maneuver> | undefined
   /** Metres */
@@ -349,6 +351,8 @@ export interface CreatedRoute {
   readonly geometry?: ReadonlyArray<readonly [number, number] | readonly [number, number, number]> | undefined
   /** An encoded polyline with six decimals, latitude first */
   readonly polyline6?: string | undefined
+  /** The indexes of the positions at which the parts of the line begin, where it has gaps: 0 first. Nothing is measured or drawn across a gap; absent or `[0]` without one */
+  readonly segments?: ReadonlyArray<number> | undefined
   /** Turns along the whole line: there with `geometry` `full` and `polyline6` only */
   readonly cues?: ReadonlyArray<Maneuver> | undefined
   /** Metres */
@@ -479,6 +483,8 @@ export interface DeletedRoute {
   readonly geometry?: ReadonlyArray<readonly [number, number] | readonly [number, number, number]> | undefined
   /** An encoded polyline with six decimals, latitude first */
   readonly polyline6?: string | undefined
+  /** The indexes of the positions at which the parts of the line begin, where it has gaps: 0 first. Nothing is measured or drawn across a gap; absent or `[0]` without one */
+  readonly segments?: ReadonlyArray<number> | undefined
   /** Turns along the whole line: there with `geometry` `full` and `polyline6` only */
   readonly cues?: ReadonlyArray<Maneuver> | undefined
   /** Metres */
@@ -766,6 +772,8 @@ export interface ImportedRoute {
   readonly geometry?: ReadonlyArray<readonly [number, number] | readonly [number, number, number]> | undefined
   /** An encoded polyline with six decimals, latitude first */
   readonly polyline6?: string | undefined
+  /** The indexes of the positions at which the parts of the line begin, where it has gaps: 0 first. Nothing is measured or drawn across a gap; absent or `[0]` without one */
+  readonly segments?: ReadonlyArray<number> | undefined
   /** Turns along the whole line: there with `geometry` `full` and `polyline6` only */
   readonly cues?: ReadonlyArray<Maneuver> | undefined
   /** Metres */
@@ -1368,6 +1376,8 @@ export interface Route {
   readonly geometry?: ReadonlyArray<readonly [number, number] | readonly [number, number, number]> | undefined
   /** An encoded polyline with six decimals, latitude first */
   readonly polyline6?: string | undefined
+  /** The indexes of the positions at which the parts of the line begin, where it has gaps: 0 first. Nothing is measured or drawn across a gap; absent or `[0]` without one */
+  readonly segments?: ReadonlyArray<number> | undefined
   /** Turns along the whole line: there with `geometry` `full` and `polyline6` only */
   readonly cues?: ReadonlyArray<Maneuver> | undefined
   /** Metres */
@@ -1443,6 +1453,8 @@ export interface RouteInput {
   readonly geometry?: ReadonlyArray<readonly [number, number] | readonly [number, number, number]> | null | undefined
   /** At most 100000 positions in place of `geometry`: an encoded polyline with six decimals */
   readonly polyline6?: string | null | undefined
+  /** The indexes of the positions at which the parts of the line begin, where it has gaps: 0 first. Nothing is measured or drawn across a gap; absent or `[0]` without one */
+  readonly segments?: ReadonlyArray<number> | null | undefined
   /** Metres */
   readonly distance?: number | null | undefined
   /** What the route asks of the routing engine */
@@ -1507,6 +1519,8 @@ export interface RoutePatch {
   readonly geometry?: ReadonlyArray<readonly [number, number] | readonly [number, number, number]> | null | undefined
   /** At most 100000 positions in place of `geometry`: an encoded polyline with six decimals */
   readonly polyline6?: string | null | undefined
+  /** The indexes of the positions at which the parts of the line begin, where it has gaps: 0 first. Nothing is measured or drawn across a gap; absent or `[0]` without one */
+  readonly segments?: ReadonlyArray<number> | null | undefined
   /** Metres */
   readonly distance?: number | null | undefined
   /** What the route asks of the routing engine */

@@ -56,6 +56,7 @@ const downloadFit = HttpApiEndpoint.get("fit", "/:ref/fit", {
     "A route as a FIT course, for anyone who may read it: positions to a centimetre, elevations to 20 cm, at most 254 "
       + "bytes of the name, neither tags nor description. Cues are course points, with the start of the instruction; an "
       + "import of it has those that are turns. An unnamed waypoint of the type `routed` is no course point. "
+      + "At a gap the timer stops and starts a second later. "
       + BOUNDED
   ))
 
@@ -127,9 +128,9 @@ export class FilesApi extends HttpApiGroup.make("files")
           } each and `
           + `${mebibytes(MAX_UNPACKED_BYTES)} together unpacked, whose tracks are one list. `
           + "A route is named by `name`, else by its file, else by the name of the file "
-          + "(`Content-Disposition`); `elevationGain` and `duration` are those of its elevations and times. Segments "
-          + "of one track are joined; the gaps between them do not count into `distance`, and `warnings` names them, "
-          + "as it names all that was left out. A file with several tracks (routes, courses, placemarks or features "
+          + "(`Content-Disposition`); `elevationGain` and `duration` are those of its elevations and times. "
+          + "`segments` has the gaps of a track, which do not count into `distance`; `warnings` names all that was changed or "
+          + "left out. A file with several tracks (routes, courses, placemarks or features "
           + "with lines) needs `split=true`, which returns a list of routes, `track=<index>` or `join=true`: without "
           + "any of them it is 400 with the list of its tracks in `details.tracks`. A line that an own live route has already, "
           + "rounded to 1e-6 degrees, is 409 with `details.routeId`, unless `duplicates=allow`. `?dryRun=true` stores nothing and "

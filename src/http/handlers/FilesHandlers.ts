@@ -83,7 +83,13 @@ const dryRunResponse = Effect.fnUntraced(function*(file: ReadFiles, duplicates: 
     ...place,
     warnings
   })
-  const json = withMembers(text, ["route", withMembers(JSON.stringify(route), ["geometry", line.json])])
+  const json = withMembers(text, [
+    "route",
+    withMembers(JSON.stringify(route), ["geometry", line.json], [
+      "segments",
+      line.segments ?? undefined
+    ])
+  ])
   return jsonResponse(json)
 })
 

@@ -62,7 +62,16 @@ export const collectionPage = (url: string, page: RequestedPage, found: PageOf<S
   jsonPage(url, page, found, collectionJson)
 
 const routeJson = (
-  { cues, cutRevision: _notShown, geometry, polyline6, version: _inTag, waypoints, ...members }: StoredCollectionRoute,
+  {
+    cues,
+    cutRevision: _notShown,
+    geometry,
+    polyline6,
+    segments,
+    version: _inTag,
+    waypoints,
+    ...members
+  }: StoredCollectionRoute,
   url?: string
 ): JsonParts =>
   withMembers(
@@ -70,6 +79,7 @@ const routeJson = (
     ["waypoints", waypoints],
     ["geometry", geometry],
     ["polyline6", polyline6],
+    ["segments", segments],
     ["cues", cues],
     ["url", JSON.stringify(url)]
   )
@@ -91,7 +101,13 @@ const shownOf = (
 
 const factsOf = Schema.decodeUnknownSync(Schema.fromJsonString(Schema.Record(Schema.String, Schema.Json)))
 
-const withoutLine = (route: StoredRoute) => ({ ...route, geometry: undefined, polyline6: undefined, cues: undefined })
+const withoutLine = (route: StoredRoute) => ({
+  ...route,
+  geometry: undefined,
+  polyline6: undefined,
+  segments: undefined,
+  cues: undefined
+})
 
 export const routeFacts = (route: StoredRoute) => factsOf(textOf(routeJson(withoutLine(route))))
 

@@ -325,9 +325,18 @@ export class AccountExport extends Context.Service<AccountExport, {
 }
 
 const routeLine = (route: StoredRoute, origin: string) => {
-  const members = JSON.stringify({ ...Struct.omit(route, ["waypoints", "geometry", "cues", "version"]), origin })
+  const members = JSON.stringify({
+    ...Struct.omit(route, ["waypoints", "geometry", "segments", "cues", "version"]),
+    origin
+  })
   return textOf(
-    withMembers(members, ["waypoints", route.waypoints], ["geometry", route.geometry], ["cues", route.cues])
+    withMembers(
+      members,
+      ["waypoints", route.waypoints],
+      ["geometry", route.geometry],
+      ["segments", route.segments],
+      ["cues", route.cues]
+    )
   )
 }
 

@@ -13,7 +13,7 @@ import type { ShareToken } from "../../schema/Ids.ts"
 import { MAX_ISSUES, type ValidationIssue } from "../../schema/Issues.ts"
 import { HeavyJob } from "../admission/HeavyJob.ts"
 import { decodeBounded } from "../bodies/BoundedJson.ts"
-import { readerWithLine, type WithLine } from "../routes/RouteJobs.ts"
+import { readerWithLine, type WithLine, withSegmentsOnLine } from "../routes/RouteJobs.ts"
 import { cueBeyond, routesTable, startOf, storedBytes, valuesWithoutPlace } from "../routes/RouteRow.ts"
 import { type LineDigest, lineDigest } from "../routes/RouteText.ts"
 
@@ -253,23 +253,26 @@ const withCuesOnLine = (
 export const readRoutes = listJob(
   "routes.json",
   (text) =>
-    Result.map(Result.flatMap(readRoute(text), withCuesOnLine), ({ line, rest }): Decoded<ImportedRoute> => {
-      const { createdAt, id, origin, updatedAt, visibility } = rest
-      return {
-        origin,
-        bytes: storedBytes(rest, line),
-        record: {
-          createdAt,
-          id,
+    Result.map(
+      Result.flatMap(Result.flatMap(readRoute(text), withSegmentsOnLine), withCuesOnLine),
+      ({ line, rest }): Decoded<ImportedRoute> => {
+        const { createdAt, id, origin, updatedAt, visibility } = rest
+        return {
           origin,
-          updatedAt,
-          visibility,
-          start: startOf(line, rest.waypoints),
-          line: line?.positionCount ? lineDigest(line) : undefined
-        },
-        row: { ...valuesWithoutPlace(rest, line ?? null), importedFrom: origin }
+          bytes: storedBytes(rest, line),
+          record: {
+            createdAt,
+            id,
+            origin,
+            updatedAt,
+            visibility,
+            start: startOf(line, rest.waypoints),
+            line: line?.positionCount ? lineDigest(line) : undefined
+          },
+          row: { ...valuesWithoutPlace(rest, line ?? null), importedFrom: origin }
+        }
       }
-    })
+    )
 )
 
 const readCollection = decodeBounded(ArchivedCollection)

@@ -1,5 +1,5 @@
 import { Effect } from "effect"
-import type { BoundingBox, Position } from "../../schema/Geometry.ts"
+import type { BoundingBox, Position, Segments } from "../../schema/Geometry.ts"
 import { type Dropped, type FileFormat, type ImportWarning, MAX_TRACKS } from "../../schema/Import.ts"
 import type { Maneuver } from "../../schema/Maneuver.ts"
 import type { Activity } from "../../schema/Preferences.ts"
@@ -18,6 +18,7 @@ export interface RouteDocument {
   readonly activity?: Activity
   readonly waypoints: ReadonlyArray<Waypoint>
   readonly geometry: ReadonlyArray<Position>
+  readonly segments?: Segments
   readonly cues?: ReadonlyArray<Maneuver>
 }
 

@@ -1,5 +1,5 @@
 import { Effect, Option, Schema } from "effect"
-import { MAX_POSITIONS, type Position } from "../../schema/Geometry.ts"
+import { MAX_POSITIONS, MAX_SEGMENTS, type Position, type Segments } from "../../schema/Geometry.ts"
 import type { Dropped, ImportWarning } from "../../schema/Import.ts"
 import { type Maneuver, MAX_INSTRUCTION, MAX_MANEUVERS } from "../../schema/Maneuver.ts"
 import { MAX_DISTANCE, MAX_DURATION } from "../../schema/Measures.ts"
@@ -152,19 +152,53 @@ const bounded = (dropped: ReadonlyArray<Dropped>): ReadonlyArray<Dropped> => {
   return [...dropped.slice(0, MAX_DROPPED), ...droppedIf(rest, "other things", "a route has no place for them")]
 }
 
-const gapsOf = (segments: Draft["segments"]): ReadonlyArray<number> =>
-  segments.flatMap((segment, index) => {
-    const [end, start] = [segments[index - 1]?.at(-1), segment[0]]
-    return end === undefined || start === undefined ? [] : [metresOf([[end, start]])]
-  }).filter((metres) => metres > 0)
+interface Closed {
+  readonly segments: ReadonlyArray<ReadonlyArray<Position>>
+  /** The metres of the gaps that were closed. */
+  readonly gaps: ReadonlyArray<number>
+}
 
-const warningsOf = ({ segments }: Draft, positions: number, dropped: ReadonlyArray<Dropped>) => {
-  const gaps = gapsOf(segments)
+/** Closes the shortest gaps where there are more than a route has. */
+const withFewGaps = (segments: Draft["segments"]): Closed => {
+  if (segments.length <= MAX_SEGMENTS) return { segments, gaps: [] }
+  const metres = segments.map((segment, index) => {
+    const [end, start] = [segments[index - 1]?.at(-1), segment[0]]
+    return end === undefined || start === undefined ? Infinity : metresOf([[end, start]])
+  })
+  const longest = [...metres.keys()].toSorted((a, b) => (metres[b] ?? 0) - (metres[a] ?? 0)).slice(0, MAX_SEGMENTS)
+  const kept = new Set(longest)
+  const joined: Array<Array<Position>> = []
+  for (const [index, segment] of segments.entries()) {
+    if (kept.has(index)) joined.push([])
+    for (const position of segment) joined.at(-1)?.push(position)
+  }
+  return { segments: joined, gaps: metres.filter((_, index) => !kept.has(index)) }
+}
+
+/** Each segment keeps its ends, and its share of the positions. */
+const reducedSegments = (segments: Draft["segments"]): Draft["segments"] => {
+  const count = segments.reduce((sum, { length }) => sum + length, 0)
+  const room = MAX_POSITIONS - 2 * (segments.length - 1)
+  return count <= MAX_POSITIONS
+    ? segments
+    : segments.map((segment) => reduced(segment, Math.max(2, Math.floor(room * segment.length / count))))
+}
+
+const startsOf = (segments: Draft["segments"]): Segments => {
+  let start = 0
+  return segments.map(({ length }) => {
+    start += length
+    return start - length
+  })
+}
+
+const warningsOf = ({ gaps }: Closed, positions: number, dropped: ReadonlyArray<Dropped>) => {
   const metres = Math.round(gaps.reduce((sum, metres) => sum + metres, 0))
   const warnings: ReadonlyArray<ImportWarning | undefined> = [
     gaps.length === 0 ? undefined : {
       code: "gap_joined",
-      message: `Gaps between segments, ${metres} m in total, are straight lines and do not count into distance`,
+      message:
+        `A route has at most ${MAX_SEGMENTS} segments: the shortest gaps, ${metres} m in total, are straight lines`,
       count: gaps.length
     },
     positions <= MAX_POSITIONS ? undefined : {
@@ -212,10 +246,11 @@ const placesOf = (turns: ReadonlyArray<DraftWaypoint>, geometry: ReadonlyArray<P
 /** Makes cues of the turns that other programs wrote as points of a course. */
 const cuesOfTurns = (
   turns: ReadonlyArray<DraftWaypoint>,
-  geometry: ReadonlyArray<Position>
+  geometry: ReadonlyArray<Position>,
+  segments: Segments
 ): ReadonlyArray<Maneuver> => {
   if (turns.length === 0) return []
-  const metres = metresAlong(coordinatesOf(geometry))
+  const metres = metresAlong(coordinatesOf(geometry), segments)
   const places = placesOf(turns, geometry)
   const placed = turns.map((turn, index) => ({ turn, at: places[index] ?? 0 })).toSorted((a, b) => a.at - b.at)
   return placed.map(({ at, turn }, index): Maneuver => {
@@ -232,9 +267,9 @@ const cuesOfTurns = (
 
 const gainOf = (segment: ReadonlyArray<Position>) => elevationGainOf(coordinatesOf(segment), elevationsOf(segment))
 
-/** The measures from before gaps are joined and positions left out; empty if the stored polyline measures the same. */
-const measuresOf = ({ seconds, segments }: Draft, positions: number): Measures => {
-  const isOther = segments.length > 1 || positions > MAX_POSITIONS
+/** The measures from before positions are left out; empty if the stored polyline measures the same. */
+const measuresOf = ({ seconds }: Draft, { segments }: Closed, positions: number): Measures => {
+  const isOther = positions > MAX_POSITIONS
   const gain = isOther ? sumOf(segments.map(gainOf)) : undefined
   return {
     ...(isOther ? { distance: Math.min(centimetres(metresOf(segments)), MAX_DISTANCE) } : {}),
@@ -249,12 +284,15 @@ export const nameOf = ({ names }: Pick<DraftTrack, "names">, fallback = FALLBACK
 }
 
 export const finish = Effect.fnUntraced(function*(draft: Draft): Effect.fn.Return<ReadRoute, InvalidInput> {
-  const line = draft.segments.flat()
-  const geometry = reduced(line, MAX_POSITIONS)
-  const own = cuesOf(draft, geometry, line.length === geometry.length)
+  const closed = withFewGaps(draft.segments)
+  const positions = closed.segments.reduce((sum, { length }) => sum + length, 0)
+  const kept = reducedSegments(closed.segments)
+  const geometry = kept.flat()
+  const segments = startsOf(kept)
+  const own = cuesOf(draft, geometry, positions === geometry.length)
   const hasTurns = geometry.length > 1 && own.length === 0
   const turns = hasTurns ? draft.waypoints.filter(({ turn }) => turn !== undefined) : []
-  const cues = own.length > 0 ? own : cuesOfTurns(turns.slice(0, MAX_MANEUVERS), geometry)
+  const cues = own.length > 0 ? own : cuesOfTurns(turns.slice(0, MAX_MANEUVERS), geometry, segments)
   const points = turns.length === 0 ? draft.waypoints : draft.waypoints.filter(({ turn }) => turn === undefined)
   const waypoints = points.length === 0 ? endsOf(geometry) : points.slice(0, MAX_WAYPOINTS)
   if (waypoints.length === 0) return yield* InvalidInput.at("", "The file has no points")
@@ -293,10 +331,11 @@ export const finish = Effect.fnUntraced(function*(draft: Draft): Effect.fn.Retur
       ...(activity === undefined ? {} : { activity }),
       waypoints: waypoints.map(waypointOf),
       geometry,
+      ...(segments.length < 2 ? {} : { segments }),
       ...(cues.length === 0 ? {} : { cues })
     },
-    measures: measuresOf(draft, line.length),
+    measures: measuresOf(draft, closed, positions),
     dropped,
-    warnings: warningsOf(draft, line.length, dropped)
+    warnings: warningsOf(closed, positions, dropped)
   }
 })

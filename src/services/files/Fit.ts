@@ -4,7 +4,7 @@ import { FitBaseType, FitEncoder, type FitEncoderField } from "fit-file-parser/e
 import type { Position } from "../../schema/Geometry.ts"
 import type { Activity } from "../../schema/Preferences.ts"
 import { InvalidInput } from "../DomainErrors.ts"
-import { coordinatesOf, metresAlong } from "../geometry/Geodesy.ts"
+import { coordinatesOf, metresAlong, NO_GAPS, rangesOf } from "../geometry/Geodesy.ts"
 import {
   coursePointOf,
   isShaping,
@@ -243,6 +243,7 @@ const FILE_TYPE_COURSE = 6
 const MANUFACTURER_DEVELOPMENT = 255
 const EVENT_TIMER = 0
 const EVENT_START = 0
+const EVENT_STOP_ALL = 4
 const EVENT_STOP_DISABLE_ALL = 9
 
 const SPORTS: Record<Activity, number> = { run: 1, cycle: 2, walk: 11 }
@@ -302,16 +303,33 @@ const recordOf = ([lng, lat, elevation]: Position, time: number, metres: number)
   ...(elevation === undefined ? [] : [uint32(78, altitude(elevation))])
 ]
 
-/** Writes a course with the duration of the route, or a second for each position. */
+const timerEvent = (time: number, type: number): Array<FitEncoderField> => [
+  uint32(TIMESTAMP, time),
+  enumerated(0, EVENT_TIMER),
+  enumerated(1, type)
+]
+
+/**
+ * Writes a course with the duration of the route, or a second for each position. At a gap the timer stops for a second, by
+ * which a reader knows it.
+ */
 export const writeFit = (
-  { activity, createdAt, cues = [], duration, geometry, name, waypoints: all }: WrittenRoute
+  { activity, createdAt, cues = [], duration, geometry, name, segments = NO_GAPS, waypoints: all }: WrittenRoute
 ): Uint8Array => {
   const encoder = new FitEncoder({ protocolVersion: PROTOCOL_VERSION })
   const start = FitEncoder.toFitTimestamp(new Date(Math.max(LEAST_INSTANT, Date.parse(createdAt ?? "") || 0)))
-  const distances = metresAlong(coordinatesOf(geometry))
+  const distances = metresAlong(coordinatesOf(geometry), segments)
   const length = distances.at(-1) ?? 0
-  const timeAt = (index: number) =>
-    start + (duration === undefined || length === 0 ? index : Math.round(duration * (distances[index] ?? 0) / length))
+  const ranges = rangesOf(geometry.length, segments)
+  const pauses = Math.max(0, ranges.length - 1)
+  const times = new Float64Array(geometry.length)
+  for (const [pause, { from, to }] of ranges.entries()) {
+    for (let index = from; index < to; index++) {
+      const seconds = duration === undefined || length === 0 ? index : duration * (distances[index] ?? 0) / length
+      times[index] = start + pause + Math.round(seconds)
+    }
+  }
+  const timeAt = (index: number) => times[index] ?? start
   const end = timeAt(Math.max(0, geometry.length - 1))
   const last = geometry.at(-1)
 
@@ -334,11 +352,16 @@ export const writeFit = (
     uint32(2, start),
     ...(geometry[0] === undefined ? [] : [semicircles(3, geometry[0][1]), semicircles(4, geometry[0][0])]),
     ...(last === undefined ? [] : [semicircles(5, last[1]), semicircles(6, last[0])]),
-    ...(duration === undefined ? [] : [uint32(7, milliseconds(duration)), uint32(8, milliseconds(duration))]),
+    ...(duration === undefined ? [] : [uint32(7, milliseconds(duration + pauses)), uint32(8, milliseconds(duration))]),
     uint32(9, centimetres(length))
   ])
-  encoder.writeMessage(EVENT, [uint32(TIMESTAMP, start), enumerated(0, EVENT_TIMER), enumerated(1, EVENT_START)])
+  encoder.writeMessage(EVENT, timerEvent(start, EVENT_START))
+  const starts = new Set(ranges.slice(1).map(({ from }) => from))
   for (const [index, position] of geometry.entries()) {
+    if (starts.has(index)) {
+      encoder.writeMessage(EVENT, timerEvent(timeAt(index - 1), EVENT_STOP_ALL))
+      encoder.writeMessage(EVENT, timerEvent(timeAt(index), EVENT_START))
+    }
     encoder.writeMessage(RECORD, recordOf(position, timeAt(index), distances[index] ?? 0), 1)
   }
   const nearest = new NearestPositions(geometry, waypoints.length)
@@ -367,10 +390,6 @@ export const writeFit = (
       text(6, cue.instruction === "" ? turnOf(cue).name : cue.instruction, MAX_POINT_NAME_BYTES)
     ], 2)
   }
-  encoder.writeMessage(EVENT, [
-    uint32(TIMESTAMP, end),
-    enumerated(0, EVENT_TIMER),
-    enumerated(1, EVENT_STOP_DISABLE_ALL)
-  ])
+  encoder.writeMessage(EVENT, timerEvent(end, EVENT_STOP_DISABLE_ALL))
   return encoder.close()
 }

@@ -3,6 +3,7 @@ import { MAX_POSITIONS, type Position } from "../../schema/Geometry.ts"
 import type { Dropped } from "../../schema/Import.ts"
 import { excessOf, type TextLimits } from "../bodies/JsonScanner.ts"
 import { InvalidInput } from "../DomainErrors.ts"
+import { NO_GAPS, rangesOf } from "../geometry/Geodesy.ts"
 import {
   type DraftFile,
   type DraftTrack,
@@ -213,26 +214,46 @@ const positionText = (position: Position) => `[${position.map(decimal).join(",")
 
 const feature = (properties: unknown) => `{"type":"Feature","properties":${JSON.stringify(properties)},"geometry":`
 
+function* positionsOf(positions: ReadonlyArray<Position>): Generator<string> {
+  for (const [index, position] of positions.entries()) yield `${index === 0 ? "[" : ",\n"}${positionText(position)}`
+  yield "]"
+}
+
 /** A line needs two positions (RFC 7946, 3.1.4): one is a point, none a feature without a geometry (3.2). */
-function* lineOf(geometry: ReadonlyArray<Position>): Generator<string> {
-  const [first] = geometry
+function* partOf(positions: ReadonlyArray<Position>): Generator<string> {
+  const [first] = positions
   if (first === undefined) {
     yield "null"
-  } else if (geometry.length === 1) {
+  } else if (positions.length === 1) {
     yield `{"type":"Point","coordinates":${positionText(first)}}`
   } else {
-    yield `{"type":"LineString","coordinates":[${positionText(first)}`
-    for (const position of geometry.slice(1)) yield `,\n${positionText(position)}`
-    yield "]}"
+    yield "{\"type\":\"LineString\",\"coordinates\":"
+    yield* positionsOf(positions)
+    yield "}"
   }
+}
+
+/** Parts are a `MultiLineString`, or a collection where one of them is no line. */
+function* lineOf({ geometry, segments = NO_GAPS }: WrittenRoute): Generator<string> {
+  const ranges = rangesOf(geometry.length, segments)
+  if (ranges.length < 2) return yield* partOf(geometry)
+  const isOfLines = ranges.every(({ from, to }) => to - from > 1)
+  yield isOfLines
+    ? "{\"type\":\"MultiLineString\",\"coordinates\":["
+    : "{\"type\":\"GeometryCollection\",\"geometries\":["
+  for (const { from, to } of ranges) {
+    if (from > 0) yield ",\n"
+    yield* (isOfLines ? positionsOf : partOf)(geometry.slice(from, to))
+  }
+  yield "]}"
 }
 
 /** Writes RFC 7946: one feature for the line and the route's properties, then one for each waypoint. */
 export function* writeGeoJson(route: WrittenRoute): Generator<string> {
-  const { activity, createdAt, description, geometry, name, tags, waypoints } = route
+  const { activity, createdAt, description, name, tags, waypoints } = route
   yield "{\"type\":\"FeatureCollection\",\"features\":[\n"
   yield feature({ role: "geometry", name, description, tags, activity, createdAt })
-  yield* lineOf(geometry)
+  yield* lineOf(route)
   yield "}"
   for (const { coord, name, timestamp, type } of waypoints) {
     yield `,\n${feature({ role: "waypoint", name, type, timestamp })}`

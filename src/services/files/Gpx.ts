@@ -4,6 +4,7 @@ import type { Dropped } from "../../schema/Import.ts"
 import { MAX_WAYPOINTS } from "../../schema/Route.ts"
 import { SERVICE_TITLE } from "../../schema/ServiceName.ts"
 import type { InvalidInput } from "../DomainErrors.ts"
+import { NO_GAPS, rangesOf } from "../geometry/Geodesy.ts"
 import {
   coursePointOf,
   maneuverMark,
@@ -375,6 +376,9 @@ export function* writeGpx(route: WrittenRoute): Generator<string> {
   }
   if (route.waypoints.length > 0) yield `${xmlOf({ rte: { rtept: route.waypoints.map(routePointOf) } })}\n`
   yield `<trk>${xmlOf({ name: route.name, type: route.activity })}<trkseg>\n`
-  for (const position of route.geometry) yield trackPoint(position)
+  for (const { from, to } of rangesOf(route.geometry.length, route.segments ?? NO_GAPS)) {
+    if (from > 0) yield "</trkseg><trkseg>\n"
+    for (const position of route.geometry.slice(from, to)) yield trackPoint(position)
+  }
   yield "</trkseg></trk>\n</gpx>\n"
 }

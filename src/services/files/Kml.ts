@@ -2,6 +2,7 @@ import { Effect } from "effect"
 import type { Position } from "../../schema/Geometry.ts"
 import type { Dropped } from "../../schema/Import.ts"
 import { InvalidInput } from "../DomainErrors.ts"
+import { NO_GAPS, rangesOf } from "../geometry/Geodesy.ts"
 import {
   type DraftFile,
   type DraftTrack,
@@ -242,11 +243,19 @@ const placemarkOf = ({ coord, name, timestamp, type }: WrittenRoute["waypoints"]
 })
 
 /** A line needs two positions (KML 2.2, 10.7). */
-function* lineOf({ geometry, name }: WrittenRoute): Generator<string> {
-  const element = geometry.length === 1 ? "Point" : "LineString"
-  yield `<Placemark>${xmlOf({ name, ...writtenData({ role: "geometry" }) })}<${element}><coordinates>`
-  for (const position of geometry) yield `${coordinatesOf(position)}\n`
-  yield `</coordinates></${element}></Placemark>\n`
+function* partOf(positions: ReadonlyArray<Position>): Generator<string> {
+  const element = positions.length === 1 ? "Point" : "LineString"
+  yield `<${element}><coordinates>`
+  for (const position of positions) yield `${coordinatesOf(position)}\n`
+  yield `</coordinates></${element}>`
+}
+
+function* lineOf({ geometry, name, segments = NO_GAPS }: WrittenRoute): Generator<string> {
+  const ranges = rangesOf(geometry.length, segments)
+  const [start, end] = ranges.length > 1 ? ["<MultiGeometry>", "</MultiGeometry>"] : ["", ""]
+  yield `<Placemark>${xmlOf({ name, ...writtenData({ role: "geometry" }) })}${start}`
+  for (const { from, to } of ranges) yield* partOf(geometry.slice(from, to))
+  yield `${end}</Placemark>\n`
 }
 
 export function* writeKml(route: WrittenRoute): Generator<string> {

@@ -2,7 +2,7 @@ import { Effect } from "effect"
 import type { Position } from "../../schema/Geometry.ts"
 import type { Dropped } from "../../schema/Import.ts"
 import type { InvalidInput } from "../DomainErrors.ts"
-import { coordinatesOf, metresAlong } from "../geometry/Geodesy.ts"
+import { coordinatesOf, metresAlong, NO_GAPS, rangesOf } from "../geometry/Geodesy.ts"
 import {
   coursePointOf as kindsOf,
   isShaping,
@@ -323,8 +323,8 @@ const secondsOf = ({ duration }: WrittenRoute, metres: Float64Array) => {
 }
 
 export function* writeTcx(route: WrittenRoute): Generator<string> {
-  const { createdAt, geometry, name, waypoints } = route
-  const metres = metresAlong(coordinatesOf(geometry))
+  const { createdAt, geometry, name, segments = NO_GAPS, waypoints } = route
+  const metres = metresAlong(coordinatesOf(geometry), segments)
   const secondsAt = secondsOf(route, metres)
   const clock = clockFrom(createdAt)
   const timeAt = (index: number) => clock(secondsAt(index))
@@ -335,9 +335,11 @@ export function* writeTcx(route: WrittenRoute): Generator<string> {
   }
   yield `${XML_DECLARATION}${ROOT}<Courses><Course>\n`
   yield `${xmlOf({ Name: token(name, MAX_COURSE_NAME, "Route"), Lap: lap })}\n`
-  if (geometry.length > 0) yield "<Track>\n"
-  for (const [index, position] of geometry.entries()) yield trackpoint(position, timeAt(index))
-  if (geometry.length > 0) yield "</Track>\n"
+  for (const { from, to } of rangesOf(geometry.length, segments)) {
+    yield "<Track>\n"
+    for (const [index, position] of geometry.slice(from, to).entries()) yield trackpoint(position, timeAt(from + index))
+    yield "</Track>\n"
+  }
   yield xmlOf({ Notes: notesOf(route) })
   // Devices locate a course point by the time of a track point.
   const nearest = new NearestPositions(geometry, waypoints.length)

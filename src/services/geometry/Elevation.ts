@@ -1,6 +1,6 @@
 import type { ElevationProfile } from "../../schema/Elevation.ts"
-import type { Position } from "../../schema/Geometry.ts"
-import { type Coordinates, coordinatesOf, metresAlong } from "./Geodesy.ts"
+import type { Position, Segments } from "../../schema/Geometry.ts"
+import { type Coordinates, coordinatesOf, metresAlong, NO_GAPS, rangesOf } from "./Geodesy.ts"
 
 /** Elevations are averaged over so many metres on either side, since barometers and satellites are noisy. */
 const REACH = 50
@@ -15,18 +15,27 @@ export interface Heights {
   /** Metres from the start. */
   readonly at: Float64Array
   readonly elevations: Float64Array
+  /** Where the parts of the line begin among them, if it has gaps. */
+  readonly segments: Segments
 }
 
 const isKnown = (elevation: number | undefined) => Math.abs(elevation ?? Number.NaN) <= MAX_ELEVATION
 
 /** NaN is a position without an elevation. `at` is what `metresAlong` returns for the line. */
-export const heightsAlong = (at: Float64Array, elevations: Float64Array): Heights =>
-  elevations.every(isKnown) ? { at, elevations } : {
-    at: at.filter((_, index) => isKnown(elevations[index])),
-    elevations: elevations.filter(isKnown)
+export const heightsAlong = (at: Float64Array, elevations: Float64Array, segments: Segments): Heights => {
+  if (elevations.every(isKnown)) return { at, elevations, segments }
+  const before = new Uint32Array(elevations.length + 1)
+  for (let index = 0; index < elevations.length; index++) {
+    before[index + 1] = (before[index] ?? 0) + (isKnown(elevations[index]) ? 1 : 0)
   }
+  return {
+    at: at.filter((_, index) => isKnown(elevations[index])),
+    elevations: elevations.filter(isKnown),
+    segments: [...new Set(segments.map((start) => before[start] ?? 0))]
+  }
+}
 
-const smoothed = ({ at, elevations }: Heights): Float64Array => {
+const smoothed = (at: Float64Array, elevations: Float64Array): Float64Array => {
   const means = new Float64Array(at.length)
   let sum = 0
   let from = 0
@@ -58,16 +67,21 @@ const climbs = (elevations: Float64Array): number => {
 const decimetres = (metres: number) => Math.round(10 * metres) / 10
 
 /**
- * Measures the metres climbed, to a decimetre: averaged over 50 m on either side, without rises below 3 m. NaN is a
- * position without an elevation; undefined if fewer than two have one.
+ * Measures the metres climbed, to a decimetre: averaged over 50 m on either side, without rises below 3 m, in each part of
+ * the line by itself. NaN is a position without an elevation; undefined if no part has two with one.
  */
 export const elevationGainOf = (
   line: Coordinates,
   elevations: Float64Array,
-  at = metresAlong(line)
+  segments: Segments = NO_GAPS,
+  at = metresAlong(line, segments)
 ): number | undefined => {
-  const heights = heightsAlong(at, elevations)
-  return heights.at.length < 2 ? undefined : decimetres(climbs(smoothed(heights)))
+  const heights = heightsAlong(at, elevations, segments)
+  const parts = rangesOf(heights.at.length, heights.segments).filter(({ from, to }) => to - from >= 2)
+  const climbed = parts.map(({ from, to }) =>
+    climbs(smoothed(heights.at.subarray(from, to), heights.elevations.subarray(from, to)))
+  )
+  return parts.length === 0 ? undefined : decimetres(climbed.reduce((sum, metres) => sum + metres, 0))
 }
 
 const between = (before: number, after: number, share: number): number | null => {
@@ -80,8 +94,12 @@ const between = (before: number, after: number, share: number): number | null =>
  * Takes the line's own positions if there are no more than `samples`, else this number at even distances, the ends
  * included. Heights are interpolated between two positions that have one, and rounded to decimetres.
  */
-export const profileOf = (line: ReadonlyArray<Position>, samples: number): ElevationProfile => {
-  const metres = metresAlong(coordinatesOf(line))
+export const profileOf = (
+  line: ReadonlyArray<Position>,
+  samples: number,
+  segments: Segments = NO_GAPS
+): ElevationProfile => {
+  const metres = metresAlong(coordinatesOf(line), segments)
   const distance = metres.at(-1) ?? 0
   const heightAt = (index: number) => line[index]?.[2] ?? Number.NaN
   if (!line.some((position) => position.length === 3)) return { distance: decimetres(distance), points: [] }

@@ -1,5 +1,5 @@
 import { distance } from "geokdbush"
-import { type BoundingBox, isLatitude, isLongitude, type Position } from "../../schema/Geometry.ts"
+import { type BoundingBox, isLatitude, isLongitude, type Position, type Segments } from "../../schema/Geometry.ts"
 
 /** The sphere, in metres, that `geokdbush` measures on. */
 export const EARTH_RADIUS = 6_371_000
@@ -35,17 +35,39 @@ export const coordinatesOf = (positions: ReadonlyArray<Position>): Coordinates =
 
 export const isOnEarth = ({ lats, lngs }: Coordinates): boolean => lats.every(isLatitude) && lngs.every(isLongitude)
 
-/** Measures from the start of the line to each of its positions. */
-export const metresAlong = ({ lats, lngs }: Coordinates): Float64Array => {
+export const NO_GAPS: Segments = []
+
+/** Returns the parts of a line with so many positions, each as its first index and that after its last. */
+export const rangesOf = (
+  length: number,
+  segments: Segments
+): ReadonlyArray<{ readonly from: number; readonly to: number }> => {
+  const starts = segments.length === 0 ? [0] : segments
+  return starts.filter((from) => from < length).map((from, index) => ({
+    from,
+    to: Math.min(starts[index + 1] ?? length, length)
+  }))
+}
+
+/** Measures from the start of the line to each of its positions. A gap has no length. */
+export const metresAlong = ({ lats, lngs }: Coordinates, segments: Segments = NO_GAPS): Float64Array => {
   const metres = new Float64Array(lngs.length)
+  let next = 1
   for (let index = 1; index < lngs.length; index++) {
-    metres[index] = (metres[index - 1] ?? 0)
+    const before = metres[index - 1] ?? 0
+    if (index === segments[next]) {
+      metres[index] = before
+      next++
+      continue
+    }
+    metres[index] = before
       + metresBetween(lngs[index - 1] ?? 0, lats[index - 1] ?? 0, lngs[index] ?? 0, lats[index] ?? 0)
   }
   return metres
 }
 
-export const lineMetres = (line: Coordinates): number => metresAlong(line).at(-1) ?? 0
+export const lineMetres = (line: Coordinates, segments: Segments = NO_GAPS): number =>
+  metresAlong(line, segments).at(-1) ?? 0
 
 /** Turns a longitude to the value nearest to the previous one. */
 export const nearest = (lng: number, previous: number) => lng + FULL_TURN * Math.round((previous - lng) / FULL_TURN)

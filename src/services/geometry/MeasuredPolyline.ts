@@ -5,14 +5,25 @@ import {
   MAX_POSITIONS,
   MAX_SIMPLIFIED,
   type Position,
-  Positions
+  Positions,
+  Segments
 } from "../../schema/Geometry.ts"
 import type { ValidationIssue } from "../../schema/Issues.ts"
 import { MAX_DISTANCE } from "../../schema/Measures.ts"
 import { MAX_ELEVATION_GAIN } from "../../schema/Route.ts"
 import { HeavyJob } from "../admission/HeavyJob.ts"
 import { elevationGainOf } from "./Elevation.ts"
-import { boundsOf, centimetres, type Coordinates, coordinatesOf, isOnEarth, metresAlong, radians } from "./Geodesy.ts"
+import {
+  boundsOf,
+  centimetres,
+  type Coordinates,
+  coordinatesOf,
+  isOnEarth,
+  metresAlong,
+  NO_GAPS,
+  radians,
+  rangesOf
+} from "./Geodesy.ts"
 import { decodePolyline, encodePolyline, positionCount } from "./Polyline.ts"
 
 const FIRST_TOLERANCE = 1 / 5000
@@ -142,13 +153,24 @@ const douglasPeucker = (points: Points, tolerance: number, budget: Budget): Poin
   return pointsAt(points, kept, count)
 }
 
+const countOf = (parts: ReadonlyArray<Points>): number => parts.reduce((count, { x }) => count + x.length, 0)
+
 // Each round works on the result of the last: only the first sees a long polyline.
-const thin = (points: Points, tolerance: number, budget: Budget): Points | undefined => {
-  const { length } = points.x
-  if (length <= MAX_SIMPLIFIED) return points
-  budget.distances -= length
-  const kept = douglasPeucker(withoutNear(points, tolerance), tolerance, budget)
-  return kept && thin(kept, tolerance * 1.5, budget)
+const thin = (
+  parts: ReadonlyArray<Points>,
+  tolerance: number,
+  budget: Budget
+): ReadonlyArray<Points> | undefined => {
+  const count = countOf(parts)
+  if (count <= MAX_SIMPLIFIED) return parts
+  budget.distances -= count
+  const kept: Array<Points> = []
+  for (const part of parts) {
+    const thinned = douglasPeucker(withoutNear(part, tolerance), tolerance, budget)
+    if (thinned === undefined) return undefined
+    kept.push(thinned)
+  }
+  return thin(kept, tolerance * 1.5, budget)
 }
 
 const candidatesOf = (points: Points): Points => {
@@ -163,9 +185,10 @@ const candidatesOf = (points: Points): Points => {
 }
 
 /** Adds the position that is farthest from those kept so far, again and again: bounded for any polyline. */
-const mostDistant = (points: Points): Points => {
+const mostDistant = (points: Points, most: number): Points => {
+  if (points.x.length <= most) return points
   const segments = [farthestBetween(points, 0, points.x.length - 1)]
-  while (segments.length < MAX_SIMPLIFIED - 1) {
+  while (segments.length < most - 1) {
     const widest = segments.reduce((widest, segment) => segment.squared > widest.squared ? segment : widest)
     if (widest.squared === 0) break
     segments.splice(
@@ -181,19 +204,60 @@ const mostDistant = (points: Points): Points => {
 
 const sizeOf = ({ east, north, south, west }: BoundingBox) => Math.max(east - west, north - south)
 
+const slice = ({ index, x, y }: Points, from: number, to: number): Points => ({
+  x: x.subarray(from, to),
+  y: y.subarray(from, to),
+  index: index.subarray(from, to)
+})
+
+/** Each part has two positions of the simplified line: of more parts the longest are in it, with the first and the last. */
+const MAX_PARTS = MAX_SIMPLIFIED / 2
+
+const shownParts = (parts: ReadonlyArray<Points>, along: Float64Array): ReadonlyArray<Points> => {
+  if (parts.length <= MAX_PARTS) return parts
+  const metresOf = ({ index }: Points) => (along[index.at(-1) ?? 0] ?? 0) - (along[index[0] ?? 0] ?? 0)
+  const longest = parts.slice(1, -1).toSorted((a, b) => metresOf(b) - metresOf(a)).slice(0, MAX_PARTS - 2)
+  const shown = new Set([parts[0], ...longest, parts.at(-1)])
+  return parts.filter((part) => shown.has(part))
+}
+
+interface SimplifiedLine {
+  readonly indexes: Uint32Array
+  readonly segments: Segments
+}
+
 /** Returns the indexes of at most `MAX_SIMPLIFIED` positions, first and last included, in linear time. */
-export const simplifiedLine = (line: Coordinates, bounds = boundsOf(line)): Uint32Array => {
-  if (bounds === undefined) return new Uint32Array()
+export const simplifiedLine = (
+  line: Coordinates,
+  bounds = boundsOf(line),
+  segments: Segments = NO_GAPS,
+  along = metresAlong(line, segments)
+): SimplifiedLine => {
+  if (bounds === undefined) return { indexes: new Uint32Array(), segments: NO_GAPS }
   const points = pointsOf(line)
+  const { length } = points.x
   const tolerance = Math.max(sizeOf(bounds) * FIRST_TOLERANCE, Number.EPSILON)
-  const kept = thin(points, tolerance, budgetFor(points.x.length)) ?? mostDistant(candidatesOf(points))
-  return kept.index
+  const parts = shownParts(rangesOf(length, segments).map(({ from, to }) => slice(points, from, to)), along)
+  const most = Math.floor(MAX_SIMPLIFIED / parts.length)
+  const kept = thin(parts, tolerance, budgetFor(length))
+    ?? parts.map((part) => mostDistant(part.x.length <= most ? part : candidatesOf(part), most))
+  let start = 0
+  return {
+    indexes: Uint32Array.from(kept.flatMap(({ index }) => [...index])),
+    segments: kept.map(({ index }) => {
+      start += index.length
+      return start - index.length
+    })
+  }
 }
 
 /** A route's polyline in every stored form, as a thread returns it. */
 export interface MeasuredPolyline {
   readonly json: string
+  /** Where its parts begin, as JSON; null without a gap, undefined if that was not said. */
+  readonly segments: string | null | undefined
   readonly simplified: string
+  readonly simplifiedSegments: string | null
   readonly polyline6: string
   readonly positionCount: number
   readonly box: string | null
@@ -217,30 +281,39 @@ export interface ParsedPolyline {
   readonly textAt: (index: number) => string
 }
 
-const gainOf = (coordinates: Coordinates, elevations: Float64Array | undefined, along: Float64Array) => {
-  const gain = elevations === undefined ? undefined : elevationGainOf(coordinates, elevations, along)
-  return gain === undefined ? null : Math.min(gain, MAX_ELEVATION_GAIN)
-}
+const segmentText = (segments: Segments): string | null => segments.length < 2 ? null : JSON.stringify(segments)
+
+type Given = Segments | null | undefined
 
 /** Synchronous: 0.1 s for 100,000 positions. */
-export const measurePolyline = ({ coordinates, elevations, json, start, textAt }: ParsedPolyline): MeasuredPolyline => {
+export const measurePolyline = (
+  { coordinates, elevations, json, start, textAt }: ParsedPolyline,
+  given?: Given
+): MeasuredPolyline => {
+  const segments = given ?? NO_GAPS
   const bounds = boundsOf(coordinates)
   const positionCount = coordinates.lngs.length
-  const along = metresAlong(coordinates)
+  const along = metresAlong(coordinates, segments)
+  const simplified = simplifiedLine(coordinates, bounds, segments, along)
+  const gain = elevations === undefined ? undefined : elevationGainOf(coordinates, elevations, segments, along)
   return {
     json,
-    simplified: `[${Array.from(simplifiedLine(coordinates, bounds), textAt).join(",")}]`,
+    segments: given === undefined ? undefined : segmentText(segments),
+    simplified: `[${Array.from(simplified.indexes, textAt).join(",")}]`,
+    simplifiedSegments: segmentText(simplified.segments),
     polyline6: encodePolyline(coordinates),
     positionCount,
     box: bounds === undefined ? null : boxText(bounds),
     metres: positionCount < 2 ? null : Math.min(centimetres(along.at(-1) ?? 0), MAX_DISTANCE),
-    elevationGain: gainOf(coordinates, elevations, along),
+    elevationGain: gain === undefined ? null : Math.min(gain, MAX_ELEVATION_GAIN),
     start
   }
 }
 
 /** Reads `MeasuredPolyline.json`, as it is stored. Synchronous: 0.1 s for 100,000 positions. */
 export const positionsOf = Schema.decodeSync(Schema.fromJsonString(Positions))
+
+export const readSegments = Schema.decodeSync(Schema.fromJsonString(Segments))
 
 export const elevationsOf = (positions: ReadonlyArray<Position>): Float64Array => {
   const elevations = new Float64Array(positions.length)
@@ -249,14 +322,14 @@ export const elevationsOf = (positions: ReadonlyArray<Position>): Float64Array =
 }
 
 /** Synchronous: 0.2 s for 100,000 positions. */
-export const measurePositions = (positions: ReadonlyArray<Position>): MeasuredPolyline =>
+export const measurePositions = (positions: ReadonlyArray<Position>, segments?: Given): MeasuredPolyline =>
   measurePolyline({
     coordinates: coordinatesOf(positions),
     elevations: elevationsOf(positions),
     json: JSON.stringify(positions),
     start: positions[0],
     textAt: (index) => JSON.stringify(positions[index])
-  })
+  }, segments)
 
 /** The work for a position of a polyline, which has as little as two bytes. */
 const POSITION_BYTES = 16
@@ -269,7 +342,7 @@ export const BROKEN_POLYLINE6: ValidationIssue = {
 }
 
 /** Synchronous: 0.1 s for 100,000 positions. Undefined for an invalid or too long polyline. */
-export const measurePolyline6 = (encoded: string): MeasuredPolyline | undefined => {
+export const measurePolyline6 = (encoded: string, segments?: Given): MeasuredPolyline | undefined => {
   if (positionCount(encoded) > MAX_POSITIONS) return undefined
   const coordinates = decodePolyline(encoded)
   if (coordinates === undefined || !isOnEarth(coordinates)) return undefined
@@ -277,7 +350,7 @@ export const measurePolyline6 = (encoded: string): MeasuredPolyline | undefined 
   const textAt = (index: number) => `[${lngs[index] ?? 0},${lats[index] ?? 0}]`
   const texts = Array.from(lngs, (_, index) => textAt(index))
   const start = lngs.length === 0 ? undefined : [lngs[0] ?? 0, lats[0] ?? 0] as const
-  return measurePolyline({ coordinates, elevations: undefined, json: `[${texts.join(",")}]`, start, textAt })
+  return measurePolyline({ coordinates, elevations: undefined, json: `[${texts.join(",")}]`, start, textAt }, segments)
 }
 
 export const polyline6Bytes = (encoded: string): number => POSITION_BYTES * positionCount(encoded)
@@ -286,5 +359,5 @@ export const polyline6Bytes = (encoded: string): number => POSITION_BYTES * posi
 export const readPolyline6 = new HeavyJob<string, MeasuredPolyline | undefined>(import.meta.url, {
   name: "read polyline6",
   share: "bodies",
-  run: measurePolyline6
+  run: (encoded) => measurePolyline6(encoded)
 })

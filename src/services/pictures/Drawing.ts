@@ -1,8 +1,8 @@
-import type { Position } from "../../schema/Geometry.ts"
+import type { Position, Segments } from "../../schema/Geometry.ts"
 import type { PictureOptions } from "../../schema/Picture.ts"
 import { carried } from "../files/Xml.ts"
 import { type Heights, heightsAlong } from "../geometry/Elevation.ts"
-import { type Coordinates, coordinatesOf, metresAlong } from "../geometry/Geodesy.ts"
+import { type Coordinates, coordinatesOf, metresAlong, NO_GAPS } from "../geometry/Geodesy.ts"
 import { elevationsOf } from "../geometry/MeasuredPolyline.ts"
 import { type Html, html } from "../operations/Html.ts"
 import { type Box, project } from "./Projection.ts"
@@ -13,7 +13,7 @@ import {
   FONT_SIZE,
   label,
   metres,
-  pathOf,
+  pathsOf,
   type Points,
   round,
   roundLength,
@@ -22,16 +22,17 @@ import {
 } from "./Shapes.ts"
 
 interface Profile extends Heights {
+  readonly segments: Segments
   readonly length: number
   readonly lowest: number
   readonly highest: number
 }
 
 /** Returns undefined with fewer than two elevations, and for a line without a length. */
-const drawnProfile = (line: Coordinates, elevations: Float64Array): Profile | undefined => {
-  const along = metresAlong(line)
+const drawnProfile = (line: Coordinates, segments: Segments, elevations: Float64Array): Profile | undefined => {
+  const along = metresAlong(line, segments)
   const length = along.at(-1) ?? 0
-  const heights = heightsAlong(along, elevations)
+  const heights = heightsAlong(along, elevations, segments)
   if (heights.at.length < 2 || length === 0) return undefined
   const lowest = heights.elevations.reduce((low, elevation) => Math.min(low, elevation), Infinity)
   const highest = heights.elevations.reduce((high, elevation) => Math.max(high, elevation), -Infinity)
@@ -47,7 +48,7 @@ const LABEL_GAP = 6
 const BASE_LINE = 0.8 * FONT_SIZE
 
 const drawProfile = (profile: Profile, { height, width, x, y }: Box, colours: Colours): Html => {
-  const { at, elevations, highest, length, lowest } = profile
+  const { at, elevations, highest, length, lowest, segments } = profile
   const missing = Math.max(0, LEAST_RISE - (highest - lowest)) / 2
   const bottom = lowest - missing
   const rise = highest - lowest + 2 * missing
@@ -61,16 +62,18 @@ const drawProfile = (profile: Profile, { height, width, x, y }: Box, colours: Co
   const points = thinned({
     xs: at.map((metres) => left + (metres / length) * plotWidth),
     ys: elevations.map(toY)
-  })
-  const path = pathOf(points)
-  const from = points.xs[0] ?? left
+  }, segments)
+  const paths = pathsOf(points)
+  const area = paths.map((path, index) =>
+    `${path}V${round(floor)}H${round(points.xs[points.segments[index] ?? 0] ?? left)}Z`
+  )
   const isFlat = toY(lowest) - toY(highest) < FONT_SIZE
   const { line, rule, shade, text } = colours
   const beside = { x: left - LABEL_GAP, anchor: "end", colour: text } as const
   const below = { y: floor + FONT_SIZE + LABEL_GAP / 2, colour: text } as const
-  return html`<path d="${path}V${round(floor)}H${round(from)}Z" fill="${shade}" fill-opacity="0.18"/>
+  return html`<path d="${area.join("")}" fill="${shade}" fill-opacity="0.18"/>
 <path d="M${round(left)} ${round(floor)}H${round(left + plotWidth)}" stroke="${rule}" fill="none"/>
-<path d="${path}" fill="none" stroke="${line}" stroke-width="1.5" stroke-linejoin="round"/>
+<path d="${paths.join("")}" fill="none" stroke="${line}" stroke-width="1.5" stroke-linejoin="round"/>
 ${label(high, { ...beside, y: toY(highest) + (isFlat ? BASE_LINE / 2 : BASE_LINE) })}
 ${isFlat ? html`` : label(low, { ...beside, y: toY(lowest) })}
 ${label("0", { ...below, x: left, anchor: "start" })}
@@ -80,6 +83,7 @@ ${label(distance(length), { ...below, x: left + plotWidth, anchor: "end" })}`
 interface Subject {
   readonly name: string
   readonly positions: ReadonlyArray<Position>
+  readonly segments?: Segments
   /** The waypoints are drawn if there is no line, and between its ends. */
   readonly waypoints: ReadonlyArray<Position>
   readonly attribution: string | undefined
@@ -174,16 +178,19 @@ ${label(distance(length), { x: x + pixels + 6, y, anchor: "start", colour: text 
 }
 
 /** Draws an SVG document of the size in the options. Bounded in time and length for any line. */
-export const drawPicture = ({ attribution, name, positions, waypoints }: Subject, options: PictureOptions): string => {
+export const drawPicture = (
+  { attribution, name, positions, segments = NO_GAPS, waypoints }: Subject,
+  options: PictureOptions
+): string => {
   const { height, theme, width } = options
   const colours = COLOURS[theme]
   const coordinates = coordinatesOf(positions)
-  const profile = options.profile ? drawnProfile(coordinates, elevationsOf(positions)) : undefined
+  const profile = options.profile ? drawnProfile(coordinates, segments, elevationsOf(positions)) : undefined
   const isOneRow = width >= LEAST_WIDTH_OF_ONE_ROW
   const layout = layoutOf(options, profile, attribution !== undefined && !isOneRow)
   const { foot, map, unit } = layout
   const { distortion, line, marks, metresPerPixel } = project(coordinates, coordinatesOf(waypoints), map)
-  const path = pathOf(thinned(line))
+  const path = pathsOf(thinned(line, segments)).join("")
   const isEmpty = positions.length + waypoints.length === 0
   const right = { x: width - MARGIN, anchor: "end", colour: colours.text } as const
   const stroke = (colour: string, thickness: number) =>

@@ -1,23 +1,25 @@
 import { createRequire } from "node:module"
 import type { PictureOptions } from "../../schema/Picture.ts"
 import { HeavyJob } from "../admission/HeavyJob.ts"
-import { positionsOf } from "../geometry/MeasuredPolyline.ts"
+import { positionsOf, readSegments } from "../geometry/MeasuredPolyline.ts"
 import { readWaypoints } from "../routes/RouteText.ts"
 import { drawPicture } from "./Drawing.ts"
 
 export interface PictureOrder {
   readonly name: string
   readonly geometry: string
+  readonly segments?: string | undefined
   readonly waypoints: string
   readonly attribution: string | undefined
   readonly options: PictureOptions
 }
 
-const draw = ({ attribution, geometry, name, options, waypoints }: PictureOrder): string =>
+const draw = ({ attribution, geometry, name, options, segments = "[]", waypoints }: PictureOrder): string =>
   drawPicture({
     name,
     attribution,
     positions: positionsOf(geometry),
+    segments: readSegments(segments),
     waypoints: readWaypoints(waypoints).map(({ coord }) => coord)
   }, options)
 

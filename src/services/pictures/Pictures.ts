@@ -95,9 +95,9 @@ export class Pictures extends Context.Service<Pictures, {
       const getOrMake = yield* makePictureCache<Missing | Overloaded>()
 
       const draw = (route: StoredRoute, format: PictureFormat, options: PictureOptions) => {
-        const { name, provenance, waypoints } = route
+        const { name, provenance, segments, waypoints } = route
         const geometry = textOf(route.geometry ?? "[]")
-        const order = { name, geometry, waypoints, attribution: attributionOf(provenance), options }
+        const order = { name, geometry, segments, waypoints, attribution: attributionOf(provenance), options }
         const length = geometry.length + waypoints.length
         return format === "svg"
           ? heavy.run(drawSvg, order, DRAWING_WEIGHT * length)

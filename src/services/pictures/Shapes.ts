@@ -1,4 +1,6 @@
+import type { Segments } from "../../schema/Geometry.ts"
 import type { PictureOptions } from "../../schema/Picture.ts"
+import { NO_GAPS, rangesOf } from "../geometry/Geodesy.ts"
 import { type Html, html } from "../operations/Html.ts"
 
 /** The colours of the pages (`pages.css`); `line` has a contrast of 3:1 or more with `ground` (WCAG 2.2, 1.4.11). */
@@ -71,26 +73,36 @@ export interface Points {
   readonly ys: Float64Array
 }
 
+/** Points with gaps before those at the indexes. */
+interface Line extends Points {
+  readonly segments: Segments
+}
+
 const LEAST_STEP = 1.2
 
 /** A zigzag across the whole picture has no points that are too near to be drawn. */
 const MAX_POINTS = 3000
 
-/** Thins the points, with the first and the last one, to at most `MAX_POINTS`. */
-export const thinned = ({ xs, ys }: Points): Points => {
+/** Thins the points to at most `MAX_POINTS`, and the first and the last one of each part of the line. */
+export const thinned = ({ xs, ys }: Points, segments: Segments = NO_GAPS): Line => {
   const last = xs.length - 1
+  const starts = new Set(segments)
+  const isEnd = (index: number) => starts.has(index) || starts.has(index + 1)
   const kept: Array<number> = last < 0 ? [] : [0]
   for (let index = 1; index < last; index++) {
     const previous = kept.at(-1) ?? 0
     const byX = (xs[index] ?? 0) - (xs[previous] ?? 0)
     const byY = (ys[index] ?? 0) - (ys[previous] ?? 0)
-    if (byX * byX + byY * byY >= LEAST_STEP * LEAST_STEP) kept.push(index)
+    if (byX * byX + byY * byY >= LEAST_STEP * LEAST_STEP || isEnd(index)) kept.push(index)
   }
   if (last > 0) kept.push(last)
   // The step is odd, so that both sides of a zigzag are kept.
   const every = Math.ceil(kept.length / MAX_POINTS) | 1
-  const places = every === 1 ? kept : [...kept.filter((_, index) => index % every === 0), last]
+  const places = every === 1
+    ? kept
+    : [...kept.filter((place, index) => index % every === 0 || isEnd(place)), last]
   return {
+    segments: places.flatMap((place, index) => starts.has(place) && places[index - 1] !== place ? [index] : []),
     xs: Float64Array.from(places, (index) => xs[index] ?? 0),
     ys: Float64Array.from(places, (index) => ys[index] ?? 0)
   }
@@ -99,7 +111,7 @@ export const thinned = ({ xs, ys }: Points): Points => {
 const tenths = (value: number) => Math.round(value * 10)
 
 /** Writes points to a tenth of a pixel, each relative to the rounded one before it, so that errors do not add up. */
-export const pathOf = ({ xs, ys }: Points): string => {
+const pathOf = (xs: Float64Array, ys: Float64Array): string => {
   let path = ""
   let x = 0
   let y = 0
@@ -114,3 +126,7 @@ export const pathOf = ({ xs, ys }: Points): string => {
   }
   return path
 }
+
+/** Returns a path for each part of the line. */
+export const pathsOf = ({ segments, xs, ys }: Line): ReadonlyArray<string> =>
+  rangesOf(xs.length, segments).map(({ from, to }) => pathOf(xs.subarray(from, to), ys.subarray(from, to)))

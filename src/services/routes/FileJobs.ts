@@ -17,7 +17,7 @@ import { finish, nameOf } from "../files/Finish.ts"
 import { writeFit } from "../files/Fit.ts"
 import { type FormParts, partsOfForm, readPacked } from "../files/Upload.ts"
 import { boundsOf, coordinatesOf } from "../geometry/Geodesy.ts"
-import { type MeasuredPolyline, measurePositions, positionsOf } from "../geometry/MeasuredPolyline.ts"
+import { type MeasuredPolyline, measurePositions, positionsOf, readSegments } from "../geometry/MeasuredPolyline.ts"
 import type { RouteDraft } from "./RouteRow.ts"
 import { readCues, readWaypoints } from "./RouteText.ts"
 
@@ -66,12 +66,12 @@ const decodeNewRoute = Schema.decodeUnknownEffect(NewRoute)
 
 const routeOf = Effect.fnUntraced(function*(draft: Draft) {
   const { document, dropped, measures, warnings } = yield* finish(draft)
-  const { geometry = [], ...route } = document
+  const { geometry, segments = null, ...route } = document
   const decoded = yield* Effect.mapError(
     decodeNewRoute({ ...route, ...measures, provenance: "gpx-import" }),
     ({ message }) => InvalidInput.at("", message)
   )
-  const line = measurePositions(geometry)
+  const line = measurePositions(geometry, segments)
   const file: ReadFile = {
     route: decoded,
     line,
@@ -137,6 +137,7 @@ export const readForm = new HeavyJob<GivenForm, FormOutcome>(import.meta.url, {
 interface WrittenFile {
   readonly route: Pick<WrittenRoute, "activity" | "createdAt" | "duration" | "name">
   readonly geometry: string
+  readonly segments: string
   readonly waypoints: string
   readonly cues: string
 }
@@ -144,11 +145,12 @@ interface WrittenFile {
 export const writeFitFile = new HeavyJob<WrittenFile, Uint8Array>(import.meta.url, {
   name: "write FIT",
   share: "files",
-  run: ({ cues, geometry, route, waypoints }) =>
+  run: ({ cues, geometry, route, segments, waypoints }) =>
     writeFit({
       ...route,
       tags: [],
       geometry: positionsOf(geometry),
+      segments: readSegments(segments),
       waypoints: readWaypoints(waypoints),
       cues: readCues(cues)
     })

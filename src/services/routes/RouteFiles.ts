@@ -10,6 +10,7 @@ import { isPacked } from "../files/PackedFile.ts"
 import { writeRouteFile } from "../files/RouteFile.ts"
 import { Spool, type SpooledFile } from "../files/Spool.ts"
 import type { FormParts } from "../files/Upload.ts"
+import { readSegments } from "../geometry/MeasuredPolyline.ts"
 import {
   type FileRefusal,
   type ImportOptions,
@@ -54,7 +55,7 @@ export class RouteFiles extends Context.Service<RouteFiles, {
 
       /** FIT is written in a thread: its encoder takes 6 us for each field. */
       const fitOf = (route: StoredRoute) => {
-        const { activity, createdAt, cues, duration, geometry, name, waypoints } = route
+        const { activity, createdAt, cues, duration, geometry, name, segments, waypoints } = route
         const written = {
           route: {
             name,
@@ -63,6 +64,7 @@ export class RouteFiles extends Context.Service<RouteFiles, {
             ...(duration === undefined ? {} : { duration })
           },
           geometry: textOf(geometry ?? "[]"),
+          segments: segments ?? "[]",
           waypoints,
           cues: cues ?? "[]"
         }
@@ -109,6 +111,7 @@ export const toDocument = Effect.fnUntraced(function*(route: StoredRoute) {
     ...(activity === undefined ? {} : { activity }),
     waypoints: readWaypoints(route.waypoints),
     geometry: route.geometry === undefined ? [] : yield* readLine(textOf(route.geometry)),
+    ...(route.segments === undefined ? {} : { segments: readSegments(route.segments) }),
     ...(route.cues === undefined ? {} : { cues: readCues(route.cues) }),
     ...(duration === undefined ? {} : { duration }),
     createdAt

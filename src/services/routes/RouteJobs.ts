@@ -1,6 +1,6 @@
 import { Result } from "effect"
 import { type ElevationProfile, ElevationRequest } from "../../schema/Elevation.ts"
-import type { Position } from "../../schema/Geometry.ts"
+import type { Position, Segments } from "../../schema/Geometry.ts"
 import type { ValidationIssue } from "../../schema/Issues.ts"
 import { NewRoute, RoutePatch } from "../../schema/Route.ts"
 import { HeavyJob } from "../admission/HeavyJob.ts"
@@ -23,7 +23,8 @@ import {
   measurePolyline,
   measurePolyline6,
   measurePositions,
-  positionsOf
+  positionsOf,
+  readSegments
 } from "../geometry/MeasuredPolyline.ts"
 import { type ScannedPositions, scanPositions } from "../geometry/PositionScanner.ts"
 import type { Line } from "./RouteRow.ts"
@@ -79,9 +80,15 @@ const cutGeometry = (text: Buffer): CutText | undefined => {
   return { rest: Buffer.concat([text.subarray(0, start), TAKEN_OUT, text.subarray(scanned.end)]), scanned }
 }
 
-type Decode<A, E> = (text: Buffer, taken: number) => Result.Result<A, E>
+type Read<A> = Result.Result<A, ReadonlyArray<ValidationIssue>>
 
-interface WithGeometry {
+type Decode<A> = (text: Buffer, taken: number) => Read<A>
+
+interface WithSegments {
+  readonly segments?: Segments | null | undefined
+}
+
+interface WithGeometry extends WithSegments {
   readonly geometry?: ReadonlyArray<Position> | null
 }
 
@@ -90,30 +97,43 @@ export interface WithLine<A> {
   readonly line: Line
 }
 
-const withLine =
-  <A extends WithGeometry>(lineOf: (geometry: WithGeometry["geometry"]) => Line) =>
-  ({ geometry, ...rest }: A): WithLine<A> => ({
-    rest,
-    line: lineOf(geometry)
-  })
+/** Fails if a part of the line begins behind its end. */
+const requireOnLine = ({ segments }: WithSegments, line: Line): Read<void> => {
+  const index = (segments ?? []).findIndex((start) => start > 0 && start >= (line?.positionCount ?? 0))
+  return index === -1
+    ? Result.void
+    : Result.fail([{ path: `segments.${index}`, message: "Expected the index of a position of the line" }])
+}
+
+export const withSegmentsOnLine = <A extends WithSegments>(route: WithLine<A>): Read<WithLine<A>> =>
+  Result.map(requireOnLine(route.rest, route.line), () => route)
+
+const withLine = <A extends WithGeometry>(
+  { geometry, ...rest }: A,
+  lineOf: (geometry: WithGeometry["geometry"]) => Line
+): WithLine<A> => ({ rest, line: lineOf(geometry) })
 
 /**
  * Decodes a body and measures its geometry. A geometry as most clients write it bypasses the schema decoder, which
  * would take most of the time. On failure the whole text is decoded, for the same issues.
  */
-export const readerWithLine =
-  <A extends WithGeometry, E>(decode: Decode<A, E>) => (text: Buffer): Result.Result<WithLine<A>, E> => {
-    const cut = cutGeometry(text)
-    if (cut !== undefined) {
-      const { line, values } = cut.scanned
-      const decoded = decode(cut.rest, values - 1)
-      if (Result.isSuccess(decoded)) return Result.map(decoded, withLine(() => measurePolyline(line)))
+export const readerWithLine = <A extends WithGeometry>(decode: Decode<A>) => (text: Buffer): Read<WithLine<A>> => {
+  const cut = cutGeometry(text)
+  if (cut !== undefined) {
+    const { line, values } = cut.scanned
+    const decoded = decode(cut.rest, values - 1)
+    if (Result.isSuccess(decoded)) {
+      const body = decoded.success
+      return Result.succeed(withLine(body, () => measurePolyline(line, body.segments)))
     }
-    return Result.map(decode(text, 0), withLine((geometry) => geometry && measurePositions(geometry)))
   }
+  return Result.map(
+    decode(text, 0),
+    (body) => withLine(body, (geometry) => geometry && measurePositions(geometry, body.segments))
+  )
+}
 
-interface GivenLine {
-  readonly geometry?: ReadonlyArray<Position> | null
+interface GivenLine extends WithGeometry {
   readonly polyline6?: string | null
 }
 
@@ -121,24 +141,25 @@ interface RouteParts {
   readonly line?: MeasuredPolyline
 }
 
-const lineOf = (
-  { line, rest: { polyline6 } }: WithLine<GivenLine>
-): Result.Result<Line, ReadonlyArray<ValidationIssue>> =>
+const lineOf = ({ line, rest: { polyline6, segments } }: WithLine<GivenLine>): Read<Line> =>
   typeof polyline6 === "string"
-    ? Result.fromNullishOr(measurePolyline6(polyline6), () => [BROKEN_POLYLINE6])
+    ? Result.fromNullishOr(measurePolyline6(polyline6, segments), () => [BROKEN_POLYLINE6])
     : Result.succeed(line === undefined ? polyline6 : line)
 
+const lineWithSegments = (body: WithLine<GivenLine>): Read<Line> =>
+  Result.flatMap(lineOf(body), (line) => Result.map(requireOnLine(body.rest, line), () => line))
+
 const split = <A extends GivenLine>(body: WithLine<A>) =>
-  Result.map(lineOf(body), (line): { readonly rest: unknown; readonly parts: RouteParts } => {
-    const { polyline6: _, ...rest } = body.rest
+  Result.map(lineWithSegments(body), (line): { readonly rest: unknown; readonly parts: RouteParts } => {
+    const { polyline6: _, segments: __, ...rest } = body.rest
     return line === undefined || line === null
       ? { rest: { ...rest, geometry: line }, parts: {} }
       : { rest, parts: { line } }
   })
 
 /** Splits a decoded body into its measured line and the rest: synchronous, for a thread. */
-export const splitRoute = ({ geometry, ...rest }: NewRoute | RoutePatch) =>
-  split({ rest, line: geometry && measurePositions(geometry) })
+export const splitRoute = (body: NewRoute | RoutePatch) =>
+  split(withLine(body, (geometry) => geometry && measurePositions(geometry, body.segments)))
 
 const newRoute = readerWithLine(decodeBounded(NewRoute))
 
@@ -162,11 +183,12 @@ export const readBareLine = longBodyJob(import.meta.url, "read line", (text) => 
 
 interface Sampled {
   readonly geometry: string
+  readonly segments: string | undefined
   readonly samples: number
 }
 
 export const measureProfile = new HeavyJob<Sampled, ElevationProfile>(import.meta.url, {
   name: "measure profile",
   share: "profiles",
-  run: ({ geometry, samples }) => profileOf(positionsOf(geometry), samples)
+  run: ({ geometry, samples, segments = "[]" }) => profileOf(positionsOf(geometry), samples, readSegments(segments))
 })

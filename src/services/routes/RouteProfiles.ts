@@ -31,7 +31,8 @@ export class RouteProfiles extends Context.Service<RouteProfiles, {
         get: Effect.fnUntraced(function*(ref, viewer, samples) {
           const route = yield* routes.get(ref, viewer, "full")
           const geometry = textOf(route.geometry ?? "[]")
-          return { route, profile: yield* heavy.run(measureProfile, { geometry, samples }, geometry.length) }
+          const sampled = { geometry, segments: route.segments, samples }
+          return { route, profile: yield* heavy.run(measureProfile, sampled, geometry.length) }
         })
       })
     })

@@ -27,6 +27,8 @@ export class RouteRecord extends Model.Class<RouteRecord>("RouteRecord")({
   geometry: Text,
   simplified: written(Text),
   polyline6: Text,
+  segments: Text,
+  simplifiedSegments: written(Text),
   positionCount: written(Schema.Int),
   cues: Text,
   bounds: written(Text),
@@ -55,9 +57,9 @@ type RouteChanges = typeof ChangedRouteRow.Type
 
 type Geometry = ReadonlyArray<Position> | MeasuredPolyline | null | undefined
 
-export type RouteDraft = Omit<NewRoute, "geometry" | "polyline6"> & { readonly geometry?: Geometry }
+export type RouteDraft = Omit<NewRoute, "geometry" | "polyline6" | "segments"> & { readonly geometry?: Geometry }
 
-export type RouteChange = Omit<RoutePatch, "geometry" | "polyline6"> & { readonly geometry?: Geometry }
+export type RouteChange = Omit<RoutePatch, "geometry" | "polyline6" | "segments"> & { readonly geometry?: Geometry }
 
 export type Line = MeasuredPolyline | null | undefined
 
@@ -91,6 +93,8 @@ const lineValues = (line: MeasuredPolyline | null) => ({
   geometry: line?.json ?? null,
   simplified: line?.simplified ?? null,
   polyline6: line?.polyline6 ?? null,
+  segments: line?.segments ?? null,
+  simplifiedSegments: line?.simplifiedSegments ?? null,
   positionCount: line?.positionCount ?? 0
 })
 

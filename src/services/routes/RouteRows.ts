@@ -16,21 +16,27 @@ const NO_BYTES = "NULL::varchar"
 
 const GEOMETRY = { full: "geometry", simplified: "simplified", none: undefined, polyline6: undefined }
 
+const SEGMENTS = { full: "segments", simplified: "simplified_segments", none: undefined, polyline6: "segments" }
+
 /**
  * The geometry is `varchar`, which is read as the UTF-8 that a response has (`ColumnTypes.ts`): as text it would be decoded and
  * encoded again, and its characters would fill V8's heap. Indexes of cues are into the full line.
  */
 const lineColumns = (form: GeometryForm, source: Source): string => {
   const geometry = GEOMETRY[form]
+  const segments = SEGMENTS[form]
   return `${geometry === undefined ? NO_BYTES : `(${source(geometry)})::varchar`} AS geometry, `
     + `${form === "polyline6" ? `to_json(${source("polyline6")})::text` : NO_TEXT} AS polyline6, `
+    + `${segments === undefined ? NO_TEXT : source(segments)} AS segments, `
     + `${form === "full" || form === "polyline6" ? source("cues") : NO_TEXT} AS cues`
 }
 
 // The driver cannot decode an array of arrays, and would fail all rows of the statement.
 const TAGS = "CASE WHEN array_ndims(r.tags) > 1 THEN NULL ELSE r.tags END AS tags"
 
-const StoredColumns = RouteRecord.select.mapFields(Struct.omit(["userId", "tags", "geometry", "polyline6", "cues"]))
+const StoredColumns = RouteRecord.select.mapFields(
+  Struct.omit(["userId", "tags", "geometry", "polyline6", "segments", "cues"])
+)
 
 const OpenColumns = StoredColumns.mapFields(
   Struct.omit(["waypoints", "distance", "duration", "elevationGain", "startAddress", "endAddress", "placeCity"])
@@ -165,6 +171,7 @@ export const toStoredRoute = (row: ShownRow, pseudonyms: Pseudonyms["Service"]):
   waypoints: row.waypoints,
   geometry: geometryOf(row),
   polyline6: row.polyline6 ?? undefined,
+  segments: row.segments ?? undefined,
   cues: row.cues ?? undefined,
   version: row.version
 })

@@ -41,6 +41,7 @@ const WholeRow = Schema.Struct({
   zonesRevision: Schema.Int,
   placeVersion: Schema.Int,
   geometry: Schema.NullOr(Schema.String),
+  segments: Schema.NullOr(Schema.String),
   waypoints: Schema.String,
   cues: Schema.NullOr(Schema.String),
   distance: Schema.NullOr(Schema.Finite),
@@ -54,8 +55,8 @@ type WholeRow = typeof WholeRow.Type
 /** Columns of `route_views`, but for its key. `search_vector` and `waypoint_names` make its words (`db/schema/words.sql`). */
 const WRITTEN =
   ("route_version, zones_revision, place_version, cut_version, is_whole, distance, duration, elevation_gain, "
-    + "position_count, geometry, simplified, polyline6, bounds, waypoints, cues, start_address, end_address, place_city, "
-    + "words").split(", ")
+    + "position_count, geometry, simplified, polyline6, segments, simplified_segments, bounds, waypoints, cues, "
+    + "start_address, end_address, place_city, words").split(", ")
 
 const DueRow = Schema.Struct({ id: RouteId })
 
@@ -105,7 +106,7 @@ export class RouteViews extends Context.Service<RouteViews, {
         execute: (id) =>
           sql`
             SELECT r.version AS "routeVersion", u.zones_revision AS "zonesRevision", r.place_version AS "placeVersion",
-              r.geometry, r.waypoints, r.cues, r.distance, r.duration, r.elevation_gain AS "elevationGain",
+              r.geometry, r.segments, r.waypoints, r.cues, r.distance, r.duration, r.elevation_gain AS "elevationGain",
               r.place_city AS "placeCity", coalesce((
                 SELECT json_agg(json_build_object('lng', cut_lng, 'lat', cut_lat, 'radius', cut_radius))
                 FROM privacy_zones WHERE user_id = u.id
@@ -142,6 +143,7 @@ export class RouteViews extends Context.Service<RouteViews, {
             ${cut === undefined}, ${cut?.measures.distance ?? null}::float8, ${cut?.measures.duration ?? null}::float8,
             ${cut?.measures.elevationGain ?? null}::float8, ${line?.positionCount ?? 0}::int,
             ${line?.json ?? null}::text, ${line?.simplified ?? null}::text, ${line?.polyline6 ?? null}::text,
+            ${line?.segments ?? null}::text, ${line?.simplifiedSegments ?? null}::text,
             ${cut?.box ?? null}::text::box, ${cut?.waypoints ?? null}::text, ${cut?.cues ?? null}::text,
             ${address("start_address", cut?.isStartHidden)}, ${address("end_address", cut?.isEndHidden)}, ${city}::text,
             CASE WHEN ${cut !== undefined} THEN search_vector(concat_ws(' ', r.name, array_to_string(r.tags, ' '),

@@ -40,8 +40,11 @@ const StoredRow = Schema.Struct({
   version: Schema.Int,
   positions: Schema.Int,
   hasDistance: Schema.Boolean,
+  hasGaps: Schema.Boolean,
   hasLine: Schema.Boolean
 })
+
+const Text = Schema.UndefinedOr(Schema.NullOr(Schema.String))
 
 const StartRow = Schema.Struct({
   hasGeometry: Schema.Boolean,
@@ -60,14 +63,16 @@ const ownRouteQueries = Effect.map(SqlClient.SqlClient, (sql) => {
       execute: ({ id, owner }) => sql`SELECT name FROM routes r WHERE r.id = ${id} AND ${visibility.own(owner)}`
     }),
 
-    /** `hasLine` is true if the stored line is the given one. */
+    /** `hasLine` is true if the stored line is the given one, and its segments those that are given. */
     lock: SqlSchema.findOneOption({
-      Request: Schema.Struct({ ...OwnRoute.fields, line: Schema.UndefinedOr(Schema.NullOr(Schema.String)) }),
+      Request: Schema.Struct({ ...OwnRoute.fields, line: Text, segments: Text }),
       Result: StoredRow,
-      execute: ({ id, line, owner }) =>
+      execute: ({ id, line, owner, segments }) =>
         sql`
           SELECT version, position_count AS positions, distance IS NOT NULL AS "hasDistance",
-            ${line === undefined ? sql`false` : sql`geometry IS NOT DISTINCT FROM ${line}`} AS "hasLine"
+            segments IS NOT NULL AS "hasGaps",
+            ${line === undefined ? sql`false` : sql`geometry IS NOT DISTINCT FROM ${line}`}
+              AND ${segments === undefined ? sql`true` : sql`segments IS NOT DISTINCT FROM ${segments}`} AS "hasLine"
           FROM routes r WHERE r.id = ${id} AND ${visibility.own(owner)} FOR NO KEY UPDATE`
     }),
 
@@ -241,7 +246,10 @@ export class Routes extends Context.Service<Routes, {
       // The route is locked, so that one of two devices that saw the same version gets a conflict.
       const lockExpected = Effect.fnUntraced(
         function*(owner: UserId, id: RouteId, expected: ExpectedVersion, line?: Line) {
-          const stored = yield* lock({ owner, id, line: line === null ? null : line?.json })
+          const given = line === null
+            ? { line: null, segments: undefined }
+            : { line: line?.json, segments: line?.segments }
+          const stored = yield* lock({ owner, id, ...given })
           if (Option.isNone(stored)) return yield* new Missing({ kind: "route" })
           if (expected !== undefined && !expected.includes(stored.value.version)) {
             return yield* new StaleVersion({ kind: "route", current: stored.value.version })
@@ -309,9 +317,10 @@ export class Routes extends Context.Service<Routes, {
           function*(owner, id, change, expected) {
             const line = lineOf(change.geometry)
             const now = yield* DateTime.nowAsDate
-            const { hasDistance, hasLine, positions } = yield* lockExpected(owner, id, expected, line)
-            // A line that is stored already keeps its cues and measures; it is measured if it has no distance.
-            const measured = hasLine && !hasDistance && change.distance === undefined && line
+            const { hasDistance, hasGaps, hasLine, positions } = yield* lockExpected(owner, id, expected, line)
+            // A line that is stored already keeps its cues, segments and measures; it is measured if it has no distance.
+            const isMeasured = line && (line.segments !== undefined || !hasGaps)
+            const measured = hasLine && !hasDistance && change.distance === undefined && isMeasured && line
             const patch = {
               ...change,
               geometry: hasLine ? undefined : line,
@@ -346,4 +355,6 @@ export class Routes extends Context.Service<Routes, {
 
 /** Adds the polyline just stored: as long as a body, it need not come back from the database. */
 const withLine = (row: RouteRow, line: Line, cues: string | null = null): ShownRow =>
-  line === undefined ? row : { ...row, geometry: line === null ? null : line.json, cues }
+  line === undefined
+    ? row
+    : { ...row, geometry: line === null ? null : line.json, segments: line?.segments ?? null, cues }

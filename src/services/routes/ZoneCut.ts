@@ -1,12 +1,12 @@
 import { Option } from "effect"
-import type { Position } from "../../schema/Geometry.ts"
+import type { Position, Segments } from "../../schema/Geometry.ts"
 import type { Maneuver } from "../../schema/Maneuver.ts"
 import { MAX_DURATION } from "../../schema/Measures.ts"
 import type { Waypoint } from "../../schema/Route.ts"
 import { HeavyJob } from "../admission/HeavyJob.ts"
 import { type Circle, crosses, isInside } from "../geometry/Circles.ts"
-import { coordinatesOf, lineMetres, metresAlong } from "../geometry/Geodesy.ts"
-import { type MeasuredPolyline, measurePositions, positionsOf } from "../geometry/MeasuredPolyline.ts"
+import { coordinatesOf, lineMetres, metresAlong, NO_GAPS } from "../geometry/Geodesy.ts"
+import { type MeasuredPolyline, measurePositions, positionsOf, readSegments } from "../geometry/MeasuredPolyline.ts"
 import { boxOf } from "./RouteRow.ts"
 import { cueText, readCues, readWaypoints, waypointText } from "./RouteText.ts"
 
@@ -20,6 +20,7 @@ interface Measures {
 export interface WholeRoute extends Measures {
   /** The members are JSON text, as stored. */
   readonly geometry: string | null
+  readonly segments: string | null
   readonly waypoints: string
   readonly cues: string | null
   readonly circles: ReadonlyArray<Circle>
@@ -65,10 +66,15 @@ const NO_PIECE: Piece = { from: 0, to: 0, metres: -1 }
 
 /**
  * Finds the longest part of the line between two circles, with two positions or more. Parts are not joined: that would
- * draw a line through the circle. No position is added at an edge, as it would be exactly on the circle.
+ * draw a line through the circle, and a gap across one would show as much. No position is added at an edge, as it would be
+ * exactly on the circle.
  */
-const longestPiece = (line: ReadonlyArray<Position>, circles: ReadonlyArray<Circle>): Piece => {
-  const along = metresAlong(coordinatesOf(line))
+const longestPiece = (
+  line: ReadonlyArray<Position>,
+  segments: Segments,
+  circles: ReadonlyArray<Circle>
+): Piece => {
+  const along = metresAlong(coordinatesOf(line), segments)
   const best = { piece: NO_PIECE }
   const open = { from: 0 }
   const end = (to: number) => {
@@ -92,11 +98,16 @@ const longestPiece = (line: ReadonlyArray<Position>, circles: ReadonlyArray<Circ
   return best.piece
 }
 
-const pieceOf = (line: ReadonlyArray<Position>, circles: ReadonlyArray<Circle>): Piece => {
+const pieceOf = (line: ReadonlyArray<Position>, segments: Segments, circles: ReadonlyArray<Circle>): Piece => {
   const [only] = line
   const isPoint = line.length === 1 && only !== undefined
   if (isPoint && !circles.some((circle) => isInside(circle, only[0], only[1]))) return { from: 0, to: 1, metres: 0 }
-  return longestPiece(line, circles)
+  return longestPiece(line, segments, circles)
+}
+
+const segmentsIn = (segments: Segments, { from, to }: Piece): Segments => {
+  const inside = segments.filter((start) => start > from && start < to).map((start) => start - from)
+  return inside.length === 0 ? NO_GAPS : [0, ...inside]
 }
 
 /** The last cue before a circle is omitted: its road, length and time describe the hidden part. */
@@ -123,12 +134,12 @@ const paceOf = (cues: ReadonlyArray<Maneuver>): number | undefined => {
  */
 const measuresOf = (
   { distance, duration, elevationGain }: Measures,
-  line: ReadonlyArray<Position>,
+  { line, segments }: Pick<Parts, "line" | "segments">,
   left: MeasuredPolyline | null,
   shown: ReadonlyArray<Maneuver>
 ): Measures => {
   const metres = left?.metres ?? 0
-  const length = lineMetres(coordinatesOf(line))
+  const length = lineMetres(coordinatesOf(line), segments)
   if (left === null || length === 0) return UNKNOWN
   const scaled = (measure: number | null, digits: number) =>
     measure === null ? null : Math.round(measure * metres / length * 10 ** digits) / 10 ** digits
@@ -144,23 +155,24 @@ const measuresOf = (
 
 interface Parts {
   readonly line: ReadonlyArray<Position>
+  readonly segments: Segments
   readonly waypoints: ReadonlyArray<Waypoint>
   readonly cues: ReadonlyArray<Maneuver> | undefined
   readonly measures: Measures
 }
 
-const cutOf = ({ cues, line, measures, waypoints }: Parts, circles: ReadonlyArray<Circle>): Cut => {
+const cutOf = ({ cues, line, measures, segments, waypoints }: Parts, circles: ReadonlyArray<Circle>): Cut => {
   const isHidden = (position: Position | undefined) =>
     position !== undefined && circles.some((circle) => isInside(circle, position[0], position[1]))
   const shown = waypoints.filter(({ coord }) => !isHidden(coord))
-  const piece = pieceOf(line, circles)
+  const piece = pieceOf(line, segments, circles)
   const { from, to } = piece
   if (to - from === line.length && shown.length === waypoints.length) return undefined
-  const left = to - from === 0 ? null : measurePositions(line.slice(from, to))
+  const left = to - from === 0 ? null : measurePositions(line.slice(from, to), segmentsIn(segments, piece))
   const shownCues = cuesOf(cues ?? [], piece, line.length)
   return {
     line: left,
-    measures: measuresOf(measures, line, left, shownCues),
+    measures: measuresOf(measures, { line, segments }, left, shownCues),
     waypoints: waypointText(shown),
     cues: cueText(shownCues),
     box: boxOf(left, shown),
@@ -171,8 +183,9 @@ const cutOf = ({ cues, line, measures, waypoints }: Parts, circles: ReadonlyArra
 }
 
 const partsOf = Option.liftThrowable(
-  ({ cues, distance, duration, elevationGain, geometry, waypoints }: WholeRoute): Parts => ({
+  ({ cues, distance, duration, elevationGain, geometry, segments, waypoints }: WholeRoute): Parts => ({
     line: geometry === null ? [] : positionsOf(geometry),
+    segments: segments === null ? NO_GAPS : readSegments(segments),
     waypoints: readWaypoints(waypoints),
     cues: cues === null ? undefined : readCues(cues),
     measures: { distance, duration, elevationGain }

@@ -3,7 +3,7 @@ import type { Position } from "../../schema/Geometry.ts"
 import { HeavyJob } from "../admission/HeavyJob.ts"
 import { MAX_ELEVATION } from "../geometry/Elevation.ts"
 import { coordinatesOf } from "../geometry/Geodesy.ts"
-import { type MeasuredPolyline, measurePositions, positionsOf } from "../geometry/MeasuredPolyline.ts"
+import { type MeasuredPolyline, measurePositions, positionsOf, readSegments } from "../geometry/MeasuredPolyline.ts"
 import { encodePolyline } from "../geometry/Polyline.ts"
 
 const SHARE = "elevations"
@@ -56,6 +56,7 @@ export interface FilledLine {
 
 interface Bare {
   readonly json: string
+  readonly segments: string | null | undefined
   /** The elevations of the positions without one, in their order. */
   readonly heights: Float64Array
 }
@@ -63,7 +64,7 @@ interface Bare {
 export const fillHeights = new HeavyJob<Bare, FilledLine>(import.meta.url, {
   name: "fill elevations",
   share: SHARE,
-  run: ({ heights, json }) => {
+  run: ({ heights, json, segments }) => {
     const seen = { bare: 0, filled: 0 }
     const positions = positionsOf(json).map((position): Position => {
       if (!isBare(position)) return position
@@ -73,6 +74,7 @@ export const fillHeights = new HeavyJob<Bare, FilledLine>(import.meta.url, {
       seen.filled++
       return [position[0], position[1], height]
     })
-    return { line: measurePositions(positions), filled: seen.filled, missing: seen.bare - seen.filled }
+    const given = typeof segments === "string" ? readSegments(segments) : segments
+    return { line: measurePositions(positions, given), filled: seen.filled, missing: seen.bare - seen.filled }
   }
 })

@@ -33,7 +33,11 @@ export class Elevations extends Context.Service<Elevations, {
 
       const filledBy = (line: MeasuredPolyline, parts: ReadonlyArray<Float64Array>) => {
         const heights = Float64Array.from(parts.flatMap((part) => [...part]))
-        return heavy.run(fillHeights, { json: line.json, heights }, FILL_WEIGHT * line.json.length)
+        return heavy.run(
+          fillHeights,
+          { json: line.json, segments: line.segments, heights },
+          FILL_WEIGHT * line.json.length
+        )
       }
 
       const fill = Effect.fnUntraced(function*(line: MeasuredPolyline) {

@@ -13,7 +13,7 @@ const main = async () => {
   const { library, line, mapStyle, worker } = container.dataset
   const [{ AttributionControl, LngLatBounds, Map, NavigationControl, ScaleControl, setWorkerUrl }, route] = await Promise
     .all([import(library), fetch(line).then((response) => response.json())])
-  const { geometry = [], waypoints = [] } = route
+  const { geometry = [], segments = [0], waypoints = [] } = route
   const positions = geometry.length > 0 ? geometry : waypoints.map(({ coord }) => coord)
   if (positions.length === 0) return
   setWorkerUrl(new URL(worker, location.href).href)
@@ -40,7 +40,12 @@ const main = async () => {
   map.on("load", () => {
     container.dataset.state = "loaded"
     const features = [
-      { type: "Feature", properties: {}, geometry: { type: "LineString", coordinates: positions } },
+      // Nothing is drawn between two parts of the line.
+      ...segments.map((start, index) => ({
+        type: "Feature",
+        properties: {},
+        geometry: { type: "LineString", coordinates: positions.slice(start, segments[index + 1]) }
+      })),
       { type: "Feature", properties: { end: "end" }, geometry: { type: "Point", coordinates: positions.at(-1) } },
       { type: "Feature", properties: { end: "start" }, geometry: { type: "Point", coordinates: positions[0] } }
     ]

@@ -17,6 +17,8 @@ CREATE TABLE routes (
   -- The line in each form that a response may have, so that no read converts.
   geometry text, simplified text, polyline6 text,
   position_count integer NOT NULL DEFAULT 0,
+  -- Where the parts of the line begin, and those of the simplified one, if it has gaps.
+  segments text, simplified_segments text,
   cues text,
   -- [longitude, latitude], with the east edge past 180 degrees where the line crosses the antimeridian.
   bounds box,
@@ -77,8 +79,10 @@ END IF;
 
 -- A response has these texts as they are: one that is no JSON would break each list with its row.
 CREATE FUNCTION require_json() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
-  PERFORM NEW.waypoints::json, NEW.geometry::json, NEW.simplified::json, NEW.cues::json;
+  PERFORM NEW.waypoints::json, NEW.geometry::json, NEW.simplified::json, NEW.cues::json, NEW.segments::json,
+    NEW.simplified_segments::json;
   RETURN NEW;
 END $$;
-CREATE TRIGGER json_on_write BEFORE INSERT OR UPDATE OF waypoints, geometry, simplified, cues ON routes
+CREATE TRIGGER json_on_write
+  BEFORE INSERT OR UPDATE OF waypoints, geometry, simplified, cues, segments, simplified_segments ON routes
   FOR EACH ROW EXECUTE FUNCTION require_json();

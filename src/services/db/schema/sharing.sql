@@ -38,6 +38,7 @@ CREATE TABLE route_views (
   is_whole boolean NOT NULL,
   geometry text, simplified text, polyline6 text,
   position_count integer NOT NULL DEFAULT 0,
+  segments text, simplified_segments text,
   bounds box,
   waypoints text, cues text,
   distance float8, duration float8, elevation_gain float8,
@@ -46,7 +47,8 @@ CREATE TABLE route_views (
   -- The gate of `routes`, by what others see.
   is_indexable boolean GENERATED ALWAYS AS (position_count >= 20 AND coalesce(distance, 0) >= 500) STORED
 );
-CREATE TRIGGER json_on_write BEFORE INSERT OR UPDATE OF waypoints, geometry, simplified, cues ON route_views
+CREATE TRIGGER json_on_write
+  BEFORE INSERT OR UPDATE OF waypoints, geometry, simplified, cues, segments, simplified_segments ON route_views
   FOR EACH ROW EXECUTE FUNCTION require_json();
 IF 'lz4' = ANY ((SELECT enumvals FROM pg_settings WHERE name = 'default_toast_compression')::text[]) THEN
   ALTER TABLE route_views ALTER waypoints SET COMPRESSION lz4, ALTER cues SET COMPRESSION lz4,
