@@ -51,6 +51,7 @@ export const REASON_WORDS = {
     key_in_use: "The first request with this `Idempotency-Key` has not ended",
     key_reused: "The `Idempotency-Key` was used for another request",
     client_id_used: "What this `clientId` made has been deleted",
+    source_used: "Another route of the account has this `source`, which may be in the trash",
     handle_taken: "The handle is taken",
     address_taken: "The address has an account",
     nothing_to_cancel: "No deletion is pending, or its grace period is over",

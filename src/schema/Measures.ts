@@ -1,4 +1,4 @@
-import { Schema } from "effect"
+import { Schema, SchemaTransformation } from "effect"
 
 export const Metres = Schema.Finite.annotate({ description: "Metres" })
 export const Kilometres = Schema.Finite.annotate({ description: "Kilometres" })
@@ -34,4 +34,25 @@ export const Instant = Schema.String.annotate({ format: "date-time" }).check(
     expected: "an instant with its offset from UTC (RFC 3339)",
     toJsonSchema: () => ({ pattern: INSTANT.source })
   })
+)
+
+/** Devices without a clock name the epoch of their system; satellites have sent the time since 1980. */
+const RECORDED = /^(?:19[89]|20\d|21\d)/
+
+/** When something was recorded, in UTC with milliseconds; undefined if no device can have recorded it then. */
+export const recordedAtOf = (milliseconds: number): string | undefined => {
+  const text = Number.isFinite(new Date(milliseconds).getTime()) ? new Date(milliseconds).toISOString() : ""
+  return RECORDED.test(text) ? text : undefined
+}
+
+/** An instant of the years 1980 to 2199, which is stored and returned in UTC with milliseconds. */
+export const RecordedAt = Instant.check(
+  Schema.makeFilter((text) => recordedAtOf(Date.parse(text)) !== undefined, {
+    expected: "an instant of the years 1980 to 2199"
+  })
+).pipe(
+  Schema.decodeTo(
+    Schema.String,
+    SchemaTransformation.transform({ decode: (text) => new Date(text).toISOString(), encode: (text) => text })
+  )
 )

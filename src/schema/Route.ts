@@ -2,7 +2,17 @@ import { Schema, SchemaTransformation, Struct } from "effect"
 import { Coordinate, Polyline6, Polyline6Input, Positions, Segments } from "./Geometry.ts"
 import { ClientId, RouteId, SHARE_TOKEN, ShareToken } from "./Ids.ts"
 import { Maneuvers } from "./Maneuver.ts"
-import { CreatedAt, MAX_DISTANCE, MAX_DURATION, Metres, Seconds, UpdatedAt, upTo } from "./Measures.ts"
+import {
+  CreatedAt,
+  MAX_DISTANCE,
+  MAX_DURATION,
+  Metres,
+  RecordedAt,
+  Seconds,
+  Timestamp,
+  UpdatedAt,
+  upTo
+} from "./Measures.ts"
 import { Activity, OpenValue, RequestedPreferences, ROUTING_PREFERENCES, RoutingPreferences } from "./Preferences.ts"
 import { PageUrl, TRASHED, type Trashed, TRASHED_AT, Visibility } from "./Resource.ts"
 import { AllowDownload } from "./ShareLink.ts"
@@ -123,6 +133,8 @@ const Waypoints = Schema.Array(Waypoint).check(Schema.isMinLength(1), Schema.isM
   description: WAYPOINTS
 })
 
+const RECORDED_AT = "When the recording began that it was made of, for its owner; instants from 1980 to 2199"
+
 /** Members that are stored as sent, each in a column of its name or null. Add a new one here and to `PLAIN`. */
 const plain = {
   description: nullable(Description),
@@ -130,7 +142,8 @@ const plain = {
   duration: nullable(Duration),
   elevationGain: nullable(Elevation),
   startAddress: nullable(Address),
-  endAddress: nullable(Address)
+  endAddress: nullable(Address),
+  recordedAt: nullable(RecordedAt.annotate({ description: RECORDED_AT }))
 }
 
 /** The plain members as they are stored and returned. */
@@ -140,8 +153,37 @@ export const PLAIN = {
   duration: Seconds,
   elevationGain: Metres,
   startAddress: Schema.String.annotate({ description: "Where the route starts, in the client's words" }),
-  endAddress: Schema.String.annotate({ description: "Where the route ends, in the client's words" })
+  endAddress: Schema.String.annotate({ description: "Where the route ends, in the client's words" }),
+  recordedAt: Timestamp.annotate({ description: RECORDED_AT })
 } satisfies Readonly<Record<keyof typeof plain, Schema.Top>>
+
+const MAX_PROVIDER = 40
+const PROVIDER = new RegExp(`^[a-z0-9.-]{1,${MAX_PROVIDER}}$`, "u")
+
+const WEB = /^[Hh][Tt][Tt][Pp][Ss]?:\/\/[^/\\\s]/u
+
+const isWebAddress = (text: string) => {
+  const url = URL.parse(text)
+  return WEB.test(text) && url !== null && url.username === "" && url.password === ""
+}
+
+/** The values of one account are unique by provider and id: an import knows by them what it brought before. */
+export const Source = Schema.Struct({
+  provider: Schema.String.check(
+    Schema.isPattern(PROVIDER, { expected: `1 to ${MAX_PROVIDER} characters of a-z, 0-9, "." and "-"` })
+  ).annotate({ description: "The service that it was at, such as `strava`" }),
+  externalId: trimmedText(1, 255).annotate({ description: "Its id there; the routes of an account have it once" }),
+  url: nullable(
+    trimmedText(1, 2048, { format: "uri", pattern: WEB.source }).check(
+      Schema.makeFilter(isWebAddress, { expected: "an http or https URL" })
+    ).annotate({ description: "Its page there, which the service never fetches" })
+  )
+}).annotate({
+  identifier: "RouteSource",
+  description: "Where a route is from, for its owner.",
+  examples: [{ provider: "strava", externalId: "123456789", url: "https://www.strava.com/activities/123456789" }]
+})
+export type Source = typeof Source.Type
 
 const clearable = {
   ...plain,
@@ -158,6 +200,7 @@ const clearable = {
     })
   ),
   tags: nullable(Tags),
+  source: nullable(Source),
   favourite: nullable(Schema.Boolean.annotate({ description: "The owner's mark" }))
 }
 
@@ -263,6 +306,7 @@ export const Route = Schema.Struct({
   ),
   distance: Schema.optionalKey(Metres),
   ...Place.fields,
+  source: Schema.optionalKey(Source),
   routingPreferences: Schema.NullOr(RoutingPreferences).annotate({
     description: "What the route asks of the routing engine"
   }),

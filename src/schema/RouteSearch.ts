@@ -119,6 +119,8 @@ export const OwnRoutesQuery = listQuery({
   favourite: flag("`true` for favourites, `false` for the others"),
   placeCountryCode: Schema.optionalKey(CountryCode),
   updatedSince: Schema.optionalKey(Instant.annotate({ description: "Changed at this instant or later (RFC 3339)" })),
+  recordedAfter: Schema.optionalKey(Instant.annotate({ description: "Recorded at this instant or later" })),
+  recordedBefore: Schema.optionalKey(Instant.annotate({ description: "Recorded before this instant" })),
   sort: Schema.optionalKey(RouteSort),
   geometry: Schema.optionalKey(GeometryForm)
 }).check(isRange, isSortable)

@@ -176,6 +176,9 @@ export class KeyReused extends Schema.TaggedError<KeyReused>()("KeyReused", {}) 
 /** The `clientId` has made something that is deleted since. */
 export class ClientIdUsed extends Schema.TaggedError<ClientIdUsed>()("ClientIdUsed", {}) {}
 
+/** Another route of the account has the same `source`; it may be in the trash. */
+export class SourceUsed extends Schema.TaggedError<SourceUsed>()("SourceUsed", {}) {}
+
 export class HandleTaken extends Schema.TaggedError<HandleTaken>()("HandleTaken", {}) {}
 
 export class AddressTaken extends Schema.TaggedError<AddressTaken>()("AddressTaken", {}) {}
@@ -300,6 +303,7 @@ export const DomainError = Schema.Union([
   KeyInUse,
   KeyReused,
   ClientIdUsed,
+  SourceUsed,
   HandleTaken,
   AddressTaken,
   NothingToCancel,

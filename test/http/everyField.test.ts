@@ -39,6 +39,8 @@ const ROUTE = {
   routingPreferences: { surfacePreference: "paved", avoidFerries: true, avoidHighways: false },
   cues: [cue(8)],
   tags: ["first"],
+  recordedAt: "2026-01-01T08:30:00.000Z",
+  source: { provider: "strava", externalId: "first", url: "https://first.example/1" },
   favourite: true
 }
 
@@ -60,6 +62,8 @@ const CHANGED_ROUTE = {
   routingPreferences: { surfacePreference: "unpaved", avoidFerries: false, avoidHighways: true },
   cues: [{ ...cue(10), begin_shape_index: 0 }],
   tags: ["second"],
+  recordedAt: "2025-02-02T06:00:00.500Z",
+  source: { provider: "garmin", externalId: "second", url: "https://second.example/2" },
   favourite: false
 }
 
@@ -216,9 +220,10 @@ layer(TestServer.layer())("every member", (it) => {
 
   it.effect("of a route comes back from a read, and after a change", () =>
     Effect.gen(function*() {
-      const rider = yield* signedIn
       const lines = [["geometry", "full", "polyline6"], ["polyline6", "polyline6", "geometry"]] as const
       for (const [member, form, other] of lines) {
+        // A source belongs to one route of an account.
+        const rider = yield* signedIn
         const sent = without(ROUTE, [other])
         const id = idOf((yield* rider.post("/routes", sent)).body)
         assertRead(sent, yield* readRoute(rider, id, form), `created with ${member}`)

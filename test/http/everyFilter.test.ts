@@ -59,7 +59,9 @@ const narrowedBy = ({ since, wanted }: Fixture): Readonly<Record<string, Narrowe
       visibility: "public",
       favourite: "true",
       placeCountryCode: "LI",
-      updatedSince: since
+      updatedSince: since,
+      recordedAfter: "2026-01-01T00:00:00Z",
+      recordedBefore: "2026-02-01T00:00:00+01:00"
     }
   },
   "/routes/public": { base: "gate=public", values: { gate: "indexable", ...OF_ROUTES } },
@@ -115,6 +117,7 @@ layer(TestServer.layer({ ADMIN_EMAILS: "admin@example.com" }, places), { exclude
             activity: "run",
             tags: ["wanted"],
             favourite: true,
+            recordedAt: "2026-01-05T10:00:00Z",
             geometry: line(9.5, 0.1)
           })
         )

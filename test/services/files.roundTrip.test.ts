@@ -191,6 +191,27 @@ describe("a route that goes out and comes in again", () => {
     assert.deepStrictEqual(read(written(route, "gpx")).document, kept)
   })
 
+  it("of a recording keeps when that began, and as GPX how long it took", () => {
+    const recorded: WrittenRoute = {
+      name: "Evening ride",
+      tags: [],
+      waypoints: [{ coord: [9.5, 47.1] }],
+      geometry: [[9.5, 47.1, 450], [9.51, 47.1], [9.52, 47.1]],
+      createdAt: "2026-01-02T03:04:05.678Z",
+      recordedAt: "2025-06-01T17:00:00.250Z",
+      duration: 3723
+    }
+    for (const format of FORMATS) {
+      const { dropped, measures } = read(written(recorded, format), format)
+      assert.deepStrictEqual([measures.recordedAt, dropped], [recorded.recordedAt, []], format)
+    }
+    const gpx = written(recorded, "gpx")
+    assert.strictEqual(read(gpx).measures.duration, 3723)
+    assert.include(gpx, "<ele>450</ele><time>2025-06-01T17:00:00.250Z</time>")
+    assert.include(gpx, "<time>2025-06-01T18:02:03.250Z</time></trkpt>\n</trkseg>")
+    assert.include(written(recorded, "tcx"), "<Time>2025-06-01T18:02:03.250Z</Time>")
+  })
+
   it("is written in pieces of which none is long", () => {
     for (const format of FORMATS) {
       const pieces = [...writeRouteFile({ ...longRoute, geometry: long.slice(0, 10_000) }, format)]

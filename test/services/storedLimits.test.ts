@@ -7,7 +7,7 @@ import { NewToken, Scope } from "../../src/schema/Credential.ts"
 import { ShareToken } from "../../src/schema/Ids.ts"
 import { Activity } from "../../src/schema/Preferences.ts"
 import { Visibility } from "../../src/schema/Resource.ts"
-import { NewRoute, Provenance } from "../../src/schema/Route.ts"
+import { NewRoute, Provenance, Source } from "../../src/schema/Route.ts"
 import { NewShareLink } from "../../src/schema/ShareLink.ts"
 import { DisplayName, Email, Handle, ProfilePatch } from "../../src/schema/User.ts"
 import { clonedDatabase } from "../support/Databases.ts"
@@ -40,6 +40,11 @@ const MAXIMA: Readonly<Record<string, Probe>> = {
   routes_distance_max: [member("distance"), (metres) => metres],
   routes_duration_check: [member("duration"), (seconds) => seconds],
   routes_elevation_gain_check: [member("elevationGain"), (metres) => metres],
+  routes_source_external_id_check: [decode(Source.fields.externalId), letters],
+  routes_source_url_check: [
+    decode(Source.fields.url),
+    (length) => `https://a.example/${letters(length - "https://a.example/".length)}`
+  ],
   routes_tags_check: [member("tags"), (count) => Array.from({ length: count }, (_, n) => `tag-${n}`)],
   collections_name_check: [decode(NewCollection.fields.name), letters],
   collections_description_check: [decode(NewCollection.fields.description), letters],
@@ -60,6 +65,7 @@ const token: Probe = [decode(ShareToken), (length) => letters(length)]
 const PATTERNS: Readonly<Record<string, Probe>> = {
   users_handle_check: [decode(Handle), letters],
   routes_share_token_check: token,
+  routes_source_provider_check: [decode(Source.fields.provider), letters],
   routes_imported_from_check: token,
   collections_share_token_check: token,
   collections_imported_from_check: token,
@@ -75,6 +81,7 @@ const INTERNAL = [
   "oldest_version_id_check",
   "routes_distance_check",
   "routes_published_at",
+  "routes_recorded_at_check",
   "share_links_check",
   "sign_ups_email_key_check",
   "sign_ups_network_check",

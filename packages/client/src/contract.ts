@@ -273,6 +273,8 @@ export interface CollectionRoute {
   readonly startAddress?: string | undefined
   /** Where the route ends, in the client's words */
   readonly endAddress?: string | undefined
+  /** When the recording began that it was made of, for its owner; instants from 1980 to 2199 */
+  readonly recordedAt?: string | undefined
   /** Who may open it beside its owner */
   readonly visibility: Visibility
   /** The owner's words for it */
@@ -297,6 +299,7 @@ export interface CollectionRoute {
   readonly placeRegion?: string | undefined
   /** The country that the route starts in (ISO 3166-1 alpha-2) */
   readonly placeCountryCode?: string | undefined
+  readonly source?: RouteSource | undefined
   /** What the route asks of the routing engine */
   readonly routingPreferences: RoutingPreferences | null
   /** Where the route comes from */
@@ -339,6 +342,8 @@ export interface CreatedRoute {
   readonly startAddress?: string | undefined
   /** Where the route ends, in the client's words */
   readonly endAddress?: string | undefined
+  /** When the recording began that it was made of, for its owner; instants from 1980 to 2199 */
+  readonly recordedAt?: string | undefined
   /** Who may open it beside its owner */
   readonly visibility: Visibility
   /** The owner's words for it */
@@ -363,6 +368,7 @@ export interface CreatedRoute {
   readonly placeRegion?: string | undefined
   /** The country that the route starts in (ISO 3166-1 alpha-2) */
   readonly placeCountryCode?: string | undefined
+  readonly source?: RouteSource | undefined
   /** What the route asks of the routing engine */
   readonly routingPreferences: RoutingPreferences | null
   /** Where the route comes from */
@@ -471,6 +477,8 @@ export interface DeletedRoute {
   readonly startAddress?: string | undefined
   /** Where the route ends, in the client's words */
   readonly endAddress?: string | undefined
+  /** When the recording began that it was made of, for its owner; instants from 1980 to 2199 */
+  readonly recordedAt?: string | undefined
   /** Who may open it beside its owner */
   readonly visibility: Visibility
   /** The owner's words for it */
@@ -495,6 +503,7 @@ export interface DeletedRoute {
   readonly placeRegion?: string | undefined
   /** The country that the route starts in (ISO 3166-1 alpha-2) */
   readonly placeCountryCode?: string | undefined
+  readonly source?: RouteSource | undefined
   /** What the route asks of the routing engine */
   readonly routingPreferences: RoutingPreferences | null
   /** Where the route comes from */
@@ -693,7 +702,7 @@ export interface ErrorDetails {
   /** The methods of the path */
   readonly allowed?: ReadonlyArray<string> | undefined
   /** The cause: each error of the statuses 401, 403, 409, 410 and 429 has one */
-  readonly reason?: "too_far" | "too_many_points" | "too_many_locations" | "not_signed_in" | "authorization_malformed" | "session_invalid" | "token_malformed" | "token_unknown" | "token_revoked" | "token_expired" | "account_pending_deletion" | "wrong_credentials" | "sign_in_refused" | "insufficient_scope" | "session_required" | "administrator_required" | "cross_site" | "email_unverified" | "provider_email_unverified" | "current_password_wrong" | "password_wrong" | "signup_disabled" | "provider_sign_in_disabled" | "download_not_allowed" | "no_path" | "no_road_near_location" | "stale" | "quota_exceeded" | "duplicate_route" | "collection_full" | "too_many_zones" | "too_many_tokens" | "too_many_links" | "key_in_use" | "key_reused" | "client_id_used" | "handle_taken" | "address_taken" | "nothing_to_cancel" | "own_account" | "import_running" | "linked_elsewhere" | "password_needed" | "cursor_expired" | "rate_limited" | "too_many_at_once" | "too_many_waiting" | undefined
+  readonly reason?: "too_far" | "too_many_points" | "too_many_locations" | "not_signed_in" | "authorization_malformed" | "session_invalid" | "token_malformed" | "token_unknown" | "token_revoked" | "token_expired" | "account_pending_deletion" | "wrong_credentials" | "sign_in_refused" | "insufficient_scope" | "session_required" | "administrator_required" | "cross_site" | "email_unverified" | "provider_email_unverified" | "current_password_wrong" | "password_wrong" | "signup_disabled" | "provider_sign_in_disabled" | "download_not_allowed" | "no_path" | "no_road_near_location" | "stale" | "quota_exceeded" | "duplicate_route" | "collection_full" | "too_many_zones" | "too_many_tokens" | "too_many_links" | "key_in_use" | "key_reused" | "client_id_used" | "source_used" | "handle_taken" | "address_taken" | "nothing_to_cancel" | "own_account" | "import_running" | "linked_elsewhere" | "password_needed" | "cursor_expired" | "rate_limited" | "too_many_at_once" | "too_many_waiting" | undefined
 }
 
 /** The line of a route, or a waypoint. */
@@ -760,6 +769,8 @@ export interface ImportedRoute {
   readonly startAddress?: string | undefined
   /** Where the route ends, in the client's words */
   readonly endAddress?: string | undefined
+  /** When the recording began that it was made of, for its owner; instants from 1980 to 2199 */
+  readonly recordedAt?: string | undefined
   /** Who may open it beside its owner */
   readonly visibility: Visibility
   /** The owner's words for it */
@@ -784,6 +795,7 @@ export interface ImportedRoute {
   readonly placeRegion?: string | undefined
   /** The country that the route starts in (ISO 3166-1 alpha-2) */
   readonly placeCountryCode?: string | undefined
+  readonly source?: RouteSource | undefined
   /** What the route asks of the routing engine */
   readonly routingPreferences: RoutingPreferences | null
   /** Where the route comes from */
@@ -1364,6 +1376,8 @@ export interface Route {
   readonly startAddress?: string | undefined
   /** Where the route ends, in the client's words */
   readonly endAddress?: string | undefined
+  /** When the recording began that it was made of, for its owner; instants from 1980 to 2199 */
+  readonly recordedAt?: string | undefined
   /** Who may open it beside its owner */
   readonly visibility: Visibility
   /** The owner's words for it */
@@ -1388,6 +1402,7 @@ export interface Route {
   readonly placeRegion?: string | undefined
   /** The country that the route starts in (ISO 3166-1 alpha-2) */
   readonly placeCountryCode?: string | undefined
+  readonly source?: RouteSource | undefined
   /** What the route asks of the routing engine */
   readonly routingPreferences: RoutingPreferences | null
   /** Where the route comes from */
@@ -1449,6 +1464,7 @@ export interface RouteInput {
   readonly startAddress?: string | null | undefined
   /** 0 to 255 characters after trimming */
   readonly endAddress?: string | null | undefined
+  readonly recordedAt?: string | null | undefined
   /** The line: positions of longitude, latitude, and elevation where there is one */
   readonly geometry?: ReadonlyArray<readonly [number, number] | readonly [number, number, number]> | null | undefined
   /** At most 100000 positions in place of `geometry`: an encoded polyline with six decimals */
@@ -1470,6 +1486,7 @@ export interface RouteInput {
   readonly cues?: ReadonlyArray<Maneuver> | null | undefined
   /** The owner's words for it */
   readonly tags?: ReadonlyArray<string> | null | undefined
+  readonly source?: RouteSource | null | undefined
   /** The owner's mark */
   readonly favourite?: boolean | null | undefined
 }
@@ -1515,6 +1532,7 @@ export interface RoutePatch {
   readonly startAddress?: string | null | undefined
   /** 0 to 255 characters after trimming */
   readonly endAddress?: string | null | undefined
+  readonly recordedAt?: string | null | undefined
   /** The line: positions of longitude, latitude, and elevation where there is one */
   readonly geometry?: ReadonlyArray<readonly [number, number] | readonly [number, number, number]> | null | undefined
   /** At most 100000 positions in place of `geometry`: an encoded polyline with six decimals */
@@ -1536,12 +1554,23 @@ export interface RoutePatch {
   readonly cues?: ReadonlyArray<Maneuver> | null | undefined
   /** The owner's words for it */
   readonly tags?: ReadonlyArray<string> | null | undefined
+  readonly source?: RouteSource | null | undefined
   /** The owner's mark */
   readonly favourite?: boolean | null | undefined
 }
 
 /** The order of a list of routes; `-` is descending. */
 export type RouteSort = "-createdAt" | "createdAt" | "-updatedAt" | "name" | "-distance" | "distance" | "relevance"
+
+/** Where a route is from, for its owner. */
+export interface RouteSource {
+  /** The service that it was at, such as `strava` */
+  readonly provider: string
+  /** 1 to 255 characters after trimming */
+  readonly externalId: string
+  /** 1 to 2048 characters after trimming */
+  readonly url?: string | null | undefined
+}
 
 /** A computed route. */
 export interface RoutingAnswer {
@@ -2233,6 +2262,10 @@ export interface Endpoints {
         readonly placeCountryCode?: string | undefined
         /** Changed at this instant or later (RFC 3339) */
         readonly updatedSince?: string | undefined
+        /** Recorded at this instant or later */
+        readonly recordedAfter?: string | undefined
+        /** Recorded before this instant */
+        readonly recordedBefore?: string | undefined
         /** `-` is descending; `-createdAt` if absent. `name` is by letters, then accents, then case (the root order of Unicode). `relevance` needs `q` */
         readonly sort?: RouteSort | undefined
         /** What of the line: `geometry` whole, at most 200 positions of it, nothing, or `polyline6` in place of `geometry` */

@@ -252,6 +252,10 @@ const PUBLIC = {
     "client_id_used",
     "What this clientId made has been deleted: restore it, or make another one by another clientId"
   ),
+  SourceUsed: conflict(
+    "source_used",
+    "Another route of the account has this source: expected an externalId that is used once; deleted routes count"
+  ),
   HandleTaken: conflict("handle_taken", "This handle is taken"),
   AddressTaken: conflict("address_taken", "The address has an account already"),
   NothingToCancel: conflict("nothing_to_cancel", "There is no deletion that can be cancelled"),

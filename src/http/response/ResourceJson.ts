@@ -84,9 +84,20 @@ const routeJson = (
     ["url", JSON.stringify(url)]
   )
 
-/** These members change without a new version: a new list of cities changes places, a zone what others see. */
+/** These members change without a new version, or are the owner's: a new list of cities changes places, a zone what others see. */
 const shownOf = (
-  { allowDownload, cutRevision, favourite, placeCity, placeCountryCode, placeRegion, shareToken, user }: StoredRoute
+  {
+    allowDownload,
+    cutRevision,
+    favourite,
+    placeCity,
+    placeCountryCode,
+    placeRegion,
+    recordedAt,
+    shareToken,
+    source,
+    user
+  }: StoredRoute
 ) =>
   JSON.stringify([
     user,
@@ -96,7 +107,9 @@ const shownOf = (
     placeCountryCode,
     shareToken,
     allowDownload,
-    ...(cutRevision === undefined ? [] : [cutRevision])
+    ...(cutRevision === undefined ? [] : [cutRevision]),
+    ...(recordedAt === undefined ? [] : [recordedAt]),
+    ...(source === undefined ? [] : [source])
   ])
 
 const factsOf = Schema.decodeUnknownSync(Schema.fromJsonString(Schema.Record(Schema.String, Schema.Json)))

@@ -25,7 +25,7 @@ import {
 import { Pseudonyms } from "../identity/Names.ts"
 import { ownerColumns, OwnerFields, toUserSummary } from "../identity/Users.ts"
 import { boundedPage, extentOf } from "../routes/RouteLists.ts"
-import { RouteRow, toStoredRoute } from "../routes/RouteRows.ts"
+import { forOthers, RouteRow, toStoredRoute } from "../routes/RouteRows.ts"
 import { RouteViews } from "../routes/RouteViews.ts"
 import { LinkUses } from "../sharing/LinkUses.ts"
 import {
@@ -320,7 +320,7 @@ export const collectionRouteQueries = Effect.gen(function*() {
         if (row.userId === viewerId) return route
         // The token of an unlisted route would outlive the link.
         const hasHiddenToken = opened.linkId !== null && row.visibility === "unlisted"
-        return { ...hasHiddenToken ? Struct.omit(route, ["shareToken"]) : route, favourite: false }
+        return forOthers(hasHiddenToken ? Struct.omit(route, ["shareToken"]) : route)
       }
       return Option.some({
         ...yield* extentOf(found),

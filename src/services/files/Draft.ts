@@ -6,7 +6,7 @@ import type { Activity } from "../../schema/Preferences.ts"
 import type { Waypoint } from "../../schema/Route.ts"
 import { InvalidInput } from "../DomainErrors.ts"
 import { boundsOf, coordinatesOf, lineMetres, metresBetween, radians } from "../geometry/Geodesy.ts"
-import { sumOf } from "./FileValues.ts"
+import { type Recording, sumOf } from "./FileValues.ts"
 import { NearestPositions } from "./NearestPositions.ts"
 
 export type TextFormat = Exclude<FileFormat, "fit">
@@ -22,9 +22,10 @@ export interface RouteDocument {
   readonly cues?: ReadonlyArray<Maneuver>
 }
 
-/** `createdAt` is ISO 8601, `duration` in seconds. */
+/** `createdAt` and `recordedAt` are ISO 8601, `duration` in seconds. */
 export type WrittenRoute = RouteDocument & {
   readonly createdAt?: string
+  readonly recordedAt?: string
   readonly duration?: number
 }
 
@@ -39,6 +40,7 @@ export interface Measures {
   readonly distance?: number
   readonly duration?: number
   readonly elevationGain?: number
+  readonly recordedAt?: string
 }
 
 export interface ReadRoute {
@@ -70,10 +72,9 @@ interface About {
 
 export const NOTHING_SAID: About = { names: [], descriptions: [], tags: [], activity: undefined, waypoints: [] }
 
-export interface DraftTrack extends About {
+export interface DraftTrack extends About, Recording {
   /** Recorded parts with gaps between them. None is empty. */
   readonly segments: ReadonlyArray<ReadonlyArray<Position>>
-  readonly seconds: number | undefined
   readonly file?: string | undefined
 }
 
@@ -108,9 +109,8 @@ export const withoutEmptyTracks = (file: DraftFile): DraftFile => {
   return { ...file, tracks, dropped: [...file.dropped, ...empty.map(({ names }) => droppedEmpty("track", names))] }
 }
 
-export interface Draft extends About {
+export interface Draft extends About, Recording {
   readonly segments: ReadonlyArray<ReadonlyArray<Position>>
-  readonly seconds: number | undefined
   readonly dropped: ReadonlyArray<Dropped>
 }
 
@@ -168,7 +168,8 @@ const together = ({ activity, cues = [], descriptions, names, tags, tracks, wayp
   // On the polyline of another track the indexes are wrong.
   cues: tracks.length === 1 ? [...tracks.flatMap((track) => track.cues ?? []), ...cues] : [],
   segments: tracks.flatMap(({ segments }) => segments),
-  seconds: sumOf(tracks.map(({ seconds }) => seconds))
+  seconds: sumOf(tracks.map(({ seconds }) => seconds)),
+  recordedAt: tracks.flatMap(({ recordedAt }) => recordedAt ?? []).toSorted()[0]
 })
 
 const requireTrack = (count: number, index: number) => {

@@ -1,4 +1,5 @@
 import { isLatitude, MAX_LONGITUDE, type Position } from "../../schema/Geometry.ts"
+import { recordedAtOf } from "../../schema/Measures.ts"
 import { InvalidInput } from "../DomainErrors.ts"
 import { childOf, textOf, type XmlElement } from "./XmlTree.ts"
 
@@ -95,6 +96,35 @@ export const durationOf = <Item>(
   parts: ReadonlyArray<ReadonlyArray<Item>>,
   timeOf: (item: Item) => string | undefined
 ): number | undefined => sumOf(parts.map((part) => secondsOf(part, timeOf)))
+
+export interface Recording {
+  /** Seconds, without the time between the parts. */
+  readonly seconds: number | undefined
+  /** When it began, ISO 8601. */
+  readonly recordedAt: string | undefined
+}
+
+export const NOT_RECORDED: Recording = { seconds: undefined, recordedAt: undefined }
+
+export const recordingOf = <Item>(
+  parts: ReadonlyArray<ReadonlyArray<Item>>,
+  timeOf: (item: Item) => string | undefined
+): Recording => ({ seconds: durationOf(parts, timeOf), recordedAt: recordedAtIn(parts, timeOf) })
+
+const recordedAtIn = <Item>(
+  parts: ReadonlyArray<ReadonlyArray<Item>>,
+  timeOf: (item: Item) => string | undefined
+): string | undefined => {
+  for (const part of parts) {
+    for (const item of part) {
+      const instant = instantOf(timeOf(item))
+      if (instant !== undefined) return recordedAtOf(instant)
+    }
+  }
+  return undefined
+}
+
+export const instantText = (text: string | undefined): string | undefined => recordedAtOf(instantOf(text) ?? Number.NaN)
 
 /**
  * GPX 1.1 and TCX exclude longitude 180 (`maxExclusive`): it is written as -180, the same meridian, with an extension,

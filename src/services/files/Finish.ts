@@ -268,13 +268,14 @@ const cuesOfTurns = (
 const gainOf = (segment: ReadonlyArray<Position>) => elevationGainOf(coordinatesOf(segment), elevationsOf(segment))
 
 /** The measures from before positions are left out; empty if the stored polyline measures the same. */
-const measuresOf = ({ seconds }: Draft, { segments }: Closed, positions: number): Measures => {
+const measuresOf = ({ recordedAt, seconds }: Draft, { segments }: Closed, positions: number): Measures => {
   const isOther = positions > MAX_POSITIONS
   const gain = isOther ? sumOf(segments.map(gainOf)) : undefined
   return {
     ...(isOther ? { distance: Math.min(centimetres(metresOf(segments)), MAX_DISTANCE) } : {}),
     ...(gain === undefined ? {} : { elevationGain: Math.min(gain, MAX_ELEVATION_GAIN) }),
-    ...(seconds === undefined || seconds > MAX_DURATION ? {} : { duration: seconds })
+    ...(seconds === undefined || seconds > MAX_DURATION ? {} : { duration: seconds }),
+    ...(recordedAt === undefined ? {} : { recordedAt })
   }
 }
 

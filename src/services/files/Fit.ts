@@ -2,6 +2,7 @@ import { Effect } from "effect"
 import FitParser, { type ParsedFit } from "fit-file-parser"
 import { FitBaseType, FitEncoder, type FitEncoderField } from "fit-file-parser/encoder"
 import type { Position } from "../../schema/Geometry.ts"
+import { recordedAtOf } from "../../schema/Measures.ts"
 import type { Activity } from "../../schema/Preferences.ts"
 import { InvalidInput } from "../DomainErrors.ts"
 import { coordinatesOf, metresAlong, NO_GAPS, rangesOf } from "../geometry/Geodesy.ts"
@@ -180,6 +181,12 @@ const secondsOf = (fit: ParsedFit, { parts, session }: Part) =>
     ? positiveOf(session?.total_timer_time) ?? recordedSeconds(parts)
     : positiveOf(sumOf((fit.laps ?? []).map(({ total_timer_time }) => total_timer_time)))
 
+const recordedAt = (fit: ParsedFit, { parts, session }: Part) => {
+  if (fit.messages?.course !== undefined) return undefined
+  const first = parts.flat().find(({ time }) => Number.isFinite(time))?.time ?? Number.NaN
+  return recordedAtOf(session?.start_time?.getTime() ?? first) ?? recordedAtOf(first)
+}
+
 /** Counts records without a position, which sensors write indoors. */
 export const readFit = Effect.fnUntraced(function*(given: Uint8Array): Effect.fn.Return<DraftFile, InvalidInput> {
   if (given.length > MAX_FIT_BYTES) {
@@ -214,7 +221,8 @@ export const readFit = Effect.fnUntraced(function*(given: Uint8Array): Effect.fn
       waypoints: [],
       activity: sportOf(course?.sport ?? part.session?.sport ?? fit.sports?.[0]?.sport),
       segments: segmentsOf(tracks[index] ?? []),
-      seconds: secondsOf(fit, part)
+      seconds: secondsOf(fit, part),
+      recordedAt: recordedAt(fit, part)
     })),
     dropped: [
       ...damage,
@@ -314,10 +322,12 @@ const timerEvent = (time: number, type: number): Array<FitEncoderField> => [
  * which a reader knows it.
  */
 export const writeFit = (
-  { activity, createdAt, cues = [], duration, geometry, name, segments = NO_GAPS, waypoints: all }: WrittenRoute
+  { activity, createdAt, cues = [], duration, geometry, name, recordedAt, segments = NO_GAPS, waypoints: all }: WrittenRoute
 ): Uint8Array => {
   const encoder = new FitEncoder({ protocolVersion: PROTOCOL_VERSION })
-  const start = FitEncoder.toFitTimestamp(new Date(Math.max(LEAST_INSTANT, Date.parse(createdAt ?? "") || 0)))
+  const start = FitEncoder.toFitTimestamp(
+    new Date(Math.max(LEAST_INSTANT, Date.parse(recordedAt ?? createdAt ?? "") || 0))
+  )
   const distances = metresAlong(coordinatesOf(geometry), segments)
   const length = distances.at(-1) ?? 0
   const ranges = rangesOf(geometry.length, segments)

@@ -12,7 +12,7 @@ import {
   OTHER_SHAPE,
   type WrittenRoute
 } from "./Draft.ts"
-import { coordOf, decimal, durationOf, MAX_WORDS, positionOf } from "./FileValues.ts"
+import { coordOf, decimal, instantText, MAX_WORDS, positionOf, recordingOf } from "./FileValues.ts"
 import { placedPoints, placedTracks, segmentsOf } from "./Positions.ts"
 
 type JsonObject = Readonly<Record<string, unknown>>
@@ -175,12 +175,16 @@ const saidOf = (about: ReadonlyArray<JsonObject>) => ({
   activity: about.map((object) => textOf(object["activity"])).find((activity) => activity !== undefined)
 })
 
-const trackOf = (properties: JsonObject, lines: ReadonlyArray<Part>, segments: DraftTrack["segments"]): DraftTrack => ({
-  ...saidOf([properties]),
-  waypoints: [],
-  segments,
-  seconds: durationOf(lines.flatMap(timesOf), timeOf)
-})
+const trackOf = (properties: JsonObject, lines: ReadonlyArray<Part>, segments: DraftTrack["segments"]): DraftTrack => {
+  const { recordedAt, seconds } = recordingOf(lines.flatMap(timesOf), timeOf)
+  return {
+    ...saidOf([properties]),
+    waypoints: [],
+    segments,
+    seconds,
+    recordedAt: instantText(textOf(properties["recordedAt"])) ?? recordedAt
+  }
+}
 
 /** Reads RFC 7946: lines are tracks, points are waypoints of all tracks. */
 export const readGeoJson = Effect.fnUntraced(function*(text: string): Effect.fn.Return<DraftFile, InvalidInput> {
@@ -250,9 +254,9 @@ function* lineOf({ geometry, segments = NO_GAPS }: WrittenRoute): Generator<stri
 
 /** Writes RFC 7946: one feature for the line and the route's properties, then one for each waypoint. */
 export function* writeGeoJson(route: WrittenRoute): Generator<string> {
-  const { activity, createdAt, description, name, tags, waypoints } = route
+  const { activity, createdAt, description, name, recordedAt, tags, waypoints } = route
   yield "{\"type\":\"FeatureCollection\",\"features\":[\n"
-  yield feature({ role: "geometry", name, description, tags, activity, createdAt })
+  yield feature({ role: "geometry", name, description, tags, activity, createdAt, recordedAt })
   yield* lineOf(route)
   yield "}"
   for (const { coord, name, timestamp, type } of waypoints) {

@@ -4,7 +4,7 @@ import type { Dropped } from "../../schema/Import.ts"
 import { MAX_WAYPOINTS } from "../../schema/Route.ts"
 import { SERVICE_TITLE } from "../../schema/ServiceName.ts"
 import type { InvalidInput } from "../DomainErrors.ts"
-import { NO_GAPS, rangesOf } from "../geometry/Geodesy.ts"
+import { coordinatesOf, metresAlong, NO_GAPS, rangesOf } from "../geometry/Geodesy.ts"
 import {
   coursePointOf,
   maneuverMark,
@@ -27,16 +27,17 @@ import {
   beyondEdge,
   coordOf,
   decimal,
-  durationOf,
   edgeMark,
   isDateTime,
   MAX_WORDS,
   numberOf,
   OWN_LONGITUDE,
   positionOf,
+  recordingOf,
   withinEdge
 } from "./FileValues.ts"
 import { type Placed, placedPoints, placedTracks, segmentsOf } from "./Positions.ts"
+import { timesAlong } from "./TrackTimes.ts"
 import { parseXml } from "./Xml.ts"
 import {
   attributeOf,
@@ -52,6 +53,7 @@ import {
 import { OWN_NAMESPACE, XML_DECLARATION, xmlOf, type XmlParts } from "./XmlWriter.ts"
 
 const TRACK_POINT = new Set(["ele", "extensions"])
+const RECORDED_POINT = new Set([...TRACK_POINT, "time"])
 const PLANNED_POINT = new Set(["name", "type", "sym", "time", "extensions"])
 const POINT_OF_BOTH = new Set([...TRACK_POINT, ...PLANNED_POINT])
 const ROOT = new Set(["metadata", "wpt", "rte", "trk", "name", "desc", "time", "keywords", "bounds"])
@@ -244,13 +246,16 @@ const droppedOf = (
     ...unknownChildren(tracks, TRACK, UNUSED),
     ...unknownChildren(segments, SEGMENT, UNUSED),
     ...unknownChildren(routes, ROUTE, UNUSED),
-    ...unknownChildren(trackPoints, TRACK_POINT, UNUSED),
+    // The times of our own files are those of the recording, and its duration.
+    ...unknownChildren(trackPoints, isOwnFile(gpx) ? RECORDED_POINT : TRACK_POINT, UNUSED),
     ...unknownChildren(routePoints, hasPlan ? POINT_OF_BOTH : PLANNED_POINT, UNUSED),
     ...unknownChildren(places, PLANNED_POINT, UNUSED),
     ...extensionsOf([...trackPoints, ...routePoints, ...places]),
     ...elevationsOf(hasPlan ? [...trackPoints, ...routePoints] : trackPoints)
   ]
 }
+
+const isOwnFile = (gpx: XmlElement) => attributeOf(gpx, "creator") === SERVICE_TITLE
 
 const textsOf = (elements: ReadonlyArray<XmlElement | undefined>, name: string) =>
   elements.map((element) => textOf(element, name))
@@ -268,7 +273,7 @@ const trackOf = (
   activity: textsOf(owners, "type").find((type) => type !== undefined),
   waypoints,
   segments: segmentsOf(placed),
-  seconds: durationOf(parts, timeOf)
+  ...recordingOf(parts, timeOf)
 })
 
 /** A route alone is the line and its waypoints; beside a track it is the waypoints of that. */
@@ -292,7 +297,7 @@ export const readGpx = Effect.fnUntraced(function*(text: string): Effect.fn.Retu
   })
   const planned = yield* plannedOf(parts, tracks)
   const placed = yield* placedPoints(places, positionRead, { what: "waypoints", path: "wpt" }, tracks)
-  const isOwn = attributeOf(gpx, "creator") === SERVICE_TITLE
+  const isOwn = isOwnFile(gpx)
   const waypointsOfLine = (line: Line, [points]: ReadonlyArray<Placed<XmlElement>>) => {
     if (!line.isPlan) return planned.points === undefined ? [] : waypointsOf(planned.points, isOwn)
     return points === undefined || isLineOnly(line) ? [] : waypointsOf(pointsOfPlan(points), isOwn)
@@ -359,11 +364,20 @@ const cuePointOf = (cue: Cue, [lng, lat, elevation]: Position): XmlParts => {
   }
 }
 
-const trackPoint = ([lng, lat, elevation]: Position): string => {
+const trackPoint = ([lng, lat, elevation]: Position, time: string | undefined): string => {
   const ele = elevation === undefined ? "" : `<ele>${decimal(elevation)}</ele>`
   const extensions = writtenExtensions(lng)
-  const inner = extensions === undefined ? ele : ele + xmlOf({ extensions })
+  const elevationAndTime = time === undefined ? ele : `${ele}<time>${time}</time>`
+  const inner = extensions === undefined ? elevationAndTime : elevationAndTime + xmlOf({ extensions })
   return `<trkpt lat="${decimal(lat)}" lon="${decimal(withinEdge(lng))}">${inner}</trkpt>\n`
+}
+
+/** A recording without a duration has the time of its first position only. */
+const recordedTimes = (route: WrittenRoute): (index: number) => string | undefined => {
+  const { duration, geometry, recordedAt, segments = NO_GAPS } = route
+  if (recordedAt === undefined) return () => undefined
+  if (duration === undefined) return (index) => index === 0 ? recordedAt : undefined
+  return timesAlong(route, metresAlong(coordinatesOf(geometry), segments))
 }
 
 /** Writes a `trk` even if it is empty: otherwise a reader takes the `rte` of the waypoints for the polyline. */
@@ -376,9 +390,12 @@ export function* writeGpx(route: WrittenRoute): Generator<string> {
   }
   if (route.waypoints.length > 0) yield `${xmlOf({ rte: { rtept: route.waypoints.map(routePointOf) } })}\n`
   yield `<trk>${xmlOf({ name: route.name, type: route.activity })}<trkseg>\n`
+  const timeAt = recordedTimes(route)
   for (const { from, to } of rangesOf(route.geometry.length, route.segments ?? NO_GAPS)) {
     if (from > 0) yield "</trkseg><trkseg>\n"
-    for (const position of route.geometry.slice(from, to)) yield trackPoint(position)
+    for (const [index, position] of route.geometry.slice(from, to).entries()) {
+      yield trackPoint(position, timeAt(from + index))
+    }
   }
   yield "</trkseg></trk>\n</gpx>\n"
 }

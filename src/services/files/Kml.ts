@@ -12,7 +12,16 @@ import {
   UNUSED,
   type WrittenRoute
 } from "./Draft.ts"
-import { coordOf, decimal, durationOf, isDateTime, MAX_WORDS, numberOf, positionOf } from "./FileValues.ts"
+import {
+  coordOf,
+  decimal,
+  instantText,
+  isDateTime,
+  MAX_WORDS,
+  numberOf,
+  positionOf,
+  recordingOf
+} from "./FileValues.ts"
 import { placedPoints, placedTracks, segmentsOf } from "./Positions.ts"
 import { parseXml } from "./Xml.ts"
 import { attributeOf, childOf, childrenOf, leafOf, textOf, type XmlElement } from "./XmlTree.ts"
@@ -176,12 +185,16 @@ const trackOf = (
   placemark: Feature,
   parts: ReadonlyArray<Part>,
   segments: DraftTrack["segments"]
-): DraftTrack => ({
-  ...saidOf([placemark]),
-  waypoints: [],
-  segments,
-  seconds: durationOf(parts.map(timesOf), ({ text }) => text)
-})
+): DraftTrack => {
+  const { recordedAt, seconds } = recordingOf(parts.map(timesOf), ({ text }) => text)
+  return {
+    ...saidOf([placemark]),
+    waypoints: [],
+    segments,
+    seconds,
+    recordedAt: instantText(placemark.data.get("recordedAt")) ?? recordedAt
+  }
+}
 
 /** Reads KML 2.2 and 2.3: lines are tracks, points are waypoints of all tracks. Never fetches anything. */
 export const readKml = Effect.fnUntraced(function*(text: string): Effect.fn.Return<DraftFile, InvalidInput> {
@@ -250,10 +263,10 @@ function* partOf(positions: ReadonlyArray<Position>): Generator<string> {
   yield `</coordinates></${element}>`
 }
 
-function* lineOf({ geometry, name, segments = NO_GAPS }: WrittenRoute): Generator<string> {
+function* lineOf({ geometry, name, recordedAt, segments = NO_GAPS }: WrittenRoute): Generator<string> {
   const ranges = rangesOf(geometry.length, segments)
   const [start, end] = ranges.length > 1 ? ["<MultiGeometry>", "</MultiGeometry>"] : ["", ""]
-  yield `<Placemark>${xmlOf({ name, ...writtenData({ role: "geometry" }) })}${start}`
+  yield `<Placemark>${xmlOf({ name, ...writtenData({ role: "geometry", recordedAt }) })}${start}`
   for (const { from, to } of ranges) yield* partOf(geometry.slice(from, to))
   yield `${end}</Placemark>\n`
 }

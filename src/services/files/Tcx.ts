@@ -26,18 +26,21 @@ import {
   beyondEdge,
   coordOf,
   decimal,
-  durationOf,
   edgeMark,
-  isDateTime,
+  instantText,
   isWithinSeconds,
   MAX_WORDS,
+  NOT_RECORDED,
   numberOf,
   OWN_LONGITUDE,
   positionOf,
+  type Recording,
+  recordingOf,
   withinEdge
 } from "./FileValues.ts"
 import { NearestPositions } from "./NearestPositions.ts"
 import { type Placed, placedPoints, placedTracks, segmentsOf } from "./Positions.ts"
+import { timesAlong } from "./TrackTimes.ts"
 import { carried, parseXml } from "./Xml.ts"
 import { attributeOf, childOf, childrenOf, descendantsOf, textOf, unknownChildren, type XmlElement } from "./XmlTree.ts"
 import { OWN_NAMESPACE, XML_DECLARATION, xmlOf, type XmlParts } from "./XmlWriter.ts"
@@ -48,6 +51,8 @@ const COURSE_POINT = new Set(["Name", "Time", "Position", "PointType", "Notes", 
 
 /** Keeps an unnamed shaping point beside the course points: its index among all waypoints, and where it is. */
 const SHAPING = "rps:shaping"
+
+const OWN_RECORDING = "rps:recordedAt"
 
 const KNOWN = new Set([
   ...TRACKPOINT,
@@ -69,6 +74,7 @@ const KNOWN = new Set([
   "rps:description",
   "rps:tags",
   "rps:activity",
+  OWN_RECORDING,
   "rps:type",
   "rps:timestamp",
   SHAPING,
@@ -194,9 +200,19 @@ const trackOf = (
     ),
     cues: coursePoints.flatMap((point) => cueOf(point) ?? []),
     segments: segmentsOf(placed),
-    // The times of our own courses only satisfy the schema.
-    seconds: own === undefined ? durationOf(parts, timeOf) : undefined
+    ...recordingOfOwner(owner, parts, own)
   }
+}
+
+/** The times of our own courses only satisfy the schema, those of others are of a virtual partner. */
+const recordingOfOwner = (
+  owner: XmlElement,
+  parts: Parts["lines"][number]["parts"],
+  own: XmlElement | undefined
+): Recording => {
+  if (own !== undefined) return { ...NOT_RECORDED, recordedAt: instantText(textOf(own, OWN_RECORDING)) }
+  const { recordedAt, seconds } = recordingOf(parts, timeOf)
+  return { seconds, recordedAt: owner.name === "Activity" ? recordedAt : undefined }
 }
 
 /** Reads the courses of a Training Center Database, or its activities. */
@@ -231,31 +247,6 @@ const MAX_POINT_NAME = 10
 const token = (text: string, max: number, fallback: string) => {
   const words = carried(text).replace(/\s+/gu, " ").trim()
   return [...words].slice(0, max).join("").trim() || fallback
-}
-
-const MINUTE = 60_000
-
-const SECONDS_LENGTH = "00.000Z".length
-const FRACTION_LENGTH = ".000Z".length
-
-/**
- * The schema requires times: from the creation of the route. Dates are formatted once a
- * minute, since one costs as much as the rest of a point.
- */
-const clockFrom = (createdAt: string | undefined) => {
-  const start = createdAt !== undefined && isDateTime(createdAt) ? Date.parse(createdAt) : 0
-  const fraction = new Date(start).toISOString().slice(-FRACTION_LENGTH)
-  const current = { minute: Number.NaN, text: "" }
-  return (seconds: number) => {
-    const time = start + seconds * 1000
-    const minute = Math.floor(time / MINUTE)
-    if (minute !== current.minute) {
-      current.minute = minute
-      current.text = new Date(minute * MINUTE).toISOString().slice(0, -SECONDS_LENGTH)
-    }
-    const second = Math.floor((time - minute * MINUTE) / 1000)
-    return `${current.text}${second < 10 ? "0" : ""}${second}${fraction}`
-  }
 }
 
 const longitudeMark = (lng: number): string => lng === withinEdge(lng) ? "" : xmlOf({ Extensions: edgeMark(lng) })
@@ -298,11 +289,12 @@ const notesOf = ({ description, name }: WrittenRoute) =>
   description === undefined || description === "" ? name : `${name}\n\n${description}`
 
 /** Repeats the parts of `Notes`, where the end of the name is unknown. */
-const ownOf = ({ activity, description, name, tags, waypoints }: WrittenRoute): XmlParts => ({
+const ownOf = ({ activity, description, name, recordedAt, tags, waypoints }: WrittenRoute): XmlParts => ({
   "rps:name": name,
   "rps:description": description,
   "rps:tags": tags.length === 0 ? undefined : tags.join(", "),
   "rps:activity": activity,
+  [OWN_RECORDING]: recordedAt,
   [SHAPING]: waypoints.flatMap((waypoint, index) =>
     isShaping(waypoint)
       ? [{
@@ -315,19 +307,10 @@ const ownOf = ({ activity, description, name, tags, waypoints }: WrittenRoute): 
   )
 })
 
-/** Returns the seconds at each position: by distance within the duration, else one for each. */
-const secondsOf = ({ duration }: WrittenRoute, metres: Float64Array) => {
-  const length = metres.at(-1) ?? 0
-  return (index: number) =>
-    duration === undefined || length === 0 ? index : Math.round(duration * (metres[index] ?? 0) / length)
-}
-
 export function* writeTcx(route: WrittenRoute): Generator<string> {
-  const { createdAt, geometry, name, segments = NO_GAPS, waypoints } = route
+  const { geometry, name, segments = NO_GAPS, waypoints } = route
   const metres = metresAlong(coordinatesOf(geometry), segments)
-  const secondsAt = secondsOf(route, metres)
-  const clock = clockFrom(createdAt)
-  const timeAt = (index: number) => clock(secondsAt(index))
+  const timeAt = timesAlong(route, metres)
   const lap: XmlParts = {
     TotalTimeSeconds: decimal(route.duration ?? Math.max(0, geometry.length - 1)),
     DistanceMeters: decimal(metres.at(-1) ?? 0),

@@ -15,6 +15,7 @@ import {
   type TextFormat,
   titleOf
 } from "./Draft.ts"
+import { NOT_RECORDED } from "./FileValues.ts"
 import { readFit } from "./Fit.ts"
 import { FILE_ENCODINGS, isFit, isForm, isGzip, isZip, type PackedFile, stemOf } from "./PackedFile.ts"
 import { readRouteFile } from "./RouteFile.ts"
@@ -313,7 +314,7 @@ const readNamed = (file: PackedFile) =>
   )
 
 /** A file of waypoints alone is a track without a line. */
-const noLine: DraftTrack = { ...NOTHING_SAID, segments: [], seconds: undefined }
+const noLine: DraftTrack = { ...NOTHING_SAID, segments: [], ...NOT_RECORDED }
 
 const tracksOf = ({ draft, name }: NamedDraft): ReadonlyArray<DraftTrack> => {
   const withTrack = draft.tracks.length === 0 ? { ...draft, tracks: [noLine] } : draft

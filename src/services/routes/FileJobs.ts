@@ -135,7 +135,7 @@ export const readForm = new HeavyJob<GivenForm, FormOutcome>(import.meta.url, {
 })
 
 interface WrittenFile {
-  readonly route: Pick<WrittenRoute, "activity" | "createdAt" | "duration" | "name">
+  readonly route: Pick<WrittenRoute, "activity" | "createdAt" | "duration" | "name" | "recordedAt">
   readonly geometry: string
   readonly segments: string
   readonly waypoints: string

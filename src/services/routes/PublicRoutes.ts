@@ -15,7 +15,7 @@ import { Pseudonyms } from "../identity/Names.ts"
 import { activeUsers } from "../identity/Users.ts"
 import { ANONYMOUS, routeVisibility } from "../sharing/Visibility.ts"
 import { boxesOf, extentOf, mergedPage, PUBLIC_SCOPE, routeFilters, unboundedCount, unionAll } from "./RouteLists.ts"
-import { IS_CURRENT, RouteRow, toStoredRoute } from "./RouteRows.ts"
+import { forOthers, IS_CURRENT, RouteRow, toStoredRoute } from "./RouteRows.ts"
 import { RouteViews } from "./RouteViews.ts"
 
 const TOTAL_KEPT_FOR = Duration.seconds(5)
@@ -101,8 +101,7 @@ export class PublicRoutes extends Context.Service<PublicRoutes, {
       const replica = yield* replicaReads
       const areCurrent = yield* makeAreCurrent
 
-      // Favourites are private to the owner.
-      const asSeen = (row: RouteRow) => toStoredRoute({ ...row, favourite: false }, pseudonyms)
+      const asSeen = (row: RouteRow) => forOthers(toStoredRoute(row, pseudonyms))
 
       const filters = routeFilters(sql)
 

@@ -5,7 +5,13 @@ import type { Duplicate } from "../../schema/Import.ts"
 import type { StoredRoute } from "../../schema/Route.ts"
 import { Lanes } from "../admission/Lanes.ts"
 import { databaseDefects } from "../db/DatabaseErrors.ts"
-import { type CueBeyondLine, DuplicateRoutes, type Overloaded, type QuotaExceeded } from "../DomainErrors.ts"
+import {
+  type CueBeyondLine,
+  DuplicateRoutes,
+  type Overloaded,
+  type QuotaExceeded,
+  type SourceUsed
+} from "../DomainErrors.ts"
 import type { MeasuredPolyline } from "../geometry/MeasuredPolyline.ts"
 import { accountLock } from "../identity/Users.ts"
 import type { RouteDraft } from "./RouteRow.ts"
@@ -22,7 +28,10 @@ export class RouteDuplicates extends Context.Service<RouteDuplicates, {
   readonly createUnlessThere: (
     owner: UserId,
     drafts: ReadonlyArray<ReadDraft>
-  ) => Effect.Effect<ReadonlyArray<StoredRoute>, CueBeyondLine | DuplicateRoutes | QuotaExceeded | Overloaded>
+  ) => Effect.Effect<
+    ReadonlyArray<StoredRoute>,
+    CueBeyondLine | DuplicateRoutes | QuotaExceeded | SourceUsed | Overloaded
+  >
 }>()("route-planning-service/RouteDuplicates") {
   static readonly layer = Layer.effect(
     RouteDuplicates,

@@ -55,13 +55,14 @@ export class RouteFiles extends Context.Service<RouteFiles, {
 
       /** FIT is written in a thread: its encoder takes 6 us for each field. */
       const fitOf = (route: StoredRoute) => {
-        const { activity, createdAt, cues, duration, geometry, name, segments, waypoints } = route
+        const { activity, createdAt, cues, duration, geometry, name, recordedAt, segments, waypoints } = route
         const written = {
           route: {
             name,
             createdAt,
             ...(activity === undefined ? {} : { activity }),
-            ...(duration === undefined ? {} : { duration })
+            ...(duration === undefined ? {} : { duration }),
+            ...(recordedAt === undefined ? {} : { recordedAt })
           },
           geometry: textOf(geometry ?? "[]"),
           segments: segments ?? "[]",
@@ -103,7 +104,7 @@ export class RouteFiles extends Context.Service<RouteFiles, {
 const FIT_WEIGHT = 8
 
 export const toDocument = Effect.fnUntraced(function*(route: StoredRoute) {
-  const { activity, createdAt, description, duration, name, tags } = route
+  const { activity, createdAt, description, duration, name, recordedAt, tags } = route
   const document: WrittenRoute = {
     name,
     ...(description === undefined ? {} : { description }),
@@ -114,6 +115,7 @@ export const toDocument = Effect.fnUntraced(function*(route: StoredRoute) {
     ...(route.segments === undefined ? {} : { segments: readSegments(route.segments) }),
     ...(route.cues === undefined ? {} : { cues: readCues(route.cues) }),
     ...(duration === undefined ? {} : { duration }),
+    ...(recordedAt === undefined ? {} : { recordedAt }),
     createdAt
   }
   return document

@@ -247,7 +247,13 @@ export class OwnRoutes extends Context.Service<OwnRoutes, {
         ...(filter.placeCountryCode === undefined
           ? []
           : [sql`r.place_country_code = ${filter.placeCountryCode.toUpperCase()}`]),
-        ...(filter.updatedSince === undefined ? [] : [sql`r.updated_at >= ${filter.updatedSince}::text::timestamptz`])
+        ...(filter.updatedSince === undefined ? [] : [sql`r.updated_at >= ${filter.updatedSince}::text::timestamptz`]),
+        ...(filter.recordedAfter === undefined
+          ? []
+          : [sql`r.recorded_at >= ${filter.recordedAfter}::text::timestamptz`]),
+        ...(filter.recordedBefore === undefined
+          ? []
+          : [sql`r.recorded_at < ${filter.recordedBefore}::text::timestamptz`])
       ]
 
       const matching = (owner: UserId, { q, sort }: OwnRoutesFilter) => {

@@ -43,6 +43,9 @@ export class RouteRecord extends Model.Class<RouteRecord>("RouteRecord")({
   shareToken: writtenOnce(ShareToken),
   importedFrom: Model.Field({ insert: Schema.NullOr(ShareToken) }),
   clientId: Model.Field({ insert: Schema.NullOr(Schema.String) }),
+  sourceProvider: Text,
+  sourceExternalId: Text,
+  sourceUrl: Text,
   publishedAt: Model.Field({ insert: Schema.NullOr(Schema.Date) }),
   createdAt: InstantOnce,
   updatedAt: Instant,
@@ -109,6 +112,12 @@ const withoutEmpty = <A extends object>(members: A): { readonly [K in keyof A]: 
 const plainValues = (route: Pick<RoutePatch, keyof typeof PLAIN>) =>
   withoutEmpty(Struct.pick(route, Struct.keys(PLAIN)))
 
+const sourceValues = (source: RouteChange["source"]) => ({
+  sourceProvider: source?.provider ?? null,
+  sourceExternalId: source?.externalId ?? null,
+  sourceUrl: source?.url ?? null
+})
+
 /** An absent member changes no column; `null`, and "" for a text, clear theirs. */
 export const changedValues = (change: RouteChange): RouteChanges => {
   const line = lineOf(change.geometry)
@@ -120,6 +129,7 @@ export const changedValues = (change: RouteChange): RouteChanges => {
     favourite: change.favourite === null ? false : change.favourite,
     waypoints: change.waypoints && waypointText(change.waypoints),
     ...(line === undefined ? {} : lineValues(line)),
+    ...(change.source === undefined ? {} : sourceValues(change.source)),
     // Cues point into the line that they came with.
     cues: change.cues === undefined && line === undefined ? undefined : cueText(change.cues),
     // A new geometry without a distance is measured: the old distance no longer applies.
@@ -145,6 +155,7 @@ export const valuesWithoutPlace = (route: Omit<RouteDraft, "geometry">, line: Li
   favourite: route.favourite ?? false,
   waypoints: waypointText(route.waypoints),
   ...lineValues(line ?? null),
+  ...sourceValues(route.source),
   cues: cueText(route.cues),
   bounds: boxOf(line, route.waypoints),
   distance: route.distance ?? line?.metres ?? null,

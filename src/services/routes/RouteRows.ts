@@ -150,6 +150,17 @@ const decodePreferences = Schema.decodeUnknownOption(Schema.fromJsonString(Routi
 /** A route whose preferences cannot be read is shown without them. */
 const preferencesOf = (json: string | null) => json === null ? null : Option.getOrNull(decodePreferences(json))
 
+const sourceOf = (
+  { sourceExternalId, sourceProvider, sourceUrl }: Pick<RouteRow, `source${string}` & keyof RouteRow>
+) =>
+  sourceProvider === null || sourceExternalId === null ? {} : {
+    source: {
+      provider: sourceProvider,
+      externalId: sourceExternalId,
+      ...(sourceUrl === null ? {} : { url: sourceUrl })
+    }
+  }
+
 export type ShownRow = Omit<RouteRow, "geometry"> & { readonly geometry: RouteRow["geometry"] | string }
 
 const geometryOf = ({ geometry }: ShownRow) =>
@@ -162,6 +173,7 @@ export const toStoredRoute = (row: ShownRow, pseudonyms: Pseudonyms["Service"]):
   tags: row.tags,
   favourite: row.favourite,
   ...present(row, OPTIONAL),
+  ...sourceOf(row),
   routingPreferences: preferencesOf(row.routingPreferences),
   provenance: row.provenance,
   shareToken: row.shareToken,
@@ -174,4 +186,10 @@ export const toStoredRoute = (row: ShownRow, pseudonyms: Pseudonyms["Service"]):
   segments: row.segments ?? undefined,
   cues: row.cues ?? undefined,
   version: row.version
+})
+
+/** A route without what is private to its owner. */
+export const forOthers = <R extends Pick<StoredRoute, "favourite" | "recordedAt" | "source">>(route: R) => ({
+  ...Struct.omit(route, ["recordedAt", "source"]),
+  favourite: false
 })

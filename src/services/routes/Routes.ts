@@ -1,5 +1,5 @@
 import { Context, DateTime, Effect, flow, Layer, Option, Schema, Struct } from "effect"
-import { SqlClient, SqlSchema } from "effect/sql"
+import { SqlClient, type SqlError, SqlSchema } from "effect/sql"
 import { GeometryForm } from "../../schema/Geometry.ts"
 import { RouteId, type RouteRef, UserId } from "../../schema/Ids.ts"
 import type { StoredRoute } from "../../schema/Route.ts"
@@ -9,7 +9,15 @@ import { databaseDefects } from "../db/DatabaseErrors.ts"
 import { replicaReads } from "../db/ReadReplicas.ts"
 import { makeSharedTime } from "../db/SharedTime.ts"
 import { columnsOf } from "../db/Tables.ts"
-import { ClientIdUsed, CueBeyondLine, Missing, Overloaded, type QuotaExceeded, StaleVersion } from "../DomainErrors.ts"
+import {
+  ClientIdUsed,
+  CueBeyondLine,
+  Missing,
+  Overloaded,
+  type QuotaExceeded,
+  SourceUsed,
+  StaleVersion
+} from "../DomainErrors.ts"
 import { Pseudonyms } from "../identity/Names.ts"
 import { Places } from "../places/Places.ts"
 import { LinkUses } from "../sharing/LinkUses.ts"
@@ -30,7 +38,15 @@ import {
   startOf,
   valuesWithoutPlace
 } from "./RouteRow.ts"
-import { OWNER_COLUMNS, OwnerColumns, routeColumns, RouteRow, type ShownRow, toStoredRoute } from "./RouteRows.ts"
+import {
+  forOthers,
+  OWNER_COLUMNS,
+  OwnerColumns,
+  routeColumns,
+  RouteRow,
+  type ShownRow,
+  toStoredRoute
+} from "./RouteRows.ts"
 import { refreshShown, RouteViews } from "./RouteViews.ts"
 import { seenRoutes } from "./SeenRoutes.ts"
 
@@ -93,6 +109,15 @@ const AddedColumns = RouteRecord.select.mapFields(Struct.pick(["id", "version", 
 /** The first of two calls with the same `clientId` stores. */
 export const UNLESS_MADE = "ON CONFLICT (user_id, client_id) WHERE client_id IS NOT NULL DO NOTHING"
 
+const sourceFailures = <A, E, R>(effect: Effect.Effect<A, E | SqlError.SqlError, R>) =>
+  Effect.catchReason(
+    effect,
+    "SqlError",
+    "UniqueViolation",
+    (reason, error): Effect.Effect<never, SourceUsed | SqlError.SqlError> =>
+      Effect.fail(reason.constraint === "routes_source_key" ? new SourceUsed() : error)
+  )
+
 /** Stores a new route in a turn of its account (`Lanes.writes`). None where its `clientId` has made one. */
 const newRoutes = Effect.gen(function*() {
   const sql = yield* SqlClient.SqlClient
@@ -152,12 +177,12 @@ export class Routes extends Context.Service<Routes, {
   readonly create: (
     owner: UserId,
     route: RouteDraft
-  ) => Effect.Effect<StoredRoute, ClientIdUsed | CueBeyondLine | QuotaExceeded | Overloaded>
+  ) => Effect.Effect<StoredRoute, ClientIdUsed | CueBeyondLine | QuotaExceeded | SourceUsed | Overloaded>
   /** Stores all routes or none, like `create`. */
   readonly createAll: (
     owner: UserId,
     routes: ReadonlyArray<RouteDraft>
-  ) => Effect.Effect<Array<StoredRoute>, CueBeyondLine | QuotaExceeded | Overloaded>
+  ) => Effect.Effect<Array<StoredRoute>, CueBeyondLine | QuotaExceeded | SourceUsed | Overloaded>
   /**
    * Reads a route. An id opens the owner's own and public routes; a share token or link opens public and unlisted
    * routes for anyone, private ones for the owner. Others do not see the parts in the owner's privacy zones;
@@ -175,7 +200,7 @@ export class Routes extends Context.Service<Routes, {
     id: RouteId,
     patch: RouteChange,
     expected: ExpectedVersion
-  ) => Effect.Effect<StoredRoute, CueBeyondLine | Missing | StaleVersion | QuotaExceeded | Overloaded>
+  ) => Effect.Effect<StoredRoute, CueBeyondLine | Missing | StaleVersion | QuotaExceeded | SourceUsed | Overloaded>
   /** Soft delete: hidden from everyone at once, erased after the grace period. */
   readonly remove: (
     owner: UserId,
@@ -282,13 +307,14 @@ export class Routes extends Context.Service<Routes, {
         Effect.flatMap(store(owner, route), Option.match({ onNone: () => made(owner, route), onSome: Effect.succeed }))
 
       return Routes.of({
-        create: flow(create, quotaFailures),
+        create: flow(create, sourceFailures, quotaFailures),
 
         createAll: flow(
           (owner, routes) =>
             writes(owner, sql.withTransaction(Effect.forEach(routes, (route) => create(owner, route)))),
           // Routes of files have no `clientId`.
           Effect.catchTag("ClientIdUsed", Effect.die),
+          sourceFailures,
           quotaFailures
         ),
 
@@ -301,8 +327,7 @@ export class Routes extends Context.Service<Routes, {
           const route = toStoredRoute(row, pseudonyms)
           if (route.user.id === viewerId) return route
           return {
-            ...route,
-            favourite: false,
+            ...forOthers(route),
             ...(row.cutRevision === null ? {} : { cutRevision: row.cutRevision }),
             ...yield* links.follow(ref, row)
           }
@@ -335,6 +360,7 @@ export class Routes extends Context.Service<Routes, {
           },
           sql.withTransaction,
           (change, owner) => writes(owner, change),
+          sourceFailures,
           quotaFailures
         ),
 

@@ -37,6 +37,12 @@ CREATE TABLE routes (
   imported_from text CHECK (imported_from ~ '^[0-9a-f]{32}$'),
   -- The client's own name of a route: a repeated call makes no second one.
   client_id uuid,
+  -- When a recording began.
+  recorded_at timestamptz CHECK (recorded_at >= '1980-01-01T00:00Z' AND recorded_at < '2200-01-01T00:00Z'),
+  -- Where the route was before, and its id there.
+  source_provider text CHECK (source_provider ~ '^[a-z0-9.-]{1,40}$'),
+  source_external_id text CHECK (char_length(source_external_id) BETWEEN 1 AND 255),
+  source_url text CHECK (char_length(source_url) <= 2048),
   -- Every edit has a new version.
   version bigint NOT NULL DEFAULT 1,
   published_at timestamptz,
@@ -50,6 +56,8 @@ CREATE TABLE routes (
 );
 CREATE UNIQUE INDEX routes_import_key ON routes (user_id, imported_from) WHERE imported_from IS NOT NULL;
 CREATE UNIQUE INDEX routes_client_key ON routes (user_id, client_id) WHERE client_id IS NOT NULL;
+CREATE UNIQUE INDEX routes_source_key ON routes (user_id, source_provider, source_external_id)
+  WHERE source_provider IS NOT NULL;
 CREATE INDEX routes_user_idx ON routes (user_id);
 CREATE INDEX routes_place_version_idx ON routes (place_version, id);
 
