@@ -7,7 +7,8 @@ export const MAX_ZONES = 10
 /** Radii of zones, in metres. */
 export const ZONE_RADIUS = { minimum: 100, maximum: 2000 } as const
 
-const ZONE = { center: [9.5209, 47.1415], radius: 500, label: "Home" } as const
+/** The zone of examples. */
+export const ZONE = { center: [9.5209, 47.1415], radius: 500, label: "Home" } as const
 
 export const PrivacyZone = Schema.Struct({
   center: Coordinate.annotate({ description: "The middle of the circle: longitude, latitude" }),

@@ -2,10 +2,13 @@ import { Schema } from "effect"
 import { Addition, Collection, CollectionPatch, MAX_ROUTES, NewCollection } from "./Collection.ts"
 import { ErrorDetails } from "./ErrorDetails.ts"
 import { EntityTags } from "./Http.ts"
-import { CollectionId, RouteId } from "./Ids.ts"
+import { CollectionId, LinkId, RouteId } from "./Ids.ts"
 import { Count } from "./Measures.ts"
 import { optionalMember } from "./Optional.ts"
+import { ZONE, ZoneList } from "./PrivacyZone.ts"
 import { NewRoute, Route, RoutePatch } from "./Route.ts"
+import { NewShareLink, ShareLink, ShareLinkPatch } from "./ShareLink.ts"
+import { Profile, ProfilePatch } from "./User.ts"
 
 export const MAX_OPERATIONS = 100
 
@@ -63,6 +66,19 @@ const BatchCollectionPatch = Schema.Struct({ ...CollectionPatch.fields, routeIds
 const operation = <const Op extends string, const Fields extends Schema.Struct.Fields>(op: Op, fields: Fields) =>
   Schema.Struct({ op: Schema.Literal(op).annotate({ description: "What to do" }), ...fields })
 
+const isOneOpened = (
+  { collectionId, routeId }: { readonly collectionId?: unknown; readonly routeId?: unknown }
+) =>
+  (routeId === undefined) !== (collectionId === undefined) || {
+    path: ["routeId"],
+    issue: "Expected either routeId or collectionId"
+  }
+
+/** What a link opens. */
+const oneOpened = Schema.makeFilter(isOneOpened, { toJsonSchema: () => ({}) })
+
+const opened = { routeId: Schema.optionalKey(RouteId), collectionId: Schema.optionalKey(CollectionId) }
+
 /** Without a JSON Schema of its own the filter would hide the name of its operation in the document. */
 const oneExpectation = Schema.makeFilter(isOneExpectation, { toJsonSchema: () => ({}) })
 
@@ -71,6 +87,8 @@ const DELETION = { op: "delete", id: RouteId.make(12) } as const
 const RESTORATION = { op: "restore", id: RouteId.make(13) } as const
 
 const ROUTE_ID = { collectionId: CollectionId.make(4), routeId: RouteId.make(12) }
+
+const LINK_ID = LinkId.make(9)
 
 const OPERATIONS = [
   operation("create", { route: NewRoute }).annotate({
@@ -124,7 +142,36 @@ const OPERATIONS = [
       identifier: "RemoveFromCollectionOperation",
       description: "Takes a route out of a collection.",
       examples: [{ op: "removeFromCollection", ...ROUTE_ID }]
-    })
+    }),
+  operation("createLink", {
+    routeId: Schema.optionalKey(RouteIdOrMade),
+    collectionId: Schema.optionalKey(CollectionIdOrMade),
+    link: NewShareLink
+  }).check(oneOpened).annotate({
+    identifier: "CreateLinkOperation",
+    description: "Makes a link to a route or a collection.",
+    examples: [{ op: "createLink", routeId: "$0", link: { label: "Sunday ride" } }]
+  }),
+  operation("updateLink", { ...opened, linkId: LinkId, changes: ShareLinkPatch }).check(oneOpened).annotate({
+    identifier: "UpdateLinkOperation",
+    description: "Changes a link to a route or a collection.",
+    examples: [{ op: "updateLink", routeId: RouteId.make(12), linkId: LINK_ID, changes: { expiresAt: null } }]
+  }),
+  operation("deleteLink", { ...opened, linkId: LinkId }).check(oneOpened).annotate({
+    identifier: "DeleteLinkOperation",
+    description: "Deletes a link to a route or a collection.",
+    examples: [{ op: "deleteLink", collectionId: CollectionId.make(4), linkId: LINK_ID }]
+  }),
+  operation("setPrivacyZones", { zones: ZoneList }).annotate({
+    identifier: "SetPrivacyZonesOperation",
+    description: "Replaces the privacy zones of the account.",
+    examples: [{ op: "setPrivacyZones", zones: [ZONE] }]
+  }),
+  operation("updateAccount", { changes: ProfilePatch }).annotate({
+    identifier: "UpdateAccountOperation",
+    description: "Changes the profile and the preferences of the account.",
+    examples: [{ op: "updateAccount", changes: { preferences: { units: "imperial" } } }]
+  })
 ] as const
 
 export const BatchOperation = Schema.Union(OPERATIONS).annotate({
@@ -150,7 +197,7 @@ export const RouteBatch = Schema.Struct({
   })
 }).annotate({
   identifier: "RouteBatch",
-  description: "Operations on the caller's routes.",
+  description: "Operations on what the caller has stored.",
   examples: [{ atomic: true, operations: [DELETION, RESTORATION] }]
 })
 export type RouteBatch = typeof RouteBatch.Type
@@ -172,6 +219,9 @@ const BatchResult = Schema.Struct({
   etag: Schema.optionalKey(Schema.String.annotate({ description: "The `ETag` of the route or collection" })),
   route: Schema.optionalKey(Route),
   collection: Schema.optionalKey(Collection),
+  link: Schema.optionalKey(ShareLink),
+  zones: Schema.optionalKey(ZoneList),
+  account: Schema.optionalKey(Profile),
   error: Schema.optionalKey(OperationError)
 }).annotate({
   identifier: "BatchResult",

@@ -1,5 +1,5 @@
 import { Schema } from "effect"
-import { LinkId, ShareToken } from "./Ids.ts"
+import { ClientId, LinkId, ShareToken } from "./Ids.ts"
 import { CreatedAt, Instant, Timestamp } from "./Measures.ts"
 import { trimmedText } from "./Text.ts"
 
@@ -19,7 +19,8 @@ const isDownloadAllowed = Schema.Boolean.annotate({
 
 export const NewShareLink = Schema.Struct({
   ...changeable,
-  allowDownload: Schema.optionalKey(Schema.NullOr(isDownloadAllowed))
+  allowDownload: Schema.optionalKey(Schema.NullOr(isDownloadAllowed)),
+  clientId: Schema.optionalKey(Schema.NullOr(ClientId))
 }).annotate({
   identifier: "ShareLinkInput",
   description: "A link to be made.",
@@ -37,6 +38,18 @@ export const ShareLinkPatch = Schema.Struct({
 })
 export type ShareLinkPatch = typeof ShareLinkPatch.Type
 
+/** The link of examples. */
+export const LINK = {
+  id: LinkId.make(9),
+  label: "Sunday ride",
+  token: ShareToken.make("c2f0b3967d5f2d8c1e9b7a4036a1c4e8"),
+  allowDownload: true,
+  expiresAt: "2025-07-01T08:30:00.000Z",
+  createdAt: "2025-06-01T08:30:00.000Z",
+  lastUsedAt: null,
+  uses: 0
+}
+
 export const ShareLink = Schema.Struct({
   id: LinkId,
   label: Schema.NullOr(Schema.String).annotate({ description: "A name for the link, for its owner only" }),
@@ -51,16 +64,7 @@ export const ShareLink = Schema.Struct({
 }).annotate({
   identifier: "ShareLink",
   description: "A link to a route or a collection.",
-  examples: [{
-    id: LinkId.make(9),
-    label: "Sunday ride",
-    token: ShareToken.make("c2f0b3967d5f2d8c1e9b7a4036a1c4e8"),
-    allowDownload: true,
-    expiresAt: "2025-07-01T08:30:00.000Z",
-    createdAt: "2025-06-01T08:30:00.000Z",
-    lastUsedAt: null,
-    uses: 0
-  }]
+  examples: [LINK]
 })
 export type ShareLink = typeof ShareLink.Type
 

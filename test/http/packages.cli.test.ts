@@ -69,7 +69,7 @@ layer(TestServer.layer())("the command line", (it) => {
       const link = yield* ada("share", id, "--expires", "7d")
       assert.match(link.stdout, /\/r\/[0-9a-f]{32}\n$/)
 
-      assert.strictEqual((yield* ada("backup", copy)).stdout, "2 saved, 0 deleted since the last time\n")
+      assert.strictEqual((yield* ada("backup", copy)).stdout, "4 saved, 0 deleted since the last time\n")
       assert.strictEqual((yield* ada("backup", copy)).stdout, "0 saved, 0 deleted since the last time\n")
       assert.isTrue(existsSync(join(copy, "routes", `${id}.gpx`)))
       assert.strictEqual(readdirSync(join(copy, "routes")).length, 4)

@@ -2,16 +2,19 @@ import { assert } from "@effect/vitest"
 import { Effect, Ref, Schema } from "effect"
 import type { Actor } from "./Actors.ts"
 
-const Item = Schema.StructWithRest(Schema.Struct({ id: Schema.Int }), [Schema.Record(Schema.String, Schema.Json)])
+const Members = Schema.Record(Schema.String, Schema.Json)
+const Item = Schema.StructWithRest(Schema.Struct({ id: Schema.Int }), [Members])
 
 const Change = Schema.Struct({
-  type: Schema.Literals(["route", "collection"]),
+  type: Schema.Literals(["route", "collection", "link", "account"]),
   id: Schema.Int,
   change: Schema.Literals(["upserted", "deleted"]),
   version: Schema.Int,
   at: Schema.String,
   route: Schema.optionalKey(Item),
-  collection: Schema.optionalKey(Item)
+  collection: Schema.optionalKey(Item),
+  link: Schema.optionalKey(Item),
+  account: Schema.optionalKey(Members)
 })
 type Change = typeof Change.Type
 
@@ -28,9 +31,9 @@ export const emptyCopy: Copy = { cursor: undefined, items: new Map() }
 
 const applied = (items: ReadonlyMap<string, unknown>, changes: ReadonlyArray<Change>) => {
   const next = new Map(items)
-  for (const { change, collection, id, route, type } of changes) {
+  for (const { account, change, collection, id, link, route, type } of changes) {
     if (change === "deleted") next.delete(`${type} ${id}`)
-    else next.set(`${type} ${id}`, route ?? collection)
+    else next.set(`${type} ${id}`, route ?? collection ?? link ?? account)
   }
   return next
 }
@@ -48,6 +51,8 @@ export const readPage = Effect.fnUntraced(function*(reader: Actor, copy: Ref.Ref
 export const catchUp = (reader: Actor, copy: Ref.Ref<Copy>, query?: string): Effect.Effect<void> =>
   Effect.flatMap(readPage(reader, copy, query), ({ hasMore }) => hasMore ? catchUp(reader, copy, query) : Effect.void)
 
+export const EVERYTHING = "include=everything"
+
 const listed = Schema.decodeUnknownSync(Schema.Array(Item))
 
 /** The account by its lists. */
@@ -60,8 +65,37 @@ const accountOf = Effect.fnUntraced(function*(owner: Actor) {
   ])
 })
 
+const SettingsIn = Schema.decodeUnknownSync(Schema.Struct({
+  id: Schema.Int,
+  name: Schema.String,
+  handle: Schema.String,
+  avatar: Schema.optionalKey(Schema.String),
+  preferences: Schema.Json
+}))
+
+const ZonesIn = Schema.decodeUnknownSync(Schema.Struct({ zones: Schema.Json }))
+
+/** The account by its lists, the links of each route and collection, and what it says of itself. */
+const everythingOf = Effect.fnUntraced(function*(owner: Actor) {
+  const resources = yield* accountOf(owner)
+  const items = new Map(resources)
+  for (const key of resources.keys()) {
+    const [type, id] = key.split(" ")
+    for (const link of listed((yield* owner.get(`/${type}s/${id}/links?limit=200`)).body)) {
+      items.set(`link ${link.id}`, { ...link, [`${type}Id`]: Number(id) })
+    }
+  }
+  const { id, ...settings } = SettingsIn((yield* owner.get("/users/me")).body)
+  const { zones } = ZonesIn((yield* owner.get("/users/me/privacy-zones")).body)
+  return items.set(`account ${id}`, { ...settings, zones })
+})
+
 const sorted = (items: ReadonlyMap<string, unknown>) => [...items].toSorted(([a], [b]) => a.localeCompare(b))
 
 export const assertCopied = Effect.fnUntraced(function*(owner: Actor, copy: Ref.Ref<Copy>) {
   assert.deepStrictEqual(sorted((yield* Ref.get(copy)).items), sorted(yield* accountOf(owner)))
+})
+
+export const assertEverythingCopied = Effect.fnUntraced(function*(owner: Actor, copy: Ref.Ref<Copy>) {
+  assert.deepStrictEqual(sorted((yield* Ref.get(copy)).items), sorted(yield* everythingOf(owner)))
 })

@@ -1,26 +1,22 @@
 import { Effect, Schema } from "effect"
 import { Argument, Command } from "effect/cli"
-import { mkdir, rename } from "node:fs/promises"
+import { mkdir, readdir, rename } from "node:fs/promises"
 import { dirname, join } from "node:path"
-import {
-  type ChangePage,
-  type Client,
-  type Collection,
-  pages,
-  type Route,
-  type ShareLink,
-  sync
-} from "../../client/src/index.ts"
+import { type ChangePage, type Client, ServiceError, sync } from "../../client/src/index.ts"
 import { attempt, Failure } from "./Failure.ts"
 import { readText, replaceFile, replaceJson } from "./Files.ts"
 import { account, print, showProgress } from "./Root.ts"
 
 const STATE = "backup.json"
 
+const EVERYTHING = "everything"
+
 const State = Schema.Struct({
   origin: Schema.String,
   userId: Schema.Int,
-  cursor: Schema.optionalKey(Schema.String)
+  cursor: Schema.optionalKey(Schema.String),
+  /** Absent in a backup from before links and settings were in the feed: its cursor leads to none of them. */
+  include: Schema.optionalKey(Schema.Literal(EVERYTHING))
 })
 
 const decodeState = Schema.decodeUnknownSync(Schema.fromJsonString(State))
@@ -30,7 +26,7 @@ export const readState = async (directory: string) => {
   return text === undefined ? undefined : decodeState(text)
 }
 
-const PLURAL = { route: "routes", collection: "collections" } as const
+const FOLDERS = { route: "routes", collection: "collections", link: "links" } as const
 
 /** What was deleted stays in the backup, apart from the rest. */
 const setAside = async (directory: string, file: string) => {
@@ -41,30 +37,39 @@ const setAside = async (directory: string, file: string) => {
   })
 }
 
-type Linked = Pick<Route | Collection, "id" | "visibility">
-
-/** No link opens what is private. */
-const linksOf = async ({ links }: Client, kind: "route" | "collection", { id, visibility }: Linked) => {
-  const all: Array<ShareLink> = []
-  if (visibility === "private") return all
-  const list = kind === "route" ? links.listOfRoute : links.listOfCollection
-  for await (const link of pages((page) => list.response({ params: { id }, query: { ...page } }))) all.push(link)
-  return all
-}
-
 const save = async (directory: string, client: Client, change: ChangePage["changes"][number]) => {
-  const { collection, id, route, type } = change
-  const file = (extension: string) => join(PLURAL[type], `${id}.${extension}`)
-  const item = route ?? collection
+  const { account, collection, id, link, route, type } = change
+  if (type === "account") {
+    await replaceJson(join(directory, "account.json"), account)
+    return
+  }
+  const file = (extension: string) => join(FOLDERS[type], `${id}.${extension}`)
+  const item = route ?? collection ?? link
   if (item === undefined) {
     for (const extension of ["json", "gpx"]) await setAside(directory, file(extension))
     return
   }
-  const links = await linksOf(client, type, item)
   if (route !== undefined) {
-    await replaceFile(join(directory, file("gpx")), await client.files.gpx({ params: { ref: id } }))
+    const gpx = await client.files.gpx({ params: { ref: id } }).catch(unlessGone)
+    if (gpx !== undefined) await replaceFile(join(directory, file("gpx")), gpx)
   }
-  await replaceJson(join(directory, file("json")), { ...item, links })
+  await replaceJson(join(directory, file("json")), item)
+}
+
+/** A later change says that it was deleted meanwhile. */
+const unlessGone = (error: unknown) => {
+  if (!(error instanceof ServiceError && error.statusCode === 404)) throw error
+  return undefined
+}
+
+/** What a whole account no longer has was deleted at some time. */
+const setAsideRest = async (directory: string, kept: ReadonlySet<string>) => {
+  for (const folder of Object.values(FOLDERS)) {
+    const files = await readdir(join(directory, folder)).catch(() => [])
+    for (const file of files.filter((file) => !kept.has(join(folder, file.replace(/\.\w+$/, ""))))) {
+      await setAside(directory, join(folder, file))
+    }
+  }
 }
 
 export const backup = Command.make(
@@ -81,7 +86,8 @@ export const backup = Command.make(
       if (state !== undefined && (state.origin !== origin || state.userId !== userId)) {
         throw Failure.because(`${directory} has the backup of another account: user ${state.userId} of ${state.origin}`)
       }
-      let cursor = state?.cursor
+      let cursor = state?.include === EVERYTHING ? state.cursor : undefined
+      let kept = cursor === undefined ? new Set<string>() : undefined
       await sync(
         client,
         {
@@ -91,23 +97,24 @@ export const backup = Command.make(
               showProgress(index + 1, page.changes.length, "changes of a page")
               await save(directory, client, change)
               counts[change.change === "deleted" ? "deleted" : "saved"]++
+              if (change.type !== "account") kept?.add(join(FOLDERS[change.type], String(change.id)))
             }
             cursor = page.cursor
-            await replaceJson(join(directory, STATE), { origin, userId, cursor })
+            await replaceJson(join(directory, STATE), { origin, userId, cursor, include: EVERYTHING })
           },
           reset: () => {
             cursor = undefined
+            kept = new Set()
           }
         },
-        { geometry: "full" },
+        { geometry: "full", include: EVERYTHING },
         options
       )
-      const { handle, name, preferences } = await client.users.me({}, options)
-      const { zones } = await client.users.privacyZones({}, options)
-      await replaceJson(join(directory, "account.json"), { handle, name, preferences, zones })
+      if (kept !== undefined) await setAsideRest(directory, kept)
     })
     yield* print(counts, `${counts.saved} saved, ${counts.deleted} deleted since the last time`)
   })
 ).pipe(Command.withDescription(
-  "Keep a backup: routes as JSON and GPX, collections, links, settings and zones. The next run fetches what changed since"
+  "Keep a backup: routes as JSON and GPX, collections, links, profile, preferences and privacy zones. The next run fetches what "
+    + "changed since"
 ))

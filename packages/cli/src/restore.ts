@@ -3,31 +3,39 @@ import { Argument, Command } from "effect/cli"
 import { readdir, readFile } from "node:fs/promises"
 import { join } from "node:path"
 import {
+  type AccountSettings,
   batch,
+  type BatchOperation,
   type Client,
   type Collection,
-  pages,
+  type PrivacyZone,
   type Route,
   type RouteInput,
-  type ShareLink
+  type ShareLink,
+  sync,
+  type SyncedLink
 } from "../../client/src/index.ts"
 import { readState } from "./backup.ts"
 import { attempt, EXIT_CODES, Failure } from "./Failure.ts"
 import { readText, replaceJson } from "./Files.ts"
 import { account, print, showProgress } from "./Root.ts"
 
+/** Backups from before links had files of their own have them here. */
 interface Shared {
-  readonly links: ReadonlyArray<ShareLink>
+  readonly links?: ReadonlyArray<ShareLink>
 }
 
 const has = (value: unknown, ...names: ReadonlyArray<string>) =>
   typeof value === "object" && value !== null && names.every((name) => name in value)
 
 /** The rest is for the service to check, which reads it as it reads any request. */
-const isRoute = (value: unknown): value is Route & Shared => has(value, "id", "name", "waypoints", "createdAt", "links")
+const isRoute = (value: unknown): value is Route & Shared => has(value, "id", "name", "waypoints", "createdAt")
 
-const isCollection = (value: unknown): value is Collection & Shared =>
-  has(value, "id", "name", "routeIds", "createdAt", "links")
+const isCollection = (value: unknown): value is Collection & Shared => has(value, "id", "name", "routeIds", "createdAt")
+
+const isLink = (value: unknown): value is SyncedLink => has(value, "id", "createdAt", "expiresAt")
+
+const isAccount = (value: unknown): value is AccountSettings => has(value, "preferences", "zones")
 
 const readAll = async <A extends { readonly createdAt: string }>(
   directory: string,
@@ -65,7 +73,7 @@ const inputOf = (route: Route): RouteInput => ({
 const Ids = Schema.Record(Schema.String, Schema.Int)
 
 /** Which id of the backup is which of the account. */
-const Restored = Schema.Struct({ routes: Ids, collections: Ids })
+const Restored = Schema.Struct({ routes: Ids, collections: Ids, links: Schema.optionalKey(Ids) })
 
 const decodeRestored = Schema.decodeUnknownSync(Schema.fromJsonString(Restored))
 
@@ -91,20 +99,45 @@ const batches = <A>(items: ReadonlyArray<A>): ReadonlyArray<ReadonlyArray<A>> =>
 }
 
 /** An account of the same id may have what the backup has: its own routes are left as they are. */
-const presentIds = async ({ collections, routes }: Client) => {
-  const ids = { routes: new Set<number>(), collections: new Set<number>() }
-  const lists = [
-    pages((page) => routes.list.response({ query: { geometry: "none", limit: 200, ...page } })),
-    pages((page) => collections.list.response({ query: { limit: 200, ...page } }))
-  ] as const
-  for await (const { id } of lists[0]) ids.routes.add(id)
-  for await (const { id } of lists[1]) ids.collections.add(id)
+const presentIds = async (client: Client) => {
+  const ids = { routes: new Set<number>(), collections: new Set<number>(), links: new Set<number>() }
+  let cursor: string | undefined
+  await sync(client, {
+    cursor: () => cursor,
+    apply: (page) => {
+      for (const { change, id, type } of page.changes) {
+        if (type === "account") continue
+        if (change === "deleted") ids[`${type}s`].delete(id)
+        else ids[`${type}s`].add(id)
+      }
+      cursor = page.cursor
+    },
+    reset: () => {
+      cursor = undefined
+      for (const all of Object.values(ids)) all.clear()
+    }
+  }, { geometry: "none", limit: 200, include: "everything" })
   return ids
 }
 
-const CONFIRMED = { "X-Service-Confirm": "true" }
+const isCurrent = (now: number) => ({ expiresAt }: ShareLink | SyncedLink) =>
+  expiresAt === null || Date.parse(expiresAt) > now
 
-const isCurrent = (now: number) => ({ expiresAt }: ShareLink) => expiresAt === null || Date.parse(expiresAt) > now
+const isSameZone = (one: PrivacyZone) => ({ center, radius }: PrivacyZone) =>
+  radius === one.radius && center.every((degrees, index) => degrees === one.center[index])
+
+/** Zones are added, and before routes, so that no route is shown without them. Preferences come where there are none. */
+const settingsOf = async (client: Client, { preferences, zones }: AccountSettings) => {
+  const present = await client.users.privacyZones()
+  const missing = zones.filter((zone) => !present.zones.some(isSameZone(zone)))
+  const own = await client.users.me()
+  const operations: Array<BatchOperation> = []
+  if (missing.length > 0) operations.push({ op: "setPrivacyZones", zones: [...present.zones, ...missing] })
+  if (own.preferences === null && preferences !== null) {
+    operations.push({ op: "updateAccount", changes: { preferences } })
+  }
+  return operations
+}
 
 export const restore = Command.make(
   "restore",
@@ -124,67 +157,92 @@ export const restore = Command.make(
       const file = join(directory, "restored", `${new URL(origin).host.replace(":", "-")}-${userId}.json`)
       const text = await readText(file)
       const done = text === undefined ? { routes: {}, collections: {} } : decodeRestored(text)
-      const ids = { routes: { ...done.routes }, collections: { ...done.collections } }
+      const ids = { routes: { ...done.routes }, collections: { ...done.collections }, links: { ...done.links } }
       const keep = () => replaceJson(file, ids)
       const present = await presentIds(client)
       const isSame = state.origin === origin && state.userId === userId
-      const isPresent = (kind: "routes" | "collections", id: number) =>
-        present[kind].has(ids[kind][id] ?? (isSame ? id : -1))
+      /** The id in the account of what has an id in the backup. */
+      const presentId = (kind: keyof typeof ids, id: number | undefined) => {
+        const known = ids[kind][id ?? 0] ?? (isSame ? id : undefined)
+        return known !== undefined && present[kind].has(known) ? known : undefined
+      }
+      const send = (operations: ReadonlyArray<BatchOperation>) =>
+        batch(client, operations, { confirm: true, idempotencyKey: crypto.randomUUID() })
+
+      const settings = await readText(join(directory, "account.json"))
+      const stored: unknown = settings === undefined ? undefined : JSON.parse(settings)
+      if (isAccount(stored)) {
+        for (const { error } of await send(await settingsOf(client, stored))) {
+          if (error !== undefined) throw Failure.because(`account.json: ${error.message}`)
+        }
+      }
 
       const routes = await readAll(join(directory, "routes"), isRoute)
-      const absent = routes.filter(({ id }) => !isPresent("routes", id))
+      const absent = routes.filter(({ id }) => presentId("routes", id) === undefined)
       counts.present = routes.length - absent.length
       let tried = 0
       for (const some of batches(absent)) {
-        const operations = some.map((route) => ({ op: "create", route: inputOf(route) } as const))
-        const results = await batch(client, operations, { confirm: true, idempotencyKey: crypto.randomUUID() })
+        const results = await send(some.map((route) => ({ op: "create", route: inputOf(route) } as const)))
         for (const [index, { route }] of results.entries()) {
           const stored = some[index]
           if (stored === undefined || route === undefined) counts.failed++
           else {
             ids.routes[stored.id] = route.id
+            present.routes.add(route.id)
             counts.restored++
-            for (const { allowDownload, expiresAt, label } of stored.links.filter(isCurrent(now))) {
-              await client.links.createForRoute({
-                params: { id: route.id },
-                payload: { allowDownload, expiresAt, label }
-              })
-            }
           }
         }
         await keep()
         tried += some.length
         showProgress(tried, absent.length, "routes")
       }
-      for (
-        const { description = null, id, links, name, routeIds, visibility } of await readAll(
-          join(directory, "collections"),
-          isCollection
-        )
-      ) {
-        if (isPresent("collections", id)) continue
-        const members = routeIds.flatMap((member) =>
-          ids.routes[member] ?? (isSame && present.routes.has(member) ? member : [])
-        )
+
+      const collections = await readAll(join(directory, "collections"), isCollection)
+      for (const { description = null, id, name, routeIds, visibility } of collections) {
+        if (presentId("collections", id) !== undefined) continue
         const made = await client.collections.create({
-          headers: { ...CONFIRMED, "Idempotency-Key": crypto.randomUUID() },
-          payload: { name, description, visibility, routeIds: members }
+          headers: { "X-Service-Confirm": "true", "Idempotency-Key": crypto.randomUUID() },
+          payload: {
+            name,
+            description,
+            visibility,
+            routeIds: routeIds.flatMap((member) => presentId("routes", member) ?? [])
+          }
         })
         ids.collections[id] = made.id
+        present.collections.add(made.id)
         await keep()
-        for (const { allowDownload, expiresAt, label } of links.filter(isCurrent(now))) {
-          await client.links.createForCollection({
-            params: { id: made.id },
-            payload: { allowDownload, expiresAt, label }
-          })
-        }
       }
+
+      const links: ReadonlyArray<SyncedLink> = [
+        ...await readAll(join(directory, "links"), isLink),
+        ...routes.flatMap(({ id, links = [] }) => links.map((link) => ({ ...link, routeId: id }))),
+        ...collections.flatMap(({ id, links = [] }) => links.map((link) => ({ ...link, collectionId: id })))
+      ]
+      const made = links.filter(isCurrent(now)).flatMap((link) => {
+        const [routeId, collectionId] = [presentId("routes", link.routeId), presentId("collections", link.collectionId)]
+        if (presentId("links", link.id) !== undefined || (routeId ?? collectionId) === undefined) return []
+        const { allowDownload, expiresAt, label } = link
+        return [{
+          id: link.id,
+          operation: { op: "createLink" as const, routeId, collectionId, link: { allowDownload, expiresAt, label } }
+        }]
+      })
+      const results = await send(made.map(({ operation }) => operation))
+      for (const [index, { link }] of results.entries()) {
+        const stored = made[index]
+        if (stored === undefined || link === undefined) counts.failed++
+        else ids.links[stored.id] = link.id
+      }
+      await keep()
     })
     yield* print(
       counts,
       `${counts.restored} routes restored, ${counts.present} already there, ${counts.failed} refused`
     )
-    if (counts.failed > 0) return yield* Failure.because(`${counts.failed} routes were refused`, EXIT_CODES.partial)
+    if (counts.failed > 0) {
+      return yield* Failure.because(`${counts.failed} routes or links were refused`, EXIT_CODES.partial)
+    }
   })
 ).pipe(Command.withDescription(
   "Bring a backup back, into this account or another one: what is there stays as it is, and a run that ended early goes on"

@@ -26,6 +26,20 @@ export interface AccountInput {
   readonly name?: string | null | undefined
 }
 
+/** What `PATCH /users/me` and `PUT /users/me/privacy-zones` have set. */
+export interface AccountSettings {
+  /** The name of the user */
+  readonly name: string
+  /** The public address of the profile */
+  readonly handle: string
+  /** The https URL of an image, which the service never fetches */
+  readonly avatar?: string | undefined
+  /** The settings of the user */
+  readonly preferences: Preferences | null
+  /** The privacy zones */
+  readonly zones: ReadonlyArray<PrivacyZone>
+}
+
 /** The request is done. */
 export interface Acknowledgement {
   /** Always `true` */
@@ -165,7 +179,7 @@ export interface BatchCollectionPatch {
 }
 
 /** One operation of a batch. */
-export type BatchOperation = CreateOperation | UpdateOperation | DeleteOperation | RestoreOperation | CreateCollectionOperation | UpdateCollectionOperation | DeleteCollectionOperation | AddToCollectionOperation | RemoveFromCollectionOperation
+export type BatchOperation = CreateOperation | UpdateOperation | DeleteOperation | RestoreOperation | CreateCollectionOperation | UpdateCollectionOperation | DeleteCollectionOperation | AddToCollectionOperation | RemoveFromCollectionOperation | CreateLinkOperation | UpdateLinkOperation | DeleteLinkOperation | SetPrivacyZonesOperation | UpdateAccountOperation
 
 /** What became of an operation. */
 export interface BatchResult {
@@ -177,6 +191,10 @@ export interface BatchResult {
   readonly etag?: string | undefined
   readonly route?: Route | undefined
   readonly collection?: Collection | undefined
+  readonly link?: ShareLink | undefined
+  /** All of them */
+  readonly zones?: ReadonlyArray<PrivacyZone> | undefined
+  readonly account?: Profile | undefined
   readonly error?: OperationError | undefined
 }
 
@@ -388,6 +406,17 @@ export interface CreatedRoute {
   readonly warnings?: ReadonlyArray<ImportWarning> | undefined
 }
 
+/** Makes a link to a route or a collection. */
+export interface CreateLinkOperation {
+  /** What to do */
+  readonly op: "createLink"
+  /** The id of a route, or `$` and the index of an earlier operation of the batch, for what that made */
+  readonly routeId?: number | string | undefined
+  /** The id of a collection, or `$` and the index of an earlier operation of the batch, for what that made */
+  readonly collectionId?: number | string | undefined
+  readonly link: ShareLinkInput
+}
+
 /** Stores a route. */
 export interface CreateOperation {
   /** What to do */
@@ -523,6 +552,18 @@ export interface DeletedRoute {
   readonly deletedAt: string
   /** From when on it is erased: 30 days after `deletedAt` */
   readonly purgedAt: string
+}
+
+/** Deletes a link to a route or a collection. */
+export interface DeleteLinkOperation {
+  /** What to do */
+  readonly op: "deleteLink"
+  /** The id of a route */
+  readonly routeId?: number | undefined
+  /** The id of a collection */
+  readonly collectionId?: number | undefined
+  /** The id of a link */
+  readonly linkId: number
 }
 
 /** Moves a route to the trash. */
@@ -1420,7 +1461,7 @@ export interface Route {
   readonly url?: string | undefined
 }
 
-/** Operations on the caller's routes. */
+/** Operations on what the caller has stored. */
 export interface RouteBatch {
   /** `true`: all operations or none; the response is the first one's error then */
   readonly atomic?: boolean | null | undefined
@@ -1651,6 +1692,14 @@ export interface Session {
   readonly current: boolean
 }
 
+/** Replaces the privacy zones of the account. */
+export interface SetPrivacyZonesOperation {
+  /** What to do */
+  readonly op: "setPrivacyZones"
+  /** All of them */
+  readonly zones: ReadonlyArray<PrivacyZone>
+}
+
 /** A link to a route or a collection. */
 export interface ShareLink {
   /** The id of a link */
@@ -1679,6 +1728,8 @@ export interface ShareLinkInput {
   readonly expiresAt?: string | null | undefined
   /** Whether the token opens files (GPX and others) too; the line in JSON comes either way */
   readonly allowDownload?: boolean | null | undefined
+  /** A UUID of the client's own, once in the account: a repeated call with it makes nothing more, and returns what the first one made as it is now */
+  readonly clientId?: string | null | undefined
 }
 
 /** What to change of a link: an absent member stays as it is, `null` clears it. */
@@ -1726,22 +1777,48 @@ export interface SweepRun {
   readonly lastRunAt: string
 }
 
-/** What became of a route or collection. */
+/** What became of a route, a collection, a link or the account. */
 export interface SyncChange {
   /** What changed */
-  readonly type: "route" | "collection"
-  /** The id of the route or collection */
+  readonly type: "route" | "collection" | "link" | "account"
+  /** The id of the route, collection or link, or of the user */
   readonly id: number
   /** `upserted`: created, changed or restored. `deleted`: moved to the trash or erased */
   readonly change: "upserted" | "deleted"
-  /** The version; a change of what it is derived from keeps it */
+  /** The version; a change of what it is derived from keeps it. Of a link or the account a number that grows with each change */
   readonly version: number
-  /** The `ETag` of what is there, which `If-Match` and `ifMatch` take */
+  /** The `ETag` of a route or collection that is there, which `If-Match` and `ifMatch` take */
   readonly etag?: string | undefined
-  /** The `updatedAt` of what is there, or when it was deleted */
+  /** The `updatedAt` of what is there, or when it was deleted. Of a link or the account when its change was first read, or when it was made */
   readonly at: string
   readonly route?: Route | undefined
   readonly collection?: Collection | undefined
+  readonly link?: SyncedLink | undefined
+  readonly account?: AccountSettings | undefined
+}
+
+/** A link, with the id of the route or of the collection that it opens. */
+export interface SyncedLink {
+  /** The id of a link */
+  readonly id: number
+  /** A name for the link, for its owner only */
+  readonly label: string | null
+  /** The token itself; absent for a personal access token of scope `read` */
+  readonly token?: string | undefined
+  /** Whether the token opens files (GPX and others) too; the line in JSON comes either way */
+  readonly allowDownload: boolean
+  /** When it expires; `null` is never */
+  readonly expiresAt: string | null
+  /** When it was made */
+  readonly createdAt: string
+  /** When others last used it, up to a minute late */
+  readonly lastUsedAt: string | null
+  /** How many requests of others it opened, without pictures; up to a minute late */
+  readonly uses: number
+  /** The route that it opens */
+  readonly routeId?: number | undefined
+  /** The collection that it opens */
+  readonly collectionId?: number | undefined
 }
 
 /** The state of the parts of the service. */
@@ -1915,6 +1992,13 @@ export interface TraceRequestByShape {
   } | null | undefined
 }
 
+/** Changes the profile and the preferences of the account. */
+export interface UpdateAccountOperation {
+  /** What to do */
+  readonly op: "updateAccount"
+  readonly changes: ProfilePatch
+}
+
 /** Changes a collection. */
 export interface UpdateCollectionOperation {
   /** What to do */
@@ -1926,6 +2010,19 @@ export interface UpdateCollectionOperation {
   /** The `version` to be changed, as `GET /sync` has it; not with `ifMatch` */
   readonly ifVersion?: number | null | undefined
   readonly changes: BatchCollectionPatch
+}
+
+/** Changes a link to a route or a collection. */
+export interface UpdateLinkOperation {
+  /** What to do */
+  readonly op: "updateLink"
+  /** The id of a route */
+  readonly routeId?: number | undefined
+  /** The id of a collection */
+  readonly collectionId?: number | undefined
+  /** The id of a link */
+  readonly linkId: number
+  readonly changes: ShareLinkPatch
 }
 
 /** Changes a route. */
@@ -3091,8 +3188,8 @@ export interface Endpoints {
         readonly cursor?: string | undefined
         /** How many changes at most; 100 if absent */
         readonly limit?: number | undefined
-        /** What to read, separated by a comma; both if absent */
-        readonly include?: "routes" | "collections" | "routes,collections" | "collections,routes" | undefined
+        /** What to read: routes, collections, or both as if it is absent; or `everything`, which is also links and the account's profile, preferences and privacy zones */
+        readonly include?: "routes" | "collections" | "routes,collections" | "collections,routes" | "everything" | undefined
         /** What of the line: `geometry` whole, at most 200 positions of it, nothing, or `polyline6` in place of `geometry` */
         readonly geometry?: GeometryForm | undefined
         /** For how many seconds to wait where nothing has changed; does not wait if absent */

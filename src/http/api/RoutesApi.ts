@@ -167,9 +167,10 @@ export class RoutesApi extends HttpApiGroup.make("routes")
       .annotateMerge(described(
         "Change several routes",
         `Up to ${MAX_OPERATIONS} operations: creates, changes, deletes and restores routes, makes, changes and deletes `
-          + "collections, adds routes to them and takes them out. `$0`, `$1` and so on stand for what an earlier operation of "
+          + "collections, adds routes to them and takes them out, makes, changes and deletes links, replaces the privacy zones and "
+          + "changes the account. `$0`, `$1` and so on stand for what an earlier operation of "
           + "the batch has made, by its index. Each has its own result in `results`, in their order: the `status` that it has as a request of its "
-          + "own, and the route, the collection or the `error`; routes come without `geometry`. What fails changes nothing, "
+          + "own, and what the request would return, or the `error`; routes come without `geometry`. What fails changes nothing, "
           + "one that does not match its schema too (400), and the others are done; with `atomic: true` all are done or none: the response is the error of the first that "
           + "failed then, with its index in `details.operation`. `ifMatch` of an operation is as the header `If-Match`, and "
           + "`ifVersion` the `version` of a change of `GET /sync`. A "

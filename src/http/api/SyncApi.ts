@@ -20,7 +20,8 @@ export class SyncApi extends HttpApiGroup.make("sync")
         "Read what changed",
         "What was created, changed, moved to the trash, restored or erased since `cursor`, in order, each route and "
           + "collection once in its newest state; without `cursor` the whole account, newest first, and then what changed "
-          + "since. `etag` of a change is what `If-Match` takes. Apply `changes`, keep `cursor` with them, and call again with it; at once while `hasMore`. A change may "
+          + "since. With `include=everything` also links, and the account with its profile, preferences and privacy zones, which has no "
+          + "deletion; uses of a link are no change of it. `etag` of a change is what `If-Match` takes. Apply `changes`, keep `cursor` with them, and call again with it; at once while `hasMore`. A change may "
           + "be repeated, and none is lost. `route` and `collection` are as their own endpoints return them; a change "
           + "of `user` in them is not one of theirs, and those of a collection include that a route in it is deleted, restored or no "
           + "longer to be seen. `geometry` is `full` if absent. A page ends after "

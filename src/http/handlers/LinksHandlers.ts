@@ -3,7 +3,6 @@ import { HttpApiBuilder } from "effect/http-api"
 import type { CollectionId, LinkId, RouteId } from "../../schema/Ids.ts"
 import type { ShareLinkPatch } from "../../schema/ShareLink.ts"
 import { Collections } from "../../services/collections/Collections.ts"
-import { Missing } from "../../services/DomainErrors.ts"
 import { Routes } from "../../services/routes/Routes.ts"
 import { RouteViews } from "../../services/routes/RouteViews.ts"
 import { type Shared, ShareLinks } from "../../services/sharing/ShareLinks.ts"
@@ -64,12 +63,10 @@ export const LinksHandlers = HttpApiBuilder.group(
     type Headers = Parameters<typeof requireConfirmed>[1]
     const remove = Effect.fnUntraced(function*(shared: Shared, id: LinkId, headers: Headers) {
       const caller = yield* Caller
-      const impact = Effect.flatMap(links.list(caller.userId, shared), (all) => {
-        const link = all.find((link) => link.id === id)
-        return link === undefined
-          ? Effect.fail(new Missing({ kind: "link" }))
-          : Effect.succeed(deletingLink(shared.kind, link.label, id))
-      })
+      const impact = Effect.map(
+        links.get(caller.userId, shared, id),
+        ({ label }) => deletingLink(shared.kind, label, id)
+      )
       yield* requireConfirmed(caller, headers, impact)
       yield* links.remove(caller.userId, shared, id)
       return success

@@ -1,7 +1,7 @@
-import { Array as Arr, Effect, Result, type Schema } from "effect"
+import { Array as Arr, Effect, type Schema } from "effect"
 import type { HttpServerRequest } from "effect/http"
 import type { Impact } from "../../schema/ErrorDetails.ts"
-import { Conflict, NotFound, ValidationFailed } from "../../schema/Errors.ts"
+import { Conflict, NotFound, PreconditionRequired, ValidationFailed } from "../../schema/Errors.ts"
 import type { CollectionId, RouteId, UserId } from "../../schema/Ids.ts"
 import type { ValidationIssue } from "../../schema/Issues.ts"
 import type { BatchOperation, RouteBatch } from "../../schema/RouteBatch.ts"
@@ -9,7 +9,7 @@ import { Collections } from "../../services/collections/Collections.ts"
 import type { Missing, Overloaded } from "../../services/DomainErrors.ts"
 import { Routes } from "../../services/routes/Routes.ts"
 import { RouteTrash } from "../../services/routes/RouteTrash.ts"
-import { Batches, type FailedOperation, type Operation as BatchChange } from "../../services/sync/Batches.ts"
+import { Batches, type FailedOperation } from "../../services/sync/Batches.ts"
 import { Caller } from "../api/Authentication.ts"
 import { HEADERS } from "../api/Headers.ts"
 import type { ConfirmHeader, IdempotencyHeader } from "../api/Requests.ts"
@@ -17,8 +17,19 @@ import { deleting, isConfirmed, publishing, unconfirmedAll } from "../request/Co
 import { Idempotency } from "../request/Idempotency.ts"
 import { bodyDigest, BodyParts, makeWithGeometry } from "../request/RequestBodies.ts"
 import { worded } from "../response/PublicErrors.ts"
-import { type BatchOutcome, batchResults, collectionOutcome, done, routeOutcome } from "../response/ResourceJson.ts"
+import { batchResults, collectionOutcome, done, routeOutcome } from "../response/ResourceJson.ts"
 import { expectedVersions, withCurrentTag } from "../response/Versioned.ts"
+import { accountOperations, changesAccount, openedBefore } from "./AccountOperations.ts"
+import {
+  type Before,
+  type Change,
+  collectionIn,
+  inBatch,
+  known,
+  type Operation,
+  type Refusal,
+  routeIn
+} from "./BatchParts.ts"
 import { currentCollection, currentRoute } from "./Current.ts"
 import { withDuration } from "./RouteDefaults.ts"
 
@@ -28,42 +39,10 @@ interface Call {
   readonly request: HttpServerRequest.HttpServerRequest
 }
 
-type Operation<Op extends BatchOperation["op"]> = Extract<BatchOperation, { readonly op: Op }>
-
-type Refusal = Conflict | NotFound | ValidationFailed
-
-type Change = BatchChange<BatchOutcome, Refusal>
-
-type Before = Parameters<Change>[0]
-
 const expected = ({ ifMatch, ifVersion }: { readonly ifMatch?: string; readonly ifVersion?: number }) =>
   ifVersion === undefined
     ? expectedVersions(ifMatch === undefined ? {} : { [HEADERS.ifMatch.key]: ifMatch })
     : [ifVersion]
-
-const madeBefore = (before: Before, reference: string) => {
-  const result = before[Number(reference.slice(1))]
-  return result !== undefined && Result.isSuccess(result) ? result.success.made : undefined
-}
-
-const nothingMade = (kind: "route" | "collection", reference: string) =>
-  Effect.fail(new NotFound({ message: `No such ${kind}: no operation before this one has made ${reference}` }))
-
-const routeIn = (before: Before) => (id: RouteId | string): Effect.Effect<RouteId, NotFound> => {
-  if (typeof id !== "string") return Effect.succeed(id)
-  const made = madeBefore(before, id)
-  return made?.kind === "route" ? Effect.succeed(made.id) : nothingMade("route", id)
-}
-
-const collectionIn = (before: Before) => (id: CollectionId | string): Effect.Effect<CollectionId, NotFound> => {
-  if (typeof id !== "string") return Effect.succeed(id)
-  const made = madeBefore(before, id)
-  return made?.kind === "collection" ? Effect.succeed(made.id) : nothingMade("collection", id)
-}
-
-/** What is there before the batch: the rest is made by it. */
-const known = <Id>(ids: ReadonlyArray<Id | string> | null | undefined): ReadonlyArray<Id> =>
-  (ids ?? []).flatMap((id) => typeof id === "string" ? [] : [id])
 
 const under = (path: string) => (error: ValidationFailed) =>
   ValidationFailed.of(
@@ -80,15 +59,20 @@ const refusal = ({ error, index }: FailedOperation<Refusal>) => {
       return new Conflict({ message, details: { ...error.details, operation: index } })
     case "ValidationFailed":
       return new ValidationFailed({ message, details: { ...error.details, operation: index } })
+    case "PreconditionRequired":
+      return new PreconditionRequired({ message, details: { ...error.details, operation: index } })
   }
 }
 
-/** An operation uses the turn of its batch, and waits for none. */
-const inBatch = <A, E extends { readonly _tag: string }>(change: Effect.Effect<A, E | Overloaded>) =>
-  worded(Effect.catchTag(change, "Overloaded", Effect.die))
+const isOnLink = (operation: BatchOperation): operation is Operation<"createLink" | "updateLink" | "deleteLink"> =>
+  operation.op === "createLink" || operation.op === "updateLink" || operation.op === "deleteLink"
 
 const changed = (operations: ReadonlyArray<BatchOperation>) => ({
-  routes: operations.flatMap((operation) => "id" in operation ? [operation.id] : []),
+  account: operations.some(changesAccount),
+  routes: operations.flatMap((operation) => {
+    if (isOnLink(operation)) return known([operation.routeId])
+    return "id" in operation ? [operation.id] : []
+  }),
   collections: operations.flatMap((operation) => "collectionId" in operation ? known([operation.collectionId]) : [])
 })
 
@@ -100,6 +84,7 @@ interface GivenOperation {
 }
 
 export const routeBatch = Effect.gen(function*() {
+  const account = yield* accountOperations
   const batches = yield* Batches
   const collections = yield* Collections
   const idempotency = yield* Idempotency
@@ -153,6 +138,19 @@ export const routeBatch = Effect.gen(function*() {
       case "deleteCollection":
       case "removeFromCollection":
         return yield* Effect.asVoid(collections.requireOwn(owner, operation.collectionId))
+      case "createLink":
+      case "updateLink":
+      case "deleteLink": {
+        for (const opened of openedBefore(operation)) {
+          if (opened.kind === "route") yield* requireOwn(owner, opened.id, restored)
+          else yield* collections.requireOwn(owner, opened.id)
+        }
+        if (operation.op !== "createLink") yield* account.requireLink(owner, operation, restored)
+        return
+      }
+      case "setPrivacyZones":
+      case "updateAccount":
+        return
     }
   }, worded)
 
@@ -190,6 +188,12 @@ export const routeBatch = Effect.gen(function*() {
       case "addToCollection":
       case "removeFromCollection":
         return []
+      case "createLink":
+      case "updateLink":
+      case "deleteLink":
+      case "setPrivacyZones":
+      case "updateAccount":
+        return yield* account.impactOf(owner, operation, restored)
     }
   })
 
@@ -280,7 +284,7 @@ export const routeBatch = Effect.gen(function*() {
   const prepared = Effect.fnUntraced(function*(
     owner: UserId,
     operation: BatchOperation,
-    mayPublish: boolean
+    isAllowed: boolean
   ): Effect.fn.Return<Change, ValidationFailed | Overloaded> {
     switch (operation.op) {
       case "create": {
@@ -298,7 +302,10 @@ export const routeBatch = Effect.gen(function*() {
       }
       case "restore":
         return () =>
-          Effect.map(inBatch(trash.restore(owner, operation.id, { mayPublish })), (route) => routeOutcome(route))
+          Effect.map(
+            inBatch(trash.restore(owner, operation.id, { mayPublish: isAllowed })),
+            (route) => routeOutcome(route)
+          )
       case "createCollection":
         return newCollection(owner, operation)
       case "deleteCollection": {
@@ -310,13 +317,19 @@ export const routeBatch = Effect.gen(function*() {
       case "addToCollection":
       case "removeFromCollection":
         return collectionChange(owner, operation)
+      case "createLink":
+      case "updateLink":
+      case "deleteLink":
+      case "setPrivacyZones":
+      case "updateAccount":
+        return account.change(owner, operation, isAllowed)
     }
   })
 
   const preparedAll = Effect.fnUntraced(function*(
     owner: UserId,
     operations: ReadonlyArray<GivenOperation>,
-    mayPublish: boolean
+    isAllowed: boolean
   ) {
     const { lines = [] } = yield* BodyParts
     return yield* Effect.forEach(operations, ({ issues, operation }, index) => {
@@ -325,7 +338,7 @@ export const routeBatch = Effect.gen(function*() {
         return Effect.succeed(refused)
       }
       const line = lines[index]
-      return prepared(owner, operation, mayPublish).pipe(
+      return prepared(owner, operation, isAllowed).pipe(
         Effect.provideService(BodyParts, line === undefined ? {} : { line }),
         Effect.catchTag(
           "ValidationFailed",
@@ -338,7 +351,7 @@ export const routeBatch = Effect.gen(function*() {
   return Effect.fnUntraced(function*({ headers, payload, request }: Call) {
     const { atomic: isAtomic = false } = payload
     const caller = yield* Caller
-    const mayPublish = isConfirmed(caller, headers)
+    const isAllowed = isConfirmed(caller, headers)
     const { refused = [] } = yield* BodyParts
     const given = payload.operations.map((operation, index): GivenOperation =>
       refused[index] === undefined
@@ -346,8 +359,8 @@ export const routeBatch = Effect.gen(function*() {
         : { ...refused[index], operation: undefined }
     )
     const operations = given.flatMap(({ operation }) => operation === undefined ? [] : [operation])
-    const changes = yield* preparedAll(caller.userId, given, mayPublish)
-    const missing = mayPublish
+    const changes = yield* preparedAll(caller.userId, given, isAllowed)
+    const missing = isAllowed
       ? new Map<BatchOperation, Missing>()
       : yield* requireConfirmed(caller.userId, operations, isAtomic)
     const allowed = changes.map((change, index): Change => {

@@ -1,7 +1,7 @@
 import { Duration, Effect } from "effect"
 import { HttpServerResponse } from "effect/http"
 import { HttpApiBuilder } from "effect/http-api"
-import { CHANGE_TYPES } from "../../schema/Change.ts"
+import { DEFAULT_TYPES } from "../../schema/Change.ts"
 import type { RateLimited } from "../../schema/Errors.ts"
 import { DEFAULT_LIMIT } from "../../schema/Page.ts"
 import { Lanes } from "../../services/admission/Lanes.ts"
@@ -30,12 +30,14 @@ export const SyncHandlers = HttpApiBuilder.group(
 
     return handlers.handleAll({
       list: Effect.fnUntraced(function*({ endpoint, query }) {
-        const { userId } = yield* Caller
-        const { cursor, geometry = "full", include = CHANGE_TYPES, limit = DEFAULT_LIMIT, wait = 0 } = query
+        const caller = yield* Caller
+        const { userId } = caller
+        const showsTokens = caller.kind === "session" || caller.scope === "write"
+        const { cursor, geometry = "full", include = DEFAULT_TYPES, limit = DEFAULT_LIMIT, wait = 0 } = query
         const request = { cursor, include, limit, form: geometry }
         const page = yield* feed.read(userId, request, lists)
         if (cursor === undefined || page.changes.length > 0 || page.hasMore || wait === 0) {
-          return yield* changePage(page)
+          return yield* changePage(page, showsTokens)
         }
         const deadline = yield* ResponseDeadline
         yield* deadline.pause
@@ -49,7 +51,7 @@ export const SyncHandlers = HttpApiBuilder.group(
           Effect.tapErrorTag("RateLimited", setRetryAfter),
           Effect.ensuring(deadline.begin)
         )
-        return yield* changePage(next)
+        return yield* changePage(next, showsTokens)
       }, worded)
     })
   })

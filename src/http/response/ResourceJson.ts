@@ -7,8 +7,11 @@ import type { CollectionId, RouteId } from "../../schema/Ids.ts"
 import type { FileFormat, ImportWarning } from "../../schema/Import.ts"
 import { MEDIA_TYPES } from "../../schema/MediaTypes.ts"
 import type { PageOf } from "../../schema/Page.ts"
+import type { PrivacyZone } from "../../schema/PrivacyZone.ts"
 import type { StoredCollectionRoute, StoredRoute } from "../../schema/Route.ts"
-import { type JsonParts, piecesOf, textOf, withMembers } from "../../services/bodies/JsonText.ts"
+import type { ShareLink } from "../../schema/ShareLink.ts"
+import type { Profile } from "../../schema/User.ts"
+import { type Json, type JsonParts, piecesOf, textOf, withMembers } from "../../services/bodies/JsonText.ts"
 import { settings } from "../../services/settings/Registry.ts"
 import type { StoredChange } from "../../services/sync/ChangedRows.ts"
 import type { StoredChanges } from "../../services/sync/ChangeFeed.ts"
@@ -201,8 +204,8 @@ export interface BatchOutcome {
   /** Later operations refer to what this one made or changed. */
   readonly made?: Made
   readonly etag?: string
-  readonly route?: JsonParts
-  readonly collection?: string
+  /** What is there now, as a member of the result. */
+  readonly shown?: readonly [name: "account" | "collection" | "link" | "route" | "zones", json: Json]
 }
 
 export const done: BatchOutcome = { status: 200 }
@@ -212,18 +215,33 @@ export const routeOutcome = (route: StoredRoute, status = 200): BatchOutcome => 
   status,
   made: { kind: "route", id: route.id },
   etag: routeTag(route),
-  route: routeJson(withoutLine(route))
+  shown: ["route", routeJson(withoutLine(route))]
 })
 
 export const collectionOutcome = (collection: StoredCollection, status = 200): BatchOutcome => ({
   status,
   made: { kind: "collection", id: collection.id },
   etag: collectionTag(collection),
-  collection: collectionJson(collection)
+  shown: ["collection", collectionJson(collection)]
 })
 
-const succeeded = (op: string, { collection, etag, route, status }: BatchOutcome) =>
-  textOf(withMembers(JSON.stringify({ op, status, etag }), ["route", route], ["collection", collection]))
+export const linkOutcome = (link: ShareLink, status = 200): BatchOutcome => ({
+  status,
+  shown: ["link", JSON.stringify(link)]
+})
+
+export const zonesOutcome = (zones: ReadonlyArray<PrivacyZone>): BatchOutcome => ({
+  status: 200,
+  shown: ["zones", JSON.stringify(zones)]
+})
+
+export const accountOutcome = (profile: Profile): BatchOutcome => ({
+  status: 200,
+  shown: ["account", JSON.stringify(profile)]
+})
+
+const succeeded = (op: string, { etag, shown, status }: BatchOutcome) =>
+  textOf(withMembers(JSON.stringify({ op, status, etag }), ...(shown === undefined ? [] : [shown])))
 
 const failed = (op: string, error: ServiceError) =>
   JSON.stringify({ op, status: error.statusCode, error: encodeError(error) })
@@ -245,7 +263,8 @@ const upserted = (type: "route" | "collection", { id, updatedAt, version }: {
   readonly version: number
 }, etag: string) => JSON.stringify({ type, id, change: "upserted", version, etag, at: updatedAt })
 
-const changeJson = (change: StoredChange): JsonParts => {
+/** `showsTokens` is true for a caller who may read the links of a route. */
+const changeJson = (showsTokens: boolean) => (change: StoredChange): JsonParts => {
   switch (change.type) {
     case "route":
       return withMembers(upserted("route", change.route, routeTag(change.route)), ["route", routeJson(change.route)])
@@ -254,6 +273,15 @@ const changeJson = (change: StoredChange): JsonParts => {
         "collection",
         collectionJson(change.collection)
       ])
+    case "link": {
+      const { at, link, type, version } = change
+      const shown = showsTokens ? link : { ...link, token: undefined }
+      return [JSON.stringify({ type, id: link.id, change: "upserted", version, at, link: shown })]
+    }
+    case "account": {
+      const { account, at, id, type, version } = change
+      return [JSON.stringify({ type, id, change: "upserted", version, at, account })]
+    }
     case "deleted": {
       const { deletedAt, id, of, version } = change
       return [JSON.stringify({ type: of, id, change: "deleted", version, at: deletedAt })]
@@ -261,8 +289,10 @@ const changeJson = (change: StoredChange): JsonParts => {
   }
 }
 
-export const changePage = Effect.fnUntraced(function*({ changes, cursor, hasMore }: StoredChanges) {
-  const after = `,${JSON.stringify({ cursor, hasMore }).slice(1)}`
-  const pieces = yield* jsonArray(changes, changeJson, { before: "{\"changes\":", after })
-  return piecedResponse(pieces, { contentType: MEDIA_TYPES.json })
-})
+export const changePage = Effect.fnUntraced(
+  function*({ changes, cursor, hasMore }: StoredChanges, showsTokens: boolean) {
+    const after = `,${JSON.stringify({ cursor, hasMore }).slice(1)}`
+    const pieces = yield* jsonArray(changes, changeJson(showsTokens), { before: "{\"changes\":", after })
+    return piecedResponse(pieces, { contentType: MEDIA_TYPES.json })
+  }
+)

@@ -1,4 +1,4 @@
-import { Config, Context, Effect, flow, Layer, Schema, Struct } from "effect"
+import { Config, Context, Effect, Equal, flow, Layer, Schema, Struct } from "effect"
 import { Model } from "effect/schema"
 import { SqlClient, SqlSchema } from "effect/sql"
 import { createHmac } from "node:crypto"
@@ -135,6 +135,8 @@ type Zones = ReadonlyArray<PrivacyZone>
 /** The zones that an owner hides from others in all their routes. Only the owner sees the zones. */
 export class PrivacyZones extends Context.Service<PrivacyZones, {
   readonly list: (owner: UserId) => Effect.Effect<Zones>
+  /** Counts the zones of the account that are not inside one of these. */
+  readonly lost: (owner: UserId, zones: Zones) => Effect.Effect<number>
   /**
    * Takes effect on the next read: each route is cut again when it is read, or in the background. Fails with
    * `ZonesShrink` and changes nothing if a zone would not be inside a new one, unless `mayShrink`.
@@ -177,6 +179,7 @@ export class PrivacyZones extends Context.Service<PrivacyZones, {
 
       const write = Effect.fnUntraced(function*(owner: UserId, stored: ReadonlyArray<ZoneRow>, zones: Zones) {
         const rows = rowsOf(owner, stored, zones)
+        if (Equal.equals(rows, stored)) return
         yield* sql`DELETE FROM privacy_zones WHERE user_id = ${owner}`
         yield* Effect.forEach(rows, (row) => zonesTable.insert(sql, { userId: owner, ...row }), { discard: true })
         // A new label, or another order, changes nothing that others see.
@@ -203,9 +206,11 @@ export class PrivacyZones extends Context.Service<PrivacyZones, {
       return PrivacyZones.of({
         list,
 
+        lost: (owner, zones) => Effect.map(list(owner), (stored) => lostOf(stored, zones)),
+
         replace: (owner, zones, { mayShrink }) =>
           changing(owner, (stored) => {
-            const lost = stored.filter((zone) => !zones.some((other) => isWithin(zone, other))).length
+            const lost = lostOf(stored, zones)
             return lost === 0 || mayShrink ? Effect.succeed(zones) : Effect.fail(new ZonesShrink({ zones: lost }))
           }),
 
@@ -242,6 +247,10 @@ const isSame = (one: PrivacyZone, other: PrivacyZone) => one.radius === other.ra
 
 const isWithin = (zone: PrivacyZone, other: PrivacyZone) =>
   metresBetween(...zone.center, ...other.center) + zone.radius <= other.radius
+
+/** How many of the stored zones hide something that the new ones do not. */
+const lostOf = (stored: Zones, zones: Zones) =>
+  stored.filter((zone) => !zones.some((other) => isWithin(zone, other))).length
 
 const textOf = (rows: ReadonlyArray<ZoneRow>) =>
   [...new Set(rows.map(({ cutLat, cutLng, cutRadius }) => JSON.stringify([cutLng, cutLat, cutRadius])))].toSorted()

@@ -1,4 +1,4 @@
-import { Context, DateTime, Effect, Layer, Schema, Struct } from "effect"
+import { Context, DateTime, Effect, Layer, Option, Schema, Struct } from "effect"
 import { SecureRandom } from "effect/crypto"
 import { Model } from "effect/schema"
 import { SqlClient, SqlSchema } from "effect/sql"
@@ -37,6 +37,7 @@ class LinkRecord extends Model.Class<LinkRecord>("LinkRecord")({
   token: writtenOnce(ShareToken),
   allowDownload: Schema.Boolean,
   expiresAt: NullableInstant,
+  clientId: Model.Field({ insert: Schema.NullOr(Schema.String) }),
   createdAt: InstantOnce,
   lastUsedAt: readOnly(Schema.NullOr(TimestampColumn)),
   uses: readOnly(Schema.Int)
@@ -44,7 +45,7 @@ class LinkRecord extends Model.Class<LinkRecord>("LinkRecord")({
 
 const shareLinks = tableOf("share_links", LinkRecord)
 
-const LinkRow = LinkRecord.select.mapFields(Struct.omit(["routeId", "collectionId"]))
+export const LinkRow = LinkRecord.select.mapFields(Struct.omit(["routeId", "collectionId"]))
 
 export type Shared =
   | { readonly kind: "route"; readonly id: RouteId }
@@ -61,6 +62,8 @@ const TARGETS = {
  */
 export class ShareLinks extends Context.Service<ShareLinks, {
   readonly list: (owner: UserId, shared: Shared) => Effect.Effect<ReadonlyArray<ShareLink>, Missing>
+  readonly get: (owner: UserId, shared: Shared, link: LinkId) => Effect.Effect<ShareLink, Missing>
+  /** Makes a link, or returns what its `clientId` made. */
   readonly create: (
     owner: UserId,
     shared: Shared,
@@ -121,6 +124,12 @@ export class ShareLinks extends Context.Service<ShareLinks, {
 
       const decodeRow = Schema.decodeUnknownEffect(LinkRow)
 
+      const findMade = Effect.fnUntraced(function*(shared: Shared, clientId: NewShareLink["clientId"], now: Date) {
+        if (clientId === undefined || clientId === null) return Option.none()
+        const [row] = yield* sql`SELECT ${columns} FROM ${linksOf(shared, now)} AND client_id = ${clientId}::uuid`
+        return row === undefined ? Option.none() : Option.some(yield* decodeRow(row))
+      })
+
       const expiryOf = Effect.fnUntraced(function*(expiresAt: string | null | undefined) {
         if (expiresAt === undefined || expiresAt === null) return expiresAt
         const instant = new Date(expiresAt)
@@ -145,11 +154,23 @@ export class ShareLinks extends Context.Service<ShareLinks, {
           databaseDefects
         ),
 
+        get: Effect.fnUntraced(
+          function*(owner, shared, link) {
+            yield* requireOwn(owner, shared)
+            const [row] = yield* sql`
+              SELECT ${columns} FROM ${linksOf(shared, yield* DateTime.nowAsDate)} AND id = ${link}`
+            return row === undefined ? yield* new Missing({ kind: "link" }) : yield* decodeRow(row)
+          },
+          databaseDefects
+        ),
+
         create: Effect.fnUntraced(
-          function*(owner, shared, { allowDownload, expiresAt, label }) {
+          function*(owner, shared, { allowDownload, clientId, expiresAt, label }) {
             const now = yield* DateTime.nowAsDate
             const expiry = yield* expiryOf(expiresAt)
             yield* lockOwn(owner, shared)
+            const made = yield* findMade(shared, clientId, now)
+            if (Option.isSome(made)) return made.value
             if ((yield* countRows(sql, linksOf(shared, now))) >= MAX_LINKS) {
               return yield* new TooManyLinks({ limit: MAX_LINKS })
             }
@@ -160,6 +181,7 @@ export class ShareLinks extends Context.Service<ShareLinks, {
               token: yield* shareToken,
               allowDownload: allowDownload ?? true,
               expiresAt: expiry ?? null,
+              clientId: clientId ?? null,
               createdAt: now
             })
             yield* audit.record("link.created", { userId: owner })

@@ -6,6 +6,7 @@ import { databaseDefects } from "../db/DatabaseErrors.ts"
 import type { Overloaded } from "../DomainErrors.ts"
 
 export interface Locked {
+  readonly account: boolean
   readonly routes: ReadonlyArray<RouteId>
   readonly collections: ReadonlyArray<CollectionId>
 }
@@ -38,7 +39,8 @@ export class Batches extends Context.Service<Batches, {
       const sql = yield* SqlClient.SqlClient
       const { writes } = yield* Lanes
 
-      const lock = Effect.fnUntraced(function*(owner: UserId, { collections, routes }: Locked) {
+      const lock = Effect.fnUntraced(function*(owner: UserId, { account, collections, routes }: Locked) {
+        if (account) yield* sql`SELECT FROM users WHERE id = ${owner} FOR UPDATE`
         if (collections.length > 0) {
           yield* sql`
             SELECT FROM collections WHERE user_id = ${owner} AND ${sql.in("id", collections)} ORDER BY id FOR UPDATE`

@@ -37,8 +37,8 @@ const bindingOf = (owner: UserId, include: ReadonlyArray<ChangeType>) =>
   JSON.stringify([owner, CHANGE_TYPES.filter((type) => include.includes(type))])
 
 /**
- * The changes of an account, each route and collection once in its newest state. It reads the whole account first, then
- * the changes since that began. No change is lost: see `changeNumbers` for their order. `user` and the views of others
+ * The changes of an account, each route, collection and link once in its newest state, and the account's own settings. It reads
+ * the whole account first, then the changes since that began. No change is lost: see `changeNumbers` for their order. `user` and the views of others
  * are not part of it: a change of the profile changes no route.
  */
 export class ChangeFeed extends Context.Service<ChangeFeed, {
@@ -78,29 +78,20 @@ export class ChangeFeed extends Context.Service<ChangeFeed, {
         return isKnown ? position : yield* new CursorExpired()
       })
 
-      const collectionsFrom = Effect.fnUntraced(
-        function*(owner: UserId, { number }: Position, id: number, wanted: Wanted) {
-          if (!wanted.include.includes("collection")) return { changes: [], row: undefined }
-          if (wanted.limit === 0) return { changes: [], row: { type: "collection", id } as const }
-          const part = yield* rows.collectionsAfter(owner, number, id, wanted.limit)
+      /** Reads what is there from one row on, type after type, until the page is full. */
+      const rowsFrom = Effect.fnUntraced(function*(owner: UserId, { number }: Position, from: Row, wanted: Wanted) {
+        const changes: Array<StoredChange> = []
+        for (const type of CHANGE_TYPES.slice(CHANGE_TYPES.indexOf(from.type))) {
+          if (!wanted.include.includes(type)) continue
+          const row = type === from.type ? from : { type, id: 0 }
+          const limit = wanted.limit - changes.length
+          if (limit === 0) return { changes, row }
+          const part = yield* rows.rowsAfter(owner, number, row, { ...wanted, limit })
           if (part === undefined) return yield* new CursorExpired()
-          return {
-            changes: part.changes,
-            row: part.last === undefined ? undefined : { type: "collection", id: part.last } as const
-          }
+          changes.push(...part.changes)
+          if (part.last !== undefined) return { changes, row: { type, id: part.last } }
         }
-      )
-
-      const rowsFrom = Effect.fnUntraced(function*(owner: UserId, position: Position, row: Row, wanted: Wanted) {
-        if (row.type === "collection") return yield* collectionsFrom(owner, position, row.id, wanted)
-        const part = wanted.include.includes("route")
-          ? yield* rows.routesAfter(owner, position.number, row.id, wanted)
-          : { changes: [], last: undefined }
-        if (part === undefined) return yield* new CursorExpired()
-        if (part.last !== undefined) return { changes: part.changes, row: { type: "route", id: part.last } as const }
-        const left = { ...wanted, limit: wanted.limit - part.changes.length }
-        const rest = yield* collectionsFrom(owner, position, 0, left)
-        return { changes: [...part.changes, ...rest.changes], row: rest.row }
+        return { changes, row: undefined }
       })
 
       /** A page may show changes that were committed after its number, so those that are committed now are numbered too. */

@@ -32,7 +32,8 @@ export type LogState = typeof LogState.Type
  * cursor is void if that server lost what its client has seen (decision 0010).
  *
  * The triggers of changes are `change_on_insert`, `change_on_update` and `change_on_delete` (`record_insert`, `record_update_of_routes`,
- * `record_update_of_collections`, `record_delete`), `change_on_deletion` of users (`relist_routes_of_user`; this and a route
+ * `record_update_of_collections`, `record_delete`), `change_on_write` of links and zones (`record_link`, `record_zone`), `change_on_update`
+ * (`record_account`) and `change_on_deletion` of users (`relist_routes_of_user`; this and a route
  * that is hidden call `relist_for_others`), and `forget_changes` (`forget_changes_of_user`): `db/schema/changes.sql`.
  */
 export const changeNumbers = Effect.map(SqlClient.SqlClient, (sql) => {
@@ -84,17 +85,23 @@ export const changeNumbers = Effect.map(SqlClient.SqlClient, (sql) => {
           ) every GROUP BY type, id
         ), rows AS (
           SELECT n.*, coalesce(r.version, c.version, n.version) AS newest_version,
-            CASE WHEN r.id IS NULL AND c.id IS NULL THEN ${now}::timestamptz
+            CASE WHEN n.type = 'account' OR l.id IS NOT NULL THEN NULL
+              WHEN r.id IS NULL AND c.id IS NULL THEN ${now}::timestamptz
               ELSE coalesce(r.deleted_at, c.deleted_at) END AS deleted_at
           FROM newest n
             LEFT JOIN routes r ON n.type = 'route' AND r.id = n.id
             LEFT JOIN collections c ON n.type = 'collection' AND c.id = n.id
+            LEFT JOIN share_links l ON n.type = 'link' AND l.id = n.id AND (
+              EXISTS (SELECT FROM routes o WHERE o.id = l.route_id AND o.deleted_at IS NULL)
+              OR EXISTS (SELECT FROM collections o WHERE o.id = l.collection_id AND o.deleted_at IS NULL))
         ), numbered AS (
-          INSERT INTO changes (user_id, type, id, number, version, deleted_at)
-          SELECT ${owner}, type, id, last + row_number() OVER (ORDER BY position, type DESC), newest_version, deleted_at
+          INSERT INTO changes (user_id, type, id, number, version, deleted_at, numbered_at)
+          SELECT ${owner}, type, id, last + row_number() OVER (ORDER BY position, type DESC), newest_version, deleted_at,
+            ${now}::timestamptz
           FROM rows, change_counters WHERE user_id = ${owner}
           ON CONFLICT (user_id, type, id) DO UPDATE
-          SET number = excluded.number, version = excluded.version, deleted_at = excluded.deleted_at
+          SET number = excluded.number, version = excluded.version, deleted_at = excluded.deleted_at,
+            numbered_at = excluded.numbered_at
           RETURNING number
         )
         UPDATE change_counters SET last = greatest(last, (SELECT max(number) FROM numbered))

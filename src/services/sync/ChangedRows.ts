@@ -6,15 +6,19 @@ import type { GeometryForm } from "../../schema/Geometry.ts"
 import { CollectionId, RouteId, UserId } from "../../schema/Ids.ts"
 import type { StoredRoute } from "../../schema/Route.ts"
 import { collectionQueries } from "../collections/CollectionRows.ts"
+import type { DatabaseError } from "../db/DatabaseErrors.ts"
 import { readableRows } from "../db/Lists.ts"
 import { Pseudonyms } from "../identity/Names.ts"
 import { boundedRoutes, unboundedCount } from "../routes/RouteLists.ts"
 import { RouteRow, toStoredRoute } from "../routes/RouteRows.ts"
 import { collectionVisibility, routeVisibility } from "../sharing/Visibility.ts"
+import { type AccountChange, accountRows, type LinkChange } from "./AccountRows.ts"
 
 export type StoredChange =
   | { readonly type: "route"; readonly route: StoredRoute }
   | { readonly type: "collection"; readonly collection: StoredCollection }
+  | LinkChange
+  | AccountChange
   | {
     readonly type: "deleted"
     readonly of: ChangeType
@@ -58,12 +62,19 @@ const isCollectionId = Schema.is(CollectionId)
 const routeChange = (route: StoredRoute): StoredChange => ({ type: "route", route })
 const collectionChange = (collection: StoredCollection): StoredChange => ({ type: "collection", collection })
 
+interface Part {
+  readonly changes: ReadonlyArray<StoredChange>
+  /** The last row of the page where more follow. */
+  readonly last: number | undefined
+}
+
 export const changedRows = Effect.gen(function*() {
   const sql = yield* SqlClient.SqlClient
   const pseudonyms = yield* Pseudonyms
   const collections = yield* collectionQueries
   const ofRoutes = routeVisibility(sql)
   const ofCollections = collectionVisibility(sql)
+  const { account, links, linksAfter } = yield* accountRows
   const decodeRoutes = readableRows("routes", RouteRow)
   const decodeChanges = readableRows("changes", NumberedChange)
 
@@ -137,9 +148,8 @@ export const changedRows = Effect.gen(function*() {
     return yield* readRoutes(wanted, sql`f.place`, form, ids.length)
   })
 
-  return {
-    /** Reads a page of the routes of an account after one of them, newest first. Undefined if that one is gone. */
-    routesAfter: Effect.fnUntraced(function*(owner: UserId, number: number, after: number, { form, limit }: Wanted) {
+  const routesAfter = Effect.fnUntraced(
+    function*(owner: UserId, number: number, after: number, { form, limit }: Wanted) {
       const start = yield* startAfter("routes", "r", owner, after)
       if (start === undefined) return undefined
       const newest = sql`r.created_at DESC, r.id DESC`
@@ -149,9 +159,11 @@ export const changedRows = Effect.gen(function*() {
         ORDER BY ${newest} LIMIT ${limit + 1}`
       const { last, routes } = yield* readRoutes(ids, newest, form, limit)
       return { changes: routes.map(routeChange), last }
-    }),
+    }
+  )
 
-    collectionsAfter: Effect.fnUntraced(function*(owner: UserId, number: number, after: number, limit: number) {
+  const collectionsAfter = Effect.fnUntraced(
+    function*(owner: UserId, number: number, after: number, limit: number) {
       const start = yield* startAfter("collections", "c", owner, after)
       if (start === undefined) return undefined
       const rows = yield* sql`
@@ -161,7 +173,34 @@ export const changedRows = Effect.gen(function*() {
       const ids = (yield* Effect.orDie(decodeCollectionIds(rows.slice(0, limit)))).map(({ id }) => id)
       const found = yield* ownCollections(owner, ids)
       return { changes: found.map(collectionChange), last: rows.length > limit ? ids.at(-1) : undefined }
-    }),
+    }
+  )
+
+  const accountAfter = (owner: UserId, number: number) =>
+    Effect.map(account(owner), (found) => ({
+      changes: found.filter(({ version }) => version <= number),
+      last: undefined
+    }))
+
+  return {
+    /** Reads a page of what is there of a type after one of it, newest first. Undefined if that one is gone. */
+    rowsAfter: (
+      owner: UserId,
+      number: number,
+      { id, type }: Row,
+      wanted: Wanted
+    ): Effect.Effect<Part | undefined, DatabaseError> => {
+      switch (type) {
+        case "route":
+          return routesAfter(owner, number, id, wanted)
+        case "collection":
+          return collectionsAfter(owner, number, id, wanted.limit)
+        case "link":
+          return linksAfter(owner, number, id, wanted.limit)
+        case "account":
+          return accountAfter(owner, number)
+      }
+    },
 
     /**
      * Reads the changes after a number, in order, and the number that they lead to. Undefined if a deletion after the
@@ -180,11 +219,17 @@ export const changedRows = Effect.gen(function*() {
         ...routes.map((route) => [`route ${route.id}`, routeChange(route)] as const),
         ...(yield* ownCollections(owner, idsOf("collection"))).map((collection) =>
           [`collection ${collection.id}`, collectionChange(collection)] as const
+        ),
+        ...(yield* links(owner, idsOf("link"))).map((change) => [`link ${change.link.id}`, change] as const),
+        ...(idsOf("account").length === 0 ? [] : yield* account(owner)).map((change) =>
+          [`account ${change.id}`, change] as const
         )
       ])
-      const stateOf = ({ deletedAt, id, type, version }: NumberedChange): StoredChange | undefined =>
+      const stateOf = ({ deletedAt, id, number, type, version }: NumberedChange): StoredChange | undefined =>
         states.get(`${type} ${id}`)
-          ?? (deletedAt === null ? undefined : { type: "deleted", of: type, id, version, deletedAt })
+          ?? (deletedAt === null
+            ? undefined
+            : { type: "deleted", of: type, id, version: type === "link" ? number : version, deletedAt })
       return {
         changes: shown.flatMap((change) => stateOf(change) ?? []),
         number: end ?? covered.at(-1)?.number ?? after,

@@ -24,13 +24,13 @@ CREATE TABLE change_counters (
   last bigint NOT NULL DEFAULT 0, complete_from bigint NOT NULL DEFAULT 0
 ) WITH (fillfactor = 50);
 
--- The newest change of each route and collection.
+-- The newest change of each route, collection and link, and of the account. Only routes and collections have versions.
 CREATE TABLE changes (
   user_id bigint NOT NULL REFERENCES change_counters ON DELETE CASCADE,
-  type text NOT NULL CHECK (type IN ('route', 'collection')),
+  type text NOT NULL CHECK (type IN ('route', 'collection', 'link', 'account')),
   id bigint NOT NULL,
   number bigint NOT NULL, version bigint NOT NULL,
-  deleted_at timestamptz,
+  deleted_at timestamptz, numbered_at timestamptz,
   PRIMARY KEY (user_id, type, id)
 );
 CREATE INDEX changes_order_idx ON changes (user_id, number);
@@ -117,7 +117,7 @@ CREATE TRIGGER change_on_delete AFTER DELETE ON collections REFERENCING OLD TABL
   FOR EACH STATEMENT EXECUTE FUNCTION record_delete('collection');
 
 -- Records a route whose version, deletion or place is another. Every edit has a new version; nothing else that is derived
--- again, such as words, is a change.
+-- again, such as words, is a change. Its links are deleted and restored with it.
 CREATE FUNCTION record_update_of_routes() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
   INSERT INTO pending_changes (user_id, type, id, version, is_listing)
   SELECT n.user_id, 'route', n.id, n.version, (n.deleted_at IS NULL) <> (o.deleted_at IS NULL)
@@ -128,20 +128,58 @@ CREATE FUNCTION record_update_of_routes() RETURNS trigger LANGUAGE plpgsql AS $$
   PERFORM relist_for_others(n.user_id, array_agg(n.id)) FROM added n JOIN removed o ON o.id = n.id
   WHERE (n.deleted_at IS NULL) <> (o.deleted_at IS NULL)
     OR (n.visibility = 'private') <> (o.visibility = 'private') GROUP BY n.user_id;
+  INSERT INTO pending_changes (user_id, type, id, version, is_listing)
+  SELECT n.user_id, 'link', l.id, 0, false
+  FROM added n JOIN removed o ON o.id = n.id JOIN share_links l ON l.route_id = n.id
+  WHERE (n.deleted_at IS NULL) <> (o.deleted_at IS NULL);
   RETURN NULL;
 END $$;
 CREATE TRIGGER change_on_update AFTER UPDATE ON routes REFERENCING NEW TABLE AS added OLD TABLE AS removed
   FOR EACH STATEMENT EXECUTE FUNCTION record_update_of_routes();
 
--- Records a collection whose version or deletion is another.
+-- Records a collection whose version or deletion is another, and its links as those of routes.
 CREATE FUNCTION record_update_of_collections() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
   INSERT INTO pending_changes (user_id, type, id, version, is_listing)
   SELECT n.user_id, 'collection', n.id, n.version, false FROM added n JOIN removed o ON o.id = n.id
   WHERE (n.version, n.deleted_at) IS DISTINCT FROM (o.version, o.deleted_at);
+  INSERT INTO pending_changes (user_id, type, id, version, is_listing)
+  SELECT n.user_id, 'link', l.id, 0, false
+  FROM added n JOIN removed o ON o.id = n.id JOIN share_links l ON l.collection_id = n.id
+  WHERE (n.deleted_at IS NULL) <> (o.deleted_at IS NULL);
   RETURN NULL;
 END $$;
 CREATE TRIGGER change_on_update AFTER UPDATE ON collections REFERENCING NEW TABLE AS added OLD TABLE AS removed
   FOR EACH STATEMENT EXECUTE FUNCTION record_update_of_collections();
+
+-- Records a link. A use is no change. What is purged with its route or collection was recorded when that was deleted.
+CREATE FUNCTION record_link() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+  INSERT INTO pending_changes (user_id, type, id, version, is_listing)
+  SELECT user_id, 'link', coalesce(new.id, old.id), 0, false FROM (
+    SELECT user_id FROM routes WHERE id = coalesce(new.route_id, old.route_id)
+    UNION ALL SELECT user_id FROM collections WHERE id = coalesce(new.collection_id, old.collection_id)
+  ) opened;
+  RETURN NULL;
+END $$;
+CREATE TRIGGER change_on_write AFTER INSERT OR DELETE OR UPDATE OF label, allow_download, expires_at ON share_links
+  FOR EACH ROW EXECUTE FUNCTION record_link();
+
+-- Records that an account has another name, handle, picture or preferences.
+CREATE FUNCTION record_account() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+  INSERT INTO pending_changes (user_id, type, id, version, is_listing) VALUES (new.id, 'account', new.id, 0, false);
+  RETURN NULL;
+END $$;
+CREATE TRIGGER change_on_update AFTER UPDATE OF name, handle, avatar, preferences ON users FOR EACH ROW
+  WHEN ((new.name, new.handle, new.avatar, new.preferences) IS DISTINCT FROM (old.name, old.handle, old.avatar, old.preferences))
+  EXECUTE FUNCTION record_account();
+
+-- Records that an account has another privacy zone. The changes of an account that is being erased are erased with it.
+CREATE FUNCTION record_zone() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+  INSERT INTO pending_changes (user_id, type, id, version, is_listing)
+  SELECT id, 'account', id, 0, false FROM users WHERE id = coalesce(new.user_id, old.user_id);
+  RETURN NULL;
+END $$;
+CREATE TRIGGER change_on_write AFTER INSERT OR UPDATE OR DELETE ON privacy_zones
+  FOR EACH ROW EXECUTE FUNCTION record_zone();
 
 -- Records the collections of others when an account is to be deleted, or no longer: its routes are hidden meanwhile.
 CREATE FUNCTION relist_routes_of_user() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
