@@ -48,7 +48,7 @@ const ORDER = {
   "src/services": [
     ["settings"],
     ["db", "operations"],
-    ["admission", "identity", "places"],
+    ["admission", "identity", "places", "texts"],
     ["mail", "sharing"],
     ["bodies"],
     ["geometry"],

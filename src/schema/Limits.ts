@@ -73,12 +73,19 @@ export const wholeSeconds = (duration: Duration.Duration): number => Math.ceil(D
 /** Writes `1,000`. A formatter of `Intl` would take 40 ms of the start. */
 export const grouped = (number: number): string => String(number).replace(/\B(?=(?:\d{3})+$)/g, ",")
 
-/** Writes a duration in the largest unit that occurs at least twice: `24 hours`. */
-export const inWords = (duration: Duration.Duration): string => {
+const UNITS = [[86_400, "day"], [3600, "hour"], [60, "minute"], [1, "second"]] as const
+
+/** A duration in the largest unit that occurs at least twice. */
+export const inUnits = (duration: Duration.Duration) => {
   const seconds = Duration.toSeconds(duration)
-  const units = [[86_400, "days"], [3600, "hours"], [60, "minutes"]] as const
-  const unit = units.find(([length]) => seconds >= 2 * length && seconds % length === 0)
-  return unit === undefined ? `${seconds} seconds` : `${seconds / unit[0]} ${unit[1]}`
+  const [length, unit] = UNITS.find(([length]) => seconds >= 2 * length && seconds % length === 0) ?? [1, "second"]
+  return { count: seconds / length, unit }
+}
+
+/** Writes `24 hours`. */
+export const inWords = (duration: Duration.Duration): string => {
+  const { count, unit } = inUnits(duration)
+  return `${count} ${unit}s`
 }
 
 export const RATE_TIERS = { auth: 5, strict: 10, moderate: 60, default: 300 } as const

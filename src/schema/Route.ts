@@ -39,7 +39,7 @@ export const Place = Schema.Struct({
 })
 export type Place = typeof Place.Type
 
-const MAX_TAG = 24
+export const MAX_TAG = 24
 
 export const TAG_RULE = `1 to ${MAX_TAG} characters of a-z, 0-9 and "-"`
 

@@ -196,7 +196,7 @@ export const NewEmail = Email.check(
   Schema.makeFilter((email) => isUnambiguous(localPartOf(email)), { expected: UNAMBIGUOUS_EMAIL })
 )
 
-const PASSWORD_LENGTH = { minimum: 12, maximum: 1024 } as const
+export const PASSWORD_LENGTH = { minimum: 12, maximum: 1024 } as const
 
 /** The password of examples. */
 export const PASSWORD = "a long enough password"

@@ -212,7 +212,11 @@ export class SignUpPasswordWrong extends Schema.TaggedError<SignUpPasswordWrong>
 export class SignUpClosed extends Schema.TaggedError<SignUpClosed>()("SignUpClosed", {}) {}
 
 /** A mailed link that is unknown, used or expired. */
-export class LinkUnusable extends Schema.TaggedError<LinkUnusable>()("LinkUnusable", {}) {}
+export const LinkState = Schema.Literals(["used", "expired", "unknown"])
+export type LinkState = typeof LinkState.Type
+
+/** A link whose row is gone is unknown. */
+export class LinkUnusable extends Schema.TaggedError<LinkUnusable>()("LinkUnusable", { state: LinkState }) {}
 
 /** Each reason gives the same error, so that it reveals nothing. */
 export class SignInRefused extends Schema.TaggedError<SignInRefused>()("SignInRefused", {}) {}

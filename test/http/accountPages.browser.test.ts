@@ -56,7 +56,7 @@ const accept = async (page: Page, link: string) => {
   await heading(page, "Welcome")
   await assertSound(page)
   await page.getByLabel("Name").fill("Ada Rider")
-  await page.getByLabel("New password").fill(PASSWORD)
+  await page.getByLabel("Password").fill(PASSWORD)
   await press(page, "Make my account")
   await page.getByText("Welcome! Your account is ready").waitFor()
   await assertSound(page)

@@ -3,6 +3,7 @@ import { Effect } from "effect"
 import { plainWords } from "../../src/http/pages/layout/Layout.ts"
 import { PAGES, templateOf } from "../../src/http/request/RouteTemplates.ts"
 import { GatewayTimeout } from "../../src/schema/Errors.ts"
+import { textsIn } from "../../src/services/texts/Texts.ts"
 import { type Actor, anonymous, newEmail, signedIn, signedUp, withHeaders } from "../support/Actors.ts"
 import { DatabaseProxy } from "../support/DatabaseProxy.ts"
 import { Mailbox } from "../support/Mailbox.ts"
@@ -247,5 +248,5 @@ test("a request for a page is known by its path, without the token", () => {
 
 test("a page says of an upstream service that did not respond in time that a request may be sent again", () => {
   const error = new GatewayTimeout({ message: "The identity provider did not respond in time" })
-  assert.strictEqual(plainWords(error), "The service is busy or is starting. Try again in a moment.")
+  assert.strictEqual(plainWords(textsIn("en"), error), "The service is busy or is starting. Try again in a moment.")
 })

@@ -34,7 +34,7 @@ describe("failures of services", () => {
       message: "There is no road within 1000 m of locations.0, locations.2",
       details: { reason: "no_road_near_location", locations: [0, 2] }
     })
-    assert.deepStrictEqual<unknown>(shapeOf(new Domain.LinkUnusable()), {
+    assert.deepStrictEqual<unknown>(shapeOf(new Domain.LinkUnusable({ state: "expired" })), {
       statusCode: 400,
       code: "VALIDATION_FAILED",
       message: "body.token: Expected a link that was not used and has not expired",

@@ -5,6 +5,8 @@ import { type ServiceError, ValidationFailed } from "../../schema/Errors.ts"
 import { ProviderSignIn } from "../../services/accounts/ProviderSignIn.ts"
 import { html } from "../../services/operations/Html.ts"
 import { settings } from "../../services/settings/Registry.ts"
+import { configuredSite } from "../../services/texts/Site.ts"
+import type { Texts } from "../../services/texts/Texts.ts"
 import { Tier } from "../api/Access.ts"
 import { SIGN_IN_COOKIE } from "../api/Authentication.ts"
 import { clearSignInCookie, setSignInCookie } from "../auth/Credentials.ts"
@@ -42,12 +44,13 @@ const returnAddress = Config.map(
 )
 
 /** The words of `plainWords` for 503 and 504 are about this service, which is not what failed. */
-const wordsOf = (error: ServiceError) => [429, 500].includes(error.statusCode) ? plainWords(error) : `${error.message}.`
+const wordsOf = (texts: Texts, error: ServiceError) =>
+  [503, 504].includes(error.statusCode) ? texts.errors.other(error.message, error.statusCode) : plainWords(texts, error)
 
-const failedPage = (error: ServiceError): Page => ({
-  title: "You are not signed in",
-  body: html`${alert(wordsOf(error))}
-<p>Go back to the app or page that you came from, and <a href="start">begin again</a>.</p>`,
+const failedPage = (texts: Texts, error: ServiceError): Page => ({
+  title: texts.signIn.providerFailed,
+  body: html`${alert(wordsOf(texts, error))}
+<p>${texts.signIn.beginAgain("start")}</p>`,
   error
 })
 
@@ -57,6 +60,7 @@ export const providerSignInLayer = HttpRouter.use(Effect.fnUntraced(function*(ro
   const providers = yield* ProviderSignIn
   const { root } = yield* pageLinks
   const returnOf = yield* returnAddress
+  const site = yield* configuredSite
   const { signedIn } = yield* signInResponses
 
   const provider = Effect.map(HttpRouter.params, (params) => params["provider"] ?? "")
@@ -76,7 +80,13 @@ export const providerSignInLayer = HttpRouter.use(Effect.fnUntraced(function*(ro
       yield* limiter.countAddress(endpoint)
       return yield* respond(request, yield* provider)
     })
-    return pageRoute(router, "GET", path, work, (error) => Effect.succeed(pageResponse(path, failedPage(error))))
+    return pageRoute(
+      router,
+      "GET",
+      path,
+      work,
+      (error) => Effect.succeed(pageResponse(site, path, failedPage(site.texts, error)))
+    )
   }
 
   yield* serve(

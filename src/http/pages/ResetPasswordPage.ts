@@ -1,16 +1,17 @@
 import { Effect, Layer, Result } from "effect"
 import type { ServiceError } from "../../schema/Errors.ts"
-import { INVITATION_LIFETIME, inWords, LINK_LIFETIME } from "../../schema/Limits.ts"
 import { PasswordChanges } from "../../services/accounts/PasswordChanges.ts"
+import type { LinkState } from "../../services/DomainErrors.ts"
 import { html } from "../../services/operations/Html.ts"
+import { configuredSite } from "../../services/texts/Site.ts"
+import type { Texts } from "../../services/texts/Texts.ts"
 import { Api } from "../api/Api.ts"
 import { Limiter } from "../middleware/RateLimit.ts"
-import { PAGES } from "../request/RouteTemplates.ts"
+import { ACCOUNT_PAGES, PAGES } from "../request/RouteTemplates.ts"
 import { publicErrorOf } from "../response/PublicErrors.ts"
 import { alert, type Page } from "./layout/Layout.ts"
 import {
   addressOf,
-  ANOTHER,
   type Link,
   linkFields,
   newPasswordInput,
@@ -23,56 +24,47 @@ import {
 } from "./layout/LinkForm.ts"
 import { type Fields, pageLayer } from "./layout/PageRoutes.ts"
 
-const TITLE = "Choose a new password"
-
-const unusable = (error: ServiceError): Page => ({
-  title: TITLE,
-  body: html`${unusableAlert}
-<p>A link can be used once, and expires: ${inWords(LINK_LIFETIME["reset-password"])} after a reset was requested, ${
-    inWords(INVITATION_LIFETIME)
-  }
-after an invitation. Your password is as it was. Ask for another link where you asked for this one.</p>
-<p>Copied from the mail? Check that the whole of it was copied.</p>`,
+const unusable = (texts: Texts) => (error: ServiceError, state: LinkState): Page => ({
+  title: texts.reset.title,
+  body: html`${unusableAlert(texts, state)}
+<p>${
+    state === "used"
+      ? texts.reset.used(ACCOUNT_PAGES.signIn.slice(1))
+      : texts.reset.again(ACCOUNT_PAGES.forgotPassword.slice(1))
+  }</p>
+${state === "unknown" ? html`<p>${texts.link.copied}</p>` : undefined}`,
   error
 })
 
-const formWith = (link: Link, _fields: Fields, error?: ServiceError): Page => ({
-  title: TITLE,
-  body: html`${alert(error && passwordWords(error, ANOTHER))}
-<p>This sets the password of ${addressOf(link)}.</p>
+const formWith = (texts: Texts) => (link: Link, _fields: Fields, error?: ServiceError): Page => ({
+  title: texts.reset.title,
+  body: html`${alert(error && passwordWords(texts, error, texts.link.another))}
+<p>${texts.reset.what(addressOf(link, texts))}</p>
 <form method="post" action="reset-password" novalidate>
 ${linkFields(link)}
-${newPasswordInput("password", error)}
-<button type="submit">Set the password</button>
+${newPasswordInput(texts, "password", error)}
+<button type="submit">${texts.reset.button}</button>
 </form>
-<p>This signs you out on every device. You did not ask for it? Close this page: your password stays as it is.</p>`,
+<p>${texts.reset.signsOut}</p>`,
   error
 })
 
-const tokensAlive = (count: number) =>
-  count === 0
-    ? html`<p>Your account has no personal access token, so nothing goes on without the new password.</p>`
-    : html`<p>${count} personal access ${count === 1 ? "token" : "tokens"} of your account still ${
-      count === 1 ? "works" : "work"
-    }, for scripts and apps. If
-you do not know what uses them, or think that somebody else had your password, <a href="me/revoke-tokens">revoke
-them</a>.</p>`
-
-const changed = (liveTokens: number): Page => ({
-  title: "Your password is set",
-  body: html`<p role="status">The new password counts from now on, and you were signed out on every device.</p>
-<h2>What is next</h2>
-<p><a class="button" href="sign-in">Sign in</a></p>
-<p>Sign in again in the apps that you use, too.</p>
-${tokensAlive(liveTokens)}
-<p>If you had asked for your account to be deleted, you can still <a href="me/cancel-deletion">keep it</a>.</p>`
+const changed = ({ link, reset }: Texts, liveTokens: number): Page => ({
+  title: reset.doneTitle,
+  body: html`<p role="status">${reset.done}</p>
+<h2>${link.next}</h2>
+<p><a class="button" href="sign-in">${reset.signIn}</a></p>
+<p>${reset.apps}</p>
+<p>${liveTokens === 0 ? reset.noTokens : reset.tokens(liveTokens, PAGES.revokeTokens.slice(1))}</p>
+<p>${reset.keep(PAGES.cancelDeletion.slice(1))}</p>`
 })
 
 /** Serves reset and invitation links. Opening a link does not consume its token. */
 export const resetPasswordPageLayer = Layer.unwrap(Effect.gen(function*() {
   const limiter = yield* Limiter
   const passwordChanges = yield* PasswordChanges
-  const pages = { addressOf: passwordChanges.addressOf, form: formWith, unusable }
+  const { texts } = yield* configuredSite
+  const pages = { addressOf: passwordChanges.addressOf, form: formWith(texts), unusable: unusable(texts) }
   return pageLayer({
     path: PAGES.resetPassword,
     show: shownLink(pages),
@@ -80,9 +72,10 @@ export const resetPasswordPageLayer = Layer.unwrap(Effect.gen(function*() {
       run: Effect.fnUntraced(function*(fields) {
         yield* limiter.countAddress(Api.groups.auth.endpoints.resetPassword)
         const token = yield* Effect.result(tokenOf(fields))
-        if (Result.isFailure(token)) return unusable(token.failure)
-        return changed(yield* passwordChanges.reset(token.success, yield* newPasswordOf(fields["password"])))
-      }, Effect.catchTag("LinkUnusable", (error) => Effect.succeed(unusable(publicErrorOf(error))))),
+        if (Result.isFailure(token)) return pages.unusable(token.failure, "unknown")
+        const password = yield* newPasswordOf(texts, fields["password"])
+        return changed(texts, yield* passwordChanges.reset(token.success, password))
+      }, Effect.catchTag("LinkUnusable", (error) => Effect.succeed(pages.unusable(publicErrorOf(error), error.state)))),
       refused: refusedLink(pages)
     }
   })

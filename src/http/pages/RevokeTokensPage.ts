@@ -6,6 +6,8 @@ import type { User } from "../../schema/User.ts"
 import { Profiles } from "../../services/accounts/Profile.ts"
 import { PersonalAccessTokens } from "../../services/accounts/Tokens.ts"
 import { type Html, html } from "../../services/operations/Html.ts"
+import { configuredSite } from "../../services/texts/Site.ts"
+import type { Texts } from "../../services/texts/Texts.ts"
 import { Api } from "../api/Api.ts"
 import { Authenticator } from "../auth/Authenticator.ts"
 import { Limiter } from "../middleware/RateLimit.ts"
@@ -13,8 +15,6 @@ import { PAGES } from "../request/RouteTemplates.ts"
 import { alert, type Page, plainWords } from "./layout/Layout.ts"
 import { pageLayer } from "./layout/PageRoutes.ts"
 import { otherSignIns, signInByForm, signInForm } from "./layout/SignInForm.ts"
-
-const TITLE = "Revoke your access tokens"
 
 const signedOut = () =>
   new Unauthorized({ message: "You are not signed in: sign in again", details: { reason: "not_signed_in" } })
@@ -25,44 +25,47 @@ const pending = () =>
     details: { reason: "account_pending_deletion" }
   })
 
-const signInPage = (others: Html) => (email: string, error?: ServiceError): Page => ({
-  title: TITLE,
-  body: html`${alert(error && plainWords(error))}
-<p>Scripts and apps that you gave a personal access token go on after a new password. Sign in to see and revoke your
-tokens.</p>
-${signInForm("revoke-tokens", email, error)}
+const signInPage = (texts: Texts, others: Html) => (email: string, error?: ServiceError): Page => ({
+  title: texts.revoke.title,
+  body: html`${alert(error && plainWords(texts, error))}
+<p>${texts.revoke.lead}</p>
+${signInForm(texts, "revoke-tokens", email, error)}
 ${others}`,
   error
 })
 
-const day = (instant: string) => instant.slice(0, 10)
+const itemOf = (texts: Texts) => (token: PersonalAccessToken) =>
+  html`<li><strong>${inOneLine(token.name)}</strong> (${token.hint}): ${texts.tokens.facts(token)}</li>\n`
 
-const itemOf = ({ createdAt, hint, lastUsedAt, name, scope }: PersonalAccessToken) =>
-  html`<li><strong>${inOneLine(name)}</strong> (${hint}), scope ${scope}, made on ${day(createdAt)}, ${
-    lastUsedAt === null ? "never used" : `last used on ${day(lastUsedAt)}`
-  }</li>\n`
-
-const listPage = ({ email }: User, tokens: ReadonlyArray<PersonalAccessToken>): Page => ({
-  title: TITLE,
-  body: tokens.length === 0
-    ? html`<p>The account <strong>${email}</strong> has no personal access token. There is nothing to do.</p>`
-    : html`<p>These personal access tokens of the account <strong>${email}</strong> work:</p>
+const listPage = (texts: Texts, { email }: User, tokens: ReadonlyArray<PersonalAccessToken>): Page => {
+  const { revoke } = texts
+  const address = html`<strong>${email}</strong>`
+  return {
+    title: revoke.title,
+    body: tokens.length === 0
+      ? html`<p>${revoke.none(address)}</p>`
+      : html`<p>${revoke.list(address)}</p>
 <ul>
-${tokens.map(itemOf)}</ul>
+${tokens.map(itemOf(texts))}</ul>
 <form method="post" action="revoke-tokens">
-<button type="submit">Revoke all</button>
+<button type="submit">${revoke.button}</button>
 </form>
-<p>Whatever uses one of them is refused from then on, and needs a new one.</p>`
-})
-
-const revoked: Page = {
-  title: "Your tokens are revoked",
-  body: html`<p role="status">No personal access token of your account works any more. This device is signed in.</p>
-<h2>What is next</h2>
-<p>Make new tokens for the scripts and apps that you use.</p>`
+<p>${revoke.effect}</p>`
+  }
 }
 
-const notRevoked = (error: ServiceError): Page => ({ title: TITLE, body: alert(plainWords(error)), error })
+const revoked = ({ link, revoke }: Texts): Page => ({
+  title: revoke.doneTitle,
+  body: html`<p role="status">${revoke.done}</p>
+<h2>${link.next}</h2>
+<p>${revoke.next}</p>`
+})
+
+const notRevoked = (texts: Texts, error: ServiceError): Page => ({
+  title: texts.revoke.title,
+  body: alert(plainWords(texts, error)),
+  error
+})
 
 /** People without an app need it: a password reset leaves tokens alive. */
 export const revokeTokensPageLayer = Layer.unwrap(Effect.gen(function*() {
@@ -71,7 +74,8 @@ export const revokeTokensPageLayer = Layer.unwrap(Effect.gen(function*() {
   const profiles = yield* Profiles
   const tokens = yield* PersonalAccessTokens
   const signIn = yield* signInByForm
-  const signInWith = signInPage(yield* otherSignIns(PAGES.revokeTokens))
+  const { texts } = yield* configuredSite
+  const signInWith = signInPage(texts, yield* otherSignIns(PAGES.revokeTokens))
   const endpoint = Api.groups.tokens.endpoints.revoke
 
   const currentSession = Effect.gen(function*() {
@@ -85,7 +89,7 @@ export const revokeTokensPageLayer = Layer.unwrap(Effect.gen(function*() {
     const session = yield* currentSession
     if (Option.isNone(session)) return signInWith("")
     const { userId } = session.value
-    return listPage(yield* profiles.user(userId), yield* tokens.list(userId))
+    return listPage(texts, yield* profiles.user(userId), yield* tokens.list(userId))
   })
 
   const revoke = Effect.gen(function*() {
@@ -94,7 +98,7 @@ export const revokeTokensPageLayer = Layer.unwrap(Effect.gen(function*() {
     const { userId } = session.value
     yield* limiter.count(`user:${userId}`, endpoint)
     yield* tokens.revokeAll(userId)
-    return revoked
+    return revoked(texts)
   })
 
   return pageLayer({
@@ -107,7 +111,7 @@ export const revokeTokensPageLayer = Layer.unwrap(Effect.gen(function*() {
         return { seeOther: "revoke-tokens" }
       }),
       refused: (error, { email }) =>
-        email === undefined && error.statusCode !== 401 ? notRevoked(error) : signInWith(email ?? "", error)
+        email === undefined && error.statusCode !== 401 ? notRevoked(texts, error) : signInWith(email ?? "", error)
     }
   })
 }))

@@ -1,18 +1,19 @@
 import { Effect, Layer, Result, Schema } from "effect"
 import { type ServiceError, ValidationFailed } from "../../schema/Errors.ts"
-import { inWords, LINK_LIFETIME } from "../../schema/Limits.ts"
 import { PasswordAttempt } from "../../schema/User.ts"
 import { Accounts } from "../../services/accounts/SignIn.ts"
+import type { LinkState } from "../../services/DomainErrors.ts"
 import { html } from "../../services/operations/Html.ts"
+import { configuredSite } from "../../services/texts/Site.ts"
+import type { Texts } from "../../services/texts/Texts.ts"
 import { Api } from "../api/Api.ts"
 import { deviceOf, signInResponses } from "../auth/SignInResponses.ts"
 import { Limiter } from "../middleware/RateLimit.ts"
-import { PAGES } from "../request/RouteTemplates.ts"
+import { ACCOUNT_PAGES, PAGES } from "../request/RouteTemplates.ts"
 import { publicErrorOf } from "../response/PublicErrors.ts"
 import { alert, ERROR_ID, type Page } from "./layout/Layout.ts"
 import {
   addressOf,
-  ANOTHER,
   type Link,
   linkFields,
   newPasswordInput,
@@ -25,58 +26,55 @@ import {
 } from "./layout/LinkForm.ts"
 import { decodeField, type Fields, pageLayer } from "./layout/PageRoutes.ts"
 
-const TITLE = "Verify your email address"
+const SIGN_IN = ACCOUNT_PAGES.signIn.slice(1)
 
 const PasswordField = Schema.RedactedFromValue(PasswordAttempt)
 
-const unusable = (error: ServiceError): Page => ({
-  title: TITLE,
-  body: html`${unusableAlert}
-<p>A link can be used once, within ${
-    inWords(LINK_LIFETIME["verify-email"])
-  }. Was it used already? Then your address is already verified:
-<a href="sign-in">sign in</a> with your password. If not, sign in all the same, and you will get another link by mail.</p>
-<p>Copied from the mail? Check that the whole of it was copied.</p>`,
+const unusable = (texts: Texts) => (error: ServiceError, state: LinkState): Page => ({
+  title: texts.verify.title,
+  body: html`${unusableAlert(texts, state)}
+<p>${texts.verify[state](SIGN_IN)}</p>
+${state === "unknown" ? html`<p>${texts.link.copied}</p>` : undefined}`,
   error
 })
 
 const NEW_PASSWORD = "newPassword"
 
-const noPassword = () =>
-  ValidationFailed.at("body", "password", "Enter the password that you chose when you signed up, or choose a new one")
+const noPassword = ({ verify }: Texts) => () => ValidationFailed.at("body", "password", verify.noPassword)
 
 /** Anyone may sign up any address: only who holds the mailbox knows which sign-up is theirs. */
-const formWith = (link: Link, fields: Fields, error?: ServiceError): Page => {
+const formWith = (texts: Texts) => (link: Link, fields: Fields, error?: ServiceError): Page => {
+  const { verify } = texts
   const isNew = fields[NEW_PASSWORD] !== undefined
   const state = error === undefined || isNew ? html`` : html`aria-describedby="${ERROR_ID}" aria-invalid="true"`
   return {
-    title: TITLE,
-    body: html`${alert(error && passwordWords(error, isNew ? ANOTHER : ""))}
-<p>This makes the account of ${addressOf(link)}, and signs you in on this device.</p>
+    title: verify.title,
+    body: html`${alert(error && passwordWords(texts, error, isNew ? texts.link.another : undefined))}
+<p>${verify.what(addressOf(link, texts))}</p>
 <form method="post" action="verify-email" novalidate>
 ${linkFields(link)}
-<label for="password">Password that you chose when you signed up</label>
+<label for="password">${verify.password}</label>
 <input type="password" id="password" name="password" autocomplete="current-password" required ${state}>
-<button type="submit">Verify and sign in</button>
+<button type="submit">${verify.button}</button>
 </form>
-<h2>Or choose a new one</h2>
-<p>You do not know that password, or somebody else signed up with your address? With a new password theirs is void.</p>
+<h2>${verify.orNew}</h2>
+<p>${verify.orNewWords}</p>
 <form method="post" action="verify-email" novalidate>
 ${linkFields(link)}
-${newPasswordInput(NEW_PASSWORD, isNew ? error : undefined)}
-<button type="submit">Set the password and sign in</button>
+${newPasswordInput(texts, NEW_PASSWORD, isNew ? error : undefined)}
+<button type="submit">${verify.newButton}</button>
 </form>
-<p>You do not want an account? Close this page: without a button nothing happens.</p>`,
+<p>${verify.unwanted}</p>`,
     error
   }
 }
 
-const verified = (email: string): Page => ({
-  title: "Your address is verified",
-  body: html`<p role="status">You are signed in as <strong>${email}</strong> on this device.</p>
-<h2>What is next</h2>
-<p><a class="button" href="me/routes">See my routes</a></p>
-<p>You signed up in an app? Go back to it and sign in with your email address and password.</p>`,
+const verified = ({ link, verify }: Texts, email: string): Page => ({
+  title: verify.doneTitle,
+  body: html`<p role="status">${verify.done(html`<strong>${email}</strong>`)}</p>
+<h2>${link.next}</h2>
+<p><a class="button" href="me/routes">${verify.routes}</a></p>
+<p>${verify.app}</p>`,
   reader: "user"
 })
 
@@ -84,16 +82,17 @@ const verified = (email: string): Page => ({
 export const verifyEmailPageLayer = Layer.unwrap(Effect.gen(function*() {
   const accounts = yield* Accounts
   const limiter = yield* Limiter
+  const { texts } = yield* configuredSite
   const { signedIn } = yield* signInResponses
 
   const chosenIn = Effect.fnUntraced(function*(fields: Fields) {
     const newPassword = fields[NEW_PASSWORD]
     return newPassword === undefined
-      ? { password: yield* decodeField(PasswordField, fields["password"], noPassword) }
-      : { newPassword: yield* newPasswordOf(newPassword) }
+      ? { password: yield* decodeField(PasswordField, fields["password"], noPassword(texts)) }
+      : { newPassword: yield* newPasswordOf(texts, newPassword) }
   })
 
-  const pages = { addressOf: accounts.addressOf, form: formWith, unusable }
+  const pages = { addressOf: accounts.addressOf, form: formWith(texts), unusable: unusable(texts) }
   return pageLayer({
     path: PAGES.verifyEmail,
     show: shownLink(pages),
@@ -101,13 +100,13 @@ export const verifyEmailPageLayer = Layer.unwrap(Effect.gen(function*() {
       run: Effect.fnUntraced(function*(fields, request) {
         yield* limiter.countAddress(Api.groups.auth.endpoints.verifyEmail)
         const token = yield* Effect.result(tokenOf(fields))
-        if (Result.isFailure(token)) return unusable(token.failure)
+        if (Result.isFailure(token)) return pages.unusable(token.failure, "unknown")
         // Before the password: nobody should choose one for a link that cannot be used.
         yield* accounts.addressOf(token.success)
         const signIn = yield* accounts.verifyEmail(token.success, yield* chosenIn(fields), deviceOf(request))
         const { user } = yield* signedIn(signIn)
-        return verified(user.email)
-      }, Effect.catchTag("LinkUnusable", (error) => Effect.succeed(unusable(publicErrorOf(error))))),
+        return verified(texts, user.email)
+      }, Effect.catchTag("LinkUnusable", (error) => Effect.succeed(pages.unusable(publicErrorOf(error), error.state)))),
       refused: refusedLink(pages)
     }
   })

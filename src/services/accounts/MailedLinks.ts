@@ -39,7 +39,7 @@ const OwnerRow = MailedTokenRecord.select.mapFields(Struct.pick(["userId", "sign
 
 export type TokenOwner = { readonly userId: UserId } | { readonly signUpId: SignUpId }
 
-export const linkUnusable = () => Effect.fail(new LinkUnusable())
+export const linkUnusable = () => Effect.fail(new LinkUnusable({ state: "unknown" }))
 
 const digest = (token: Redacted.Redacted) => createHash("sha256").update(Redacted.value(token)).digest("base64url")
 

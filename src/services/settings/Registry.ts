@@ -1,7 +1,7 @@
 import { Config, Duration, LogLevel, Struct } from "effect"
 import { IpNetwork } from "effect/net"
 import { GrafanaUrls } from "../../schema/Admin.ts"
-import { SERVICE_NAME } from "../../schema/ServiceName.ts"
+import { SERVICE_NAME, SERVICE_TITLE } from "../../schema/ServiceName.ts"
 import { derived, optional, required, type Setting, setting } from "./Setting.ts"
 import {
   attributes,
@@ -16,6 +16,7 @@ import {
   httpRoot,
   httpUrl,
   jsonOf,
+  LANGUAGES,
   LOG_FORMATS,
   networks,
   oneOf,
@@ -26,6 +27,7 @@ import {
   redisUrl,
   secret,
   sender,
+  siteName,
   smtpUrl,
   text,
   whole
@@ -184,6 +186,14 @@ const DECLARED = {
   PAGES_ENABLED: setting("PAGES_ENABLED", flag, "true", {
     meaning:
       "the pages for people: the start page, those of an account, of mailed links and of shared routes; `false` makes them 404; see Pages"
+  }),
+  SITE_NAME: setting("SITE_NAME", siteName, SERVICE_TITLE, {
+    meaning: "what people read as the name of the service, in pages, mails and the API document",
+    example: "Velo Club Vaduz"
+  }),
+  SITE_LANGUAGE: setting("SITE_LANGUAGE", oneOf(LANGUAGES), "en", {
+    meaning: "the language of pages and mails: `en` or `de`",
+    example: "de"
   }),
   MAP_STYLE_URL: optional("MAP_STYLE_URL", httpUrl, {
     meaning: "a style of MapLibre: pages of routes have a map of it; see Pages",

@@ -184,6 +184,11 @@ export const sender = bySchema(
   )
 )
 
+/** It stands in a line of mails and pages. */
+export const siteName = bySchema(
+  textThat((text) => /^[^\p{Cc}\p{Cf}]{1,60}$/u.test(text), "Expected a name of 1 to 60 characters in one line")
+)
+
 export const jsonOf = <A>(schema: Schema.Codec<A, unknown>): SettingType<A> => bySchema(Schema.fromJsonString(schema))
 
 const HeadersFromJson = Schema.fromJsonString(Schema.Record(Schema.String, Schema.String))
@@ -229,6 +234,10 @@ export const attributes = bySchema(
     )
   )
 )
+
+/** Languages of the texts for people (BCP 47). */
+export const LANGUAGES = ["en", "de"] as const
+export type Language = typeof LANGUAGES[number]
 
 export const LOG_FORMATS = ["json", "pretty"] as const
 

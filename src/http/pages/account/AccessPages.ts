@@ -1,16 +1,17 @@
 import { Context, Effect, Layer, Stream } from "effect"
 import { type HttpServerRequest, Multipart } from "effect/http"
 import type { ImportReport } from "../../../schema/Archive.ts"
-import { MAX_TOKEN_DAYS, type MintedToken, NewToken, type PersonalAccessToken } from "../../../schema/Credential.ts"
+import { type MintedToken, NewToken, type PersonalAccessToken } from "../../../schema/Credential.ts"
 import { ValidationFailed } from "../../../schema/Errors.ts"
 import { TokenIdFromPath } from "../../../schema/Ids.ts"
 import { DEFAULT_TOKEN_DAYS } from "../../../schema/Limits.ts"
-import { MAX_ZONES, type PrivacyZone, PrivacyZones as Zones, ZONE_RADIUS } from "../../../schema/PrivacyZone.ts"
+import { type PrivacyZone, PrivacyZones as Zones } from "../../../schema/PrivacyZone.ts"
 import { inOneLine } from "../../../schema/Text.ts"
 import { PersonalAccessTokens } from "../../../services/accounts/Tokens.ts"
 import { PrivacyZones } from "../../../services/accounts/Zones.ts"
 import { AccountImport } from "../../../services/archive/Import.ts"
 import { html } from "../../../services/operations/Html.ts"
+import type { Texts } from "../../../services/texts/Texts.ts"
 import { Api } from "../../api/Api.ts"
 import { BodyLimit, ResponseWithin } from "../../api/Requests.ts"
 import { bodyStream } from "../../request/RequestBodies.ts"
@@ -21,71 +22,66 @@ import { accountPageLayer, done, idOf, type Visit } from "./AccountPage.ts"
 import {
   button,
   confirmed,
-  day,
   decodeForm,
   filesForm,
   form,
   hidden,
   input,
   numberOf,
+  optionsOf,
   orNull,
   passwordInput,
   select
 } from "./Forms.ts"
 
-const SCOPES = [["read", "Read only"], ["write", "Read and change"]] as const
+const tokenItem = ({ tokens }: Texts) => (token: PersonalAccessToken) =>
+  html`<li><div><strong>${inOneLine(token.name)}</strong> <span class="hint">...${token.hint}</span>
+<p class="hint">${tokens.facts(token)}</p></div>
+${form(hidden("id", token.id), button("revoke", tokens.revoke, "quiet", inOneLine(token.name)))}</li>\n`
 
-const tokenItem = ({ createdAt, expiresAt, hint, id, lastUsedAt, name, scope }: PersonalAccessToken) =>
-  html`<li><div><strong>${inOneLine(name)}</strong> <span class="hint">...${hint}</span>
-<p class="hint">Scope ${scope}, made on ${day(createdAt)}, expires: ${day(expiresAt)}, last used: ${
-    day(lastUsedAt)
-  }.</p></div>
-${form(hidden("id", id), button("revoke", "Revoke", "quiet", inOneLine(name)))}</li>\n`
+const mintedWords = ({ tokens }: Texts, { name, token }: MintedToken) =>
+  html`<div class="notice" role="status"><p>${tokens.minted(html`<strong>${inOneLine(name)}</strong>`)}</p>
+<p><label for="minted">${tokens.token}</label><input id="minted" class="secret" readonly value="${token}"></p></div>\n`
 
-const mintedWords = ({ name, token }: MintedToken) =>
-  html`<div class="notice" role="status"><p>The token <strong>${
-    inOneLine(name)
-  }</strong> is made. Copy it now: it is shown this once.</p>
-<p><label for="minted">Token</label><input id="minted" class="secret" readonly value="${token}"></p></div>\n`
-
-const tokensPage = (tokens: ReadonlyArray<PersonalAccessToken>, fields: Fields, minted?: MintedToken): Page => ({
-  title: "Tokens",
-  body: html`${
-    minted && mintedWords(minted)
-  }<p>Personal access tokens let scripts and apps use your account without your password.</p>
+const tokensPage = (
+  texts: Texts,
+  all: ReadonlyArray<PersonalAccessToken>,
+  given: Fields,
+  minted?: MintedToken
+): Page => {
+  const { common, fields, tokens } = texts
+  return {
+    title: tokens.title,
+    body: html`${minted && mintedWords(texts, minted)}<p>${tokens.lead}</p>
 ${
-    tokens.length === 0
-      ? html`<p>There are none.</p>`
-      : html`<ul class="rows">${tokens.map(tokenItem)}</ul>`
+      all.length === 0
+        ? html`<p>${common.none}</p>`
+        : html`<ul class="rows">${all.map(tokenItem(texts))}</ul>`
+    }
+<h2>${tokens.make}</h2>
+${
+      form(
+        input({ name: "name", label: fields.name, value: given["name"], required: true, hint: tokens.nameHint }),
+        html`<div class="columns">`,
+        select({ name: "scope", label: fields.scope, value: given["scope"] }, optionsOf(tokens.scopes)),
+        input({
+          name: "expiresInDays",
+          label: fields.expiresInDays,
+          type: "number",
+          value: given["expiresInDays"] ?? DEFAULT_TOKEN_DAYS,
+          hint: tokens.daysHint
+        }),
+        html`</div>\n`,
+        passwordInput("currentPassword", fields.currentPassword, "current-password", tokens.passwordHint),
+        button("mint", tokens.mint)
+      )
+    }`
   }
-<h2>Make a token</h2>
-${
-    form(
-      input({ name: "name", label: "Name", value: fields["name"], required: true, hint: "What will use it." }),
-      html`<div class="columns">`,
-      select({ name: "scope", label: "Scope", value: fields["scope"] }, SCOPES),
-      input({
-        name: "expiresInDays",
-        label: "Expires in days",
-        type: "number",
-        value: fields["expiresInDays"] ?? DEFAULT_TOKEN_DAYS,
-        hint: `1 to ${MAX_TOKEN_DAYS}; empty for a token that never expires.`
-      }),
-      html`</div>\n`,
-      passwordInput(
-        "currentPassword",
-        "Current password",
-        "current-password",
-        "Only needed for a token that never expires."
-      ),
-      button("mint", "Make the token")
-    )
-  }`
-})
+}
 
 const tokensLayer = Layer.unwrap(Effect.map(PersonalAccessTokens, (tokens) => {
-  const show = ({ fields, session }: Visit, minted?: MintedToken) =>
-    Effect.map(tokens.list(session.userId), (all) => tokensPage(all, fields, minted))
+  const show = ({ fields, session, texts }: Visit, minted?: MintedToken) =>
+    Effect.map(tokens.list(session.userId), (all) => tokensPage(texts, all, fields, minted))
   return accountPageLayer({
     path: ACCOUNT_PAGES.tokens,
     show: (visit) => show(visit),
@@ -120,34 +116,30 @@ const COORDINATES = /^\s*(-?\d{1,2}(?:\.\d+)?)[\s,;]+(-?\d{1,3}(?:\.\d+)?)\s*$/
 /** As map programs have it in the address of a map, such as `#map=15/47.1415/9.5209` or `/@47.1415,9.5209,15z`. */
 const IN_ADDRESS = /(?:#map=[\d.]+\/|[/@=:])(-?\d{1,2}\.\d+)[/,](-?\d{1,3}\.\d+)/
 
-const notCoordinates = () =>
-  ValidationFailed.at(
-    "body",
-    "place",
-    "Expected latitude and longitude in degrees, such as 47.1415, 9.5209, or the address of a map"
-  )
+const notCoordinates = ({ zones }: Texts) => ValidationFailed.at("body", "", zones.wrongPlace)
 
-const centerOf = (place: string | undefined) => {
+const centerOf = (place: string | undefined, texts: Texts) => {
   const found = COORDINATES.exec(place ?? "") ?? IN_ADDRESS.exec(place ?? "")
   return found === null
-    ? Effect.fail(notCoordinates())
+    ? Effect.fail(notCoordinates(texts))
     : Effect.succeed([Number(found[2]), Number(found[1])] as const)
 }
 
-const zoneName = ({ label }: PrivacyZone, index: number) => label ?? `Zone ${index + 1}`
+const zoneName = ({ zones }: Texts, { label }: PrivacyZone, index: number) => label ?? zones.unnamed(index + 1)
 
-const zoneItem = (zone: PrivacyZone, index: number) => {
+const zoneItem = (texts: Texts) => (zone: PrivacyZone, index: number) => {
+  const { zones } = texts
   const [longitude = 0, latitude = 0] = zone.center
-  return html`<li><div><strong>${zoneName(zone, index)}</strong>
-<p class="hint">${zone.radius} m around ${latitude}, ${longitude}</p></div>
+  return html`<li><div><strong>${zoneName(texts, zone, index)}</strong>
+<p class="hint">${zones.around(zone.radius, latitude, longitude)}</p></div>
 ${
     confirmed(
-      "Remove",
-      html`<p>Others will see what it hides, in all of your routes.</p>`,
+      zones.remove,
+      html`<p>${zones.removeWords}</p>`,
       hidden("index", index),
       hidden("longitude", longitude),
       hidden("latitude", latitude),
-      button("remove", "Remove", "danger", zoneName(zone, index))
+      button("remove", zones.remove, "danger", zoneName(texts, zone, index))
     )
   }</li>\n`
 }
@@ -155,43 +147,43 @@ ${
 const zonesLayer = Layer.unwrap(Effect.map(PrivacyZones, (zones) =>
   accountPageLayer({
     path: ACCOUNT_PAGES.zones,
-    show: Effect.fnUntraced(function*({ fields, session }) {
+    show: Effect.fnUntraced(function*({ fields: given, session, texts }) {
+      const { common, fields, zones: words } = texts
       const all = yield* zones.list(session.userId)
       return {
-        title: "Privacy zones",
-        body:
-          html`<p>Others do not see the parts of your routes in these circles, such as around your home. You may have ${MAX_ZONES}.</p>
-${all.length === 0 ? html`<p>There are none.</p>` : html`<ul class="rows">${all.map(zoneItem)}</ul>`}
-<h2>Add a zone</h2>
+        title: words.title,
+        body: html`<p>${words.lead}</p>
+${all.length === 0 ? html`<p>${common.none}</p>` : html`<ul class="rows">${all.map(zoneItem(texts))}</ul>`}
+<h2>${words.add}</h2>
 ${
-            form(
-              input({ name: "label", label: "Name", value: fields["label"], hint: "For you alone." }),
-              input({
-                name: "place",
-                label: "Middle",
-                value: fields["place"],
-                required: true,
-                hint: "Latitude and longitude, such as 47.1415, 9.5209, or the address of a map that shows the place."
-              }),
-              input({
-                name: "radius",
-                label: "Radius in metres",
-                type: "number",
-                step: "any",
-                value: fields["radius"] ?? 500,
-                required: true,
-                hint: `${ZONE_RADIUS.minimum} to ${ZONE_RADIUS.maximum}.`
-              }),
-              button("add", "Add the zone")
-            )
-          }`
+          form(
+            input({ name: "label", label: fields.label, value: given["label"], hint: words.labelHint }),
+            input({
+              name: "place",
+              label: fields.place,
+              value: given["place"],
+              required: true,
+              hint: words.placeHint
+            }),
+            input({
+              name: "radius",
+              label: fields.radius,
+              type: "number",
+              step: "any",
+              value: given["radius"] ?? 500,
+              required: true,
+              hint: words.radiusHint
+            }),
+            button("add", words.addButton)
+          )
+        }`
       }
     }),
     actions: {
       add: {
         endpoint: Api.groups.users.endpoints.setPrivacyZones,
-        run: Effect.fnUntraced(function*({ fields, session }) {
-          const center = yield* centerOf(fields["place"])
+        run: Effect.fnUntraced(function*({ fields, session, texts }) {
+          const center = yield* centerOf(fields["place"], texts)
           const zone = { center, radius: numberOf(fields["radius"]), label: orNull(fields["label"]) }
           const { zones: added } = yield* decodeForm(Zones, { zones: [zone] })
           yield* zones.add(session.userId, added)
@@ -209,52 +201,53 @@ ${
     }
   })))
 
-const noArchive = () => ValidationFailed.at("body", "archive", "Expected the file of an export")
+const noArchive = ({ data }: Texts) => ValidationFailed.at("body", "", data.noArchive)
 
 const { export: exported, import: imported } = Api.groups.accountData.endpoints
 
 /** The bytes of the first file of a form, while they arrive. */
-const firstFile = (request: HttpServerRequest.HttpServerRequest) =>
+const firstFile = (request: HttpServerRequest.HttpServerRequest, texts: Texts) =>
   bodyStream(request, Context.get(imported.annotations, BodyLimit)).pipe(
     Stream.pipeThroughChannel(Multipart.makeChannel(request.headers)),
     Stream.filter(Multipart.isFile),
     Stream.take(1),
     Stream.flatMap(({ content }) => content),
-    Stream.catchTag("MultipartError", () => Stream.fail(noArchive()))
+    Stream.catchTag("MultipartError", () => Stream.fail(noArchive(texts)))
   )
 
-const counted = (name: string, { created, restored, unchanged }: ImportReport["collections"]) =>
-  html`<div><dt>${name}</dt><dd>${created} new, ${restored} restored, ${unchanged} as before</dd></div>\n`
+const counted = ({ data }: Texts, name: string, { created, restored, unchanged }: ImportReport["collections"]) =>
+  html`<div><dt>${name}</dt><dd>${data.report(created, restored, unchanged)}</dd></div>\n`
 
-const reportPage = ({ collections, routes }: ImportReport): Page => ({
-  title: "Imported",
-  body: html`<p class="notice" role="status">The archive is imported.</p>
-<dl>${counted("Routes", routes)}${counted("Collections", collections)}</dl>`
+const reportPage = (texts: Texts, { collections, routes }: ImportReport): Page => ({
+  title: texts.data.importedTitle,
+  body: html`<p class="notice" role="status">${texts.data.imported}</p>
+<dl>${counted(texts, texts.data.routes, routes)}${counted(texts, texts.data.collections, collections)}</dl>`
 })
 
 const dataLayer = Layer.unwrap(Effect.map(AccountImport, (imports) =>
   accountPageLayer({
     path: ACCOUNT_PAGES.data,
-    show: ({ root }) =>
+    show: ({ root, texts: { data } }) =>
       Effect.succeed({
-        title: "Export and import",
-        body: html`<h2>Export</h2>
-<p>All that your account has, as one ZIP archive: routes, also as GPX, collections, profile.</p>
-<p><a class="button" href="${root}${exported.path.slice(1)}" download>Export the account</a></p>
-<h2>Import</h2>
-<p>An archive of an export, of this account or another one. What is here already stays as it is.</p>
+        title: data.title,
+        body: html`<h2>${data.export}</h2>
+<p>${data.exportWords}</p>
+<p><a class="button" href="${root}${exported.path.slice(1)}" download>${data.exportButton}</a></p>
+<h2>${data.import}</h2>
+<p>${data.importWords}</p>
 ${
           filesForm(
-            html`<div><label for="archive">Archive</label>\n<input type="file" id="archive" name="archive" accept=".zip,application/zip" required></div>\n`,
-            html`<button type="submit">Import the archive</button>`
+            html`<div><label for="archive">${data.archive}</label>
+<input type="file" id="archive" name="archive" accept=".zip,application/zip" required></div>\n`,
+            html`<button type="submit">${data.importButton}</button>`
           )
         }`
       }),
     receive: {
       endpoint: imported,
       deadline: Context.get(imported.annotations, ResponseWithin),
-      run: Effect.fnUntraced(function*({ session }, request) {
-        return reportPage(yield* imports.restore(session.userId, firstFile(request)))
+      run: Effect.fnUntraced(function*({ session, texts }, request) {
+        return reportPage(texts, yield* imports.restore(session.userId, firstFile(request, texts)))
       })
     }
   })))

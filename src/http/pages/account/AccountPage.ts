@@ -1,10 +1,12 @@
-import { Cause, type Duration, Effect, Exit, type Schema, type Scope } from "effect"
+import { Cause, type Duration, Effect, Exit, type Schema, type Scope, Struct } from "effect"
 import { HttpRouter, HttpServerRequest } from "effect/http"
 import { HttpApiEndpoint } from "effect/http-api"
 import { NotFound, type ServiceError, ValidationFailed } from "../../../schema/Errors.ts"
 import { MEDIA_TYPES, mediaTypeOf } from "../../../schema/MediaTypes.ts"
 import type { SessionPrincipal } from "../../../schema/Principal.ts"
 import { html } from "../../../services/operations/Html.ts"
+import { configuredSite } from "../../../services/texts/Site.ts"
+import type { Texts } from "../../../services/texts/Texts.ts"
 import { OpenWhilePending } from "../../api/Access.ts"
 import { adminSession, anySession, makeAdmit } from "../../auth/Admission.ts"
 import { CrossSite } from "../../middleware/CrossSite.ts"
@@ -32,6 +34,7 @@ export interface Visit {
   readonly fields: Fields
   /** The relative path to the root of the service. */
   readonly root: string
+  readonly texts: Texts
 }
 
 type Services = HttpServerRequest.HttpServerRequest | Scope.Scope
@@ -58,84 +61,59 @@ export interface AccountPage {
   }
 }
 
-/** What a page says after an action, by `?done=` of its address. */
-const DONE: Readonly<Record<string, string>> = {
-  welcome: "Welcome! Your account is ready, and you are signed in.",
-  saved: "Saved.",
-  published: "Published: anyone can find and open it now.",
-  made: "Done. It is in the list.",
-  deleted: "Moved to the trash, from which it can be restored.",
-  restored: "Restored.",
-  erased: "Erased for good.",
-  revoked: "Revoked. It no longer works.",
-  replaced: "There is a new link. The one before opens nothing any more.",
-  requested: "The account is hidden, and will be erased.",
-  invited: "Invited. The mail is on its way.",
-  withdrawn: "Withdrawn. The link that was mailed no longer works."
-}
+export const done = (path: string, word: keyof Texts["done"]): PageResult => ({
+  seeOther: `${path.slice(1)}?done=${word}`
+})
 
-export const done = (path: string, word: string): PageResult => ({ seeOther: `${path.slice(1)}?done=${word}` })
+type Section = Exclude<keyof Texts["sections"], "label" | "signOut">
 
-const SECTIONS = [
-  [ACCOUNT_PAGES.profile, "Profile"],
-  [ACCOUNT_PAGES.zones, "Privacy zones"],
-  [ACCOUNT_PAGES.tokens, "Tokens"],
-  [ACCOUNT_PAGES.sessions, "Sessions"],
-  [ACCOUNT_PAGES.password, "Password"],
-  [ACCOUNT_PAGES.data, "Export and import"],
-  [ACCOUNT_PAGES.deletion, "Delete account"]
-] as const
+const ACCOUNT: ReadonlyArray<Section> = ["profile", "zones", "tokens", "sessions", "password", "data", "deletion"]
 
-const ADMIN_SECTIONS = [
-  [ACCOUNT_PAGES.overview, "Overview"],
-  [ACCOUNT_PAGES.users, "Users"],
-  [ACCOUNT_PAGES.invitations, "Invitations"],
-  [ACCOUNT_PAGES.audit, "Audit"]
-] as const
+const ADMINISTRATION: ReadonlyArray<Section> = ["overview", "users", "invitations", "audit"]
 
-const ROUTE_SECTIONS = [
-  [ACCOUNT_PAGES.routes, "My routes"],
-  [ACCOUNT_PAGES.collections, "Collections"],
-  [ACCOUNT_PAGES.trash, "Trash"]
-] as const
+const ROUTES: ReadonlyArray<Section> = ["routes", "collections", "trash"]
 
 const groupOf = (path: string) =>
-  [SECTIONS, ADMIN_SECTIONS].find((group) => group.some(([section]) => section === path)) ?? ROUTE_SECTIONS
+  [ACCOUNT, ADMINISTRATION].find((group) => group.some((section) => ACCOUNT_PAGES[section] === path)) ?? ROUTES
 
-const sections = (path: string, root: string) => {
+const sections = (path: string, { root, texts }: Visit) => {
+  const words = texts.sections
   const group = groupOf(path)
-  return html`<nav class="sections" aria-label="Section"><ul>${
-    group.map(([section, text]) =>
-      html`<li><a href="${root}${section.slice(1)}"${
-        path === section ? html` aria-current="page"` : undefined
-      }>${text}</a></li>`
+  return html`<nav class="sections" aria-label="${words.label}"><ul>${
+    group.map((section) =>
+      html`<li><a href="${root}${ACCOUNT_PAGES[section].slice(1)}"${
+        path === ACCOUNT_PAGES[section] ? html` aria-current="page"` : undefined
+      }>${words[section]}</a></li>`
     )
   }</ul>${
-    group === SECTIONS
+    group === ACCOUNT
       ? html`<form method="post" action="${root}${
         ACCOUNT_PAGES.signOut.slice(1)
-      }"><button class="quiet">Sign out</button></form>`
+      }"><button class="quiet">${words.signOut}</button></form>`
       : undefined
   }</nav>
 `
 }
 
-const doneWords = (done: string) => Object.hasOwn(DONE, done) ? DONE[done] : undefined
+const doneWords = ({ query, texts }: Visit) => {
+  const word = Struct.keys(texts.done).find((word) => word === query.get("done"))
+  return word === undefined ? undefined : texts.done[word]
+}
 
-const framed = (page: Page, path: string, { query, root, session }: Visit, error: ServiceError | undefined): Page => ({
+const framed = (page: Page, path: string, visit: Visit, error: ServiceError | undefined): Page => ({
   isWide: true,
   ...page,
-  reader: session.role,
+  reader: visit.session.role,
   policy: { "img-src": "'self' data:", ...page.policy },
   error: error ?? page.error,
-  body: html`${sections(path, root)}${
-    error === undefined ? notice(doneWords(query.get("done") ?? "")) : alert(plainWords(error))
+  body: html`${sections(path, visit)}${
+    error === undefined ? notice(doneWords(visit)) : alert(plainWords(visit.texts, error))
   }${page.body}`
 })
 
 const isWithoutSession = ({ statusCode }: ServiceError) => statusCode === 401
 
-const unknownAction = () => ValidationFailed.at("body", ACTION, "Expected an action of this page")
+const unknownAction = ({ common }: Texts) => ValidationFailed.at("body", ACTION, common.unknownAction)
 
 /** Decodes an id of the path. A malformed one is as unknown as any other. */
 export const idOf = <A>(schema: Schema.Codec<A, string>, id: string | undefined) =>
@@ -152,24 +130,36 @@ export const accountPageLayer = ({ actions = {}, isForAdmins = false, path, rece
     const admit = (yield* makeAdmit)(isForAdmins ? adminSession : anySession)
     const page = HttpApiEndpoint.get("page", path).annotate(OpenWhilePending, true)
     const root = rootFrom(path)
-    const failed = failureAt(path)
+    const site = yield* configuredSite
+    const { texts } = site
+    const failed = failureAt(site, path)
 
     const visitFor = Effect.fnUntraced(function*(endpoint: Endpoint) {
       const request = yield* HttpServerRequest.HttpServerRequest
       const session = yield* admit(endpoint)
-      const visit: Visit = { session, params: yield* HttpRouter.params, query: queryOf(request), fields: {}, root }
+      const visit: Visit = {
+        session,
+        params: yield* HttpRouter.params,
+        query: queryOf(request),
+        fields: {},
+        root,
+        texts
+      }
       return visit
     })
 
     const toSignIn = Effect.map(HttpServerRequest.HttpServerRequest, ({ url }) => {
       const to = new URL(url, "http://localhost").pathname.slice(1)
-      return responseTo(path, { seeOther: `${root}${ACCOUNT_PAGES.signIn.slice(1)}?to=${encodeURIComponent(to)}` })
+      return responseTo(site, path, {
+        seeOther: `${root}${ACCOUNT_PAGES.signIn.slice(1)}?to=${encodeURIComponent(to)}`
+      })
     })
 
     const refused = (error: ServiceError) => isWithoutSession(error) ? toSignIn : failed(error)
 
     const respond = (result: PageResult, visit: Visit, error?: ServiceError) =>
       responseTo(
+        site,
         path,
         "seeOther" in result
           ? { seeOther: `${root}${result.seeOther}` }
@@ -201,7 +191,7 @@ export const accountPageLayer = ({ actions = {}, isForAdmins = false, path, rece
       const action = Object.hasOwn(actions, fields[ACTION] ?? "") ? actions[fields[ACTION] ?? ""] : undefined
       if (action === undefined) {
         yield* visitFor(page)
-        return yield* unknownAction()
+        return yield* unknownAction(texts)
       }
       const visit = { ...yield* visitFor(action.endpoint), fields }
       return yield* act(visit, action.run(visit))

@@ -1,38 +1,41 @@
-import { Effect, Layer } from "effect"
+import { Effect, Layer, Struct } from "effect"
 import { AdminSearch, type AdminUser, type AuditEntry, AuditEvent, type Overview } from "../../../schema/Admin.ts"
 import { ValidationFailed } from "../../../schema/Errors.ts"
 import { SignUpIdFromPath, UserIdFromPath } from "../../../schema/Ids.ts"
-import { GRACE_PERIOD, INVITATION_LIFETIME, inWords } from "../../../schema/Limits.ts"
 import { NewEmail } from "../../../schema/User.ts"
 import { Administration } from "../../../services/accounts/Admin.ts"
 import { Invitations, type PendingInvitation } from "../../../services/accounts/SignUp.ts"
 import { Lanes } from "../../../services/admission/Lanes.ts"
 import { Audit } from "../../../services/identity/Audit.ts"
 import { type Html, html } from "../../../services/operations/Html.ts"
+import type { Texts } from "../../../services/texts/Texts.ts"
 import { Api } from "../../api/Api.ts"
 import { ACCOUNT_PAGES } from "../../request/RouteTemplates.ts"
 import { worded } from "../../response/PublicErrors.ts"
+import { plainWords } from "../layout/Layout.ts"
 import { cardPage, pagesAround } from "../shared/RouteParts.ts"
 import { accountPageLayer, done, idOf } from "./AccountPage.ts"
-import { button, confirmed, day, decodeForm, form, hidden, input, orNull, select, textarea } from "./Forms.ts"
+import { button, confirmed, decodeNamed, form, hidden, input, orNull, select, textarea } from "./Forms.ts"
 
 const { endpoints } = Api.groups.admin
 
-const AROUND = ["Newer", "Older"] as const
+const around = ({ admin }: Texts) => [admin.newer, admin.older] as const
 
-const group = (title: string, counts: Readonly<Record<string, number>>) =>
-  html`<h2>${title}</h2>
+const group = (
+  { admin }: Texts,
+  name: keyof Overview,
+  figures: Partial<Readonly<Record<keyof Texts["admin"]["figures"], number>>>
+) =>
+  html`<h2>${admin.groups[name]}</h2>
 <dl class="facts">${
-    Object.entries(counts).map(([name, count]) =>
-      html`<div><dt>${name.replace(/[A-Z0-9]+/g, (part) => ` ${part.toLowerCase()}`)}</dt><dd>${count}</dd></div>`
-    )
+    Struct.keys(figures).map((figure) => html`<div><dt>${admin.figures[figure]}</dt><dd>${figures[figure]}</dd></div>`)
   }</dl>
 `
 
-const overviewBody = ({ collections, routes, sessions, tokens, users }: Overview): Html =>
-  html`${group("Users", { ...users })}${group("Routes", { ...routes })}${group("Sessions", { ...sessions })}${
-    group("Tokens and collections", { tokens: tokens.live, collections: collections.total })
-  }`
+const overviewBody = (texts: Texts, { collections, routes, sessions, tokens, users }: Overview): Html =>
+  html`${group(texts, "users", users)}${group(texts, "routes", routes)}${group(texts, "sessions", sessions)}${
+    group(texts, "tokens", tokens)
+  }${group(texts, "collections", collections)}`
 
 const overviewLayer = Layer.unwrap(Effect.gen(function*() {
   const administration = yield* Administration
@@ -40,33 +43,32 @@ const overviewLayer = Layer.unwrap(Effect.gen(function*() {
   return accountPageLayer({
     path: ACCOUNT_PAGES.overview,
     isForAdmins: true,
-    show: () =>
+    show: ({ texts }) =>
       Effect.map(lists(administration.overview), (overview) => ({
-        title: "Administration",
-        body: overviewBody(overview)
+        title: texts.admin.title,
+        body: overviewBody(texts, overview)
       }))
   })
 }))
 
-const userItem = (user: AdminUser, root: string) =>
-  html`<li><div><strong>${user.name}</strong> <a href="${root}u/${user.handle}">@${user.handle}</a>
-<p class="hint">${user.email}, ${user.role === "admin" ? "administrator, " : ""}made on ${
-    day(user.createdAt)
-  }, last seen: ${day(user.lastSeenAt)}, ${user.statistics.totalRoutes} routes${
-    user.deletionRequestedAt === null ? "" : `. Deletion requested on ${day(user.deletionRequestedAt)}`
+const userItem = ({ admin }: Texts, user: AdminUser, root: string) => {
+  const { createdAt, deletionRequestedAt, email, lastSeenAt, role, statistics } = user
+  const facts = { createdAt, email, isAdmin: role === "admin", lastSeenAt, routes: statistics.totalRoutes }
+  return html`<li><div><strong>${user.name}</strong> <a href="${root}u/${user.handle}">@${user.handle}</a>
+<p class="hint">${admin.user(facts)}${
+    deletionRequestedAt === null ? "" : `. ${admin.deletionRequested(deletionRequestedAt)}`
   }</p></div>
 ${
-    user.deletionRequestedAt === null
+    deletionRequestedAt === null
       ? confirmed(
-        "Delete",
-        html`<p>The account is hidden at once and erased after ${
-          inWords(GRACE_PERIOD)
-        }, unless its owner signs in and keeps it.</p>`,
+        admin.delete,
+        html`<p>${admin.deleteWords}</p>`,
         hidden("id", user.id),
-        button("delete", "Delete", "danger", user.email)
+        button("delete", admin.delete, "danger", email)
       )
       : undefined
   }</li>\n`
+}
 
 const usersLayer = Layer.unwrap(Effect.gen(function*() {
   const administration = yield* Administration
@@ -74,24 +76,23 @@ const usersLayer = Layer.unwrap(Effect.gen(function*() {
   return accountPageLayer({
     path: ACCOUNT_PAGES.users,
     isForAdmins: true,
-    show: Effect.fnUntraced(function*({ query, root, session }) {
+    show: Effect.fnUntraced(function*({ query, root, session, texts }) {
+      const { admin, common, sections } = texts
       const { limit, offset } = cardPage(query)
       const given = orNull(query.get("q") ?? undefined)
-      const search = given === null ? undefined : yield* decodeForm(AdminSearch, given)
+      const search = given === null ? undefined : yield* decodeNamed(AdminSearch, "q", given)
       const found = yield* lists(administration.users(session.userId, search, { limit, offset }))
       const filters = given === null ? {} : { q: given }
       return {
-        title: "Users",
+        title: sections.users,
         body: html`<form class="filters" method="get" action="${root}${
           ACCOUNT_PAGES.users.slice(1)
-        }" role="search" aria-label="Users">
-${
-          input({ name: "q", label: "A part of a name, a handle or an address", type: "search", value: given })
-        }<button class="quiet">Find</button>
+        }" role="search" aria-label="${sections.users}">
+${input({ name: "q", label: admin.search, type: "search", value: given })}<button class="quiet">${common.find}</button>
 </form>
-<p class="hint">${found.total} ${found.total === 1 ? "account" : "accounts"}</p>
-<ul class="rows">${found.items.map((user) => userItem(user, root))}</ul>
-${pagesAround(found, { filters, limit, offset }, AROUND)}`
+<p class="hint">${admin.accounts(found.total)}</p>
+<ul class="rows">${found.items.map((user) => userItem(texts, user, root))}</ul>
+${pagesAround(found, { filters, limit, offset }, texts, around(texts))}`
       }
     }),
     actions: {
@@ -106,15 +107,15 @@ ${pagesAround(found, { filters, limit, offset }, AROUND)}`
   })
 }))
 
-const invitationItem = ({ createdAt, email, expiresAt, id }: PendingInvitation) =>
+const invitationItem = ({ admin }: Texts) => ({ createdAt, email, expiresAt, id }: PendingInvitation) =>
   html`<li><div><strong>${email}</strong>
-<p class="hint">Invited on ${day(createdAt)}, kept until ${day(expiresAt)}.</p></div>
-${form(hidden("id", id), button("again", "Send again", "quiet", `to ${email}`))}${
+<p class="hint">${admin.invitation(createdAt, expiresAt)}</p></div>
+${form(hidden("id", id), button("again", admin.again, "quiet", admin.to(email)))}${
     confirmed(
-      "Withdraw",
-      html`<p>The link that was mailed stops working.</p>`,
+      admin.withdraw,
+      html`<p>${admin.withdrawWords}</p>`,
       hidden("id", id),
-      button("withdraw", "Withdraw", "danger", email)
+      button("withdraw", admin.withdraw, "danger", email)
     )
   }</li>\n`
 
@@ -125,7 +126,7 @@ const addressesIn = (
   text: string | undefined
 ) => [...new Set((text ?? "").split(/[\s,;]+/).filter((part) => part !== ""))]
 
-const tooMany = () => ValidationFailed.at("body", "emails", `Expected 1 to ${MAX_INVITED} addresses`)
+const tooMany = ({ admin }: Texts) => ValidationFailed.at("body", "", admin.howMany(MAX_INVITED))
 
 const invitationsLayer = Layer.unwrap(Effect.gen(function*() {
   const invitations = yield* Invitations
@@ -133,60 +134,55 @@ const invitationsLayer = Layer.unwrap(Effect.gen(function*() {
   return accountPageLayer({
     path: ACCOUNT_PAGES.invitations,
     isForAdmins: true,
-    show: Effect.fnUntraced(function*({ fields, query, session }) {
+    show: Effect.fnUntraced(function*({ fields, query, session, texts }) {
+      const { admin, common, sections } = texts
       const { limit, offset } = cardPage(query)
       const found = yield* lists(invitations.list(session.userId, { limit, offset }))
       return {
-        title: "Invitations",
-        body: html`<h2>Invite</h2>
+        title: sections.invitations,
+        body: html`<h2>${admin.invite}</h2>
 ${
           form(
             textarea({
               name: "emails",
-              label: "Email addresses",
+              label: texts.fields.emails,
               value: fields["emails"],
               required: true,
-              hint: `Up to ${MAX_INVITED}, one a line. Each gets a mail with a link, which works for ${
-                inWords(INVITATION_LIFETIME)
-              }.`
+              hint: admin.inviteHint(MAX_INVITED)
             }),
-            button("invite", "Invite")
+            button("invite", admin.invite)
           )
-        }<h2>Not used yet</h2>
+        }<h2>${admin.unused}</h2>
 ${
           found.items.length === 0
-            ? html`<p>There are none.</p>`
-            : html`<ul class="rows">${found.items.map(invitationItem)}</ul>`
+            ? html`<p>${common.none}</p>`
+            : html`<ul class="rows">${found.items.map(invitationItem(texts))}</ul>`
         }
-${pagesAround(found, { limit, offset }, AROUND)}`
+${pagesAround(found, { limit, offset }, texts, around(texts))}`
       }
     }),
     actions: {
       invite: {
         endpoint: endpoints.invite,
-        run: Effect.fnUntraced(function*({ fields, session }) {
+        run: Effect.fnUntraced(function*({ fields, session, texts }) {
           const given = addressesIn(fields["emails"])
-          if (given.length === 0 || given.length > MAX_INVITED) return yield* tooMany()
+          if (given.length === 0 || given.length > MAX_INVITED) return yield* tooMany(texts)
           const results = yield* Effect.forEach(
             given,
             (address) =>
               Effect.flatMap(
-                decodeForm(NewEmail, address),
+                decodeNamed(NewEmail, "email", address),
                 (email) => worded(invitations.invite(session.userId, email))
               )
                 .pipe(Effect.match({
-                  onFailure: ({ message }) => `${address}: ${message}`,
+                  onFailure: (error) => `${address}: ${plainWords(texts, error)}`,
                   onSuccess: () => undefined
                 }))
           )
           const problems = results.filter((problem) => problem !== undefined)
           return problems.length === 0
             ? done(ACCOUNT_PAGES.invitations, "invited")
-            : yield* ValidationFailed.at(
-              "body",
-              "emails",
-              `${given.length - problems.length} invited. ${problems.join("; ")}`
-            )
+            : yield* ValidationFailed.at("body", "", texts.admin.notInvited(given.length - problems.length, problems))
         })
       },
       again: {
@@ -207,10 +203,10 @@ ${pagesAround(found, { limit, offset }, AROUND)}`
   })
 }))
 
-const auditRow = ({ createdAt, event, subjectId, userId }: AuditEntry) =>
-  html`<tr><td><time datetime="${createdAt}">${
-    createdAt.slice(0, 16).replace("T", " ")
-  }</time></td><td>${event}</td><td>${userId ?? ""}</td><td>${subjectId ?? ""}</td></tr>\n`
+const auditRow = ({ admin }: Texts) => ({ createdAt, event, subjectId, userId }: AuditEntry) =>
+  html`<tr><td><time datetime="${createdAt}">${admin.time(createdAt)}</time></td><td>${admin.events[event]}</td><td>${
+    userId ?? ""
+  }</td><td>${subjectId ?? ""}</td></tr>\n`
 
 const auditLayer = Layer.unwrap(Effect.gen(function*() {
   const audit = yield* Audit
@@ -218,32 +214,33 @@ const auditLayer = Layer.unwrap(Effect.gen(function*() {
   return accountPageLayer({
     path: ACCOUNT_PAGES.audit,
     isForAdmins: true,
-    show: Effect.fnUntraced(function*({ query, root, session }) {
+    show: Effect.fnUntraced(function*({ query, root, session, texts }) {
+      const { admin, common, fields, sections } = texts
       const { limit, offset } = cardPage(query)
       const user = orNull(query.get("user") ?? undefined)
       const event = orNull(query.get("event") ?? undefined)
       const filter = {
-        ...(user === null ? {} : { userId: yield* decodeForm(UserIdFromPath, user) }),
-        ...(event === null ? {} : { event: yield* decodeForm(AuditEvent, event) })
+        ...(user === null ? {} : { userId: yield* decodeNamed(UserIdFromPath, "user", user) }),
+        ...(event === null ? {} : { event: yield* decodeNamed(AuditEvent, "event", event) })
       }
       const found = yield* lists(audit.list(session.userId, filter, { limit, offset }))
       const filters = { ...(user === null ? {} : { user }), ...(event === null ? {} : { event }) }
       return {
-        title: "Audit",
+        title: sections.audit,
         body: html`<form class="filters" method="get" action="${root}${
           ACCOUNT_PAGES.audit.slice(1)
-        }" role="search" aria-label="Audit">
-${input({ name: "user", label: "Id of a user", value: user })}${
-          select({ name: "event", label: "What happened", value: event }, [
-            ["", "Anything"],
-            ...AuditEvent.literals.map((name) => [name, name] as const)
+        }" role="search" aria-label="${sections.audit}">
+${input({ name: "user", label: fields.user, value: user })}${
+          select({ name: "event", label: fields.event, value: event }, [
+            ["", admin.anyEvent],
+            ...AuditEvent.literals.map((name) => [name, admin.events[name]] as const)
           ])
-        }<button class="quiet">Find</button>
+        }<button class="quiet">${common.find}</button>
 </form>
-<div class="table" role="region" aria-label="Entries" tabindex="0"><table>
-<thead><tr><th scope="col">Time (UTC)</th><th scope="col">Event</th><th scope="col">User</th><th scope="col">About</th></tr></thead>
-<tbody>${found.items.map(auditRow)}</tbody></table></div>
-${pagesAround(found, { filters, limit, offset }, AROUND)}`
+<div class="table" role="region" aria-label="${admin.entries}" tabindex="0"><table>
+<thead><tr><th scope="col">${admin.columns.time}</th><th scope="col">${admin.columns.event}</th><th scope="col">${admin.columns.user}</th><th scope="col">${admin.columns.subject}</th></tr></thead>
+<tbody>${found.items.map(auditRow(texts))}</tbody></table></div>
+${pagesAround(found, { filters, limit, offset }, texts, around(texts))}`
       }
     })
   })

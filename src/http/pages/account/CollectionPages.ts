@@ -8,6 +8,7 @@ import { Collections } from "../../../services/collections/Collections.ts"
 import { Missing } from "../../../services/DomainErrors.ts"
 import { html } from "../../../services/operations/Html.ts"
 import { OwnRoutes } from "../../../services/routes/RouteLists.ts"
+import type { Texts } from "../../../services/texts/Texts.ts"
 import { Api } from "../../api/Api.ts"
 import { ACCOUNT_PAGES } from "../../request/RouteTemplates.ts"
 import type { Fields } from "../layout/PageRoutes.ts"
@@ -22,10 +23,10 @@ import {
   hidden,
   input,
   numberOf,
+  optionsOf,
   orNull,
   select,
-  textarea,
-  VISIBILITIES
+  textarea
 } from "./Forms.ts"
 import { makeSharing } from "./Sharing.ts"
 
@@ -33,18 +34,23 @@ const COLLECTIONS = ACCOUNT_PAGES.collections.slice(1)
 
 const { collections: { endpoints: api }, links } = Api.groups
 
-const countText = (count: number) => count === 1 ? "1 route" : `${count} routes`
-
-const item = ({ description, id, name, routeCount, visibility }: StoredCollection, root: string) =>
+const item = (
+  texts: Texts,
+  { description, id, name, routeCount, visibility }: StoredCollection,
+  root: string
+) =>
   html`<li><div><strong><a href="${root}${COLLECTIONS}/${id}">${name}</a></strong>
-<p class="hint">${countText(routeCount)}, ${visibility}${
+<p class="hint">${texts.routes.count(routeCount)}, ${texts.visibility[visibility]}${
     description === undefined ? "" : `. ${description}`
   }</p></div></li>\n`
 
-const fieldsOf = (fields: Fields, stored?: StoredCollection) => [
-  input({ name: "name", label: "Name", value: fields["name"] ?? stored?.name, required: true }),
-  textarea({ name: "description", label: "Description", value: fields["description"] ?? stored?.description }),
-  select({ name: "visibility", label: "Who sees it", value: fields["visibility"] ?? stored?.visibility }, VISIBILITIES)
+const fieldsOf = ({ fields, visibilities }: Texts, sent: Fields, stored?: StoredCollection) => [
+  input({ name: "name", label: fields.name, value: sent["name"] ?? stored?.name, required: true }),
+  textarea({ name: "description", label: fields.description, value: sent["description"] ?? stored?.description }),
+  select(
+    { name: "visibility", label: fields.visibility, value: sent["visibility"] ?? stored?.visibility },
+    optionsOf(visibilities)
+  )
 ]
 
 const given = (fields: Fields) => ({
@@ -58,20 +64,21 @@ const collectionsLayer = Layer.unwrap(Effect.gen(function*() {
   const { lists } = yield* Lanes
   return accountPageLayer({
     path: ACCOUNT_PAGES.collections,
-    show: Effect.fnUntraced(function*({ fields, query, root, session: { userId } }) {
+    show: Effect.fnUntraced(function*({ fields, query, root, session: { userId }, texts }) {
+      const words = texts.collections
       const { limit, offset } = cardPage(query)
       const found = yield* lists(collections.list(userId, undefined, { limit, offset }))
       return {
-        title: "Collections",
-        body: html`<p>A collection is a list of routes in your order, which can be shared as a whole.</p>
+        title: words.title,
+        body: html`<p>${words.lead}</p>
 ${
           found.items.length === 0
-            ? html`<p>There are none.</p>`
-            : html`<ul class="rows">${found.items.map((collection) => item(collection, root))}</ul>`
+            ? html`<p>${texts.common.none}</p>`
+            : html`<ul class="rows">${found.items.map((collection) => item(texts, collection, root))}</ul>`
         }
-${pagesAround(found, { limit, offset }, ["Previous collections", "More collections"])}
-<h2>Make a collection</h2>
-${form(...fieldsOf(fields), button("create", "Make the collection"))}`
+${pagesAround(found, { limit, offset }, texts, [words.previous, words.more])}
+<h2>${words.make}</h2>
+${form(...fieldsOf(texts, fields), button("create", words.makeButton))}`
       }
     }),
     actions: {
@@ -94,28 +101,33 @@ const SHOTS = { wide: { width: 160, height: 100 }, isLazy: true }
 
 const member = (
   { id, name, ...route }: StoredCollectionRoute,
-  { index, last, root }: { readonly index: number; readonly last: number; readonly root: string }
+  { index, last, root, texts }: {
+    readonly index: number
+    readonly last: number
+    readonly root: string
+    readonly texts: Texts
+  }
 ) =>
   html`<li class="member"><div class="pictured">${picture(String(id), SHOTS, "", root)}
 <div><strong>${name}</strong>
-<p class="hint">${summaryOf({ id, name, ...route })}</p></div></div>
+<p class="hint">${summaryOf({ id, name, ...route }, texts)}</p></div></div>
 <form method="post" class="actions">
 ${hidden("route", id)}${hidden("index", index)}
-${index === 0 ? undefined : button("up", "Up", "quiet", name)}${
-    index === last ? undefined : button("down", "Down", "quiet", name)
-  }${button("removeRoute", "Remove", "quiet", name)}
+${index === 0 ? undefined : button("up", texts.collections.up, "quiet", name)}${
+    index === last ? undefined : button("down", texts.collections.down, "quiet", name)
+  }${button("removeRoute", texts.collections.remove, "quiet", name)}
 </form></li>\n`
 
-const addForm = (own: ReadonlyArray<StoredRoute>, known: ReadonlySet<number>) => {
+const addForm = ({ collections }: Texts, own: ReadonlyArray<StoredRoute>, known: ReadonlySet<number>) => {
   const others = own.filter(({ id }) => !known.has(id))
   return others.length === 0
-    ? html`<p>All of your newest routes are in it.</p>`
+    ? html`<p>${collections.allAdded}</p>`
     : form(
       select(
-        { name: "route", label: "One of my routes" },
+        { name: "route", label: collections.oneOfMine },
         others.map(({ id, name }) => [String(id), name] as const)
       ),
-      button("addRoute", "Add", "quiet")
+      button("addRoute", collections.add, "quiet")
     )
 }
 
@@ -134,7 +146,8 @@ const collectionLayer = Layer.unwrap(Effect.gen(function*() {
   })
 
   const show = Effect.fnUntraced(function*(visit: Visit) {
-    const { fields, root, session: { userId } } = visit
+    const { fields, root, session: { userId }, texts } = visit
+    const words = texts.collections
     const collection = yield* own(visit)
     const { id, routeIds, shareToken, visibility } = collection
     const viewer = Option.some(userId)
@@ -143,29 +156,28 @@ const collectionLayer = Layer.unwrap(Effect.gen(function*() {
     const isRefused = fields[ACTION] === "save"
     return {
       title: collection.name,
-      body: html`<p><a href="${root}c/${
-        visibility === "private" ? id : shareToken
-      }">See the page of the collection</a></p>
-<h2>${countText(items.length)}</h2>
+      body: html`<p><a href="${root}c/${visibility === "private" ? id : shareToken}">${words.seePage}</a></p>
+<h2>${texts.routes.count(items.length)}</h2>
 ${
         items.length === 0
           ? undefined
           : html`<ol class="rows">${
-            items.map((route, index) => member(route, { index, last: items.length - 1, root }))
+            items.map((route, index) => member(route, { index, last: items.length - 1, root, texts }))
           }</ol>`
       }
-${addForm(newest.items, new Set(routeIds))}
-<h2>Change</h2>
-${form(...fieldsOf(isRefused ? fields : {}, collection), button("save", "Save"))}${yield* sharing.section(visit, {
-        shared: { kind: "collection", id },
-        shareToken,
-        visibility
-      })}<h2>Delete</h2>
+${addForm(texts, newest.items, new Set(routeIds))}
+<h2>${words.change}</h2>
+${form(...fieldsOf(texts, isRefused ? fields : {}, collection), button("save", texts.common.save))}${yield* sharing
+        .section(visit, {
+          shared: { kind: "collection", id },
+          shareToken,
+          visibility
+        })}<h2>${words.delete}</h2>
 ${
         confirmed(
-          "Delete the collection",
-          html`<p>It is moved to the trash. Its routes stay.</p>`,
-          button("delete", "Delete the collection", "danger")
+          words.deleteButton,
+          html`<p>${words.deleteWords}</p>`,
+          button("delete", words.deleteButton, "danger")
         )
       }`
     }

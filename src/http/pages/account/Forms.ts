@@ -94,13 +94,9 @@ export const confirmed = (summary: string, ...parts: ReadonlyArray<Html>): Html 
 export const notice = (text: string | undefined): Html =>
   text === undefined ? html`` : html`<p class="notice" role="status">${text}</p>\n`
 
-export const VISIBILITIES = [
-  ["private", "Private: only you"],
-  ["unlisted", "Unlisted: anyone who has the link"],
-  ["public", "Public: anyone can find it"]
-] as const
-
-export const ACTIVITIES = [["cycle", "Ride"], ["run", "Run"], ["walk", "Walk"]] as const
+/** The options of a choice, in the order of their texts. */
+export const optionsOf = (texts: Readonly<Record<string, string>>): ReadonlyArray<readonly [string, string]> =>
+  Object.entries(texts)
 
 /** What a form sends for a text that may be left out: `null` clears it. */
 export const orNull = (text: string | undefined): string | null =>
@@ -120,4 +116,9 @@ export const decodeForm = <A, I>(schema: Schema.Codec<A, I>, value: unknown): Ef
     Effect.mapError((error) => ValidationFailed.of("body", issuesOf(error)))
   )
 
-export const day = (instant: string | null): string => instant === null ? "never" : instant.slice(0, 10)
+/** Decodes a single field, whose name an error has. */
+export const decodeNamed = <A, I>(schema: Schema.Codec<A, I>, name: string, value: unknown) =>
+  Effect.mapError(
+    Schema.decodeUnknownEffect(schema)(value, { errors: "all" }),
+    (error) => ValidationFailed.of("body", issuesOf(error).map(({ message }) => ({ path: name, message })))
+  )

@@ -1,9 +1,11 @@
 import { Effect, Layer, Result } from "effect"
 import type { ServiceError } from "../../../schema/Errors.ts"
-import { INVITATION_LIFETIME, inWords } from "../../../schema/Limits.ts"
 import { DisplayName } from "../../../schema/User.ts"
 import { Accounts } from "../../../services/accounts/SignIn.ts"
+import type { LinkState } from "../../../services/DomainErrors.ts"
 import { html } from "../../../services/operations/Html.ts"
+import { configuredSite } from "../../../services/texts/Site.ts"
+import type { Texts } from "../../../services/texts/Texts.ts"
 import { Api } from "../../api/Api.ts"
 import { deviceOf, signInResponses } from "../../auth/SignInResponses.ts"
 import { Limiter } from "../../middleware/RateLimit.ts"
@@ -12,7 +14,6 @@ import { publicErrorOf } from "../../response/PublicErrors.ts"
 import { alert, type Page } from "../layout/Layout.ts"
 import {
   addressOf,
-  ANOTHER,
   type Link,
   linkFields,
   newPasswordInput,
@@ -24,39 +25,36 @@ import {
   unusableAlert
 } from "../layout/LinkForm.ts"
 import { type Fields, pageLayer } from "../layout/PageRoutes.ts"
-import { decodeForm, input, orNull } from "./Forms.ts"
+import { decodeNamed, input, orNull } from "./Forms.ts"
 
 const SIGN_IN = ACCOUNT_PAGES.signIn.slice(1)
 
-const unusable = (error: ServiceError): Page => ({
-  title: "Your invitation",
-  body: html`${unusableAlert}
-<p>Was it used already? Then your account is there: <a href="${SIGN_IN}">sign in</a>. An invitation expires after ${
-    inWords(INVITATION_LIFETIME)
-  }: ask the person who invited you for another one.</p>
-<p>Copied from the mail? Check that the whole of it was copied.</p>`,
+const unusable = (texts: Texts) => (error: ServiceError, state: LinkState): Page => ({
+  title: texts.invitation.unusableTitle,
+  body: html`${unusableAlert(texts, state)}
+<p>${state === "expired" ? texts.invitation.expired : texts.invitation[state](SIGN_IN)}</p>
+${state === "unknown" ? html`<p>${texts.link.copied}</p>` : undefined}`,
   error
 })
 
-const formWith = (link: Link, fields: Fields, error?: ServiceError): Page => ({
-  title: "Welcome",
-  body: html`${alert(error && passwordWords(error, ANOTHER))}
-<p>You are invited to keep, plan and share your routes here. Choose a name and a password: that makes the account of
-${addressOf(link)}, and signs you in on this device.</p>
+const formWith = (texts: Texts) => (link: Link, fields: Fields, error?: ServiceError): Page => ({
+  title: texts.invitation.title,
+  body: html`${alert(error && passwordWords(texts, error, texts.link.another))}
+<p>${texts.invitation.what(addressOf(link, texts))}</p>
 <form method="post" action="invitation" novalidate>
 ${linkFields(link)}
 ${
     input({
       name: "name",
-      label: "Name",
+      label: texts.fields.name,
       value: fields["name"],
       autocomplete: "name",
-      hint: "Others see it on what you share. Empty for a name made of the address."
+      hint: texts.invitation.nameHint
     })
-  }${newPasswordInput("password", error)}
-<button type="submit">Make my account</button>
+  }${newPasswordInput(texts, "password", error, texts.invitation.password)}
+<button type="submit">${texts.invitation.button}</button>
 </form>
-<p>You do not want an account? Close this page: without the button nothing happens.</p>`,
+<p>${texts.invitation.unwanted}</p>`,
   error
 })
 
@@ -64,8 +62,9 @@ ${
 export const invitationPageLayer = Layer.unwrap(Effect.gen(function*() {
   const accounts = yield* Accounts
   const limiter = yield* Limiter
+  const { texts } = yield* configuredSite
   const { signedIn } = yield* signInResponses
-  const pages = { addressOf: accounts.invitedAddress, form: formWith, unusable }
+  const pages = { addressOf: accounts.invitedAddress, form: formWith(texts), unusable: unusable(texts) }
   return pageLayer({
     path: PAGES.invitation,
     show: shownLink(pages),
@@ -73,15 +72,15 @@ export const invitationPageLayer = Layer.unwrap(Effect.gen(function*() {
       run: Effect.fnUntraced(function*(fields, request) {
         yield* limiter.countAddress(Api.groups.auth.endpoints.resetPassword)
         const token = yield* Effect.result(tokenOf(fields))
-        if (Result.isFailure(token)) return unusable(token.failure)
+        if (Result.isFailure(token)) return pages.unusable(token.failure, "unknown")
         // Before the password: nobody should choose one for a link that cannot be used.
         yield* accounts.invitedAddress(token.success)
         const given = orNull(fields["name"])
-        const name = given === null ? undefined : yield* decodeForm(DisplayName, given)
-        const password = yield* newPasswordOf(fields["password"])
+        const name = given === null ? undefined : yield* decodeNamed(DisplayName, "name", given)
+        const password = yield* newPasswordOf(texts, fields["password"])
         yield* signedIn(yield* accounts.acceptInvitation(token.success, { name, password }, deviceOf(request)))
         return { seeOther: `${ACCOUNT_PAGES.routes.slice(1)}?done=welcome` }
-      }, Effect.catchTag("LinkUnusable", (error) => Effect.succeed(unusable(publicErrorOf(error))))),
+      }, Effect.catchTag("LinkUnusable", (error) => Effect.succeed(pages.unusable(publicErrorOf(error), error.state)))),
       refused: refusedLink(pages)
     }
   })

@@ -2,7 +2,6 @@ import { Effect, Layer, Schema } from "effect"
 import { HttpServerRequest } from "effect/http"
 import type { Session } from "../../../schema/Credential.ts"
 import { SessionIdFromPath } from "../../../schema/Ids.ts"
-import { GRACE_PERIOD, inWords } from "../../../schema/Limits.ts"
 import { PasswordAttempt, type Profile, ProfilePatch } from "../../../schema/User.ts"
 import { AccountDeletion } from "../../../services/accounts/Deletion.ts"
 import { Devices } from "../../../services/accounts/Devices.ts"
@@ -10,6 +9,7 @@ import { PasswordChanges } from "../../../services/accounts/PasswordChanges.ts"
 import { Profiles } from "../../../services/accounts/Profile.ts"
 import { Sessions } from "../../../services/accounts/Sessions.ts"
 import { html } from "../../../services/operations/Html.ts"
+import type { Texts } from "../../../services/texts/Texts.ts"
 import { Api } from "../../api/Api.ts"
 import { DEVICE_COOKIE } from "../../api/Authentication.ts"
 import { setDeviceCookie, signResponseOut } from "../../auth/Credentials.ts"
@@ -20,89 +20,88 @@ import { newPasswordInput, newPasswordOf } from "../layout/LinkForm.ts"
 import type { Fields } from "../layout/PageRoutes.ts"
 import { accountPageLayer, done, idOf, type Visit } from "./AccountPage.ts"
 import {
-  ACTIVITIES,
   button,
   confirmed,
-  day,
   decodeForm,
+  decodeNamed,
   form,
   hidden,
   input,
   numberOf,
+  optionsOf,
   orNull,
   passwordInput,
-  select,
-  VISIBILITIES
+  select
 } from "./Forms.ts"
 
 const { users, sessions: sessionsApi } = Api.groups
 
 const CurrentPassword = Schema.RedactedFromValue(PasswordAttempt)
 
-const AS_IT_COMES = ["", "No preference"] as const
-
 const SPEEDS = ["cycle", "run", "walk"] as const
 
-const quotaText = ({ usage: { collections, routes, storedBytes } }: Profile) =>
-  `${routes.used} of ${routes.limit} routes, ${collections.used} of ${collections.limit} collections, `
-  + `${Math.ceil(storedBytes.used / 1_048_576)} of ${Math.floor(storedBytes.limit / 1_048_576)} MiB`
-
-const profilePage = (profile: Profile, fields: Fields, root: string): Page => {
-  const { preferences } = profile
+const profilePage = (texts: Texts, own: Profile, fields: Fields, root: string): Page => {
+  const { preferences } = own
+  const { activities, common, fields: labels, profile, visibilities } = texts
   const given = (name: string, stored: string | number | null | undefined) => fields[name] ?? stored
+  const any = ["", profile.anyPreference] as const
   return {
-    title: "Profile",
-    body:
-      html`<p>Signed in as <strong>${profile.email}</strong>. Your public page is <a href="${root}u/${profile.handle}">@${profile.handle}</a>.</p>
+    title: profile.title,
+    body: html`<p>${
+      profile.signedIn(
+        html`<strong>${own.email}</strong>`,
+        html`<a href="${root}u/${own.handle}">@${own.handle}</a>`
+      )
+    }</p>
 ${
-        form(
-          input({ name: "name", label: "Name", value: given("name", profile.name), required: true }),
+      form(
+        input({ name: "name", label: labels.name, value: given("name", own.name), required: true }),
+        input({
+          name: "handle",
+          label: labels.handle,
+          value: given("handle", own.handle),
+          required: true,
+          hint: profile.handleHint
+        }),
+        input({
+          name: "avatar",
+          label: labels.avatar,
+          type: "url",
+          value: given("avatar", own.avatar),
+          hint: profile.avatarHint
+        }),
+        html`<fieldset><legend>${profile.preferences}</legend>\n<div class="columns">`,
+        select({ name: "units", label: labels.units, value: given("units", preferences?.units) }, [
+          any,
+          ...optionsOf(profile.units)
+        ]),
+        select(
+          {
+            name: "defaultActivity",
+            label: labels.defaultActivity,
+            value: given("defaultActivity", preferences?.defaultActivity)
+          },
+          [any, ...optionsOf(activities)]
+        ),
+        select({
+          name: "defaultRouteVisibility",
+          label: labels.defaultRouteVisibility,
+          value: given("defaultRouteVisibility", preferences?.defaultRouteVisibility ?? "private")
+        }, optionsOf(visibilities)),
+        html`</div>\n<div class="columns">`,
+        ...SPEEDS.map((activity) =>
           input({
-            name: "handle",
-            label: "Handle",
-            value: given("handle", profile.handle),
-            required: true,
-            hint: "The address of your public page: 3 to 30 characters of a-z, 0-9 and \"-\"."
-          }),
-          input({
-            name: "avatar",
-            label: "Picture",
-            type: "url",
-            value: given("avatar", profile.avatar),
-            hint: "The https address of an image, or nothing."
-          }),
-          html`<fieldset><legend>Preferences</legend>\n<div class="columns">`,
-          select({ name: "units", label: "Units", value: given("units", preferences?.units) }, [AS_IT_COMES, [
-            "metric",
-            "Kilometres and metres"
-          ], ["imperial", "Miles and feet"]]),
-          select(
-            {
-              name: "defaultActivity",
-              label: "Activity",
-              value: given("defaultActivity", preferences?.defaultActivity)
-            },
-            [AS_IT_COMES, ...ACTIVITIES]
-          ),
-          select({
-            name: "defaultRouteVisibility",
-            label: "Who sees a new route",
-            value: given("defaultRouteVisibility", preferences?.defaultRouteVisibility ?? "private")
-          }, VISIBILITIES),
-          html`</div>\n<div class="columns">`,
-          ...ACTIVITIES.map(([activity, text]) =>
-            input({
-              name: `speed-${activity}`,
-              label: `${text}: usual km/h`,
-              type: "number",
-              step: "any",
-              value: given(`speed-${activity}`, preferences?.sportSpeeds?.[activity])
-            })
-          ),
-          html`</div></fieldset>\n`,
-          button("save", "Save")
-        )
-      }<p class="hint">Your account has ${quotaText(profile)}.</p>`
+            name: `speed-${activity}`,
+            label: labels[activity],
+            type: "number",
+            step: "any",
+            value: given(`speed-${activity}`, preferences?.sportSpeeds?.[activity])
+          })
+        ),
+        html`</div></fieldset>\n`,
+        button("save", common.save)
+      )
+    }<p class="hint">${profile.usage(own.usage)}</p>`
   }
 }
 
@@ -121,8 +120,8 @@ const patchOf = (fields: Fields) => ({
 const profileLayer = Layer.unwrap(Effect.map(Profiles, (profiles) =>
   accountPageLayer({
     path: ACCOUNT_PAGES.profile,
-    show: ({ fields, root, session }) =>
-      Effect.map(profiles.profile(session.userId), (profile) => profilePage(profile, fields, root)),
+    show: ({ fields, root, session, texts }) =>
+      Effect.map(profiles.profile(session.userId), (profile) => profilePage(texts, profile, fields, root)),
     actions: {
       save: {
         endpoint: users.endpoints.update,
@@ -134,27 +133,28 @@ const profileLayer = Layer.unwrap(Effect.map(Profiles, (profiles) =>
     }
   })))
 
-const sessionItem = ({ createdAt, current, id, ipAddress, lastSeenAt, userAgent }: Session) =>
-  html`<li><div><strong>${userAgent ?? "An unknown program"}</strong>
-<p class="hint">${current ? "This browser. " : ""}Signed in on ${day(createdAt)}, last used on ${day(lastSeenAt)}${
-    ipAddress === null ? "" : ` from ${ipAddress}`
-  }.</p></div>
-${form(hidden("id", id), button("revoke", "Sign out", "quiet", `of ${userAgent ?? "an unknown program"}`))}</li>\n`
+const sessionItem = ({ sessions }: Texts) => (session: Session) => {
+  const program = session.userAgent ?? sessions.unknown
+  return html`<li><div><strong>${program}</strong>
+<p class="hint">${sessions.facts(session)}</p></div>
+${form(hidden("id", session.id), button("revoke", sessions.signOut, "quiet", program))}</li>\n`
+}
 
 const sessionsLayer = Layer.unwrap(Effect.map(Sessions, (sessions) =>
   accountPageLayer({
     path: ACCOUNT_PAGES.sessions,
-    show: Effect.fnUntraced(function*({ session: { sessionId, userId } }) {
+    show: Effect.fnUntraced(function*({ session: { sessionId, userId }, texts }) {
+      const words = texts.sessions
       const all = yield* sessions.list(userId, sessionId)
       return {
-        title: "Sessions",
-        body: html`<p>Where you are signed in. End what you do not know.</p>
-<ul class="rows">${all.map(sessionItem)}</ul>
+        title: words.title,
+        body: html`<p>${words.lead}</p>
+<ul class="rows">${all.map(sessionItem(texts))}</ul>
 ${
           confirmed(
-            "Sign out everywhere",
-            html`<p>This browser is signed out too.</p>`,
-            button("all", "Sign out everywhere", "danger")
+            words.everywhere,
+            html`<p>${words.everywhereWords}</p>`,
+            button("all", words.everywhere, "danger")
           )
         }`
       }
@@ -186,10 +186,12 @@ const passwordLayer = Layer.unwrap(Effect.gen(function*() {
   const devices = yield* Devices
   const profiles = yield* Profiles
 
-  const change = Effect.fnUntraced(function*({ fields, session }: Visit) {
-    const newPassword = yield* newPasswordOf(fields["newPassword"])
+  const change = Effect.fnUntraced(function*({ fields, session, texts }: Visit) {
+    const newPassword = yield* newPasswordOf(texts, fields["newPassword"])
     const current = orNull(fields["currentPassword"])
-    const currentPassword = current === null ? undefined : yield* decodeForm(CurrentPassword, current)
+    const currentPassword = current === null
+      ? undefined
+      : yield* decodeNamed(CurrentPassword, "currentPassword", current)
     yield* changes.change(session, { currentPassword, newPassword })
     // A new password removes all remembered devices, so the current one is stored again.
     const { cookies } = yield* HttpServerRequest.HttpServerRequest
@@ -201,16 +203,16 @@ const passwordLayer = Layer.unwrap(Effect.gen(function*() {
 
   return accountPageLayer({
     path: ACCOUNT_PAGES.password,
-    show: ({ session }) =>
+    show: ({ session, texts }) =>
       Effect.map(profiles.user(session.userId), ({ hasPassword }) => ({
-        title: "Password",
+        title: texts.password.title,
         isWide: true,
-        body: html`<p>A new password signs you out everywhere else. Personal access tokens go on.</p>
+        body: html`<p>${texts.password.lead}</p>
 ${
           form(
-            hasPassword ? passwordInput("currentPassword", "Current password", "current-password") : html``,
-            newPasswordInput("newPassword"),
-            button("change", "Change the password")
+            hasPassword ? passwordInput("currentPassword", texts.fields.currentPassword, "current-password") : html``,
+            newPasswordInput(texts, "newPassword"),
+            button("change", texts.password.button)
           )
         }`
       })),
@@ -221,22 +223,12 @@ ${
 const deletionLayer = Layer.unwrap(Effect.map(AccountDeletion, (deletion) =>
   accountPageLayer({
     path: ACCOUNT_PAGES.deletion,
-    show: ({ root }) =>
+    show: ({ root, texts: { deletion: words } }) =>
       Effect.succeed({
-        title: "Delete account",
-        body:
-          html`<p>Your routes, collections and links are hidden from everyone at once, tokens stop, and you are signed out
-everywhere. For ${
-            inWords(GRACE_PERIOD)
-          } you can sign in and keep the account after all. Then it is erased with all that it has.</p>
-<p>Take your routes along first: <a href="${root}${ACCOUNT_PAGES.data.slice(1)}">export the account</a>.</p>
-${
-            confirmed(
-              "Delete my account",
-              html`<p>This hides everything that you shared.</p>`,
-              button("delete", "Delete my account", "danger")
-            )
-          }`
+        title: words.title,
+        body: html`<p>${words.lead}</p>
+<p>${words.exportFirst(`${root}${ACCOUNT_PAGES.data.slice(1)}`)}</p>
+${confirmed(words.button, html`<p>${words.words}</p>`, button("delete", words.button, "danger"))}`
       }),
     actions: {
       delete: {

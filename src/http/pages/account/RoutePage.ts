@@ -2,10 +2,11 @@ import { Effect, Layer, Option } from "effect"
 import { Conflict } from "../../../schema/Errors.ts"
 import { RouteIdFromPath } from "../../../schema/Ids.ts"
 import { FILE_FORMATS } from "../../../schema/Import.ts"
-import { RoutePatch, type StoredRoute, TAG_RULE } from "../../../schema/Route.ts"
+import { RoutePatch, type StoredRoute } from "../../../schema/Route.ts"
 import { Missing } from "../../../services/DomainErrors.ts"
-import { type Html, html } from "../../../services/operations/Html.ts"
+import { html } from "../../../services/operations/Html.ts"
 import { Routes } from "../../../services/routes/Routes.ts"
+import type { Texts } from "../../../services/texts/Texts.ts"
 import { Api } from "../../api/Api.ts"
 import { ACCOUNT_PAGES } from "../../request/RouteTemplates.ts"
 import type { Fields } from "../layout/PageRoutes.ts"
@@ -13,7 +14,6 @@ import { attribution, facts, formatName, picture } from "../shared/RouteParts.ts
 import { accountPageLayer, done, idOf, type Visit } from "./AccountPage.ts"
 import {
   ACTION,
-  ACTIVITIES,
   button,
   checkbox,
   confirmed,
@@ -22,10 +22,10 @@ import {
   hidden,
   input,
   isChecked,
+  optionsOf,
   orNull,
   select,
-  textarea,
-  VISIBILITIES
+  textarea
 } from "./Forms.ts"
 import { makeSharing } from "./Sharing.ts"
 
@@ -37,44 +37,51 @@ const SHOTS = {
 const tagsOf = (text: string | undefined) =>
   (text ?? "").split(",").map((tag) => tag.trim()).filter((tag) => tag !== "")
 
-const editForm = (route: StoredRoute, fields: Fields): Html => {
-  const isRefused = fields[ACTION] === "save"
-  const given = (name: string, stored: string | undefined) => isRefused ? fields[name] : stored
+const editForm = (
+  { activities, common, fields, route: words, visibilities }: Texts,
+  route: StoredRoute,
+  sent: Fields
+) => {
+  const isRefused = sent[ACTION] === "save"
+  const given = (name: string, stored: string | undefined) => isRefused ? sent[name] : stored
   return form(
     hidden("version", route.version),
-    input({ name: "name", label: "Name", value: given("name", route.name), required: true }),
-    textarea({ name: "description", label: "Description", value: given("description", route.description) }),
+    input({ name: "name", label: fields.name, value: given("name", route.name), required: true }),
+    textarea({ name: "description", label: fields.description, value: given("description", route.description) }),
     input({
       name: "tags",
-      label: "Tags",
+      label: fields.tags,
       value: given("tags", route.tags.join(", ")),
-      hint: `With commas between them; each has ${TAG_RULE}.`
+      hint: words.tagsHint
     }),
     html`<div class="columns">`,
-    select({ name: "activity", label: "Activity", value: given("activity", route.activity) }, [
-      ["", "Not said"],
-      ...ACTIVITIES
+    select({ name: "activity", label: fields.activity, value: given("activity", route.activity) }, [
+      ["", words.noActivity],
+      ...optionsOf(activities)
     ]),
-    select({ name: "visibility", label: "Who sees it", value: given("visibility", route.visibility) }, VISIBILITIES),
+    select(
+      { name: "visibility", label: fields.visibility, value: given("visibility", route.visibility) },
+      optionsOf(visibilities)
+    ),
     html`</div>\n`,
-    checkbox("favourite", "A favourite of mine", isRefused ? isChecked(fields, "favourite") : route.favourite),
-    button("save", "Save")
+    checkbox("favourite", words.favourite, isRefused ? isChecked(sent, "favourite") : route.favourite),
+    button("save", common.save)
   )
 }
 
-const publishForm = ({ visibility }: StoredRoute) =>
+const publishForm = ({ route }: Texts, { visibility }: StoredRoute) =>
   visibility === "public"
     ? undefined
     : html`<div class="actions">${
       confirmed(
-        "Publish",
-        html`<p>Anyone will be able to find and open it. Your privacy zones stay hidden.</p>`,
-        button("publish", "Publish the route")
+        route.publish,
+        html`<p>${route.publishWords}</p>`,
+        button("publish", route.publishButton)
       )
     }</div>`
 
-const downloads = ({ id }: StoredRoute, root: string) =>
-  html`<section aria-labelledby="files"><h2 id="files">Download</h2>
+const downloads = ({ route }: Texts, { id }: StoredRoute, root: string) =>
+  html`<section aria-labelledby="files"><h2 id="files">${route.download}</h2>
 <ul class="files">${
     FILE_FORMATS.map((format) =>
       html`<li><a href="${root}api/v1/routes/${id}/${format}" download>${formatName(format)}</a></li>`
@@ -114,31 +121,30 @@ export const routePageOfOwnerLayer = Layer.unwrap(Effect.gen(function*() {
   })
 
   const show = Effect.fnUntraced(function*(visit: Visit) {
-    const { fields, root } = visit
+    const { fields, root, texts } = visit
+    const words = texts.route
     const route = yield* own(visit)
     const shared = { kind: "route", id: route.id } as const
     return {
       title: route.name,
-      body: html`<figure>${
-        picture(String(route.id), SHOTS, `The line of ${route.name} and its elevation profile`, root)
-      }</figure>
-${facts(route)}
-<p><a href="${root}r/${route.visibility === "private" ? route.id : route.shareToken}">See the page of the route</a></p>
-<h2>Change</h2>
-${publishForm(route)}
-${editForm(route, fields)}${yield* sharing.section(visit, {
+      body: html`<figure>${picture(String(route.id), SHOTS, words.lineAndProfile(route.name), root)}</figure>
+${facts(route, texts)}
+<p><a href="${root}r/${route.visibility === "private" ? route.id : route.shareToken}">${words.seePage}</a></p>
+<h2>${words.change}</h2>
+${publishForm(texts, route)}
+${editForm(texts, route, fields)}${yield* sharing.section(visit, {
         shared,
         shareToken: route.shareToken,
         visibility: route.visibility
-      })}${downloads(route, root)}<h2>Delete</h2>
+      })}${downloads(texts, route, root)}<h2>${words.delete}</h2>
 ${
         confirmed(
-          "Delete the route",
-          html`<p>It is moved to the trash, from which it can be restored.</p>`,
-          button("delete", "Delete the route", "danger")
+          words.deleteButton,
+          html`<p>${words.deleteWords}</p>`,
+          button("delete", words.deleteButton, "danger")
         )
       }
-${attribution(route)}`
+${attribution(route, texts)}`
     }
   })
 

@@ -14,6 +14,7 @@ import { type Html, html } from "../../../services/operations/Html.ts"
 import { RouteDuplicates } from "../../../services/routes/RouteDuplicates.ts"
 import { RouteFiles } from "../../../services/routes/RouteFiles.ts"
 import { OwnRoutes } from "../../../services/routes/RouteLists.ts"
+import type { Texts } from "../../../services/texts/Texts.ts"
 import { Api } from "../../api/Api.ts"
 import { BodyLimit } from "../../api/Requests.ts"
 import { serviceErrorOf } from "../../middleware/ErrorShape.ts"
@@ -23,17 +24,9 @@ import { ACCOUNT_PAGES } from "../../request/RouteTemplates.ts"
 import { type Page, plainWords } from "../layout/Layout.ts"
 import { cardPage, formatName, pagesAround, picture, summaryOf } from "../shared/RouteParts.ts"
 import { accountPageLayer, type Visit } from "./AccountPage.ts"
-import { ACTIVITIES, decodeForm, filesForm, input, orNull, select, VISIBILITIES } from "./Forms.ts"
+import { decodeForm, filesForm, input, optionsOf, orNull, select } from "./Forms.ts"
 
 const ROUTES = ACCOUNT_PAGES.routes.slice(1)
-
-const SORTS = [
-  ["-createdAt", "Newest first"],
-  ["-updatedAt", "Changed last"],
-  ["name", "By name"],
-  ["-distance", "Longest first"],
-  ["distance", "Shortest first"]
-] as const
 
 const FILTERS = ["q", "tag", "activity", "visibility", "favourite", "sort"] as const
 
@@ -45,40 +38,48 @@ const filtersIn = (query: URLSearchParams): Filters =>
     return value === null ? [] : [[name, value]]
   }))
 
-const ANY = ["", "Any"] as const
-
-const filterForm = (filters: Filters, tags: ReadonlyArray<TagCount>, root: string) =>
-  html`<form class="filters" method="get" action="${root}${ROUTES}" role="search" aria-label="My routes">
-${input({ name: "q", label: "Words", type: "search", value: filters.q })}${
-    select({ name: "activity", label: "Activity", value: filters.activity }, [ANY, ...ACTIVITIES])
+const filterForm = (texts: Texts, filters: Filters, tags: ReadonlyArray<TagCount>, root: string) => {
+  const { activities, common, fields, routes, visibility } = texts
+  const any = ["", routes.any] as const
+  return html`<form class="filters" method="get" action="${root}${ROUTES}" role="search" aria-label="${routes.title}">
+${input({ name: "q", label: fields.q, type: "search", value: filters.q })}${
+    select({ name: "activity", label: fields.activity, value: filters.activity }, [any, ...optionsOf(activities)])
   }${
-    select({ name: "visibility", label: "Who sees it", value: filters.visibility }, [
-      ANY,
-      ["private", "Private"],
-      ["unlisted", "Unlisted"],
-      ["public", "Public"]
+    select({ name: "visibility", label: fields.visibility, value: filters.visibility }, [
+      any,
+      ...optionsOf(visibility)
     ])
-  }${select({ name: "favourite", label: "Favourites", value: filters.favourite }, [ANY, ["true", "Only favourites"]])}${
+  }${
+    select({ name: "favourite", label: fields.favourite, value: filters.favourite }, [any, [
+      "true",
+      routes.onlyFavourites
+    ]])
+  }${
     tags.length === 0
       ? undefined
-      : select({ name: "tag", label: "Tag", value: filters.tag }, [
-        ANY,
+      : select({ name: "tag", label: fields.tag, value: filters.tag }, [
+        any,
         ...tags.map(({ count, tag }) => [tag, `${tag} (${count})`] as const)
       ])
-  }${select({ name: "sort", label: "Order", value: filters.sort }, SORTS)}<button class="quiet">Find</button>
+  }${
+    select({ name: "sort", label: fields.sort, value: filters.sort }, optionsOf(routes.sorts))
+  }<button class="quiet">${common.find}</button>
 </form>
 `
+}
 
 const SHOTS = { wide: { width: 360, height: 225 }, isLazy: true }
 
 /** Private routes have pictures for their owner by id. */
-const card = (route: StoredRoute, root: string) =>
+const card = (texts: Texts, route: StoredRoute, root: string) =>
   html`<li>${picture(String(route.id), SHOTS, "", root)}
 <h2><a href="${root}${ROUTES}/${route.id}">${route.name}</a></h2>
-<p class="hint">${summaryOf(route)}</p>
-<ul class="tags" aria-label="Marks of ${route.name}"><li class="${route.visibility}">${route.visibility}</li>${
-    route.favourite ? html`<li>favourite</li>` : undefined
-  }${route.tags.map((tag) => html`<li>${tag}</li>`)}</ul></li>
+<p class="hint">${summaryOf(route, texts)}</p>
+<ul class="tags" aria-label="${texts.routes.marksOf(route.name)}"><li class="${route.visibility}">${
+    texts.visibility[route.visibility]
+  }</li>${route.favourite ? html`<li>${texts.routes.favourite}</li>` : undefined}${
+    route.tags.map((tag) => html`<li>${tag}</li>`)
+  }</ul></li>
 `
 
 interface FileResult {
@@ -93,40 +94,36 @@ const resultItem = ({ name, problem, routes }: FileResult, root: string) =>
     routes.map((route) => html`<a href="${root}${ROUTES}/${route.id}">${route.name}</a> `)
   }</p></div></li>\n`
 
-const resultsOf = (results: ReadonlyArray<FileResult>, root: string) =>
-  html`<section class="notice" role="status" aria-label="Uploaded files"><ul class="rows">${
+const resultsOf = ({ routes }: Texts, results: ReadonlyArray<FileResult>, root: string) =>
+  html`<section class="notice" role="status" aria-label="${routes.uploaded}"><ul class="rows">${
     results.map((result) => resultItem(result, root))
   }</ul></section>\n`
 
-const uploadForm = (visibility: string | undefined) =>
-  html`<details class="upload"><summary>Upload routes</summary>\n${
+const uploadForm = ({ routes, visibilities }: Texts, visibility: string | undefined) =>
+  html`<details class="upload"><summary>${routes.upload}</summary>\n${
     filesForm(
-      html`<div><label for="files">Files</label>
-<p class="hint" id="files-hint">${
-        FILE_FORMATS.map(formatName).join(", ")
-      } or ZIP, one or many. A file with several tracks becomes several routes.</p>
+      html`<div><label for="files">${routes.files}</label>
+<p class="hint" id="files-hint">${routes.filesHint(FILE_FORMATS.map(formatName).join(", "))}</p>
 <input type="file" id="files" name="files" multiple required aria-describedby="files-hint"></div>\n`,
-      select({ name: "visibility", label: "Who sees them", value: visibility ?? "private" }, VISIBILITIES),
-      html`<button type="submit">Upload</button>`
+      select({ name: "visibility", label: routes.seenBy, value: visibility ?? "private" }, optionsOf(visibilities)),
+      html`<button type="submit">${routes.uploadButton}</button>`
     )
   }</details>\n`
 
-const NO_ROUTES =
-  html`<p>There are no routes here yet. Upload a file of your device or of another program to begin.</p>`
-
-const listOf = (routes: PageOf<StoredRoute>, { query, root }: Visit, filters: Filters): Html => {
+const listOf = (routes: PageOf<StoredRoute>, { query, root, texts }: Visit, filters: Filters): Html => {
   const { limit, offset } = cardPage(query)
   if (routes.items.length === 0) {
-    return Object.keys(filters).length === 0 && offset === 0 ? NO_ROUTES : html`<p>No route is like that.</p>`
+    const isEmpty = Object.keys(filters).length === 0 && offset === 0
+    return html`<p>${isEmpty ? texts.routes.noRoutes : texts.routes.notFound}</p>`
   }
-  return html`<ul class="cards">\n${routes.items.map((route) => card(route, root))}</ul>
-${pagesAround(routes, { filters, limit, offset })}`
+  return html`<ul class="cards">\n${routes.items.map((route) => card(texts, route, root))}</ul>
+${pagesAround(routes, { filters, limit, offset }, texts)}`
 }
 
 /** Each file may take as long as one that is imported alone. */
 const UPLOAD_WITHIN = Duration.minutes(1)
 
-const noFiles = () => ValidationFailed.at("body", "files", "Choose one or more files")
+const noFiles = ({ routes }: Texts) => ValidationFailed.at("body", "", routes.noFiles)
 
 export const routesPageLayer = Layer.unwrap(Effect.gen(function*() {
   const bodies = yield* RequestBodies
@@ -139,19 +136,18 @@ export const routesPageLayer = Layer.unwrap(Effect.gen(function*() {
   const endpoint = Api.groups.files.endpoints.import
 
   const show = Effect.fnUntraced(function*(visit: Visit, results: ReadonlyArray<FileResult> = []) {
-    const { query, root, session: { userId } } = visit
+    const { query, root, session: { userId }, texts } = visit
     const filters = filtersIn(query)
     const { tag, ...others } = filters
     const decoded = yield* decodeForm(OwnRoutesQuery, { ...others, ...(tag === undefined ? {} : { tag: [tag] }) })
     const routes = yield* lists(ownRoutes.list(userId, decoded, cardPage(query), "none"))
     const tags = yield* lists(ownRoutes.tags(userId))
     const { preferences } = yield* profiles.user(userId)
-    const count = routes.total === 1 ? "1 route" : `${routes.total} routes`
     const page: Page = {
-      title: "My routes",
-      body: html`${results.length === 0 ? undefined : resultsOf(results, root)}${
-        uploadForm(preferences?.defaultRouteVisibility)
-      }${filterForm(filters, tags.slice(0, 50), root)}<p class="hint">${count}</p>
+      title: texts.routes.title,
+      body: html`${results.length === 0 ? undefined : resultsOf(texts, results, root)}${
+        uploadForm(texts, preferences?.defaultRouteVisibility)
+      }${filterForm(texts, filters, tags.slice(0, 50), root)}<p class="hint">${texts.routes.count(routes.total)}</p>
 ${listOf(routes, visit, filters)}`
     }
     return page
@@ -173,13 +169,17 @@ ${listOf(routes, visit, filters)}`
   /** Each file counts as an import of its own. The form itself was counted for the first. */
   const counted = (owner: UserId, index: number) => index === 0 ? Effect.void : limiter.count(`user:${owner}`, endpoint)
 
-  const resultOf = (owner: UserId, file: PackedFile, index: number, visibility: Visibility) => {
+  const resultOf = ({ session, texts }: Visit, file: PackedFile, index: number, visibility: Visibility) => {
     const name = file.name ?? ""
+    const owner = session.userId
     return counted(owner, index).pipe(
       Effect.andThen(store(owner, file, visibility)),
       Effect.map((routes): FileResult => ({ name, routes })),
       Effect.catchCause((cause) =>
-        Effect.map(serviceErrorOf(cause), (error): FileResult => ({ name, routes: [], problem: plainWords(error) }))
+        Effect.map(
+          serviceErrorOf(cause),
+          (error): FileResult => ({ name, routes: [], problem: texts.errors.file(plainWords(texts, error)) })
+        )
       )
     )
   }
@@ -190,10 +190,10 @@ ${listOf(routes, visit, filters)}`
     const visibility = yield* decodeForm(Visibility, parts.fields["visibility"])
     // A browser sends an empty part without a name where no file is chosen.
     const given = parts.files.filter(({ name }) => name !== "")
-    if (given.length === 0) return yield* noFiles()
+    if (given.length === 0) return yield* noFiles(visit.texts)
     const results = yield* Effect.forEach(
       given,
-      (file, index) => resultOf(visit.session.userId, file, index, visibility)
+      (file, index) => resultOf(visit, file, index, visibility)
     )
     return yield* show(visit, results)
   })

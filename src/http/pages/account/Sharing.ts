@@ -6,23 +6,22 @@ import { inOneLine } from "../../../schema/Text.ts"
 import { type Html, html } from "../../../services/operations/Html.ts"
 import { RouteViews } from "../../../services/routes/RouteViews.ts"
 import { type Shared, ShareLinks } from "../../../services/sharing/ShareLinks.ts"
+import type { Texts } from "../../../services/texts/Texts.ts"
 import type { Endpoint } from "../../middleware/RateLimit.ts"
 import { type PageLinks, pageLinks } from "../../response/ResourceJson.ts"
 import { type Action, done, idOf, type Visit } from "./AccountPage.ts"
-import { button, checkbox, confirmed, day, decodeForm, form, hidden, input, isChecked, orNull } from "./Forms.ts"
+import { button, checkbox, confirmed, decodeForm, form, hidden, input, isChecked, orNull } from "./Forms.ts"
 
 const PATHS = { route: "r", collection: "c" } as const
 
 const copied = (id: string, label: string, address: string) =>
   html`<p><label for="${id}">${label}</label><input id="${id}" class="secret" readonly value="${address}"></p>\n`
 
-const linkItem = (link: ShareLink, address: string) => {
-  const name = link.label === null || link.label === "" ? `Link ${link.id}` : inOneLine(link.label)
+const linkItem = ({ sharing }: Texts, link: ShareLink, address: string) => {
+  const name = link.label === null || link.label === "" ? sharing.unnamed(link.id) : inOneLine(link.label)
   return html`<li><div>${copied(`link-${link.id}`, name, address)}
-<p class="hint">Expires: ${day(link.expiresAt)}. Opened ${link.uses} times, last: ${day(link.lastUsedAt)}.${
-    link.allowDownload ? "" : " Without files."
-  }</p></div>
-${form(hidden("link", link.id), button("removeLink", "Remove", "quiet", name))}</li>\n`
+<p class="hint">${sharing.facts(link)}</p></div>
+${form(hidden("link", link.id), button("removeLink", sharing.remove, "quiet", name))}</li>\n`
 }
 
 interface SharedResource {
@@ -37,14 +36,18 @@ const endOf = (date: string | undefined) => {
   return given === null ? null : `${given}T23:59:59Z`
 }
 
-const shownLink = ({ shared: { kind }, shareToken, visibility }: SharedResource, { root }: PageLinks): Html =>
+const shownLink = (
+  { sharing }: Texts,
+  { shared: { kind }, shareToken, visibility }: SharedResource,
+  { root }: PageLinks
+): Html =>
   visibility === "private" || shareToken === undefined
-    ? html`<p>It is private: nobody else opens it. Make it unlisted to give others a link.</p>\n`
-    : html`${copied("share", "Link to copy", `${root}${PATHS[kind]}/${shareToken}`)}${
+    ? html`<p>${sharing.isPrivate}</p>\n`
+    : html`${copied("share", sharing.link, `${root}${PATHS[kind]}/${shareToken}`)}${
       confirmed(
-        "Replace the link",
-        html`<p>The link that you gave to others opens nothing from then on.</p>`,
-        button("replaceLink", "Replace the link", "danger")
+        sharing.replace,
+        html`<p>${sharing.replaceWords}</p>`,
+        button("replaceLink", sharing.replace, "danger")
       )
     }`
 
@@ -60,25 +63,26 @@ export const makeSharing = Effect.gen(function*() {
   const links = yield* ShareLinks
   const views = yield* RouteViews
 
-  const section = Effect.fnUntraced(function*({ session }: Visit, resource: SharedResource) {
+  const section = Effect.fnUntraced(function*({ session, texts }: Visit, resource: SharedResource) {
+    const { fields, sharing } = texts
     const { kind } = resource.shared
     const all = yield* links.list(session.userId, resource.shared)
-    return html`<section aria-labelledby="sharing"><h2 id="sharing">Share</h2>
-${shownLink(resource, addresses)}<h3>More links</h3>
+    return html`<section aria-labelledby="sharing"><h2 id="sharing">${sharing.title}</h2>
+${shownLink(texts, resource, addresses)}<h3>${sharing.more}</h3>
 ${
       all.length === 0
         ? undefined
         : html`<ul class="rows">${
-          all.map((link) => linkItem(link, `${addresses.root}${PATHS[kind]}/${link.token}`))
+          all.map((link) => linkItem(texts, link, `${addresses.root}${PATHS[kind]}/${link.token}`))
         }</ul>`
     }${
       form(
         html`<div class="columns">`,
-        input({ name: "label", label: "Name of a new link", hint: "For you alone." }),
-        input({ name: "expires", label: "Last day", type: "date", hint: "Empty for a link without an end." }),
+        input({ name: "label", label: sharing.label, hint: sharing.labelHint }),
+        input({ name: "expires", label: fields.expiresAt, type: "date", hint: sharing.expiresHint }),
         html`</div>\n`,
-        checkbox("allowDownload", "It opens files such as GPX too", true),
-        button("addLink", "Make a link", "quiet")
+        checkbox("allowDownload", sharing.allowDownload, true),
+        button("addLink", sharing.make, "quiet")
       )
     }</section>\n`
   })

@@ -2,12 +2,13 @@ import { Effect, Layer, Option } from "effect"
 import type { HttpServerRequest } from "effect/http"
 import { HttpApiEndpoint } from "effect/http-api"
 import type { ServiceError } from "../../../schema/Errors.ts"
-import { inWords, LINK_LIFETIME } from "../../../schema/Limits.ts"
 import { DisplayName, Email, NewEmail, USER_PATHS } from "../../../schema/User.ts"
 import { PasswordChanges } from "../../../services/accounts/PasswordChanges.ts"
 import { Accounts } from "../../../services/accounts/SignIn.ts"
 import { type Html, html } from "../../../services/operations/Html.ts"
 import { settings } from "../../../services/settings/Registry.ts"
+import { configuredSite } from "../../../services/texts/Site.ts"
+import type { Texts } from "../../../services/texts/Texts.ts"
 import { Api } from "../../api/Api.ts"
 import { Authenticator } from "../../auth/Authenticator.ts"
 import { signInResponses } from "../../auth/SignInResponses.ts"
@@ -18,7 +19,7 @@ import { alert, type Page, plainWords } from "../layout/Layout.ts"
 import { newPasswordInput, newPasswordOf, passwordWords } from "../layout/LinkForm.ts"
 import { type Fields, pageLayer } from "../layout/PageRoutes.ts"
 import { providerLinksFrom, signInByForm, signInForm } from "../layout/SignInForm.ts"
-import { decodeForm, hidden, input, orNull } from "./Forms.ts"
+import { decodeNamed, hidden, input, orNull } from "./Forms.ts"
 
 const { signIn: SIGN_IN, signOut: SIGN_OUT, signUp: SIGN_UP, forgotPassword: FORGOT } = ACCOUNT_PAGES
 
@@ -35,97 +36,81 @@ interface Ways {
   readonly providerLinks: (to: string) => Html
 }
 
-const signInPage = (to: string, { isOpen, providerLinks }: Ways, email = "", error?: ServiceError): Page => ({
-  title: "Sign in",
-  body: html`${alert(error && plainWords(error))}
-${signInForm(relative(SIGN_IN), email, error, hidden("to", to))}
-${providerLinks(to)}
-<p><a href="${relative(FORGOT)}">Forgot your password?</a></p>
-${
-    isOpen
-      ? html`<p>No account yet? <a href="${relative(SIGN_UP)}">Sign up</a>.</p>`
-      : html`<p>No account yet? Accounts are by invitation here: ask an administrator.</p>`
-  }`,
-  error
-})
+const signInPage = (texts: Texts, ways: Ways, to: string) => (email = "", error?: ServiceError): Page => {
+  const { signIn } = texts
+  return {
+    title: signIn.title,
+    body: html`${alert(error && plainWords(texts, error))}
+${signInForm(texts, relative(SIGN_IN), email, error, hidden("to", to))}
+${ways.providerLinks(to)}
+<p><a href="${relative(FORGOT)}">${signIn.forgot}</a></p>
+<p>${ways.isOpen ? signIn.signUp(relative(SIGN_UP)) : signIn.byInvitation}</p>`,
+    error
+  }
+}
 
-const signUpPage = (fields: Fields, error?: ServiceError): Page => ({
-  title: "Sign up",
-  body: html`${alert(error && passwordWords(error))}
-<p>With an account you keep your routes, share them and take them along as files.</p>
+const emailInput = ({ fields }: Texts, email: string | undefined) =>
+  input({ name: "email", label: fields.email, type: "email", value: email, autocomplete: "username", required: true })
+
+const signUpPage = (texts: Texts, given: Fields, error?: ServiceError): Page => {
+  const { fields, signUp } = texts
+  return {
+    title: signUp.title,
+    body: html`${alert(error && passwordWords(texts, error))}
+<p>${signUp.lead}</p>
 <form method="post" action="${relative(SIGN_UP)}">
 ${
-    input({
-      name: "name",
-      label: "Name",
-      value: fields["name"],
-      autocomplete: "name",
-      hint: "Others see it on what you share."
-    })
-  }${
-    input({
-      name: "email",
-      label: "Email address",
-      type: "email",
-      value: fields["email"],
-      autocomplete: "username",
-      required: true
-    })
-  }${newPasswordInput("password", error)}
-<button type="submit">Sign up</button>
+      input({
+        name: "name",
+        label: fields.name,
+        value: given["name"],
+        autocomplete: "name",
+        hint: signUp.nameHint
+      })
+    }${emailInput(texts, given["email"])}${newPasswordInput(texts, "password", error, fields.password)}
+<button type="submit">${signUp.button}</button>
 </form>
-<p>You have an account? <a href="${relative(SIGN_IN)}">Sign in</a>.</p>`,
-  error
-})
-
-const closedPage = (error?: ServiceError): Page => ({
-  title: "Sign up",
-  body: html`<p>Accounts are by invitation here: ask an administrator for one.</p>
-<p>You have an account? <a href="${relative(SIGN_IN)}">Sign in</a>.</p>`,
-  error
-})
-
-const mailed = (email: string): Page => ({
-  title: "Check your mail",
-  body: html`<p role="status">A mail is on its way to <strong>${email}</strong>.</p>
-<p>Open its link within ${
-    inWords(LINK_LIFETIME["verify-email"])
-  } to verify the address: then your account is there, and you
-are signed in.</p>
-<p>No mail? Look among the unwanted ones, or <a href="${relative(SIGN_IN)}">sign in</a> to get another.</p>`
-})
-
-const forgotPage = (email = "", error?: ServiceError): Page => ({
-  title: "Forgot your password?",
-  body: html`${alert(error && plainWords(error))}
-<p>You get a mail with a link, by which you choose a new one.</p>
-<form method="post" action="${relative(FORGOT)}">
-${
-    input({
-      name: "email",
-      label: "Email address",
-      type: "email",
-      value: email,
-      autocomplete: "username",
-      required: true
-    })
+<p>${signUp.signIn(relative(SIGN_IN))}</p>`,
+    error
   }
-<button type="submit">Send the link</button>
-</form>
-<p><a href="${relative(SIGN_IN)}">Back to the sign-in</a></p>`,
+}
+
+const closedPage = ({ signUp }: Texts, error?: ServiceError): Page => ({
+  title: signUp.title,
+  body: html`<p>${signUp.closed}</p>
+<p>${signUp.signIn(relative(SIGN_IN))}</p>`,
   error
 })
 
-const resetMailed = (email: string): Page => ({
-  title: "Check your mail",
-  body: html`<p role="status">If <strong>${email}</strong> has an account, a link is on its way to it.</p>
-<p>Open it within ${inWords(LINK_LIFETIME["reset-password"])}.</p>`
+const mailed = ({ signUp }: Texts, email: string): Page => ({
+  title: signUp.mailedTitle,
+  body: html`<p role="status">${signUp.mailed(html`<strong>${email}</strong>`)}</p>
+<p>${signUp.mailedNext}</p>
+<p>${signUp.noMail(relative(SIGN_IN))}</p>`
 })
 
-const signOutPage = (error?: ServiceError): Page => ({
-  title: "Sign out",
-  body: html`${alert(error && plainWords(error))}
-<form method="post" action="${relative(SIGN_OUT)}"><button type="submit">Sign out</button></form>`,
+const forgotPage = (texts: Texts, email = "", error?: ServiceError): Page => ({
+  title: texts.forgot.title,
+  body: html`${alert(error && plainWords(texts, error))}
+<p>${texts.forgot.lead}</p>
+<form method="post" action="${relative(FORGOT)}">
+${emailInput(texts, email)}
+<button type="submit">${texts.forgot.button}</button>
+</form>
+<p><a href="${relative(SIGN_IN)}">${texts.forgot.back}</a></p>`,
+  error
+})
+
+const resetMailed = ({ forgot, signUp }: Texts, email: string): Page => ({
+  title: signUp.mailedTitle,
+  body: html`<p role="status">${forgot.mailed(html`<strong>${email}</strong>`)}</p>
+<p>${forgot.mailedNext}</p>`
+})
+
+const signOutPage = (texts: Texts, error?: ServiceError): Page => ({
+  title: texts.signOut.title,
+  body: html`${alert(error && plainWords(texts, error))}
+<form method="post" action="${relative(SIGN_OUT)}"><button type="submit">${texts.signOut.button}</button></form>`,
   error
 })
 
@@ -135,6 +120,7 @@ export const signInPagesLayer = Layer.unwrap(Effect.gen(function*() {
   const accounts = yield* Accounts
   const authenticator = yield* Authenticator
   const isOpen = yield* settings.SIGNUP_ENABLED
+  const { texts } = yield* configuredSite
   const ways = { isOpen, providerLinks: yield* providerLinksFrom(SIGN_IN) }
   const limiter = yield* Limiter
   const passwordChanges = yield* PasswordChanges
@@ -147,59 +133,62 @@ export const signInPagesLayer = Layer.unwrap(Effect.gen(function*() {
     show: Effect.fnUntraced(function*(query) {
       const to = returnTo(query.get("to"))
       const known = yield* authenticator.readOptional(HttpApiEndpoint.get("page", SIGN_IN))
-      return Option.isSome(known) ? { seeOther: to } : signInPage(to, ways)
+      return Option.isSome(known) ? { seeOther: to } : signInPage(texts, ways, to)()
     }),
     submit: {
       run: Effect.fnUntraced(function*(fields, request) {
         yield* signIn(fields, request)
         return { seeOther: returnTo(fields["to"]) }
       }),
-      refused: (error, { email, to }) => signInPage(returnTo(to), ways, email, error)
+      refused: (error, { email, to }) => signInPage(texts, ways, returnTo(to))(email, error)
     }
   })
 
   const signUpBy = Effect.fnUntraced(function*(fields: Fields, request: Request) {
     yield* limiter.countAddress(signUp)
-    const email = yield* decodeForm(NewEmail, fields["email"])
+    const email = yield* decodeNamed(NewEmail, "email", fields["email"])
     const name = orNull(fields["name"])
-    const given = name === null ? undefined : yield* decodeForm(DisplayName, name)
-    const password = yield* newPasswordOf(fields["password"])
+    const given = name === null ? undefined : yield* decodeNamed(DisplayName, "name", name)
+    const password = yield* newPasswordOf(texts, fields["password"])
     yield* limitEmail(request, email, "signUp")
     yield* accounts.signUp({ email, name: given, password, network: clientNetwork(request) })
-    return mailed(email)
+    return mailed(texts, email)
   })
 
   const signUpLayer = pageLayer({
     path: SIGN_UP,
-    show: () => Effect.succeed(isOpen ? signUpPage({}) : closedPage()),
-    submit: { run: signUpBy, refused: (error, fields) => isOpen ? signUpPage(fields, error) : closedPage(error) }
+    show: () => Effect.succeed(isOpen ? signUpPage(texts, {}) : closedPage(texts)),
+    submit: {
+      run: signUpBy,
+      refused: (error, fields) => isOpen ? signUpPage(texts, fields, error) : closedPage(texts, error)
+    }
   })
 
   const forgotLayer = pageLayer({
     path: FORGOT,
-    show: () => Effect.succeed(forgotPage()),
+    show: () => Effect.succeed(forgotPage(texts)),
     submit: {
       run: Effect.fnUntraced(function*(fields, request) {
         yield* limiter.countAddress(requestPasswordReset)
-        const email = yield* decodeForm(Email, fields["email"])
+        const email = yield* decodeNamed(Email, "email", fields["email"])
         yield* limitEmail(request, email, "requestPasswordReset")
         yield* passwordChanges.requestReset(email, clientNetwork(request))
-        return resetMailed(email)
+        return resetMailed(texts, email)
       }),
-      refused: (error, { email }) => forgotPage(email, error)
+      refused: (error, { email }) => forgotPage(texts, email, error)
     }
   })
 
   const signOutLayer = pageLayer({
     path: SIGN_OUT,
-    show: () => Effect.succeed(signOutPage()),
+    show: () => Effect.succeed(signOutPage(texts)),
     submit: {
       run: Effect.fnUntraced(function*(_fields, request) {
         yield* limiter.countAddress(Api.groups.auth.endpoints.logOut)
         yield* signedOut(request)
         return { seeOther: "./" }
       }),
-      refused: (error) => signOutPage(error)
+      refused: (error) => signOutPage(texts, error)
     }
   })
 

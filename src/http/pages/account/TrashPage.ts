@@ -1,16 +1,16 @@
 import { Effect, Layer } from "effect"
 import { CollectionIdFromPath, RouteIdFromPath } from "../../../schema/Ids.ts"
-import { GRACE_PERIOD, inWords } from "../../../schema/Limits.ts"
 import { MAX_LIMIT } from "../../../schema/Page.ts"
 import type { Trashed } from "../../../schema/Resource.ts"
 import { Lanes } from "../../../services/admission/Lanes.ts"
 import { CollectionTrash } from "../../../services/collections/CollectionTrash.ts"
 import { html } from "../../../services/operations/Html.ts"
 import { RouteTrash } from "../../../services/routes/RouteTrash.ts"
+import type { Texts } from "../../../services/texts/Texts.ts"
 import { Api } from "../../api/Api.ts"
 import { ACCOUNT_PAGES } from "../../request/RouteTemplates.ts"
 import { accountPageLayer, type Action, done, idOf, type Visit } from "./AccountPage.ts"
-import { button, confirmed, day, form, hidden } from "./Forms.ts"
+import { button, confirmed, form, hidden } from "./Forms.ts"
 
 /** More are shown when these are restored or erased. */
 const SHOWN = { limit: MAX_LIMIT, offset: 0 }
@@ -21,39 +21,50 @@ interface Kind {
   readonly empty: string
 }
 
+type Item = Trashed & { readonly id: number; readonly name: string }
+
 const ROUTES: Kind = { restore: "restoreRoute", purge: "purgeRoute", empty: "emptyRoutes" }
 
 const COLLECTIONS: Kind = { restore: "restoreCollection", purge: "purgeCollection", empty: "emptyCollections" }
 
-const item =
-  ({ purge, restore }: Kind) => ({ deletedAt, id, name, purgedAt }: Trashed & { id: number; name: string }) =>
-    html`<li><div><strong>${name}</strong>
-<p class="hint">Deleted on ${day(deletedAt)}, erased on ${day(purgedAt)}.</p></div>
-${form(hidden("id", id), button(restore, "Restore", "quiet", name))}${
-      confirmed(
-        "Erase",
-        html`<p>It is erased for good.</p>`,
-        hidden("id", id),
-        button(purge, "Erase", "danger", name)
-      )
-    }</li>\n`
+const item = ({ trash }: Texts, { purge, restore }: Kind) => ({ deletedAt, id, name, purgedAt }: Item) =>
+  html`<li><div><strong>${name}</strong>
+<p class="hint">${trash.facts(deletedAt, purgedAt)}</p></div>
+${form(hidden("id", id), button(restore, trash.restore, "quiet", name))}${
+    confirmed(
+      trash.erase,
+      html`<p>${trash.eraseWords}</p>`,
+      hidden("id", id),
+      button(purge, trash.erase, "danger", name)
+    )
+  }</li>\n`
 
-const list = (
-  title: string,
-  kind: Kind,
-  { items, total }: { readonly items: ReadonlyArray<Trashed & { id: number; name: string }>; readonly total: number }
-) =>
-  html`<h2>${title}</h2>
+interface Deleted {
+  readonly title: string
+  readonly kind: Kind
+  readonly found: { readonly items: ReadonlyArray<Item>; readonly total: number }
+}
+
+const list = (texts: Texts, { found: { items, total }, kind, title }: Deleted) => {
+  const { trash } = texts
+  return html`<h2>${title}</h2>
 ${
     total === 0
-      ? html`<p>There are none in the trash.</p>`
-      : html`<ul class="rows">${items.map(item(kind))}</ul>
-${confirmed(`Erase all ${total}`, html`<p>They are erased for good.</p>`, button(kind.empty, "Erase all", "danger"))}`
+      ? html`<p>${trash.none}</p>`
+      : html`<ul class="rows">${items.map(item(texts, kind))}</ul>
+${
+        confirmed(
+          trash.eraseAll(total),
+          html`<p>${trash.eraseAllWords}</p>`,
+          button(kind.empty, trash.eraseAllButton, "danger")
+        )
+      }`
   }`
+}
 
 const acting = (
   endpoint: Action["endpoint"],
-  word: string,
+  word: Parameters<typeof done>[1],
   work: (visit: Visit) => Effect.Effect<unknown, unknown>
 ): Action => ({ endpoint, run: (visit) => Effect.as(work(visit), done(ACCOUNT_PAGES.trash, word)) })
 
@@ -68,17 +79,15 @@ export const trashPageLayer = Layer.unwrap(Effect.gen(function*() {
 
   return accountPageLayer({
     path: ACCOUNT_PAGES.trash,
-    show: Effect.fnUntraced(function*({ session: { userId } }) {
+    show: Effect.fnUntraced(function*({ session: { userId }, texts }) {
+      const { trash } = texts
       const deletedRoutes = yield* lists(routes.list(userId, SHOWN, "none"))
       const deletedCollections = yield* lists(collections.list(userId, SHOWN))
       return {
-        title: "Trash",
-        body: html`<p>What is here can be restored for ${
-          inWords(GRACE_PERIOD)
-        } after it was deleted. A restored route is seen by
-those who saw it before.</p>
-${list("Routes", ROUTES, deletedRoutes)}
-${list("Collections", COLLECTIONS, deletedCollections)}`
+        title: trash.title,
+        body: html`<p>${trash.lead}</p>
+${list(texts, { title: trash.routes, kind: ROUTES, found: deletedRoutes })}
+${list(texts, { title: trash.collections, kind: COLLECTIONS, found: deletedCollections })}`
       }
     }),
     actions: {

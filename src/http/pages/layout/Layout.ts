@@ -1,11 +1,13 @@
-import { Option } from "effect"
+import { Option, Schema, Struct } from "effect"
 import { HttpServerResponse } from "effect/http"
 import { readFileSync } from "node:fs"
 import { join } from "node:path"
 import type { ServiceError } from "../../../schema/Errors.ts"
+import type { ValidationIssue } from "../../../schema/Issues.ts"
 import type { Principal } from "../../../schema/Principal.ts"
-import { SERVICE_TITLE } from "../../../schema/ServiceName.ts"
 import { type Html, html } from "../../../services/operations/Html.ts"
+import type { Site } from "../../../services/texts/Site.ts"
+import type { Texts } from "../../../services/texts/Texts.ts"
 import { ACCOUNT_PAGES } from "../../request/RouteTemplates.ts"
 import { retryAfter } from "../../response/ErrorResponse.ts"
 import { makeAsset } from "./Assets.ts"
@@ -53,47 +55,46 @@ const classOf = ({ isFramed, isWide }: Page) => [isFramed && "framed", isWide &&
 
 const robots = html`<meta name="robots" content="noindex">`
 
-/** Screen readers read the title first, so it names the error. */
-const titleOf = ({ error, title }: Page) => error === undefined ? title : `Error: ${title}`
+const titleOf = ({ error, title }: Page, { layout }: Texts) => error === undefined ? title : layout.errorTitle(title)
 
-const LINKS: Readonly<Record<Reader, ReadonlyArray<readonly [path: string, text: string]>>> = {
-  visitor: [[ACCOUNT_PAGES.signIn, "Sign in"]],
-  user: [[ACCOUNT_PAGES.routes, "My routes"], [ACCOUNT_PAGES.collections, "Collections"], [
-    ACCOUNT_PAGES.profile,
-    "Account"
-  ]],
-  admin: [
-    [ACCOUNT_PAGES.routes, "My routes"],
-    [ACCOUNT_PAGES.collections, "Collections"],
-    [ACCOUNT_PAGES.profile, "Account"],
-    [ACCOUNT_PAGES.overview, "Administration"]
-  ]
+const LINKS = {
+  signIn: ACCOUNT_PAGES.signIn,
+  routes: ACCOUNT_PAGES.routes,
+  collections: ACCOUNT_PAGES.collections,
+  account: ACCOUNT_PAGES.profile,
+  administration: ACCOUNT_PAGES.overview
+} as const
+
+const LINKS_OF: Readonly<Record<Reader, ReadonlyArray<keyof typeof LINKS>>> = {
+  visitor: ["signIn"],
+  user: ["routes", "collections", "account"],
+  admin: ["routes", "collections", "account", "administration"]
 }
 
-const navigation = ({ reader = "visitor" }: Page, root: string) =>
+const navigation = ({ reader = "visitor" }: Page, { name, texts: { layout } }: Site, root: string) =>
   html`<header>
-<p><a href="${root}">${SERVICE_TITLE}</a></p>
-<nav aria-label="Site"><ul>${
-    LINKS[reader].map(([path, text]) => html`<li><a href="${root}${path.slice(1)}">${text}</a></li>`)
+<p><a href="${root}">${name}</a></p>
+<nav aria-label="${layout.navigation}"><ul>${
+    LINKS_OF[reader].map((link) => html`<li><a href="${root}${LINKS[link].slice(1)}">${layout[link]}</a></li>`)
   }</ul></nav>
 </header>`
 
 /** Links are relative so that a proxy may add a path prefix. */
-const render = (page: Page, root: string) =>
+const render = (page: Page, site: Site, root: string) =>
   html`<!doctype html>
-<html lang="en">
+<html lang="${site.texts.language}">
 <head>
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <meta name="color-scheme" content="light dark">
 ${page.isIndexable === true ? html`` : robots}
-<title>${titleOf(page)} - ${SERVICE_TITLE}</title>
+<title>${titleOf(page, site.texts)} - ${site.name}</title>
 <link rel="icon" href="data:,">
 <link rel="stylesheet" href="${root}${STYLESHEET.path.slice(1)}">
 ${page.head}
 </head>
 <body class="${classOf(page)}">
-${page.isFramed === true ? html`` : navigation(page, root)}
+${page.isFramed === true ? html`` : navigation(page, site, root)}
 <main>
 <h1>${page.title}</h1>
 ${page.body}
@@ -104,7 +105,7 @@ ${page.body}
 
 export const rootFrom = (path: string) => "../".repeat(path.split("/").length - 2) || "./"
 
-export const pageText = (path: string, page: Page): string => render(page, rootFrom(path)).html
+export const pageText = (site: Site, path: string, page: Page): string => render(page, site, rootFrom(path)).html
 
 /**
  * Hides tokens in URLs. With `no-referrer`, forms have `Origin: null` (Fetch, "append a request Origin header"), which
@@ -118,9 +119,10 @@ export const policyHeaders = (page: Page) => ({
 })
 
 export const pageResponse = (
+  site: Site,
   path: string,
   page: Page,
-  text = pageText(path, page)
+  text = pageText(site, path, page)
 ): HttpServerResponse.HttpServerResponse =>
   HttpServerResponse.text(text, {
     status: page.error?.statusCode ?? 200,
@@ -131,24 +133,47 @@ export const pageResponse = (
     }
   })
 
-const waitFor = (details: ServiceError["details"]) => {
-  const seconds = details?.["retryAfterSeconds"]
-  return typeof seconds === "number" ? `Try again in ${seconds} seconds.` : "Try again in a moment."
+const Details = Schema.Struct({
+  issues: Schema.optionalKey(Schema.Array(Schema.Struct({ path: Schema.String, message: Schema.String }))),
+  limit: Schema.optionalKey(Schema.Int),
+  quota: Schema.optionalKey(Schema.String),
+  reason: Schema.optionalKey(Schema.String),
+  retryAfterSeconds: Schema.optionalKey(Schema.Number)
+})
+
+const decodeDetails = Schema.decodeUnknownOption(Details)
+
+const MAX_SHOWN = 3
+
+/** An issue of a field in the words of its form; others are worded by the page. */
+const issueWords = ({ errors, fields }: Texts) => ({ message, path }: ValidationIssue) => {
+  const field = path.split(".").flatMap((part) => Struct.keys(fields).filter((name) => name === part)).at(-1)
+  return field === undefined ? `${message}.` : errors.field(fields[field], message)
 }
 
-export const plainWords = ({ details, message, statusCode }: ServiceError): string => {
+/** What a person reads of an error: the message of the API is for programs. */
+export const plainWords = (texts: Texts, { details, message, statusCode }: ServiceError): string => {
+  const { errors } = texts
+  const { issues = [], limit = 0, quota, reason, retryAfterSeconds } = Option.getOrElse(
+    decodeDetails(details),
+    (): typeof Details.Type => ({})
+  )
   switch (statusCode) {
     case 429:
-      return `That was tried too often. ${waitFor(details)}`
+      return errors.tooOften(errors.again(retryAfterSeconds))
     case 503:
     case 504:
-      return `The service is busy or is starting. ${waitFor(details)}`
+      return errors.busy(errors.again(retryAfterSeconds))
     case 500:
-      return "The service could not do this. Try again later."
-    default:
-      // The part of the request is for programs.
-      return `${message.replaceAll(/\b(?:body|query)\.(?=\w+: )/g, "")}.`
+      return errors.fault
   }
+  const full = Struct.keys(errors.quotas).find((name) => name === quota)
+  if (full !== undefined) return errors.quotas[full](limit)
+  const known = Struct.keys(errors.reasons).find((name) => name === reason)
+  if (known !== undefined) return errors.reasons[known]
+  return issues.length === 0
+    ? errors.other(message, statusCode)
+    : issues.slice(0, MAX_SHOWN).map(issueWords(texts)).join(" ")
 }
 
 /** `aria-describedby` refers to it. */

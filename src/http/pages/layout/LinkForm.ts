@@ -1,8 +1,9 @@
 import { Effect, Option, Schema } from "effect"
 import { type ServiceError, ValidationFailed } from "../../../schema/Errors.ts"
-import { MailedToken, NewPassword, PASSWORD_RULE } from "../../../schema/User.ts"
-import type { LinkUnusable, Overloaded } from "../../../services/DomainErrors.ts"
+import { MailedToken, NewPassword } from "../../../schema/User.ts"
+import type { LinkState, LinkUnusable, Overloaded } from "../../../services/DomainErrors.ts"
 import { type Html, html } from "../../../services/operations/Html.ts"
+import type { Texts } from "../../../services/texts/Texts.ts"
 import { publicErrorOf } from "../../response/PublicErrors.ts"
 import { alert, ERROR_ID, type Page, plainWords } from "./Layout.ts"
 import { decodeField, type Fields } from "./PageRoutes.ts"
@@ -15,7 +16,8 @@ const noToken = () => ValidationFailed.at("body", "token", "Expected the token o
 
 export const tokenOf = (fields: Fields) => decodeField(Token, fields["token"], noToken)
 
-export const unusableAlert = alert("This link is incomplete, has expired or was used already.")
+export const unusableAlert = ({ link }: Texts, state: LinkState): Html =>
+  alert({ expired: link.expired, unknown: link.incomplete, used: link.used }[state])
 
 /** A mailed link as its form sends it again. The address is shown only, so that it is there when the form is refused. */
 export interface Link {
@@ -27,13 +29,13 @@ export const linkFields = ({ email, token }: Link): Html =>
   html`<input type="hidden" name="token" value="${token}">
 ${email === undefined ? html`` : html`<input type="hidden" name="email" value="${email}">`}`
 
-export const addressOf = ({ email }: Link): Html =>
-  email === undefined ? html`your email address` : html`<strong>${email}</strong>`
+export const addressOf = ({ email }: Link, { link }: Texts): Html =>
+  email === undefined ? html`${link.yourAddress}` : html`<strong>${email}</strong>`
 
 interface LinkPages {
   readonly addressOf: (token: typeof Token.Type) => Effect.Effect<string, LinkUnusable | Overloaded>
   readonly form: (link: Link, fields: Fields, error?: ServiceError) => Page
-  readonly unusable: (error: ServiceError) => Page
+  readonly unusable: (error: ServiceError, state: LinkState) => Page
 }
 
 /** The form of a link that can be used, which names the address: a link may be of a stranger's account. */
@@ -44,19 +46,20 @@ export const shownLink = ({ addressOf, form, unusable }: LinkPages) =>
       return form({ token, email: yield* addressOf(yield* tokenOf({ token })) }, {})
     },
     Effect.catchTags({
-      LinkUnusable: (error) => Effect.succeed(unusable(publicErrorOf(error))),
-      ValidationFailed: (error) => Effect.succeed(unusable(error))
+      LinkUnusable: (error) => Effect.succeed(unusable(publicErrorOf(error), error.state)),
+      ValidationFailed: (error) => Effect.succeed(unusable(error, "unknown"))
     })
   )
 
 export const refusedLink = ({ form, unusable }: LinkPages) => (error: ServiceError, fields: Fields): Page =>
   fields["token"] === undefined
-    ? unusable(error)
+    ? unusable(error, "unknown")
     : form({ token: fields["token"], email: fields["email"] }, fields, error)
 
-const wrongLength = () => ValidationFailed.at("body", "password", `Use ${PASSWORD_RULE}`)
+const wrongLength = ({ link }: Texts) => () => ValidationFailed.at("body", "password", link.wrongLength)
 
-export const newPasswordOf = (value: string | undefined) => decodeField(Password, value, wrongLength)
+export const newPasswordOf = (texts: Texts, value: string | undefined) =>
+  decodeField(Password, value, wrongLength(texts))
 
 const issuesOf = Schema.decodeUnknownOption(
   Schema.Struct({ issues: Schema.Array(Schema.Struct({ path: Schema.String, message: Schema.String })) })
@@ -66,18 +69,22 @@ const passwordIssue = ({ details }: ServiceError) =>
   Option.getOrUndefined(issuesOf(details))?.issues.find(({ path }) => path === "body.password")?.message
 
 /** Says what is wrong with the password, after some advice, or else with the request. */
-export const passwordWords = (error: ServiceError, advice = ""): string => {
+export const passwordWords = (texts: Texts, error: ServiceError, advice?: string): string => {
   const issue = passwordIssue(error)
-  return issue === undefined ? plainWords(error) : `${advice}${issue}.`
+  if (issue === undefined) return plainWords(texts, error)
+  return [advice, texts.errors.password(issue)].filter((part) => part !== undefined).join(" ")
 }
 
-export const ANOTHER = "Choose another password. "
-
-export const newPasswordInput = (name: string, error?: ServiceError): Html => {
+export const newPasswordInput = (
+  { link }: Texts,
+  name: string,
+  error?: ServiceError,
+  label = link.newPassword
+): Html => {
   const state = error === undefined || passwordIssue(error) === undefined
     ? html`aria-describedby="${name}-hint"`
     : html`aria-describedby="${name}-hint ${ERROR_ID}" aria-invalid="true" autofocus`
-  return html`<label for="${name}">New password</label>
-<p class="hint" id="${name}-hint">${PASSWORD_RULE}. A few words that do not belong together are long and easy to remember.</p>
+  return html`<label for="${name}">${label}</label>
+<p class="hint" id="${name}-hint">${link.newPasswordHint}</p>
 <input type="password" id="${name}" name="${name}" autocomplete="new-password" required ${state}>`
 }

@@ -4,6 +4,7 @@ import { HttpApiEndpoint } from "effect/http-api"
 import { type ServiceError, UnsupportedMediaType } from "../../../schema/Errors.ts"
 import { MEDIA_TYPES, mediaTypeOf } from "../../../schema/MediaTypes.ts"
 import { html } from "../../../services/operations/Html.ts"
+import { configuredSite, type Site } from "../../../services/texts/Site.ts"
 import { ResponseWithin } from "../../api/Requests.ts"
 import { CrossSite } from "../../middleware/CrossSite.ts"
 import { within } from "../../middleware/Deadline.ts"
@@ -38,13 +39,16 @@ const checkType = ({ headers }: HttpServerRequest.HttpServerRequest) =>
 
 export const queryOf = ({ url }: HttpServerRequest.HttpServerRequest) => new URL(url, "http://localhost").searchParams
 
-export const failureAt = (path: string) => (error: ServiceError) =>
-  Effect.succeed(
-    pageResponse(path, { title: "This did not work", body: html`${alert(plainWords(error))}`, error })
-  )
+export const failureAt = (site: Site, path: string) => (error: ServiceError) => {
+  const { texts } = site
+  const page = { title: texts.errors.title, body: html`${alert(plainWords(texts, error))}`, error }
+  return Effect.succeed(pageResponse(site, path, page))
+}
 
-export const responseTo = (path: string, result: PageResult) =>
-  "seeOther" in result ? HttpServerResponse.redirect(result.seeOther, { status: 303 }) : pageResponse(path, result)
+export const responseTo = (site: Site, path: string, result: PageResult) =>
+  "seeOther" in result
+    ? HttpServerResponse.redirect(result.seeOther, { status: 303 })
+    : pageResponse(site, path, result)
 
 const orElse = <A, E, R, B, R2>(
   work: Effect.Effect<A, E, R>,
@@ -86,12 +90,13 @@ export const pageLayer = <E, R, E2 = never, R2 = never>({ path, show, submit }: 
     const limiter = yield* Limiter
     const readFields = yield* makeReadFields
     const endpoint = HttpApiEndpoint.get("page", path)
-    const failed = failureAt(path)
+    const site = yield* configuredSite
+    const failed = failureAt(site, path)
 
     const shown = Effect.gen(function*() {
       const request = yield* HttpServerRequest.HttpServerRequest
       yield* limiter.countAddress(endpoint)
-      return responseTo(path, yield* show(queryOf(request)))
+      return responseTo(site, path, yield* show(queryOf(request)))
     })
 
     yield* pageRoute(router, "GET", path, shown, failed)
@@ -101,7 +106,7 @@ export const pageLayer = <E, R, E2 = never, R2 = never>({ path, show, submit }: 
       const request = yield* HttpServerRequest.HttpServerRequest
       const fields = yield* readFields(request)
       const result = orElse(submit.run(fields, request), (error) => Effect.succeed(submit.refused(error, fields)))
-      return responseTo(path, yield* result)
+      return responseTo(site, path, yield* result)
     })
     yield* pageRoute(router, "POST", path, Effect.scoped(submitted), failed)
   }))

@@ -5,6 +5,8 @@ import { Email, PasswordAttempt } from "../../../schema/User.ts"
 import { Accounts } from "../../../services/accounts/SignIn.ts"
 import { type Html, html } from "../../../services/operations/Html.ts"
 import { oidcProviders } from "../../../services/settings/OidcProviders.ts"
+import { configuredSite } from "../../../services/texts/Site.ts"
+import type { Texts } from "../../../services/texts/Texts.ts"
 import { Api } from "../../api/Api.ts"
 import { deviceOf, signInResponses } from "../../auth/SignInResponses.ts"
 import { Limiter } from "../../middleware/RateLimit.ts"
@@ -17,14 +19,20 @@ import { decodeField, type Fields } from "./PageRoutes.ts"
 const PasswordField = Schema.RedactedFromValue(PasswordAttempt)
 
 /** `action` is relative to the page; `more` are fields that it needs. */
-export const signInForm = (action: string, email: string, error?: ServiceError, more?: Html): Html => {
+export const signInForm = (
+  { fields, signIn }: Texts,
+  action: string,
+  email: string,
+  error?: ServiceError,
+  more?: Html
+): Html => {
   const state = error === undefined ? html`` : html`aria-describedby="${ERROR_ID}" aria-invalid="true"`
   return html`<form method="post" action="${action}" novalidate>
-${more}<label for="email">Email address</label>
+${more}<label for="email">${fields.email}</label>
 <input type="email" id="email" name="email" autocomplete="username" required value="${email}" ${state}>
-<label for="password">Password</label>
+<label for="password">${fields.password}</label>
 <input type="password" id="password" name="password" autocomplete="current-password" required ${state}>
-<button type="submit">Sign in</button>
+<button type="submit">${signIn.button}</button>
 </form>`
 }
 
@@ -32,6 +40,7 @@ ${more}<label for="email">Email address</label>
 export const providerLinksFrom = Effect.fnUntraced(function*(page: `/${string}`) {
   const { root } = yield* pageLinks
   const providers = yield* oidcProviders
+  const { texts: { signIn } } = yield* configuredSite
   return (to: string): Html => {
     if (providers.length === 0) return html``
     const { pathname, search } = new URL(to, root)
@@ -39,10 +48,10 @@ export const providerLinksFrom = Effect.fnUntraced(function*(page: `/${string}`)
       const start = `${rootFrom(page)}${providerPath("start", id)}?${new URLSearchParams({
         return: pathname + search
       })}`
-      return html`<li><a href="${start}">Sign in by ${name}</a></li>
+      return html`<li><a href="${start}">${signIn.byProvider(name)}</a></li>
 `
     })
-    return html`<p>Or without a password:</p>
+    return html`<p>${signIn.withoutPassword}</p>
 <ul>
 ${links}</ul>`
   }
@@ -51,8 +60,9 @@ ${links}</ul>`
 /** How those without a password come to a page. */
 export const otherSignIns = Effect.fnUntraced(function*(page: `/${string}`) {
   const providers = yield* oidcProviders
+  const { texts } = yield* configuredSite
   return providers.length === 0
-    ? html`<p>If you sign in by another provider, do so in your app first, and then open this page again.</p>`
+    ? html`<p>${texts.signIn.inApp}</p>`
     : (yield* providerLinksFrom(page))(page.slice(1))
 })
 

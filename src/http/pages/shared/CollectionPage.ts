@@ -7,6 +7,8 @@ import { Lanes } from "../../../services/admission/Lanes.ts"
 import { Collections } from "../../../services/collections/Collections.ts"
 import { html } from "../../../services/operations/Html.ts"
 import { CountsUses } from "../../../services/sharing/LinkUses.ts"
+import { configuredSite, type Site } from "../../../services/texts/Site.ts"
+import type { Texts } from "../../../services/texts/Texts.ts"
 import { SHARED_PAGES } from "../../request/RouteTemplates.ts"
 import { type PageLinks, pageLinks } from "../../response/ResourceJson.ts"
 import { author, cardPage, cards, previewHead } from "./RouteParts.ts"
@@ -14,21 +16,20 @@ import { missingPage, type SharedPage, sharedPageLayer } from "./SharedPage.ts"
 
 const decodeRef = Schema.decodeUnknownOption(CollectionRef)
 
-const routesText = (count: number) => count === 1 ? "1 route" : `${count} routes`
-
-const collectionSummary = ({ description, routeCount, user }: StoredCollection): string =>
-  description ?? `${routesText(routeCount)} by ${user.name}`
+const collectionSummary = ({ description, routeCount, user }: StoredCollection, { shared }: Texts): string =>
+  description ?? `${shared.routes(routeCount)} by ${user.name}`
 
 const headOf = (
   collection: StoredCollection,
   routes: ReadonlyArray<StoredCollectionRoute>,
   ref: string,
-  { root }: PageLinks
+  { root }: PageLinks,
+  site: Site
 ) => {
   const url = `${root}c/${ref}`
-  return previewHead(root, {
+  return previewHead(site, root, {
     title: collection.name,
-    description: collectionSummary(collection),
+    description: collectionSummary(collection, site.texts),
     url,
     pictured: routes.find(({ shareToken, visibility }) => shareToken !== undefined && visibility !== "private")
       ?.shareToken,
@@ -50,19 +51,22 @@ const headOf = (
 const pageOf = (
   collection: StoredCollection,
   routes: PageOf<StoredCollectionRoute>,
-  { links, offset, ref, root }: {
+  { links, offset, ref, root, site }: {
     readonly links: PageLinks
     readonly offset: number
     readonly ref: string
     readonly root: string
+    readonly site: Site
   }
 ): SharedPage => ({
   title: collection.name,
   visibility: collection.visibility,
-  head: collection.visibility === "private" ? undefined : headOf(collection, routes.items, ref, links),
-  body: html`<p class="lead">${routesText(collection.routeCount)}, collected by ${author(collection.user, root)}</p>
+  head: collection.visibility === "private" ? undefined : headOf(collection, routes.items, ref, links, site),
+  body: html`<p class="lead">${site.texts.shared.routes(collection.routeCount)}, collected by ${
+    author(collection.user, root)
+  }</p>
 ${collection.description === undefined ? html`` : html`<p class="text">${collection.description}</p>`}
-${cards(routes, offset, root)}`
+${cards(routes, offset, root, site.texts)}`
 })
 
 /** Shows what `GET /collections/{ref}` and `GET /collections/{ref}/routes` return to the same viewer. */
@@ -70,6 +74,7 @@ export const collectionPageLayer = Layer.unwrap(Effect.gen(function*() {
   const collections = yield* Collections
   const links = yield* pageLinks
   const { lists, publicLists } = yield* Lanes
+  const site = yield* configuredSite
   return sharedPageLayer(
     SHARED_PAGES.collection,
     Effect.fnUntraced(function*({ name, query, root, viewer }) {
@@ -81,7 +86,7 @@ export const collectionPageLayer = Layer.unwrap(Effect.gen(function*() {
       const routes = yield* (Option.isNone(viewer) ? publicLists(found) : lists(found)).pipe(
         Effect.provideService(CountsUses, false)
       )
-      return pageOf(collection, routes, { links, offset: page.offset, ref: String(ref.value), root })
+      return pageOf(collection, routes, { links, offset: page.offset, ref: String(ref.value), root, site })
     })
   )
 }))

@@ -1,6 +1,7 @@
 import { Effect, Layer, Option } from "effect"
 import { html } from "../../../services/operations/Html.ts"
 import { Routes } from "../../../services/routes/Routes.ts"
+import { configuredSite } from "../../../services/texts/Site.ts"
 import { SHARED_PAGES } from "../../request/RouteTemplates.ts"
 import { decodeRouteRef } from "./RoutePage.ts"
 import { attribution, picture, summaryOf } from "./RouteParts.ts"
@@ -12,8 +13,10 @@ const SHOTS = {
 }
 
 /** Shows a route to anyone with the share token, in a frame of any site, and ignores the session of the browser. */
-export const embedPageLayer = Layer.unwrap(Effect.map(Routes, (routes) =>
-  sharedPageLayer(
+export const embedPageLayer = Layer.unwrap(Effect.gen(function*() {
+  const routes = yield* Routes
+  const { texts } = yield* configuredSite
+  return sharedPageLayer(
     SHARED_PAGES.embed,
     Effect.fnUntraced(function*({ name, root }) {
       const ref = decodeRouteRef(name)
@@ -24,10 +27,11 @@ export const embedPageLayer = Layer.unwrap(Effect.map(Routes, (routes) =>
         visibility: route.visibility,
         isFramed: true,
         policy: { "frame-ancestors": "*" },
-        body: html`${picture(ref.value, SHOTS, `The line of ${route.name}`, root)}
-<p>${summaryOf(route)} <a href="${root}r/${ref.value}" target="_blank" rel="noopener">Open the route</a></p>
-${attribution(route)}`
+        body: html`${picture(ref.value, SHOTS, texts.shared.lineOf(route.name), root)}
+<p>${summaryOf(route, texts)} <a href="${root}r/${ref.value}" target="_blank" rel="noopener">Open the route</a></p>
+${attribution(route, texts)}`
       }
       return page
     })
-  )))
+  )
+}))

@@ -5,11 +5,11 @@ import { NotFound, NotImplemented, ValidationFailed } from "../../../schema/Erro
 import { CollectionRef } from "../../../schema/Ids.ts"
 import { PICTURE_SIDE } from "../../../schema/Picture.ts"
 import type { StoredRoute } from "../../../schema/Route.ts"
-import { SERVICE_TITLE } from "../../../schema/ServiceName.ts"
 import { withoutFormat } from "../../../schema/Text.ts"
 import { Collections } from "../../../services/collections/Collections.ts"
 import { html } from "../../../services/operations/Html.ts"
 import { Routes } from "../../../services/routes/Routes.ts"
+import { configuredSite } from "../../../services/texts/Site.ts"
 import { Limiter } from "../../middleware/RateLimit.ts"
 import { SHARED_PAGES } from "../../request/RouteTemplates.ts"
 import { respond } from "../../response/ErrorResponse.ts"
@@ -48,12 +48,12 @@ const partsOf = (address: string, root: string) => {
   return { kind, name }
 }
 
-const common = (title: string, user: StoredRoute["user"], root: string) => ({
+const common = (title: string, user: StoredRoute["user"], root: string, provider: string) => ({
   version: "1.0",
   title: withoutFormat(title),
   author_name: user.name,
   author_url: `${root}u/${user.handle}`,
-  provider_name: SERVICE_TITLE,
+  provider_name: provider,
   provider_url: root
 })
 
@@ -63,6 +63,7 @@ export const oembedLayer = HttpRouter.use(Effect.fnUntraced(function*(router) {
   const limiter = yield* Limiter
   const { root } = yield* pageLinks
   const routes = yield* Routes
+  const { name: provider } = yield* configuredSite
   const endpoint = HttpApiEndpoint.get("oembed", SHARED_PAGES.oembed)
 
   const rich = Effect.fnUntraced(function*(name: string, query: URLSearchParams) {
@@ -74,7 +75,7 @@ export const oembedLayer = HttpRouter.use(Effect.fnUntraced(function*(router) {
     const shot = { width: withinSides(width), height: withinSides(height) }
     const isFitting = shot.width <= width && shot.height <= height
     return {
-      ...common(route.name, route.user, root),
+      ...common(route.name, route.user, root, provider),
       type: "rich",
       html:
         html`<iframe src="${root}embed/${token}" width="${width}" height="${height}" title="${route.name}" loading="lazy" style="border:0"></iframe>`
@@ -95,7 +96,7 @@ export const oembedLayer = HttpRouter.use(Effect.fnUntraced(function*(router) {
     const ref = decodeCollectionRef(name)
     if (Option.isNone(ref)) return yield* noPage()
     const { name: title, user } = yield* worded(collections.get(ref.value, Option.none()))
-    return { ...common(title, user, root), type: "link" }
+    return { ...common(title, user, root, provider), type: "link" }
   })
 
   const found = Effect.gen(function*() {

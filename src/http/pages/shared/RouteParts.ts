@@ -1,57 +1,57 @@
 import type { FileFormat } from "../../../schema/Import.ts"
 import type { PageOf } from "../../../schema/Page.ts"
 import { attributionOf, type PictureFormat } from "../../../schema/Picture.ts"
-import type { Activity } from "../../../schema/Preferences.ts"
 import type { StoredCollectionRoute, StoredRoute } from "../../../schema/Route.ts"
-import { SERVICE_TITLE } from "../../../schema/ServiceName.ts"
 import { withoutFormat } from "../../../schema/Text.ts"
 import { type Html, html } from "../../../services/operations/Html.ts"
+import type { Site } from "../../../services/texts/Site.ts"
+import type { Texts } from "../../../services/texts/Texts.ts"
 
-const number = (value: number, digits = 0) =>
-  value.toLocaleString("en", { minimumFractionDigits: digits, maximumFractionDigits: digits })
-
-const distanceText = (metres: number): string =>
-  metres < 1000 ? `${number(metres)} m` : `${number(metres / 1000, metres < 100_000 ? 1 : 0)} km`
+const distanceText = (metres: number, { shared }: Texts): string =>
+  metres < 1000 ? shared.metres(metres) : shared.kilometres(metres / 1000, metres < 100_000 ? 1 : 0)
 
 const MINUTE = 60
 const HOUR = 60 * MINUTE
 
-const durationText = (seconds: number): string => {
+const durationText = (seconds: number, { shared }: Texts): string => {
   const minutes = Math.round(seconds / MINUTE)
   const hours = Math.floor((minutes * MINUTE) / HOUR)
-  const rest = minutes - hours * (HOUR / MINUTE)
-  return hours === 0 ? `${rest} min` : `${number(hours)} h ${String(rest).padStart(2, "0")} min`
+  return shared.duration(hours, minutes - hours * (HOUR / MINUTE))
 }
 
-const ACTIVITIES: Readonly<Record<Activity, string>> = { run: "Run", cycle: "Ride", walk: "Walk" }
-
-export const placeText = ({ placeCity, placeCountryCode, placeRegion }: StoredCollectionRoute): string | undefined => {
-  const country = placeCountryCode && (new Intl.DisplayNames("en", { type: "region" }).of(placeCountryCode))
+export const placeText = (
+  { placeCity, placeCountryCode, placeRegion }: StoredCollectionRoute,
+  { wording }: Texts
+): string | undefined => {
+  const country = placeCountryCode && wording.country(placeCountryCode)
   const names = [placeCity, placeRegion, country].filter((name) => name !== undefined && name !== "")
   return names.length === 0 ? undefined : [...new Set(names)].join(", ")
 }
 
-const factsOf = ({ activity, distance, duration, elevationGain }: StoredCollectionRoute) =>
+const factsOf = ({ activity, distance, duration, elevationGain }: StoredCollectionRoute, texts: Texts) =>
   [
-    ["Distance", distance === undefined ? undefined : distanceText(distance)],
-    ["Climb", elevationGain === undefined ? undefined : `${number(elevationGain)} m`],
-    ["Time", duration === undefined ? undefined : durationText(duration)],
-    ["Activity", activity && ACTIVITIES[activity]]
+    ["distance", distance === undefined ? undefined : distanceText(distance, texts)],
+    ["climb", elevationGain === undefined ? undefined : texts.shared.metres(elevationGain)],
+    ["time", duration === undefined ? undefined : durationText(duration, texts)],
+    ["activity", activity && texts.activities[activity]]
   ] as const
 
-const known = (route: StoredCollectionRoute) =>
-  factsOf(route).flatMap(([name, value]) => value === undefined ? [] : [[name, value] as const])
+const known = (route: StoredCollectionRoute, texts: Texts) =>
+  factsOf(route, texts).flatMap(([name, value]) => value === undefined ? [] : [[name, value] as const])
 
-export const summaryOf = (route: StoredCollectionRoute): string =>
-  [...known(route).map(([name, value]) => name === "Climb" ? `${value} of climbing` : value), placeText(route)].filter((
-    part
-  ) => part !== undefined).join(" · ")
+export const summaryOf = (route: StoredCollectionRoute, texts: Texts): string =>
+  [
+    ...known(route, texts).map(([name, value]) => name === "climb" ? texts.shared.climbing(value) : value),
+    placeText(route, texts)
+  ].filter((part) => part !== undefined).join(" · ")
 
-export const facts = (route: StoredCollectionRoute): Html => {
-  const shown = known(route)
+export const facts = (route: StoredCollectionRoute, texts: Texts): Html => {
+  const shown = known(route, texts)
   return shown.length === 0
     ? html``
-    : html`<dl class="facts">${shown.map(([name, value]) => html`<div><dt>${name}</dt><dd>${value}</dd></div>`)}</dl>`
+    : html`<dl class="facts">${
+      shown.map(([name, value]) => html`<div><dt>${texts.shared.facts[name]}</dt><dd>${value}</dd></div>`)
+    }</dl>`
 }
 
 export const formatName = (format: FileFormat): string => format === "geojson" ? "GeoJSON" : format.toUpperCase()
@@ -102,11 +102,13 @@ ${narrow === undefined ? html`` : [source(narrow, "dark", `${NARROW} and ${DARK}
 </picture>`
 }
 
-export const attribution = ({ provenance }: Pick<StoredRoute, "provenance">): Html => {
+export const attribution = ({ provenance }: Pick<StoredRoute, "provenance">, { shared }: Texts): Html => {
   const text = attributionOf(provenance)
   return text === undefined
     ? html``
-    : html`<p class="hint">Follows road data <a href="https://www.openstreetmap.org/copyright">${text}</a>.</p>`
+    : html`<p class="hint">${
+      shared.followsRoads(html`<a href="https://www.openstreetmap.org/copyright">${text}</a>`)
+    }</p>`
 }
 
 interface Preview {
@@ -131,11 +133,11 @@ const linkedData = (data: object): Html => ({
 
 const property = (name: string, content: string | number) => html`<meta property="og:${name}" content="${content}">\n`
 
-const image = (root: string, ref: string, title: string) =>
+const image = (root: string, ref: string, alt: string) =>
   html`${property("image", previewPicture(root, ref))}${property("image:type", "image/png")}${
     property("image:width", PREVIEW_SHOT.width)
   }${property("image:height", PREVIEW_SHOT.height)}${
-    property("image:alt", `The line of ${title}`)
+    property("image:alt", alt)
   }<meta name="twitter:card" content="summary_large_image">
 `
 
@@ -144,14 +146,15 @@ const oembedAddress = (root: string, url: string) =>
 
 /** OpenGraph (ogp.me), oEmbed discovery (oembed.com, 4) and schema.org. */
 export const previewHead = (
+  { name, texts }: Site,
   root: string,
   { data, description, hasOEmbed, pictured, title, url }: Preview
 ): Html =>
   html`<link rel="canonical" href="${url}">
 <meta name="description" content="${description}">
-${property("type", "website")}${property("site_name", SERVICE_TITLE)}${property("title", title)}${
+${property("type", "website")}${property("site_name", name)}${property("title", title)}${
     property("description", description)
-  }${property("url", url)}${pictured === undefined ? html`` : image(root, pictured, title)}${
+  }${property("url", url)}${pictured === undefined ? html`` : image(root, pictured, texts.shared.lineOf(title))}${
     hasOEmbed
       ? html`<link rel="alternate" type="application/json+oembed" href="${
         oembedAddress(root, url)
@@ -173,14 +176,14 @@ export const cardPage = (query: URLSearchParams): { readonly limit: number; read
 const SHOTS = { wide: { width: 360, height: 225 }, isLazy: true }
 
 /** No link for an unlisted route of a collection opened by a share link: its own token would outlive that link. */
-const card = (route: StoredCollectionRoute, root: string) =>
+const card = (route: StoredCollectionRoute, root: string, texts: Texts) =>
   route.shareToken === undefined
     ? html`<li><h2>${route.name}</h2>
-<p class="hint">${summaryOf(route)}</p></li>
+<p class="hint">${summaryOf(route, texts)}</p></li>
 `
     : html`<li>${picture(route.shareToken, SHOTS, "", root)}
 <h2><a href="${root}r/${route.shareToken}">${route.name}</a></h2>
-<p class="hint">${summaryOf(route)}</p></li>
+<p class="hint">${summaryOf(route, texts)}</p></li>
 `
 
 const pageLink = (
@@ -194,7 +197,8 @@ type PageFilters = Readonly<Record<string, string>>
 export const pagesAround = (
   { covered, items, total }: PageOf<unknown>,
   { filters = {}, limit, offset }: { readonly filters?: PageFilters; readonly limit: number; readonly offset: number },
-  [before, after]: readonly [before: string, after: string] = ["Previous routes", "More routes"]
+  { shared }: Texts,
+  [before, after]: readonly [before: string, after: string] = [shared.previousRoutes, shared.moreRoutes]
 ): Html => {
   const page = offset / limit + 1
   const isLast = offset + (covered ?? items.length) >= total || items.length === 0
@@ -202,12 +206,17 @@ export const pagesAround = (
   const next = isLast ? html`` : pageLink(page + 1, { filters, rel: "next", text: after })
   return page === 1 && isLast
     ? html``
-    : html`<nav aria-label="Pages"><p>${previous}${next}</p></nav>`
+    : html`<nav class="pages" aria-label="${shared.pages}"><p>${previous}${next}</p></nav>`
 }
 
-export const cards = (routes: PageOf<StoredCollectionRoute>, offset: number, root: string): Html =>
+export const cards = (
+  routes: PageOf<StoredCollectionRoute>,
+  offset: number,
+  root: string,
+  texts: Texts
+): Html =>
   routes.items.length === 0
-    ? html`<p>There are no routes here.</p>`
+    ? html`<p>${texts.shared.noRoutes}</p>`
     : html`<ul class="cards">
-${routes.items.map((route) => card(route, root))}</ul>
-${pagesAround(routes, { limit: CARDS, offset })}`
+${routes.items.map((route) => card(route, root, texts))}</ul>
+${pagesAround(routes, { limit: CARDS, offset }, texts)}`

@@ -5,6 +5,7 @@ import { createHash } from "node:crypto"
 import type { Visibility } from "../../../schema/Resource.ts"
 import { Missing } from "../../../services/DomainErrors.ts"
 import type { Viewer } from "../../../services/sharing/Visibility.ts"
+import { configuredSite, type Site } from "../../../services/texts/Site.ts"
 import { HEADERS } from "../../api/Headers.ts"
 import { anyVisitor, makeAdmit } from "../../auth/Admission.ts"
 import { SHARED_PAGES } from "../../request/RouteTemplates.ts"
@@ -39,10 +40,10 @@ const tagOf = (text: string) => `W/"${createHash("sha256").update(text).digest("
 
 const TAG_LENGTH = 22
 
-const respond = (path: string, page: SharedPage, request: HttpServerRequest.HttpServerRequest) => {
+const respond = (site: Site, path: string, page: SharedPage, request: HttpServerRequest.HttpServerRequest) => {
   const isIndexable = page.visibility === "public" && page.isFramed !== true
   const shown = { ...SHARED, isIndexable, ...page, policy: { ...SHARED.policy, ...page.policy } }
-  const text = pageText(path, shown)
+  const text = pageText(site, path, shown)
   const etag = tagOf(text)
   const headers = {
     [HEADERS.etag.key]: etag,
@@ -52,7 +53,7 @@ const respond = (path: string, page: SharedPage, request: HttpServerRequest.Http
   // A browser takes the policies of a 304 for the page that it has (RFC 9111, 3.2), so they are those of the page.
   return isKnown(request.headers[HEADERS.ifNoneMatch.key], etag)
     ? HttpServerResponse.empty({ status: 304, headers: { ...policyHeaders(shown), ...headers } })
-    : HttpServerResponse.setHeaders(pageResponse(path, shown, text), headers)
+    : HttpServerResponse.setHeaders(pageResponse(site, path, shown, text), headers)
 }
 
 /** A page that shows what its viewer may see: the user of the session cookie, if there is one. */
@@ -64,6 +65,7 @@ export const sharedPageLayer = <E, R>(
     const admit = (yield* makeAdmit)(anyVisitor)
     const endpoint = HttpApiEndpoint.get("page", path)
     const parameter = path.slice(path.indexOf(":") + 1)
+    const site = yield* configuredSite
 
     const shown = Effect.gen(function*() {
       const request = yield* HttpServerRequest.HttpServerRequest
@@ -71,8 +73,8 @@ export const sharedPageLayer = <E, R>(
       const viewer = Option.map(principal, ({ userId }) => userId)
       const name = (yield* HttpRouter.params)[parameter] ?? ""
       const page = yield* worded(show({ name, query: queryOf(request), viewer, root: rootFrom(path) }))
-      return respond(path, { reader: readerOf(principal), ...page }, request)
+      return respond(site, path, { reader: readerOf(principal), ...page }, request)
     })
 
-    yield* pageRoute(router, "GET", path, shown, failureAt(path))
+    yield* pageRoute(router, "GET", path, shown, failureAt(site, path))
   }))

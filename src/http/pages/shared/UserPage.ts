@@ -3,6 +3,7 @@ import { Handle } from "../../../schema/User.ts"
 import { Profiles } from "../../../services/accounts/Profile.ts"
 import { html } from "../../../services/operations/Html.ts"
 import { PublicRoutes } from "../../../services/routes/PublicRoutes.ts"
+import { configuredSite } from "../../../services/texts/Site.ts"
 import { SHARED_PAGES } from "../../request/RouteTemplates.ts"
 import { pageLinks } from "../../response/ResourceJson.ts"
 import { cardPage, cards, previewHead } from "./RouteParts.ts"
@@ -14,6 +15,7 @@ export const userPageLayer = Layer.unwrap(Effect.gen(function*() {
   const { root: address } = yield* pageLinks
   const profiles = yield* Profiles
   const publicRoutes = yield* PublicRoutes
+  const site = yield* configuredSite
   return sharedPageLayer(
     SHARED_PAGES.user,
     Effect.fnUntraced(function*({ name: handle, query, root }) {
@@ -27,7 +29,7 @@ export const userPageLayer = Layer.unwrap(Effect.gen(function*() {
       const shown: SharedPage = {
         title: name,
         visibility: "public",
-        head: previewHead(address, {
+        head: previewHead(site, address, {
           title: name,
           description: count,
           url,
@@ -36,7 +38,7 @@ export const userPageLayer = Layer.unwrap(Effect.gen(function*() {
           data: { "@type": "ProfilePage", url, mainEntity: { "@type": "Person", name, alternateName: handle, url } }
         }),
         body: html`<p class="lead">@${handle}, ${count}</p>
-${cards(routes, page.offset, root)}`
+${cards(routes, page.offset, root, site.texts)}`
       }
       return shown
     })

@@ -1,0 +1,241 @@
+import type { AuditEvent } from "../../schema/Admin.ts"
+import { MAX_TOKEN_DAYS, type PersonalAccessToken, type Session } from "../../schema/Credential.ts"
+import { GRACE_PERIOD, INVITATION_LIFETIME } from "../../schema/Limits.ts"
+import { MAX_ZONES, ZONE_RADIUS } from "../../schema/PrivacyZone.ts"
+import type { Usage } from "../../schema/User.ts"
+import { type Html, html } from "../operations/Html.ts"
+import { wordingIn } from "./Wording.ts"
+
+const { counted, date, duration, number, time } = wordingIn("en")
+
+const dateOr = (instant: string | null, otherwise: string) => instant === null ? otherwise : date(instant)
+
+const MEBIBYTE = 1_048_576
+
+/** The pages of an account, and those of administrators. */
+export const accountEnglish = {
+  sections: {
+    label: "Section",
+    profile: "Profile",
+    zones: "Privacy zones",
+    tokens: "Tokens",
+    sessions: "Sessions",
+    password: "Password",
+    data: "Export and import",
+    deletion: "Delete account",
+    overview: "Overview",
+    users: "Users",
+    invitations: "Invitations",
+    audit: "Audit",
+    routes: "My routes",
+    collections: "Collections",
+    trash: "Trash",
+    signOut: "Sign out"
+  },
+  /** What a page says after an action, by `?done=` of its address. */
+  done: {
+    welcome: "Welcome! Your account is ready, and you are signed in.",
+    saved: "Saved.",
+    published: "Published: anyone can find and open it now.",
+    made: "Done. It is in the list.",
+    deleted: "Moved to the trash, from which it can be restored.",
+    restored: "Restored.",
+    erased: "Erased for good.",
+    revoked: "Revoked. It no longer works.",
+    replaced: "There is a new link. The one before opens nothing any more.",
+    requested: "The account is hidden, and will be erased.",
+    invited: "Invited. The mail is on its way.",
+    withdrawn: "Withdrawn. The link that was mailed no longer works."
+  },
+  common: {
+    none: "There are none.",
+    save: "Save",
+    find: "Find",
+    never: "never",
+    copy: "Copy",
+    copied: "Copied",
+    unknownAction: "This page has no such action",
+    optional: "Optional."
+  },
+  tokens: {
+    title: "Tokens",
+    lead: "Personal access tokens let scripts and apps use your account without your password.",
+    facts: ({ createdAt, expiresAt, lastUsedAt, scope }: PersonalAccessToken) =>
+      `${{ read: "read only", write: "read and change" }[scope]}, made on ${date(createdAt)}, expires: ${
+        dateOr(expiresAt, "never")
+      }, last used: ${dateOr(lastUsedAt, "never")}.`,
+    minted: (name: Html) => html`The token ${name} is made. Copy it now: it is shown this once.`,
+    token: "Token",
+    make: "Make a token",
+    nameHint: "What will use it.",
+    scopes: { read: "Read only", write: "Read and change" },
+    daysHint: `1 to ${number(MAX_TOKEN_DAYS)}; empty for a token that never expires.`,
+    passwordHint: "Only needed for a token that never expires.",
+    mint: "Make the token",
+    revoke: "Revoke"
+  },
+  zones: {
+    title: "Privacy zones",
+    lead:
+      `Others do not see the parts of your routes in these circles, such as around your home. You may have ${MAX_ZONES}.`,
+    unnamed: (position: number) => `Zone ${position}`,
+    around: (radius: number, latitude: number, longitude: number) =>
+      `${number(radius)} m around ${latitude}, ${longitude}`,
+    remove: "Remove",
+    removeWords: "Others will see what it hides, in all of your routes.",
+    add: "Add a zone",
+    labelHint: "For you alone.",
+    placeHint: "Latitude and longitude, such as 47.1415, 9.5209, or the address of a map that shows the place.",
+    wrongPlace: "Middle: enter latitude and longitude in degrees, such as 47.1415, 9.5209, or the address of a map",
+    radiusHint: `${number(ZONE_RADIUS.minimum)} to ${number(ZONE_RADIUS.maximum)}.`,
+    addButton: "Add the zone"
+  },
+  data: {
+    title: "Export and import",
+    export: "Export",
+    exportWords: "All that your account has, as one ZIP archive: routes, also as GPX, collections, profile.",
+    exportButton: "Export the account",
+    import: "Import",
+    importWords: "An archive of an export, of this account or another one. What is here already stays as it is.",
+    archive: "Archive",
+    noArchive: "Choose the file of an export",
+    importButton: "Import the archive",
+    importedTitle: "Imported",
+    imported: "The archive is imported.",
+    routes: "Routes",
+    collections: "Collections",
+    report: (created: number, restored: number, unchanged: number) =>
+      `${number(created)} new, ${number(restored)} restored, ${number(unchanged)} as before`
+  },
+  profile: {
+    title: "Profile",
+    signedIn: (email: Html, page: Html) => html`Signed in as ${email}. Your public page is ${page}.`,
+    handleHint: "The address of your public page: 3 to 30 characters of a-z, 0-9 and \"-\".",
+    avatarHint: "The https address of an image, or nothing.",
+    avatarAlt: "Your picture",
+    preferences: "Preferences",
+    anyPreference: "No preference",
+    units: { metric: "Kilometres and metres", imperial: "Miles and feet" },
+    usage: ({ collections, routes, storedBytes }: Usage) =>
+      `Your account has ${number(routes.used)} of ${number(routes.limit)} routes, ${number(collections.used)} of ${
+        number(collections.limit)
+      } collections, ${number(Math.ceil(storedBytes.used / MEBIBYTE))} of ${
+        number(Math.floor(storedBytes.limit / MEBIBYTE))
+      } MiB.`
+  },
+  sessions: {
+    title: "Sessions",
+    lead: "Where you are signed in. End what you do not know.",
+    unknown: "An unknown program",
+    facts: ({ createdAt, current, ipAddress, lastSeenAt }: Session) =>
+      `${current ? "This browser. " : ""}Signed in on ${date(createdAt)}, last used on ${date(lastSeenAt)}${
+        ipAddress === null ? "" : ` from ${ipAddress}`
+      }.`,
+    signOut: "Sign out",
+    everywhere: "Sign out everywhere",
+    everywhereWords: "This browser is signed out too."
+  },
+  password: {
+    title: "Password",
+    lead: "A new password signs you out everywhere else. Personal access tokens go on.",
+    button: "Change the password"
+  },
+  deletion: {
+    title: "Delete account",
+    lead:
+      "Your routes, collections and links are hidden from everyone at once, tokens stop, and you are signed out everywhere. "
+      + `For ${
+        duration(GRACE_PERIOD)
+      } you can sign in and keep the account after all. Then it is erased with all that it has.`,
+    exportFirst: (page: string) => html`Take your routes along first: <a href="${page}">export the account</a>.`,
+    button: "Delete my account",
+    words: "This hides everything that you shared."
+  },
+  admin: {
+    title: "Administration",
+    newer: "Newer",
+    older: "Older",
+    groups: { users: "Users", routes: "Routes", sessions: "Sessions", tokens: "Tokens", collections: "Collections" },
+    figures: {
+      total: "in all",
+      verified: "verified",
+      pendingDeletion: "pending deletion",
+      newLast30Days: "new in 30 days",
+      private: "private",
+      unlisted: "unlisted",
+      public: "public",
+      live: "live",
+      usersLast24Hours: "users in 24 hours"
+    },
+    user: (
+      { createdAt, email, isAdmin, lastSeenAt, routes }: {
+        readonly createdAt: string
+        readonly email: string
+        readonly isAdmin: boolean
+        readonly lastSeenAt: string | null
+        readonly routes: number
+      }
+    ) =>
+      `${email}, ${isAdmin ? "administrator, " : ""}made on ${date(createdAt)}, last seen: ${
+        dateOr(lastSeenAt, "never")
+      }, ${counted(routes, "route", "routes")}`,
+    deletionRequested: (instant: string) => `Deletion requested on ${date(instant)}`,
+    delete: "Delete",
+    deleteWords: `The account is hidden at once and erased after ${
+      duration(GRACE_PERIOD)
+    }, unless its owner signs in and keeps it.`,
+    search: "A part of a name, a handle or an address",
+    accounts: (count: number) => counted(count, "account", "accounts"),
+    invite: "Invite",
+    inviteHint: (most: number) =>
+      `Up to ${most}, one a line. Each gets a mail with a link, which works for ${duration(INVITATION_LIFETIME)}.`,
+    unused: "Not used yet",
+    invitation: (createdAt: string, expiresAt: string) =>
+      `Invited on ${date(createdAt)}, kept until ${date(expiresAt)}.`,
+    again: "Send again",
+    to: (email: string) => `to ${email}`,
+    withdraw: "Withdraw",
+    withdrawWords: "The link that was mailed stops working.",
+    howMany: (most: number) => `Enter 1 to ${most} email addresses`,
+    notInvited: (invited: number, problems: ReadonlyArray<string>) =>
+      `${number(invited)} invited, not these: ${problems.join(" ")}`,
+    anyEvent: "Anything",
+    entries: "Entries",
+    columns: { time: "Time", event: "Event", user: "User", subject: "About" },
+    time,
+    events: {
+      "sign_in.succeeded": "Signed in",
+      "sign_in.failed": "Failed to sign in",
+      "session.revoked": "Ended a session",
+      "sessions.revoked": "Ended all sessions",
+      "password.reset_requested": "Requested a password reset",
+      "password.reset": "Reset the password",
+      "password.changed": "Changed the password",
+      "password.change_failed": "Failed to change the password",
+      "password.removed": "Password removed",
+      "token.minted": "Made a token",
+      "token.mint_failed": "Failed to make a token",
+      "token.revoked": "Revoked a token",
+      "link.created": "Made a link",
+      "link.changed": "Changed a link",
+      "link.deleted": "Removed a link",
+      "share_token.replaced": "Replaced the link of a route or collection",
+      "privacy_zones.changed": "Changed privacy zones",
+      "account.deletion_requested": "Requested the deletion of the account",
+      "account.deletion_cancelled": "Cancelled the deletion of the account",
+      "account.erased": "Account erased",
+      "admin.users_listed": "Administrator: listed users",
+      "admin.user_viewed": "Administrator: viewed a user",
+      "admin.user_deleted": "Administrator: deleted a user",
+      "admin.user_invited": "Administrator: invited someone",
+      "admin.invitations_listed": "Administrator: listed invitations",
+      "admin.invitation_withdrawn": "Administrator: withdrew an invitation",
+      "admin.deletions_listed": "Administrator: listed deletions",
+      "admin.routes_listed": "Administrator: listed routes",
+      "admin.route_deleted": "Administrator: deleted a route",
+      "admin.audit_read": "Administrator: read the audit"
+    } satisfies Readonly<Record<AuditEvent, string>>
+  }
+}
+
+export type AccountTexts = typeof accountEnglish

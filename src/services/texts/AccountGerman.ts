@@ -1,0 +1,234 @@
+import { MAX_TOKEN_DAYS } from "../../schema/Credential.ts"
+import { GRACE_PERIOD, INVITATION_LIFETIME } from "../../schema/Limits.ts"
+import { MAX_ZONES, ZONE_RADIUS } from "../../schema/PrivacyZone.ts"
+import { html } from "../operations/Html.ts"
+import type { AccountTexts } from "./AccountEnglish.ts"
+import { wordingIn } from "./Wording.ts"
+
+const { counted, date, duration, number, time } = wordingIn("de")
+
+const dateOr = (instant: string | null, otherwise: string) => instant === null ? otherwise : date(instant)
+
+const MEBIBYTE = 1_048_576
+
+export const accountGerman: AccountTexts = {
+  sections: {
+    label: "Bereich",
+    profile: "Profil",
+    zones: "Privatzonen",
+    tokens: "Tokens",
+    sessions: "Sitzungen",
+    password: "Passwort",
+    data: "Export und Import",
+    deletion: "Konto löschen",
+    overview: "Überblick",
+    users: "Konten",
+    invitations: "Einladungen",
+    audit: "Protokoll",
+    routes: "Meine Routen",
+    collections: "Sammlungen",
+    trash: "Papierkorb",
+    signOut: "Abmelden"
+  },
+  done: {
+    welcome: "Willkommen! Ihr Konto ist bereit, und Sie sind angemeldet.",
+    saved: "Gespeichert.",
+    published: "Veröffentlicht: Alle können es jetzt finden und öffnen.",
+    made: "Erledigt. Der Eintrag steht in der Liste.",
+    deleted: "In den Papierkorb verschoben. Von dort lässt es sich wiederherstellen.",
+    restored: "Wiederhergestellt.",
+    erased: "Endgültig gelöscht.",
+    revoked: "Widerrufen. Der Zugang ist beendet.",
+    replaced: "Es gibt einen neuen Link. Der alte öffnet nichts mehr.",
+    requested: "Das Konto ist verborgen und wird gelöscht.",
+    invited: "Eingeladen. Die E-Mail ist unterwegs.",
+    withdrawn: "Zurückgezogen. Der Link in der E-Mail gilt nicht mehr."
+  },
+  common: {
+    none: "Es gibt keine.",
+    save: "Speichern",
+    find: "Suchen",
+    never: "nie",
+    copy: "Kopieren",
+    copied: "Kopiert",
+    unknownAction: "Diese Seite kennt diese Aktion nicht",
+    optional: "Freiwillig."
+  },
+  tokens: {
+    title: "Tokens",
+    lead: "Mit Zugriffstokens nutzen Skripte und Apps Ihr Konto ohne Ihr Passwort.",
+    facts: ({ createdAt, expiresAt, lastUsedAt, scope }) =>
+      `${{ read: "nur lesen", write: "lesen und ändern" }[scope]}, angelegt am ${date(createdAt)}, läuft ab: ${
+        dateOr(expiresAt, "nie")
+      }, zuletzt benutzt: ${dateOr(lastUsedAt, "nie")}.`,
+    minted: (name) => html`Das Token ${name} ist angelegt. Kopieren Sie es jetzt: Es wird nur dieses eine Mal gezeigt.`,
+    token: "Token",
+    make: "Token anlegen",
+    nameHint: "Wofür ist es?",
+    scopes: { read: "Nur lesen", write: "Lesen und ändern" },
+    daysHint: `1 bis ${number(MAX_TOKEN_DAYS)}; bleibt das Feld leer, läuft das Token nie ab.`,
+    passwordHint: "Nur nötig für ein Token, das nie abläuft.",
+    mint: "Token anlegen",
+    revoke: "Widerrufen"
+  },
+  zones: {
+    title: "Privatzonen",
+    lead:
+      `Andere sehen die Teile Ihrer Routen in diesen Kreisen nicht, zum Beispiel um Ihr Zuhause. ${MAX_ZONES} sind möglich.`,
+    unnamed: (position) => `Zone ${position}`,
+    around: (radius, latitude, longitude) => `${number(radius)} m um ${latitude}, ${longitude}`,
+    remove: "Entfernen",
+    removeWords: "Andere sehen dann in allen Ihren Routen, was sie verbirgt.",
+    add: "Zone hinzufügen",
+    labelHint: "Nur für Sie.",
+    placeHint: "Breite und Länge, zum Beispiel 47.1415, 9.5209, oder die Adresse einer Karte, die den Ort zeigt.",
+    wrongPlace:
+      "Mittelpunkt: Geben Sie Breite und Länge in Grad ein, zum Beispiel 47.1415, 9.5209, oder die Adresse einer Karte",
+    radiusHint: `${number(ZONE_RADIUS.minimum)} bis ${number(ZONE_RADIUS.maximum)}.`,
+    addButton: "Zone hinzufügen"
+  },
+  data: {
+    title: "Export und Import",
+    export: "Export",
+    exportWords: "Alles, was Ihr Konto enthält, als ein ZIP-Archiv: Routen, auch als GPX, Sammlungen und Profil.",
+    exportButton: "Konto exportieren",
+    import: "Import",
+    importWords: "Ein Archiv aus einem Export dieses oder eines anderen Kontos. Was schon da ist, bleibt, wie es ist.",
+    archive: "Archiv",
+    noArchive: "Wählen Sie die Datei eines Exports",
+    importButton: "Archiv importieren",
+    importedTitle: "Importiert",
+    imported: "Das Archiv ist importiert.",
+    routes: "Routen",
+    collections: "Sammlungen",
+    report: (created, restored, unchanged) =>
+      `${number(created)} neu, ${number(restored)} wiederhergestellt, ${number(unchanged)} wie bisher`
+  },
+  profile: {
+    title: "Profil",
+    signedIn: (email, page) => html`Angemeldet als ${email}. Ihre öffentliche Seite ist ${page}.`,
+    handleHint: "Die Adresse Ihrer öffentlichen Seite: 3 bis 30 Zeichen aus a–z, 0–9 und „-“.",
+    avatarHint: "Die https-Adresse eines Bildes, oder nichts.",
+    avatarAlt: "Ihr Bild",
+    preferences: "Vorlieben",
+    anyPreference: "Keine Vorliebe",
+    units: { metric: "Kilometer und Meter", imperial: "Meilen und Fuß" },
+    usage: ({ collections, routes, storedBytes }) =>
+      `Ihr Konto hat ${number(routes.used)} von ${number(routes.limit)} Routen, ${number(collections.used)} von ${
+        number(collections.limit)
+      } Sammlungen, ${number(Math.ceil(storedBytes.used / MEBIBYTE))} von ${
+        number(Math.floor(storedBytes.limit / MEBIBYTE))
+      } MiB.`
+  },
+  sessions: {
+    title: "Sitzungen",
+    lead: "Hier sind Sie angemeldet. Beenden Sie, was Sie nicht kennen.",
+    unknown: "Ein unbekanntes Programm",
+    facts: ({ createdAt, current, ipAddress, lastSeenAt }) =>
+      `${current ? "Dieser Browser. " : ""}Angemeldet am ${date(createdAt)}, zuletzt benutzt am ${date(lastSeenAt)}${
+        ipAddress === null ? "" : ` von ${ipAddress}`
+      }.`,
+    signOut: "Abmelden",
+    everywhere: "Überall abmelden",
+    everywhereWords: "Auch dieser Browser wird abgemeldet."
+  },
+  password: {
+    title: "Passwort",
+    lead: "Ein neues Passwort meldet Sie überall sonst ab. Zugriffstokens gelten weiter.",
+    button: "Passwort ändern"
+  },
+  deletion: {
+    title: "Konto löschen",
+    lead:
+      "Ihre Routen, Sammlungen und Links sind sofort für alle verborgen, Tokens gelten nicht mehr, und Sie werden überall "
+      + `abgemeldet. ${
+        duration(GRACE_PERIOD)
+      } lang können Sie sich anmelden und das Konto doch behalten. Danach wird es mit allem, was es hat, endgültig gelöscht.`,
+    exportFirst: (page) => html`Nehmen Sie Ihre Routen vorher mit: <a href="${page}">Konto exportieren</a>.`,
+    button: "Mein Konto löschen",
+    words: "Damit ist alles verborgen, was Sie geteilt haben."
+  },
+  admin: {
+    title: "Verwaltung",
+    newer: "Neuere",
+    older: "Ältere",
+    groups: {
+      users: "Konten",
+      routes: "Routen",
+      sessions: "Sitzungen",
+      tokens: "Tokens",
+      collections: "Sammlungen"
+    },
+    figures: {
+      total: "insgesamt",
+      verified: "bestätigt",
+      pendingDeletion: "werden gelöscht",
+      newLast30Days: "neu in 30 Tagen",
+      private: "privat",
+      unlisted: "nicht gelistet",
+      public: "öffentlich",
+      live: "aktiv",
+      usersLast24Hours: "Konten in 24 Stunden"
+    },
+    user: ({ createdAt, email, isAdmin, lastSeenAt, routes }) =>
+      `${email}, ${isAdmin ? "Verwaltung, " : ""}angelegt am ${date(createdAt)}, zuletzt gesehen: ${
+        dateOr(lastSeenAt, "nie")
+      }, ${counted(routes, "Route", "Routen")}`,
+    deletionRequested: (instant) => `Löschung beantragt am ${date(instant)}`,
+    delete: "Löschen",
+    deleteWords: `Das Konto ist sofort verborgen und wird nach Ablauf von ${
+      duration(GRACE_PERIOD)
+    }n endgültig gelöscht, wenn es nicht vorher jemand durch Anmelden behält.`,
+    search: "Teil eines Namens, Kurznamens oder einer Adresse",
+    accounts: (count) => counted(count, "Konto", "Konten"),
+    invite: "Einladen",
+    inviteHint: (most) =>
+      `Bis zu ${most}, eine je Zeile. Jede bekommt eine E-Mail mit einem Link, der ${
+        duration(INVITATION_LIFETIME)
+      } lang gilt.`,
+    unused: "Noch nicht benutzt",
+    invitation: (createdAt, expiresAt) => `Eingeladen am ${date(createdAt)}, aufbewahrt bis ${date(expiresAt)}.`,
+    again: "Noch einmal senden",
+    to: (email) => `an ${email}`,
+    withdraw: "Zurückziehen",
+    withdrawWords: "Der Link in der E-Mail gilt dann nicht mehr.",
+    howMany: (most) => `Geben Sie 1 bis ${most} E-Mail-Adressen ein`,
+    notInvited: (invited, problems) => `${number(invited)} eingeladen, diese nicht: ${problems.join(" ")}`,
+    anyEvent: "Alles",
+    entries: "Einträge",
+    columns: { time: "Zeit", event: "Ereignis", user: "Konto", subject: "Betrifft" },
+    time,
+    events: {
+      "sign_in.succeeded": "Angemeldet",
+      "sign_in.failed": "Anmeldung gescheitert",
+      "session.revoked": "Sitzung beendet",
+      "sessions.revoked": "Alle Sitzungen beendet",
+      "password.reset_requested": "Zurücksetzen des Passworts erbeten",
+      "password.reset": "Passwort zurückgesetzt",
+      "password.changed": "Passwort geändert",
+      "password.change_failed": "Ändern des Passworts gescheitert",
+      "password.removed": "Passwort entfernt",
+      "token.minted": "Token angelegt",
+      "token.mint_failed": "Anlegen eines Tokens gescheitert",
+      "token.revoked": "Token widerrufen",
+      "link.created": "Link angelegt",
+      "link.changed": "Link geändert",
+      "link.deleted": "Link entfernt",
+      "share_token.replaced": "Link einer Route oder Sammlung ersetzt",
+      "privacy_zones.changed": "Privatzonen geändert",
+      "account.deletion_requested": "Löschung des Kontos beantragt",
+      "account.deletion_cancelled": "Löschung des Kontos zurückgenommen",
+      "account.erased": "Konto endgültig gelöscht",
+      "admin.users_listed": "Verwaltung: Konten gelesen",
+      "admin.user_viewed": "Verwaltung: Konto gelesen",
+      "admin.user_deleted": "Verwaltung: Konto gelöscht",
+      "admin.user_invited": "Verwaltung: jemanden eingeladen",
+      "admin.invitations_listed": "Verwaltung: Einladungen gelesen",
+      "admin.invitation_withdrawn": "Verwaltung: Einladung zurückgezogen",
+      "admin.deletions_listed": "Verwaltung: Löschungen gelesen",
+      "admin.routes_listed": "Verwaltung: Routen gelesen",
+      "admin.route_deleted": "Verwaltung: Route gelöscht",
+      "admin.audit_read": "Verwaltung: Protokoll gelesen"
+    }
+  }
+}

@@ -1,0 +1,172 @@
+import { GRACE_PERIOD, INVITATION_LIFETIME, LINK_LIFETIME } from "../../schema/Limits.ts"
+import { PASSWORD_RULE } from "../../schema/User.ts"
+import { type Html, html } from "../operations/Html.ts"
+import { wordingIn } from "./Wording.ts"
+
+const { counted, duration } = wordingIn("en")
+
+/** The pages that lead into an account and out of it, and those of mailed links. */
+export const signInEnglish = {
+  signIn: {
+    title: "Sign in",
+    button: "Sign in",
+    byProvider: (name: string) => `Sign in by ${name}`,
+    withoutPassword: "Or without a password:",
+    inApp: "If you sign in by another provider, do so in your app first, and then open this page again.",
+    forgot: "Forgot your password?",
+    signUp: (page: string) => html`No account yet? <a href="${page}">Sign up</a>.`,
+    byInvitation: "No account yet? Accounts are by invitation here: ask an administrator.",
+    kept: "You were signed out meanwhile. Sign in, and what you entered is sent.",
+    keptBy: (email: string) =>
+      `You were signed out meanwhile. Sign in as ${email} again, and what you entered is sent.`,
+    keptAway: "Do not send it",
+    providerFailed: "You are not signed in",
+    beginAgain: (start: string) =>
+      html`Go back to the app or page that you came from, and <a href="${start}">begin again</a>.`
+  },
+  signOut: { title: "Sign out", button: "Sign out" },
+  signUp: {
+    title: "Sign up",
+    lead: "With an account you keep your routes, share them and take them along as files.",
+    nameHint: "Others see it on what you share.",
+    button: "Sign up",
+    signIn: (page: string) => html`You have an account? <a href="${page}">Sign in</a>.`,
+    closed: "Accounts are by invitation here: ask an administrator for one.",
+    mailedTitle: "Check your mail",
+    mailed: (email: Html) => html`A mail is on its way to ${email}.`,
+    mailedNext:
+      `Open its link within ${
+        duration(LINK_LIFETIME["verify-email"])
+      } to verify the address: then your account is there, `
+      + "and you are signed in.",
+    noMail: (page: string) =>
+      html`No mail? Look among the unwanted ones, or <a href="${page}">sign in</a> to get another.`
+  },
+  forgot: {
+    title: "Forgot your password?",
+    lead: "You get a mail with a link, by which you choose a new one.",
+    button: "Send the link",
+    back: "Back to the sign-in",
+    mailed: (email: Html) => html`If ${email} has an account, a link is on its way to it.`,
+    mailedNext: `Open it within ${duration(LINK_LIFETIME["reset-password"])}.`
+  },
+  link: {
+    incomplete: "This link is incomplete or unknown.",
+    used: "This link was used already.",
+    expired: "This link has expired.",
+    copied: "Copied from the mail? Check that the whole of it was copied.",
+    yourAddress: "your email address",
+    newPassword: "New password",
+    newPasswordHint: `${PASSWORD_RULE}. A few words that do not belong together are long and easy to remember.`,
+    wrongLength: `Use ${PASSWORD_RULE}`,
+    another: "Choose another password.",
+    next: "What is next"
+  },
+  verify: {
+    title: "Verify your email address",
+    used: (page: string) => html`Your address is already verified: <a href="${page}">sign in</a> with your password.`,
+    expired: (page: string) =>
+      html`A link works for ${
+        duration(LINK_LIFETIME["verify-email"])
+      }. <a href="${page}">Sign in</a> with the password that you chose when you signed up: you will get
+another link by mail.`,
+    unknown: (page: string) =>
+      html`Verified already? Then <a href="${page}">sign in</a> with your password. If not, sign in all the same, and you will
+get another link by mail.`,
+    what: (address: Html) => html`This makes the account of ${address}, and signs you in on this device.`,
+    password: "Password that you chose when you signed up",
+    noPassword: "Enter the password that you chose when you signed up, or choose a new one",
+    button: "Verify and sign in",
+    orNew: "Or choose a new one",
+    orNewWords:
+      "You do not know that password, or somebody else signed up with your address? With a new password theirs is void.",
+    newButton: "Set the password and sign in",
+    unwanted: "You do not want an account? Close this page: without a button nothing happens.",
+    doneTitle: "Your address is verified",
+    done: (email: Html) => html`You are signed in as ${email} on this device.`,
+    routes: "See my routes",
+    app: "You signed up in an app? Go back to it and sign in with your email address and password."
+  },
+  reset: {
+    title: "Choose a new password",
+    again: (page: string) =>
+      html`A link can be used once, and works for ${
+        duration(LINK_LIFETIME["reset-password"])
+      } after a reset was requested, and ${
+        duration(INVITATION_LIFETIME)
+      } after an invitation. Your password is as it was. <a href="${page}">Ask for another link</a>.`,
+    used: (page: string) => html`The password that you chose by it counts: <a href="${page}">sign in</a> with it.`,
+    what: (address: Html) => html`This sets the password of ${address}.`,
+    button: "Set the password",
+    signsOut:
+      "This signs you out on every device. You did not ask for it? Close this page: your password stays as it is.",
+    doneTitle: "Your password is set",
+    done: "The new password counts from now on, and you were signed out on every device.",
+    signIn: "Sign in",
+    apps: "Sign in again in the apps that you use, too.",
+    noTokens: "Your account has no personal access token, so nothing goes on without the new password.",
+    tokens: (count: number, page: string) =>
+      html`${
+        counted(
+          count,
+          "personal access token of your account still works",
+          "personal access tokens of your account still work"
+        )
+      }, for scripts and apps. If
+you do not know what uses them, or think that somebody else had your password, <a href="${page}">revoke them</a>.`,
+    keep: (page: string) =>
+      html`If you had asked for your account to be deleted, you can still <a href="${page}">keep it</a>.`
+  },
+  invitation: {
+    title: "Welcome",
+    unusableTitle: "Your invitation",
+    used: (page: string) => html`Your account is there: <a href="${page}">sign in</a>.`,
+    expired: `An invitation works for ${
+      duration(INVITATION_LIFETIME)
+    }: ask the person who invited you for another one.`,
+    unknown: (page: string) =>
+      html`Was it used already? Then your account is there: <a href="${page}">sign in</a>. An invitation expires after ${
+        duration(INVITATION_LIFETIME)
+      }: ask the person who invited you for another one.`,
+    what: (address: Html) =>
+      html`You are invited to keep, plan and share your routes here. Choose a name and a password: that makes the account of
+${address}, and signs you in on this device.`,
+    nameHint: "Others see it on what you share. Empty for a name made of the address.",
+    password: "Password",
+    button: "Make my account",
+    unwanted: "You do not want an account? Close this page: without the button nothing happens."
+  },
+  keep: {
+    title: "Keep your account",
+    lead: `An account whose deletion was requested can be kept for ${
+      duration(GRACE_PERIOD)
+    }. Sign in to see whether yours is one.`,
+    tooLate: `The ${duration(GRACE_PERIOD)} are over: this account can no longer be kept.`,
+    pending: (email: Html, date: Html) =>
+      html`The account ${email}, with all its routes and collections, will be erased on ${date}.`,
+    button: "Keep the account",
+    close: "Want it erased? There is nothing to do: close this page.",
+    nothing: (email: Html) => html`The account ${email} is not going to be deleted. There is nothing to do.`,
+    doneTitle: "Your account stays",
+    done: "The deletion is cancelled. Your routes and collections are there again, and this device is signed in.",
+    routes: "See my routes",
+    apps:
+      "Sign in again in your apps. You did not request the deletion? Then change your password, and revoke the personal "
+      + "access tokens that you do not know."
+  },
+  revoke: {
+    title: "Revoke your access tokens",
+    lead:
+      "Scripts and apps that you gave a personal access token go on after a new password. Sign in to see and revoke your "
+      + "tokens.",
+    none: (email: Html) => html`The account ${email} has no personal access token. There is nothing to do.`,
+    list: (email: Html) => html`These personal access tokens of the account ${email} work:`,
+    button: "Revoke all",
+    effect: "Whatever uses one of them is refused from then on, and needs a new one.",
+    doneTitle: "Your tokens are revoked",
+    done: "No personal access token of your account works any more. This device is signed in.",
+    next: "Make new tokens for the scripts and apps that you use."
+  }
+}
+
+export type SignInTexts = typeof signInEnglish

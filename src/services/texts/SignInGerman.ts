@@ -1,0 +1,174 @@
+import { GRACE_PERIOD, INVITATION_LIFETIME, LINK_LIFETIME } from "../../schema/Limits.ts"
+import { PASSWORD_LENGTH } from "../../schema/User.ts"
+import { html } from "../operations/Html.ts"
+import type { SignInTexts } from "./SignInEnglish.ts"
+import { wordingIn } from "./Wording.ts"
+
+const { counted, duration, number } = wordingIn("de")
+
+const PASSWORD_RULE = `${PASSWORD_LENGTH.minimum} bis ${number(PASSWORD_LENGTH.maximum)} Zeichen`
+
+export const signInGerman: SignInTexts = {
+  signIn: {
+    title: "Anmelden",
+    button: "Anmelden",
+    byProvider: (name) => `Über ${name} anmelden`,
+    withoutPassword: "Oder ohne Passwort:",
+    inApp:
+      "Wenn Sie sich über einen anderen Dienst anmelden, tun Sie das zuerst in Ihrer App und öffnen Sie dann diese Seite.",
+    forgot: "Passwort vergessen?",
+    signUp: (page) => html`Noch kein Konto? <a href="${page}">Registrieren</a>.`,
+    byInvitation: "Noch kein Konto? Konten gibt es hier auf Einladung: Fragen Sie die Verwaltung.",
+    kept: "Sie wurden inzwischen abgemeldet. Melden Sie sich an, dann wird gesendet, was Sie eingegeben haben.",
+    keptBy: (email) =>
+      `Sie wurden inzwischen abgemeldet. Melden Sie sich als ${email} wieder an, dann wird gesendet, was Sie eingegeben haben.`,
+    keptAway: "Nicht senden",
+    providerFailed: "Sie sind nicht angemeldet",
+    beginAgain: (start) =>
+      html`Gehen Sie zurück zu der App oder Seite, von der Sie kamen, und <a href="${start}">beginnen Sie noch einmal</a>.`
+  },
+  signOut: { title: "Abmelden", button: "Abmelden" },
+  signUp: {
+    title: "Registrieren",
+    lead: "Mit einem Konto bewahren Sie Ihre Routen auf, teilen sie und nehmen sie als Dateien mit.",
+    nameHint: "Andere sehen ihn bei dem, was Sie teilen.",
+    button: "Registrieren",
+    signIn: (page) => html`Sie haben ein Konto? <a href="${page}">Anmelden</a>.`,
+    closed: "Konten gibt es hier auf Einladung: Bitten Sie die Verwaltung darum.",
+    mailedTitle: "Sehen Sie in Ihre E-Mails",
+    mailed: (email) => html`Eine E-Mail an ${email} ist unterwegs.`,
+    mailedNext: `Öffnen Sie ihren Link innerhalb von ${
+      duration(LINK_LIFETIME["verify-email"])
+    }, um die Adresse zu bestätigen: Dann ist Ihr Konto da, und Sie sind angemeldet.`,
+    noMail: (page) =>
+      html`Keine E-Mail? Sehen Sie bei den unerwünschten nach, oder <a href="${page}">melden Sie sich an</a>: Dann kommt noch
+eine.`
+  },
+  forgot: {
+    title: "Passwort vergessen?",
+    lead: "Sie bekommen eine E-Mail mit einem Link, über den Sie ein neues wählen.",
+    button: "Link senden",
+    back: "Zurück zur Anmeldung",
+    mailed: (email) => html`Wenn es zu ${email} ein Konto gibt, ist ein Link dorthin unterwegs.`,
+    mailedNext: `Öffnen Sie ihn innerhalb von ${duration(LINK_LIFETIME["reset-password"])}.`
+  },
+  link: {
+    incomplete: "Dieser Link ist unvollständig oder unbekannt.",
+    used: "Dieser Link wurde schon benutzt.",
+    expired: "Dieser Link ist abgelaufen.",
+    copied: "Aus der E-Mail kopiert? Prüfen Sie, ob Sie den ganzen Link kopiert haben.",
+    yourAddress: "Ihrer E-Mail-Adresse",
+    newPassword: "Neues Passwort",
+    newPasswordHint: `${PASSWORD_RULE}. Einige Wörter, die nicht zusammengehören, sind lang und leicht zu merken.`,
+    wrongLength: `Erlaubt sind ${PASSWORD_RULE}`,
+    another: "Wählen Sie ein anderes Passwort.",
+    next: "Wie es weitergeht"
+  },
+  verify: {
+    title: "E-Mail-Adresse bestätigen",
+    used: (page) =>
+      html`Ihre Adresse ist schon bestätigt: <a href="${page}">Melden Sie sich mit Ihrem Passwort an</a>.`,
+    expired: (page) =>
+      html`Ein Link gilt ${
+        duration(LINK_LIFETIME["verify-email"])
+      }. <a href="${page}">Melden Sie sich mit dem Passwort an</a>, das Sie bei der Registrierung gewählt haben: Dann bekommen
+Sie per E-Mail einen neuen.`,
+    unknown: (page) =>
+      html`Ist die Adresse schon bestätigt? Dann <a href="${page}">melden Sie sich mit Ihrem Passwort an</a>. Wenn nicht, melden
+Sie sich trotzdem an: Dann bekommen Sie per E-Mail einen neuen Link.`,
+    what: (address) => html`Damit entsteht das Konto zu ${address}, und Sie werden auf diesem Gerät angemeldet.`,
+    password: "Passwort, das Sie bei der Registrierung gewählt haben",
+    noPassword: "Geben Sie das Passwort ein, das Sie bei der Registrierung gewählt haben, oder wählen Sie ein neues",
+    button: "Bestätigen und anmelden",
+    orNew: "Oder ein neues wählen",
+    orNewWords:
+      "Sie kennen dieses Passwort nicht, oder jemand anderes hat sich mit Ihrer Adresse registriert? Mit einem neuen Passwort "
+      + "gilt das andere nicht mehr.",
+    newButton: "Passwort setzen und anmelden",
+    unwanted: "Sie möchten kein Konto? Schließen Sie diese Seite: Ohne einen Klick auf einen Knopf geschieht nichts.",
+    doneTitle: "Ihre Adresse ist bestätigt",
+    done: (email) => html`Sie sind auf diesem Gerät als ${email} angemeldet.`,
+    routes: "Zu meinen Routen",
+    app:
+      "Sie haben sich in einer App registriert? Gehen Sie dorthin zurück und melden Sie sich mit E-Mail-Adresse und Passwort an."
+  },
+  reset: {
+    title: "Neues Passwort wählen",
+    again: (page) =>
+      html`Ein Link gilt einmal: ${
+        duration(LINK_LIFETIME["reset-password"])
+      } lang, wenn Sie Ihr Passwort zurücksetzen, und ${
+        duration(INVITATION_LIFETIME)
+      } lang nach einer Einladung. Ihr Passwort ist unverändert. <a href="${page}">Fordern Sie einen neuen Link an</a>.`,
+    used: (page) =>
+      html`Das Passwort, das Sie damit gewählt haben, gilt: <a href="${page}">Melden Sie sich damit an</a>.`,
+    what: (address) => html`Damit setzen Sie das Passwort von ${address}.`,
+    button: "Passwort setzen",
+    signsOut:
+      "Sie werden dann auf allen Geräten abgemeldet. Sie haben nicht darum gebeten? Schließen Sie diese Seite: Ihr Passwort "
+      + "bleibt, wie es ist.",
+    doneTitle: "Ihr Passwort ist gesetzt",
+    done: "Ab jetzt gilt das neue Passwort, und Sie wurden auf allen Geräten abgemeldet.",
+    signIn: "Anmelden",
+    apps: "Melden Sie sich auch in den Apps, die Sie nutzen, noch einmal an.",
+    noTokens: "Ihr Konto hat kein Zugriffstoken, also läuft ohne das neue Passwort nichts weiter.",
+    tokens: (count, page) =>
+      html`${
+        counted(count, "Zugriffstoken Ihres Kontos gilt weiter", "Zugriffstokens Ihres Kontos gelten weiter")
+      }, für Skripte und Apps. Wenn Sie nicht wissen, was sie nutzt, oder jemand anderes Ihr Passwort kannte,
+<a href="${page}">widerrufen Sie sie</a>.`,
+    keep: (page) =>
+      html`Wenn Sie die Löschung Ihres Kontos beantragt hatten, können Sie es <a href="${page}">noch behalten</a>.`
+  },
+  invitation: {
+    title: "Willkommen",
+    unusableTitle: "Ihre Einladung",
+    used: (page) => html`Ihr Konto ist da: <a href="${page}">Melden Sie sich an</a>.`,
+    expired: `Eine Einladung gilt ${
+      duration(INVITATION_LIFETIME)
+    } lang: Bitten Sie die Person, die Sie eingeladen hat, um eine neue.`,
+    unknown: (page) =>
+      html`Wurde er schon benutzt? Dann ist Ihr Konto da: <a href="${page}">Melden Sie sich an</a>. Eine Einladung gilt ${
+        duration(INVITATION_LIFETIME)
+      } lang: Bitten Sie die Person, die Sie eingeladen hat, um eine neue.`,
+    what: (address) =>
+      html`Sie sind eingeladen, hier Ihre Routen zu planen, aufzubewahren und zu teilen. Wählen Sie einen Namen und ein
+Passwort: Damit entsteht das Konto zu ${address}, und Sie werden auf diesem Gerät angemeldet.`,
+    nameHint: "Andere sehen ihn bei dem, was Sie teilen. Bleibt er leer, entsteht er aus der Adresse.",
+    password: "Passwort",
+    button: "Konto anlegen",
+    unwanted: "Sie möchten kein Konto? Schließen Sie diese Seite: Ohne einen Klick auf den Knopf geschieht nichts."
+  },
+  keep: {
+    title: "Konto behalten",
+    lead: `Ein Konto, dessen Löschung beantragt wurde, können Sie ${
+      duration(GRACE_PERIOD)
+    } lang behalten. Melden Sie sich an, um zu sehen, ob das für Ihres gilt.`,
+    tooLate: `Die Frist von ${duration(GRACE_PERIOD)}n ist vorbei: Dieses Konto kann nicht mehr behalten werden.`,
+    pending: (email, date) =>
+      html`Das Konto ${email} wird mit allen Routen und Sammlungen am ${date} endgültig gelöscht.`,
+    button: "Konto behalten",
+    close: "Soll es gelöscht werden? Dann ist nichts zu tun: Schließen Sie diese Seite.",
+    nothing: (email) => html`Das Konto ${email} wird nicht gelöscht. Es ist nichts zu tun.`,
+    doneTitle: "Ihr Konto bleibt",
+    done:
+      "Die Löschung ist zurückgenommen. Ihre Routen und Sammlungen sind wieder da, und dieses Gerät ist angemeldet.",
+    routes: "Zu meinen Routen",
+    apps:
+      "Melden Sie sich in Ihren Apps noch einmal an. Sie haben die Löschung nicht beantragt? Dann ändern Sie Ihr Passwort "
+      + "und widerrufen Sie die Zugriffstokens, die Sie nicht kennen."
+  },
+  revoke: {
+    title: "Zugriffstokens widerrufen",
+    lead:
+      "Skripte und Apps, denen Sie ein Zugriffstoken gegeben haben, laufen nach einem neuen Passwort weiter. Melden Sie "
+      + "sich an, um Ihre Tokens zu sehen und zu widerrufen.",
+    none: (email) => html`Das Konto ${email} hat kein Zugriffstoken. Es ist nichts zu tun.`,
+    list: (email) => html`Diese Zugriffstokens des Kontos ${email} gelten:`,
+    button: "Alle widerrufen",
+    effect: "Was eines davon nutzt, wird von da an abgewiesen und braucht ein neues.",
+    doneTitle: "Ihre Tokens sind widerrufen",
+    done: "Kein Zugriffstoken Ihres Kontos gilt mehr. Dieses Gerät ist angemeldet.",
+    next: "Legen Sie neue Tokens für die Skripte und Apps an, die Sie nutzen."
+  }
+}

@@ -1,0 +1,146 @@
+import { MAX_ROUTES } from "../../schema/Collection.ts"
+import { GRACE_PERIOD, MAX_TOKENS } from "../../schema/Limits.ts"
+import { MAX_ZONES } from "../../schema/PrivacyZone.ts"
+import { MAX_LINKS } from "../../schema/ShareLink.ts"
+import { html } from "../operations/Html.ts"
+import { wordingIn } from "./Wording.ts"
+
+const { counted, duration, number } = wordingIn("en")
+
+/** The frame of all pages, the start page, and what is wrong. */
+export const siteEnglish = {
+  layout: {
+    navigation: "Site",
+    signIn: "Sign in",
+    routes: "My routes",
+    collections: "Collections",
+    account: "Account",
+    administration: "Administration",
+    /** Screen readers read the title first, so it names the error. */
+    errorTitle: (title: string) => `Error: ${title}`
+  },
+  home: {
+    title: "Plan, store and share routes",
+    description: "Store, share and download routes for running, riding and walking.",
+    what: (name: string) =>
+      html`${name} is for people who run, ride and walk: upload routes of any program, keep them in order, share them by a link,
+and take them along as GPX, FIT and other files.`,
+    signIn: "Sign in",
+    signUp: "Sign up",
+    byInvitation: "Accounts are by invitation here: ask an administrator.",
+    routes: "My routes",
+    publicRoutes: "Public routes",
+    busy: "They cannot be listed now. Try again in a moment.",
+    programs: "Apps and scripts",
+    docs: (page: string, document: string) =>
+      html`Programs use the same by an API, below <code>/api/v1</code>: its <a href="${page}">interactive documentation</a> lists
+every operation and sends requests from the browser, and the <a href="${document}">OpenAPI document</a> is the same as data.`,
+    noDocs: html`Programs use the same by an API, below <code>/api/v1</code>. Its documentation is in the file
+<code>docs/api.md</code> of the program. An operator who sets <code>API_DOCS_ENABLED=true</code> has it served here as well.`,
+    account: "Your account",
+    keep: (page: string) =>
+      html`<a href="${page}">Keep an account</a> whose deletion was requested, within ${duration(GRACE_PERIOD)}.`,
+    revoke: (page: string) => html`<a href="${page}">Revoke the access tokens</a> of scripts and apps.`
+  },
+  missing: {
+    title: "There is no such page",
+    words: (start: string) =>
+      html`The address is wrong, or the page is gone. Begin at the <a href="${start}">start page</a>.`
+  },
+  errors: {
+    title: "This did not work",
+    tooOften: (wait: string) => `That was tried too often. ${wait}`,
+    busy: (wait: string) => `The service is busy or is starting. ${wait}`,
+    again: (seconds: number | undefined) =>
+      seconds === undefined ? "Try again in a moment." : `Try again in ${counted(seconds, "second", "seconds")}.`,
+    fault: "The service could not do this. Try again later.",
+    /** `message` is one of the API. */
+    other: (message: string, _status: number) => `${message}.`,
+    /** `message` is what the schema of a field accepts. */
+    field: (label: string, message: string) => `${label}: ${message}.`,
+    /** `message` is what the policy accepts. */
+    password: (message: string) => `${message}.`,
+    /** `message` is why a file was not read. */
+    file: (message: string) => message,
+    reasons: {
+      session_invalid: "You are no longer signed in: sign in again.",
+      not_signed_in: "You are not signed in: sign in again.",
+      wrong_credentials: "Wrong email address or password.",
+      sign_in_refused: "The sign-in was not accepted.",
+      account_pending_deletion: "The account is pending deletion: cancel the deletion first.",
+      administrator_required: "This page is for administrators.",
+      cross_site: "A page of another site sent this form.",
+      email_unverified: "Verify your email address first: a new link has been mailed.",
+      provider_email_unverified: "The identity provider has not verified the email address.",
+      current_password_wrong: "The current password is wrong.",
+      password_wrong: "The password is not that of the sign-up that this link was mailed for.",
+      password_needed: "The address has several sign-ups: enter the password of the one that this link was mailed for.",
+      signup_disabled: "Sign-up is closed here: ask an administrator for an invitation.",
+      provider_sign_in_disabled: "Sign-in by an identity provider is switched off here: sign in by email.",
+      download_not_allowed: "This link does not allow downloads: ask the owner of the route for one that does.",
+      stale: "It was changed meanwhile: what you wrote is below, saving it replaces what is there.",
+      duplicate_route: "You have a route with the same positions already.",
+      collection_full: `A collection may have at most ${number(MAX_ROUTES)} routes.`,
+      too_many_zones: `An account may have at most ${number(MAX_ZONES)} privacy zones.`,
+      too_many_tokens: `An account may have at most ${number(MAX_TOKENS)} tokens: revoke one first.`,
+      too_many_links: `There may be at most ${number(MAX_LINKS)} links: remove one first.`,
+      handle_taken: "This handle is taken.",
+      address_taken: "The address has an account already.",
+      nothing_to_cancel: "There is no deletion that can be cancelled.",
+      own_account: "This is your own account: delete it by the page of your account.",
+      import_running: "Another archive is being imported into this account: try again when that has ended.",
+      linked_elsewhere: "This account is linked to another identity of the provider."
+    },
+    quotas: {
+      routes: (limit: number) =>
+        `An account may have at most ${number(limit)} routes; those in the trash count until they are erased.`,
+      storedBytes: (limit: number) =>
+        `The routes of an account may have at most ${
+          number(Math.floor(limit / 1_048_576))
+        } MiB; those in the trash count until they are erased.`,
+      collections: (limit: number) => `An account may have at most ${number(limit)} collections.`
+    }
+  },
+  /** The labels of forms, by the names of their fields. */
+  fields: {
+    name: "Name",
+    email: "Email address",
+    emails: "Email addresses",
+    password: "Password",
+    newPassword: "New password",
+    currentPassword: "Current password",
+    description: "Description",
+    tags: "Tags",
+    activity: "Activity",
+    visibility: "Who sees it",
+    handle: "Handle",
+    avatar: "Picture",
+    units: "Units",
+    defaultActivity: "Activity",
+    defaultRouteVisibility: "Who sees a new route",
+    cycle: "Ride: usual km/h",
+    run: "Run: usual km/h",
+    walk: "Walk: usual km/h",
+    label: "Name",
+    expiresAt: "Last day",
+    place: "Middle",
+    radius: "Radius in metres",
+    scope: "Scope",
+    expiresInDays: "Expires in days",
+    q: "Words",
+    tag: "Tag",
+    favourite: "Favourites",
+    sort: "Order",
+    user: "Id of a user",
+    event: "What happened"
+  },
+  activities: { cycle: "Ride", run: "Run", walk: "Walk" },
+  visibilities: {
+    private: "Private: only you",
+    unlisted: "Unlisted: anyone who has the link",
+    public: "Public: anyone can find it"
+  },
+  visibility: { private: "private", unlisted: "unlisted", public: "public" }
+}
+
+export type SiteTexts = typeof siteEnglish

@@ -1,0 +1,187 @@
+import { MAX_ROUTES } from "../../schema/Collection.ts"
+import { GRACE_PERIOD, MAX_TOKENS } from "../../schema/Limits.ts"
+import { MAX_ZONES } from "../../schema/PrivacyZone.ts"
+import { MAX_LINKS } from "../../schema/ShareLink.ts"
+import { html } from "../operations/Html.ts"
+import type { SiteTexts } from "./SiteEnglish.ts"
+import { wordingIn } from "./Wording.ts"
+
+const { counted, duration, number } = wordingIn("de")
+
+/** What the schemas of the contract accept, by their messages. */
+const ACCEPTED: ReadonlyArray<readonly [message: RegExp, german: (...parts: ReadonlyArray<string>) => string]> = [
+  [
+    /^(?:Expected|Use) ([\d,]+) to ([\d,]+) characters of a-z, 0-9 and "-"(.*)/,
+    (least, most) => `${least} bis ${most} Zeichen aus a–z, 0–9 und „-“`
+  ],
+  [
+    /^(?:Expected|Use) ([\d,]+) to ([\d,]+) characters/,
+    (least, most) => `${least?.replaceAll(",", ".")} bis ${most?.replaceAll(",", ".")} Zeichen`
+  ],
+  [/between (-?[\d.]+) and (-?[\d.]+)/, (least, most) => `ein Wert von ${least} bis ${most}`],
+  [/email address/, () => "eine E-Mail-Adresse wie ada@example.com"],
+  [/https URL/, () => "eine Adresse, die mit https:// beginnt"],
+  [/future/, () => "ein Tag, der noch kommt"],
+  [/instant/, () => "ein Datum"],
+  [/length of at most (\d+)/, (most) => `höchstens ${most}`]
+]
+
+const accepted = (message: string): string => {
+  for (const [pattern, german] of ACCEPTED) {
+    const found = pattern.exec(message)
+    if (found !== null) return `Erlaubt ist hier: ${german(...found.slice(1))}.`
+  }
+  return "Diese Angabe passt nicht."
+}
+
+const STATUSES: Readonly<Record<number, string>> = {
+  400: "Diese Angaben passen nicht zusammen.",
+  403: "Das ist hier nicht erlaubt.",
+  404: "Das gibt es nicht oder nicht mehr.",
+  413: "Das ist zu groß.",
+  415: "Dieses Dateiformat wird nicht gelesen."
+}
+
+export const siteGerman: SiteTexts = {
+  layout: {
+    navigation: "Hauptmenü",
+    signIn: "Anmelden",
+    routes: "Meine Routen",
+    collections: "Sammlungen",
+    account: "Konto",
+    administration: "Verwaltung",
+    errorTitle: (title) => `Fehler: ${title}`
+  },
+  home: {
+    title: "Routen planen, aufbewahren und teilen",
+    description: "Routen zum Laufen, Radfahren und Wandern aufbewahren, teilen und herunterladen.",
+    what: (name) =>
+      html`${name} ist für alle, die laufen, Rad fahren und wandern: Laden Sie Routen aus jedem Programm hoch, halten Sie sie in
+Ordnung, teilen Sie sie über einen Link und nehmen Sie sie als GPX, FIT oder in anderen Formaten mit.`,
+    signIn: "Anmelden",
+    signUp: "Registrieren",
+    byInvitation: "Konten gibt es hier auf Einladung: Fragen Sie die Verwaltung.",
+    routes: "Meine Routen",
+    publicRoutes: "Öffentliche Routen",
+    busy: "Die Liste ist gerade nicht verfügbar. Versuchen Sie es gleich noch einmal.",
+    programs: "Apps und Skripte",
+    docs: (page, document) =>
+      html`Programme nutzen dasselbe über eine API unter <code>/api/v1</code>: Die <a href="${page}">interaktive Dokumentation</a>
+zeigt jede Operation und sendet Anfragen aus dem Browser, und das <a href="${document}">OpenAPI-Dokument</a> enthält dasselbe
+als Daten.`,
+    noDocs:
+      html`Programme nutzen dasselbe über eine API unter <code>/api/v1</code>. Ihre Dokumentation steht in der Datei
+<code>docs/api.md</code> des Programms. Mit <code>API_DOCS_ENABLED=true</code> ist sie auch hier zu finden.`,
+    account: "Ihr Konto",
+    keep: (page) =>
+      html`<a href="${page}">Ein Konto behalten</a>, dessen Löschung beantragt wurde: Das geht ${
+        duration(GRACE_PERIOD)
+      } lang.`,
+    revoke: (page) => html`<a href="${page}">Zugriffstokens widerrufen</a>, die Skripte und Apps nutzen.`
+  },
+  missing: {
+    title: "Diese Seite gibt es nicht",
+    words: (start) =>
+      html`Die Adresse ist falsch, oder die Seite ist nicht mehr da. Beginnen Sie auf der <a href="${start}">Startseite</a>.`
+  },
+  errors: {
+    title: "Das hat nicht geklappt",
+    tooOften: (wait) => `Das waren zu viele Versuche. ${wait}`,
+    busy: (wait) => `Der Dienst ist überlastet oder startet gerade. ${wait}`,
+    again: (seconds) =>
+      seconds === undefined
+        ? "Versuchen Sie es gleich noch einmal."
+        : `Versuchen Sie es in ${counted(seconds, "Sekunde", "Sekunden")} noch einmal.`,
+    fault: "Der Dienst konnte das nicht erledigen. Versuchen Sie es später noch einmal.",
+    other: (message, status) => STATUSES[status] ?? `${message}.`,
+    field: (label, message) => `${label}: ${accepted(message)}`,
+    password: (message) =>
+      /characters/.test(message)
+        ? accepted(message)
+        : "Das Passwort ist zu leicht zu erraten oder enthält Ihren Namen oder Ihre Adresse.",
+    file: (message) => `Die Datei wurde nicht gelesen. ${message}`,
+    reasons: {
+      session_invalid: "Sie sind nicht mehr angemeldet: Melden Sie sich noch einmal an.",
+      not_signed_in: "Sie sind nicht angemeldet: Melden Sie sich an.",
+      wrong_credentials: "E-Mail-Adresse oder Passwort ist falsch.",
+      sign_in_refused: "Die Anmeldung wurde nicht angenommen.",
+      account_pending_deletion: "Das Konto wird gelöscht: Nehmen Sie zuerst die Löschung zurück.",
+      administrator_required: "Diese Seite ist nur für die Verwaltung.",
+      cross_site: "Das Formular kam von der Seite einer anderen Website.",
+      email_unverified: "Bestätigen Sie zuerst Ihre E-Mail-Adresse: Ein neuer Link ist unterwegs.",
+      provider_email_unverified: "Der Anmeldedienst hat die E-Mail-Adresse nicht bestätigt.",
+      current_password_wrong: "Das bisherige Passwort ist falsch.",
+      password_wrong: "Das ist nicht das Passwort der Registrierung, zu der dieser Link gehört.",
+      password_needed:
+        "Zu der Adresse gibt es mehrere Registrierungen: Geben Sie das Passwort derjenigen ein, zu der dieser Link gehört.",
+      signup_disabled: "Registrieren ist hier nicht möglich: Bitten Sie die Verwaltung um eine Einladung.",
+      provider_sign_in_disabled:
+        "Die Anmeldung über andere Dienste ist hier abgeschaltet: Melden Sie sich mit Ihrer E-Mail-Adresse an.",
+      download_not_allowed:
+        "Über diesen Link kann nichts heruntergeladen werden: Fragen Sie, wem die Route gehört, nach einem anderen.",
+      stale:
+        "Inzwischen gab es eine andere Änderung: Was Sie geschrieben haben, steht unten und ersetzt sie, wenn Sie speichern.",
+      duplicate_route: "Sie haben schon eine Route mit denselben Punkten.",
+      collection_full: `Eine Sammlung hat höchstens ${number(MAX_ROUTES)} Routen.`,
+      too_many_zones: `Ein Konto hat höchstens ${number(MAX_ZONES)} Privatzonen.`,
+      too_many_tokens: `Ein Konto hat höchstens ${number(MAX_TOKENS)} Tokens: Widerrufen Sie zuerst eines.`,
+      too_many_links: `Es gibt höchstens ${number(MAX_LINKS)} Links: Entfernen Sie zuerst einen.`,
+      handle_taken: "Dieser Kurzname ist vergeben.",
+      address_taken: "Zu der Adresse gibt es schon ein Konto.",
+      nothing_to_cancel: "Es gibt keine Löschung, die zurückgenommen werden kann.",
+      own_account: "Das ist Ihr eigenes Konto: Löschen Sie es auf der Seite Ihres Kontos.",
+      import_running: "Ein anderes Archiv wird gerade in dieses Konto importiert: Versuchen Sie es danach noch einmal.",
+      linked_elsewhere: "Dieses Konto gehört beim Anmeldedienst schon zu jemand anderem."
+    },
+    quotas: {
+      routes: (limit) =>
+        `Ein Konto hat höchstens ${
+          number(limit)
+        } Routen; die im Papierkorb zählen mit, bis sie endgültig gelöscht sind.`,
+      storedBytes: (limit) =>
+        `Die Routen eines Kontos haben zusammen höchstens ${
+          number(Math.floor(limit / 1_048_576))
+        } MiB; die im Papierkorb zählen mit, bis sie endgültig gelöscht sind.`,
+      collections: (limit) => `Ein Konto hat höchstens ${number(limit)} Sammlungen.`
+    }
+  },
+  fields: {
+    name: "Name",
+    email: "E-Mail-Adresse",
+    emails: "E-Mail-Adressen",
+    password: "Passwort",
+    newPassword: "Neues Passwort",
+    currentPassword: "Bisheriges Passwort",
+    description: "Beschreibung",
+    tags: "Schlagwörter",
+    activity: "Aktivität",
+    visibility: "Wer sieht es?",
+    handle: "Kurzname",
+    avatar: "Bild",
+    units: "Einheiten",
+    defaultActivity: "Aktivität",
+    defaultRouteVisibility: "Wer sieht eine neue Route?",
+    cycle: "Radfahren: übliche km/h",
+    run: "Laufen: übliche km/h",
+    walk: "Wandern: übliche km/h",
+    label: "Name",
+    expiresAt: "Letzter Tag",
+    place: "Mittelpunkt",
+    radius: "Radius in Metern",
+    scope: "Umfang",
+    expiresInDays: "Läuft ab nach Tagen",
+    q: "Wörter",
+    tag: "Schlagwort",
+    favourite: "Favoriten",
+    sort: "Reihenfolge",
+    user: "Nummer eines Kontos",
+    event: "Ereignis"
+  },
+  activities: { cycle: "Radfahren", run: "Laufen", walk: "Wandern" },
+  visibilities: {
+    private: "Privat: nur Sie",
+    unlisted: "Nicht gelistet: alle, die den Link haben",
+    public: "Öffentlich: alle können es finden"
+  },
+  visibility: { private: "privat", unlisted: "nicht gelistet", public: "öffentlich" }
+}

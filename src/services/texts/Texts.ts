@@ -1,0 +1,42 @@
+import type { Language } from "../settings/SettingTypes.ts"
+import { accountEnglish, type AccountTexts } from "./AccountEnglish.ts"
+import { accountGerman } from "./AccountGerman.ts"
+import { routesEnglish, type RoutesTexts } from "./RoutesEnglish.ts"
+import { routesGerman } from "./RoutesGerman.ts"
+import { sharedEnglish, type SharedTexts } from "./SharedEnglish.ts"
+import { sharedGerman } from "./SharedGerman.ts"
+import { signInEnglish, type SignInTexts } from "./SignInEnglish.ts"
+import { signInGerman } from "./SignInGerman.ts"
+import { siteEnglish, type SiteTexts } from "./SiteEnglish.ts"
+import { siteGerman } from "./SiteGerman.ts"
+import { wordingIn } from "./Wording.ts"
+
+/** All texts that people read in pages and mails. A language without one of them is a type error. */
+export interface Texts extends AccountTexts, RoutesTexts, SignInTexts, SiteTexts {
+  readonly language: Language
+  readonly wording: ReturnType<typeof wordingIn>
+  readonly shared: SharedTexts
+}
+
+const TEXTS: Readonly<Record<Language, Texts>> = {
+  en: {
+    language: "en",
+    wording: wordingIn("en"),
+    ...accountEnglish,
+    ...routesEnglish,
+    ...signInEnglish,
+    ...siteEnglish,
+    shared: sharedEnglish
+  },
+  de: {
+    language: "de",
+    wording: wordingIn("de"),
+    ...accountGerman,
+    ...routesGerman,
+    ...signInGerman,
+    ...siteGerman,
+    shared: sharedGerman
+  }
+}
+
+export const textsIn = (language: Language): Texts => TEXTS[language]
