@@ -188,7 +188,7 @@ layer(TestServer.layer())("pages", (it) => {
   it.effect("the first page says what this is and leads to the documentation", () =>
     Effect.gen(function*() {
       const { text } = yield* (yield* anonymous).get(pathOf("home"))
-      assert.include(text, "This is a Route Planning Service.")
+      assert.include(text, "Route Planning Service is for people who run")
       for (const link of ["api", "api/openapi.json", "me/cancel-deletion"]) assert.include(text, `href="${link}"`)
     }))
 

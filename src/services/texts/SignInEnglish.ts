@@ -51,7 +51,7 @@ export const signInEnglish = {
     mailedNext: `Open it within ${duration(LINK_LIFETIME["reset-password"])}.`
   },
   link: {
-    incomplete: "This link is incomplete or unknown.",
+    unknown: "This link is incomplete, has expired or was used already.",
     used: "This link was used already.",
     expired: "This link has expired.",
     copied: "Copied from the mail? Check that the whole of it was copied.",

@@ -53,7 +53,7 @@ eine.`
     mailedNext: `Öffnen Sie ihn innerhalb von ${duration(LINK_LIFETIME["reset-password"])}.`
   },
   link: {
-    incomplete: "Dieser Link ist unvollständig oder unbekannt.",
+    unknown: "Dieser Link ist unvollständig, abgelaufen oder schon benutzt.",
     used: "Dieser Link wurde schon benutzt.",
     expired: "Dieser Link ist abgelaufen.",
     copied: "Aus der E-Mail kopiert? Prüfen Sie, ob Sie den ganzen Link kopiert haben.",

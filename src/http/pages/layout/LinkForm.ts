@@ -16,8 +16,7 @@ const noToken = () => ValidationFailed.at("body", "token", "Expected the token o
 
 export const tokenOf = (fields: Fields) => decodeField(Token, fields["token"], noToken)
 
-export const unusableAlert = ({ link }: Texts, state: LinkState): Html =>
-  alert({ expired: link.expired, unknown: link.incomplete, used: link.used }[state])
+export const unusableAlert = ({ link }: Texts, state: LinkState): Html => alert(link[state])
 
 /** A mailed link as its form sends it again. The address is shown only, so that it is there when the form is refused. */
 export interface Link {
