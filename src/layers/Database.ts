@@ -11,6 +11,7 @@ import { makeColumnTypes } from "./database/ColumnTypes.ts"
 import { migrate, MIGRATIONS } from "./database/Migrations.ts"
 import { checkPooler } from "./database/Pooler.ts"
 import { replicasLayer } from "./database/Replicas.ts"
+import { missingRights } from "./database/Rights.ts"
 import { findWritable, mayComeUp, type Server } from "./database/Servers.ts"
 import { metricsLayer } from "./telemetry/Telemetry.ts"
 
@@ -21,21 +22,38 @@ class DatabaseUnusable extends Schema.TaggedError<DatabaseUnusable>()("DatabaseU
 
 const OLDEST = 15
 
-const Server = Schema.Struct({ major: Schema.Int, version: Schema.String })
+const ENCODING = "UTF8"
+
+const Server = Schema.Struct({
+  major: Schema.Int,
+  version: Schema.String,
+  encoding: Schema.String,
+  name: Schema.String
+})
+
+const problemOf = ({ encoding, major, name, version }: typeof Server.Type) => {
+  if (major < OLDEST) {
+    return `PostgreSQL ${version} is too old: ${OLDEST} or newer is needed. On Debian install postgresql-${OLDEST} or newer `
+      + `and run: pg_upgradecluster ${major} main`
+  }
+  return encoding === ENCODING ?
+    undefined :
+    `the database ${name} has the encoding ${encoding}, and ${ENCODING} is needed. `
+    + `Run: CREATE DATABASE routes TEMPLATE template0 ENCODING '${ENCODING}', with a name that is free, and set it here`
+}
 
 const knownServerLayer = Layer.effectDiscard(Effect.gen(function*() {
   const sql = yield* SqlClient.SqlClient
-  const { major, version } = yield* SqlSchema.findOne({
+  const found = yield* SqlSchema.findOne({
     Request: Schema.Void,
     Result: Server,
     execute: () =>
-      sql`SELECT current_setting('server_version_num')::int / 10000 AS major, current_setting('server_version') AS version`
+      sql`
+        SELECT current_setting('server_version_num')::int / 10000 AS major, current_setting('server_version') AS version,
+          current_setting('server_encoding') AS encoding, quote_ident(current_database()) AS name`
   })()
-  if (major < OLDEST) {
-    return yield* new DatabaseUnusable({
-      message: `DATABASE_URL: PostgreSQL ${version} is too old: set it to one of version ${OLDEST} or newer`
-    })
-  }
+  const problem = problemOf(found)
+  if (problem !== undefined) return yield* new DatabaseUnusable({ message: `DATABASE_URL: ${problem}` })
 }))
 
 const refused = (cause: SqlError.SqlError) =>
@@ -172,7 +190,19 @@ const migratorClient = Layer.unwrap(
     }))
 ).pipe(Layer.provide(machineClock))
 
-const migratorLayer = Layer.effectDiscard(Effect.provide(migrate, migratorClient)).pipe(
+const migrated = Effect.catchCause(
+  migrate,
+  (cause) =>
+    Effect.flatMap(
+      missingRights(cause),
+      (problem): Effect.Effect<never, DatabaseUnusable | Effect.Error<typeof migrate>> =>
+        Option.isNone(problem)
+          ? Effect.failCause(cause)
+          : Effect.fail(new DatabaseUnusable({ message: `DATABASE_URL: ${problem.value}` }))
+    )
+)
+
+const migratorLayer = Layer.effectDiscard(Effect.provide(migrated, migratorClient)).pipe(
   Layer.provide(NodeServices.layer)
 )
 
