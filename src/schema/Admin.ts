@@ -25,6 +25,11 @@ export const AdminSearch = trimmedText(1, 254).annotate({
   description: "A part of a name, a handle or an email address; case-insensitive"
 })
 
+export const AdminUserSort = Schema.Literals(["-createdAt", "-storedBytes"]).annotate({
+  description: "The newest first, which is the default, or those first that store most"
+})
+export type AdminUserSort = typeof AdminUserSort.Type
+
 const count = (description: string) => Schema.Int.annotate({ description })
 
 /** Counts routes and collections that are not deleted, and accounts that are not erased. */
@@ -81,6 +86,9 @@ export const AdminUser = Schema.Struct({
   deletionRequestedAt: Schema.NullOr(DeletionRequestedAt),
   createdAt: CreatedAt,
   lastSeenAt: Schema.NullOr(Timestamp).annotate({ description: "When one of its live sessions was last used" }),
+  storedBytes: Schema.Int.annotate({
+    description: "Bytes of its routes, those in the trash too, and of kept responses"
+  }),
   statistics: Statistics
 }).annotate({
   identifier: "AdminUser",
@@ -96,6 +104,7 @@ export const AdminUser = Schema.Struct({
     deletionRequestedAt: null,
     createdAt: "2025-05-01T12:00:00.000Z",
     lastSeenAt: "2025-06-01T09:12:44.000Z",
+    storedBytes: 81_920,
     statistics: STATISTICS
   }]
 })
@@ -165,6 +174,33 @@ export const GrafanaUrls = Schema.Struct({
   runtime: Schema.optionalKey(dashboard("of the process"))
 }).annotate({ identifier: "GrafanaUrls", description: "Where the dashboards are.", examples: [GRAFANA] })
 
+export const ProviderState = Schema.Struct({
+  issuer: Schema.String.annotate({ description: "The origin of its issuer" }),
+  status: Schema.Literals(["ok", "away"]).annotate({
+    description: "`ok` where its document was read within the last hour"
+  })
+}).annotate({
+  identifier: "ProviderState",
+  description: "The state of an identity provider.",
+  examples: [{ issuer: "https://id.example.com", status: "ok" }]
+})
+export type ProviderState = typeof ProviderState.Type
+
+export const ReplicaState = Schema.Struct({
+  replica: count("Its place in `DATABASE_READ_URL`, from 1"),
+  status: Schema.Literals(["ok", "away", "behind"]).annotate({
+    description: "`behind` where it lags more than `DATABASE_READ_MAX_LAG`: the primary serves then"
+  }),
+  lagSeconds: Schema.optionalKey(
+    Schema.Finite.annotate({ description: "The age of the newest commit that it is known to have" })
+  )
+}).annotate({
+  identifier: "ReplicaState",
+  description: "The state of a read replica.",
+  examples: [{ replica: 1, status: "ok", lagSeconds: 0.1 }]
+})
+export type ReplicaState = typeof ReplicaState.Type
+
 /** Durations are in seconds. */
 export const SystemStatus = Schema.Struct({
   service: Schema.Struct({
@@ -190,14 +226,20 @@ export const SystemStatus = Schema.Struct({
       })
     ).annotate({ description: "The tables, the largest first" })
   }).annotate({ description: "The database" }),
+  replicas: Schema.Array(ReplicaState).annotate({ description: "The read replicas" }),
   routingEngine: EngineState,
+  identityProviders: Schema.Array(ProviderState).annotate({ description: "Those that people sign in by" }),
   rateLimits: Schema.Struct({
     counters: Schema.Literals(["process", "redis", "redis-away"]).annotate({
       description: "Where requests are counted"
     })
   }).annotate({ description: "The rate limits" }),
   outbox: Schema.Struct({
+    sentBy: Schema.Literals(["provider", "smtp", "standard-output"]).annotate({
+      description: "Where mails go; `standard-output` sends none"
+    }),
     waiting: count("How many are pending"),
+    failing: count("How many of them were tried more than once"),
     oldestSeconds: Schema.Finite.annotate({ description: "For how many seconds the oldest is pending" })
   }).annotate({ description: "Mails to be sent" }),
   deletions: Schema.Struct({
@@ -233,9 +275,11 @@ export const SystemStatus = Schema.Struct({
   examples: [{
     service: { version: "1.0.0", commit: "5f9cb5a1", node: "v24.21.0", startedAt: "2025-06-01T08:00:00.000Z" },
     database: { status: "ok", version: "17.5", latencyMillis: 0.8, tables: [{ name: "routes", bytes: 81_920 }] },
+    replicas: [{ replica: 1, status: "ok", lagSeconds: 0.1 }],
     routingEngine: ENGINE,
+    identityProviders: [{ issuer: "https://id.example.com", status: "ok" }],
     rateLimits: { counters: "redis" },
-    outbox: { waiting: 0, oldestSeconds: 0 },
+    outbox: { sentBy: "smtp", waiting: 0, failing: 0, oldestSeconds: 0 },
     deletions: { pending: 1, due: 0, lagSeconds: 0 },
     sweeps: [{ name: "accounts", lastRunAt: "2025-06-01T08:00:00.000Z" }],
     settings: [{ name: "DATABASE_POOL_SIZE", value: "20" }],

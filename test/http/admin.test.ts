@@ -10,9 +10,9 @@ import { mint, withToken } from "../support/Tokens.ts"
 
 const grafana = { apiOverview: "https://grafana.example/d/1", runtime: "http://127.0.0.1:3001/d/2" }
 
-const admins = ["counting", "looking", "leaving", "deleting", "operating", "demoted", "sessions"].map((name) =>
-  `${name}@admins.example`
-)
+const admins = ["counting", "looking", "leaving", "deleting", "operating", "demoted", "sessions", "sorting"].map((
+  name
+) => `${name}@admins.example`)
 
 const adminCalled = (name: string) => signedInAs({ email: `${name}@admins.example`, name: `Admin ${name}` })
 
@@ -126,6 +126,41 @@ layer(TestServer.layer(SETTINGS))("administration", (it) => {
       assert.strictEqual((yield* admin.get("/admin/users?query=%00")).status, 400)
     }))
 
+  it.effect("lists accounts by what they store, page after page, on request", () =>
+    Effect.gen(function*() {
+      const admin = yield* adminCalled("sorting")
+      const riders = yield* Effect.forEach(["small", "large", "none", "middle"], (name) =>
+        signedInAs({ email: `sorted-${name}@example.com`, name: `Sorted ${name}` }))
+      const descriptions = [100, 4000, 0, 2000]
+      yield* Effect.forEach(riders, (rider, index) =>
+        descriptions[index] === 0
+          ? Effect.void
+          : rider.post("/routes", newRoute({ description: "x".repeat(descriptions[index] ?? 0) })))
+      const decode = Schema.decodeUnknownSync(
+        Schema.Array(Schema.Struct({ name: Schema.String, storedBytes: Schema.Int }))
+      )
+      const first = yield* admin.get("/admin/users?query=sorted-&sort=-storedBytes&limit=3")
+      const next = /<[^>]*(\/admin[^>]*)>; rel="next"/.exec(first.headers.get("link") ?? "")?.[1] ?? ""
+      const listed = [...decode(first.body), ...decode((yield* admin.get(next)).body)]
+      assert.deepStrictEqual(
+        listed.map(({ name }) =>
+          name
+        ),
+        ["Sorted large", "Sorted middle", "Sorted small", "Sorted none"]
+      )
+      assert.isAbove(listed[0]?.storedBytes ?? 0, 4000)
+      assert.strictEqual(listed[3]?.storedBytes, 0)
+      const newest = decode((yield* admin.get("/admin/users?query=sorted-")).body)
+      assert.deepStrictEqual(
+        newest.map(({ name }) => name),
+        ["Sorted middle", "Sorted none", "Sorted large", "Sorted small"]
+      )
+      assert.strictEqual((yield* admin.get("/admin/users?sort=bytes")).status, 400)
+      const page = yield* admin.get("//admin/users?q=sorted-&sort=-storedBytes")
+      assert.isBelow(page.text.indexOf("Sorted large"), page.text.indexOf("Sorted middle"))
+      assert.include(page.text, "1 MiB")
+    }))
+
   it.effect("begins the 30 days of an account, once, and not of one's own", () =>
     Effect.gen(function*() {
       const admin = yield* adminCalled("leaving")
@@ -170,7 +205,10 @@ layer(TestServer.layer(SETTINGS))("administration", (it) => {
         rateLimits: { counters: "process" }
       })
       assert.deepNestedInclude(body, { "database.status": "ok", "service.node": process.version })
-      const { database, service, settings } = yield* decodeSystem(body)
+      const { database, identityProviders, outbox, replicas, service, settings } = yield* decodeSystem(body)
+      assert.deepStrictEqual(replicas, [{ replica: 1, status: "away" }])
+      assert.deepStrictEqual(outbox, { sentBy: "standard-output", waiting: 0, failing: 0, oldestSeconds: 0 })
+      assert.isArray(identityProviders)
       assert.match(service.commit, /^[0-9a-f]{40}$|^unknown$/)
       assert.include(database.tables.map(({ name }) => name), "routes")
       assert.deepInclude(settings, { name: "GRAFANA_URLS", value: JSON.stringify(grafana) })

@@ -53,6 +53,7 @@ const stubProvider = Layer.effect(
     IdentityProvider.of({
       begin: () => Effect.die("no sign-in by redirect"),
       finish: () => Effect.die("no sign-in by redirect"),
+      status: Effect.succeed([]),
       identify: () =>
         Effect.as(asking(asked, "provider identify"), {
           issuer: "https://stub.example",

@@ -4,6 +4,7 @@ import {
   AdminRoute,
   AdminSearch,
   AdminUser,
+  AdminUserSort,
   AuditEntry,
   AuditEvent,
   Overview,
@@ -28,10 +29,13 @@ export class AdminApi extends HttpApiGroup.make("admin")
     HttpApiEndpoint.get("overview", "/overview", { success: Overview }).annotateMerge(
       described("Count everything", "How many accounts, sessions, tokens, routes and collections there are.")
     ),
-    HttpApiEndpoint.get("users", "/users", { query, success: Schema.Array(AdminUser) })
+    HttpApiEndpoint.get("users", "/users", {
+      query: listQuery({ query: Schema.optionalKey(AdminSearch), sort: Schema.optionalKey(AdminUserSort) }),
+      success: Schema.Array(AdminUser)
+    })
       .annotateMerge(described(
         "Find accounts",
-        "Accounts, the newest first. `query` is a part of an email address, a name or a handle, case-insensitive. The total "
+        "Accounts, the newest first, or with `sort=-storedBytes` those that store most. `query` is a part of an email address, a name or a handle, case-insensitive. The total "
           + "distance of an account with privacy zones is that of what others see of its routes."
       )),
     HttpApiEndpoint.get("user", "/users/:id", {

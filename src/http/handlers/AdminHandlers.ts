@@ -44,7 +44,10 @@ export const AdminHandlers = HttpApiBuilder.group(
     return handlers.handleAll({
       overview: () => worded(lists(administration.overview)),
       users: (requested) =>
-        listing(requested, (admin, page) => administration.users(admin, requested.query.query, page)),
+        listing(requested, (admin, page) => {
+          const { query, sort = "-createdAt" } = requested.query
+          return administration.users(admin, query, sort, page)
+        }),
       user: ({ params }) =>
         Effect.flatMap(CurrentSession, ({ userId }) => worded(lists(administration.user(userId, params.id)))),
       deleteUser: ({ params }) =>

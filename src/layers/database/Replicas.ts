@@ -14,6 +14,7 @@ import {
   Scope
 } from "effect"
 import { SqlClient, SqlError } from "effect/sql"
+import type { ReplicaState } from "../../schema/Admin.ts"
 import { ReadReplicas, type Replicas } from "../../services/db/ReadReplicas.ts"
 import { settings } from "../../services/settings/Registry.ts"
 import { dropConnection } from "../../upstream/ConnectionSocket.ts"
@@ -214,8 +215,23 @@ const follow = Effect.fnUntraced(function*({ maxConnections, maxLag, urls }: Opt
       )
     )
 
+  const statusOf = (replica: Replica) => {
+    if (replica.client === undefined) return "away"
+    return isUsed(replica) ? "ok" : "behind"
+  }
+
+  const stateOf = (replica: Replica, index: number): ReplicaState => {
+    const lagSeconds = Math.max(0, present() - replica.upTo) / 1000
+    return {
+      replica: index + 1,
+      status: statusOf(replica),
+      ...Number.isFinite(lagSeconds) ? { lagSeconds } : {}
+    }
+  }
+
   return {
     read,
+    states: Effect.sync(() => replicas.map(stateOf)),
     isPrimaryAway: Effect.suspend(() =>
       state.isAway ? Effect.succeed(true) : Effect.map(Effect.sleep(NOTICED_WITHIN), () => state.isAway)
     ).pipe(Effect.provideService(Clock.Clock, clock))

@@ -1,13 +1,13 @@
 import { Clock, Context, Duration, Effect, Layer, Option, Schema, Struct } from "effect"
 import { SqlClient, SqlSchema } from "effect/sql"
-import type { AdminRoute, AdminUser, Overview, PendingDeletion } from "../../schema/Admin.ts"
+import type { AdminRoute, AdminUser, AdminUserSort, Overview, PendingDeletion } from "../../schema/Admin.ts"
 import { RouteId, type UserId } from "../../schema/Ids.ts"
 import type { Page, PageOf } from "../../schema/Page.ts"
 import { deletionStatusOf } from "../../schema/User.ts"
 import { Lanes } from "../admission/Lanes.ts"
-import { TOTAL_DISTANCE, TOTAL_ROUTES } from "../admission/Quotas.ts"
+import { STORED_BYTES, TOTAL_DISTANCE, TOTAL_ROUTES } from "../admission/Quotas.ts"
 import { databaseDefects } from "../db/DatabaseErrors.ts"
-import { newest, readableRows, selectPage } from "../db/Lists.ts"
+import { type ListOrder, newest, readableRows, selectPage } from "../db/Lists.ts"
 import { makeSharedTime } from "../db/SharedTime.ts"
 import { erasureDueAt } from "../db/Sweeps.ts"
 import { columnsOf, DeletionColumn, TimestampColumn } from "../db/Tables.ts"
@@ -63,6 +63,7 @@ const AdminUserRow = Schema.Struct({
   hasPassword: Schema.Boolean,
   hasIdentityProvider: Schema.Boolean,
   lastSeenAt: Schema.NullOr(TimestampColumn),
+  storedBytes: Schema.Int,
   totalRoutes: Schema.Int,
   totalDistance: Schema.Finite
 })
@@ -83,6 +84,7 @@ const toAdminUser = (
   deletionRequestedAt: row.deletionRequestedAt,
   createdAt: row.createdAt,
   lastSeenAt: row.lastSeenAt,
+  storedBytes: row.storedBytes,
   statistics: { totalRoutes, totalDistance }
 })
 
@@ -129,14 +131,19 @@ const toDeletion = ({ deletionRequestedAt, ...user }: typeof DeletionRow.Type): 
   erasureDueAt: erasureDueAt(deletionRequestedAt).toISOString()
 })
 
+const USER_ORDERS: Readonly<Record<AdminUserSort, ListOrder>> = {
+  "-createdAt": newest("u.id"),
+  "-storedBytes": { by: STORED_BYTES, type: "bigint", id: "u.id", direction: "DESC" }
+}
+
 /** Members that are undefined match all accounts. */
 type Query = string | undefined
 
 /** Actions of administrators. Every access to accounts and routes leaves an audit entry. */
 export class Administration extends Context.Service<Administration, {
   readonly overview: Effect.Effect<Overview>
-  /** Lists accounts, newest first. The query is a part of an email address, name or handle. */
-  readonly users: (admin: UserId, query: Query, page: Page) => Effect.Effect<PageOf<AdminUser>>
+  /** Lists accounts. The query is a part of an email address, name or handle. */
+  readonly users: (admin: UserId, query: Query, sort: AdminUserSort, page: Page) => Effect.Effect<PageOf<AdminUser>>
   /** The access is audited with the account as subject. */
   readonly user: (admin: UserId, id: UserId) => Effect.Effect<AdminUser, Missing>
   /** Starts the grace period of an account's deletion. `OwnAccount` for the administrator's own account. */
@@ -169,7 +176,7 @@ export class Administration extends Context.Service<Administration, {
         ${columnsOf(AdminUserColumns, "u")}, ${HAS_PASSWORD},
         EXISTS (SELECT 1 FROM identities i WHERE i.user_id = u.id) AS "hasIdentityProvider",
         (SELECT max(s.last_seen_at) FROM sessions s WHERE s.user_id = u.id AND s.revoked_at IS NULL) AS "lastSeenAt",
-        ${TOTAL_ROUTES} AS "totalRoutes",
+        ${STORED_BYTES} AS "storedBytes", ${TOTAL_ROUTES} AS "totalRoutes",
         CASE WHEN u.zones_revision IS NULL THEN ${TOTAL_DISTANCE} ELSE (${SEEN_TOTAL_DISTANCE}) END AS "totalDistance"`)
       const users = sql`users u JOIN route_usage r ON r.user_id = u.id`
 
@@ -225,14 +232,14 @@ export class Administration extends Context.Service<Administration, {
           return toOverview(row)
         }).pipe(Effect.orDie),
 
-        users: Effect.fnUntraced(function*(admin, query, page) {
+        users: Effect.fnUntraced(function*(admin, query, sort, page) {
           const where = has(query, "u.email", "u.name", "u.handle")
           const { items, ...found } = yield* selectPage(sql, {
             columns: userColumns,
             tables: users,
             counted: sql`users u`,
             where,
-            order: newest("u.id"),
+            order: USER_ORDERS[sort],
             decode: decodeUsers
           }, page)
           yield* audit.recordRead("admin.users_listed", { userId: admin })

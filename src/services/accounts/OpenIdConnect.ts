@@ -13,6 +13,7 @@ import {
 } from "effect"
 import { HttpClient, HttpClientRequest } from "effect/http"
 import * as oidc from "openid-client"
+import type { ProviderState } from "../../schema/Admin.ts"
 import { AT_ONCE } from "../admission/Lanes.ts"
 import { machineClock } from "../db/SharedTime.ts"
 import {
@@ -122,7 +123,18 @@ export interface OpenIdConnect {
   readonly begin: (id: string, redirectUri: URL, checks: SignInChecks) => Effect.Effect<URL, RedirectFailure>
   /** Exchanges the code of `callback`, which is the redirect URI with what the provider added. */
   readonly finish: (id: string, callback: URL, checks: SignInChecks) => Effect.Effect<Identity, RedirectFailure>
+  /** Reads the document of each provider, unless it was read within the last hour. */
+  readonly status: Effect.Effect<ReadonlyArray<ProviderState>>
 }
+
+/** A page of administrators waits for it. */
+const STATE_TIMEOUT = Duration.millis(500)
+
+export const stateOf = (issuer: URL, document: Effect.Effect<unknown, unknown>): Effect.Effect<ProviderState> =>
+  Effect.map(
+    Effect.isSuccess(Effect.timeout(document, STATE_TIMEOUT)),
+    (isThere) => ({ issuer: issuer.origin, status: isThere ? "ok" : "away" })
+  )
 
 export const makeOpenIdConnect = Effect.fnUntraced(function*(client: HttpClient.HttpClient) {
   const providers = new Map((yield* oidcProviders).map((provider) => [provider.id, provider]))
@@ -212,7 +224,12 @@ export const makeOpenIdConnect = Effect.fnUntraced(function*(client: HttpClient.
         calls.withPermitsIfAvailable(1)
       )
       return yield* Effect.mapError(Effect.fromOption(identity), () => new ProviderBusy())
-    })
+    }),
+    status: Effect.forEach(
+      [...providers.values()],
+      ({ id, issuer }) => stateOf(issuer, Cache.get(documents, id)),
+      { concurrency: "unbounded" }
+    )
   }
   return openIdConnect
 })

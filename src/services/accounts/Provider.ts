@@ -20,7 +20,7 @@ import { AT_ONCE } from "../admission/Lanes.ts"
 import { ProviderBusy, ProviderDisabled, ProviderNotConfigured, UpstreamUnusable } from "../DomainErrors.ts"
 import { requestJson } from "../operations/Upstream.ts"
 import { GOOGLE, settings } from "../settings/Registry.ts"
-import { makeOpenIdConnect, type OpenIdConnect, type ProviderFailure } from "./OpenIdConnect.ts"
+import { makeOpenIdConnect, type OpenIdConnect, type ProviderFailure, stateOf } from "./OpenIdConnect.ts"
 import { type Identity, identityOf, notAccepted, PROVIDER, SKEW_SECONDS } from "./ProviderRules.ts"
 
 /** No shared secret, and never `none` (RFC 8725, 3.1). */
@@ -205,12 +205,12 @@ export type CredentialFailure = ProviderFailure | ProviderNotConfigured
 interface Client {
   readonly id: string
   readonly secret: Redacted.Redacted
-  readonly issuer: URL
+  readonly discover: Effect.Success<ReturnType<typeof makeProviderDiscovery>>
 }
 
 const makeCredentialCheck = Effect.fnUntraced(function*(http: HttpClient.HttpClient, client: Client) {
   const keysFor = yield* makeProviderKeys(http)
-  const discover = yield* makeProviderDiscovery(http, client.issuer)
+  const { discover } = client
   const exchanges = yield* Semaphore.make(AT_ONCE.exchanges)
 
   const exchange = Effect.fnUntraced(function*(code: string) {
@@ -266,12 +266,27 @@ export class IdentityProvider extends Context.Service<
       const issuer = yield* settings.GOOGLE_ISSUER
       const http = yield* HttpClient.HttpClient
       if (!(yield* settings.PROVIDER_SIGN_IN_ENABLED)) {
-        return IdentityProvider.of({ identify: disabled, begin: disabled, finish: disabled })
+        return IdentityProvider.of({
+          identify: disabled,
+          begin: disabled,
+          finish: disabled,
+          status: Effect.succeed([])
+        })
       }
-      const isConfigured = id !== "" && Redacted.value(secret) !== ""
+      const byRedirect = yield* makeOpenIdConnect(http)
+      if (id === "" || Redacted.value(secret) === "") {
+        return IdentityProvider.of({ ...byRedirect, identify: notConfigured })
+      }
+      const discover = yield* makeProviderDiscovery(http, issuer)
       return IdentityProvider.of({
-        ...yield* makeOpenIdConnect(http),
-        identify: isConfigured ? yield* makeCredentialCheck(http, { id, secret, issuer }) : notConfigured
+        ...byRedirect,
+        identify: yield* makeCredentialCheck(http, { id, secret, discover }),
+        status: Effect.zipWith(
+          byRedirect.status,
+          stateOf(issuer, Effect.suspend(discover)),
+          (others, own) => [...others, own],
+          { concurrent: true }
+        )
       })
     })
   )

@@ -2,6 +2,7 @@ import { Config, Context, DateTime, Duration, Effect, Layer, Option, Redacted, S
 import { SqlClient, SqlSchema } from "effect/sql"
 import type { SystemStatus as Status } from "../../schema/Admin.ts"
 import { CounterState } from "../admission/RateLimits.ts"
+import { ReadReplicas } from "../db/ReadReplicas.ts"
 import { deletionCutoff, sweepStates } from "../db/Sweeps.ts"
 import { DateColumn } from "../db/Tables.ts"
 import { isErasureDue } from "../identity/Users.ts"
@@ -9,6 +10,7 @@ import { Warnings } from "../operations/Warnings.ts"
 import { RoutingEngine } from "../routing/Engine.ts"
 import { build } from "../settings/Build.ts"
 import { registry, settings } from "../settings/Registry.ts"
+import { IdentityProvider } from "./Provider.ts"
 
 const STATUS_TIMEOUT = Duration.millis(500)
 
@@ -27,6 +29,14 @@ const changedSettings = Effect.forEach(registry, ({ given, name, otherwise }) =>
       : [{ name, value: shownValue(value, text) }]
   })).pipe(Effect.map((settings) => settings.flat()))
 
+const wayToMail = Config.map(
+  Config.all([settings.EMAIL_API_KEY, settings.SMTP_URL]),
+  ([key, server]) => {
+    if (Option.isSome(key)) return "provider"
+    return Option.isSome(server) ? "smtp" : "standard-output"
+  }
+)
+
 export class SystemStatus extends Context.Service<SystemStatus, {
   /** Never fails: a part that cannot be reached is away. */
   readonly get: Effect.Effect<Status>
@@ -36,8 +46,11 @@ export class SystemStatus extends Context.Service<SystemStatus, {
     Effect.gen(function*() {
       const sql = yield* SqlClient.SqlClient
       const engine = yield* RoutingEngine
+      const { status: providers } = yield* IdentityProvider
       const counters = yield* CounterState
       const grafana = yield* settings.GRAFANA_URLS
+      const replicas = yield* ReadReplicas
+      const sentBy = yield* wayToMail
       const warnings = yield* Warnings
       const changed = yield* changedSettings
       const startedAt = (yield* DateTime.nowAsDate).toISOString()
@@ -49,7 +62,8 @@ export class SystemStatus extends Context.Service<SystemStatus, {
         execute: ({ cutoff, now }) =>
           sql`
             SELECT current_setting('server_version') AS version, o.*, d.* FROM
-              (SELECT count(*)::int AS waiting, min(created_at) AS "oldestMail" FROM outbox
+              (SELECT count(*)::int AS waiting, (count(*) FILTER (WHERE attempts > 1))::int AS failing,
+                min(created_at) AS "oldestMail" FROM outbox
                 WHERE expires_at > ${now}) o,
               (SELECT count(*)::int AS pending, (count(*) FILTER (WHERE ${isErasureDue(sql, cutoff)}))::int AS due,
                 min(deletion_requested_at) FILTER (WHERE ${isErasureDue(sql, cutoff)}) AS "oldestDue"
@@ -76,18 +90,24 @@ export class SystemStatus extends Context.Service<SystemStatus, {
             latencyMillis: Duration.toMillis(took),
             tables: yield* tables()
           },
-          outbox: { waiting: row.waiting, oldestSeconds: secondsSince(row.oldestMail, now) },
+          outbox: { waiting: row.waiting, failing: row.failing, oldestSeconds: secondsSince(row.oldestMail, now) },
           deletions: { pending: row.pending, due: row.due, lagSeconds: secondsSince(row.oldestDue, cutoff) }
         }
       }).pipe(Effect.timeout(STATUS_TIMEOUT), Effect.option, Effect.map(Option.getOrElse(() => databaseAway)))
 
       return SystemStatus.of({
         get: Effect.gen(function*() {
-          const [parts, routingEngine] = yield* Effect.all([database, engine.status], { concurrency: 2 })
+          const [parts, routingEngine, identityProviders] = yield* Effect.all(
+            [database, engine.status, providers],
+            { concurrency: "unbounded" }
+          )
           return {
             service,
             ...parts,
+            outbox: { sentBy, ...parts.outbox },
+            replicas: yield* replicas.states,
             routingEngine,
+            identityProviders,
             rateLimits: { counters: yield* counters.get },
             sweeps: yield* sweepStates,
             settings: changed,
@@ -103,6 +123,7 @@ export class SystemStatus extends Context.Service<SystemStatus, {
 const StateRow = Schema.Struct({
   version: Schema.String,
   waiting: Schema.Int,
+  failing: Schema.Int,
   oldestMail: Schema.NullOr(DateColumn),
   pending: Schema.Int,
   due: Schema.Int,
@@ -113,7 +134,7 @@ const TableRow = Schema.Struct({ name: Schema.String, bytes: Schema.Int })
 
 const databaseAway = {
   database: { status: "away" as const, tables: [] },
-  outbox: { waiting: 0, oldestSeconds: 0 },
+  outbox: { waiting: 0, failing: 0, oldestSeconds: 0 },
   deletions: { pending: 0, due: 0, lagSeconds: 0 }
 }
 

@@ -28,8 +28,9 @@ const USAGE = `json_build_object('routes', ${usedAndLimit("routes", "max_routes"
   'storedBytes', ${usedAndLimit("stored_bytes", "max_stored_bytes")},
   'collections', ${usedAndLimit("collections", "max_collections")})`
 
-/** Both expressions read `route_usage r`. */
+/** These expressions read `route_usage r`. */
 export const TOTAL_ROUTES = `greatest(0, least(r.live_routes, ${MAX_INT4}))::int`
+export const STORED_BYTES = `greatest(0, least(r.stored_bytes, ${Number.MAX_SAFE_INTEGER}))::bigint`
 export const TOTAL_DISTANCE = "round(greatest(0, least(r.live_distance, 1e300)), 2)::float8"
 
 const STATISTICS = `${TOTAL_ROUTES} AS "totalRoutes", ${TOTAL_DISTANCE} AS "totalDistance"`

@@ -1,5 +1,6 @@
 import { Context, Effect, Metric, Option, Predicate } from "effect"
 import { SqlError } from "effect/sql"
+import type { ReplicaState } from "../../schema/Admin.ts"
 import { isServerState } from "./DatabaseErrors.ts"
 
 export interface Replicas {
@@ -12,10 +13,15 @@ export interface Replicas {
   ) => Effect.Effect<Option.Option<A>, E, R>
   /** Returns after a moment if this process reaches no primary. */
   readonly isPrimaryAway: Effect.Effect<boolean>
+  readonly states: Effect.Effect<ReadonlyArray<ReplicaState>>
 }
 
 export const ReadReplicas = Context.Reference<Replicas>("route-planning-service/ReadReplicas", {
-  defaultValue: () => ({ read: () => Effect.succeedNone, isPrimaryAway: Effect.succeed(false) })
+  defaultValue: () => ({
+    read: () => Effect.succeedNone,
+    isPrimaryAway: Effect.succeed(false),
+    states: Effect.succeed([])
+  })
 })
 
 /** True for a read without a credential. Its caller has written nothing that a replica could lack. */

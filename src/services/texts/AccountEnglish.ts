@@ -168,23 +168,27 @@ export const accountEnglish = {
       usersLast24Hours: "users in 24 hours"
     },
     user: (
-      { createdAt, email, isAdmin, lastSeenAt, routes }: {
+      { createdAt, email, isAdmin, lastSeenAt, routes, storedBytes }: {
         readonly createdAt: string
         readonly email: string
         readonly isAdmin: boolean
         readonly lastSeenAt: string | null
         readonly routes: number
+        readonly storedBytes: number
       }
     ) =>
       `${email}, ${isAdmin ? "administrator, " : ""}made on ${date(createdAt)}, last seen: ${
         dateOr(lastSeenAt, "never")
-      }, ${counted(routes, "route", "routes")}`,
+      }, ${counted(routes, "route", "routes")}, ${Math.ceil(storedBytes / 1_048_576)} MiB`,
     deletionRequested: (instant: string) => `Deletion requested on ${date(instant)}`,
     delete: "Delete",
     deleteWords: `The account is hidden at once and erased after ${
       duration(GRACE_PERIOD)
     }, unless its owner signs in and keeps it.`,
     search: "A part of a name, a handle or an address",
+    order: "Order",
+    newestFirst: "Newest first",
+    mostBytesFirst: "Most bytes first",
     accounts: (count: number) => counted(count, "account", "accounts"),
     invite: "Invite",
     inviteHint: (most: number) =>

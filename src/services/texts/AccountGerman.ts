@@ -170,16 +170,19 @@ export const accountGerman: AccountTexts = {
       live: "aktiv",
       usersLast24Hours: "Konten in 24 Stunden"
     },
-    user: ({ createdAt, email, isAdmin, lastSeenAt, routes }) =>
+    user: ({ createdAt, email, isAdmin, lastSeenAt, routes, storedBytes }) =>
       `${email}, ${isAdmin ? "Verwaltung, " : ""}angelegt am ${date(createdAt)}, zuletzt gesehen: ${
         dateOr(lastSeenAt, "nie")
-      }, ${counted(routes, "Route", "Routen")}`,
+      }, ${counted(routes, "Route", "Routen")}, ${Math.ceil(storedBytes / 1_048_576)} MiB`,
     deletionRequested: (instant) => `Löschung beantragt am ${date(instant)}`,
     delete: "Löschen",
     deleteWords: `Das Konto ist sofort verborgen und wird nach Ablauf von ${
       duration(GRACE_PERIOD)
     }n endgültig gelöscht, wenn es nicht vorher jemand durch Anmelden behält.`,
     search: "Teil eines Namens, Kurznamens oder einer Adresse",
+    order: "Reihenfolge",
+    newestFirst: "Neueste zuerst",
+    mostBytesFirst: "Meiste Bytes zuerst",
     accounts: (count) => counted(count, "Konto", "Konten"),
     invite: "Einladen",
     inviteHint: (most) =>

@@ -1,5 +1,12 @@
 import { Effect, Layer, Struct } from "effect"
-import { AdminSearch, type AdminUser, type AuditEntry, AuditEvent, type Overview } from "../../../schema/Admin.ts"
+import {
+  AdminSearch,
+  type AdminUser,
+  type AdminUserSort,
+  type AuditEntry,
+  AuditEvent,
+  type Overview
+} from "../../../schema/Admin.ts"
 import { ValidationFailed } from "../../../schema/Errors.ts"
 import { SignUpIdFromPath, UserIdFromPath } from "../../../schema/Ids.ts"
 import { NewEmail } from "../../../schema/User.ts"
@@ -51,9 +58,11 @@ const overviewLayer = Layer.unwrap(Effect.gen(function*() {
   })
 }))
 
+const BY_BYTES = "-storedBytes"
+
 const userItem = ({ admin }: Texts, user: AdminUser, root: string) => {
-  const { createdAt, deletionRequestedAt, email, lastSeenAt, role, statistics } = user
-  const facts = { createdAt, email, isAdmin: role === "admin", lastSeenAt, routes: statistics.totalRoutes }
+  const { createdAt, deletionRequestedAt, email, lastSeenAt, role, statistics, storedBytes } = user
+  const facts = { createdAt, email, isAdmin: role === "admin", lastSeenAt, routes: statistics.totalRoutes, storedBytes }
   return html`<li><div><strong>${user.name}</strong> <a href="${root}u/${user.handle}">@${user.handle}</a>
 <p class="hint">${admin.user(facts)}${
     deletionRequestedAt === null ? "" : `. ${admin.deletionRequested(deletionRequestedAt)}`
@@ -81,14 +90,21 @@ const usersLayer = Layer.unwrap(Effect.gen(function*() {
       const { limit, offset } = cardPage(query)
       const given = orNull(query.get("q") ?? undefined)
       const search = given === null ? undefined : yield* decodeNamed(AdminSearch, "q", given)
-      const found = yield* lists(administration.users(session.userId, search, { limit, offset }))
-      const filters = given === null ? {} : { q: given }
+      const byBytes = query.get("sort") === BY_BYTES
+      const sort: AdminUserSort = byBytes ? BY_BYTES : "-createdAt"
+      const found = yield* lists(administration.users(session.userId, search, sort, { limit, offset }))
+      const filters = { ...given === null ? {} : { q: given }, ...byBytes ? { sort } : {} }
       return {
         title: sections.users,
         body: html`<form class="filters" method="get" action="${root}${
           ACCOUNT_PAGES.users.slice(1)
         }" role="search" aria-label="${sections.users}">
-${input({ name: "q", label: admin.search, type: "search", value: given })}<button class="quiet">${common.find}</button>
+${input({ name: "q", label: admin.search, type: "search", value: given })}${
+          select({ name: "sort", label: admin.order, value: byBytes ? BY_BYTES : null }, [
+            ["", admin.newestFirst],
+            [BY_BYTES, admin.mostBytesFirst]
+          ])
+        }<button class="quiet">${common.find}</button>
 </form>
 <p class="hint">${admin.accounts(found.total)}</p>
 <ul class="rows">${found.items.map((user) => userItem(texts, user, root))}</ul>
