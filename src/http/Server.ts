@@ -33,7 +33,7 @@ import {
 import { gateLayer } from "./middleware/Gate.ts"
 import { jsonBodyLayer } from "./middleware/JsonBody.ts"
 import { largeResponsesLayer } from "./middleware/LargeResponses.ts"
-import { addressLimitLayer, clientAddressLayer, Limiter } from "./middleware/RateLimit.ts"
+import { addressLimitLayer, Limiter, proxyWarningLayer } from "./middleware/RateLimit.ts"
 import { requestTelemetry } from "./middleware/RequestTelemetry.ts"
 import { conditionalLayer, responseHeadersLayer } from "./middleware/ResponseHeaders.ts"
 import { strangersLayer } from "./middleware/Strangers.ts"
@@ -99,7 +99,7 @@ const followedBy = <E, R>(next: Layer.Layer<never, E, R>) => <E2, R2>(before: La
 const globalMiddleware = errorShapeLayer.pipe(
   followedBy(responseHeadersLayer),
   followedBy(gateLayer),
-  followedBy(clientAddressLayer),
+  followedBy(proxyWarningLayer),
   followedBy(refusalLayer),
   followedBy(exactPathsLayer),
   followedBy(strangersLayer),

@@ -1,11 +1,13 @@
 import * as NodeHttpServer from "@effect/platform-node/NodeHttpServer"
 import * as NodeHttpServerRequest from "@effect/platform-node/NodeHttpServerRequest"
-import { Config, Context, DateTime, Duration, Effect, Layer } from "effect"
+import { Config, Context, DateTime, Duration, Effect, Layer, Option, Tracer } from "effect"
 import { IncomingMessage, type Server, type ServerResponse, STATUS_CODES } from "node:http"
+import { Socket } from "node:net"
 import type { Duplex } from "node:stream"
+import { HEADERS } from "../http/api/Headers.ts"
 import { TransportRules } from "../http/middleware/ErrorShape.ts"
 import { WhenResponseSent } from "../http/middleware/LargeResponses.ts"
-import { recordRefusal } from "../http/middleware/RequestTelemetry.ts"
+import { recordRefusal, refusedSpan, RequestBegun } from "../http/middleware/RequestTelemetry.ts"
 import { headersOfRefusals } from "../http/middleware/ResponseHeaders.ts"
 import { incomplete } from "../http/request/RequestBodies.ts"
 import { encodeError } from "../http/response/ErrorResponse.ts"
@@ -132,6 +134,13 @@ interface Exchange {
 const hasHungUp = ({ code = "" }: NodeJS.ErrnoException, { request }: Exchange) =>
   code === "HPE_INVALID_EOF_STATE" ? request?.complete === false : code !== LATE && !code.startsWith("HPE_")
 
+const requestIds = new WeakMap<object, string>()
+
+const begunLayer = Layer.succeed(
+  RequestBegun,
+  (request, id) => void requestIds.set(NodeHttpServerRequest.toServerResponse(request), id)
+)
+
 /** Responds in the one shape of errors to what is no request. A response that has begun comes first. */
 const respondToParserErrors = Effect.fnUntraced(function*(server: Server) {
   const usual = yield* headersOfRefusals
@@ -149,24 +158,31 @@ const respondToParserErrors = Effect.fnUntraced(function*(server: Server) {
     })
   }
 
-  const responseTo = (error: ServiceError) => {
+  const responseTo = (error: ServiceError, id: string) => {
     const body = JSON.stringify(encodeError(error))
     const headers = {
       "content-type": MEDIA_TYPES.json,
       "content-length": Buffer.byteLength(body),
-      "connection": "close"
+      "connection": "close",
+      [HEADERS.requestId.key]: id
     }
     return { body, headers: { ...usual, ...headers } }
   }
 
   const refuse = Effect.fnUntraced(function*(socket: Duplex, error: ServiceError) {
     if (!socket.writable) return
-    const { body, headers } = responseTo(error)
+    const span = refusedSpan()
+    const { body, headers } = responseTo(error, span.traceId)
     const date = DateTime.toDateUtc(yield* DateTime.now).toUTCString()
     const lines = Object.entries({ ...headers, date }).map(([name, value]) => `${name}: ${value}\r\n`)
     const status = `${error.statusCode} ${STATUS_CODES[error.statusCode]}`
     closeGently(socket, `HTTP/1.1 ${status}\r\n${lines.join("")}\r\n${body}`)
-    yield* record(error.statusCode, headers["content-length"])
+    const remoteAddress = Option.fromUndefinedOr(socket instanceof Socket ? socket.remoteAddress : undefined)
+    yield* Effect.provideService(
+      record({ error, bytes: headers["content-length"], remoteAddress }),
+      Tracer.ParentSpan,
+      span
+    )
   })
 
   const fail = (cause: NodeJS.ErrnoException, socket: Duplex) => {
@@ -178,7 +194,7 @@ const respondToParserErrors = Effect.fnUntraced(function*(server: Server) {
     const end = () => request?.complete === false ? closeGently(socket) : run(refuse(socket, errorOf(cause)))
     if (response === undefined || response.writableFinished) return void end()
     if (request?.complete || response.headersSent) return void response.once("close", end)
-    const { body, headers } = responseTo(incomplete())
+    const { body, headers } = responseTo(incomplete(), requestIds.get(response) ?? refusedSpan().traceId)
     response.writeHead(400, headers).end(body)
     // The reader of the body still waits for more.
     socket.once("close", () => request?.destroy(cause))
@@ -292,6 +308,7 @@ export const listenLayer = Layer.unwrap(Effect.gen(function*() {
       gracefulShutdownTimeout: Config.succeed(RUNNING_REQUESTS)
     })),
     Layer.merge(rulesLayer),
+    Layer.merge(begunLayer),
     Layer.merge(whenSentLayer)
   )
 }))

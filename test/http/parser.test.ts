@@ -224,7 +224,8 @@ layer(
         const [line, ...others] = requestLines().slice(lines)
         assert.isEmpty(others, name)
         const { durationMs, ...rest } = line?.annotations ?? {}
-        assert.deepStrictEqual(rest, { method, route, status, bytes: answer.body.length }, name)
+        const error = { code, client: "127.0.0.0/24" }
+        assert.deepStrictEqual(rest, { method, route, status, bytes: answer.body.length, ...error }, name)
         assert.isNumber(durationMs)
         if (status >= 500) assert.strictEqual(body.details?.["traceId"], line?.traceId, name)
         assert.strictEqual((yield* counts).get(series), before + 1, name)

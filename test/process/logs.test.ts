@@ -58,6 +58,7 @@ layer(
       const read = yield* visitor.get(`/routes/${shareToken}`)
       const file = yield* visitor.get(`/routes/${shareToken}/gpx`)
       const route = "/api/v1/routes/{ref}"
+      const client = "127.0.0.0/24"
       assert.deepStrictEqual(
         yield* requestLines(Effect.all([
           visitor.get(`/routes/${shareToken}`),
@@ -68,10 +69,17 @@ layer(
           visitor.get("//metrics")
         ])),
         [
-          { level: "INFO", method: "GET", route, status: 200, bytes: Buffer.byteLength(read.text) },
-          { level: "INFO", method: "HEAD", route, status: 200, bytes: 0 },
-          { level: "INFO", method: "GET", route: `${route}/gpx`, status: 200, bytes: Buffer.byteLength(file.text) },
-          { level: "INFO", method: "GET", route: "unmatched", status: 404, bytes: 62 }
+          { level: "INFO", method: "GET", route, status: 200, bytes: Buffer.byteLength(read.text), client },
+          { level: "INFO", method: "HEAD", route, status: 200, bytes: 0, client },
+          {
+            level: "INFO",
+            method: "GET",
+            route: `${route}/gpx`,
+            status: 200,
+            bytes: Buffer.byteLength(file.text),
+            client
+          },
+          { level: "INFO", method: "GET", route: "unmatched", status: 404, bytes: 62, client, code: "NOT_FOUND" }
         ]
       )
       for (const secret of [shareToken, rider.email, rider.token, rider.password, "canary"]) {
@@ -93,24 +101,27 @@ layer(
     }))
 })
 
-layer(TestServer.layer().pipe(Layer.provideMerge(recording("Debug"))))("the log at debug", (it) => {
-  it.effect("has a trace of its own in the lines of a caller that is no trusted proxy", () =>
-    Effect.gen(function*() {
-      const before = written.length
-      const caller = yield* withHeaders({ traceparent: `00-${TRACE}-b7ad6b7169203331-01` })
-      yield* caller.get("/nowhere")
-      assert.isAbove(written.length, before)
-      assert.notInclude(written.slice(before).join("\n"), TRACE)
-    }))
+layer(TestServer.layer({ LOG_CLIENT_ADDRESS: "true" }).pipe(Layer.provideMerge(recording("Debug"))))(
+  "the log at debug",
+  (it) => {
+    it.effect("has a trace of its own in the lines of a caller that is no trusted proxy", () =>
+      Effect.gen(function*() {
+        const before = written.length
+        const caller = yield* withHeaders({ traceparent: `00-${TRACE}-b7ad6b7169203331-01` })
+        yield* caller.get("/nowhere")
+        assert.isAbove(written.length, before)
+        assert.notInclude(written.slice(before).join("\n"), TRACE)
+      }))
 
-  it.effect("has probes as well", () =>
-    Effect.gen(function*() {
-      const visitor = yield* anonymous
-      assert.deepStrictEqual(yield* requestLines(visitor.get("//health/live")), [
-        { level: "DEBUG", method: "GET", route: "/health/live", status: 200, bytes: 15 }
-      ])
-    }))
-})
+    it.effect("has probes as well, and the address of the client where that is wanted", () =>
+      Effect.gen(function*() {
+        const visitor = yield* anonymous
+        assert.deepStrictEqual(yield* requestLines(visitor.get("//health/live")), [
+          { level: "DEBUG", method: "GET", route: "/health/live", status: 200, bytes: 15, client: "127.0.0.1" }
+        ])
+      }))
+  }
+)
 
 const settingsOf = (settings: Readonly<Record<string, string>>) =>
   logSettings("json").pipe(Effect.provide(ConfigProvider.layer(ConfigProvider.fromUnknown(settings))))

@@ -5,6 +5,8 @@ import { collectorRequest } from "../../src/layers/telemetry/CollectorExport.ts"
 import { spanEncoder } from "../../src/layers/telemetry/SpanExport.ts"
 import { telemetryLayer } from "../../src/layers/telemetry/Telemetry.ts"
 import { samplingTracer } from "../../src/layers/telemetry/Tracing.ts"
+import { NotFound, Unauthorized, Unavailable } from "../../src/schema/Errors.ts"
+import { Missing, StaleVersion, UpstreamAway } from "../../src/services/DomainErrors.ts"
 import { anonymous, signedUp, withHeaders } from "../support/Actors.ts"
 import { Collector, type ExportedSpan } from "../support/Collector.ts"
 import { clonedDatabase } from "../support/Databases.ts"
@@ -44,7 +46,13 @@ const callOnce = Effect.flatMap(anonymous, (visitor) => visitor.get("/routes/999
 
 const ERROR = 2
 
-const aSpan = (options: { readonly kind?: Tracer.SpanKind; readonly links?: Array<Tracer.SpanLink> } = {}) =>
+const aSpan = (
+  options: {
+    readonly kind?: Tracer.SpanKind
+    readonly links?: Array<Tracer.SpanLink>
+    readonly parent?: Option.Option<Tracer.AnySpan>
+  } = {}
+) =>
   new Tracer.NativeSpan({
     name: "a span",
     parent: Option.none(),
@@ -99,6 +107,7 @@ layer(DatabaseUrl.layer, { excludeTestServices: true })("traces", (it) => {
       assert.strictEqual(request.name, "GET /api/v1/routes/{ref}")
       assert.strictEqual(request.kind, 2)
       assert.deepStrictEqual(request.attributes, {
+        "app.code": "NOT_FOUND",
         "http.request.method": "GET",
         "http.route": "/api/v1/routes/{ref}",
         "http.response.status_code": 404,
@@ -117,7 +126,13 @@ layer(DatabaseUrl.layer, { excludeTestServices: true })("traces", (it) => {
       })
       assert.include(String(text), "$1")
       assert.deepStrictEqual(spansNamed(spans, "GET").map(({ attributes }) => attributes), [
-        { "http.request.method": "GET", "http.response.status_code": 404, "http.route": "/*", "url.scheme": "http" }
+        {
+          "app.code": "NOT_FOUND",
+          "http.request.method": "GET",
+          "http.response.status_code": 404,
+          "http.route": "/*",
+          "url.scheme": "http"
+        }
       ])
       assert.deepStrictEqual(spans.filter(({ name }) => /health|metrics/i.test(name)), [])
       assert.deepInclude(yield* collector.resource, {
@@ -209,6 +224,63 @@ layer(DatabaseUrl.layer, { excludeTestServices: true })("traces", (it) => {
     const { attributes } = spanEncoder(Option.none())(aSpan(), 2n, Exit.fail(new SqlError.SqlError({ reason })))
     assert.deepStrictEqual(attributes, [{ key: "db.response.status_code", value: { stringValue: "40001" } }])
   })
+
+  it("name a transaction by what its statements write, or else read", () => {
+    const encode = spanEncoder(Option.some({ name: "routes", host: "db.example.com", port: 5432 }))
+    const transactionOf = (...statements: ReadonlyArray<string>) => {
+      const transaction = aSpan({ kind: "client" })
+      transaction.attribute("db.system.name", "postgresql")
+      for (const text of statements) {
+        const span = aSpan({ kind: "client", parent: Option.some(transaction) })
+        span.attribute("db.system.name", "postgresql")
+        span.attribute("db.query.text", text)
+        encode(span, 2n, Exit.void)
+      }
+      return encode(transaction, 2n, Exit.void).name
+    }
+    assert.strictEqual(
+      transactionOf(
+        "SELECT id FROM users WHERE id = $1 FOR UPDATE SKIP LOCKED",
+        "INSERT INTO \"routes\" (a) VALUES ($1) ON CONFLICT (a) DO UPDATE SET a = $1",
+        "WITH gone AS (DELETE FROM tokens WHERE a = $1 RETURNING id) UPDATE users u SET b = $2",
+        "INSERT INTO routes (a) VALUES ($1)"
+      ),
+      "TRANSACTION INSERT routes, DELETE tokens, UPDATE users"
+    )
+    assert.strictEqual(transactionOf("SELECT 1 FROM routes r", "SELECT now()"), "TRANSACTION SELECT routes")
+  })
+
+  it("mark no span as failed for what the service refused, such as a 404, and those of its own failures", () => {
+    const encode = spanEncoder(Option.none())
+    const codeOf = (error: unknown) => encode(aSpan(), 2n, Exit.fail(error)).status.code
+    const refusals = [
+      new Missing({ kind: "route" }),
+      new StaleVersion({ kind: "route", current: 2 }),
+      new NotFound({ message: "No such route" }),
+      new Unauthorized({ message: "Sign in first", details: { reason: "not_signed_in" } })
+    ]
+    for (const error of refusals) assert.notStrictEqual(codeOf(error), ERROR, error._tag)
+    const failures = [
+      new UpstreamAway({ name: "The routing engine" }),
+      new Unavailable({ message: "busy" }),
+      new TypeError("a fault")
+    ]
+    for (const error of failures) assert.strictEqual(codeOf(error), ERROR)
+  })
+
+  it.effect("mark neither a request nor its transaction as failed where nothing is there", () =>
+    Effect.gen(function*() {
+      yield* traced(Effect.gen(function*() {
+        const rider = yield* signedUp
+        assert.strictEqual((yield* rider.patch("/routes/999999", { name: "x" })).status, 404)
+        assert.strictEqual((yield* rider.delete("/collections/999999")).status, 404)
+        assert.strictEqual((yield* (yield* anonymous).get("/users/me")).status, 401)
+      }))
+      const spans = yield* (yield* Collector).spans
+      assert.isAbove(spans.filter(({ name }) => name.startsWith("PATCH /api/v1/routes/")).length, 0)
+      assert.isAbove(spans.filter(({ name }) => /^TRANSACTION (?:INSERT|UPDATE) \w/.test(name)).length, 0)
+      assert.deepStrictEqual(spans.filter(({ status }) => status.code === ERROR).map(({ name }) => name), [])
+    }).pipe(onCollector))
 
   it.effect("are sent to our own engine only", () =>
     Effect.gen(function*() {

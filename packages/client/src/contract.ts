@@ -124,6 +124,8 @@ export interface AdminUser {
   readonly createdAt: string
   /** When one of its live sessions was last used */
   readonly lastSeenAt: string | null
+  /** Bytes of its routes, those in the trash too, and of kept responses */
+  readonly storedBytes: number
   /** Figures of the live routes */
   readonly statistics: {
     /** How many live routes there are */
@@ -1331,6 +1333,14 @@ export interface ProviderCredentialByIdToken {
   readonly idToken: string
 }
 
+/** The state of an identity provider. */
+export interface ProviderState {
+  /** The origin of its issuer */
+  readonly issuer: string
+  /** `ok` where its document was read within the last hour */
+  readonly status: "ok" | "away"
+}
+
 /** What anyone sees of a user. */
 export interface PublicProfile {
   /** The id of a user */
@@ -1380,6 +1390,16 @@ export interface RemoveFromCollectionOperation {
   readonly ifVersion?: number | null | undefined
   /** The id of a route */
   readonly routeId: number
+}
+
+/** The state of a read replica. */
+export interface ReplicaState {
+  /** Its place in `DATABASE_READ_URL`, from 1 */
+  readonly replica: number
+  /** `behind` where it lags more than `DATABASE_READ_MAX_LAG`: the primary serves then */
+  readonly status: "ok" | "away" | "behind"
+  /** The age of the newest commit that it is known to have */
+  readonly lagSeconds?: number | undefined
 }
 
 /** The address that a link is mailed to. */
@@ -1845,7 +1865,11 @@ export interface SystemStatus {
     /** The tables, the largest first */
     readonly tables: ReadonlyArray<TableSize>
   }
+  /** The read replicas */
+  readonly replicas: ReadonlyArray<ReplicaState>
   readonly routingEngine: EngineState
+  /** Those that people sign in by */
+  readonly identityProviders: ReadonlyArray<ProviderState>
   /** The rate limits */
   readonly rateLimits: {
     /** Where requests are counted */
@@ -1853,8 +1877,12 @@ export interface SystemStatus {
   }
   /** Mails to be sent */
   readonly outbox: {
+    /** Where mails go; `standard-output` sends none */
+    readonly sentBy: "provider" | "smtp" | "standard-output"
     /** How many are pending */
     readonly waiting: number
+    /** How many of them were tried more than once */
+    readonly failing: number
     /** For how many seconds the oldest is pending */
     readonly oldestSeconds: number
   }
@@ -3209,6 +3237,8 @@ export interface Endpoints {
       readonly query?: {
         /** A part of a name, a handle or an email address; case-insensitive */
         readonly query?: string | undefined
+        /** The newest first, which is the default, or those first that store most */
+        readonly sort?: "-createdAt" | "-storedBytes" | undefined
         /** How many; 100 if absent */
         readonly limit?: number | undefined
         /** How many to pass over; none if absent */

@@ -26,6 +26,7 @@ export const HEADERS = {
   rateLimit: header("RateLimit"),
   rateLimitPolicy: header("RateLimit-Policy"),
   referrerPolicy: header("Referrer-Policy"),
+  requestId: header("X-Request-Id"),
   retryAfter: header("Retry-After"),
   setCookie: header("Set-Cookie"),
   strictTransportSecurity: header("Strict-Transport-Security"),

@@ -6,6 +6,8 @@ import { TOKEN_EXPIRY_NOTICE } from "../../schema/Limits.ts"
 import type { Principal, TokenPrincipal } from "../../schema/Principal.ts"
 import { Sessions } from "../../services/accounts/Sessions.ts"
 import { looksLikeToken, PersonalAccessTokens } from "../../services/accounts/Tokens.ts"
+import { Pseudonyms } from "../../services/identity/Names.ts"
+import { RequestNotes } from "../../services/operations/RequestNotes.ts"
 import { OpenWhenOver } from "../api/Access.ts"
 import { SESSION_COOKIE } from "../api/Authentication.ts"
 import { HEADERS } from "../api/Headers.ts"
@@ -75,6 +77,7 @@ export class Authenticator extends Context.Service<Authenticator, {
       const sessions = yield* Sessions
       const tokens = yield* PersonalAccessTokens
       const crossSite = yield* CrossSite
+      const { idHash } = yield* Pseudonyms
 
       const authenticate = (token: string, endpoint: Endpoint) =>
         Effect.map(
@@ -122,7 +125,16 @@ export class Authenticator extends Context.Service<Authenticator, {
         return live.value.principal
       })
 
-      type ByCookie = ReturnType<typeof byCookie>
+      const noted = <E, R>(principal: Effect.Effect<Principal, E, R>) =>
+        Effect.tap(principal, (known) =>
+          Effect.map(RequestNotes, (notes) => {
+            const account = { idHash: idHash(known.userId) }
+            notes.caller = known.kind === "token"
+              ? { ...account, token: known.tokenId }
+              : { ...account, session: known.sessionId }
+          }))
+
+      type ByCookie = Effect.Effect<Principal, Unauthorized | Forbidden, HttpServerRequest.HttpServerRequest>
       const reading = <E>(
         decided: (byCookie: ByCookie) => Effect.Effect<Option.Option<Principal>, E, Effect.Services<ByCookie>>
       ) =>
@@ -130,9 +142,9 @@ export class Authenticator extends Context.Service<Authenticator, {
           yield* varyByCredential
           const request = yield* HttpServerRequest.HttpServerRequest
           const authorization = request.headers["authorization"]
-          if (authorization !== undefined) return Option.some(yield* byBearer(authorization, endpoint))
+          if (authorization !== undefined) return Option.some(yield* noted(byBearer(authorization, endpoint)))
           const cookie = crossSite.isForeignRead(request) ? undefined : request.cookies[SESSION_COOKIE]
-          return cookie === undefined ? Option.none() : yield* decided(byCookie(request, cookie, endpoint))
+          return cookie === undefined ? Option.none() : yield* decided(noted(byCookie(request, cookie, endpoint)))
         })
 
       return Authenticator.of({
@@ -149,5 +161,5 @@ export class Authenticator extends Context.Service<Authenticator, {
         })
       })
     })
-  )
+  ).pipe(Layer.provide(Pseudonyms.layer))
 }

@@ -5,6 +5,7 @@ import { Devices } from "../../services/accounts/Devices.ts"
 import { type Device, Sessions } from "../../services/accounts/Sessions.ts"
 import type { SignIn } from "../../services/accounts/SignIn.ts"
 import { emailKey } from "../../services/identity/Users.ts"
+import { RequestNotes } from "../../services/operations/RequestNotes.ts"
 import { Api } from "../api/Api.ts"
 import { DEVICE_COOKIE } from "../api/Authentication.ts"
 import { Limiter } from "../middleware/RateLimit.ts"
@@ -43,6 +44,8 @@ export const signInResponses = Effect.gen(function*() {
   return {
     /** Does nothing in the database, where the sign-in is stored. */
     signedIn: Effect.fnUntraced(function*(signIn: SignIn) {
+      const notes = yield* RequestNotes
+      notes.caller = { idHash: signIn.user.idHash }
       yield* changeResponse(setSessionCookie(signIn.accessToken))
       yield* changeResponse(setDeviceCookie(yield* devices.remember(signIn.user.id)))
       return signIn

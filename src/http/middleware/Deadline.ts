@@ -1,13 +1,15 @@
 import { Context, Duration, Effect, Layer } from "effect"
 import { Unavailable } from "../../schema/Errors.ts"
+import { RequestNotes } from "../../services/operations/RequestNotes.ts"
 import { Deadline, ResponseWithin } from "../api/Requests.ts"
 import { ResponseDeadline } from "../request/RequestBodies.ts"
 
 const RETRY_AFTER = Duration.seconds(1)
 
-const tooLate = Effect.suspend(() =>
-  Effect.fail(Unavailable.retryAfter("The service did not respond in time", RETRY_AFTER))
-)
+const tooLate = Effect.flatMap(RequestNotes, (notes) => {
+  notes.fault = { limit: "response_time" }
+  return Effect.fail(Unavailable.retryAfter("The service did not respond in time", RETRY_AFTER))
+})
 
 /** Fails with `Unavailable` if the response does not begin in time. `ResponseDeadline` suspends the timeout. */
 export const within = <A, E, R>(

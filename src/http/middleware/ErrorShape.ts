@@ -1,4 +1,4 @@
-import { Cause, Config, Context, Effect, Layer, Schema } from "effect"
+import { Cause, Config, Context, Effect, Layer, Predicate, Schema } from "effect"
 import { HttpRouter, HttpServerError, HttpServerRequest, HttpServerResponse } from "effect/http"
 import { HttpApiError, HttpApiMiddleware } from "effect/http-api"
 import { SqlError } from "effect/sql"
@@ -13,6 +13,7 @@ import {
 import { inPart, issuesOf, MAX_ISSUES, summaryOf, type ValidationIssue } from "../../schema/Issues.ts"
 import { NoFreeConnection } from "../../services/admission/ConnectionQueue.ts"
 import { isReadOnly, isServerState, UnknownCommit } from "../../services/db/DatabaseErrors.ts"
+import { RequestNotes } from "../../services/operations/RequestNotes.ts"
 import { settings } from "../../services/settings/Registry.ts"
 import { headerName } from "../api/Headers.ts"
 import { CommonFailures, NoParameters, TracedFaults } from "../api/Requests.ts"
@@ -22,11 +23,11 @@ import {
   databaseUnavailable,
   internalError,
   isFault,
+  noteError,
   respond,
-  toResponse,
   unknownPath
 } from "../response/ErrorResponse.ts"
-import { isDomainError, publicErrorOf } from "../response/PublicErrors.ts"
+import { isDomainError, publicError } from "../response/PublicErrors.ts"
 
 const inHeader = ({ message, path }: ValidationIssue): ValidationIssue => ({ path: headerName(path), message })
 
@@ -44,7 +45,7 @@ export const commonFailuresLayer = HttpApiMiddleware.layerSchemaErrorTransform(
   (error): Effect.Effect<HttpServerResponse.HttpServerResponse, ValidationFailed> => {
     switch (error.kind) {
       case "Params":
-        return Effect.sync(() => toResponse(noSuchResource(error.cause)))
+        return respond(noSuchResource(error.cause))
       case "Body":
       case "ResponseHeaders":
         return Effect.die(error.cause)
@@ -101,9 +102,7 @@ const fromHttpServer = (error: HttpServerError.HttpServerError) => {
   }
 }
 
-const toServiceError = (failure: unknown): ServiceError | undefined => {
-  if (isServiceError(failure)) return failure
-  if (isDomainError(failure)) return publicErrorOf(failure)
+const publicFailureOf = (failure: unknown): ServiceError | undefined => {
   if (HttpServerError.isHttpServerError(failure)) return fromHttpServer(failure)
   if (HttpApiError.HttpApiSchemaError.is(failure)) return undefined
   return SqlError.isSqlError(failure) ? fromSql(failure) : undefined
@@ -113,6 +112,29 @@ const failureOf = (cause: Cause.Cause<unknown>): unknown => {
   const reason = cause.reasons.find((reason) => reason._tag !== "Interrupt")
   if (reason === undefined) return undefined
   return reason._tag === "Fail" ? reason.error : reason.defect
+}
+
+const nameOf = (failure: unknown): string => {
+  const cause = SqlError.isSqlError(failure) ? failure.reason.cause : failure
+  if (Predicate.hasProperty(cause, "_tag")) return String(cause._tag)
+  if (SqlError.isSqlError(failure)) return failure.reason._tag
+  return failure instanceof Error ? failure.name : typeof failure
+}
+
+/** Writes what a response hides into the notes of the request: PostgreSQL's code, or what failed. */
+const noteFailure = (failure: unknown) =>
+  Effect.map(RequestNotes, (notes) => {
+    const cause = SqlError.isSqlError(failure) ? failure.reason.cause : undefined
+    notes.fault = {
+      cause: nameOf(failure),
+      ...isBusy(cause) ? { limit: "connections" } : {},
+      ...Predicate.hasProperty(cause, "code") ? { sqlState: String(cause.code) } : {}
+    }
+  })
+
+const toServiceError = (failure: unknown): Effect.Effect<ServiceError | undefined> => {
+  if (isServiceError(failure)) return Effect.succeed(failure)
+  return isDomainError(failure) ? publicError(failure) : Effect.as(noteFailure(failure), publicFailureOf(failure))
 }
 
 const renderUnknown = Effect.fnUntraced(function*(cause: Cause.Cause<unknown>) {
@@ -132,8 +154,8 @@ const shuttingDown = () => new Unavailable({ message: "The service is shutting d
 
 /** Logs causes without a public error, and maps them to `Internal`. */
 export const serviceErrorOf = Effect.fnUntraced(function*(cause: Cause.Cause<unknown>) {
-  const known = Cause.hasInterruptsOnly(cause) ? shuttingDown() : toServiceError(failureOf(cause))
-  return known ?? (yield* renderUnknown(cause))
+  const known = Cause.hasInterruptsOnly(cause) ? shuttingDown() : yield* toServiceError(failureOf(cause))
+  return yield* noteError(known ?? (yield* renderUnknown(cause)))
 })
 
 const render = (cause: Cause.Cause<unknown>) =>
@@ -141,14 +163,11 @@ const render = (cause: Cause.Cause<unknown>) =>
     ? Effect.succeed(HttpServerResponse.empty({ status: CLIENT_CLOSED_REQUEST }))
     : Effect.flatMap(serviceErrorOf(cause), respond)
 
-const faultOf = (error: unknown): ServiceError | undefined =>
-  isServiceError(error) && isFault(error) ? error : undefined
-
 /** The framework would encode declared 5xx errors without a trace id. */
 export const tracedFaultsLayer = Layer.succeed(TracedFaults, (httpEffect) =>
   httpEffect.pipe(Effect.catch((error) => {
-    const fault = faultOf(error)
-    return fault === undefined ? Effect.fail(error) : respond(fault)
+    if (!isServiceError(error)) return Effect.fail(error)
+    return isFault(error) ? respond(error) : Effect.andThen(noteError(error), Effect.fail(error))
   })))
 
 const isRouteNotFound = (failure: unknown) =>
@@ -172,9 +191,9 @@ export const errorShapeLayer = HttpRouter.middleware(
       pages: settings.PAGES_ENABLED
     })
     const isPart = (part: keyof typeof isOn) => isOn[part]
-    const refuse = Effect.map(
+    const refuse = Effect.flatMap(
       HttpServerRequest.HttpServerRequest,
-      ({ method, url }) => toResponse(notRouted(method, methodsAt(url, isPart), meantPath(url, isPart)))
+      ({ method, url }) => respond(notRouted(method, methodsAt(url, isPart), meantPath(url, isPart)))
     )
     return (httpEffect) =>
       Effect.catchCause(httpEffect, (cause) => {
@@ -190,10 +209,10 @@ export const exactPathsLayer = HttpRouter.middleware(
     Effect.flatMap(
       HttpServerRequest.HttpServerRequest,
       ({ url }) => {
-        if (!isExactPath(url)) return Effect.sync(() => toResponse(unknownPath()))
+        if (!isExactPath(url)) return respond(unknownPath())
         // The router would take the slash at the end of a list for a resource without an id.
         return endsInSlash(url)
-          ? Effect.sync(() => toResponse(unknownPath(meantPath(url, (part) => part === "api"))))
+          ? respond(unknownPath(meantPath(url, (part) => part === "api")))
           : httpEffect
       }
     ),

@@ -4,6 +4,7 @@ import { performance } from "node:perf_hooks"
 import { Unavailable } from "../../schema/Errors.ts"
 import { QueueLateness } from "../../services/admission/ConnectionQueue.ts"
 import { type RequestCounter, RunningRequests } from "../../services/admission/RunningRequests.ts"
+import { RequestNotes } from "../../services/operations/RequestNotes.ts"
 import { settings } from "../../services/settings/Registry.ts"
 import { declaredLength } from "../request/RequestBodies.ts"
 import { isProbe } from "../request/RouteTemplates.ts"
@@ -76,6 +77,8 @@ const makeTurn = (millis: () => number) => {
 
 const refuse = Effect.fnUntraced(function*(request: HttpServerRequest.HttpServerRequest) {
   yield* Metric.update(refusals, 1)
+  const notes = yield* RequestNotes
+  notes.fault = { limit: "running_requests" }
   const response = yield* respond(
     Unavailable.retryAfter("The service has too many requests: try again", RETRY_AFTER)
   )

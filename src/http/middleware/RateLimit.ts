@@ -1,9 +1,10 @@
 import { Context, Effect, Layer, Option, Ref } from "effect"
-import { HttpMiddleware, HttpRouter, HttpServerRequest, HttpServerResponse } from "effect/http"
+import { HttpRouter, HttpServerRequest, HttpServerResponse } from "effect/http"
 import type { HttpApiEndpoint } from "effect/http-api"
 import { RateLimited } from "../../schema/Errors.ts"
 import { RATE_WINDOW_SECONDS } from "../../schema/Limits.ts"
 import { type RateLimit, RateLimits } from "../../services/admission/RateLimits.ts"
+import { RequestNotes } from "../../services/operations/RequestNotes.ts"
 import { Warnings } from "../../services/operations/Warnings.ts"
 import { settings } from "../../services/settings/Registry.ts"
 import { AddressLimit, Tier } from "../api/Access.ts"
@@ -56,7 +57,10 @@ export class Limiter extends Context.Service<Limiter, {
           const limit = yield* limits.count(tier, subject, `${endpoint.method} ${endpoint.path}`, factor)
           if (limit === undefined) return
           if (isShown(limit)) yield* setHeaders(endpoint, limit)
-          if (limit.isExceeded) return yield* refusal(limit)
+          if (!limit.isExceeded) return
+          const notes = yield* RequestNotes
+          notes.fault = { limit: tier }
+          return yield* refusal(limit)
         })
 
       const count = countWith(() => true)
@@ -84,7 +88,7 @@ export const addressLimitLayer = Layer.effect(
 )
 
 /** Without `TRUSTED_PROXIES` all clients behind a proxy are one. Anyone may send the header, so it is said once. */
-const proxyWarningLayer = HttpRouter.middleware(
+export const proxyWarningLayer = HttpRouter.middleware(
   Effect.gen(function*() {
     const warnings = yield* Warnings
     const trusted = yield* settings.TRUSTED_PROXIES
@@ -104,14 +108,4 @@ const proxyWarningLayer = HttpRouter.middleware(
       )
   }),
   { global: true }
-)
-
-export const clientAddressLayer = Layer.unwrap(
-  Effect.map(settings.TRUSTED_PROXIES, (trustedProxies) =>
-    trustedProxies.length === 0
-      ? proxyWarningLayer
-      : Layer.merge(
-        proxyWarningLayer,
-        HttpRouter.middleware(HttpMiddleware.xForwardedHeaders({ trustedProxies }), { global: true })
-      ))
 )

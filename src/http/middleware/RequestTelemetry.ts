@@ -3,6 +3,7 @@ import {
   HttpBody,
   HttpEffect,
   HttpMethod,
+  HttpMiddleware,
   HttpServerError,
   HttpServerRequest,
   HttpServerResponse,
@@ -12,8 +13,10 @@ import type { IpNetwork } from "effect/net"
 import type { ServiceError } from "../../schema/Errors.ts"
 import { EndedRequests } from "../../services/operations/Draining.ts"
 import { metricsEnabled } from "../../services/operations/Metrics.ts"
+import { RequestNotes } from "../../services/operations/RequestNotes.ts"
 import { settings } from "../../services/settings/Registry.ts"
-import { isFromPeerIn } from "../request/ClientAddress.ts"
+import { HEADERS } from "../api/Headers.ts"
+import { addressSubjects, isFromPeerIn } from "../request/ClientAddress.ts"
 import { isProbe, operations, templateOf } from "../request/RouteTemplates.ts"
 import { Refusal, TransportRules } from "./ErrorShape.ts"
 
@@ -120,8 +123,8 @@ const beginSpan = (
 }
 
 /** Adds everything that the work of a request needs in one change of its context. */
-const forWork = <R>(context: Context.Context<R>, { refusal, span }: Watch): Context.Context<R> => {
-  const watched = Context.add(context, Tracer.ParentSpan, span)
+const forWork = <R>(context: Context.Context<R>, { notes, refusal, span }: Watch): Context.Context<R> => {
+  const watched = Context.add(Context.add(context, Tracer.ParentSpan, span), RequestNotes, notes)
   const isLeftOut = !span.sampled && Context.get(context, References.TracerEnabled)
   const traced = isLeftOut ? Context.add(watched, References.TracerEnabled, false) : watched
   return refusal === undefined ? traced : Context.add(traced, Refusal, refusal)
@@ -132,13 +135,22 @@ const within = <A, E, R>(watch: Watch, work: Effect.Effect<A, E, R>): Effect.Eff
 
 const SERVER_ERROR = Exit.fail("responded with a server error")
 
-const endSpan = ({ labels: { method, route }, span }: Watch, scheme: string, status: number, clock: Clock.Clock) => {
+const endSpan = (
+  { labels: { method, route }, notes, span }: Watch,
+  scheme: string,
+  status: number,
+  clock: Clock.Clock
+) => {
   if (!span.sampled) return
   span.attribute("url.scheme", scheme)
   span.attribute("http.request.method", method)
   if (route !== UNMATCHED) span.attribute("http.route", route)
   span.attribute("http.response.status_code", status)
   if (status >= 500) span.attribute("error.type", String(status))
+  if (notes.caller !== undefined) span.attribute("enduser.pseudo.id", notes.caller.idHash)
+  if (status >= 400) {
+    for (const [name, value] of Object.entries({ ...notes.error, ...notes.fault })) span.attribute(`app.${name}`, value)
+  }
   span.end(clock.currentTimeNanosUnsafe(), status >= 500 ? SERVER_ERROR : Exit.void)
 }
 
@@ -164,6 +176,11 @@ const counting = (
 
 interface Watch {
   readonly labels: Labels
+  readonly notes: RequestNotes
+  /** The address of the client, or its network where addresses are not logged. */
+  readonly client: string
+  /** `X-Request-Id` of a trusted proxy. */
+  readonly said: { readonly callerRequestId?: string }
   readonly span: Tracer.Span
   /** Monotonic, in nanoseconds: a clock that is set meanwhile changes no duration. */
   readonly started: bigint
@@ -171,22 +188,66 @@ interface Watch {
   readonly refusal: ServiceError | undefined
 }
 
-const writeLine = ({ labels, size }: Watch, status: number, nanoseconds: number) => {
+const writeLine = ({ client, labels, notes, said, size }: Watch, status: number, nanoseconds: number) => {
   const durationMs = Math.round(nanoseconds / 1e4) / 100
-  const fields = { ...labels, status, durationMs, bytes: size.bytes }
+  const problem = status < 400 ? {} : { ...notes.error, ...notes.fault }
+  const fields = { ...labels, status, durationMs, bytes: size.bytes, client, ...said, ...notes.caller, ...problem }
   return isProbe(labels.route) ? Effect.logDebug("request", fields) : Effect.logInfo("request", fields)
 }
 
-/** Logs and counts what Node's parser refused, as a request without a path. */
-export const recordRefusal = Effect.map(
-  metricsEnabled,
-  (isMeasured) =>
-    Effect.fnUntraced(function*(status: number, bytes: number) {
-      const labels = { method: OTHER, route: UNMATCHED }
-      if (isMeasured) yield* Metric.update(requests(labels, classOf(status)), 1)
-      yield* Effect.logInfo("request", { ...labels, status, durationMs: 0, bytes })
-    })
+/** Says who the client of a connection or a request is. */
+const clientNaming = Effect.map(
+  settings.LOG_CLIENT_ADDRESS,
+  (isAddress) => (request: Pick<HttpServerRequest.HttpServerRequest, "remoteAddress">) =>
+    isAddress ? Option.getOrElse(request.remoteAddress, () => "unknown") : addressSubjects(request).cidr
 )
+
+/** Returns the span of a request that no handler sees. */
+export const refusedSpan = () => idsOnly("HTTP", Option.none(), [])
+
+interface Refused {
+  readonly error: ServiceError
+  readonly bytes: number
+  readonly remoteAddress: Option.Option<string>
+}
+
+/** Logs and counts what Node's parser refused, as a request without a path. */
+export const recordRefusal = Effect.gen(function*() {
+  const isMeasured = yield* metricsEnabled
+  const clientOf = yield* clientNaming
+  return Effect.fnUntraced(function*({ bytes, error: { code, statusCode: status }, remoteAddress }: Refused) {
+    const labels = { method: OTHER, route: UNMATCHED }
+    if (isMeasured) yield* Metric.update(requests(labels, classOf(status)), 1)
+    yield* Effect.logInfo("request", {
+      ...labels,
+      status,
+      durationMs: 0,
+      bytes,
+      client: clientOf({ remoteAddress }),
+      code
+    })
+  })
+})
+
+/** Of another form it is none, since it goes into the log. */
+const REQUEST_ID = /^[\x21-\x7e]{1,128}$/
+
+const saidBy = (request: HttpServerRequest.HttpServerRequest, trusted: ReadonlyArray<IpNetwork.IpNetwork>) => {
+  const id = request.headers[HEADERS.requestId.key]
+  return id !== undefined && REQUEST_ID.test(id) && isFromPeerIn(request, trusted) ? { callerRequestId: id } : {}
+}
+
+/** Gets the id of each request before its work begins, for a response that no middleware makes. */
+export const RequestBegun = Context.Reference<(request: HttpServerRequest.HttpServerRequest, id: string) => void>(
+  "route-planning-service/RequestBegun",
+  { defaultValue: () => () => undefined }
+)
+
+/** The client is the one that a trusted proxy names, for all that follows. */
+const forwardedFrom = (trusted: ReadonlyArray<IpNetwork.IpNetwork>) =>
+  trusted.length === 0
+    ? <A>(httpEffect: A) => httpEffect
+    : HttpMiddleware.xForwardedHeaders({ trustedProxies: trusted })
 
 /** The outermost middleware: traces, logs and measures every request until its response is sent. */
 export const requestTelemetry = Effect.gen(function*() {
@@ -194,6 +255,9 @@ export const requestTelemetry = Effect.gen(function*() {
   const trusted = yield* settings.TRUSTED_PROXIES
   const scheme = (yield* settings.BASE_URL).protocol.slice(0, -1)
   const faultOf = yield* TransportRules
+  const forwarded = forwardedFrom(trusted)
+  const hasBegun = yield* RequestBegun
+  const clientOf = yield* clientNaming
   const series = makeSeries()
   if (isMeasured) yield* prepareCounters
   const ended = yield* EndedRequests
@@ -211,7 +275,20 @@ export const requestTelemetry = Effect.gen(function*() {
     const callerTrace = callerTraceOf(request, trusted)
     const beginning = beginSpan(callerTrace, labels, Context.get(context, References.TracerEnabled))
     const started = Context.get(context, Clock.Clock).monotonicTimeNanosUnsafe()
-    return Effect.map(beginning, (span): Watch => ({ labels, size, span, started, refusal }))
+    return Effect.map(beginning, (span): Watch => {
+      hasBegun(request, span.traceId)
+      const client = clientOf(request)
+      return {
+        labels,
+        size,
+        span,
+        started,
+        refusal,
+        client,
+        said: saidBy(request, trusted),
+        notes: { id: span.traceId }
+      }
+    })
   })
 
   const end = <E>(watch: Watch, exit: Exit.Exit<HttpServerResponse.HttpServerResponse, E>) =>
@@ -232,5 +309,10 @@ export const requestTelemetry = Effect.gen(function*() {
 
   // Only the work is interruptible, so `end` always follows `begin`.
   return <A extends HttpServerResponse.HttpServerResponse, E, R>(httpEffect: Effect.Effect<A, E, R>) =>
-    Effect.flatMap(begin, (watch) => within(watch, Effect.flatMap(Effect.exit(httpEffect), (exit) => end(watch, exit))))
+    forwarded(
+      Effect.flatMap(
+        begin,
+        (watch) => within(watch, Effect.flatMap(Effect.exit(httpEffect), (exit) => end(watch, exit)))
+      )
+    )
 })

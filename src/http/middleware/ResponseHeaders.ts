@@ -1,8 +1,9 @@
-import { Duration, Effect } from "effect"
+import { Context, Duration, Effect } from "effect"
 import { HttpEffect, HttpRouter, HttpServerRequest, HttpServerResponse } from "effect/http"
 import { isSafe } from "../../schema/Http.ts"
 import { SERVICE_NAME } from "../../schema/ServiceName.ts"
 import { Draining } from "../../services/operations/Draining.ts"
+import { RequestNotes } from "../../services/operations/RequestNotes.ts"
 import { settings } from "../../services/settings/Registry.ts"
 import { HEADERS } from "../api/Headers.ts"
 import { varyingBy } from "../request/ResponseChange.ts"
@@ -42,6 +43,7 @@ const EXPOSED_HEADERS = [
   HEADERS.location.name,
   HEADERS.rateLimit.name,
   HEADERS.rateLimitPolicy.name,
+  HEADERS.requestId.name,
   HEADERS.retryAfter.name,
   HEADERS.accessToken.name,
   HEADERS.tokenExpiresAt.name,
@@ -114,6 +116,7 @@ export const responseHeadersLayer = HttpRouter.middleware(
     const complete = (
       request: HttpServerRequest.HttpServerRequest,
       response: HttpServerResponse.HttpServerResponse,
+      id: string,
       isEnding: boolean
     ) => {
       const headers: Record<string, string> = {}
@@ -122,6 +125,7 @@ export const responseHeadersLayer = HttpRouter.middleware(
       }
       Object.assign(headers, headersFor(request.headers))
       headers[HEADERS.vary.key] = varyOf(response)
+      headers[HEADERS.requestId.key] = id
       return HttpServerResponse.setHeaders(response, headers)
     }
 
@@ -129,7 +133,11 @@ export const responseHeadersLayer = HttpRouter.middleware(
       Effect.flatMap(HttpServerRequest.HttpServerRequest, (request) =>
         HttpEffect.withPreResponseHandler(
           isPreflight(request) ? preflight : httpEffect,
-          (request, response) => Effect.map(draining.hasBegun, (isEnding) => complete(request, response, isEnding))
+          (request, response) =>
+            Effect.contextWith((context) => {
+              const { id } = Context.get(context, RequestNotes)
+              return Effect.map(draining.hasBegun, (isEnding) => complete(request, response, id, isEnding))
+            })
         ))
   }),
   { global: true }

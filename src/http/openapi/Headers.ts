@@ -23,6 +23,10 @@ export const HEADER_COMPONENTS = {
   [HEADERS.contentSecurityPolicy.name]: text("What a browser may do with the response: nothing", "default-src 'none'"),
   [HEADERS.contentTypeOptions.name]: text("`Content-Type` is right", "nosniff"),
   [HEADERS.exposeHeaders.name]: text("The headers that scripts of other origins may read", "ETag, Link, Location"),
+  [HEADERS.requestId.name]: text(
+    "The trace id of the request, by which an operator finds it (W3C Trace Context)",
+    "4bf92f3577b34da6a3ce929d0e0e4736"
+  ),
   [HEADERS.referrerPolicy.name]: text("Addresses have tokens, which no other site may see", "no-referrer"),
   [HEADERS.strictTransportSecurity.name]: text("Where the service is reached by https", "max-age=63072000"),
   [HEADERS.vary.name]: text("The headers of the request that the response depends on", "Authorization, Cookie"),
@@ -85,6 +89,7 @@ export const COMMON_HEADERS = [
   HEADERS.contentTypeOptions.name,
   HEADERS.exposeHeaders.name,
   HEADERS.referrerPolicy.name,
+  HEADERS.requestId.name,
   HEADERS.strictTransportSecurity.name,
   HEADERS.vary.name
 ]

@@ -6,7 +6,7 @@ import { settings } from "../../services/settings/Registry.ts"
 import { scalarScripts } from "../../upstream/ScalarScripts.ts"
 import { DocumentedApi, openApiDocument } from "../openapi/Document.ts"
 import { DOCS_ASSET, DOCS_DOCUMENT, DOCS_PAGE } from "../request/RouteTemplates.ts"
-import { toResponse, unknownPath } from "../response/ErrorResponse.ts"
+import { respond, unknownPath } from "../response/ErrorResponse.ts"
 import { type Asset, assetResponse, countedAndCompressed, makeAsset } from "./layout/Assets.ts"
 
 /** Disables everything that calls the vendor's servers. */
@@ -57,7 +57,10 @@ const pageLayer = HttpRouter.use(Effect.fnUntraced(function*(router) {
     )
   const separated = yield* Effect.cached(Effect.map(Effect.flatten(page), separate))
   const assetFor = ({ url }: HttpServerRequest.HttpServerRequest) =>
-    Effect.map(separated, ({ bundle }) => url === bundle.path ? assetResponse(bundle) : toResponse(unknownPath()))
+    Effect.flatMap(
+      separated,
+      ({ bundle }) => url === bundle.path ? Effect.succeed(assetResponse(bundle)) : respond(unknownPath())
+    )
   yield* router.add("GET", DOCS_PAGE, Effect.map(separated, ({ page }) => page))
   yield* router.add("GET", DOCS_ASSET, assetFor)
 }))

@@ -3,7 +3,7 @@ import { HttpRouter, HttpServerError, HttpServerRequest } from "effect/http"
 import { html } from "../../services/operations/Html.ts"
 import { configuredSite, type Site } from "../../services/texts/Site.ts"
 import { templateOf } from "../request/RouteTemplates.ts"
-import { unknownPath } from "../response/ErrorResponse.ts"
+import { noteError, unknownPath } from "../response/ErrorResponse.ts"
 import { pageResponse, rootFrom } from "./layout/Layout.ts"
 
 const isForBrowser = ({ headers, method, url }: HttpServerRequest.HttpServerRequest) =>
@@ -28,7 +28,7 @@ export const missingPageLayer = HttpRouter.use(Effect.fnUntraced(function*(route
     "/*",
     Effect.flatMap(HttpServerRequest.HttpServerRequest, (request) =>
       isForBrowser(request)
-        ? Effect.sync(() => missing(site, request))
+        ? Effect.as(noteError(unknownPath()), missing(site, request))
         : Effect.fail(
           new HttpServerError.HttpServerError({ reason: new HttpServerError.RouteNotFound({ request }) })
         ))

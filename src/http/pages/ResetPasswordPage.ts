@@ -8,7 +8,7 @@ import type { Texts } from "../../services/texts/Texts.ts"
 import { Api } from "../api/Api.ts"
 import { Limiter } from "../middleware/RateLimit.ts"
 import { ACCOUNT_PAGES, PAGES } from "../request/RouteTemplates.ts"
-import { publicErrorOf } from "../response/PublicErrors.ts"
+import { publicError } from "../response/PublicErrors.ts"
 import { alert, type Page } from "./layout/Layout.ts"
 import {
   addressOf,
@@ -75,7 +75,7 @@ export const resetPasswordPageLayer = Layer.unwrap(Effect.gen(function*() {
         if (Result.isFailure(token)) return pages.unusable(token.failure, "unknown")
         const password = yield* newPasswordOf(texts, fields["password"])
         return changed(texts, yield* passwordChanges.reset(token.success, password))
-      }, Effect.catchTag("LinkUnusable", (error) => Effect.succeed(pages.unusable(publicErrorOf(error), error.state)))),
+      }, Effect.catchTag("LinkUnusable", (error) => Effect.map(publicError(error), (shown) => pages.unusable(shown, error.state)))),
       refused: refusedLink(pages)
     }
   })

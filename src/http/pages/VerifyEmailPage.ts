@@ -10,7 +10,7 @@ import { Api } from "../api/Api.ts"
 import { deviceOf, signInResponses } from "../auth/SignInResponses.ts"
 import { Limiter } from "../middleware/RateLimit.ts"
 import { ACCOUNT_PAGES, PAGES } from "../request/RouteTemplates.ts"
-import { publicErrorOf } from "../response/PublicErrors.ts"
+import { publicError } from "../response/PublicErrors.ts"
 import { alert, ERROR_ID, type Page } from "./layout/Layout.ts"
 import {
   addressOf,
@@ -106,7 +106,7 @@ export const verifyEmailPageLayer = Layer.unwrap(Effect.gen(function*() {
         const signIn = yield* accounts.verifyEmail(token.success, yield* chosenIn(fields), deviceOf(request))
         const { user } = yield* signedIn(signIn)
         return verified(texts, user.email)
-      }, Effect.catchTag("LinkUnusable", (error) => Effect.succeed(pages.unusable(publicErrorOf(error), error.state)))),
+      }, Effect.catchTag("LinkUnusable", (error) => Effect.map(publicError(error), (shown) => pages.unusable(shown, error.state)))),
       refused: refusedLink(pages)
     }
   })

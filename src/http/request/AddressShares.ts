@@ -1,6 +1,7 @@
 import { Duration, Effect, type Scope } from "effect"
 import { HttpServerRequest, HttpServerResponse } from "effect/http"
 import { RateLimited, Unavailable } from "../../schema/Errors.ts"
+import { RequestNotes } from "../../services/operations/RequestNotes.ts"
 import { HEADERS } from "../api/Headers.ts"
 import { addressSubjects } from "./ClientAddress.ts"
 import { changeResponse } from "./ResponseChange.ts"
@@ -60,22 +61,24 @@ export const makeAddressShares = (what: string, limits: Shares, direction: "to" 
     else taken.delete(key)
   }
 
+  const refusing = (error: () => Refused) =>
+    Effect.flatMap(RequestNotes, (notes) => {
+      notes.fault = { limit: what }
+      return Effect.fail(error())
+    })
+
   const full = (sharer: "address" | "network") =>
     Effect.andThen(
       setRetryAfter,
-      Effect.suspend(() =>
-        Effect.fail(
-          new RateLimited({
-            message: `Too many ${what} ${direction} this ${sharer} at once: try again when one has ended`,
-            details: { reason: "too_many_at_once", retryAfterSeconds: Duration.toSeconds(RETRY_AFTER) }
-          })
-        )
+      refusing(() =>
+        new RateLimited({
+          message: `Too many ${what} ${direction} this ${sharer} at once: try again when one has ended`,
+          details: { reason: "too_many_at_once", retryAfterSeconds: Duration.toSeconds(RETRY_AFTER) }
+        })
       )
     )
 
-  const busy = Effect.suspend(() =>
-    Effect.fail(Unavailable.retryAfter(`Too many ${what} at once: try again`, RETRY_AFTER))
-  )
+  const busy = refusing(() => Unavailable.retryAfter(`Too many ${what} at once: try again`, RETRY_AFTER))
 
   const fullAddress = full("address")
   const fullNetwork = full("network")

@@ -34,13 +34,14 @@ export const isFromPeerIn = (
 
 const NETWORK_BITS = { ipv4: 24, ipv6: 16 * SITE_SEGMENTS } as const
 
+const cidrOf = (address: NetAddress.IpAddress) => {
+  const bits = NetAddress.isIpv4Address(address) ? NETWORK_BITS.ipv4 : NETWORK_BITS.ipv6
+  return IpNetwork.format(IpNetwork.fromAddressUnsafe(address, bits))
+}
+
 /** The /24 of an IPv4 client, the /48 of an IPv6 client; undefined where the address is unknown. */
 export const clientNetwork = (request: HttpServerRequest.HttpServerRequest): string | undefined =>
-  Option.getOrUndefined(Option.map(clientAddress(request), (client) => {
-    const address = unmapped(client)
-    const bits = NetAddress.isIpv4Address(address) ? NETWORK_BITS.ipv4 : NETWORK_BITS.ipv6
-    return IpNetwork.format(IpNetwork.fromAddressUnsafe(address, bits))
-  }))
+  Option.getOrUndefined(Option.map(clientAddress(request), (client) => cidrOf(unmapped(client))))
 
 interface AddressSubjects {
   /** The IPv4 address, or the /64 of the IPv6 address. */
@@ -49,19 +50,28 @@ interface AddressSubjects {
   readonly site: string | undefined
   /** The /24 of the IPv4 address, or the /48 of the IPv6 address. */
   readonly network: string
+  /** The same as a text for people, such as `203.0.113.0/24`. */
+  readonly cidr: string
 }
 
-const UNKNOWN: AddressSubjects = { host: "address:unknown", site: undefined, network: "network:unknown" }
+const UNKNOWN: AddressSubjects = {
+  host: "address:unknown",
+  site: undefined,
+  network: "network:unknown",
+  cidr: "unknown"
+}
 
 const subjectsOf = (text: string): AddressSubjects => {
   const address = Option.getOrUndefined(Option.map(parseAddress(text), unmapped))
   if (address === undefined) return UNKNOWN
   if (NetAddress.isIpv4Address(address)) {
     const text = NetAddress.formatIp(address)
-    return { host: `address:${text}`, site: undefined, network: `network:${text.slice(0, text.lastIndexOf("."))}` }
+    const network = `network:${text.slice(0, text.lastIndexOf("."))}`
+    return { host: `address:${text}`, site: undefined, network, cidr: cidrOf(address) }
   }
   const site = prefixOf(address, SITE_SEGMENTS)
-  return { host: `address:${prefixOf(address, HOST_SEGMENTS)}`, site: `address:${site}`, network: `network:${site}` }
+  const host = `address:${prefixOf(address, HOST_SEGMENTS)}`
+  return { host, site: `address:${site}`, network: `network:${site}`, cidr: cidrOf(address) }
 }
 
 /** A full map is cleared: requests of one client follow each other, and an address takes 3 us to parse. */
@@ -72,7 +82,9 @@ const MAX_LENGTH = 45
 
 const kept = new Map<string, AddressSubjects>()
 
-export const addressSubjects = ({ remoteAddress }: HttpServerRequest.HttpServerRequest): AddressSubjects => {
+export const addressSubjects = (
+  { remoteAddress }: Pick<HttpServerRequest.HttpServerRequest, "remoteAddress">
+): AddressSubjects => {
   if (Option.isNone(remoteAddress)) return UNKNOWN
   const known = kept.get(remoteAddress.value)
   if (known !== undefined) return known

@@ -1,6 +1,7 @@
 import { Duration, Effect, Schema } from "effect"
 import { HttpServerResponse } from "effect/http"
 import { Internal, NotFound, ServiceError, Unavailable } from "../../schema/Errors.ts"
+import { RequestNotes } from "../../services/operations/RequestNotes.ts"
 import { HEADERS } from "../api/Headers.ts"
 
 export const encodeError = Schema.encodeSync(ServiceError)
@@ -8,8 +9,13 @@ export const encodeError = Schema.encodeSync(ServiceError)
 const allow = ({ details, statusCode }: ServiceError) =>
   statusCode === 405 ? { allow: details?.allowed?.join(", ") ?? "" } : {}
 
-export const toResponse = (error: ServiceError): HttpServerResponse.HttpServerResponse =>
-  HttpServerResponse.jsonUnsafe(encodeError(error), { status: error.statusCode, headers: allow(error) })
+/** Writes the code and the reason of an error that is rendered into the notes of the request. */
+export const noteError = (error: ServiceError): Effect.Effect<ServiceError> =>
+  Effect.map(RequestNotes, (notes) => {
+    const { code, details: { reason } = {} } = error
+    notes.error = reason === undefined ? { code } : { code, reason }
+    return error
+  })
 
 export const retryAfter = (details: Readonly<Record<string, unknown>> = {}) =>
   typeof details["retryAfterSeconds"] === "number"
@@ -20,7 +26,10 @@ export const isFault = (error: ServiceError): boolean => error.statusCode >= 500
 
 /** Renders an error; a 5xx with its trace id and, if known, `Retry-After`. */
 export const respond = Effect.fnUntraced(function*(error: ServiceError) {
-  if (!isFault(error)) return toResponse(error)
+  yield* noteError(error)
+  if (!isFault(error)) {
+    return HttpServerResponse.jsonUnsafe(encodeError(error), { status: error.statusCode, headers: allow(error) })
+  }
   const { traceId } = yield* Effect.orDie(Effect.currentParentSpan)
   const encoded = encodeError(error)
   return HttpServerResponse.jsonUnsafe({ ...encoded, details: { ...encoded.details, traceId } }, {

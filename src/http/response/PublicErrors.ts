@@ -29,8 +29,9 @@ import {
   type StaleVersion,
   type UpstreamError
 } from "../../services/DomainErrors.ts"
+import { RequestNotes } from "../../services/operations/RequestNotes.ts"
 import { shrinking, unconfirmed } from "../request/Confirmation.ts"
-import { internalError } from "./ErrorResponse.ts"
+import { internalError, isFault, noteError } from "./ErrorResponse.ts"
 
 const TOO_MANY_SIGN_INS = "Too many sign-ins are in progress: try again"
 
@@ -314,10 +315,27 @@ type PublicError<E> = E extends DomainError ? ReturnType<typeof PUBLIC[E["_tag"]
 
 export const isDomainError = Schema.is(DomainError)
 
+const limitOf = (error: DomainError): string | undefined => {
+  if (error._tag === "Overloaded") return error.reason
+  return error._tag === "QuotaExceeded" ? error.quota : undefined
+}
+
 export const publicErrorOf = (error: DomainError): ServiceError => Match.valueTags(error, PUBLIC)
+
+/** Returns the error of the contract, and writes it, and what it hides, into the notes of the request. */
+export const publicError = (error: DomainError): Effect.Effect<ServiceError> =>
+  Effect.flatMap(RequestNotes, (notes) => {
+    const shown = publicErrorOf(error)
+    const limit = limitOf(error)
+    if (limit !== undefined) notes.fault = { limit }
+    else if (isFault(shown)) notes.fault = { cause: error._tag }
+    return noteError(shown)
+  })
 
 /** Maps every failure of a service to the error of the contract; others stay as they are. */
 export function worded<A, E, R>(effect: Effect.Effect<A, E, R>): Effect.Effect<A, PublicError<E>, R>
 export function worded(effect: Effect.Effect<unknown, unknown, unknown>): Effect.Effect<unknown, unknown, unknown> {
-  return Effect.mapError(effect, (error) => isDomainError(error) ? publicErrorOf(error) : error)
+  return effect.pipe(
+    Effect.catch((error) => isDomainError(error) ? Effect.flip(publicError(error)) : Effect.fail(error))
+  )
 }

@@ -1,6 +1,9 @@
-import { Cause, Exit, Option, Predicate, type Tracer } from "effect"
+import { Cause, Exit, Option, Predicate, Schema, type Tracer } from "effect"
 import { OtlpResource, type OtlpTracer } from "effect/observability"
 import { SqlError } from "effect/sql"
+import { isFault } from "../../http/response/ErrorResponse.ts"
+import { isDomainError, publicErrorOf } from "../../http/response/PublicErrors.ts"
+import { ServiceError } from "../../schema/Errors.ts"
 
 export type OtlpSpan = OtlpTracer.ScopeSpan["spans"][number]
 
@@ -10,9 +13,15 @@ type Attributes = ReadonlyArray<Attribute>
 
 /** An allow list: paths and URLs contain share tokens and keys, error messages values, headers credentials. */
 const ALLOWED = new Set([
+  "app.cause",
+  "app.code",
+  "app.limit",
+  "app.reason",
+  "app.sqlState",
   "db.client.connection.wait_time_ms",
   "db.query.text",
   "db.system.name",
+  "enduser.pseudo.id",
   "error.type",
   "http.request.method",
   "http.response.status_code",
@@ -67,10 +76,19 @@ interface End {
 const SUCCEEDED: End = { status: UNSET, attributes: [], events: [] }
 const INTERRUPTED: End = { status: UNSET, attributes: [attribute("effect.fiber.interrupted", true)], events: [] }
 
+const isServiceError = Schema.is(ServiceError)
+
+/** A refusal of what was asked for, such as a 404, is no failure of the service. */
+const isRefusal = (error: unknown) => {
+  if (isServiceError(error)) return !isFault(error)
+  return Predicate.isTagged(error, "StaleVersion") || isDomainError(error) && !isFault(publicErrorOf(error))
+}
+
 const endOf = ({ kind }: Tracer.Span, endTime: bigint, exit: Exit.Exit<unknown, unknown>): End => {
   if (Exit.isSuccess(exit)) return SUCCEEDED
   if (Cause.hasInterruptsOnly(exit.cause)) return INTERRUPTED
   const error = Cause.squash(exit.cause)
+  if (isRefusal(error)) return SUCCEEDED
   return {
     status: ERROR,
     attributes: sqlStateOf(error),
@@ -84,15 +102,57 @@ export interface TracedDatabase {
   readonly port: number
 }
 
+/** A row lock and the conflict of an insert have these words too. */
+const WRITE = /(?<!\b(?:FOR|DO|KEY)\s+)\b(INSERT\s+INTO|UPDATE|DELETE\s+FROM)\s+"?(\w+)/gi
+
+const MOST_NAMED = 4
+
+const worksOf = (statement: string) => {
+  const writes = [...statement.matchAll(WRITE)].map(([, verb = "", table = ""]) =>
+    `${verb.split(/\s/)[0]?.toUpperCase() ?? ""} ${table}`
+  )
+  return writes.length > 0 ?
+    writes :
+    [/\bFROM\s+"?(\w+)/i.exec(statement)?.[1]].flatMap((table) => table === undefined ? [] : [`SELECT ${table}`])
+}
+
+/** Names a transaction by what its statements do, which end before it: writes, or else reads. */
+const transactionNaming = () => {
+  const works = new WeakMap<Tracer.AnySpan, Set<string>>()
+  return {
+    note: ({ parent }: Tracer.Span, statement: string) => {
+      const owner = Option.getOrUndefined(parent)
+      if (owner === undefined) return
+      const known = works.get(owner) ?? new Set()
+      for (const work of worksOf(statement)) known.add(work)
+      works.set(owner, known)
+    },
+    workOf: (span: Tracer.Span) => {
+      const all = [...works.get(span) ?? []]
+      const writes = all.filter((work) => !work.startsWith("SELECT"))
+      return (writes.length > 0 ? writes : all).slice(0, MOST_NAMED).join(", ")
+    }
+  }
+}
+
 /** The spans of the database. Effect names all statements alike, and does not know the address of the database. */
 const statementNaming = (database: Option.Option<TracedDatabase>) => {
   const { host, name, port } = Option.getOrElse(database, () => ({ name: undefined, host: undefined, port: undefined }))
   const address = Object.entries({ "db.namespace": name, "server.address": host, "server.port": port })
     .filter(([, value]) => value !== undefined)
     .map(([key, value]) => attribute(key, value))
-  return ({ attributes }: Tracer.Span) => {
-    const text = attributes.get("db.query.text")
-    const operation = text === undefined ? "TRANSACTION" : operationOf(String(text))
+  const transactions = transactionNaming()
+  return (span: Tracer.Span) => {
+    const text = span.attributes.get("db.query.text")
+    if (text === undefined) {
+      const work = transactions.workOf(span) || name
+      return {
+        name: ["TRANSACTION", work].filter((part) => part !== undefined).join(" "),
+        attributes: [...address, attribute("db.operation.name", "TRANSACTION")]
+      }
+    }
+    transactions.note(span, String(text))
+    const operation = operationOf(String(text))
     return {
       name: [operation, name].filter((part) => part !== undefined).join(" "),
       attributes: operation === undefined ? address : [...address, attribute("db.operation.name", operation)]

@@ -289,6 +289,9 @@ const DECLARED = {
   LOG_FORMAT: optional("LOG_FORMAT", oneOf(LOG_FORMATS), {
     meaning: "or `pretty`, which is the default of `npm run dev`"
   }, "json"),
+  LOG_CLIENT_ADDRESS: setting("LOG_CLIENT_ADDRESS", flag, "false", {
+    meaning: "`true` writes the address of the client into the log, in place of its network (/24 of IPv4, /48 of IPv6)"
+  }),
   TELEMETRY_ENABLED: setting("TELEMETRY_ENABLED", flag, "true", { meaning: "master switch of metrics and traces" }),
   METRICS_ENABLED: setting("METRICS_ENABLED", flag, "true", { meaning: "metrics; off, `/metrics` responds with 503" }),
   METRICS_ALLOWED_CIDRS: derived(

@@ -10,7 +10,7 @@ import { Api } from "../../api/Api.ts"
 import { deviceOf, signInResponses } from "../../auth/SignInResponses.ts"
 import { Limiter } from "../../middleware/RateLimit.ts"
 import { ACCOUNT_PAGES, PAGES } from "../../request/RouteTemplates.ts"
-import { publicErrorOf } from "../../response/PublicErrors.ts"
+import { publicError } from "../../response/PublicErrors.ts"
 import { alert, type Page } from "../layout/Layout.ts"
 import {
   addressOf,
@@ -80,7 +80,7 @@ export const invitationPageLayer = Layer.unwrap(Effect.gen(function*() {
         const password = yield* newPasswordOf(texts, fields["password"])
         yield* signedIn(yield* accounts.acceptInvitation(token.success, { name, password }, deviceOf(request)))
         return { seeOther: `${ACCOUNT_PAGES.routes.slice(1)}?done=welcome` }
-      }, Effect.catchTag("LinkUnusable", (error) => Effect.succeed(pages.unusable(publicErrorOf(error), error.state)))),
+      }, Effect.catchTag("LinkUnusable", (error) => Effect.map(publicError(error), (shown) => pages.unusable(shown, error.state)))),
       refused: refusedLink(pages)
     }
   })

@@ -4,7 +4,7 @@ import { HttpApiEndpoint } from "effect/http-api"
 import { createHash } from "node:crypto"
 import { Limiter } from "../../middleware/RateLimit.ts"
 import { ASSETS } from "../../request/RouteTemplates.ts"
-import { toResponse } from "../../response/ErrorResponse.ts"
+import { respond } from "../../response/ErrorResponse.ts"
 
 /** A file loaded by pages; its path contains a hash of its text. */
 export interface Asset {
@@ -29,7 +29,7 @@ export const countedAndCompressed = (path: HttpRouter.PathInput) =>
     const endpoint = HttpApiEndpoint.get("file", path)
     return (httpEffect) =>
       Effect.matchEffect(limiter.countAddress(endpoint), {
-        onFailure: (refusal) => Effect.succeed(toResponse(refusal)),
+        onFailure: respond,
         onSuccess: () => HttpMiddleware.compression()(httpEffect)
       }).pipe(Effect.provideService(HttpPlatform.HttpPlatform, platform))
   })).layer

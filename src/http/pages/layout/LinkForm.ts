@@ -4,7 +4,8 @@ import { MailedToken, NewPassword } from "../../../schema/User.ts"
 import type { LinkState, LinkUnusable, Overloaded } from "../../../services/DomainErrors.ts"
 import { type Html, html } from "../../../services/operations/Html.ts"
 import type { Texts } from "../../../services/texts/Texts.ts"
-import { publicErrorOf } from "../../response/PublicErrors.ts"
+import { noteError } from "../../response/ErrorResponse.ts"
+import { publicError } from "../../response/PublicErrors.ts"
 import { alert, ERROR_ID, type Page, plainWords } from "./Layout.ts"
 import { decodeField, type Fields } from "./PageRoutes.ts"
 
@@ -14,7 +15,7 @@ const Password = Schema.RedactedFromValue(NewPassword)
 
 const noToken = () => ValidationFailed.at("body", "token", "Expected the token of a mailed link")
 
-export const tokenOf = (fields: Fields) => decodeField(Token, fields["token"], noToken)
+export const tokenOf = (fields: Fields) => Effect.tapError(decodeField(Token, fields["token"], noToken), noteError)
 
 export const unusableAlert = ({ link }: Texts, state: LinkState): Html => alert(link[state])
 
@@ -45,7 +46,7 @@ export const shownLink = ({ addressOf, form, unusable }: LinkPages) =>
       return form({ token, email: yield* addressOf(yield* tokenOf({ token })) }, {})
     },
     Effect.catchTags({
-      LinkUnusable: (error) => Effect.succeed(unusable(publicErrorOf(error), error.state)),
+      LinkUnusable: (error) => Effect.map(publicError(error), (shown) => unusable(shown, error.state)),
       ValidationFailed: (error) => Effect.succeed(unusable(error, "unknown"))
     })
   )
