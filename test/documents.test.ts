@@ -1,6 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
-import { existsSync, globSync, readFileSync } from "node:fs"
-import { dirname, join } from "node:path"
+import { globSync, readFileSync } from "node:fs"
+import { join } from "node:path"
 
 const ROOT = join(import.meta.dirname, "..")
 
@@ -34,13 +34,6 @@ describe("documents", () => {
       )
     )
     assert.deepStrictEqual(named, [])
-  })
-
-  it("link to files of this repository that are there", () => {
-    const broken = documents.flatMap((document) =>
-      missingIn(document, /\]\(([^)#:\s]+)(?:#[^)]*)?\)/g, (link) => existsSync(join(ROOT, dirname(document), link)))
-    )
-    assert.deepStrictEqual(broken, [])
   })
 
   it("walk through the service in at most ten steps each", () => {

@@ -1,6 +1,7 @@
 import { COMMON_HEADERS } from "../src/http/openapi/Headers.ts"
 import { REASON_WORDS } from "../src/schema/ErrorDetails.ts"
 import { document, nameOf, type Operation, operations } from "../test/support/OpenApi.ts"
+import { headingsOf } from "./headings.ts"
 
 const HEADING = `# The API
 
@@ -8,6 +9,8 @@ Every endpoint, made from the OpenAPI document: \`npm run docs\` generates it. T
 \`/api\`, and as data at \`/api/openapi.json\`, where \`API_DOCS_ENABLED\` says so (everywhere but in production unless it is set). [Who may do what](authorization.md) is one table.
 
 ${document.info.description}
+
+CONTENTS
 
 ## In short
 
@@ -213,15 +216,27 @@ const schemaSection = ([name, schema]: readonly [string, JsonSchema]) =>
     ...exampleOf(schema)
   ].join("\n")
 
+const BODIES = "Bodies"
+
 const schemaSections = () => [
-  "## Bodies",
+  `## ${BODIES}`,
   "",
   ...Object.entries(document.components.schemas).toSorted(([a], [b]) => a.localeCompare(b)).map(schemaSection)
 ]
 
+/** Lists the sections with their endpoints, and of the bodies only the section. */
+const contentsOf = (text: string) => {
+  const headings = headingsOf(text)
+  const bodies = headings.findIndex(({ text }) => text === BODIES)
+  return headings.slice(0, bodies + 1)
+    .filter(({ level }) => level > 1)
+    .map(({ anchor, level, text }) => `${level === 2 ? "" : "  "}- [${text}](#${anchor})`)
+    .join("\n")
+}
+
 /** The whole document as a page for people. */
-export const apiReference = (): string =>
-  `${
-    [HEADING, ...groupSections(), ...errorTable(), ...REASONS, ...headerTable(), ...schemaSections()].join("\n")
-      .trimEnd()
-  }\n`
+export const apiReference = (): string => {
+  const sections = [HEADING, ...groupSections(), ...errorTable(), ...REASONS, ...headerTable(), ...schemaSections()]
+  const text = sections.join("\n").trimEnd()
+  return `${text.replace("\nCONTENTS\n", () => `\n## Contents\n\n${contentsOf(text)}\n`)}\n`
+}
