@@ -146,7 +146,7 @@ layer(serverLayer, { excludeTestServices: true })("metrics", (it) => {
 
 const documented = [
   ...readFileSync(join(import.meta.dirname, "../../docs/operations.md"), "utf8").matchAll(
-    /^\| `([a-z0-9_]+)` \| ([a-z, ]*)\|/gm
+    /^\| `([a-z0-9]+_[a-z0-9_]+)` \| ([a-z, ]*)\|/gm
   )
 ].map(([, name = "", labels = ""]) => ({ name, labels: labels.trim() }))
 
