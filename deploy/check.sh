@@ -22,6 +22,14 @@ else
   echo "skipped: hadolint, yamllint, check-jsonschema, kubernetes-validate (they need Python 3.11 or newer)"
 fi
 
+if command -v go > /dev/null; then
+  # Compiling it the first time takes four minutes.
+  check go -C checks/kubernetes build -o "$PWD/.data/kubernetes" . &&
+    check .data/kubernetes deploy/kubernetes/*.yaml deploy/kubernetes/examples/*.yaml
+else
+  echo "skipped: the validation of Kubernetes' API server (it needs Go 1.26 or newer)"
+fi
+
 if command -v systemd-analyze > /dev/null; then
   check systemd-analyze verify deploy/systemd/route-planning-service@3000.service
 else

@@ -1,0 +1,76 @@
+// Checks manifests by the validation of Kubernetes' API server: defaults and rules between fields, which schemas lack.
+package main
+
+import (
+	"fmt"
+	"os"
+	"regexp"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+	"k8s.io/kubernetes/pkg/api/legacyscheme"
+	"k8s.io/kubernetes/pkg/apis/apps"
+	_ "k8s.io/kubernetes/pkg/apis/apps/install"
+	appsvalidation "k8s.io/kubernetes/pkg/apis/apps/validation"
+	"k8s.io/kubernetes/pkg/apis/core"
+	_ "k8s.io/kubernetes/pkg/apis/core/install"
+	corevalidation "k8s.io/kubernetes/pkg/apis/core/validation"
+	"k8s.io/kubernetes/pkg/apis/networking"
+	_ "k8s.io/kubernetes/pkg/apis/networking/install"
+	networkingvalidation "k8s.io/kubernetes/pkg/apis/networking/validation"
+	"k8s.io/kubernetes/pkg/apis/policy"
+	_ "k8s.io/kubernetes/pkg/apis/policy/install"
+	policyvalidation "k8s.io/kubernetes/pkg/apis/policy/validation"
+)
+
+func problems(object runtime.Object) field.ErrorList {
+	switch object := object.(type) {
+	case *apps.Deployment:
+		return appsvalidation.ValidateDeployment(object, corevalidation.PodValidationOptions{})
+	case *core.ConfigMap:
+		return corevalidation.ValidateConfigMap(object)
+	case *core.Secret:
+		return corevalidation.ValidateSecret(object)
+	case *core.Service:
+		return corevalidation.ValidateServiceCreate(object)
+	case *networking.Ingress:
+		return networkingvalidation.ValidateIngressCreate(object)
+	case *networking.NetworkPolicy:
+		return networkingvalidation.ValidateNetworkPolicy(object, networkingvalidation.NetworkPolicyValidationOptions{})
+	case *policy.PodDisruptionBudget:
+		return policyvalidation.ValidatePodDisruptionBudget(object, policyvalidation.PodDisruptionBudgetValidationOptions{})
+	default:
+		return field.ErrorList{field.NotSupported(field.NewPath("kind"), fmt.Sprintf("%T", object), []string{})}
+	}
+}
+
+func main() {
+	failed := false
+	separator := regexp.MustCompile(`(?m)^---$`)
+	for _, file := range os.Args[1:] {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			fmt.Println(err)
+			os.Exit(1)
+		}
+		for _, document := range separator.Split(string(text), -1) {
+			object, _, err := legacyscheme.Codecs.UniversalDecoder().Decode([]byte(document), nil, nil)
+			if err != nil {
+				fmt.Printf("%s: %v\n", file, err)
+				failed = true
+				continue
+			}
+			if accessor, err := meta.Accessor(object); err == nil {
+				accessor.SetNamespace("routes")
+			}
+			for _, problem := range problems(object) {
+				fmt.Printf("%s: %v\n", file, problem)
+				failed = true
+			}
+		}
+	}
+	if failed {
+		os.Exit(1)
+	}
+}
