@@ -11,7 +11,7 @@ import { restore } from "./restore.ts"
 import { rps } from "./Root.ts"
 import { watch } from "./watch.ts"
 
-const VERSION = "0.1.0"
+const VERSION = "0.2.0"
 
 /** `--json` holds for errors as well. */
 const showFailure = (error: unknown) => {

@@ -1,4 +1,5 @@
 import { HttpApi, OpenApi } from "effect/http-api"
+import manifest from "../../../package.json" with { type: "json" }
 import { grouped, JSON_LIMITS } from "../../schema/Limits.ts"
 import { SERVICE_NAME, SERVICE_TITLE } from "../../schema/ServiceName.ts"
 import { AccountDataApi } from "./AccountDataApi.ts"
@@ -45,7 +46,7 @@ export class Api extends HttpApi.make(SERVICE_NAME)
   .annotate(HttpApi.HeadersParseOptions, { errors: "all" })
   .annotateMerge(OpenApi.annotations({
     title: SERVICE_TITLE,
-    version: "1",
+    version: manifest.version,
     license: { name: "MIT", identifier: "MIT" },
     servers: [{ url: "/", description: "This service" }],
     description:
