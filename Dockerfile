@@ -1,7 +1,8 @@
 FROM node:24.21.0-bookworm-slim@sha256:0e0ff40c39bc087845bfb27465a0df4ea419520094bc35842ff83dd8cbe6f9b6 AS dependencies
 WORKDIR /app
 COPY package.json package-lock.json .npmrc ./
-RUN npm ci --omit=dev && npm cache clean --force
+# No script of a package runs: argon2 comes compiled, and the Node.js of the package `node` is that of the image.
+RUN npm ci --omit=dev --ignore-scripts && npm cache clean --force && rm -r node_modules/node node_modules/.bin/node
 
 FROM node:24.21.0-bookworm-slim@sha256:0e0ff40c39bc087845bfb27465a0df4ea419520094bc35842ff83dd8cbe6f9b6
 # The commit and where it can be read: docker build --build-arg REVISION=... --build-arg SOURCE=...
@@ -9,7 +10,7 @@ ARG REVISION=unknown
 ARG SOURCE=unknown
 LABEL org.opencontainers.image.title="Route Planning Service" \
       org.opencontainers.image.description="Stores, serves and shares planned routes over HTTP" \
-      org.opencontainers.image.version="0.1.0" \
+      org.opencontainers.image.version="0.2.0" \
       org.opencontainers.image.revision="$REVISION" \
       org.opencontainers.image.source="$SOURCE" \
       org.opencontainers.image.base.name="node:24.21.0-bookworm-slim" \

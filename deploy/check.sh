@@ -30,8 +30,14 @@ else
   echo "skipped: the validation of Kubernetes' API server (it needs Go 1.26 or newer)"
 fi
 
+# As `npm run setup` writes them.
+root=.data/setup
+rm -rf "$root" && mkdir -p "$root"
+check ./node.sh tools/setup.ts --root="$root" --address=https://routes.example.com --admin=ada@example.com --mail=none \
+  --sign-up=closed --processes=2 --keep-days=14
 if command -v systemd-analyze > /dev/null; then
-  check systemd-analyze verify deploy/systemd/route-planning-service@3000.service
+  units=$root/etc/systemd/system
+  check systemd-analyze verify "$units"/route-planning-service@3000.service "$units"/route-planning-service-backup.*
 else
   echo "skipped: systemd-analyze"
 fi

@@ -112,7 +112,7 @@ describe("the image", () => {
     assert.isAbove(images.length, 8)
     assert.deepStrictEqual(images.filter((image) => !/:v?\d+\.\d+(\.\d+)?(-[\w-]+)?(@|$)/.test(image)), [])
     assert.deepStrictEqual(images.filter((image) => !/@sha256:[0-9a-f]{64}$/.test(image)), [])
-    assert.include(dockerfile, `FROM node:${manifest.devDependencies["node"]}-`)
+    assert.include(dockerfile, `FROM node:${manifest.dependencies["node"]}-`)
   })
 
   it("comes with the engine that the tests run", () => {
@@ -136,7 +136,10 @@ describe("Compose and Kubernetes", () => {
   const example = [...textOf("deploy/.env.example").matchAll(/^#?([A-Z][A-Z_]+)=/gm)].map(([, name = ""]) => name)
 
   /** What compose.yaml reads for itself. */
-  const OF_COMPOSE = new Set([...textOf("deploy/compose.yaml").matchAll(/\$\{([A-Z_]+)/g)].map(([, name = ""]) => name))
+  const OF_COMPOSE = new Set([
+    "COMPOSE_PROFILES",
+    ...[...textOf("deploy/compose.yaml").matchAll(/\$\{([A-Z_]+)/g)].map(([, name = ""]) => name)
+  ])
 
   it("name settings that the service reads, and every one that it needs", () => {
     const known = new Set(registry.map(({ name }) => name))
@@ -144,12 +147,15 @@ describe("Compose and Kubernetes", () => {
     assert.deepStrictEqual(unknown, [])
     const asked = registry.filter(({ isRequired }) => isRequired).map(({ name }) => name)
     assert.isAbove(asked.length, 5)
-    assert.includeMembers(compose, asked)
+    // Compose passes on all that is in the file, whose head makes the secrets.
+    assert.include(textOf("deploy/compose.yaml"), "\n    env_file: [.env]\n")
+    const generated = /^# +for name in ([A-Z_ ]+); do/m.exec(textOf("deploy/.env.example"))?.[1]?.split(" ") ?? []
+    assert.includeMembers([...compose, ...example, ...generated], asked)
     assert.includeMembers(kubernetes, asked)
   })
 
   it("refuse passwords that are easily guessed", () => {
-    assert.include(textOf("deploy/compose.yaml"), "PASSWORD_MIN_STRENGTH: \"2\"")
+    assert.include(textOf("deploy/compose.yaml"), "PASSWORD_MIN_STRENGTH: ${PASSWORD_MIN_STRENGTH:-2}")
     assert.include(textOf("deploy/kubernetes/configmap.yaml"), "PASSWORD_MIN_STRENGTH: \"2\"")
   })
 
@@ -162,6 +168,20 @@ describe("Compose and Kubernetes", () => {
     assert.match(textOf("deploy/compose.yaml"), /^ {4}tmpfs: \[\]\n {4}volumes: \["uploads:\/tmp"\]$/m)
     const bodySizes = [...textOf("deploy/kubernetes/examples/ingress.yaml").matchAll(/proxy-body-size: (\d+)m/g)]
     assert.isAbove(Math.max(...bodySizes.map(([, size]) => Number(size))), ARCHIVE_BODY_LIMIT / 1024 / 1024)
+  })
+
+  it("start two services with limits that fit a host of 2 GiB, and the others by profiles", () => {
+    const services =
+      textOf("deploy/compose.yaml").split(/^services:$/m)[1]?.split(/^networks:$/m)[0]?.split(/^ {2}(?=\w+:$)/m)
+        .slice(1) ?? []
+    const nameOf = (service: string) => service.split(":")[0]
+    const [first, ...others] = services.filter((service) => !/^ {4}profiles:/m.test(service))
+    assert.deepStrictEqual([first, ...others].map((service = "") => nameOf(service)), ["service", "postgres"])
+    const mebibytes = services.filter((service) => !/profiles: \[(?:maps|observe)\]/.test(service)).map((service) => {
+      const [, size, unit] = /memory: (\d+)([mg])/.exec(service) ?? []
+      return Number(size) * (unit === "g" ? 1024 : 1)
+    })
+    assert.isAtMost(mebibytes.reduce((sum, size) => sum + size), 1920)
   })
 
   it("give the service a role of its own in PostgreSQL, and no superuser's password", () => {
