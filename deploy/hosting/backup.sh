@@ -10,7 +10,7 @@ umask 077
 trap 'rm -f "$backup.partial"; dropdb --if-exists "$trial" 2> /dev/null' EXIT
 pg_dump --format=custom --no-owner --file="$backup.partial" "$database"
 dropdb --if-exists "$trial"
-createdb "$trial"
+createdb --template=template0 --encoding=UTF8 --locale=C.UTF-8 "$trial"
 pg_restore --no-owner --exit-on-error --single-transaction --dbname="$trial" "$backup.partial"
 mv "$backup.partial" "$backup"
 echo "$backup restored on trial: $(psql --dbname="$trial" --tuples-only --no-align --command="SELECT

@@ -1,0 +1,55 @@
+#!/usr/bin/env bash
+# Does on a fresh Debian what docs/hosting.md says: its blocks of commands one after another, and between them what people do in a browser.
+# systemd-nspawn runs the machine, with a network of its own once its packages are there. It needs root and Debian's packages debootstrap
+# and systemd-container, and the network for those of the machine.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+debian=$PWD/.data/hosting/debian
+if [ ! -d "$debian" ]; then
+  mkdir -p "$debian"
+  debootstrap --variant=minbase --include=systemd,systemd-sysv,dbus,ca-certificates bookworm "$debian" || { rm -rf "$debian"; exit 1; }
+fi
+
+work=$(mktemp -d)
+root=$work/root
+trap 'umount "$root" 2> /dev/null; rm -rf "$work"' EXIT
+mkdir "$work/upper" "$work/work" "$root"
+mount -t overlay overlay -o "lowerdir=$debian,upperdir=$work/upper,workdir=$work/work" "$root"
+
+# Nobody needs these files after a crash.
+echo force-unsafe-io > "$root/etc/dpkg/dpkg.cfg.d/check"
+
+check=$root/check
+mkdir "$check" "$check/node_modules"
+git clone --quiet --bare . "$root/srv/source.git"
+cp checks/hostingMachine.sh checks/hostingPeople.ts "$check"
+awk -v folder="$check" '
+  /checks\/hosting.sh leaves this block out/ { skipped = 1 }
+  /^```sh$/ { inside = 1; file = skipped ? "/dev/null" : sprintf("%s/block-%02d", folder, ++count); skipped = 0; next }
+  /^```$/ { inside = 0 }
+  inside { print > file }
+' docs/hosting.md
+
+cat > "$root/etc/systemd/system/check.service" << 'UNIT'
+[Unit]
+After=postgresql.service redis-server.service nginx.service
+[Service]
+Type=oneshot
+StandardOutput=file:/check/log
+StandardError=inherit
+ExecStart=/bin/bash /check/hostingMachine.sh check
+ExecStopPost=/bin/systemctl poweroff --no-block
+UNIT
+ln -s ../check.service "$root/etc/systemd/system/multi-user.target.wants/check.service"
+
+# systemd-nspawn keeps its state in /run, which is no file system in memory everywhere.
+machine() {
+  unshare --mount sh -c 'mount -t tmpfs tmpfs /run && exec systemd-nspawn --quiet --register=no --keep-unit --console=pipe "$@"' \
+    sh --directory="$root" --bind-ro="$PWD/node_modules:/check/node_modules" "$@" < /dev/null
+}
+
+machine --resolv-conf=copy-host /bin/bash /check/hostingMachine.sh packages
+machine --private-network --boot > /dev/null
+cat "$check/log"
+test -f "$check/passed"

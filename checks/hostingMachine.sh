@@ -1,0 +1,81 @@
+#!/usr/bin/env bash
+# Runs in the machine of checks/hosting.sh: first the blocks that need a network ("packages"), then, after a boot, the others ("check").
+set -euo pipefail
+cd /check
+export DEBIAN_FRONTEND=noninteractive LANG=C.UTF-8
+
+service=/opt/route-planning-service
+node=$service/node_modules/.bin/node
+
+fail() {
+  echo "FAILED: $*"
+  exit 1
+}
+
+people() {
+  NODE_EXTRA_CA_CERTS=/etc/ssl/route-planning-service/fullchain.pem "$node" /check/hostingPeople.ts "$@"
+}
+
+# What is true after a block that has these words, and what people do then.
+after() {
+  case $(cat "$1") in
+    *DOMAIN=routes*)
+      export DOMAIN=routes.test ADMIN=ada@routes.test SMTP=smtp://127.0.0.1:2525 SOURCE=/srv/source.git
+      ;;
+    *"npm run setup"*)
+      [ "$(stat --format='%a %U' $service/.env)" = "600 route-planning-service" ] || fail "the mode or the owner of .env"
+      ;;
+    *health/ready*)
+      for unit in route-planning-service@3000 route-planning-service@3001; do
+        systemctl is-active --quiet "$unit" || fail "$unit"
+        journalctl --unit="$unit" --output=cat | grep '"message":"starting"' || fail "the line of the start"
+        echo "memory of $unit: $(($(systemctl show --value --property=MemoryCurrent "$unit") / 1048576)) MiB"
+      done
+      systemd-analyze security --no-pager route-planning-service@3000 | tail -n 1
+      [ "$(curl --silent --output /dev/null --write-out '%{http_code}' "http://$DOMAIN/")" = 308 ] || fail "HTTP is not redirected"
+      [ "$(curl --silent --insecure --output /dev/null --write-out '%{http_code}' "https://$DOMAIN/metrics")" = 404 ] || fail "metrics"
+      ;;
+    *"user -- create"*)
+      people join "https://$DOMAIN" "$ADMIN" "$(grep --only-matching 'https://[^ ]*token=[^ ]*' "$2")" || fail "people cannot join"
+      ;;
+    *"systemctl start route-planning-service-backup"*)
+      journalctl --unit=route-planning-service-backup --output=cat | grep 'restored on trial: 2 users, 1 routes' || fail "the backup"
+      people remove "https://$DOMAIN"
+      ;;
+    *restore.sh*)
+      curl --silent --insecure --retry 30 --retry-all-errors --retry-delay 1 --fail --output /dev/null "https://$DOMAIN/health/ready"
+      people find "https://$DOMAIN" || fail "the restored route"
+      ;;
+  esac
+}
+
+blocks() {
+  for block in "$@"; do
+    began=$SECONDS
+    echo "== $(basename "$block")"
+    # In this shell: blocks set variables and change the directory for those that follow.
+    if ! . "$block" > "$block.log" 2>&1; then
+      cat "$block.log"
+      fail "$(cat "$block")"
+    fi
+    tail -n 5 "$block.log"
+    after "$block" "$block.log"
+    echo "-- $((SECONDS - began)) s"
+  done
+}
+
+last=$(grep --files-with-matches 'npm ci' /check/block-?? | head -n 1)
+if [ "$1" = packages ]; then
+  needed=()
+  for block in /check/block-??; do [[ $block > $last ]] || needed+=("$block"); done
+  blocks "${needed[@]}"
+  exit
+fi
+
+after /check/block-01
+echo "127.0.0.1 localhost $DOMAIN" > /etc/hosts
+people mails &
+rest=()
+for block in /check/block-??; do [[ $block > $last ]] && rest+=("$block"); done
+blocks "${rest[@]}"
+touch /check/passed
