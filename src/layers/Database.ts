@@ -4,7 +4,7 @@ import { Config, Context, Duration, Effect, Layer, Option, Predicate, Redacted, 
 import { SqlClient, type SqlError, SqlSchema } from "effect/sql"
 import { SERVICE_NAME } from "../schema/ServiceName.ts"
 import { machineClock } from "../services/db/SharedTime.ts"
-import { hostsOf, needsPrimary } from "../services/settings/DatabaseUrl.ts"
+import { hostsOf } from "../services/settings/DatabaseUrl.ts"
 import { settings } from "../services/settings/Registry.ts"
 import { clientLayer } from "./database/Client.ts"
 import { makeColumnTypes } from "./database/ColumnTypes.ts"
@@ -169,8 +169,7 @@ const poolLayer = Layer.unwrap(Effect.gen(function*() {
     first: { ...first, config: typed[hosts.indexOf(first.config)] ?? withTypes(first.config) },
     hosts: typed,
     listeners: Option.getOrUndefined(listeners),
-    maxConnections,
-    needsPrimary: needsPrimary(Redacted.value(yield* settings.DATABASE_URL))
+    maxConnections
   })
   return Layer.mergeAll(knownServerLayer, replicasLayer(maxConnections)).pipe(
     Layer.provideMerge(client)

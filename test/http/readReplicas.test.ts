@@ -1,11 +1,13 @@
-import { assert, layer } from "@effect/vitest"
+import { assert, it, layer } from "@effect/vitest"
 import { Context, Effect, Layer, Schema } from "effect"
 import { anonymous, signedIn } from "../support/Actors.ts"
+import { cluster, directoryOf } from "../support/Cluster.ts"
+import { freezing } from "../support/OwnPostgres.ts"
 import { line, list, publish } from "../support/PublicRoutes.ts"
 import { created, newRoute } from "../support/Routes.ts"
 import { primaryWithStandby } from "../support/Standby.ts"
 import { TestServer } from "../support/TestServer.ts"
-import { until } from "../support/Waiting.ts"
+import { until, within } from "../support/Waiting.ts"
 import { setZones } from "../support/Zones.ts"
 
 class Servers extends Context.Service<Servers, Effect.Success<typeof primaryWithStandby>>()("test/Servers") {}
@@ -171,3 +173,34 @@ layer(Layer.provideMerge(serviceWith("1 second"), serversLayer), {
       yield* until(Effect.map(counting("unserved", list(PUBLIC)), ({ count }) => count > 0))
     }))
 })
+
+it.live(
+  "of several replicas those that respond are used, and without one the primary serves",
+  () =>
+    Effect.gen(function*() {
+      const { primary, standby } = yield* cluster
+      const [one, other] = [yield* standby(primary, "one"), yield* standby(primary, "other")]
+      const frozen = yield* freezing(yield* directoryOf(one))
+      const alsoFrozen = yield* freezing(yield* directoryOf(other))
+      yield* Effect.gen(function*() {
+        const { id } = yield* publish(yield* signedIn, {})
+        yield* untilServed
+        const lists = Effect.replicateEffect(within(3000)(list(PUBLIC)), 10)
+        const found = (ids: ReadonlyArray<ReadonlyArray<number>>) =>
+          ids.forEach((each) => assert.deepStrictEqual(each, [id]))
+
+        yield* frozen.freeze
+        found(yield* lists)
+        yield* until(Effect.map(counting("served", lists), ({ count }) => count >= 10))
+        yield* alsoFrozen.freeze
+        found(yield* lists)
+        yield* until(Effect.map(counting("unserved", lists), ({ count }) => count >= 10))
+        yield* frozen.thaw
+        yield* untilServed
+      }).pipe(Effect.provide(TestServer.on(primary.url, {
+        DATABASE_READ_URL: `${one.url},${other.url}`,
+        DATABASE_READ_MAX_LAG: "1 second"
+      })))
+    }).pipe(Effect.scoped),
+  120_000
+)

@@ -4,7 +4,7 @@ import { type Actor, anonymous, signedIn } from "../support/Actors.ts"
 import { caughtUp, cluster, type Member, promote, query } from "../support/Cluster.ts"
 import { sampled } from "../support/Connections.ts"
 import { databaseProxy } from "../support/DatabaseProxy.ts"
-import { newRoute } from "../support/Routes.ts"
+import { created, newRoute } from "../support/Routes.ts"
 import { type Answer, TestServer } from "../support/TestServer.ts"
 import { untilFound, within } from "../support/Waiting.ts"
 
@@ -115,6 +115,12 @@ it.live(
           Effect.replicateEffect(rider.post("/routes", newRoute({})), 100, { concurrency: 2 })
         )
         yield* primary.stop
+        yield* untilFound(
+          readiness,
+          (body) => typeof body === "object" && body !== null && "database" in body && body.database === "read-only"
+        )
+        assert.deepStrictEqual(statuses(yield* Effect.replicateEffect(rider.get("/routes"), 10)), [200])
+        refused(yield* rider.post("/routes", newRoute({})))
         yield* promote(copy)
         yield* stored(rider)
         assert.notInclude(statuses(yield* Fiber.join(polls)), 500)
@@ -130,6 +136,60 @@ it.live(
       assert.isUndefined(starting.pollUnsafe())
       yield* promote(next)
       assert.strictEqual((yield* Fiber.join(starting)).status, 201)
+    }).pipe(Effect.scoped),
+  120_000
+)
+
+it.live(
+  "without a primary reads go on at the standby that has replayed the most",
+  () =>
+    Effect.gen(function*() {
+      const { primary, standby } = yield* cluster
+      yield* signedIn.pipe(Effect.provide(TestServer.on(primary.url, CONFIG)))
+      const [stale, fresh] = [yield* standby(primary, "stale"), yield* standby(primary, "fresh")]
+      yield* caughtUp(primary, stale)
+      yield* query(stale.url, "SELECT pg_wal_replay_pause()")
+      yield* Effect.gen(function*() {
+        const rider = yield* signedIn
+        const { body } = yield* stored(rider)
+        yield* caughtUp(primary, fresh)
+        yield* primary.stop
+        const path = `/routes/${created(body).id}`
+        yield* within(SOON)(untilFound(rider.get(path), ({ status }) => status === 200))
+        assert.deepStrictEqual(statuses(yield* Effect.replicateEffect(rider.get(path), 20)), [200])
+      }).pipe(Effect.provide(TestServer.on(several([stale, primary, fresh]), CONFIG)))
+    }).pipe(Effect.scoped),
+  120_000
+)
+
+it.live(
+  "while commits wait for a standby that is away, reads go on, also those that note the use of a credential",
+  () =>
+    Effect.gen(function*() {
+      const { primary } = yield* cluster
+      yield* Effect.gen(function*() {
+        const riders = yield* Effect.replicateEffect(signedIn, 5)
+        yield* Effect.forEach(riders, stored)
+        yield* query(primary.url, "UPDATE sessions SET last_seen_at = '2020-01-01'")
+        yield* query(primary.url, "ALTER SYSTEM SET synchronous_standby_names = 'away'")
+        yield* query(primary.url, "SELECT pg_reload_conf()")
+        const writes = yield* Effect.forkScoped(
+          Effect.forEach(riders, (rider) => rider.post("/routes", newRoute({})), { concurrency: "unbounded" })
+        )
+        // Of four connections three may have a transaction. Commits with a notification wait for each other.
+        yield* untilFound(
+          query(primary.url, "SELECT FROM pg_stat_activity WHERE wait_event = 'SyncRep' OR wait_event_type = 'Lock'"),
+          (rows) => rows.length >= 3
+        )
+        const reads = yield* Effect.forEach(riders, (rider) => Effect.replicateEffect(rider.get("/routes"), 20), {
+          concurrency: "unbounded"
+        })
+        assert.deepStrictEqual(statuses(reads.flat()), [200])
+        yield* query(primary.url, "ALTER SYSTEM RESET synchronous_standby_names")
+        yield* query(primary.url, "SELECT pg_reload_conf()")
+        assert.includeMembers([201, 503], statuses(yield* Fiber.join(writes)))
+        yield* Effect.forEach(riders, stored)
+      }).pipe(Effect.provide(TestServer.on(primary.url, CONFIG)))
     }).pipe(Effect.scoped),
   120_000
 )

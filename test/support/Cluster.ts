@@ -24,6 +24,9 @@ export interface Member {
   readonly stop: Effect.Effect<void>
 }
 
+export const directoryOf = ({ url }: Pick<Member, "url">) =>
+  Effect.map(query(url, "SELECT current_setting('data_directory') AS path"), ([row]) => String(row?.["path"]))
+
 const started = Effect.fnUntraced(function*(directory: string) {
   const scope = yield* Scope.fork(yield* Effect.scope)
   const address = yield* Effect.orDie(
@@ -38,7 +41,7 @@ export const cluster = Effect.gen(function*() {
   const root = yield* temporaryDirectory
   const owner = yield* Effect.promise(postgresOwner)
   const primary = yield* started(join(root, "primary"))
-  const directory = String((yield* query(primary.url, "SELECT current_setting('data_directory') AS path"))[0]?.["path"])
+  const directory = yield* directoryOf(primary)
 
   const write = (path: string, text: string) => {
     writeFileSync(path, text, { flag: "a" })
@@ -47,7 +50,7 @@ export const cluster = Effect.gen(function*() {
 
   /** Copies a running member; both calls of a backup are of one session. */
   const copyOf = Effect.fnUntraced(function*(source: Member, name: string) {
-    const from = String((yield* query(source.url, "SELECT current_setting('data_directory') AS path"))[0]?.["path"])
+    const from = yield* directoryOf(source)
     const to = join(root, name)
     const label = yield* SqlClient.SqlClient.use((sql) =>
       Effect.gen(function*() {

@@ -16,10 +16,8 @@ const processesOf = (server: number) =>
     }
   }).map(Number)
 
-/** A PostgreSQL of the test's own, with the address of a database, which it can freeze. */
-export const ownPostgres = Effect.gen(function*() {
-  const directory = join(yield* directoryInMemory, "postgres")
-  const url = Redacted.value(yield* embeddedPostgres({ directory, durable: false }))
+/** Stops and continues the server of a data directory, which continues when the scope closes. */
+export const freezing = Effect.fnUntraced(function*(directory: string) {
   const [pid] = readFileSync(join(directory, "postmaster.pid"), "utf8").split("\n")
   const signal = (name: "SIGSTOP" | "SIGCONT") =>
     Effect.sync(() => {
@@ -33,9 +31,15 @@ export const ownPostgres = Effect.gen(function*() {
     })
   yield* Effect.addFinalizer(() => signal("SIGCONT"))
   return {
-    url,
     /** None of its processes runs: it accepts connections, and responds to nothing. */
     freeze: signal("SIGSTOP"),
     thaw: signal("SIGCONT")
   }
+})
+
+/** A PostgreSQL of the test's own, with the address of a database, which it can freeze. */
+export const ownPostgres = Effect.gen(function*() {
+  const directory = join(yield* directoryInMemory, "postgres")
+  const url = Redacted.value(yield* embeddedPostgres({ directory, durable: false }))
+  return { url, ...(yield* freezing(directory)) }
 })

@@ -15,7 +15,6 @@ interface PoolSettings {
   /** Without it, notifications come from the primary. */
   readonly listeners: PgConnection.Config | undefined
   readonly maxConnections: number
-  readonly needsPrimary: boolean
 }
 
 const ROLLED_BACK = "COMMIT rolled back an aborted transaction"
@@ -96,14 +95,14 @@ const make = Effect.fnUntraced(function*(config: PoolSettings) {
   })
   yield* watchDatabase({ clock, config: pool.config, queue, statements })
 
-  const admitted = (connection: typeof pool.get) =>
-    Effect.andThen(queue.turn, Effect.map(connection, (leased) => new PooledConnection(leased, statements, clock)))
+  const admitted = (turn: typeof queue.turn, connection: typeof pool.get) =>
+    Effect.andThen(turn, Effect.map(connection, (leased) => new PooledConnection(leased, statements, clock)))
 
   const client = yield* SqlClient.make({
     driver: "pg",
-    acquirer: admitted(pool.get),
+    acquirer: admitted(queue.turn, pool.get),
     borrower: (work) => queue.run(pool.use((lent) => work(new PooledConnection(lent, statements, clock)))),
-    transactionAcquirer: admitted(pool.reserve),
+    transactionAcquirer: admitted(queue.transactionTurn, pool.reserve),
     compiler: PgClient.makeCompiler(undefined, false),
     prepareTransactionControls: true,
     commit,

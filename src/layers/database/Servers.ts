@@ -5,18 +5,21 @@ import { isServerState } from "../../services/db/DatabaseErrors.ts"
 import { dropConnection } from "../../upstream/ConnectionSocket.ts"
 import type { Statements } from "./Watch.ts"
 
-/** `timeline` is 0 in recovery. `pid` is another than the connection's own behind a pooler. */
+/** `timeline` is 0 in recovery, `replayed` on a primary. `pid` is another than the connection's own behind a pooler. */
 const ROLE = `
   SELECT pg_backend_pid() AS pid, current_setting('transaction_read_only')::bool AS "isReadOnly",
     (SELECT system_identifier::text FROM pg_control_system()) AS system,
     CASE WHEN pg_is_in_recovery() THEN 0
-      ELSE ('x' || left(pg_walfile_name(pg_current_wal_lsn()), 8))::bit(32)::int END AS timeline`
+      ELSE ('x' || left(pg_walfile_name(pg_current_wal_lsn()), 8))::bit(32)::int END AS timeline,
+    CASE WHEN pg_is_in_recovery() THEN coalesce(pg_wal_lsn_diff(pg_last_wal_replay_lsn(), '0/0')::float8, 0)
+      ELSE 0 END AS replayed`
 
 const Role = Schema.Struct({
   pid: Schema.Int,
   isReadOnly: Schema.Boolean,
   system: Schema.String,
-  timeline: Schema.Int
+  timeline: Schema.Int,
+  replayed: Schema.Finite
 })
 type Role = typeof Role.Type
 
@@ -93,8 +96,6 @@ interface Options {
   readonly first: Server
   readonly hosts: ReadonlyArray<PgConnection.Config>
   readonly maxConnections: number
-  /** False: while no server takes writes, reads go on at one that takes none. */
-  readonly needsPrimary: boolean
   readonly statements: Statements
 }
 
@@ -103,9 +104,10 @@ interface Options {
  * writes. Where that is another server, or one of a newer timeline, or the first one again after there was none, a new pool takes
  * the place of the old one, whose transactions are ended. A new connection is asked what it leads to before it is used: one to a primary of
  * an older timeline than this process has seen is closed, since the servers of the newer one do not have its writes.
+ * While no server takes writes, reads go on at the standby that has replayed the most.
  */
 export const primaryPool = Effect.fnUntraced(
-  function*({ clock, first, hosts, maxConnections, needsPrimary, statements }: Options) {
+  function*({ clock, first, hosts, maxConnections, statements }: Options) {
     const scope = yield* Effect.scope
     const now = () => clock.currentTimeMillisUnsafe()
 
@@ -127,21 +129,13 @@ export const primaryPool = Effect.fnUntraced(
     const isOlder = (role: Role) =>
       role.timeline > 0 && role.system === state.newest.system && role.timeline < state.newest.timeline
 
-    const refusal = (role: Role) => {
-      if (isOlder(role)) {
-        return refused(
-          `the server is of timeline ${role.timeline}, and one of timeline ${state.newest.timeline} has been seen`
-        )
-      }
-      return role.isReadOnly && needsPrimary ? readOnly() : undefined
-    }
-
     const meet = Effect.fnUntraced(function*(connection: PgConnection.PgConnection) {
       const role = yield* roleOf(connection)
-      const error = refusal(role)
-      if (error !== undefined) {
+      if (isOlder(role)) {
         dropConnection(connection)
-        return yield* error
+        return yield* refused(
+          `the server is of timeline ${role.timeline}, and one of timeline ${state.newest.timeline} has been seen`
+        )
       }
       if (role.isReadOnly) statements.isReadOnly = true
       else state.newest = role
@@ -199,9 +193,12 @@ export const primaryPool = Effect.fnUntraced(
         statements.isReadOnly = false
         return isFit ? undefined : yield* follow(primary)
       }
-      const standby = servers.find(({ config }) => config === server.config) ?? servers[0]
+      const isUsed = ({ config }: Server) => config === server.config
+      const standby = servers.toSorted((one, other) =>
+        other.role.replayed - one.role.replayed || Number(isUsed(other)) - Number(isUsed(one))
+      )[0]
       if (standby === undefined) return undefined
-      if (standby.config !== server.config && !needsPrimary) yield* follow(standby)
+      if (!isUsed(standby)) yield* follow(standby)
       statements.isReadOnly = true
       return undefined
     })

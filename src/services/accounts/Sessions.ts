@@ -25,7 +25,7 @@ import { DEFAULT_UNITS } from "../../schema/Preferences.ts"
 import { DeletionState, type SessionPrincipal } from "../../schema/Principal.ts"
 import { SERVICE_NAME } from "../../schema/ServiceName.ts"
 import { Role } from "../../schema/User.ts"
-import { databaseDefects, ifThereIsRoom } from "../db/DatabaseErrors.ts"
+import { databaseDefects, ifThereIsRoom, UNCONFIRMED } from "../db/DatabaseErrors.ts"
 import { gatheredRead } from "../db/GatheredReads.ts"
 import { findReadable } from "../db/Lists.ts"
 import { deletionCutoff } from "../db/Sweeps.ts"
@@ -315,7 +315,7 @@ export class Sessions extends Context.Service<Sessions, {
             yield* ifThereIsRoom(sql`
               UPDATE sessions SET last_seen_at = ${now} WHERE id = (
                 SELECT id FROM sessions WHERE id = ${sessionId} AND last_seen_at < ${now} FOR NO KEY UPDATE SKIP LOCKED
-              )`)
+              ) AND ${sql.literal(UNCONFIRMED)}`)
           }
           const role = roles.of(row)
           const principal: SessionPrincipal = {

@@ -18,7 +18,7 @@ import { SessionId, TokenId, UserId } from "../../schema/Ids.ts"
 import { MAX_TOKENS } from "../../schema/Limits.ts"
 import { DeletionState, type Principal, type TokenPrincipal } from "../../schema/Principal.ts"
 import { inOneLine } from "../../schema/Text.ts"
-import { databaseDefects, ifThereIsRoom } from "../db/DatabaseErrors.ts"
+import { databaseDefects, ifThereIsRoom, UNCONFIRMED } from "../db/DatabaseErrors.ts"
 import { gatheredRead } from "../db/GatheredReads.ts"
 import { countRows, findReadable } from "../db/Lists.ts"
 import { deletionCutoffAt } from "../db/Sweeps.ts"
@@ -264,7 +264,7 @@ export class PersonalAccessTokens extends Context.Service<PersonalAccessTokens, 
           UPDATE personal_access_tokens SET last_used_at = ${now} WHERE id = (
             SELECT id FROM personal_access_tokens
             WHERE id = ${id} AND (last_used_at IS NULL OR last_used_at < ${stale}) FOR NO KEY UPDATE SKIP LOCKED
-          )`)
+          ) AND ${sql.literal(UNCONFIRMED)}`)
 
       const revokeLive = Effect.fnUntraced(function*(owner: UserId, which: Statement.Fragment) {
         const now = yield* DateTime.nowAsDate

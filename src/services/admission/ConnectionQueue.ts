@@ -57,6 +57,7 @@ type Turn = Effect.Effect<void, SqlError.SqlError>
 /** `turn` is what it has been given, perhaps before it waits. */
 interface Ticket {
   readonly since: number
+  readonly isTransaction: boolean
   state: "waiting" | "admitted" | "left"
   turn: Turn | undefined
   wake: ((turn: Turn) => void) | undefined
@@ -74,9 +75,12 @@ interface ConnectionQueueOptions {
   readonly clock: Clock.Clock
 }
 
+/** The part of the connections that transactions leave to reads: commits wait for a standby for as long as it is away. */
+const LEFT_TO_READS = 0.25
+
 /**
- * Admits at most `connections` users of a pool and queues the others in order; with a free connection it costs no
- * fiber, timer or queue entry. A full queue and a timeout fail with the cause `NoFreeConnection`; a closed queue fails
+ * Admits at most `connections` users of a pool, three in four of them with a transaction, and queues the others in order; with a free
+ * connection it costs no fiber, timer or queue entry. A full queue and a timeout fail with the cause `NoFreeConnection`; a closed queue fails
  * at once.
  * Where a connection cannot be made, it admits as many users as have one, and one more for each time that all of these
  * succeed. While none has one, a single user tries; those who wait fail with it.
@@ -84,6 +88,8 @@ interface ConnectionQueueOptions {
 export interface ConnectionQueue {
   readonly run: <A, E, R>(work: Effect.Effect<A, E, R>) => Effect.Effect<A, E | SqlError.SqlError, R>
   readonly turn: Effect.Effect<void, SqlError.SqlError, Scope.Scope>
+  /** A turn with a transaction. */
+  readonly transactionTurn: Effect.Effect<void, SqlError.SqlError, Scope.Scope>
   readonly waiting: () => number
   readonly lateness: () => number
   readonly close: () => void
@@ -93,20 +99,29 @@ export interface ConnectionQueue {
 export const makeConnectionQueue = Effect.fnUntraced(function*(options: ConnectionQueueOptions) {
   const { connections } = options
   const longestWait = Duration.toMillis(options.longestWait)
-  const state = { used: 0, admitted: connections, isOpen: true }
+  const state = { used: 0, transactions: 0, admitted: connections, isOpen: true }
+  const mostTransactions = connections - Math.floor(connections * LEFT_TO_READS)
   const waiting = new Set<Ticket>()
   yield* Effect.forEach([FULL, TIMEOUT, UNREACHABLE], (counter) => Metric.update(counter, 0), { discard: true })
   yield* Metric.update(WAITING, 0)
 
-  const isFree = () => state.used < Math.floor(state.admitted)
+  const isFree = (isTransaction = false) =>
+    state.used < Math.floor(state.admitted) && !(isTransaction && state.transactions >= mostTransactions)
 
-  // A connection that is passed on is never free, so that nothing overtakes the first in the queue.
+  const admit = (ticket: Ticket) => {
+    state.used++
+    if (ticket.isTransaction) state.transactions++
+    ticket.state = "admitted"
+  }
+
+  // A connection that is passed on is never free, so that nothing overtakes the first in the queue, unless that is a
+  // transaction for which none is left.
   const admitFirst = () => {
     for (const first of waiting) {
       if (!isFree()) return
+      if (!isFree(first.isTransaction)) continue
       waiting.delete(first)
-      state.used++
-      first.state = "admitted"
+      admit(first)
       give(first, Effect.void)
     }
   }
@@ -135,18 +150,18 @@ export const makeConnectionQueue = Effect.fnUntraced(function*(options: Connecti
   }
 
   const leave = (ticket: Ticket, exit: Exit.Exit<unknown, unknown>) => {
-    if (ticket.state === "admitted") release(exit)
-    else waiting.delete(ticket)
+    if (ticket.state === "admitted") {
+      if (ticket.isTransaction) state.transactions--
+      release(exit)
+    } else waiting.delete(ticket)
     ticket.state = "left"
   }
 
-  const newTicket = (): Ticket => {
+  const newTicket = (isTransaction: boolean): Ticket => {
     const since = options.clock.currentTimeMillisUnsafe()
-    const ticket: Ticket = { since, state: "waiting", turn: undefined, wake: undefined }
-    if (isFree()) {
-      state.used++
-      ticket.state = "admitted"
-    } else waiting.add(ticket)
+    const ticket: Ticket = { since, isTransaction, state: "waiting", turn: undefined, wake: undefined }
+    if (isFree(isTransaction)) admit(ticket)
+    else waiting.add(ticket)
     return ticket
   }
 
@@ -160,10 +175,27 @@ export const makeConnectionQueue = Effect.fnUntraced(function*(options: Connecti
       Effect.provideService(Clock.Clock, options.clock)
     )
 
-  const refusal = () => {
+  const refusal = (isTransaction = false) => {
     if (!state.isOpen) return refuseUnreachable
-    return !isFree() && waiting.size >= options.length ? refuseFull : undefined
+    return !isFree(isTransaction) && waiting.size >= options.length ? refuseFull : undefined
   }
+
+  const turnOf = (isTransaction: boolean) =>
+    Effect.uninterruptibleMask((restore) =>
+      Effect.flatMap(Effect.scope, (scope) => {
+        const refused = refusal(isTransaction)
+        if (refused !== undefined) return refused
+        const ticket = newTicket(isTransaction)
+        const leaving = (exit: Exit.Exit<unknown, unknown>) => Effect.sync(() => leave(ticket, exit))
+        return Effect.andThen(
+          Scope.addFinalizerExit(scope, leaving),
+          ticket.state === "admitted" ? Effect.void : Effect.onExit(
+            restore(untilAdmitted(ticket)),
+            (exit) => Exit.isFailure(exit) ? leaving(exit) : Effect.void
+          )
+        )
+      })
+    )
 
   const queue: ConnectionQueue = {
     run: (work) =>
@@ -174,27 +206,14 @@ export const makeConnectionQueue = Effect.fnUntraced(function*(options: Connecti
           state.used++
           return Effect.onExitPrimitive(restore(work), release)
         }
-        const ticket = newTicket()
+        const ticket = newTicket(false)
         return Effect.onExit(
           Effect.flatMap(restore(untilAdmitted(ticket)), () => restore(work)),
           (exit) => Effect.sync(() => leave(ticket, exit))
         )
       }),
-    turn: Effect.uninterruptibleMask((restore) =>
-      Effect.flatMap(Effect.scope, (scope) => {
-        const refused = refusal()
-        if (refused !== undefined) return refused
-        const ticket = newTicket()
-        const leaving = (exit: Exit.Exit<unknown, unknown>) => Effect.sync(() => leave(ticket, exit))
-        return Effect.andThen(
-          Scope.addFinalizerExit(scope, leaving),
-          ticket.state === "admitted" ? Effect.void : Effect.onExit(
-            restore(untilAdmitted(ticket)),
-            (exit) => Exit.isFailure(exit) ? leaving(exit) : Effect.void
-          )
-        )
-      })
-    ),
+    turn: turnOf(false),
+    transactionTurn: turnOf(true),
     waiting: () => waiting.size,
     lateness: () => {
       for (const { since } of waiting) return (options.clock.currentTimeMillisUnsafe() - since) / longestWait

@@ -58,3 +58,8 @@ export const ifThereIsRoom = <A, R>(
   orElse: Effect.Effect<void> = Effect.void
 ): Effect.Effect<void, SqlError.SqlError, R> =>
   write.pipe(Effect.asVoid, Effect.catchIf(({ reason }) => isServerState(reason), () => orElse))
+
+/**
+ * A condition of such a write: its commit waits neither for the disk nor for a standby, which may be away for longer than a read may take.
+ */
+export const UNCONFIRMED = "set_config('synchronous_commit', 'off', true) = 'off'"

@@ -1,6 +1,6 @@
 const FORM = /^(postgres(?:ql)?:\/\/(?:[^/?#@]*@)?)([^/?#]*)([^?#]*)(?:\?([^#]*))?$/i
 
-/** A primary is wanted in any case, so the values of libpq that ask for a standby are refused. */
+/** Writes need a primary with each of them; the values of libpq that ask for a standby are refused. */
 const SESSION_ATTRIBUTES = ["any", "read-write", "primary"]
 
 const parametersOf = (url: string) => new URLSearchParams(FORM.exec(url)?.[4])
@@ -23,10 +23,6 @@ export const hostsOf = (url: string): ReadonlyArray<string> => {
     return `${before}${path}?${own}`
   })
 }
-
-/** Without a primary no host is used, not even for reads. */
-export const needsPrimary = (url: string): boolean =>
-  ["read-write", "primary"].includes(parametersOf(url).get("target_session_attrs") ?? "")
 
 /** Returns what is expected instead of a wrong value. */
 export const checkDatabaseUrl = (text: string): string | undefined => {
