@@ -1,8 +1,10 @@
 import type { Effect, Scope } from "effect"
+import type { Cluster } from "./cluster.ts"
 import type { Keeper } from "./keeper.ts"
 import type { Ledger } from "./ledger.ts"
 import type { Options } from "./options.ts"
 import type { Recorder } from "./recorder.ts"
+import type { Skipped } from "./skipped.ts"
 import type { World } from "./world.ts"
 
 /** A line of the table. Times are milliseconds; undefined where the fault has none. */
@@ -47,16 +49,9 @@ export interface Run {
   readonly budget: number
   /** One PostgreSQL and one service, which the faults of the database share. It is ready when it is given. */
   readonly world: Effect.Effect<World, never, Scope.Scope>
+  /** Three machines with PostgreSQL under Patroni, which the failovers share. */
+  readonly cluster: Effect.Effect<Cluster, Skipped>
   readonly directory: string
-}
-
-/** It cannot be run on this machine, or not in this form. */
-export class Skipped {
-  readonly _tag = "Skipped"
-  readonly reason: string
-  constructor(reason: string) {
-    this.reason = reason
-  }
 }
 
 export interface Fault {

@@ -2,6 +2,7 @@ import type { Fault } from "./fault.ts"
 import { abortedCalls } from "./faults/abortedCalls.ts"
 import { backup } from "./faults/backup.ts"
 import { exhausted, terminated } from "./faults/connections.ts"
+import { failovers } from "./faults/failover.ts"
 import { mails } from "./faults/mails.ts"
 import { delayed, delayedLong, refused, reset, stalled, swallowed } from "./faults/network.ts"
 import { hungStop, killDatabase, killService, lateDatabase, stopDatabase } from "./faults/processes.ts"
@@ -31,5 +32,6 @@ export const FAULTS: ReadonlyArray<Fault> = [
   delayedLong,
   together,
   versions,
-  backup
+  backup,
+  ...failovers
 ]

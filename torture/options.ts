@@ -1,7 +1,7 @@
 import { parseArgs } from "node:util"
 
 export interface Options {
-  /** Keys of the faults to run; all of the form where empty. */
+  /** Keys of the faults to run, or what such keys begin with; all of the form where empty. */
   readonly only: ReadonlyArray<string>
   /** Times that each fault is injected; undefined: as many as its form has. */
   readonly rounds: number | undefined
@@ -30,8 +30,9 @@ const positive = (name: string, text: string | undefined) => {
 
 /** Throws with the name of the option that cannot be read. */
 export const optionsOf = (args: ReadonlyArray<string>): Options => {
-  const { values } = parseArgs({
+  const { positionals, values } = parseArgs({
     args: [...args],
+    allowPositionals: true,
     options: {
       only: { type: "string", multiple: true },
       rounds: { type: "string" },
@@ -42,7 +43,7 @@ export const optionsOf = (args: ReadonlyArray<string>): Options => {
     }
   })
   const minutes = positive("minutes", values.minutes)
-  const only = (values.only ?? []).flatMap((text) => text.split(",")).map((key) => key.trim())
+  const only = [...positionals, ...values.only ?? []].flatMap((text) => text.split(",")).map((key) => key.trim())
   const isShort = values.short ?? (minutes !== undefined && minutes <= LARGEST_SHORT && only.length === 0)
   return {
     only,

@@ -35,12 +35,12 @@ interface Settings {
 
 const READY = "database system is ready to accept connections"
 
-const childrenOf = async (pid: number) => {
+export const childrenOf = async (pid: number) => {
   const text = await readFile(`/proc/${pid}/task/${pid}/children`, "utf8").catch(() => "")
   return text.split(" ").filter((child) => child !== "").map(Number)
 }
 
-const signal = (pid: number, name: NodeJS.Signals) => {
+export const signal = (pid: number, name: NodeJS.Signals) => {
   try {
     process.kill(pid, name)
   } catch {

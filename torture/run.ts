@@ -1,20 +1,24 @@
 import { NodeRuntime } from "@effect/platform-node"
-import { Cause, Console, Effect } from "effect"
+import { Cause, Console, Effect, Scope } from "effect"
 import { temporaryDirectory } from "../test/support/TemporaryDirectory.ts"
-import { type Fault, outcomeOf, type Run, Skipped } from "./fault.ts"
+import { cluster } from "./cluster.ts"
+import { type Fault, outcomeOf, type Run } from "./fault.ts"
 import { FAULTS } from "./faults.ts"
 import { type Keeper, keeperIn } from "./keeper.ts"
 import { type Ledger, ledgerAt } from "./ledger.ts"
 import { type Options, optionsOf } from "./options.ts"
+import { Skipped } from "./skipped.ts"
 import { isHeld, type Line, notesOf, tableOf } from "./table.ts"
 import { sharedWorld } from "./world.ts"
 
+const isNamed = (name: string) => ({ key }: Fault) => key === name || key.startsWith(`${name}-`)
+
 const chosen = ({ isShort, only }: Options) => {
-  const unknown = only.filter((key) => !FAULTS.some((fault) => fault.key === key))
+  const unknown = only.filter((name) => !FAULTS.some(isNamed(name)))
   if (unknown.length > 0) {
     throw new Error(`--only: found "${unknown.join()}", expected some of ${FAULTS.map(({ key }) => key).join(", ")}`)
   }
-  if (only.length > 0) return FAULTS.filter(({ key }) => only.includes(key))
+  if (only.length > 0) return FAULTS.filter((fault) => only.some((name) => isNamed(name)(fault)))
   return FAULTS.filter(({ isInShortForm }) => isInShortForm || !isShort)
 }
 
@@ -45,6 +49,7 @@ const torture = Effect.gen(function*() {
   const ledger: Ledger = yield* ledgerAt(options.ledger)
   yield* Console.log(`seed ${options.seed}, ledger ${options.ledger}, ${faults.length} faults`)
   const { given: world } = yield* sharedWorld(directory, keeper)
+  const shared = yield* Effect.cached(Scope.provide(cluster(directory, keeper), yield* Effect.scope))
   const left = () => options.minutes === undefined ? Infinity : options.minutes * 60_000 - performance.now()
   const lines = yield* Effect.forEach(faults, (fault, n) =>
     Effect.suspend(() => {
@@ -52,7 +57,7 @@ const torture = Effect.gen(function*() {
       const { key, title } = fault
       return budget <= 0
         ? Effect.succeed<Line>({ key, title, outcome: { skipped: "the time is over" } })
-        : lineOf(fault, { options, ledger, keeper, directory, prefix: `${key}~`, budget, world })
+        : lineOf(fault, { options, ledger, keeper, directory, prefix: `${key}~`, budget, world, cluster: shared })
     }))
   yield* Console.log(`\n${tableOf(lines)}\n\n${lines.flatMap(notesOf).join("\n")}`)
   return lines.every((line) => isHeld(line, options.isShort))

@@ -29,7 +29,7 @@ const WARM = { atLeast: 1500, atMost: 15_000, share: 0.9 }
 /** The longest wait for the recovery. */
 const WAITED_FOR = { short: 30_000, full: 60_000 }
 
-const awaited = (time: () => number | undefined, since: number, limit: number): Effect.Effect<number> =>
+export const awaited = (time: () => number | undefined, since: number, limit: number): Effect.Effect<number> =>
   Effect.suspend(() => {
     const found = time()
     if (found !== undefined) return Effect.succeed(found)
@@ -37,7 +37,7 @@ const awaited = (time: () => number | undefined, since: number, limit: number): 
     return Effect.andThen(Effect.sleep("200 millis"), awaited(time, since, limit))
   })
 
-const warmed = (recorder: Recorder, began: number, wanted: number): Effect.Effect<number> =>
+export const warmed = (recorder: Recorder, began: number, wanted: number): Effect.Effect<number> =>
   Effect.suspend(() => {
     const now = performance.now()
     const rate = recorder.rateIn(now - 1100, now - 100)

@@ -80,8 +80,8 @@ export const service: (
   env: Readonly<Record<string, string>>,
   root?: string
 ) => Effect.Effect<Service, never, Scope.Scope> = Effect.fnUntraced(function*(keeper, env, root = ROOT) {
-  const port = yield* Effect.promise(() => freePort())
-  const origin = `http://127.0.0.1:${port}`
+  const port = env["PORT"] === undefined ? yield* Effect.promise(() => freePort()) : Number(env["PORT"])
+  const origin = `http://${env["HOST"] ?? SETTINGS.HOST}:${port}`
   const state: { child: ChildProcess | undefined; tail: string } = { child: undefined, tail: "" }
   const start = Effect.sync(() => {
     const child = spawn(NODE, [join(root, "src/main.ts")], {

@@ -69,7 +69,7 @@ export const world = Effect.fnUntraced(function*(directory: string, keeper: Keep
 const WARM_UP = 60
 
 /** A few requests at a time: a load at a fixed rate would queue before a cold process. */
-const warmUp = ({ accounts: people, asking: { ask } }: World) =>
+export const warmUp = ({ accounts: people, asking: { ask } }: Pick<World, "accounts" | "asking">) =>
   Effect.forEach(
     Array.from({ length: WARM_UP }, (_, n) => people[n % people.length]?.token),
     (token) =>
