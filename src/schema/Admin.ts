@@ -5,7 +5,7 @@ import { Activity } from "./Preferences.ts"
 import { Visibility } from "./Resource.ts"
 import { PlaceCity, PlaceCountryCode, Provenance, RouteName } from "./Route.ts"
 import { ENGINE, EngineState } from "./Routing.ts"
-import { trimmedText } from "./Text.ts"
+import { parsedUrl, trimmedText } from "./Text.ts"
 import {
   ACCOUNT_FACTS,
   DeletionRequestedAt,
@@ -163,7 +163,7 @@ export type PendingDeletion = typeof PendingDeletion.Type
 const dashboard = (name: string) => DashboardUrl.annotateKey({ description: `The URL of the dashboard ${name}` })
 
 const DashboardUrl = Schema.String.check(
-  Schema.makeFilter((text) => /^https?:$/.test(URL.parse(text)?.protocol ?? ""), { expected: "an http or https URL" })
+  Schema.makeFilter((text) => /^https?:$/.test(parsedUrl(text)?.protocol ?? ""), { expected: "an http or https URL" })
 )
 
 const GRAFANA = { apiOverview: "https://grafana.example/d/api", runtime: "https://grafana.example/d/runtime" }

@@ -10,6 +10,9 @@ const isWellFormed = (documented: JsonSchema.JsonSchema) =>
     toJsonSchema: () => documented
   })
 
+/** `URL.parse` of Node.js 22, which clients with Node.js 20 do not have. */
+export const parsedUrl = (text: string): URL | undefined => URL.canParse(text) ? new URL(text) : undefined
+
 /** PostgreSQL cannot store U+0000, and UTF-8 no lone surrogates. */
 export const WellFormedString = Schema.String.check(isWellFormed({ pattern: STORABLE }))
 

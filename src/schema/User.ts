@@ -3,7 +3,7 @@ import { UserId } from "./Ids.ts"
 import { grouped } from "./Limits.ts"
 import { Count, CreatedAt, Metres, Timestamp } from "./Measures.ts"
 import { PREFERENCES, Preferences, PreferencesPatch } from "./Preferences.ts"
-import { isCodePointLength, isNormalizedLength, nameText, trimmedText, WellFormedString } from "./Text.ts"
+import { isCodePointLength, isNormalizedLength, nameText, parsedUrl, trimmedText, WellFormedString } from "./Text.ts"
 
 export const QUOTAS = ["routes", "storedBytes", "collections"] as const
 export type Quota = typeof QUOTAS[number]
@@ -156,7 +156,7 @@ const MAX_EMAIL = 254
 const mappedLength = (email: string): number => {
   const text = email.normalize("NFC").toLowerCase()
   const domain = text.slice(text.lastIndexOf("@") + 1)
-  const ascii = URL.parse(`http://${domain}`)?.hostname ?? ""
+  const ascii = parsedUrl(`http://${domain}`)?.hostname ?? ""
   return text.length - domain.length + Math.max(domain.length, ascii.length)
 }
 
@@ -232,7 +232,7 @@ export type PublicProfile = typeof PublicProfile.Type
 const AVATAR = /^[Hh][Tt][Tt][Pp][Ss]:\/\/[^/\\\s]/u
 
 export const isAvatar = (text: string) => {
-  const url = URL.parse(text)
+  const url = parsedUrl(text)
   return AVATAR.test(text) && url?.protocol === "https:" && url.username === "" && url.password === ""
 }
 

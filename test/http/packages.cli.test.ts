@@ -1,48 +1,20 @@
 import { assert, layer } from "@effect/vitest"
 import { Effect } from "effect"
-import { execFile } from "node:child_process"
 import { existsSync, readdirSync } from "node:fs"
 import { mkdir, writeFile } from "node:fs/promises"
 import { join } from "node:path"
-import { signedIn } from "../support/Actors.ts"
+import { linesOf, person } from "../support/CommandLine.ts"
 import { temporaryDirectory } from "../support/TemporaryDirectory.ts"
 import { TestServer } from "../support/TestServer.ts"
-import { mint } from "../support/Tokens.ts"
-
-const MAIN = join(import.meta.dirname, "../../packages/cli/src/main.ts")
-
-interface Ended {
-  readonly code: number
-  readonly stdout: string
-  readonly stderr: string
-}
-
-/** A command line of a new account, which has its settings in a directory of its own. */
-const person = Effect.gen(function*() {
-  const { origin } = yield* TestServer
-  const { token } = yield* mint(yield* signedIn, "write")
-  const env = { ...process.env, RPS_URL: origin, RPS_TOKEN: token, RPS_CONFIG_DIR: yield* temporaryDirectory }
-  return (...words: ReadonlyArray<string>) =>
-    Effect.promise(() =>
-      new Promise<Ended>((resolve) => {
-        execFile(process.execPath, [MAIN, ...words], { env }, (error, stdout, stderr) => {
-          const code = error === null ? 0 : Number(error.code ?? 1)
-          resolve({ code, stdout, stderr })
-        })
-      })
-    )
-})
 
 const gpx = (name: string, latitude: number) =>
   `<gpx version="1.1" xmlns="http://www.topografix.com/GPX/1/1"><trk><name>${name}</name><trkseg>`
   + `<trkpt lat="${latitude}" lon="9.5"/><trkpt lat="${latitude + 0.01}" lon="9.52"/></trkseg></trk></gpx>`
 
-const linesOf = ({ stdout }: Ended) => stdout.trim().split("\n")
-
 layer(TestServer.layer())("the command line", (it) => {
   it.effect("imports a directory once, tags, publishes, shares, and brings a backup back into another account", () =>
     Effect.gen(function*() {
-      const ada = yield* person
+      const { run: ada } = yield* person
       const files = yield* temporaryDirectory
       const copy = join(yield* temporaryDirectory, "copy")
       yield* Effect.promise(async () => {
@@ -74,7 +46,7 @@ layer(TestServer.layer())("the command line", (it) => {
       assert.isTrue(existsSync(join(copy, "routes", `${id}.gpx`)))
       assert.strictEqual(readdirSync(join(copy, "routes")).length, 4)
 
-      const bob = yield* person
+      const { run: bob } = yield* person
       const restored = yield* bob("restore", copy)
       assert.strictEqual(restored.stdout, "2 routes restored, 0 already there, 0 refused\n", restored.stderr)
       assert.strictEqual((yield* bob("restore", copy)).stdout, "0 routes restored, 2 already there, 0 refused\n")
@@ -83,7 +55,7 @@ layer(TestServer.layer())("the command line", (it) => {
 
   it.effect("ends with a code that says what went wrong", () =>
     Effect.gen(function*() {
-      const ada = yield* person
+      const { run: ada } = yield* person
       const files = yield* temporaryDirectory
       yield* Effect.promise(() => writeFile(join(files, "one.gpx"), gpx("One", 47.1)))
       const imported = yield* ada("import", files)

@@ -33,15 +33,23 @@ export const originOf = (url: string): string => {
   return new URL(url).origin
 }
 
-/** A command waits for the limits of the service, which a person's script would have to do otherwise. */
-const PATIENT = { retries: 1000, retryTimeout: 3_600_000 }
+/** A command waits for the limits of the service and for half a minute without it, as a person's script would have to. */
+const PATIENT = { retries: 8, retryTimeout: 3_600_000 }
 
-export const clientFor = (baseUrl: string, token?: string): Client =>
-  makeClient({ baseUrl, ...PATIENT, ...(token === undefined ? {} : { token }) })
+/** Somebody who signs in sees at once that the address is wrong. */
+const IMPATIENT = { retries: 1 }
+
+export const clientAt = (baseUrl: string, token?: string): Client =>
+  makeClient({ baseUrl, ...IMPATIENT, ...(token === undefined ? {} : { token }) })
 
 export interface Account {
   readonly origin: string
   readonly client: Client
+}
+
+const accountWith = (origin: string, token: string | undefined): Account => {
+  if (token === undefined) throw Failure.because(`not signed in: run rps login ${origin} first`, EXIT_CODES.signedOut)
+  return { origin, client: makeClient({ baseUrl: origin, token, ...PATIENT }) }
 }
 
 /** The account of `--url`, else of `RPS_URL`, else of the last login. `RPS_TOKEN` goes before the saved token. */
@@ -50,7 +58,11 @@ export const accountAt = async (url: string | undefined): Promise<Account> => {
   const given = url ?? process.env["RPS_URL"] ?? current
   if (given === undefined) throw Failure.because("not signed in: run rps login URL first", EXIT_CODES.signedOut)
   const origin = originOf(given)
-  const token = process.env["RPS_TOKEN"] ?? tokens[origin]
-  if (token === undefined) throw Failure.because(`not signed in: run rps login ${origin} first`, EXIT_CODES.signedOut)
-  return { origin, client: clientFor(origin, token) }
+  return accountWith(origin, process.env["RPS_TOKEN"] ?? tokens[origin])
+}
+
+/** The account of `--to`. `RPS_TO_TOKEN` goes before the saved token. */
+export const targetAt = async (url: string): Promise<Account> => {
+  const origin = originOf(url)
+  return accountWith(origin, process.env["RPS_TO_TOKEN"] ?? (await readLogins()).tokens[origin])
 }

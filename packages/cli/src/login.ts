@@ -2,7 +2,7 @@ import { Console, Effect, Option, Redacted } from "effect"
 import { Argument, Command, Flag, Prompt } from "effect/cli"
 import { hostname } from "node:os"
 import { attempt } from "./Failure.ts"
-import { clientFor, originOf, saveLogin } from "./Logins.ts"
+import { clientAt, originOf, saveLogin } from "./Logins.ts"
 import { print } from "./Root.ts"
 
 const DAYS = 90
@@ -19,7 +19,7 @@ const mintedToken = Effect.fnUntraced(function*(origin: string, given: Option.Op
   const email = Option.isSome(given) ? given.value : yield* Prompt.run(Prompt.String({ message: "Email address" }))
   const password = Redacted.value(yield* passwordOf)
   return yield* attempt(async () => {
-    const session = clientFor(origin)
+    const session = clientAt(origin)
     await session.auth.logIn({ payload: { email, password } })
     const name = `rps on ${hostname()}`.slice(0, 100)
     const { token } = await session.tokens.mint({ payload: { name, scope, expiresInDays: DAYS } })
@@ -43,7 +43,7 @@ export const login = Command.make(
     const given = process.env["RPS_TOKEN"]
     const token = given ?? (yield* mintedToken(origin, email, scope))
     const { expiresAt, user } = yield* attempt(async () => {
-      const credential = await clientFor(origin, token).credential.describe()
+      const credential = await clientAt(origin, token).credential.describe()
       await saveLogin(origin, token)
       return credential
     })

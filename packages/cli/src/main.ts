@@ -7,6 +7,7 @@ import { ls, publish, share, tag } from "./edit.ts"
 import { EXIT_CODES, Failure } from "./Failure.ts"
 import { importFiles } from "./import.ts"
 import { login } from "./login.ts"
+import { mirror } from "./mirror.ts"
 import { restore } from "./restore.ts"
 import { rps } from "./Root.ts"
 import { watch } from "./watch.ts"
@@ -32,7 +33,7 @@ const exitCodeOf = (exit: Exit.Exit<unknown, unknown>): number => {
 }
 
 rps.pipe(
-  Command.withSubcommands([login, ls, importFiles, tag, publish, share, backup, restore, watch]),
+  Command.withSubcommands([login, ls, importFiles, tag, publish, share, backup, restore, mirror, watch]),
   Command.run({ version: VERSION }),
   Effect.tapCause((cause) => Cause.hasInterruptsOnly(cause) ? Effect.void : showFailure(Cause.squash(cause))),
   Effect.provide(NodeServices.layer),

@@ -50,7 +50,7 @@ const readAll = async <A extends { readonly createdAt: string }>(
   return items.toSorted((a, b) => a.createdAt.localeCompare(b.createdAt))
 }
 
-const inputOf = (route: Route): RouteInput => ({
+export const inputOf = (route: Route): RouteInput => ({
   name: route.name,
   waypoints: route.waypoints,
   visibility: route.visibility,
@@ -67,10 +67,12 @@ const inputOf = (route: Route): RouteInput => ({
   routingPreferences: route.routingPreferences,
   cues: route.cues ?? null,
   tags: route.tags,
-  favourite: route.favourite
+  favourite: route.favourite,
+  recordedAt: route.recordedAt ?? null,
+  source: route.source ?? null
 })
 
-const Ids = Schema.Record(Schema.String, Schema.Int)
+export const Ids = Schema.Record(Schema.String, Schema.Int)
 
 /** Which id of the backup is which of the account. */
 const Restored = Schema.Struct({ routes: Ids, collections: Ids, links: Schema.optionalKey(Ids) })
@@ -81,7 +83,7 @@ const decodeRestored = Schema.decodeUnknownSync(Schema.fromJsonString(Restored))
 const MAX_BATCH_BYTES = 4 * 1024 * 1024
 const MAX_BATCH = 50
 
-const batches = <A>(items: ReadonlyArray<A>): ReadonlyArray<ReadonlyArray<A>> => {
+export const batches = <A>(items: ReadonlyArray<A>): ReadonlyArray<ReadonlyArray<A>> => {
   const all: Array<Array<A>> = []
   let bytes = 0
   for (const item of items) {
@@ -99,7 +101,7 @@ const batches = <A>(items: ReadonlyArray<A>): ReadonlyArray<ReadonlyArray<A>> =>
 }
 
 /** An account of the same id may have what the backup has: its own routes are left as they are. */
-const presentIds = async (client: Client) => {
+export const presentIds = async (client: Client) => {
   const ids = { routes: new Set<number>(), collections: new Set<number>(), links: new Set<number>() }
   let cursor: string | undefined
   await sync(client, {

@@ -5,9 +5,9 @@ export interface ClientOptions {
   readonly baseUrl: string | URL
   /** A personal access token or the JWT of a session. Without one the client is anonymous until it signs in. */
   readonly token?: string
-  /** Retries of a call; 3 if absent. */
+  /** Retries of a call after a broken connection or 502 to 504; 3 if absent. */
   readonly retries?: number
-  /** The waits of a call together take at most this time in milliseconds; 2 minutes if absent, twice the service's window. */
+  /** The waits of a call together, those of a rate limit as well, take at most this time in milliseconds; 2 minutes if absent. */
   readonly retryTimeout?: number
   readonly fetch?: typeof fetch
 }
@@ -81,7 +81,9 @@ const retryAfter = (response: Response | undefined): number | undefined => {
   return Number.isNaN(date) ? undefined : Math.max(0, date - Date.now())
 }
 
-const backoff = (attempt: number): number => 2 ** attempt * 250 * (1 + Math.random())
+const MAX_BACKOFF = 8000
+
+const backoff = (attempt: number): number => Math.min(2 ** attempt * 250, MAX_BACKOFF) * (1 + Math.random())
 
 const sleep = (wait: number, signal: AbortSignal | undefined): Promise<void> =>
   new Promise((resolve, reject) => {
@@ -137,17 +139,19 @@ export const makeSend = (options: ClientOptions) => {
   }
 
   const respond = async (url: URL, init: RequestInit & { headers: Headers; method: string }): Promise<Response> => {
-    for (let left = retryTimeout, tries = 0;; tries++) {
+    for (let left = retryTimeout, tries = 0;;) {
       const result = await attempt(url, init)
       const response = result instanceof ConnectionError ? undefined : result
       const isTemporary = response === undefined || TEMPORARY.has(response.status)
-      const isLate = response?.status === 429 || (isTemporary && isRepeatable(init.method, init.headers))
+      const isLimited = response?.status === 429
+      const isRetried = isLimited || (isTemporary && tries < retries && isRepeatable(init.method, init.headers))
       const wait = retryAfter(response) ?? backoff(tries)
-      if (!isLate || tries === retries || wait > left) {
+      if (!isRetried || wait > left) {
         if (result instanceof ConnectionError) throw result
         return result
       }
       await response?.body?.cancel()
+      if (!isLimited) tries++
       left -= wait
       await sleep(wait, init.signal ?? undefined)
     }

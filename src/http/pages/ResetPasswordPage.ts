@@ -69,13 +69,19 @@ export const resetPasswordPageLayer = Layer.unwrap(Effect.gen(function*() {
     path: PAGES.resetPassword,
     show: shownLink(pages),
     submit: {
-      run: Effect.fnUntraced(function*(fields) {
-        yield* limiter.countAddress(Api.groups.auth.endpoints.resetPassword)
-        const token = yield* Effect.result(tokenOf(fields))
-        if (Result.isFailure(token)) return pages.unusable(token.failure, "unknown")
-        const password = yield* newPasswordOf(texts, fields["password"])
-        return changed(texts, yield* passwordChanges.reset(token.success, password))
-      }, Effect.catchTag("LinkUnusable", (error) => Effect.map(publicError(error), (shown) => pages.unusable(shown, error.state)))),
+      run: Effect.fnUntraced(
+        function*(fields) {
+          yield* limiter.countAddress(Api.groups.auth.endpoints.resetPassword)
+          const token = yield* Effect.result(tokenOf(fields))
+          if (Result.isFailure(token)) return pages.unusable(token.failure, "unknown")
+          const password = yield* newPasswordOf(texts, fields["password"])
+          return changed(texts, yield* passwordChanges.reset(token.success, password))
+        },
+        Effect.catchTag(
+          "LinkUnusable",
+          (error) => Effect.map(publicError(error), (shown) => pages.unusable(shown, error.state))
+        )
+      ),
       refused: refusedLink(pages)
     }
   })

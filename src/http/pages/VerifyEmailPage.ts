@@ -97,16 +97,22 @@ export const verifyEmailPageLayer = Layer.unwrap(Effect.gen(function*() {
     path: PAGES.verifyEmail,
     show: shownLink(pages),
     submit: {
-      run: Effect.fnUntraced(function*(fields, request) {
-        yield* limiter.countAddress(Api.groups.auth.endpoints.verifyEmail)
-        const token = yield* Effect.result(tokenOf(fields))
-        if (Result.isFailure(token)) return pages.unusable(token.failure, "unknown")
-        // Before the password: nobody should choose one for a link that cannot be used.
-        yield* accounts.addressOf(token.success)
-        const signIn = yield* accounts.verifyEmail(token.success, yield* chosenIn(fields), deviceOf(request))
-        const { user } = yield* signedIn(signIn)
-        return verified(texts, user.email)
-      }, Effect.catchTag("LinkUnusable", (error) => Effect.map(publicError(error), (shown) => pages.unusable(shown, error.state)))),
+      run: Effect.fnUntraced(
+        function*(fields, request) {
+          yield* limiter.countAddress(Api.groups.auth.endpoints.verifyEmail)
+          const token = yield* Effect.result(tokenOf(fields))
+          if (Result.isFailure(token)) return pages.unusable(token.failure, "unknown")
+          // Before the password: nobody should choose one for a link that cannot be used.
+          yield* accounts.addressOf(token.success)
+          const signIn = yield* accounts.verifyEmail(token.success, yield* chosenIn(fields), deviceOf(request))
+          const { user } = yield* signedIn(signIn)
+          return verified(texts, user.email)
+        },
+        Effect.catchTag(
+          "LinkUnusable",
+          (error) => Effect.map(publicError(error), (shown) => pages.unusable(shown, error.state))
+        )
+      ),
       refused: refusedLink(pages)
     }
   })

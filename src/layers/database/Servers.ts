@@ -197,8 +197,12 @@ export const primaryPool = Effect.fnUntraced(
       const standby = servers.toSorted((one, other) =>
         other.role.replayed - one.role.replayed || Number(isUsed(other)) - Number(isUsed(one))
       )[0]
-      if (standby === undefined) return undefined
-      if (!isUsed(standby)) yield* follow(standby)
+      if (standby === undefined) {
+        return undefined
+      }
+      if (!isUsed(standby)) {
+        yield* follow(standby)
+      }
       statements.isReadOnly = true
       return undefined
     })

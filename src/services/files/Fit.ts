@@ -322,7 +322,8 @@ const timerEvent = (time: number, type: number): Array<FitEncoderField> => [
  * which a reader knows it.
  */
 export const writeFit = (
-  { activity, createdAt, cues = [], duration, geometry, name, recordedAt, segments = NO_GAPS, waypoints: all }: WrittenRoute
+  { activity, createdAt, cues = [], duration, geometry, name, recordedAt, segments = NO_GAPS, waypoints: all }:
+    WrittenRoute
 ): Uint8Array => {
   const encoder = new FitEncoder({ protocolVersion: PROTOCOL_VERSION })
   const start = FitEncoder.toFitTimestamp(

@@ -69,18 +69,24 @@ export const invitationPageLayer = Layer.unwrap(Effect.gen(function*() {
     path: PAGES.invitation,
     show: shownLink(pages),
     submit: {
-      run: Effect.fnUntraced(function*(fields, request) {
-        yield* limiter.countAddress(Api.groups.auth.endpoints.resetPassword)
-        const token = yield* Effect.result(tokenOf(fields))
-        if (Result.isFailure(token)) return pages.unusable(token.failure, "unknown")
-        // Before the password: nobody should choose one for a link that cannot be used.
-        yield* accounts.invitedAddress(token.success)
-        const given = orNull(fields["name"])
-        const name = given === null ? undefined : yield* decodeNamed(DisplayName, "name", given)
-        const password = yield* newPasswordOf(texts, fields["password"])
-        yield* signedIn(yield* accounts.acceptInvitation(token.success, { name, password }, deviceOf(request)))
-        return { seeOther: `${ACCOUNT_PAGES.routes.slice(1)}?done=welcome` }
-      }, Effect.catchTag("LinkUnusable", (error) => Effect.map(publicError(error), (shown) => pages.unusable(shown, error.state)))),
+      run: Effect.fnUntraced(
+        function*(fields, request) {
+          yield* limiter.countAddress(Api.groups.auth.endpoints.resetPassword)
+          const token = yield* Effect.result(tokenOf(fields))
+          if (Result.isFailure(token)) return pages.unusable(token.failure, "unknown")
+          // Before the password: nobody should choose one for a link that cannot be used.
+          yield* accounts.invitedAddress(token.success)
+          const given = orNull(fields["name"])
+          const name = given === null ? undefined : yield* decodeNamed(DisplayName, "name", given)
+          const password = yield* newPasswordOf(texts, fields["password"])
+          yield* signedIn(yield* accounts.acceptInvitation(token.success, { name, password }, deviceOf(request)))
+          return { seeOther: `${ACCOUNT_PAGES.routes.slice(1)}?done=welcome` }
+        },
+        Effect.catchTag(
+          "LinkUnusable",
+          (error) => Effect.map(publicError(error), (shown) => pages.unusable(shown, error.state))
+        )
+      ),
       refused: refusedLink(pages)
     }
   })

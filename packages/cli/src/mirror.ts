@@ -1,0 +1,299 @@
+import { Effect, Schema } from "effect"
+import { Command, Flag } from "effect/cli"
+import { createHash } from "node:crypto"
+import {
+  batch,
+  type BatchOperation,
+  type BatchResult,
+  type Collection,
+  type Route,
+  ServiceError,
+  sync
+} from "../../client/src/index.ts"
+import { attempt, EXIT_CODES, Failure } from "./Failure.ts"
+import { ownFile, readText, replaceJson } from "./Files.ts"
+import { type Account, targetAt } from "./Logins.ts"
+import { batches, Ids, inputOf, presentIds } from "./restore.ts"
+import { account, print, showProgress } from "./Root.ts"
+
+type Kind = "routes" | "collections"
+
+const State = Schema.Struct({
+  cursor: Schema.optionalKey(Schema.String),
+  /** Which id of the source is which of the target */
+  ids: Schema.Struct({ routes: Ids, collections: Ids }),
+  /** What is not as in the source: what was refused, and collections until all of their routes are there */
+  stale: Schema.Struct({ routes: Schema.Array(Schema.Int), collections: Schema.Array(Schema.Int) }),
+  /** The feed of the source began again, so that it does not tell what was deleted */
+  isUnsure: Schema.Boolean,
+  /** Counts what was deleted: a route that is restored in the source is another one in the target */
+  generation: Schema.Int
+})
+
+const decodeState = Schema.decodeUnknownSync(Schema.fromJsonString(State))
+
+const EMPTY = decodeState(JSON.stringify({
+  ids: { routes: {}, collections: {} },
+  stale: { routes: [], collections: [] },
+  isUnsure: false,
+  generation: 0
+}))
+
+interface Mirror {
+  readonly source: Account
+  readonly target: Account
+  readonly file: string
+  readonly ids: Readonly<Record<Kind, Map<number, number>>>
+  readonly stale: Readonly<Record<Kind, Set<number>>>
+  readonly counts: { copied: number; deleted: number }
+  readonly refused: Map<string, string>
+  cursor: string | undefined
+  isUnsure: boolean
+  generation: number
+}
+
+const mapOf = (ids: typeof Ids.Type) => new Map(Object.entries(ids).map(([from, to]) => [Number(from), to]))
+
+const opened = async (source: Account, target: Account): Promise<Mirror> => {
+  const users = await Promise.all(
+    [source, target].map(async ({ client }) => (await client.credential.describe()).user.id)
+  )
+  const ends = [source, target].map(({ origin }, index) => `${new URL(origin).host.replace(":", "-")}-${users[index]}`)
+  if (ends[0] === ends[1]) throw Failure.because("--to is the account itself", EXIT_CODES.usage)
+  const file = ownFile(`mirrors/${ends.join("-to-")}.json`)
+  const text = await readText(file)
+  const { cursor, generation, ids, isUnsure, stale } = text === undefined ? EMPTY : decodeState(text)
+  return {
+    source,
+    target,
+    file,
+    cursor,
+    generation,
+    isUnsure,
+    ids: { routes: mapOf(ids.routes), collections: mapOf(ids.collections) },
+    stale: { routes: new Set(stale.routes), collections: new Set(stale.collections) },
+    counts: { copied: 0, deleted: 0 },
+    refused: new Map()
+  }
+}
+
+const save = ({ cursor, file, generation, ids, isUnsure, stale }: Mirror) =>
+  replaceJson(file, {
+    ...(cursor === undefined ? {} : { cursor }),
+    generation,
+    isUnsure,
+    ids: { routes: Object.fromEntries(ids.routes), collections: Object.fromEntries(ids.collections) },
+    stale: { routes: [...stale.routes], collections: [...stale.collections] }
+  })
+
+/** The same UUID in each run, so that a creation whose response was lost makes nothing twice. */
+const clientIdOf = ({ generation, source }: Mirror, kind: Kind, id: number): string => {
+  const hex = createHash("sha256").update(`${source.origin} ${kind} ${id} ${generation}`).digest("hex")
+  return [hex.slice(0, 8), hex.slice(8, 12), `8${hex.slice(13, 16)}`, `8${hex.slice(17, 20)}`, hex.slice(20, 32)]
+    .join("-")
+}
+
+interface Step {
+  readonly kind: Kind
+  readonly id: number
+  readonly operation: BatchOperation
+}
+
+const perform = async ({ target: { client } }: Mirror, steps: ReadonlyArray<Step>) => {
+  const performed: Array<readonly [Step, BatchResult]> = []
+  for (const some of batches(steps)) {
+    const results = await batch(client, some.map(({ operation }) => operation), {
+      confirm: true,
+      idempotencyKey: crypto.randomUUID()
+    })
+    for (const [index, result] of results.entries()) {
+      const step = some[index]
+      if (step !== undefined) performed.push([step, result])
+    }
+  }
+  return performed
+}
+
+const copyOf = (route: Route) => ({
+  ...inputOf(route),
+  visibility: route.visibility,
+  provenance: route.provenance
+})
+
+type Item = { readonly kind: "routes"; readonly item: Route } | {
+  readonly kind: "collections"
+  readonly item: Collection
+}
+
+const stepOf = (mirror: Mirror, { item, kind }: Item): Step => {
+  const id = mirror.ids[kind].get(item.id)
+  const clientId = clientIdOf(mirror, kind, item.id)
+  if (kind === "routes") {
+    const route = copyOf(item)
+    const operation: BatchOperation = id === undefined
+      ? { op: "create", route: { ...route, clientId } }
+      : { op: "update", id, changes: route }
+    return { kind, id: item.id, operation }
+  }
+  const { description = null, name, routeIds, visibility } = item
+  const collection = {
+    name,
+    description,
+    visibility,
+    // Public routes of others in the collection are no routes of the target.
+    routeIds: routeIds.flatMap((route) => mirror.ids.routes.get(route) ?? [])
+  }
+  const operation: BatchOperation = id === undefined
+    ? { op: "createCollection", collection: { ...collection, clientId } }
+    : { op: "updateCollection", collectionId: id, changes: collection }
+  return { kind, id: item.id, operation }
+}
+
+/** An earlier run may have made it without keeping its id, and the source may have changed since. */
+const isAsSent = ({ operation }: Step, { collection, route }: BatchResult) => {
+  if (operation.op === "create" && route !== undefined) {
+    const { clientId, ...sent } = operation.route
+    return JSON.stringify(copyOf(route)) === JSON.stringify(sent)
+  }
+  if (operation.op === "createCollection" && collection !== undefined) {
+    return collection.name === operation.collection.name
+      && JSON.stringify(collection.routeIds) === JSON.stringify(operation.collection.routeIds)
+  }
+  return true
+}
+
+const copy = async (mirror: Mirror, items: ReadonlyArray<Item>): Promise<void> => {
+  const different = new Set<Item>()
+  const performed = await perform(mirror, items.map((item) => stepOf(mirror, item)))
+  for (const [index, [step, result]] of performed.entries()) {
+    const { id, kind } = step
+    const made = (result.route ?? result.collection)?.id
+    const name = `${kind === "routes" ? "route" : "collection"} ${id}`
+    if (result.error !== undefined || made === undefined) {
+      mirror.stale[kind].add(id)
+      mirror.refused.set(name, result.error?.message ?? `status ${result.status}`)
+      // Whoever deleted the copy has another one with the next run.
+      if (result.status === 404) mirror.ids[kind].delete(id)
+      if (result.status === 404 || result.status === 409) mirror.generation++
+      continue
+    }
+    mirror.ids[kind].set(id, made)
+    const item = items[index]
+    if (item !== undefined && !isAsSent(step, result)) different.add(item)
+    else {
+      mirror.stale[kind].delete(id)
+      mirror.refused.delete(name)
+      mirror.counts.copied++
+    }
+  }
+  if (different.size > 0) await copy(mirror, [...different])
+}
+
+const remove = async (mirror: Mirror, removed: ReadonlyArray<{ readonly kind: Kind; readonly id: number }>) => {
+  const steps = removed.flatMap(({ id, kind }): ReadonlyArray<Step> => {
+    mirror.stale[kind].delete(id)
+    const copied = mirror.ids[kind].get(id)
+    if (copied === undefined) return []
+    const operation: BatchOperation = kind === "routes"
+      ? { op: "delete", id: copied }
+      : { op: "deleteCollection", collectionId: copied }
+    return [{ kind, id, operation }]
+  })
+  for (const [{ id, kind }, { error, status }] of await perform(mirror, steps)) {
+    if (error !== undefined && status !== 404) {
+      mirror.refused.set(`deletion of ${id} in ${kind}`, error.message)
+      mirror.isUnsure = true
+      continue
+    }
+    mirror.ids[kind].delete(id)
+    mirror.generation++
+    mirror.counts.deleted++
+  }
+}
+
+const KINDS = { route: "routes", collection: "collections" } as const
+
+/** Follows the feed of the source. Collections are copied later, when their routes are there. */
+const follow = (mirror: Mirror) =>
+  sync(mirror.source.client, {
+    cursor: () => mirror.cursor,
+    apply: async ({ changes, cursor }) => {
+      const routes = changes.flatMap(({ route }): ReadonlyArray<Item> =>
+        route === undefined ? [] : [{ kind: "routes", item: route }]
+      )
+      await copy(mirror, routes)
+      for (const { collection } of changes) if (collection !== undefined) mirror.stale.collections.add(collection.id)
+      await remove(
+        mirror,
+        changes.flatMap(({ change, id, type }) =>
+          change === "deleted" && (type === "route" || type === "collection") ? [{ kind: KINDS[type], id }] : []
+        )
+      )
+      mirror.cursor = cursor
+      await save(mirror)
+      showProgress(mirror.counts.copied, mirror.counts.copied, "routes copied")
+    },
+    reset: () => {
+      mirror.cursor = undefined
+      mirror.isUnsure = true
+    }
+  }, { limit: 50 })
+
+/** None if it is gone: the feed tells of its deletion. */
+const present = async <A>(read: Promise<A>): Promise<ReadonlyArray<A>> => {
+  try {
+    return [await read]
+  } catch (error) {
+    if (error instanceof ServiceError && error.statusCode === 404) return []
+    throw error
+  }
+}
+
+const copyStale = async (mirror: Mirror) => {
+  const { collections, routes } = mirror.source.client
+  for (const ref of [...mirror.stale.routes]) {
+    const items = await present(routes.get({ params: { ref } }))
+    await copy(mirror, items.map((item) => ({ kind: "routes", item })))
+  }
+  for (const ref of [...mirror.stale.collections]) {
+    const items = await present(collections.get({ params: { ref } }))
+    await copy(mirror, items.map((item) => ({ kind: "collections", item })))
+  }
+  await save(mirror)
+}
+
+const removeAbsent = async (mirror: Mirror) => {
+  if (!mirror.isUnsure) return
+  const present = await presentIds(mirror.source.client)
+  mirror.isUnsure = false
+  for (const kind of ["routes", "collections"] as const) {
+    const absent = [...mirror.ids[kind].keys()].filter((id) => !present[kind].has(id))
+    await remove(mirror, absent.map((id) => ({ kind, id })))
+  }
+  await save(mirror)
+}
+
+export const mirror = Command.make(
+  "mirror",
+  {
+    to: Flag.String("to").pipe(
+      Flag.withDescription("The other service, with a login of its own or its token in RPS_TO_TOKEN")
+    )
+  },
+  Effect.fnUntraced(function*({ to }) {
+    const source = yield* account
+    const copied = yield* attempt(async () => {
+      const mirror = await opened(source, await targetAt(to))
+      await follow(mirror)
+      await copyStale(mirror)
+      await removeAbsent(mirror)
+      return mirror
+    })
+    for (const [what, message] of copied.refused) yield* print({ what, error: message }, `${what}: ${message}`)
+    const counts = { ...copied.counts, refused: copied.refused.size }
+    yield* print(counts, `${counts.copied} copied, ${counts.deleted} deleted, ${counts.refused} refused`)
+    if (counts.refused > 0) return yield* Failure.because(`${counts.refused} were refused`, EXIT_CODES.partial)
+  })
+).pipe(Command.withDescription(
+  "Copy routes and collections to an account of another service. The next run copies what changed since; what else is there stays"
+))

@@ -1,0 +1,156 @@
+import { assert, layer } from "@effect/vitest"
+import { Effect, Schema } from "effect"
+import { readdirSync, readFileSync, statSync } from "node:fs"
+import { createServer } from "node:http"
+import { join } from "node:path"
+import { type Rider, signedIn } from "../support/Actors.ts"
+import { person, rps, running } from "../support/CommandLine.ts"
+import { listening } from "../support/Listening.ts"
+import { newRoute } from "../support/Routes.ts"
+import { temporaryDirectory } from "../support/TemporaryDirectory.ts"
+import { TestServer } from "../support/TestServer.ts"
+
+const Made = Schema.Struct({ id: Schema.Int })
+
+const idOf = (body: unknown) => Schema.decodeUnknownSync(Made)(body).id
+
+const Listed = Schema.Array(Schema.Struct({ id: Schema.Int, name: Schema.String, tags: Schema.Array(Schema.String) }))
+
+const routesOf = Effect.fnUntraced(function*(rider: Rider) {
+  return Schema.decodeUnknownSync(Listed)((yield* rider.get("/routes?sort=name")).body)
+})
+
+const CollectionsListed = Schema.Array(
+  Schema.Struct({ id: Schema.Int, name: Schema.String, routeIds: Schema.Array(Schema.Int) })
+)
+
+const collectionsOf = Effect.fnUntraced(function*(rider: Rider) {
+  return Schema.decodeUnknownSync(CollectionsListed)((yield* rider.get("/collections")).body)
+})
+
+layer(TestServer.layer())("rps login", (it) => {
+  it.effect("makes a token, keeps it where only its owner reads it, and shows it nowhere", () =>
+    Effect.gen(function*() {
+      const { origin } = yield* TestServer
+      const rider = yield* signedIn
+      const RPS_CONFIG_DIR = yield* temporaryDirectory
+      const env = { RPS_CONFIG_DIR, RPS_URL: undefined, RPS_TOKEN: undefined, RPS_PASSWORD: rider.password }
+      const signed = yield* rps(env, ["login", origin, "--email", rider.email, "--scope", "read", "--json"])
+      assert.strictEqual(signed.code, 0, signed.stderr)
+      assert.deepInclude(JSON.parse(signed.stdout), { origin })
+      const file = join(RPS_CONFIG_DIR, "logins.json")
+      assert.strictEqual(statSync(file).mode & 0o777, 0o600)
+      const { tokens } = JSON.parse(readFileSync(file, "utf8"))
+      assert.match(tokens[origin], /^service_pat_/)
+      assert.notInclude(signed.stdout + signed.stderr, tokens[origin])
+      assert.strictEqual((yield* rps(env, ["ls"])).code, 0)
+      const { body } = yield* rider.get("/auth/tokens")
+      assert.include(JSON.stringify(body), "\"scope\":\"read\"")
+      const refused = yield* rps({ ...env, RPS_PASSWORD: "wrong password" }, ["login", origin, "--email", rider.email])
+      assert.strictEqual(refused.code, 3)
+      assert.notInclude(refused.stderr, "wrong password")
+      assert.strictEqual(JSON.parse(readFileSync(file, "utf8")).tokens[origin], tokens[origin])
+    }))
+
+  it.effect("ends with a code of its own without a login, with a revoked token, with a wrong address, without a service", () =>
+    Effect.gen(function*() {
+      const { origin } = yield* TestServer
+      const RPS_CONFIG_DIR = yield* temporaryDirectory
+      const nobody = { RPS_CONFIG_DIR, RPS_URL: undefined, RPS_TOKEN: undefined }
+      const first = yield* rps(nobody, ["ls"])
+      assert.deepStrictEqual([first.code, first.stderr], [3, "rps: not signed in: run rps login URL first\n"])
+      const revoked = `service_pat_${"0".repeat(8)}_${"a".repeat(43)}`
+      const second = yield* rps({ ...nobody, RPS_URL: origin, RPS_TOKEN: revoked }, ["ls", "--json"])
+      assert.strictEqual(second.code, 3, second.stderr)
+      assert.deepInclude(JSON.parse(second.stderr).error, { statusCode: 401 })
+      assert.strictEqual((yield* rps(nobody, ["login", "routes.example.com"])).code, 2)
+      const server = createServer()
+      const away = yield* Effect.scoped(listening(server))
+      const third = yield* rps({ ...nobody, RPS_TOKEN: revoked }, ["login", `http://127.0.0.1:${away}`])
+      assert.deepStrictEqual([third.code, third.stderr], [5, `rps: http://127.0.0.1:${away} is not reachable\n`])
+    }))
+})
+
+layer(TestServer.layer())("rps watch", (it) => {
+  it.effect("runs a program with each change, and ends when it is interrupted", () =>
+    Effect.gen(function*() {
+      const { env, rider } = yield* person
+      const line = `echo "$RPS_TYPE $RPS_ID $RPS_CHANGE" && node -p 'JSON.parse(fs.readFileSync(0)).version'`
+      const once = yield* running(env, ["watch", "--once", "--exec", line], "Watching")
+      const id = idOf((yield* rider.post("/routes", newRoute({}))).body)
+      assert.deepStrictEqual(yield* once.ended, { code: 0, stdout: `route ${id} upserted\n1\n` })
+      const failing = yield* running(env, ["watch", "--exec", "exit 7"], "Watching")
+      yield* rider.patch(`/routes/${id}`, { name: "Changed" })
+      assert.strictEqual((yield* failing.ended).code, 1)
+      const endless = yield* running(env, ["watch"], "Watching")
+      yield* endless.interrupt
+      assert.strictEqual((yield* endless.ended).code, 130)
+    }).pipe(Effect.scoped))
+})
+
+layer(TestServer.layer())("rps mirror", (it) => {
+  it.effect("copies what changed since to another account, and leaves alone what else is there", () =>
+    Effect.gen(function*() {
+      const { origin } = yield* TestServer
+      const source = yield* person
+      const target = yield* person
+      const mirror = (...words: ReadonlyArray<string>) =>
+        rps({ ...source.env, RPS_TO_TOKEN: target.env.RPS_TOKEN }, ["mirror", "--to", origin, ...words])
+      const own = idOf((yield* target.rider.post("/routes", newRoute({ name: "Own" }))).body)
+      const ids: Array<number> = []
+      for (const name of ["A", "B", "C"]) {
+        ids.push(idOf((yield* source.rider.post("/routes", newRoute({ name, visibility: "unlisted" }))).body))
+      }
+      const collection = idOf(
+        (yield* source.rider.post("/collections", { name: "All", routeIds: ids.toReversed() })).body
+      )
+      assert.strictEqual((yield* mirror()).stdout, "4 copied, 0 deleted, 0 refused\n")
+      assert.strictEqual((yield* mirror()).stdout, "0 copied, 0 deleted, 0 refused\n")
+      const copies = yield* routesOf(target.rider)
+      assert.deepStrictEqual(copies.map(({ name }) => name), ["A", "B", "C", "Own"])
+      const [copied] = yield* collectionsOf(target.rider)
+      assert.deepStrictEqual(copied?.routeIds, copies.slice(0, 3).map(({ id }) => id).toReversed())
+
+      yield* source.rider.patch(`/routes/${ids[0]}`, { tags: ["alps"] })
+      yield* source.rider.delete(`/routes/${ids[1]}`)
+      yield* source.rider.delete(`/collections/${collection}`)
+      assert.deepStrictEqual(JSON.parse((yield* mirror("--json")).stdout), { copied: 1, deleted: 2, refused: 0 })
+      const left = yield* routesOf(target.rider)
+      assert.deepStrictEqual(left.map(({ name, tags }) => [name, tags.length]), [["A", 1], ["C", 0], ["Own", 0]])
+      assert.deepStrictEqual(yield* collectionsOf(target.rider), [])
+      yield* source.rider.post(`/routes/${ids[1]}/restore`)
+      assert.strictEqual((yield* mirror()).stdout, "1 copied, 0 deleted, 0 refused\n")
+      assert.strictEqual((yield* routesOf(target.rider)).filter(({ name }) => name === "B").length, 1)
+      assert.include((yield* routesOf(target.rider)).map(({ id }) => id), own)
+    }))
+
+  it.effect("makes nothing twice where what it knew is lost, and makes a copy again that was deleted there", () =>
+    Effect.gen(function*() {
+      const { origin } = yield* TestServer
+      const source = yield* person
+      const target = yield* person
+      const mirror = (RPS_CONFIG_DIR: string) =>
+        rps({ ...source.env, RPS_CONFIG_DIR, RPS_TO_TOKEN: target.env.RPS_TOKEN }, ["mirror", "--to", origin])
+      const id = idOf((yield* source.rider.post("/routes", newRoute({ name: "A" }))).body)
+      assert.strictEqual((yield* mirror(source.env.RPS_CONFIG_DIR)).code, 0)
+      yield* source.rider.patch(`/routes/${id}`, { name: "A2" })
+      const fresh = yield* temporaryDirectory
+      const again = yield* mirror(fresh)
+      assert.strictEqual(again.stdout, "1 copied, 0 deleted, 0 refused\n", again.stderr)
+      const [copied, ...others] = yield* routesOf(target.rider)
+      assert.deepStrictEqual([copied?.name, others], ["A2", []])
+      yield* target.rider.delete(`/routes/${copied?.id}`)
+      yield* source.rider.patch(`/routes/${id}`, { name: "A3" })
+      assert.strictEqual((yield* mirror(fresh)).stdout, "1 copied, 0 deleted, 0 refused\n")
+      assert.deepStrictEqual((yield* routesOf(target.rider)).map(({ name }) => name), ["A3"])
+      assert.strictEqual(readdirSync(join(fresh, "mirrors")).length, 1)
+    }))
+
+  it.effect("is not of an account to itself", () =>
+    Effect.gen(function*() {
+      const { origin } = yield* TestServer
+      const { env } = yield* person
+      const refused = yield* rps({ ...env, RPS_TO_TOKEN: env.RPS_TOKEN }, ["mirror", "--to", origin])
+      assert.deepStrictEqual([refused.code, refused.stderr], [2, "rps: --to is the account itself\n"])
+    }))
+})
