@@ -1,4 +1,4 @@
-import { Effect, Schema } from "effect"
+import { Effect, Schema, Struct } from "effect"
 import { Command, Flag } from "effect/cli"
 import { createHash } from "node:crypto"
 import {
@@ -152,8 +152,7 @@ const stepOf = (mirror: Mirror, { item, kind }: Item): Step => {
 /** An earlier run may have made it without keeping its id, and the source may have changed since. */
 const isAsSent = ({ operation }: Step, { collection, route }: BatchResult) => {
   if (operation.op === "create" && route !== undefined) {
-    const { clientId, ...sent } = operation.route
-    return JSON.stringify(copyOf(route)) === JSON.stringify(sent)
+    return JSON.stringify(copyOf(route)) === JSON.stringify(Struct.omit(operation.route, ["clientId"]))
   }
   if (operation.op === "createCollection" && collection !== undefined) {
     return collection.name === operation.collection.name
@@ -251,11 +250,11 @@ const present = async <A>(read: Promise<A>): Promise<ReadonlyArray<A>> => {
 
 const copyStale = async (mirror: Mirror) => {
   const { collections, routes } = mirror.source.client
-  for (const ref of [...mirror.stale.routes]) {
+  for (const ref of mirror.stale.routes) {
     const items = await present(routes.get({ params: { ref } }))
     await copy(mirror, items.map((item) => ({ kind: "routes", item })))
   }
-  for (const ref of [...mirror.stale.collections]) {
+  for (const ref of mirror.stale.collections) {
     const items = await present(collections.get({ params: { ref } }))
     await copy(mirror, items.map((item) => ({ kind: "collections", item })))
   }
