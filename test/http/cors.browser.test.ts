@@ -3,7 +3,7 @@ import { Context, Effect, Layer } from "effect"
 import { readFileSync } from "node:fs"
 import { createServer } from "node:http"
 import type { Page } from "playwright-core"
-import { signedIn } from "../support/Actors.ts"
+import { type Rider, signedIn } from "../support/Actors.ts"
 import { Browser, hasBrowser } from "../support/Browser.ts"
 import { listening } from "../support/Listening.ts"
 import { newRoute, shareTokenOf } from "../support/Routes.ts"
@@ -18,12 +18,11 @@ class Pages extends Context.Service<Pages, { readonly app: string; readonly stra
     Pages,
     Effect.gen(function*() {
       const example = readFileSync(EXAMPLE, "utf8")
-      const serve = Effect.map(
+      const serve = Effect.suspend(() =>
         listening(createServer((_, response) => {
           response.writeHead(200, { "content-type": "text/html" }).end(example)
-        })),
-        (port) => `http://127.0.0.1:${port}`
-      )
+        }))
+      ).pipe(Effect.map((port) => `http://127.0.0.1:${port}`))
       return Pages.of({ app: yield* serve, stranger: yield* serve })
     })
   )
@@ -35,6 +34,14 @@ const server = Layer.unwrap(Effect.map(Pages, ({ app }) => TestServer.layer({ CO
 const fetched = (page: Page, url: string, init: object, header: string): Promise<unknown> =>
   page.evaluate(`fetch(${JSON.stringify(url)}, ${JSON.stringify(init)})
     .then(({ headers, status }) => [status, headers.get(${JSON.stringify(header)}) !== null], () => "nothing")`)
+
+const signIn = async (page: Page, origin: string, { email, password }: Rider) => {
+  await page.goto(`${origin}/sign-in`)
+  await page.getByLabel("Email address").fill(email)
+  await page.getByLabel("Password").fill(password)
+  await page.getByRole("button", { name: "Sign in" }).click()
+  await page.getByRole("heading", { name: "My routes" }).waitFor()
+}
 
 describe.skipIf(!hasBrowser)(
   "other origins in a browser (skipped where there is no Chromium; CHROMIUM names one)",
@@ -59,7 +66,7 @@ describe.skipIf(!hasBrowser)(
           for (const [home, isListed] of [[app, true], [stranger, false]] as const) {
             const { page } = yield* browser.visit(home, {}, [origin])
             yield* Effect.promise(async () => {
-              await page.context().addCookies([{ ...cookieOf(rider.cookie), url: origin, secure: true }])
+              await signIn(page, origin, rider)
               await page.goto(home)
               const get = (path: string, init = {}, header = "etag") => fetched(page, `${api}${path}`, init, header)
               assert.deepStrictEqual(await get("/routes/public", {}, "x-total-count"), [200, true])
@@ -111,8 +118,3 @@ describe.skipIf(!hasBrowser)(
     })
   }
 )
-
-const cookieOf = (cookie: string) => {
-  const at = cookie.indexOf("=")
-  return { name: cookie.slice(0, at), value: cookie.slice(at + 1) }
-}
