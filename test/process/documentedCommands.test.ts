@@ -1,0 +1,140 @@
+import { assert, describe, it } from "@effect/vitest"
+import { Effect, Option, Schema } from "effect"
+import { execFile, spawnSync } from "node:child_process"
+import { existsSync, globSync, readFileSync, symlinkSync, writeFileSync } from "node:fs"
+import { join } from "node:path"
+import { clonedDatabase } from "../support/Databases.ts"
+import { DEVELOPMENT, replica } from "../support/Replica.ts"
+import { temporaryDirectory } from "../support/TemporaryDirectory.ts"
+import { until } from "../support/Waiting.ts"
+
+const ROOT = join(import.meta.dirname, "../..")
+
+const textOf = (file: string) => readFileSync(join(ROOT, file), "utf8")
+
+const documents = globSync(["*.md", "{docs,deploy,packages}/**/*.md"], { cwd: ROOT, exclude: ["**/node_modules"] })
+
+/** The blocks of commands of a document. */
+const blocksOf = (document: string) =>
+  [...textOf(document).matchAll(/^```(?:sh|bash)\n([^]*?)^```$/gm)].map(([, block = ""]) => block)
+
+const HERE = "test/process/documentedCommands.test.ts"
+
+/** Which test or script runs the commands of a document that have these words. */
+const RUNNERS: ReadonlyArray<readonly [document: string, words: RegExp, runner: string]> = [
+  ["README.md", /npm ci && npm run dev/, ".ci/run"],
+  ["README.md", /api=|api\/auth\/tokens/, HERE],
+  ["docs/api.md", /\$api\//, HERE],
+  ["docs/guides/a-nightly-backup.md", /backup\.mjs/, "test/process/guides.test.ts"],
+  ["docs/guides/moving.md", /move\.mjs/, "test/process/guides.test.ts"],
+  ["docs/hosting.md", /./, "checks/hosting.sh"],
+  ["docs/operations.md", /pg_dump/, "test/process/backup.test.ts"],
+  ["docs/reliability.md", /npm run torture/, "test/process/torture.test.ts"],
+  ["docs/runbook.md", /curl|journalctl|psql/, HERE],
+  ["docs/upgrading.md", /./, "checks/hosting.sh"],
+  ["packages/cli/README.md", /^rps /, "test/http/packages.cli.test.ts"]
+]
+
+/** Commands for machines that no test has, and what is checked of them. */
+const UNRUN: ReadonlyArray<readonly [document: string, words: RegExp, why: string]> = [
+  ["deploy/README.md", /docker compose/, "no daemon: `npm run check:deploy` checks the file"],
+  ["deploy/README.md", /systemctl/, "no systemd: test/deploy/packaging.test.ts checks what the units name"],
+  ["deploy/README.md", /kubectl/, "no cluster: `npm run check:deploy` checks the manifests"],
+  ["docs/runbook.md", /openssl s_client/, "the provider is another host"]
+]
+
+const all = documents.flatMap((document) => blocksOf(document).map((block) => ({ document, block })))
+
+const fits = ({ block, document }: (typeof all)[number]) => ([name, words]: readonly [string, RegExp, string]) =>
+  name === document && words.test(block)
+
+describe("the commands of documents", () => {
+  it("are run by a test or a script each, or cannot be", () => {
+    assert.isAbove(all.length, 20)
+    const unknown = all.filter((each) => [...RUNNERS, ...UNRUN].filter(fits(each)).length !== 1)
+    assert.deepStrictEqual(unknown.map(({ block, document }) => `${document}: ${block.split("\n")[0] ?? ""}`), [])
+  })
+
+  it("have runners that are there, and no runner without commands", () => {
+    const known = [...RUNNERS, ...UNRUN].filter(([document]) => existsSync(join(ROOT, document)))
+    assert.deepStrictEqual(known.filter((runner) => !all.some((each) => fits(each)(runner))).map(([name]) => name), [])
+    const runners = RUNNERS.filter(([document]) => existsSync(join(ROOT, document))).map(([, , runner]) => runner)
+    assert.deepStrictEqual(runners.filter((runner) => !existsSync(join(ROOT, runner))), [])
+  })
+})
+
+/** Runs a script as a reader does who has pasted it. */
+const shell = (script: string, cwd: string, env: Readonly<Record<string, string>>) =>
+  Effect.callback<string>((resume) => {
+    execFile("bash", ["-euc", script], { cwd, env: { ...process.env, ...env } }, (error, stdout, stderr) => {
+      resume(
+        error === null
+          ? Effect.succeed(stdout)
+          : Effect.die(new Error(`${script}\n${stdout}${stderr}`, { cause: error }))
+      )
+    })
+  })
+
+const Line = Schema.fromJsonString(Schema.Struct({
+  traceId: Schema.String,
+  annotations: Schema.Struct({ idHash: Schema.String, status: Schema.Int })
+}))
+
+/** A request of an account that was refused. */
+const refusedIn = (log: string) =>
+  log.split("\n").flatMap((line) => Option.toArray(Schema.decodeOption(Line)(line)))
+    .find(({ annotations }) => annotations.status >= 400)
+
+const hasPrograms = ["jq", "psql", "curl"].every((name) => spawnSync(name, ["--version"]).error === undefined)
+
+describe.skipIf(!hasPrograms)(
+  "the commands of the README, the API and the runbook (which need jq, psql and curl)",
+  () => {
+    it.live("lead from a sign-up to a page, do what they say, and find what was refused", () =>
+      Effect.gen(function*() {
+        const folder = yield* temporaryDirectory
+        for (const name of ["examples", "node_modules"]) symlinkSync(join(ROOT, name), join(folder, name))
+        const gpx =
+          `<gpx version="1.1"><rte><name>x</name><rtept lat="47" lon="9"/><rtept lat="48" lon="9"/></rte></gpx>`
+        writeFileSync(join(folder, "ride.gpx"), gpx)
+        const url = yield* clonedDatabase
+        const program = yield* replica(
+          {
+            DATABASE_URL: url,
+            DATA_DIR: join(folder, ".data"),
+            NODE_ENV: "development",
+            LOG_FORMAT: "json",
+            SHUTDOWN_DRAIN_DELAY: "0 seconds"
+          },
+          undefined,
+          DEVELOPMENT
+        )
+        yield* program.ready
+        const env = { PATH: `${folder}:${process.env["PATH"] ?? ""}`, DATABASE_URL: url }
+        const { host } = new URL(program.server.origin)
+        const run = (script: string) =>
+          shell(script.replaceAll(/(?<=\/\/|curl -s )(?:localhost|127\.0\.0\.1):3000/g, host), folder, env)
+
+        const [, ...steps] = blocksOf("README.md")
+        const said = yield* run(steps.join("\n").replace("rider-$RANDOM@example.com", "ada@example.com"))
+        const page = /Open this in a browser: (http\S+\/r\/[0-9a-f]{32})/.exec(said)?.[1] ?? ""
+        assert.include(yield* Effect.promise(() => fetch(page).then((response) => response.text())), "Around Vaduz")
+        assert.include(said, "stored Around Vaduz as ")
+
+        const called = yield* run(blocksOf("docs/api.md").join("\n"))
+        assert.include(called, `"name":"x"`)
+        // There is no route 12 to change, and no engine.
+        assert.notMatch(called, /"statusCode":(?!404|50[234])/)
+
+        yield* until(Effect.sync(() => refusedIn(program.output()) !== undefined))
+        const refused = refusedIn(program.output())
+        writeFileSync(join(folder, "log"), program.output())
+        writeFileSync(join(folder, "journalctl"), `#!/bin/sh\ncat ${join(folder, "log")}\n`, { mode: 0o755 })
+        for (const block of blocksOf("docs/runbook.md").filter((block) => !block.includes("openssl"))) {
+          const own = block.replaceAll(/traceId == "\w+"/g, `traceId == "${refused?.traceId}"`)
+            .replaceAll(/idHash == "\w+"/g, `idHash == "${refused?.annotations.idHash}"`)
+          assert.notStrictEqual((yield* run(own)).trim(), "", block)
+        }
+      }).pipe(Effect.scoped), 120_000)
+  }
+)
