@@ -3,7 +3,7 @@ import { setTimeout as pause } from "node:timers/promises"
 import type { Account } from "./accounts.ts"
 import type { Ask, Asking, Reply } from "./ask.ts"
 import { queryAt } from "./postgres.ts"
-import type { Recorder } from "./recorder.ts"
+import { messageOf, type Recorder } from "./recorder.ts"
 
 const Page = Schema.fromJsonString(Schema.Struct({
   changes: Schema.Array(
@@ -86,10 +86,10 @@ export const followers = Effect.fnUntraced(
     }
     const list = async () => {
       state.lists += 1
-      const { failure, status } = await asking.ask({ path: "/api/v1/routes/public?limit=3" })
-      if (status === 200) return
+      const reply = await asking.ask({ path: "/api/v1/routes/public?limit=3" })
+      if (reply.status === 200) return
       state.unread += 1
-      recorder.report(`a list of a stranger: ${status === 0 ? failure : status}`)
+      recorder.report(`a list of a stranger: ${reply.status} ${messageOf(reply)}`)
     }
     const running = Promise.all([
       ...copies.map(({ pull }) => whileOn(() => pull(LONGEST_WAIT))),

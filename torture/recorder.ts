@@ -21,7 +21,8 @@ const stateOf = (status: number) => {
   return status === 409 ? "neutral" : "failed"
 }
 
-const messageOf = ({ text }: Reply) => /"message":"([^"]*)"/.exec(text)?.[1] ?? text.slice(0, 80)
+export const messageOf = ({ failure, text }: Reply) =>
+  /"message":"([^"]*)"/.exec(text)?.[1] ?? (failure || text.slice(0, 80))
 
 const countIn = (problems: Map<string, number>) => (text: string, count = 1) => {
   if (count > 0) problems.set(text, (problems.get(text) ?? 0) + count)

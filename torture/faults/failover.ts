@@ -1,4 +1,4 @@
-import { Effect } from "effect"
+import { Effect, Schedule } from "effect"
 import { type Cluster, type Machine, WHOLE } from "../cluster.ts"
 import { type Fault, outcomeOf, type Run } from "../fault.ts"
 import { followers } from "../followers.ts"
@@ -95,7 +95,14 @@ const FAILOVERS: ReadonlyArray<Failover> = [
       yield* leader.signal(["postgres"], "SIGKILL")
       return leader
     }),
-    mend: (_, [, , far]) => Effect.asVoid(queryAt(far.url, "SELECT pg_wal_replay_resume()"))
+    // Patroni may be restarting it, to follow another leader.
+    mend: (_, [, , far]) =>
+      queryAt(far.url, "SELECT pg_wal_replay_resume()").pipe(
+        Effect.sandbox,
+        Effect.retry({ schedule: Schedule.spaced("1 second"), times: 60 }),
+        Effect.orDie,
+        Effect.asVoid
+      )
   },
   {
     key: "twice",
