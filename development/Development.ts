@@ -8,6 +8,7 @@ import {
   httpServerLive,
   identityProviderLive,
   mailerLayerOr,
+  mapStyleLive,
   placesLive,
   randomnessLive,
   rateCountersLive,
@@ -45,6 +46,7 @@ export const developmentLayer = Layer.unwrap(Effect.gen(function*() {
     Layer.provide([
       identityProviderLive,
       mailerLayerOr(developmentMailboxLayer(directory)),
+      mapStyleLive,
       placesLive,
       rateCountersLive,
       routingEngineLive

@@ -46,6 +46,7 @@ import { RouteFiles } from "../services/routes/RouteFiles.ts"
 import { OwnRoutes } from "../services/routes/RouteLists.ts"
 import { RouteProfiles } from "../services/routes/RouteProfiles.ts"
 import { Routes } from "../services/routes/Routes.ts"
+import { RouteSheets } from "../services/routes/RouteSheets.ts"
 import { RouteTrash } from "../services/routes/RouteTrash.ts"
 import { RouteViews, routeViewSweepLayer } from "../services/routes/RouteViews.ts"
 import { Elevations } from "../services/routing/Elevations.ts"
@@ -111,7 +112,7 @@ const servicesLayer = Layer.mergeAll(
   RouteTrash.layer,
   ShareLinks.layer,
   routingLayer,
-  Layer.mergeAll(Pictures.layer, RouteDuplicates.layer, RouteFiles.layer, RouteProfiles.layer).pipe(
+  Layer.mergeAll(Pictures.layer, RouteDuplicates.layer, RouteFiles.layer, RouteProfiles.layer, RouteSheets.layer).pipe(
     Layer.provideMerge(Routes.layer)
   )
 ).pipe(

@@ -4,6 +4,8 @@ import { SecureRandom } from "effect/crypto"
 import type { HttpClient } from "effect/http"
 import { IdentityProvider } from "../services/accounts/Provider.ts"
 import { Mailer, smtpMailerLayer } from "../services/mail/Mailers.ts"
+import { Warnings } from "../services/operations/Warnings.ts"
+import { mapStyleLayer } from "../services/pictures/MapStyle.ts"
 import { Places } from "../services/places/Places.ts"
 import { RoutingEngine } from "../services/routing/Engine.ts"
 import { listenLayer } from "./NodeServer.ts"
@@ -16,6 +18,8 @@ export const identityProviderLive = IdentityProvider.layer
 export const routingEngineLive = RoutingEngine.layer.pipe(Layer.provide(telemetryLayer))
 
 export const placesLive = Places.layer
+
+export const mapStyleLive = mapStyleLayer.pipe(Layer.provide(Warnings.layer))
 
 export const rateCountersLive = rateCountersLayer.pipe(Layer.provide(telemetryLayer))
 

@@ -9,6 +9,7 @@ import {
   httpServerLive,
   identityProviderLive,
   mailerLive,
+  mapStyleLive,
   placesLive,
   randomnessLive,
   rateCountersLive,
@@ -24,7 +25,7 @@ export const productionLayer = applicationLayer.pipe(
   Layer.merge(startLineLayer),
   Layer.provide([backgroundLayer, settingWarningsLayer]),
   Layer.provide(Warnings.layer),
-  Layer.provide([identityProviderLive, mailerLive, placesLive, rateCountersLive, routingEngineLive]),
+  Layer.provide([identityProviderLive, mailerLive, mapStyleLive, placesLive, rateCountersLive, routingEngineLive]),
   Layer.provide([databaseLive, httpClientLive, randomnessLive]),
   Layer.provide(listeningLayer),
   Layer.provide(httpServerLive)

@@ -1,5 +1,4 @@
-import { Context, Effect, Layer, Option, Schema } from "effect"
-import { HttpClient, HttpClientResponse } from "effect/http"
+import { Context, Effect, Layer, Option } from "effect"
 import leven from "leven"
 import { Warnings } from "../services/operations/Warnings.ts"
 import { isProduction, registry, settings } from "../services/settings/Registry.ts"
@@ -46,32 +45,9 @@ const weakPasswords = Effect.gen(function*() {
   ]
 })
 
-const STYLE_TIMEOUT = "5 seconds"
-
-const Style = Schema.Struct({ version: Schema.Literal(8), sources: Schema.Record(Schema.String, Schema.Unknown) })
-
-const unreadableStyle = Effect.fnUntraced(function*(style: URL) {
-  const client = yield* HttpClient.HttpClient
-  const read = client.get(style).pipe(
-    Effect.flatMap(HttpClientResponse.filterStatusOk),
-    Effect.flatMap(HttpClientResponse.schemaBodyJson(Style)),
-    Effect.timeout(STYLE_TIMEOUT)
-  )
-  return yield* Effect.match(read, {
-    onSuccess: () => [],
-    onFailure: ({ message }) => [`MAP_STYLE_URL: no style of MapLibre can be read from ${style.host}: ${message}`]
-  })
-})
-
-const mapStyle = Effect.flatMap(
-  settings.MAP_STYLE_URL,
-  (style) => Option.match(style, { onNone: () => Effect.succeed([]), onSome: unreadableStyle })
-)
-
-/** Says what is wrong with settings that the service can run with. It waits for no map server. */
+/** Says what is wrong with settings that the service can run with. */
 export const settingWarningsLayer = Layer.effectDiscard(Effect.gen(function*() {
   const { add } = yield* Warnings
   const addAll = (warnings: ReadonlyArray<string>) => Effect.forEach(warnings, add, { discard: true })
   yield* Effect.forEach([misspeltNames, address, weakPasswords], Effect.flatMap(addAll), { discard: true })
-  yield* Effect.forkScoped(Effect.flatMap(mapStyle, addAll))
 }))

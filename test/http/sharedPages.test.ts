@@ -54,7 +54,9 @@ layer(TestServer.layer({ BASE_URL: ROOT, CORS_ORIGINS: "" }, inVaduz))("shared p
       assert.strictEqual(headers.get("content-type"), "text/html; charset=utf-8")
       assert.include(text, "<html lang=\"en\">")
       for (const fact of ["12.3 km", "2 h 05 min", "Ride"]) assert.include(text, `<dd>${fact}</dd>`)
-      assert.match(text, /<dt>Climb<\/dt><dd>\d+ m<\/dd>/)
+      for (const name of ["Ascent", "Descent", "Highest point", "Lowest point"]) {
+        assert.match(text, new RegExp(`<dt>${name}</dt><dd>\\d+ m</dd>`))
+      }
       assert.include(text, "Vaduz, Liechtenstein")
       assert.match(text, /By <a href="\.\.\/u\/[\w-]+">Ada Rider<\/a>/)
       for (const format of ["gpx", "geojson", "tcx", "kml", "fit"]) {
@@ -65,9 +67,95 @@ layer(TestServer.layer({ BASE_URL: ROOT, CORS_ORIGINS: "" }, inVaduz))("shared p
       for (const path of pictures) {
         const picture = yield* (yield* anonymous).get(`//${path.replaceAll("&amp;", "&")}`)
         assert.deepStrictEqual([picture.status, picture.headers.get("content-type")], [200, "image/svg+xml"])
-        assert.include(picture.text, "479 m")
+        assert.include(picture.text, "<path d=")
       }
       assert.include(text, "© OpenStreetMap contributors")
+      assert.match(text, /<div class="heights" aria-hidden="true"><span>479 m<\/span><span>450 m<\/span>/)
+      assert.include(text, "<a href=\"geo:47.1,9.5\">")
+      assert.include(text, "<li><a href=\"../?tag=gravel\">gravel</a></li>")
+      assert.match(text, new RegExp(`<input id="link" type="url" readonly value="${ROOT}r/${shareToken}">`))
+      assert.match(text, /<dt>Added<\/dt><dd>Jan 1, 1970<\/dd>/)
+    }))
+
+  it.effect("are in the units of the reader: of the address, of the account, of the language", () =>
+    Effect.gen(function*() {
+      const rider = yield* signedIn
+      const visitor = yield* anonymous
+      const { shareToken } = yield* make(rider, { distance: 16_093 })
+      const shown = (caller: Pick<Rider, "get">, query: string, language?: string) =>
+        Effect.map(
+          caller.get(
+            `//r/${shareToken}${query}`,
+            language === undefined ? {} : { headers: { "accept-language": language } }
+          ),
+          ({ headers, text }) => [/<dt>Distance<\/dt><dd>([^<]+)</.exec(text)?.[1], headers.get("vary")]
+        )
+      const [kilometres, miles] = ["16.1 km", "10.0 mi"]
+      for (
+        const [query, language, distance] of [
+          ["", undefined, kilometres],
+          ["", "de,en-US;q=0.5", kilometres],
+          ["", "en-US,en;q=0.9", miles],
+          ["?units=metric", "en-US", kilometres],
+          ["?units=imperial", "de", miles],
+          ["?units=furlongs", "en-GB", miles]
+        ] as const
+      ) {
+        const [text, vary] = yield* shown(visitor, query, language)
+        assert.strictEqual(text, distance, `${query} ${language}`)
+        assert.include(vary, "Accept-Language")
+      }
+      yield* rider.patch("/users/me", { preferences: { units: "imperial" } })
+      assert.strictEqual((yield* shown(rider, "", "de"))[0], miles)
+      assert.strictEqual((yield* shown(rider, "?units=metric", "en-US"))[0], kilometres)
+      yield* rider.patch("/users/me", { preferences: { units: "cubits" } })
+      assert.strictEqual((yield* shown(rider, "", "en-US"))[0], miles)
+    }))
+
+  it.effect("list named waypoints and cues by the kilometre, each round trip from its start to its end", () =>
+    Effect.gen(function*() {
+      const rider = yield* signedIn
+      const there = Array.from({ length: 11 }, (_, index) => [9.5 + index / 100, 47, 400 + 10 * index])
+      const { shareToken } = yield* make(rider, {
+        geometry: [...there, ...there.toReversed()],
+        waypoints: [
+          { coord: [9.5, 47], name: "Home" },
+          { coord: [9.55, 47], type: "routed" },
+          { coord: [9.6, 47], name: "<b>Café</b>" },
+          { coord: [9.5, 47], name: "Home again" }
+        ],
+        cues: [
+          { instruction: "Turn left onto Landstrasse.", type: 15, begin_shape_index: 5, length: 1, time: 60 },
+          { instruction: "", type: 10, begin_shape_index: 12, length: 1, time: 60 }
+        ]
+      })
+      const { text } = yield* (yield* anonymous).get(`//r/${shareToken}`)
+      const listed = [
+        ...text.matchAll(
+          /<li class="(\w+)" data-stop="[^"]+"><span class="at">([^<]+)<\/span> <span class="what">([^<]+)</g
+        )
+      ]
+        .map(([, kind, at, what]) => [kind, at, what])
+      assert.deepStrictEqual(listed, [
+        ["waypoint", "0 m", "Home"],
+        ["cue", "3.8 km", "Turn left onto Landstrasse."],
+        ["waypoint", "7.6 km", "&lt;b&gt;Café&lt;/b&gt;"],
+        ["cue", "8.3 km", "Turn right"],
+        ["waypoint", "15.2 km", "Home again"]
+      ])
+    }))
+
+  it.effect("of routes with a tag are linked by it from each route", () =>
+    Effect.gen(function*() {
+      const rider = yield* signedIn
+      const visitor = yield* anonymous
+      yield* make(rider, { name: "With the tag", visibility: "public", tags: ["high-alps"] })
+      yield* make(rider, { name: "Without it", visibility: "public" })
+      const { text } = yield* visitor.get("//?tag=high-alps")
+      assert.include(text, "Public routes with the tag high-alps")
+      assert.include(text, "With the tag")
+      assert.notInclude(text, "Without it")
+      assert.include((yield* visitor.get("//?tag=%3Cscript%3E")).text, "<h2>Public routes</h2>")
     }))
 
   it.effect("show a distance in metres below a kilometre, and in whole kilometres from 100", () =>
@@ -81,7 +169,7 @@ layer(TestServer.layer({ BASE_URL: ROOT, CORS_ORIGINS: "" }, inVaduz))("shared p
       }
     }))
 
-  it.effect("run no scripts, load nothing from elsewhere, are in no frame, and open for the embedded one only", () =>
+  it.effect("run scripts of the service only, load nothing from elsewhere, and are in no frame but the embedded one", () =>
     Effect.gen(function*() {
       const visitor = yield* anonymous
       const rider = yield* signedIn
@@ -91,9 +179,9 @@ layer(TestServer.layer({ BASE_URL: ROOT, CORS_ORIGINS: "" }, inVaduz))("shared p
       assert.strictEqual(
         policy,
         "default-src 'none'; style-src 'self'; img-src 'self' data:; base-uri 'none'; form-action 'none'; "
-          + "frame-ancestors 'none'"
+          + "frame-ancestors 'none'; script-src 'self'"
       )
-      assert.notMatch(page.text, /<script|\son\w+=|\sstyle=/)
+      assert.notMatch(page.text, /<script(?! type="module" src="\.\.\/assets\/)|\son\w+=|\sstyle=/)
       const framed = yield* visitor.get(`//embed/${shareToken}`)
       assert.strictEqual(framed.status, 200)
       assert.include(framed.headers.get("content-security-policy"), "frame-ancestors *")
@@ -225,8 +313,11 @@ layer(TestServer.layer({ BASE_URL: ROOT, CORS_ORIGINS: "" }, inVaduz))("shared p
       assert.include(own.text, "<a href=\"?page=2\" rel=\"next\">More routes</a>")
       const last = (yield* rider.get(`//c/${shareToken}?page=2`)).text
       assert.include(last, ">Pass 24</a>")
-      assert.include(last, "<nav aria-label=\"Pages\"><p><a href=\"?page=1\" rel=\"prev\">Previous routes</a>")
-      assert.notInclude(first.text, "<nav aria-label=\"Pages\">")
+      assert.include(
+        last,
+        "<nav class=\"pages\" aria-label=\"Pages\"><p><a href=\"?page=1\" rel=\"prev\">Previous routes</a>"
+      )
+      assert.notInclude(first.text, "<nav class=\"pages\" aria-label=\"Pages\">")
     }))
 
   it.effect("of a user show their public routes", () =>
@@ -350,27 +441,3 @@ layer(TestServer.layer({ PAGES_ENABLED: "false" }))("shared pages, switched off"
       }
     }))
 })
-
-layer(TestServer.layer({ MAP_STYLE_URL: "https://maps.example.com/styles/outdoor.json?key=1&v=2" }))(
-  "shared pages with a map",
-  (it) => {
-    it.effect("run scripts of the service only, connect to the origin of the style, and have the picture too", () =>
-      Effect.gen(function*() {
-        const visitor = yield* anonymous
-        const { shareToken } = yield* make(yield* signedIn)
-        const { headers, text } = yield* visitor.get(`//r/${shareToken}`)
-        const policy = headers.get("content-security-policy") ?? ""
-        for (
-          const directive of ["script-src 'self'", "worker-src 'self'", "connect-src 'self' https://maps.example.com"]
-        ) {
-          assert.include(`${policy};`, `${directive};`)
-        }
-        assert.include(text, "data-map-style=\"https://maps.example.com/styles/outdoor.json?key=1&amp;v=2\"")
-        assert.include(text, "<picture>")
-        const worker = /data-worker="\.\.(\/assets\/maplibre-worker-[\w-]{16}\.js)"/.exec(text)?.[1] ?? ""
-        const served = yield* visitor.get(`/${worker}`)
-        assert.strictEqual(served.headers.get("cache-control"), "public, max-age=31536000, immutable")
-        assert.include(served.headers.get("content-security-policy"), "connect-src 'self' https://maps.example.com")
-      }))
-  }
-)

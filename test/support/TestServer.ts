@@ -7,6 +7,7 @@ import {
   httpClientLive,
   httpServerLive,
   identityProviderLive,
+  mapStyleLive,
   randomnessLive,
   rateCountersLive,
   routingEngineLive
@@ -163,7 +164,7 @@ const onDatabase = (
     Layer.provideMerge(applicationLayer),
     Layer.provideMerge(Layer.provide(httpServerLive, briefConnections)),
     Layer.provide([background, passwords]),
-    Layer.provide([identityProviderLive, places, rateCountersLive, routingEngineLive]),
+    Layer.provide([identityProviderLive, mapStyleLive, places, rateCountersLive, routingEngineLive]),
     Layer.provideMerge(Mailbox.layer),
     Layer.provideMerge(databaseLive),
     Layer.provide([httpClientLive, randomnessLive]),

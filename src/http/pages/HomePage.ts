@@ -1,5 +1,7 @@
-import { Effect, Layer } from "effect"
+import { Effect, Layer, Option, Schema } from "effect"
+import { HttpServerRequest } from "effect/http"
 import { HttpApiEndpoint } from "effect/http-api"
+import { TagFilter } from "../../schema/Route.ts"
 import { type Html, html } from "../../services/operations/Html.ts"
 import { PublicRoutes } from "../../services/routes/PublicRoutes.ts"
 import { settings } from "../../services/settings/Registry.ts"
@@ -10,6 +12,7 @@ import { ACCOUNT_PAGES, DOCS_DOCUMENT, DOCS_PAGE, PAGES } from "../request/Route
 import { type Page, readerOf } from "./layout/Layout.ts"
 import { pageLayer } from "./layout/PageRoutes.ts"
 import { cardPage, cards } from "./shared/RouteParts.ts"
+import { makeReaderUnits } from "./shared/Units.ts"
 
 const relative = (path: string) => path.slice(1)
 
@@ -26,19 +29,36 @@ interface Facts {
   readonly isOpen: boolean
 }
 
-const homePage = (reader: Page["reader"], listed: Html, { name, texts }: Site, { hasDocs, isOpen }: Facts): Page => {
+/** One tag that the listed routes have: anything else lists all. */
+const decodeTag = Schema.decodeUnknownOption(TagFilter)
+
+const tagIn = (query: URLSearchParams) =>
+  Option.getOrUndefined(Option.flatMap(decodeTag([query.get("tag")]), ([tag]) => Option.fromUndefinedOr(tag)))
+
+interface Listed {
+  readonly routes: Html
+  readonly tag: string | undefined
+}
+
+const heading = ({ tag }: Listed, { home, pages }: Texts) =>
+  tag === undefined
+    ? html`<h2>${home.publicRoutes}</h2>`
+    : html`<h2>${pages.tagged(tag)}</h2>
+<p><a href="./">${pages.allPublic}</a></p>`
+
+const homePage = (reader: Page["reader"], listed: Listed, { name, texts }: Site, { hasDocs, isOpen }: Facts): Page => {
   const { home } = texts
   return {
     title: home.title,
     isWide: true,
-    isIndexable: true,
+    isIndexable: listed.tag === undefined,
     head: html`<meta name="description" content="${home.description}">`,
     reader,
     policy: { "img-src": "'self' data:" },
     body: html`<p>${home.what(name)}</p>
 ${reader === "visitor" ? welcome(texts, isOpen) : own(texts)}
-<h2>${home.publicRoutes}</h2>
-${listed}
+${heading(listed, texts)}
+${listed.routes}
 <h2>${home.programs}</h2>
 <p>${hasDocs ? home.docs(relative(DOCS_PAGE), relative(DOCS_DOCUMENT)) : home.noDocs}</p>
 <h2>${home.account}</h2>
@@ -53,21 +73,29 @@ export const homePageLayer = Layer.unwrap(Effect.gen(function*() {
   const authenticator = yield* Authenticator
   const facts = { hasDocs: yield* settings.API_DOCS_ENABLED, isOpen: yield* settings.SIGNUP_ENABLED }
   const publicRoutes = yield* PublicRoutes
+  const readerUnits = yield* makeReaderUnits
   const site = yield* configuredSite
   return pageLayer({
     path: PAGES.home,
     show: Effect.fnUntraced(function*(query) {
       const principal = yield* authenticator.readOptional(HttpApiEndpoint.get("page", PAGES.home))
+      const units = yield* readerUnits(query, yield* HttpServerRequest.HttpServerRequest, principal)
       const page = cardPage(query)
-      const listed = yield* publicRoutes.list({ gate: "public" }, page, "none").pipe(
-        Effect.map((routes) => cards(routes, page.offset, "./", site.texts)),
+      const tag = tagIn(query)
+      const filters = tag === undefined ? {} : { tag }
+      const routes = yield* publicRoutes.list(
+        { gate: "public", ...(tag === undefined ? {} : { tag: [tag] }) },
+        page,
+        "none"
+      ).pipe(
+        Effect.map((routes) => cards(routes, { filters, offset: page.offset, root: "./", texts: site.texts, units })),
         // The page says what the service is, also where it has too much to do.
         Effect.catchTag(
           "Overloaded",
           () => Effect.succeed(html`<p>${site.texts.home.busy}</p>`)
         )
       )
-      return homePage(readerOf(principal), listed, site, facts)
+      return homePage(readerOf(principal), { routes, tag }, site, facts)
     })
   })
 }))

@@ -5,10 +5,27 @@ import { Maneuver } from "../../schema/Maneuver.ts"
 interface Turn {
   readonly fit: number
   readonly tcx: string
-  readonly name: string
+  readonly name: TurnName
 }
 
-const turn = (fit: number, tcx: string, name: string): Turn => ({ fit, tcx, name })
+export type TurnName =
+  | "Note"
+  | "Start"
+  | "Finish"
+  | "Straight"
+  | "Bear right"
+  | "Right"
+  | "Hard right"
+  | "Bear left"
+  | "Left"
+  | "Hard left"
+  | "U-turn"
+  | "Fork right"
+  | "Fork left"
+  | "Roundabout"
+  | "Ferry"
+
+const turn = (fit: number, tcx: string, name: TurnName): Turn => ({ fit, tcx, name })
 
 const NOTE = turn(0, "Generic", "Note")
 const START = turn(0, "Generic", "Start")

@@ -84,6 +84,52 @@ export const elevationGainOf = (
   return parts.length === 0 ? undefined : decimetres(climbed.reduce((sum, metres) => sum + metres, 0))
 }
 
+interface Climb {
+  readonly ascent: number
+  readonly descent: number
+  readonly highest: number
+  readonly lowest: number
+  /** The steepest climb, in percent; undefined for a line without one that is long enough. */
+  readonly steepest: number | undefined
+}
+
+/** Over less, errors of the elevations look like walls. */
+const STEEP_METRES = 100
+
+const steepestOf = (at: Float64Array, means: Float64Array): number | undefined => {
+  let steepest = -1
+  let to = 0
+  for (let from = 0; from < at.length; from++) {
+    while (to < at.length && (at[to] ?? 0) - (at[from] ?? 0) < STEEP_METRES) to++
+    if (to === at.length) break
+    const rise = (means[to] ?? 0) - (means[from] ?? 0)
+    steepest = Math.max(steepest, rise / ((at[to] ?? 0) - (at[from] ?? 0)))
+  }
+  return steepest < 0 ? undefined : 100 * steepest
+}
+
+const sumOf = (all: ReadonlyArray<number>) => all.reduce((sum, one) => sum + one, 0)
+
+/** Measures as `elevationGainOf` does. */
+export const climbOf = (at: Float64Array, elevations: Float64Array, segments: Segments): Climb | undefined => {
+  const heights = heightsAlong(at, elevations, segments)
+  const parts = rangesOf(heights.at.length, heights.segments).filter(({ from, to }) => to - from >= 2).map(
+    ({ from, to }) => {
+      const along = heights.at.subarray(from, to)
+      return { along, means: smoothed(along, heights.elevations.subarray(from, to)) }
+    }
+  )
+  if (parts.length === 0) return undefined
+  const slopes = parts.flatMap(({ along, means }) => steepestOf(along, means) ?? [])
+  return {
+    ascent: decimetres(sumOf(parts.map(({ means }) => climbs(means)))),
+    descent: decimetres(sumOf(parts.map(({ means }) => climbs(means.toReversed())))),
+    highest: heights.elevations.reduce((high, elevation) => Math.max(high, elevation), -Infinity),
+    lowest: heights.elevations.reduce((low, elevation) => Math.min(low, elevation), Infinity),
+    steepest: slopes.length === 0 ? undefined : Math.max(...slopes)
+  }
+}
+
 const between = (before: number, after: number, share: number): number | null => {
   if (share === 0) return Number.isFinite(before) ? decimetres(before) : null
   const height = before + share * (after - before)

@@ -1,4 +1,4 @@
-import { Config, Duration, LogLevel, Struct } from "effect"
+import { Config, Duration, LogLevel, Option, Struct } from "effect"
 import { IpNetwork } from "effect/net"
 import { GrafanaUrls } from "../../schema/Admin.ts"
 import { SERVICE_NAME, SERVICE_TITLE } from "../../schema/ServiceName.ts"
@@ -92,6 +92,8 @@ const SAMPLERS = [
   "parentbased_always_off",
   "parentbased_traceidratio"
 ] as const
+
+const MAP_STYLES = ["openfreemap"] as const
 
 /** All settings, in the order of docs/operations.md: accepted values, default, example and meaning. */
 const DECLARED = {
@@ -195,8 +197,11 @@ const DECLARED = {
     meaning: "the language of pages and mails: `en` or `de`",
     example: "de"
   }),
+  MAP_STYLE: optional("MAP_STYLE", oneOf(MAP_STYLES), {
+    meaning: "`openfreemap`: pages of routes have a map of OpenFreeMap, by its terms; see Maps"
+  }),
   MAP_STYLE_URL: optional("MAP_STYLE_URL", httpUrl, {
-    meaning: "a style of MapLibre: pages of routes have a map of it; see Pages",
+    meaning: "or a style of MapLibre of one's own, in place of `MAP_STYLE`; see Maps",
     example: "https://maps.example.com/style.json"
   }),
   CORS_ORIGINS: derived("CORS_ORIGINS", origins, "none", Config.succeed([]), {
@@ -362,3 +367,13 @@ interface ValueOf extends Struct.Lambda {
 }
 
 export const settings = Struct.map(DECLARED, Struct.lambda<ValueOf>((setting) => setting.value))
+
+const STYLE_URLS: Readonly<Record<typeof MAP_STYLES[number], string>> = {
+  openfreemap: "https://tiles.openfreemap.org/styles/liberty"
+}
+
+/** The style of the maps of pages, by either setting. */
+export const mapStyleUrl = Config.map(
+  Config.all({ chosen: settings.MAP_STYLE, given: settings.MAP_STYLE_URL }),
+  ({ chosen, given }) => Option.orElse(given, () => Option.map(chosen, (style) => new URL(STYLE_URLS[style])))
+)

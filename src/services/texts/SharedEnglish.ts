@@ -5,10 +5,8 @@ const { counted, number } = wordingIn("en")
 
 /** What all pages with routes say of them. */
 export const sharedEnglish = {
-  facts: { distance: "Distance", climb: "Climb", time: "Time", activity: "Activity" },
+  facts: { distance: "Distance", climb: "Ascent", time: "Time", activity: "Activity" },
   climbing: (climb: string) => `${climb} of climbing`,
-  metres: (metres: number) => `${number(metres)} m`,
-  kilometres: (kilometres: number, digits: 0 | 1) => `${number(kilometres, digits)} km`,
   duration: (hours: number, minutes: number) =>
     hours === 0 ? `${minutes} min` : `${number(hours)} h ${String(minutes).padStart(2, "0")} min`,
   lineOf: (name: string) => `The line of ${name}`,

@@ -7,8 +7,6 @@ const { counted, number } = wordingIn("de")
 export const sharedGerman: SharedTexts = {
   facts: { distance: "Strecke", climb: "Anstieg", time: "Dauer", activity: "Aktivität" },
   climbing: (climb) => `${climb} bergauf`,
-  metres: (metres) => `${number(metres)} m`,
-  kilometres: (kilometres, digits) => `${number(kilometres, digits)} km`,
   duration: (hours, minutes) =>
     hours === 0 ? `${minutes} Min.` : `${number(hours)} Std. ${String(minutes).padStart(2, "0")} Min.`,
   lineOf: (name) => `Der Verlauf von ${name}`,

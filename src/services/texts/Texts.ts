@@ -1,6 +1,8 @@
 import type { Language } from "../settings/SettingTypes.ts"
 import { accountEnglish, type AccountTexts } from "./AccountEnglish.ts"
 import { accountGerman } from "./AccountGerman.ts"
+import { pagesEnglish, type PagesTexts } from "./PagesEnglish.ts"
+import { pagesGerman } from "./PagesGerman.ts"
 import { routesEnglish, type RoutesTexts } from "./RoutesEnglish.ts"
 import { routesGerman } from "./RoutesGerman.ts"
 import { sharedEnglish, type SharedTexts } from "./SharedEnglish.ts"
@@ -16,6 +18,7 @@ export interface Texts extends AccountTexts, RoutesTexts, SignInTexts, SiteTexts
   readonly language: Language
   readonly wording: ReturnType<typeof wordingIn>
   readonly shared: SharedTexts
+  readonly pages: PagesTexts
 }
 
 const TEXTS: Readonly<Record<Language, Texts>> = {
@@ -26,7 +29,8 @@ const TEXTS: Readonly<Record<Language, Texts>> = {
     ...routesEnglish,
     ...signInEnglish,
     ...siteEnglish,
-    shared: sharedEnglish
+    shared: sharedEnglish,
+    pages: pagesEnglish
   },
   de: {
     language: "de",
@@ -35,7 +39,8 @@ const TEXTS: Readonly<Record<Language, Texts>> = {
     ...routesGerman,
     ...signInGerman,
     ...siteGerman,
-    shared: sharedGerman
+    shared: sharedGerman,
+    pages: pagesGerman
   }
 }
 

@@ -13,11 +13,12 @@ import { SHARED_PAGES } from "../../request/RouteTemplates.ts"
 import { type PageLinks, pageLinks } from "../../response/ResourceJson.ts"
 import { author, cardPage, cards, previewHead } from "./RouteParts.ts"
 import { missingPage, type SharedPage, sharedPageLayer } from "./SharedPage.ts"
+import type { Units } from "./Units.ts"
 
 const decodeRef = Schema.decodeUnknownOption(CollectionRef)
 
-const collectionSummary = ({ description, routeCount, user }: StoredCollection, { shared }: Texts): string =>
-  description ?? `${shared.routes(routeCount)} by ${user.name}`
+const collectionSummary = ({ description, routeCount, user }: StoredCollection, { pages, shared }: Texts): string =>
+  description ?? pages.collectionBy(shared.routes(routeCount), user.name)
 
 const headOf = (
   collection: StoredCollection,
@@ -51,22 +52,23 @@ const headOf = (
 const pageOf = (
   collection: StoredCollection,
   routes: PageOf<StoredCollectionRoute>,
-  { links, offset, ref, root, site }: {
+  { links, offset, ref, root, site, units }: {
     readonly links: PageLinks
     readonly offset: number
     readonly ref: string
     readonly root: string
     readonly site: Site
+    readonly units: Units
   }
 ): SharedPage => ({
   title: collection.name,
   visibility: collection.visibility,
   head: collection.visibility === "private" ? undefined : headOf(collection, routes.items, ref, links, site),
-  body: html`<p class="lead">${site.texts.shared.routes(collection.routeCount)}, collected by ${
-    author(collection.user, root)
+  body: html`<p class="lead">${
+    site.texts.pages.collectedBy(site.texts.shared.routes(collection.routeCount), author(collection.user, root))
   }</p>
 ${collection.description === undefined ? html`` : html`<p class="text">${collection.description}</p>`}
-${cards(routes, offset, root, site.texts)}`
+${cards(routes, { offset, root, texts: site.texts, units })}`
 })
 
 /** Shows what `GET /collections/{ref}` and `GET /collections/{ref}/routes` return to the same viewer. */
@@ -77,7 +79,7 @@ export const collectionPageLayer = Layer.unwrap(Effect.gen(function*() {
   const site = yield* configuredSite
   return sharedPageLayer(
     SHARED_PAGES.collection,
-    Effect.fnUntraced(function*({ name, query, root, viewer }) {
+    Effect.fnUntraced(function*({ name, query, root, units, viewer }) {
       const ref = decodeRef(name)
       if (Option.isNone(ref)) return yield* missingPage
       const page = cardPage(query)
@@ -86,7 +88,7 @@ export const collectionPageLayer = Layer.unwrap(Effect.gen(function*() {
       const routes = yield* (Option.isNone(viewer) ? publicLists(found) : lists(found)).pipe(
         Effect.provideService(CountsUses, false)
       )
-      return pageOf(collection, routes, { links, offset: page.offset, ref: String(ref.value), root, site })
+      return pageOf(collection, routes, { links, offset: page.offset, ref: String(ref.value), root, site, units })
     })
   )
 }))

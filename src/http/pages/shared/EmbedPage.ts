@@ -18,7 +18,7 @@ export const embedPageLayer = Layer.unwrap(Effect.gen(function*() {
   const { texts } = yield* configuredSite
   return sharedPageLayer(
     SHARED_PAGES.embed,
-    Effect.fnUntraced(function*({ name, root }) {
+    Effect.fnUntraced(function*({ name, root, units }) {
       const ref = decodeRouteRef(name)
       if (Option.isNone(ref) || typeof ref.value !== "string") return yield* missingPage
       const route = yield* routes.get(ref.value, Option.none(), "none")
@@ -28,7 +28,9 @@ export const embedPageLayer = Layer.unwrap(Effect.gen(function*() {
         isFramed: true,
         policy: { "frame-ancestors": "*" },
         body: html`${picture(ref.value, SHOTS, texts.shared.lineOf(route.name), root)}
-<p>${summaryOf(route, texts)} <a href="${root}r/${ref.value}" target="_blank" rel="noopener">Open the route</a></p>
+<p>${
+          summaryOf(route, texts, units)
+        } <a href="${root}r/${ref.value}" target="_blank" rel="noopener">${texts.pages.openRoute}</a></p>
 ${attribution(route, texts)}`
       }
       return page

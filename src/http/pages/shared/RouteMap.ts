@@ -5,12 +5,22 @@ import { join } from "node:path"
 import { attributionOf } from "../../../schema/Picture.ts"
 import type { StoredRoute } from "../../../schema/Route.ts"
 import { type Html, html } from "../../../services/operations/Html.ts"
-import { settings } from "../../../services/settings/Registry.ts"
-import { type Asset, assetLayer, makeAsset } from "../layout/Assets.ts"
+import { CurrentMapStyle, type MapStyle } from "../../../services/pictures/MapStyle.ts"
+import type { RouteSheet } from "../../../services/routes/RouteSheet.ts"
+import { mapStyleUrl } from "../../../services/settings/Registry.ts"
+import type { Site } from "../../../services/texts/Site.ts"
+import { type Asset, assetLayer, makeAsset, packedAssetLayer } from "../layout/Assets.ts"
+
+interface MappedRoute {
+  readonly route: StoredRoute
+  readonly sheet: RouteSheet
+  readonly root: string
+  readonly site: Site
+}
 
 export interface RouteMap {
   readonly head: (root: string) => Html
-  readonly body: (route: StoredRoute, ref: string, root: string) => Html
+  readonly body: (shown: MappedRoute) => Html
   readonly policy: Readonly<Record<string, string>>
 }
 
@@ -24,59 +34,68 @@ interface MapAssets {
   readonly script: Asset
 }
 
-/** The style's server sends tiles, sprites and glyphs too; `blob:` is for images that MapLibre has decoded. */
-const policyFor = (origin: string) => ({
-  "script-src": "'self'",
+/** `blob:` is for images that MapLibre has decoded. */
+const policyOf = ({ origins }: MapStyle) => ({
   "worker-src": "'self'",
-  "connect-src": `'self' ${origin}`,
-  "img-src": `'self' data: blob: ${origin}`
+  "connect-src": `'self' ${origins.join(" ")}`,
+  "img-src": `'self' data: blob: ${origins.join(" ")}`
 })
 
-const makeAssets = (origin: string): MapAssets => ({
+/** A worker has the policy of its own response. */
+const workerHeaders = Option.match<Readonly<Record<string, string>>, MapStyle>({
+  onNone: () => ({}),
+  onSome: (style) => ({
+    "content-security-policy": `default-src 'none'; connect-src ${policyOf(style)["connect-src"]}`
+  })
+})
+
+const makeAssets = (): MapAssets => ({
   library: makeAsset("maplibre", "js", packaged("maplibre-gl.mjs")),
-  worker: {
-    ...makeAsset("maplibre-worker", "js", packaged("maplibre-gl-worker.mjs")),
-    // A worker has the policy of its own response.
-    headers: { "content-security-policy": `default-src 'none'; connect-src 'self' ${origin}` }
-  },
+  worker: makeAsset("maplibre-worker", "js", packaged("maplibre-gl-worker.mjs")),
   styles: makeAsset("maplibre", "css", packaged("maplibre-gl.css")),
   script: makeAsset("map", "js", readFileSync(join(import.meta.dirname, "map.js"), "utf8"))
 })
 
 const at = ({ path }: Asset, root: string) => `${root}${path.slice(1)}`
 
-const mapOf = ({ library, script, styles, worker }: MapAssets, style: URL): RouteMap => ({
-  policy: policyFor(style.origin),
+const mapOf = ({ library, script, styles, worker }: MapAssets, style: MapStyle): RouteMap => ({
+  policy: policyOf(style),
   head: (root) =>
     html`<link rel="stylesheet" href="${at(styles, root)}">
 <script type="module" src="${at(script, root)}"></script>`,
   // `import()` resolves from the script, which is beside the library.
-  body: (route, ref, root) =>
-    html`<div class="map" role="region" aria-label="Map of the route" hidden data-map-style="${style.href}" data-line="${root}api/v1/routes/${ref}" data-library="./${
+  body: ({ root, route, sheet, site: { texts: { pages } } }) =>
+    html`<div class="map" role="region" aria-label="${pages.map}" hidden data-map-style="${style.url.href}" data-line="${sheet.polyline6}" data-library="./${
       library.path.split("/").at(-1)
-    }" data-worker="${at(worker, root)}" data-attribution="${attributionOf(route.provenance)}"></div>`
+    }" data-worker="${at(worker, root)}" data-controls="${JSON.stringify(pages.mapControls)}" data-attribution="${
+      attributionOf(route.provenance)
+    }"></div>\n`
 })
 
-const made = Effect.map(
-  settings.MAP_STYLE_URL,
-  Option.map((style) => {
-    const assets = makeAssets(style.origin)
-    return { assets, map: mapOf(assets, style) }
-  })
-)
+const made = Effect.gen(function*() {
+  if (Option.isNone(yield* mapStyleUrl)) return Option.none()
+  const assets = makeAssets()
+  const style = yield* CurrentMapStyle
+  return Option.some({ assets, style, map: Effect.map(style, Option.map((style) => mapOf(assets, style))) })
+})
 
-/** None without `MAP_STYLE_URL`. */
-export const routeMap = Effect.map(made, Option.map(({ map }) => map))
+/** The map is there once its style was read. */
+export const routeMap = Effect.map(
+  made,
+  Option.match({ onNone: () => Effect.succeedNone, onSome: ({ map }) => map })
+)
 
 /** MapLibre GL from its npm package, for pages with a map. */
-export const mapAssetsLayer = Layer.unwrap(
-  Effect.map(made, (made) =>
-    Option.isNone(made)
-      ? Layer.empty
-      : Layer.mergeAll(
-        assetLayer(made.value.assets.library),
-        assetLayer(made.value.assets.worker),
-        assetLayer(made.value.assets.styles),
-        assetLayer(made.value.assets.script)
-      ))
-)
+export const mapAssetsLayer = Layer.unwrap(Effect.map(
+  made,
+  Option.match({
+    onNone: () => Layer.empty,
+    onSome: ({ assets: { library, script, styles, worker }, style }) =>
+      Layer.mergeAll(
+        packedAssetLayer(library),
+        packedAssetLayer(worker, Effect.map(style, workerHeaders)),
+        packedAssetLayer(styles),
+        assetLayer(script)
+      )
+  })
+))

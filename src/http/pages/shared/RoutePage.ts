@@ -1,142 +1,200 @@
 import { Effect, Layer, Option, Schema } from "effect"
+import { readFileSync } from "node:fs"
+import { join } from "node:path"
 import { RouteRef } from "../../../schema/Ids.ts"
-import { FILE_FORMATS } from "../../../schema/Import.ts"
+import { FILE_FORMATS, type FileFormat } from "../../../schema/Import.ts"
 import type { StoredRoute } from "../../../schema/Route.ts"
 import { type Html, html } from "../../../services/operations/Html.ts"
 import { Routes } from "../../../services/routes/Routes.ts"
+import type { RouteSheet } from "../../../services/routes/RouteSheet.ts"
+import { RouteSheets } from "../../../services/routes/RouteSheets.ts"
 import { configuredSite, type Site } from "../../../services/texts/Site.ts"
-import type { Texts } from "../../../services/texts/Texts.ts"
 import { SHARED_PAGES } from "../../request/RouteTemplates.ts"
 import { type PageLinks, pageLinks } from "../../response/ResourceJson.ts"
+import { assetLayer, makeAsset } from "../layout/Assets.ts"
+import { profile, share, stops, surfaceText } from "./RouteDetails.ts"
 import { type RouteMap, routeMap } from "./RouteMap.ts"
 import {
   attribution,
   author,
-  facts,
+  factList,
+  type Facts,
+  factsOf,
   formatName,
   picture,
   placeText,
   previewHead,
   previewPicture,
-  summaryOf
+  summaryOf,
+  tagLinks
 } from "./RouteParts.ts"
 import { missingPage, type SharedPage, sharedPageLayer } from "./SharedPage.ts"
+import { heightText, type Units } from "./Units.ts"
 
 export const decodeRouteRef = Schema.decodeUnknownOption(RouteRef)
 
-interface Surroundings {
-  readonly links: PageLinks
-  readonly map: RouteMap | undefined
+const SCRIPT = makeAsset("route", "js", readFileSync(join(import.meta.dirname, "route.js"), "utf8"))
+
+const NARROW = { width: 400, height: 360 }
+
+const SHOTS = { wide: { width: 960, height: 540 }, narrow: NARROW }
+
+/** A picture that a map replaces is a small one, of the simplified line. */
+const SHOTS_BELOW_MAP = { wide: { width: 400, height: 225 }, narrow: NARROW }
+
+/** What a page of a route shows to its viewer. */
+interface Shown {
+  readonly route: StoredRoute
   readonly ref: string
   readonly root: string
   readonly site: Site
+  readonly units: Units
+  readonly links: PageLinks
+  readonly map: RouteMap | undefined
+  /** Absent under load. */
+  readonly sheet: RouteSheet | undefined
 }
 
-const SHOTS = {
-  wide: { width: 960, height: 600, profile: true },
-  narrow: { width: 400, height: 440, profile: true }
-}
-
-const ALT =
-  "The line of the route on a plain ground, from its start (a round mark) to its end (a square one), and its elevation "
-  + "profile where it is known"
-
-const dataOf = (
-  route: StoredRoute,
-  { ref, root, texts, url }: {
-    readonly ref: string
-    readonly root: string
-    readonly texts: Texts
-    readonly url: string
-  }
-) => ({
+const dataOf = ({ links: { root }, ref, route, site: { texts } }: Shown, url: string) => ({
   "@type": "Trip",
   name: route.name,
   ...(route.description === undefined ? {} : { description: route.description }),
   url,
   image: previewPicture(root, ref),
   provider: { "@type": "Person", name: route.user.name, url: `${root}u/${route.user.handle}` },
-  ...(placeText(route, texts) === undefined
-    ? {}
-    : { itinerary: { "@type": "Place", name: placeText(route, texts) } })
+  ...(placeText(route, texts) === undefined ? {} : { itinerary: { "@type": "Place", name: placeText(route, texts) } })
 })
 
-const headOf = (route: StoredRoute, ref: string, { root }: PageLinks, site: Site): Html => {
-  const { texts } = site
-  const url = `${root}r/${ref}`
+const urlOf = ({ links: { root }, ref }: Shown) => `${root}r/${ref}`
+
+const headOf = (shown: Shown): Html => {
+  const { links: { root }, ref, route, site, units } = shown
+  const url = urlOf(shown)
   return previewHead(site, root, {
     title: route.name,
-    description: summaryOf(route, texts) || "A planned route",
+    description: summaryOf(route, site.texts, units) || site.texts.pages.planned,
     url,
     pictured: ref,
     hasOEmbed: true,
-    data: route.visibility === "public" ? dataOf(route, { ref, root, texts, url }) : undefined
+    data: route.visibility === "public" ? dataOf(shown, url) : undefined
   })
 }
 
-const downloads = (ref: string, root: string) =>
-  html`<h2>Download</h2>
-<ul class="files">${
-    FILE_FORMATS.map((format) =>
-      html`<li><a href="${root}api/v1/routes/${ref}/${format}">${formatName(format)}</a></li>`
-    )
-  }</ul>`
-
-const named = (term: string, text: string | undefined) =>
-  text === undefined ? html`` : html`<p><strong>${term}:</strong> ${text}</p>`
-
-const paragraph = (text: string | undefined) => text === undefined ? html`` : html`<p class="text">${text}</p>`
-
-const tags = ({ tags }: StoredRoute) =>
-  tags.length === 0 ? html`` : html`<ul class="tags" aria-label="Tags">${tags.map((tag) => html`<li>${tag}</li>`)}</ul>`
-
-const placeOf = (route: StoredRoute, texts: Texts) => {
-  const place = placeText(route, texts)
-  return place === undefined ? html`` : html` in ${place}`
+const allFacts = ({ route, sheet, site: { texts }, units }: Shown): Facts => {
+  const { pages, shared, wording } = texts
+  const height = (metres: number | undefined) => metres === undefined ? undefined : heightText(metres, texts, units)
+  const { descent, highest, lowest, steepest } = sheet?.climb ?? {}
+  const { activity, climb, distance, time } = factsOf(route, texts, units)
+  return [
+    [shared.facts.distance, distance],
+    [shared.facts.climb, climb],
+    [pages.facts.descent, height(descent)],
+    [pages.facts.highest, height(highest)],
+    [pages.facts.lowest, height(lowest)],
+    [pages.facts.steepest, steepest === undefined ? undefined : `${wording.number(steepest)} %`],
+    [shared.facts.time, time],
+    [shared.facts.activity, activity],
+    [pages.facts.surface, surfaceText(route, texts)],
+    [pages.facts.added, wording.date(route.createdAt)]
+  ]
 }
 
-const bodyOf = (route: StoredRoute, { map, ref, root, site: { texts } }: Surroundings): Html =>
-  html`<p class="lead">By ${author(route.user, root)}${placeOf(route, texts)}</p>
-${facts(route, texts)}
-${map?.body(route, ref, root)}
-<figure>${picture(ref, SHOTS, ALT, root)}</figure>
-${paragraph(route.description)}
-${tags(route)}
-${named("Start", route.startAddress)}
-${named("End", route.endAddress)}
-${route.allowDownload === false ? html`` : downloads(ref, root)}
-${attribution(route, texts)}`
+const OTHER_UNITS = { metric: "imperial", imperial: "metric" } as const
 
-const pageOf = (route: StoredRoute, surroundings: Surroundings): SharedPage => ({
-  title: route.name,
-  visibility: route.visibility,
-  head: html`${
-    route.visibility === "private"
-      ? html``
-      : headOf(route, surroundings.ref, surroundings.links, surroundings.site)
-  }${surroundings.map?.head(surroundings.root)}`,
-  body: bodyOf(route, surroundings),
-  policy: surroundings.map?.policy ?? {}
-})
+/** Devices take these. */
+const FIRST_FORMATS: ReadonlyArray<FileFormat> = ["gpx", "fit"]
 
-/** Shows what `GET /routes/{ref}` returns to the same viewer. */
-export const routePageLayer = Layer.unwrap(Effect.gen(function*() {
+const downloads = ({ ref, root, site: { texts } }: Shown) => {
+  const link = (format: FileFormat, style: string) =>
+    html`<li><a class="${style}" href="${root}api/v1/routes/${ref}/${format}">${formatName(format)}</a></li>`
+  return html`<section aria-labelledby="files"><h2 id="files">${texts.pages.files}</h2>
+<ul class="files">${FIRST_FORMATS.map((format) => link(format, "button"))}${
+    FILE_FORMATS.filter((format) => !FIRST_FORMATS.includes(format)).map((format) => link(format, "button quiet"))
+  }</ul></section>
+`
+}
+
+const startLink = ({ sheet, site: { texts } }: Shown) =>
+  sheet?.start === undefined
+    ? undefined
+    : html`<a href="geo:${sheet.start[1]},${sheet.start[0]}">${texts.pages.openStart}</a>`
+
+const ends = (shown: Shown) => {
+  const { route: { endAddress, startAddress }, site: { texts: { pages } } } = shown
+  const start = [startAddress === undefined ? undefined : html`${startAddress}`, startLink(shown)].flatMap((part) =>
+    part === undefined ? [] : [part]
+  )
+  const [first, second] = start
+  return html`${
+    first === undefined
+      ? undefined
+      : html`<p><strong>${pages.start}</strong> ${first}${second === undefined ? undefined : html` · ${second}`}</p>\n`
+  }${endAddress === undefined ? undefined : html`<p><strong>${pages.end}</strong> ${endAddress}</p>\n`}`
+}
+
+const paragraph = (text: string | undefined) => text === undefined ? html`` : html`<p class="text">${text}</p>\n`
+
+const bodyOf = (shown: Shown): Html => {
+  const { map, ref, root, route, sheet, site: { texts }, units } = shown
+  const { pages } = texts
+  return html`<p class="lead">${pages.by(author(route.user, root), placeText(route, texts))}</p>
+<section class="drawing" data-units="${units}" aria-label="${pages.drawing}">
+<div class="ground">
+${picture(ref, map === undefined ? SHOTS : SHOTS_BELOW_MAP, pages.lineAlt, root)}
+${sheet === undefined ? undefined : map?.body({ ...shown, sheet })}</div>
+${sheet === undefined ? undefined : profile(sheet, texts, units)}</section>
+${factList(allFacts(shown))}
+<p class="hint units"><a href="?units=${OTHER_UNITS[units]}" rel="nofollow">${pages.otherUnits[units]}</a></p>
+${paragraph(route.description)}${tagLinks(route.tags, texts, root)}${ends(shown)}${
+    route.allowDownload === false ? undefined : downloads(shown)
+  }${route.visibility === "private" ? undefined : share(urlOf(shown), texts)}${
+    sheet === undefined ? undefined : stops(sheet, texts, units)
+  }${attribution(route, texts)}`
+}
+
+const pageOf = (shown: Shown): SharedPage => {
+  const { map, root, route } = shown
+  return {
+    title: route.name,
+    visibility: route.visibility,
+    head: html`${route.visibility === "private" ? html`` : headOf(shown)}<script type="module" src="${root}${
+      SCRIPT.path.slice(1)
+    }"></script>
+${map?.head(root)}`,
+    body: bodyOf(shown),
+    policy: { "script-src": "'self'", ...map?.policy }
+  }
+}
+
+const pageLayer = Layer.unwrap(Effect.gen(function*() {
   const links = yield* pageLinks
-  const map = Option.getOrUndefined(yield* routeMap)
+  const map = yield* routeMap
   const routes = yield* Routes
+  const sheets = yield* RouteSheets
   const site = yield* configuredSite
   return sharedPageLayer(
     SHARED_PAGES.route,
-    Effect.fnUntraced(function*({ name, root, viewer }) {
+    Effect.fnUntraced(function*({ name, root, units, viewer }) {
       const ref = decodeRouteRef(name)
       if (Option.isNone(ref)) return yield* missingPage
-      return pageOf(yield* routes.get(ref.value, viewer, "none"), {
+      const route = yield* routes.get(ref.value, viewer, "none")
+      // The page is worth showing without what takes long to measure.
+      const sheet = yield* sheets.of(ref.value, viewer, route).pipe(
+        Effect.catchTag("Overloaded", () => Effect.succeed(undefined))
+      )
+      return pageOf({
+        route,
+        sheet,
+        units,
         links,
-        map,
-        ref: String(ref.value),
         root,
-        site
+        site,
+        map: Option.getOrUndefined(yield* map),
+        ref: String(ref.value)
       })
     })
   )
 }))
+
+/** Shows what `GET /routes/{ref}` returns to the same viewer. */
+export const routePageLayer = Layer.merge(pageLayer, assetLayer(SCRIPT))

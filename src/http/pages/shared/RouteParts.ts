@@ -4,11 +4,10 @@ import { attributionOf, type PictureFormat } from "../../../schema/Picture.ts"
 import type { StoredCollectionRoute, StoredRoute } from "../../../schema/Route.ts"
 import { withoutFormat } from "../../../schema/Text.ts"
 import { type Html, html } from "../../../services/operations/Html.ts"
+import type { SharedTexts } from "../../../services/texts/SharedEnglish.ts"
 import type { Site } from "../../../services/texts/Site.ts"
 import type { Texts } from "../../../services/texts/Texts.ts"
-
-const distanceText = (metres: number, { shared }: Texts): string =>
-  metres < 1000 ? shared.metres(metres) : shared.kilometres(metres / 1000, metres < 100_000 ? 1 : 0)
+import { distanceText, heightText, type Units } from "./Units.ts"
 
 const MINUTE = 60
 const HOUR = 60 * MINUTE
@@ -28,31 +27,48 @@ export const placeText = (
   return names.length === 0 ? undefined : [...new Set(names)].join(", ")
 }
 
-const factsOf = ({ activity, distance, duration, elevationGain }: StoredCollectionRoute, texts: Texts) =>
-  [
-    ["distance", distance === undefined ? undefined : distanceText(distance, texts)],
-    ["climb", elevationGain === undefined ? undefined : texts.shared.metres(elevationGain)],
-    ["time", duration === undefined ? undefined : durationText(duration, texts)],
-    ["activity", activity && texts.activities[activity]]
-  ] as const
+/** What is known of a route, in the words of its reader. */
+export const factsOf = (
+  { activity, distance, duration, elevationGain }: StoredCollectionRoute,
+  texts: Texts,
+  units: Units
+): Readonly<Record<keyof SharedTexts["facts"], string | undefined>> => ({
+  distance: distance === undefined ? undefined : distanceText(distance, texts, units),
+  climb: elevationGain === undefined ? undefined : heightText(elevationGain, texts, units),
+  time: duration === undefined ? undefined : durationText(duration, texts),
+  activity: activity && texts.activities[activity]
+})
 
-const known = (route: StoredCollectionRoute, texts: Texts) =>
-  factsOf(route, texts).flatMap(([name, value]) => value === undefined ? [] : [[name, value] as const])
+export const summaryOf = (route: StoredCollectionRoute, texts: Texts, units: Units = "metric"): string => {
+  const { activity, climb, distance, time } = factsOf(route, texts, units)
+  return [distance, climb && texts.shared.climbing(climb), time, activity, placeText(route, texts)]
+    .filter((part) => part !== undefined).join(" · ")
+}
 
-export const summaryOf = (route: StoredCollectionRoute, texts: Texts): string =>
-  [
-    ...known(route, texts).map(([name, value]) => name === "climb" ? texts.shared.climbing(value) : value),
-    placeText(route, texts)
-  ].filter((part) => part !== undefined).join(" · ")
+/** The names and values of what is known. */
+export type Facts = ReadonlyArray<readonly [name: string, value: string | undefined]>
+
+export const factList = (facts: Facts): Html => {
+  const shown = facts.flatMap(([name, value]) =>
+    value === undefined ? [] : [html`<div><dt>${name}</dt><dd>${value}</dd></div>`]
+  )
+  return shown.length === 0 ? html`` : html`<dl class="facts">${shown}</dl>`
+}
 
 export const facts = (route: StoredCollectionRoute, texts: Texts): Html => {
-  const shown = known(route, texts)
-  return shown.length === 0
-    ? html``
-    : html`<dl class="facts">${
-      shown.map(([name, value]) => html`<div><dt>${texts.shared.facts[name]}</dt><dd>${value}</dd></div>`)
-    }</dl>`
+  const { activity, climb, distance, time } = factsOf(route, texts, "metric")
+  const names = texts.shared.facts
+  return factList([[names.distance, distance], [names.climb, climb], [names.time, time], [names.activity, activity]])
 }
+
+/** Each tag leads to the public routes that have it. */
+export const tagLinks = (tags: ReadonlyArray<string>, { pages }: Texts, root: string): Html =>
+  tags.length === 0
+    ? html``
+    : html`<ul class="tags" aria-label="${pages.tags}">${
+      tags.map((tag) => html`<li><a href="${root}?tag=${tag}">${tag}</a></li>`)
+    }</ul>
+`
 
 export const formatName = (format: FileFormat): string => format === "geojson" ? "GeoJSON" : format.toUpperCase()
 
@@ -175,15 +191,21 @@ export const cardPage = (query: URLSearchParams): { readonly limit: number; read
 
 const SHOTS = { wide: { width: 360, height: 225 }, isLazy: true }
 
+interface Listing {
+  readonly root: string
+  readonly texts: Texts
+  readonly units: Units
+}
+
 /** No link for an unlisted route of a collection opened by a share link: its own token would outlive that link. */
-const card = (route: StoredCollectionRoute, root: string, texts: Texts) =>
+const card = (route: StoredCollectionRoute, { root, texts, units }: Listing) =>
   route.shareToken === undefined
     ? html`<li><h2>${route.name}</h2>
-<p class="hint">${summaryOf(route, texts)}</p></li>
+<p class="hint">${summaryOf(route, texts, units)}</p></li>
 `
     : html`<li>${picture(route.shareToken, SHOTS, "", root)}
 <h2><a href="${root}r/${route.shareToken}">${route.name}</a></h2>
-<p class="hint">${summaryOf(route, texts)}</p></li>
+<p class="hint">${summaryOf(route, texts, units)}</p></li>
 `
 
 const pageLink = (
@@ -211,12 +233,10 @@ export const pagesAround = (
 
 export const cards = (
   routes: PageOf<StoredCollectionRoute>,
-  offset: number,
-  root: string,
-  texts: Texts
+  { filters = {}, offset, ...listing }: Listing & { readonly offset: number; readonly filters?: PageFilters }
 ): Html =>
   routes.items.length === 0
-    ? html`<p>${texts.shared.noRoutes}</p>`
+    ? html`<p>${listing.texts.shared.noRoutes}</p>`
     : html`<ul class="cards">
-${routes.items.map((route) => card(route, root, texts))}</ul>
-${pagesAround(routes, { limit: CARDS, offset }, texts)}`
+${routes.items.map((route) => card(route, listing))}</ul>
+${pagesAround(routes, { filters, limit: CARDS, offset }, listing.texts)}`

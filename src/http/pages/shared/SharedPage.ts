@@ -1,5 +1,5 @@
 import { Effect, Option } from "effect"
-import { HttpRouter, HttpServerRequest, HttpServerResponse } from "effect/http"
+import { HttpMiddleware, HttpPlatform, HttpRouter, HttpServerRequest, HttpServerResponse } from "effect/http"
 import { HttpApiEndpoint } from "effect/http-api"
 import { createHash } from "node:crypto"
 import type { Visibility } from "../../../schema/Resource.ts"
@@ -13,11 +13,13 @@ import { worded } from "../../response/PublicErrors.ts"
 import { isKnown, storableFor } from "../../response/Versioned.ts"
 import { type Page, pageResponse, pageText, policyHeaders, readerOf, rootFrom } from "../layout/Layout.ts"
 import { failureAt, pageRoute, queryOf } from "../layout/PageRoutes.ts"
+import { makeReaderUnits, type Units } from "./Units.ts"
 
 export interface SharedRequest {
   readonly name: string
   readonly query: URLSearchParams
   readonly viewer: Viewer
+  readonly units: Units
   /** The relative path to the root of the service, so that a proxy may add a path prefix. */
   readonly root: string
 }
@@ -47,6 +49,7 @@ const respond = (site: Site, path: string, page: SharedPage, request: HttpServer
   const etag = tagOf(text)
   const headers = {
     [HEADERS.etag.key]: etag,
+    [HEADERS.vary.key]: "Accept-Language, Accept-Encoding",
     ...(isIndexable ? {} : ROBOTS),
     ...storableFor(request, page.visibility)
   }
@@ -56,6 +59,9 @@ const respond = (site: Site, path: string, page: SharedPage, request: HttpServer
     : HttpServerResponse.setHeaders(pageResponse(site, path, shown, text), headers)
 }
 
+/** Brotli takes too long for a page that is made for each request. A shared page repeats nothing of its request, so that lengths reveal no secret (BREACH). */
+const compression = HttpMiddleware.compression({ algorithms: ["gzip"] })
+
 /** A page that shows what its viewer may see: the user of the session cookie, if there is one. */
 export const sharedPageLayer = <E, R>(
   path: typeof SHARED_PAGES[keyof typeof SHARED_PAGES],
@@ -63,8 +69,10 @@ export const sharedPageLayer = <E, R>(
 ) =>
   HttpRouter.use(Effect.fnUntraced(function*(router) {
     const admit = (yield* makeAdmit)(anyVisitor)
+    const readerUnits = yield* makeReaderUnits
     const endpoint = HttpApiEndpoint.get("page", path)
     const parameter = path.slice(path.indexOf(":") + 1)
+    const platform = yield* HttpPlatform.HttpPlatform
     const site = yield* configuredSite
 
     const shown = Effect.gen(function*() {
@@ -72,9 +80,13 @@ export const sharedPageLayer = <E, R>(
       const principal = yield* admit(endpoint)
       const viewer = Option.map(principal, ({ userId }) => userId)
       const name = (yield* HttpRouter.params)[parameter] ?? ""
-      const page = yield* worded(show({ name, query: queryOf(request), viewer, root: rootFrom(path) }))
+      const query = queryOf(request)
+      const units = yield* readerUnits(query, request, principal)
+      const page = yield* worded(show({ name, query, units, viewer, root: rootFrom(path) }))
       return respond(site, path, { reader: readerOf(principal), ...page }, request)
     })
 
-    yield* pageRoute(router, "GET", path, shown, failureAt(site, path))
+    const compressed = compression(shown).pipe(Effect.provideService(HttpPlatform.HttpPlatform, platform))
+
+    yield* pageRoute(router, "GET", path, compressed, failureAt(site, path))
   }))

@@ -18,14 +18,14 @@ export const userPageLayer = Layer.unwrap(Effect.gen(function*() {
   const site = yield* configuredSite
   return sharedPageLayer(
     SHARED_PAGES.user,
-    Effect.fnUntraced(function*({ name: handle, query, root }) {
+    Effect.fnUntraced(function*({ name: handle, query, root, units }) {
       const decoded = decodeHandle(handle)
       if (Option.isNone(decoded)) return yield* missingPage
       const page = cardPage(query)
       const { id, name } = yield* profiles.publicProfile(decoded.value)
       const routes = yield* publicRoutes.byUser(id, page, "none")
       const url = `${address}u/${handle}`
-      const count = routes.total === 1 ? "1 public route" : `${routes.total} public routes`
+      const count = site.texts.pages.publicRoutes(routes.total)
       const shown: SharedPage = {
         title: name,
         visibility: "public",
@@ -38,7 +38,7 @@ export const userPageLayer = Layer.unwrap(Effect.gen(function*() {
           data: { "@type": "ProfilePage", url, mainEntity: { "@type": "Person", name, alternateName: handle, url } }
         }),
         body: html`<p class="lead">@${handle}, ${count}</p>
-${cards(routes, page.offset, root, site.texts)}`
+${cards(routes, { offset: page.offset, root, texts: site.texts, units })}`
       }
       return shown
     })

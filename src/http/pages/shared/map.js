@@ -1,24 +1,241 @@
-// Draws the line of a route on a map; the page is complete without it.
+// Draws the line of a route on a map, in place of its picture. The page is complete without it.
 const container = document.querySelector("[data-map-style]")
+const drawing = container.closest(".drawing")
 
-const LINE = { light: "#0b5cad", dark: "#1d6fd1" }
+const COLOURS = { light: "#0b5cad", dark: "#1d6fd1", start: "#1a7f37", end: "#b3261e", edge: "#ffffff", stop: "#3a4048" }
 
-// Without WebGL, or without the style's server, the picture below is the map.
-const hideMap = () => {
+// Without WebGL, or without the style's server, the picture is the map.
+const leavePicture = () => {
+  if (container.dataset.state === "shown" || container.dataset.state === "drawn") return
   container.dataset.state = "failed"
   container.hidden = true
 }
 
+// An encoded polyline with six decimals, latitude first.
+const decoded = (text) => {
+  const positions = []
+  let index = 0
+  const next = () => {
+    let value = 0
+    let shift = 0
+    let bits
+    do {
+      bits = text.charCodeAt(index++) - 63
+      value += (bits & 31) * 2 ** shift
+      shift += 5
+    } while (bits >= 32)
+    return value % 2 === 1 ? -(value + 1) / 2 : value / 2
+  }
+  let [lat, lng] = [0, 0]
+  while (index < text.length) {
+    lat += next()
+    lng += next()
+    positions.push([lng / 1e6, lat / 1e6])
+  }
+  return positions
+}
+
+// The indexes at which the parts of a line begin.
+const startsOf = (parts) => {
+  const starts = new Set()
+  let index = 0
+  for (const part of parts) {
+    starts.add(index)
+    index += part.length
+  }
+  return starts
+}
+
+const split = (line, starts) =>
+  [...starts].map((start, part, all) => line.slice(start, all[part + 1]))
+
+// A line across the antimeridian goes on past 180 degrees.
+const unrolled = (positions) => {
+  let previous = positions[0][0]
+  return positions.map(([lng, lat]) => {
+    previous = lng + 360 * Math.round((previous - lng) / 360)
+    return [previous, lat]
+  })
+}
+
+const radians = (degrees) => degrees * Math.PI / 180
+
+const metresBetween = ([fromLng, fromLat], [toLng, toLat]) => {
+  const [a, b] = [radians(fromLat), radians(toLat)]
+  const [byLat, byLng] = [Math.sin((b - a) / 2), Math.sin(radians(toLng - fromLng) / 2)]
+  return 2 * 6371000 * Math.asin(Math.sqrt(byLat * byLat + Math.cos(a) * Math.cos(b) * byLng * byLng))
+}
+
+// A gap, before the positions of `starts`, has no length.
+const along = (line, starts) => {
+  const metres = [0]
+  for (let index = 1; index < line.length; index++) {
+    metres.push(metres[index - 1] + (starts.has(index) ? 0 : metresBetween(line[index - 1], line[index])))
+  }
+  return metres
+}
+
+const positionAt = (line, metres, wanted) => {
+  let [low, high] = [0, line.length - 1]
+  while (low < high) {
+    const middle = (low + high) >> 1
+    if (metres[middle] < wanted) low = middle + 1
+    else high = middle
+  }
+  if (low === 0) return line[0]
+  const share = (wanted - metres[low - 1]) / (metres[low] - metres[low - 1] || 1)
+  return [0, 1].map((axis) => line[low - 1][axis] + Math.min(share, 1) * (line[low][axis] - line[low - 1][axis]))
+}
+
+// The metres along the line of its nearest position.
+const metresAt = (line, starts, metres, { lat, lng }) => {
+  const scale = Math.cos(radians(lat))
+  let nearest = { squared: Infinity, at: 0 }
+  for (let index = 1; index < line.length; index++) {
+    if (starts.has(index)) continue
+    const [fromX, fromY] = [(line[index - 1][0] - lng) * scale, line[index - 1][1] - lat]
+    const [byX, byY] = [(line[index][0] - line[index - 1][0]) * scale, line[index][1] - line[index - 1][1]]
+    const share = Math.min(Math.max(-(fromX * byX + fromY * byY) / (byX * byX + byY * byY || 1), 0), 1)
+    const squared = (fromX + share * byX) ** 2 + (fromY + share * byY) ** 2
+    if (squared < nearest.squared) {
+      nearest = { squared, at: metres[index - 1] + share * (metres[index] - metres[index - 1]) }
+    }
+  }
+  return nearest.at
+}
+
+// Icons are drawn here: those of a style have other names in each style.
+const icon = (side, draw) => {
+  const canvas = new OffscreenCanvas(2 * side, 2 * side)
+  const context = canvas.getContext("2d")
+  context.scale(2, 2)
+  context.lineWidth = 2.5
+  context.lineJoin = "round"
+  context.strokeStyle = COLOURS.edge
+  draw(context)
+  return context.getImageData(0, 0, 2 * side, 2 * side)
+}
+
+const filled = (colour, shape) => (context) => {
+  context.beginPath()
+  shape(context)
+  context.fillStyle = colour
+  context.fill()
+  context.stroke()
+}
+
+const ICONS = {
+  "route-start": icon(20, filled(COLOURS.start, (context) => context.arc(10, 10, 7.5, 0, 7))),
+  "route-end": icon(20, filled(COLOURS.end, (context) => context.roundRect(3, 3, 14, 14, 2))),
+  "route-arrow": icon(12, (context) => {
+    context.beginPath()
+    context.moveTo(4.5, 2.5)
+    context.lineTo(8, 6)
+    context.lineTo(4.5, 9.5)
+    context.lineCap = "round"
+    context.lineWidth = 2
+    context.stroke()
+  })
+}
+
+const point = (coordinates, properties) => ({ type: "Feature", properties, geometry: { type: "Point", coordinates } })
+
+const stops = [...document.querySelectorAll("[data-stop]")].map((stop) => {
+  const [, lng, lat] = stop.dataset.stop.split(" ").map(Number)
+  return point([lng, lat], { kind: stop.className, text: stop.textContent.replaceAll(/\s+/g, " ") })
+})
+
+const collection = (features) => ({ type: "geojson", data: { type: "FeatureCollection", features } })
+
+const addRoute = (map, line, starts) => {
+  for (const [name, image] of Object.entries(ICONS)) map.addImage(name, image, { pixelRatio: 2 })
+  map.addSource("route", {
+    type: "geojson",
+    data: { type: "Feature", properties: {}, geometry: { type: "MultiLineString", coordinates: split(line, starts) } }
+  })
+  map.addSource("route-ends", collection([point(line.at(-1), { icon: "route-end" }), point(line[0], { icon: "route-start" })]))
+  map.addSource("route-stops", collection(stops))
+  map.addSource("route-position", collection([]))
+  const layout = { "line-cap": "round", "line-join": "round" }
+  const stroke = (id, color, width) =>
+    map.addLayer({
+      id,
+      type: "line",
+      source: "route",
+      layout,
+      paint: { "line-color": color, "line-width": width }
+    })
+  stroke("route-edge", COLOURS.edge, 8)
+  stroke("route-line", matchMedia("(prefers-color-scheme: dark)").matches ? COLOURS.dark : COLOURS.light, 5)
+  map.addLayer({
+    id: "route-direction",
+    type: "symbol",
+    source: "route",
+    layout: {
+      "symbol-placement": "line",
+      "symbol-spacing": 120,
+      "icon-image": "route-arrow",
+      "icon-allow-overlap": true,
+      "icon-ignore-placement": true
+    }
+  })
+  const circle = (id, source, more, paint) => map.addLayer({ id, type: "circle", source, ...more, paint })
+  const outlined = { "circle-color": COLOURS.edge, "circle-stroke-color": COLOURS.stop, "circle-stroke-width": 2 }
+  circle("route-cues", "route-stops", { filter: ["==", "kind", "cue"], minzoom: 11 }, { ...outlined, "circle-radius": 3.5 })
+  circle("route-waypoints", "route-stops", { filter: ["==", "kind", "waypoint"] }, { ...outlined, "circle-radius": 6 })
+  map.addLayer({
+    id: "route-ends",
+    type: "symbol",
+    source: "route-ends",
+    layout: { "icon-image": ["get", "icon"], "icon-allow-overlap": true, "icon-ignore-placement": true }
+  })
+  circle("route-position", "route-position", {}, {
+    "circle-color": COLOURS.stop,
+    "circle-radius": 7,
+    "circle-stroke-color": COLOURS.edge,
+    "circle-stroke-width": 3
+  })
+}
+
+const REACH_PIXELS = 24
+
+const link = (map, line, starts, Popup) => {
+  const metres = along(line, starts)
+  const show = (at) => drawing.dispatchEvent(new CustomEvent("position", { detail: at }))
+  drawing.addEventListener("position", ({ detail }) => {
+    const features = detail === undefined ? [] : [point(positionAt(line, metres, detail), {})]
+    map.getSource("route-position").setData(collection(features).data)
+  })
+  const follow = ({ lngLat, point }) => {
+    const near = metresAt(line, starts, metres, { lat: lngLat.lat, lng: lngLat.lng + 360 * Math.round((line[0][0] - lngLat.lng) / 360) })
+    const { x, y } = map.project(positionAt(line, metres, near))
+    show(Math.hypot(x - point.x, y - point.y) <= REACH_PIXELS ? near : undefined)
+  }
+  map.on("mousemove", follow)
+  map.on("click", follow)
+  map.on("mouseout", () => show(undefined))
+  const popup = new Popup({ closeButton: false, offset: 10 })
+  const name = ({ features: [{ geometry, properties }] }) =>
+    popup.setLngLat(geometry.coordinates).setText(properties.text).addTo(map)
+  for (const layer of ["route-cues", "route-waypoints"]) {
+    map.on("mousemove", layer, name)
+    map.on("click", layer, name)
+    map.on("mouseleave", layer, () => popup.remove())
+  }
+}
+
 const main = async () => {
-  const { library, line, mapStyle, worker } = container.dataset
-  const [{ AttributionControl, LngLatBounds, Map, NavigationControl, ScaleControl, setWorkerUrl }, route] = await Promise
-    .all([import(library), fetch(line).then((response) => response.json())])
-  const { geometry = [], segments = [0], waypoints = [] } = route
-  const positions = geometry.length > 0 ? geometry : waypoints.map(({ coord }) => coord)
-  if (positions.length === 0) return
-  setWorkerUrl(new URL(worker, location.href).href)
+  const { attribution = "", controls, library, line: encoded, mapStyle, worker } = container.dataset
+  if (encoded === "") return
+  const parts = encoded.split(" ").map(decoded)
+  const line = unrolled(parts.flat())
+  const starts = startsOf(parts)
+  const maplibre = await import(library)
+  const { AttributionControl, FullscreenControl, LngLatBounds, Map, NavigationControl, Popup, ScaleControl } = maplibre
+  maplibre.setWorkerUrl(new URL(worker, location.href).href)
+  container.dataset.state = "loading"
   container.hidden = false
-  const bounds = positions.reduce((bounds, [lng, lat]) => bounds.extend([lng, lat]), new LngLatBounds())
+  const bounds = line.reduce((bounds, position) => bounds.extend(position), new LngLatBounds())
   const isStill = matchMedia("(prefers-reduced-motion: reduce)").matches
   const map = new Map({
     container,
@@ -28,56 +245,23 @@ const main = async () => {
     // A page must still scroll under a finger or a wheel.
     cooperativeGestures: true,
     attributionControl: false,
+    locale: JSON.parse(controls),
     fadeDuration: isStill ? 0 : 300
   })
-  map.addControl(new AttributionControl({ compact: false, customAttribution: container.dataset.attribution ?? "" }))
+  map.addControl(new AttributionControl({ compact: false, customAttribution: attribution }))
   map.addControl(new NavigationControl({ showCompass: false }))
-  map.addControl(new ScaleControl())
-  // A missing tile later is no reason to take the map away.
-  map.on("error", () => {
-    if (container.dataset.state === undefined) hideMap()
-  })
-  map.on("load", () => {
-    container.dataset.state = "loaded"
-    const features = [
-      // Nothing is drawn between two parts of the line.
-      ...segments.map((start, index) => ({
-        type: "Feature",
-        properties: {},
-        geometry: { type: "LineString", coordinates: positions.slice(start, segments[index + 1]) }
-      })),
-      { type: "Feature", properties: { end: "end" }, geometry: { type: "Point", coordinates: positions.at(-1) } },
-      { type: "Feature", properties: { end: "start" }, geometry: { type: "Point", coordinates: positions[0] } }
-    ]
-    map.addSource("route", { type: "geojson", data: { type: "FeatureCollection", features } })
-    const isLine = ["==", ["geometry-type"], "LineString"]
-    const layout = { "line-cap": "round", "line-join": "round" }
-    const line = (id, color, width) => ({
-      id,
-      type: "line",
-      source: "route",
-      filter: isLine,
-      layout,
-      paint: { "line-color": color, "line-width": width }
-    })
-    map.addLayer(line("route-edge", "#ffffff", 7))
-    map.addLayer(line("route-line", matchMedia("(prefers-color-scheme: dark)").matches ? LINE.dark : LINE.light, 4))
-    map.addLayer({
-      id: "route-ends",
-      type: "circle",
-      source: "route",
-      filter: ["has", "end"],
-      paint: {
-        "circle-color": ["match", ["get", "end"], "start", "#1a7f37", "#b3261e"],
-        "circle-radius": 7,
-        "circle-stroke-color": "#ffffff",
-        "circle-stroke-width": 2.5
-      }
-    })
+  map.addControl(new FullscreenControl({ container: drawing }))
+  map.addControl(new ScaleControl({ unit: drawing.dataset.units }))
+  // What fails later is a tile, a font or an icon: it leaves a hole.
+  map.on("error", leavePicture)
+  map.once("style.load", () => {
+    addRoute(map, line, starts)
+    link(map, line, starts, Popup)
+    container.dataset.state = "shown"
     map.once("idle", () => {
       container.dataset.state = "drawn"
     })
   })
 }
 
-main().catch(hideMap)
+main().catch(leavePicture)

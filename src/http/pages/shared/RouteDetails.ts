@@ -1,0 +1,121 @@
+import { encodeQR } from "qr"
+import type { StoredRoute } from "../../../schema/Route.ts"
+import { type Html, html } from "../../../services/operations/Html.ts"
+import type { RouteSheet, Sample, Stop } from "../../../services/routes/RouteSheet.ts"
+import type { Texts } from "../../../services/texts/Texts.ts"
+import { distanceText, heightText, SYSTEMS, type Units } from "./Units.ts"
+
+/** The plot is as wide and as high as its place on the page. */
+const PLOT = { width: 1000, height: 200 }
+
+/** A flat ride should look flat. */
+const LEAST_RISE = 40
+
+/** Slopes from so many percent on have a colour of their own, in `pages.css`. */
+const STEEPNESS = [0, 3, 6, 10] as const
+
+const steepnessOf = ({ slope }: Sample): number => STEEPNESS.findLastIndex((least) => slope >= least)
+
+const round = (value: number) => Math.round(value * 10) / 10
+
+const plotOf = (samples: ReadonlyArray<Sample>, { pages }: Texts): Html => {
+  const heights = samples.map(({ height }) => height)
+  const [low, high] = [Math.min(...heights), Math.max(...heights)]
+  const rise = Math.max(high - low, LEAST_RISE)
+  const bottom = (low + high - rise) / 2
+  const length = samples.at(-1)?.metres ?? 1
+  const points = samples.map(({ height, metres }) =>
+    `${round(PLOT.width * metres / length)} ${
+      round(PLOT.height - (0.04 + 0.92 * (height - bottom) / rise) * PLOT.height)
+    }`
+  )
+  const runs: Array<{ readonly steepness: number; readonly from: number; to: number }> = []
+  samples.slice(0, -1).forEach((sample, index) => {
+    const steepness = Math.max(0, steepnessOf(sample))
+    const last = runs.at(-1)
+    if (last?.steepness === steepness) last.to = index + 1
+    else runs.push({ steepness, from: index, to: index + 1 })
+  })
+  const areas = runs.map(({ from, steepness, to }) => {
+    const [left = ""] = points[from]?.split(" ") ?? []
+    return html`<path class="steep-${steepness}" d="M${points.slice(from, to + 1).join("L")}V${PLOT.height}H${left}Z"/>`
+  })
+  return html`<svg viewBox="0 0 ${PLOT.width} ${PLOT.height}" preserveAspectRatio="none" role="img" aria-label="${pages.profile}">${areas}<path class="ridge" d="M${
+    points.join("L")
+  }" vector-effect="non-scaling-stroke"/></svg>`
+}
+
+const legend = ({ pages }: Texts) =>
+  STEEPNESS.map((from, steepness) =>
+    html`<li class="steep-${steepness}">${pages.steepness(from, STEEPNESS[steepness + 1])}</li>`
+  )
+
+/** Empty without elevations. A script shows the values at one position (`route.js`). */
+export const profile = ({ samples }: RouteSheet, texts: Texts, units: Units): Html => {
+  if (samples.length < 2) return html``
+  const heights = samples.map(({ height }) => height)
+  const length = samples.at(-1)?.metres ?? 0
+  const { long, short } = SYSTEMS[units]
+  const data = JSON.stringify(samples.map(({ height, metres, slope }) => [Math.round(metres), height, round(slope)]))
+  return html`<figure class="profile" data-profile="${data}" data-long="${long.metres} ${long.name}" data-short="${short.metres} ${short.name}" data-label="${texts.pages.position}">
+<p class="readout" aria-hidden="true"></p>
+<div class="heights" aria-hidden="true"><span>${heightText(Math.max(...heights), texts, units)}</span><span>${
+    heightText(Math.min(...heights), texts, units)
+  }</span></div>
+<div class="plot">${plotOf(samples, texts)}<span class="cursor" hidden></span></div>
+<div class="metres" aria-hidden="true"><span>0</span><span>${distanceText(length / 2, texts, units)}</span><span>${
+    distanceText(length, texts, units)
+  }</span></div>
+<figcaption>${texts.pages.climbs} <ul class="legend">${legend(texts)}</ul></figcaption>
+</figure>
+`
+}
+
+const stopText = ({ text, turn }: Stop, { pages }: Texts) =>
+  text === "" && turn !== undefined ? pages.turns[turn] : text
+
+const stopItem = (stop: Stop, texts: Texts, units: Units) =>
+  html`<li class="${stop.kind}" data-stop="${Math.round(stop.metres)} ${stop.lng} ${stop.lat}"><span class="at">${
+    distanceText(stop.metres, texts, units)
+  }</span> <span class="what">${stopText(stop, texts)}</span></li>\n`
+
+/** More than these are folded. */
+const FEW = 12
+
+/** Named waypoints and cues, by kilometre. */
+export const stops = ({ stopCount, stops }: RouteSheet, texts: Texts, units: Units): Html => {
+  if (stops.length === 0) return html``
+  const { pages } = texts
+  const more = stopCount - stops.length
+  const list = html`<ol class="stops">
+${stops.map((stop) => stopItem(stop, texts, units))}</ol>
+${more === 0 ? undefined : html`<p class="hint">${pages.moreStops(more)}</p>\n`}`
+  const shown = stops.length <= FEW
+    ? list
+    : html`<details><summary>${pages.allStops(stops.length)}</summary>\n${list}</details>\n`
+  return html`<section aria-labelledby="stops"><h2 id="stops">${pages.stops}</h2>\n${shown}</section>\n`
+}
+
+/** White around the code, in modules, as readers need it (ISO/IEC 18004). */
+const QUIET_ZONE = 4
+
+const qrCode = (text: string, { pages }: Texts): Html => {
+  const rows = encodeQR(text, "raw", { ecc: "medium", border: QUIET_ZONE })
+  const path = rows.flatMap((row, y) => row.flatMap((isDark, x) => isDark ? [`M${x} ${y}h1v1h-1z`] : [])).join("")
+  return html`<svg class="qr" viewBox="0 0 ${rows.length} ${rows.length}" role="img" aria-label="${pages.qr}"><path class="paper" d="M0 0h${rows.length}v${rows.length}H0z"/><path d="${path}"/></svg>`
+}
+
+/** A field with the link; scripts add buttons to it. */
+export const share = (url: string, texts: Texts): Html =>
+  html`<section class="share" aria-labelledby="share"><h2 id="share">${texts.pages.share}</h2>
+<div><label for="link">${texts.pages.link}</label>
+<input id="link" type="url" readonly value="${url}">
+<p class="actions" data-copied="${texts.pages.copied}"><button type="button" class="quiet" hidden data-do="copy">${texts.pages.copy}</button><button type="button" class="quiet" hidden data-do="share">${texts.pages.shareButton}</button></p>
+<p class="hint" role="status"></p></div>
+${qrCode(url, texts)}
+</section>
+`
+
+/** What the route asks of the routing engine: no surface is stored. */
+export const surfaceText = ({ routingPreferences }: StoredRoute, { pages }: Texts): string | undefined =>
+  Object.entries(pages.surfaces).find(([surface]) => surface === routingPreferences?.surfacePreference)?.[1]

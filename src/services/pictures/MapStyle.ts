@@ -1,0 +1,169 @@
+import { Context, Duration, Effect, Layer, Option, Ref, Schedule, Schema } from "effect"
+import { HttpClient, HttpClientRequest } from "effect/http"
+import { requestJson } from "../operations/Upstream.ts"
+import { Warnings } from "../operations/Warnings.ts"
+import { mapStyleUrl, settings } from "../settings/Registry.ts"
+
+/** Tiles of 256 or 512 pixels, by the template of their addresses. */
+export interface Tiles {
+  readonly type: "raster" | "vector"
+  readonly template: string
+  readonly maxZoom: number
+  readonly attribution: string | undefined
+}
+
+/** A style that was read, with all that browsers load for it. */
+export interface MapStyle {
+  readonly url: URL
+  readonly origins: ReadonlyArray<string>
+  readonly tiles: Tiles | undefined
+}
+
+/** The style of the maps of pages: none without a setting, and until it was read. */
+export const CurrentMapStyle = Context.Reference<Effect.Effect<Option.Option<MapStyle>>>(
+  "route-planning-service/CurrentMapStyle",
+  { defaultValue: () => Effect.succeedNone }
+)
+
+const texts = Schema.optionalKey(Schema.Array(Schema.String))
+
+const TileSet = {
+  tiles: texts,
+  maxzoom: Schema.optionalKey(Schema.Finite),
+  attribution: Schema.optionalKey(Schema.String)
+}
+
+const TileJson = Schema.Struct(TileSet)
+
+const Source = Schema.Struct({
+  ...TileSet,
+  type: Schema.String,
+  url: Schema.optionalKey(Schema.String),
+  urls: texts,
+  data: Schema.optionalKey(Schema.Unknown)
+})
+type Source = typeof Source.Type
+
+const Sprite = Schema.Union([Schema.String, Schema.Array(Schema.Struct({ url: Schema.String }))])
+
+const Style = Schema.Struct({
+  version: Schema.Literal(8),
+  sources: Schema.Record(Schema.String, Source),
+  sprite: Schema.optionalKey(Sprite),
+  glyphs: Schema.optionalKey(Schema.String)
+})
+type Style = typeof Style.Type
+
+class Unreadable extends Schema.TaggedError<Unreadable>()("Unreadable", { host: Schema.String }) {}
+
+class Unusable extends Schema.TaggedError<Unusable>()("Unusable", { origins: Schema.Array(Schema.String) }) {}
+
+const MAX_BYTES = 4 * 1024 * 1024
+
+const TIMEOUT = Duration.seconds(5)
+
+const readJson = Effect.fnUntraced(function*<A>(url: URL, schema: Schema.Codec<A, unknown>) {
+  const client = yield* HttpClient.HttpClient
+  const upstream = { name: "The server of the map style", timeout: TIMEOUT, maxBytes: MAX_BYTES }
+  const { body, status } = yield* requestJson(client, HttpClientRequest.get(url), upstream)
+  if (status !== 200) return yield* new Unreadable({ host: url.host })
+  return yield* Schema.decodeUnknownEffect(schema)(body)
+}, (read, url) => Effect.mapError(read, () => new Unreadable({ host: url.host })))
+
+/** A policy has these characters in an origin. Another one could begin a directive. */
+const ORIGIN = /^https?:\/\/[\w.[\]:-]+$/
+
+/** `mapbox:` and the like have no origin, and their host is what names them. */
+const nameOf = ({ host, origin, protocol }: URL) => origin === "null" ? `${protocol}//${host}` : origin
+
+/** A page over HTTPS may load nothing else, and a style from there must not lead this service to addresses of its own network. */
+const isUsable = (url: URL, isSecure: boolean) => ORIGIN.test(url.origin) && (url.protocol === "https:" || !isSecure)
+
+const addressesIn = ({ glyphs, sources, sprite = [] }: Style): ReadonlyArray<string> => [
+  ...(glyphs === undefined ? [] : [glyphs]),
+  ...(typeof sprite === "string" ? [sprite] : sprite.map(({ url }) => url)),
+  ...Object.values(sources).flatMap(({ data, tiles = [], url, urls = [] }) => [
+    ...tiles,
+    ...urls,
+    ...(url === undefined ? [] : [url]),
+    ...(typeof data === "string" ? [data] : [])
+  ])
+]
+
+/** The card of a route needs tiles of towns and roads. */
+const LEAST_ZOOM = 10
+
+const tilesOf = (sources: ReadonlyArray<Source>, style: URL): Tiles | undefined => {
+  const usable = (["raster", "vector"] as const).flatMap((type) =>
+    sources.flatMap(({ attribution, maxzoom: maxZoom = 22, tiles: [template] = [], type: given }) =>
+      given === type && template !== undefined && maxZoom >= LEAST_ZOOM
+        ? [{ type, template: absolute(template, style), maxZoom, attribution }]
+        : []
+    )
+  )
+  return usable[0]
+}
+
+/** The URL parser would escape the braces of a template. */
+const absolute = (template: string, style: URL) =>
+  /^[a-z]+:/i.test(template) ? template : new URL(template, style).href.replaceAll("%7B", "{").replaceAll("%7D", "}")
+
+const usableOrigins = Effect.fnUntraced(function*(addresses: ReadonlyArray<string>, style: URL, isSecure: boolean) {
+  const urls = [style, ...addresses.flatMap((address) => URL.parse(address, style.href) ?? [])]
+  const unusable = urls.filter((url) => !isUsable(url, isSecure || style.protocol === "https:"))
+  return unusable.length === 0
+    ? [...new Set(urls.map(({ origin }) => origin))]
+    : yield* new Unusable({ origins: [...new Set(unusable.map(nameOf))] })
+})
+
+const readStyle = Effect.fnUntraced(function*(style: URL, isSecure: boolean) {
+  const read = yield* readJson(style, Style)
+  const own = yield* usableOrigins(addressesIn(read), style, isSecure)
+  // A source with the address of a TileJSON document has its tiles wherever that says.
+  const sources = yield* Effect.forEach(Object.values(read.sources), (source) => {
+    const tileset = source.url === undefined || !/^(raster|raster-dem|vector)$/.test(source.type)
+      ? null
+      : URL.parse(source.url, style.href)
+    return tileset === null
+      ? Effect.succeed(source)
+      : Effect.map(readJson(tileset, TileJson), (found): Source => ({ ...source, ...found }))
+  }, { concurrency: 4 })
+  const tiles = yield* usableOrigins(sources.flatMap(({ tiles = [] }) => tiles), style, isSecure)
+  const found: MapStyle = { url: style, origins: [...new Set([...own, ...tiles])], tiles: tilesOf(sources, style) }
+  return found
+})
+
+const RETRIES = Schedule.min([Schedule.exponential("5 seconds"), Schedule.spaced("5 minutes")])
+
+/** Reads the style beside the start, again while its server is away, and warns of one that cannot be used. */
+export const mapStyleLayer = Layer.effect(
+  CurrentMapStyle,
+  Effect.gen(function*() {
+    const given = yield* mapStyleUrl
+    if (Option.isNone(given)) return Effect.succeedNone
+    const { add } = yield* Warnings
+    const isSecure = (yield* settings.BASE_URL).protocol === "https:"
+    const current = yield* Ref.make(Option.none<MapStyle>())
+    const style = given.value
+    const reading = readStyle(style, isSecure).pipe(
+      Effect.flatMap((read) => Ref.set(current, Option.some(read))),
+      Effect.tapErrorTag(
+        "Unreadable",
+        ({ host }) =>
+          add(
+            `MAP_STYLE_URL: no style of MapLibre can be read from ${style.host}, for an error at ${host}: pages have no map`
+          )
+      ),
+      Effect.retry({ schedule: RETRIES, while: ({ _tag }) => _tag === "Unreadable" }),
+      Effect.catchTag("Unusable", ({ origins }) =>
+        add(
+          `MAP_STYLE_URL: the style of ${style.host} is refused, since pages cannot load what it needs from ${
+            origins.join(", ")
+          }: expected https${isSecure ? "" : " or http"} sources, glyphs and sprites: pages have no map`
+        )),
+      Effect.ignore
+    )
+    yield* Effect.forkScoped(reading)
+    return Ref.get(current)
+  })
+)

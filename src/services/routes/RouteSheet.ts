@@ -1,0 +1,139 @@
+import type { Position, Segments } from "../../schema/Geometry.ts"
+import type { Maneuver } from "../../schema/Maneuver.ts"
+import type { Waypoint } from "../../schema/Route.ts"
+import { HeavyJob } from "../admission/HeavyJob.ts"
+import { isShaping, type TurnName, turnOf } from "../files/CourseTurns.ts"
+import { NearestPositions } from "../files/NearestPositions.ts"
+import { climbOf, profileOf } from "../geometry/Elevation.ts"
+import { coordinatesOf, metresAlong, metresBetween, NO_GAPS, rangesOf } from "../geometry/Geodesy.ts"
+import { elevationsOf, positionsOf, readSegments } from "../geometry/MeasuredPolyline.ts"
+import { encodePolyline } from "../geometry/Polyline.ts"
+import { readCues, readWaypoints } from "./RouteText.ts"
+
+/** A point of the profile; `slope` is in percent, uphill positive. */
+export interface Sample {
+  readonly metres: number
+  readonly height: number
+  readonly slope: number
+}
+
+/** A waypoint with a name, or a cue. */
+export interface Stop {
+  readonly kind: "waypoint" | "cue"
+  readonly metres: number
+  readonly lng: number
+  readonly lat: number
+  /** Empty for a cue without an instruction, which has its turn only. */
+  readonly text: string
+  readonly turn: TurnName | undefined
+}
+
+/** What a page shows of a line, measured. */
+export interface RouteSheet {
+  readonly start: readonly [lng: number, lat: number] | undefined
+  /** The parts of the line between its gaps, or the waypoints of a route without one, separated by spaces. A very long line is thinned. */
+  readonly polyline6: string
+  readonly climb: ReturnType<typeof climbOf>
+  readonly samples: ReadonlyArray<Sample>
+  /** The first ones along the line. */
+  readonly stops: ReadonlyArray<Stop>
+  readonly stopCount: number
+}
+
+const SAMPLES = 300
+
+/** A page with all cues of a route through a city would be long. */
+const MAX_STOPS = 500
+
+/** A waypoint so near to an end of the line is that end: a round trip begins where it ends. */
+const END_METRES = 100
+
+const sampled = (line: ReadonlyArray<Position>, segments: Segments): ReadonlyArray<Sample> => {
+  const known = profileOf(line, SAMPLES, segments).points.flatMap(({ distance, height }) =>
+    height === null ? [] : [{ metres: distance, height }]
+  )
+  return known.map(({ height, metres }, index) => {
+    const before = known[index - 1] ?? known[index]
+    const after = known[index + 1] ?? known[index]
+    const run = (after?.metres ?? 0) - (before?.metres ?? 0)
+    return { metres, height, slope: run > 0 ? 100 * ((after?.height ?? 0) - (before?.height ?? 0)) / run : 0 }
+  })
+}
+
+const waypointStops = (
+  waypoints: ReadonlyArray<Waypoint>,
+  line: ReadonlyArray<Position>,
+  along: Float64Array
+): ReadonlyArray<Stop> => {
+  const nearest = new NearestPositions(line, waypoints.length)
+  const last = line.length - 1
+  const isNear = ([lng, lat]: Waypoint["coord"], index: number) => {
+    const [otherLng = lng, otherLat = lat] = line[index] ?? []
+    return metresBetween(lng, lat, otherLng, otherLat) <= END_METRES
+  }
+  const indexOf = (coord: Waypoint["coord"], order: number) => {
+    if (order === 0 && isNear(coord, 0)) return 0
+    return order === waypoints.length - 1 && isNear(coord, last) ? last : nearest.indexOf(coord)
+  }
+  return waypoints.flatMap((waypoint, order) => {
+    const { coord, name } = waypoint
+    if (isShaping(waypoint) || name === undefined || name === null || name === "") return []
+    const [lng, lat] = coord
+    return [{ kind: "waypoint", metres: along[indexOf(coord, order)] ?? 0, lng, lat, text: name, turn: undefined }]
+  })
+}
+
+const cueStops = (
+  cues: ReadonlyArray<Maneuver>,
+  line: ReadonlyArray<Position>,
+  along: Float64Array
+): ReadonlyArray<Stop> =>
+  cues.flatMap((cue) => {
+    const position = line[cue.begin_shape_index]
+    if (position === undefined) return []
+    const [lng, lat] = position
+    const metres = along[cue.begin_shape_index] ?? 0
+    return [{ kind: "cue", metres, lng, lat, text: cue.instruction, turn: turnOf(cue).name }]
+  })
+
+interface Given {
+  readonly geometry: string
+  readonly waypoints: string
+  readonly cues: string
+  readonly segments: string
+}
+
+/** Beyond these a page would grow by more than the eye sees. */
+const MAX_DRAWN = 8000
+
+const drawn = (line: ReadonlyArray<Position>, segments: Segments): string => {
+  const every = Math.ceil(line.length / MAX_DRAWN)
+  const parts = rangesOf(line.length, segments).map(({ from, to }) =>
+    line.slice(from, to).filter((_, index) => index % every === 0 || index === to - from - 1)
+  )
+  return parts.map((part) => encodePolyline(coordinatesOf(part))).join(" ")
+}
+
+const sheetOf = ({ cues, geometry, segments: given, waypoints }: Given): RouteSheet => {
+  const line = positionsOf(geometry)
+  const segments = readSegments(given)
+  const places = readWaypoints(waypoints)
+  const along = metresAlong(coordinatesOf(line), segments)
+  const stops = [...waypointStops(places, line, along), ...cueStops(readCues(cues), line, along)]
+    .toSorted((one, other) => one.metres - other.metres)
+  const [lng, lat] = line[0] ?? places[0]?.coord ?? []
+  return {
+    start: lng === undefined || lat === undefined ? undefined : [lng, lat],
+    polyline6: line.length > 0 ? drawn(line, segments) : drawn(places.map(({ coord }) => coord), NO_GAPS),
+    climb: climbOf(along, elevationsOf(line), segments),
+    samples: sampled(line, segments),
+    stops: stops.slice(0, MAX_STOPS),
+    stopCount: stops.length
+  }
+}
+
+export const measureSheet = new HeavyJob<Given, RouteSheet>(import.meta.url, {
+  name: "measure sheet",
+  share: "profiles",
+  run: sheetOf
+})
