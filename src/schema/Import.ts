@@ -54,6 +54,17 @@ export const FILE_FORMATS = ["gpx", "geojson", "tcx", "kml", "fit"] as const
 const FileFormat = Schema.Literals(FILE_FORMATS).annotate({ description: "The format of the file" })
 export type FileFormat = typeof FileFormat.Type
 
+export const DEFAULT_GPX_FORM = "track"
+
+const GpxForm = Schema.Literals(["track", "route", "both"]).annotate({
+  description:
+    "`track` (if absent): the line, with waypoints and cues as `wpt`. `route`: the waypoints alone, as a plan for a "
+    + "device that routes between them. `both`: the line, and the waypoints as a plan beside it"
+})
+export type GpxForm = typeof GpxForm.Type
+
+export const GpxQuery = knownQuery({ as: Schema.optionalKey(GpxForm) })
+
 const DROPPED = { code: "dropped", message: "extensions of points: a route has no place for it", count: 2 } as const
 
 const ImportWarning = Schema.Struct({

@@ -345,7 +345,7 @@ export interface StoredRoute extends Omit<Route, "waypoints" | "geometry" | "pol
   /** The line is in UTF-8 if it was read. */
   readonly geometry: JsonText | Uint8Array | undefined
   readonly polyline6: JsonText | undefined
-  /** Of the line in the form that was read. */
+  /** The indexes are into the line in the form that was read. */
   readonly segments: JsonText | undefined
   readonly cues: JsonText | undefined
   readonly version: number

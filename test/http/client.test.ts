@@ -68,7 +68,7 @@ layer(TestServer.layer())("the typed client", (it) => {
     Effect.gen(function*() {
       const script = yield* scriptWith("write")
       const made = yield* script.routes.create({ headers: {}, query: {}, payload: ride })
-      const gpx = yield* script.files.gpx({ params: { ref: made.id } })
+      const gpx = yield* script.files.gpx({ params: { ref: made.id }, query: {} })
       const geojson = yield* script.files.geojson({ params: { ref: made.id } })
       for (const payload of [gpx, geojson]) {
         const read = yield* script.files.import({ headers: {}, query: { duplicates: "allow" }, payload })

@@ -228,6 +228,39 @@ layer(TestServer.layer({}, inVaduz))("files", (it) => {
       assert.strictEqual(file.text.split("<trkpt ").length, 100_001)
     }), 60_000)
 
+  it.effect("of GPX have the line, the plan or both, by whatever way the route is opened", () =>
+    Effect.gen(function*() {
+      const rider = yield* signedIn
+      const visitor = yield* anonymous
+      const route = created(
+        (yield* rider.post("/routes", newRoute({ visibility: "unlisted", geometry: [[9.5, 47.1], [9.6, 47.2]] }))).body
+      )
+      const link = (yield* rider.post(`/routes/${route.id}/links`, { label: "For a friend" })).body
+      const { token } = Schema.decodeUnknownSync(Schema.Struct({ token: Schema.String }))(link)
+      const ways = [[rider, route.id], [visitor, shareTokenOf(route)], [visitor, token]] as const
+      for (const [caller, ref] of ways) {
+        const plain = yield* caller.get(`/routes/${ref}/gpx`)
+        const files = yield* Effect.forEach(
+          ["track", "route", "both"],
+          (as) => caller.get(`/routes/${ref}/gpx?as=${as}`)
+        )
+        assert.deepStrictEqual(
+          files.map(({ text }) => [text.includes("<trk>"), text.includes("<rte>")]),
+          [[true, false], [false, true], [true, true]]
+        )
+        assert.strictEqual(plain.text, files[0]?.text)
+        const tags = [plain, ...files].map(({ headers }) => headers.get("etag"))
+        assert.strictEqual(tags[0], tags[1])
+        assert.strictEqual(new Set(tags).size, 3)
+        const other = yield* caller.get(`/routes/${ref}/gpx?as=route`, { headers: { "if-none-match": tags[1] ?? "" } })
+        assert.strictEqual(other.status, 200)
+      }
+      const wrong = yield* rider.get(`/routes/${route.id}/gpx?as=tracks`)
+      assert.strictEqual(wrong.status, 400)
+      assert.include(wrong.text, "query.as")
+      assert.strictEqual((yield* rider.get(`/routes/${route.id}/kml?as=track`)).status, 400)
+    }))
+
   it.effect("are for those who may open the route", () =>
     Effect.gen(function*() {
       const rider = yield* signedIn

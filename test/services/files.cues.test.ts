@@ -1,8 +1,10 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
 import FitParser from "fit-file-parser"
+import { readFitMessages } from "fit-file-parser/raw"
 import type { WrittenRoute } from "../../src/services/files/Draft.ts"
 import { readFit, writeFit } from "../../src/services/files/Fit.ts"
+import { writeRouteFile } from "../../src/services/files/RouteFile.ts"
 import { read, readAll, written } from "../support/Files.ts"
 
 const cue = (type: number, begin_shape_index: number, instruction: string) => ({
@@ -46,7 +48,7 @@ describe("cues in files", () => {
   it("of a GPX file are those of no track where it has several, since their indexes are of one line", () => {
     const second = "<trk><trkseg><trkpt lat=\"1\" lon=\"1\"/><trkpt lat=\"2\" lon=\"1\"/></trkseg></trk></gpx>"
     const routes = readAll(written(ROUTE, "gpx").replace("</gpx>", second), "gpx", { split: true })
-    assert.deepStrictEqual(routes.map(({ document }) => document.cues ?? []), [[], [], []])
+    assert.deepStrictEqual(routes.map(({ document }) => document.cues ?? []), [[], []])
   })
 
   it("are course points with the kind of turn and a short name in TCX", () => {
@@ -130,5 +132,98 @@ describe("cues in files", () => {
     const { document, dropped } = read(text, "gpx")
     assert.notProperty(document, "cues")
     assert.deepStrictEqual(dropped, [{ what: "cues", why: "they do not fit the line", count: CUES.length }])
+  })
+})
+
+const click = (lat: number) => ({ coord: [9.5, lat] as const, type: "routed" })
+
+const PLANNED: WrittenRoute = {
+  ...ROUTE,
+  waypoints: [
+    click(47.1),
+    { coord: [9.505, 47.1], name: "Spring", type: "water" },
+    { ...click(47.105), timestamp: "2026-01-01T08:00:00Z" },
+    click(-90),
+    { coord: [9.51, 47.1], name: "Hut", type: "routed" },
+    { coord: [180, 1], type: "routed" }
+  ]
+}
+
+describe("unnamed shaping points", () => {
+  it("are no points of a GPX track and no course points, and come back in their places", () => {
+    for (const [format, point] of [["gpx", "<wpt"], ["tcx", "<CoursePoint>"]] as const) {
+      const text = written(PLANNED, format)
+      assert.strictEqual(text.split(point).length - 1, 2 + CUES.length, format)
+      assert.notInclude(text, "<rte>")
+      const { document, dropped } = read(text, format)
+      assert.deepStrictEqual(document.waypoints, PLANNED.waypoints, format)
+      assert.deepStrictEqual(document.cues, CUES)
+      assert.deepStrictEqual(dropped, [])
+    }
+  })
+
+  it.effect("are no course points of FIT, and come back in their places without their times", () =>
+    Effect.gen(function*() {
+      const bytes = writeFit({ ...PLANNED, cues: [] })
+      const fit = yield* Effect.promise(() => new FitParser({}).parseAsync(Buffer.from(bytes)))
+      assert.deepStrictEqual(fit.course_points?.map(({ name }) => name), ["Spring", "Hut"])
+      assert.deepStrictEqual(readFitMessages(bytes).issues, [])
+      const { dropped, waypoints } = yield* readFit(bytes)
+      assert.deepStrictEqual(waypoints.map(({ name }) => name), [
+        undefined,
+        "Spring",
+        undefined,
+        undefined,
+        "Hut",
+        undefined
+      ])
+      for (const [index, { coord: [lng, lat] }] of PLANNED.waypoints.entries()) {
+        assert.closeTo(waypoints[index]?.coord[0] ?? 0, lng, 1e-6)
+        assert.closeTo(waypoints[index]?.coord[1] ?? 0, lat, 1e-6)
+      }
+      assert.deepStrictEqual(dropped, [])
+      const damaged = bytes.slice(0, -2)
+      assert.strictEqual((yield* readFit(damaged)).waypoints.length, 2)
+    }))
+})
+
+describe("a GPX file", () => {
+  const formOf = (form: "track" | "route" | "both") => [...writeRouteFile(PLANNED, "gpx", form)].join("")
+
+  it("has the line, the plan or both, as it is asked for", () => {
+    assert.strictEqual(formOf("track"), written(PLANNED, "gpx"))
+    const countOf = (form: "track" | "route" | "both") =>
+      ["<trkpt", "<rtept", "<wpt"].map((point) => formOf(form).split(point).length - 1)
+    assert.deepStrictEqual(countOf("track"), [4, 0, 2 + CUES.length])
+    assert.deepStrictEqual(countOf("route"), [0, 6, 0])
+    assert.deepStrictEqual(countOf("both"), [4, 6, CUES.length])
+  })
+
+  it("of both is the same route again, and of the plan alone a line of its waypoints", () => {
+    const both = read(formOf("both")).document
+    assert.deepStrictEqual(both.geometry, PLANNED.geometry)
+    assert.deepStrictEqual(
+      both.waypoints.map(({ name, type }) => [name, type]),
+      PLANNED.waypoints.map(({ name, type }) => [
+        name,
+        type
+      ])
+    )
+    const plan = read(formOf("route")).document
+    assert.strictEqual(plan.name, PLANNED.name)
+    assert.deepStrictEqual(plan.geometry, PLANNED.waypoints.map(({ coord }) => coord))
+    assert.deepStrictEqual(plan.waypoints, PLANNED.waypoints)
+  })
+
+  it("of several tracks keeps the shaping points of each, and names the extensions of others", () => {
+    const track = formOf("track").match(/<trk>.*<\/trk>/s)?.[0] ?? ""
+    const [first, second] = readAll(`<gpx>${track}${track.replaceAll("47.1", "46.1")}</gpx>`, "gpx", { split: true })
+    assert.strictEqual(first?.document.waypoints.length, 4)
+    assert.strictEqual(second?.document.waypoints.length, 4)
+    const foreign =
+      "<gpx><trk><extensions><line/></extensions><trkseg><trkpt lat=\"1\" lon=\"1\"/></trkseg></trk></gpx>"
+    assert.deepStrictEqual(read(foreign).dropped, [
+      { what: "extensions of trk", why: "a route has no place for it", count: 1 }
+    ])
   })
 })

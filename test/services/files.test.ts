@@ -141,7 +141,8 @@ describe("GeoJSON, TCX and KML of others", () => {
       name: "Collection",
       tags: [],
       waypoints: [{ coord: [9, 9], name: "Well\uFFFD" }],
-      geometry: [[1, 2], [3, 4], [5, 6, 7]]
+      geometry: [[1, 2], [3, 4], [5, 6, 7]],
+      segments: [0, 2]
     })
     assert.deepStrictEqual(dropped, [
       { what: "Polygon", why: "a route has a line and points only", count: 1 },
@@ -204,7 +205,8 @@ describe("GeoJSON, TCX and KML of others", () => {
       name: "Line",
       tags: [],
       waypoints: [{ coord: [9, 9], name: "Well", timestamp: "2026-01-01" }],
-      geometry: [[1, 2, 3], [4, 5], [6, 7, 8]]
+      geometry: [[1, 2, 3], [4, 5], [6, 7, 8]],
+      segments: [0, 2]
     })
     assert.deepStrictEqual(dropped.map(({ count, what }) => [what, count]), [
       ["when of Track", 1],

@@ -2682,6 +2682,10 @@ export interface Endpoints {
         /** An id, a share token or the token of a link: 32 hex digits */
         readonly ref: string | number
       }
+      readonly query?: {
+        /** `track` (if absent): the line, with waypoints and cues as `wpt`. `route`: the waypoints alone, as a plan for a device that routes between them. `both`: the line, and the waypoints as a plan beside it */
+        readonly as?: "track" | "route" | "both" | undefined
+      } | undefined
       readonly headers?: {
         /** The `ETag` one has; 304 if it is still so */
         readonly "If-None-Match"?: string | undefined

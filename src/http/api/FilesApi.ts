@@ -12,6 +12,7 @@ import {
 import { RouteRef } from "../../schema/Ids.ts"
 import {
   DryRun,
+  GpxQuery,
   ImportedRoutes,
   ImportQuery,
   MAX_FILE_BYTES,
@@ -28,21 +29,31 @@ import { BodyLimit, IdempotencyHeader, NoParameters, ROUTE_BODY_LIMIT } from "./
 const BOUNDED =
   `At most ${DOWNLOADS_AN_ADDRESS} downloads at once to one address; 429 or 503 with \`Retry-After\` beyond.`
 
-const download = <const Format extends "gpx" | "geojson" | "tcx" | "kml">(format: Format, name: string, cues = "") =>
-  HttpApiEndpoint.get(format, `/:ref/${format}`, {
-    params: { ref: RouteRef },
-    success: Schema.String.pipe(HttpApiSchema.asText({ contentType: MEDIA_TYPES[format] })),
-    error: [Forbidden, NotFound]
-  })
+const fileOf = (format: "gpx" | "geojson" | "tcx" | "kml") => ({
+  params: { ref: RouteRef },
+  success: Schema.String.pipe(HttpApiSchema.asText({ contentType: MEDIA_TYPES[format] })),
+  error: [Forbidden, NotFound]
+} as const)
+
+const AGAIN = "A route as a file, for anyone who may read it. Importing it again gives the same route"
+
+const download = <const Format extends "geojson" | "tcx" | "kml">(format: Format, name: string, more = "") =>
+  HttpApiEndpoint.get(format, `/:ref/${format}`, fileOf(format))
     .middleware(NoParameters)
     .middleware(OptionalAuthentication)
-    .annotateMerge(described(
-      `Download as ${name}`,
-      "A route as a file, for anyone who may read it. Importing it again gives the same route. "
-        + `${cues}${BOUNDED}`
-    ))
+    .annotateMerge(described(`Download as ${name}`, `${AGAIN}. ${more}${BOUNDED}`))
 
-const CUES = "Cues are waypoints of the kind of the turn in GPX, course points in TCX. "
+const downloadGpx = HttpApiEndpoint.get("gpx", "/:ref/gpx", { ...fileOf("gpx"), query: GpxQuery })
+  .middleware(OptionalAuthentication)
+  .annotateMerge(described(
+    "Download as GPX",
+    `${AGAIN}, except as \`route\`. Cues are waypoints of the kind of the turn. An unnamed waypoint of the type \`routed\` is `
+      + `no \`wpt\`, but in an extension of the track, which an import reads. ${BOUNDED}`
+  ))
+
+const CUES =
+  "Cues are course points. An unnamed waypoint of the type `routed` is none, but in an extension, which an import "
+  + "reads. "
 
 const downloadFit = HttpApiEndpoint.get("fit", "/:ref/fit", {
   params: { ref: RouteRef },
@@ -55,7 +66,8 @@ const downloadFit = HttpApiEndpoint.get("fit", "/:ref/fit", {
     "Download as FIT",
     "A route as a FIT course, for anyone who may read it: positions to a centimetre, elevations to 20 cm, at most 254 "
       + "bytes of the name, neither tags nor description. Cues are course points, with the start of the instruction; an "
-      + "import of it has those that are turns. An unnamed waypoint of the type `routed` is no course point. "
+      + "import of it has those that are turns. An unnamed waypoint of the type `routed` is no course point, but in a message of our "
+      + "own, which an import reads. "
       + "At a gap the timer stops and starts a second later. "
       + BOUNDED
   ))
@@ -137,7 +149,7 @@ export class FilesApi extends HttpApiGroup.make("files")
           + "returns that list, what would be stored, and what would be left out and why."
       ))
       .annotate(OpenApi.Override, { requestBody: importBody }),
-    download("gpx", "GPX", CUES),
+    downloadGpx,
     download("geojson", "GeoJSON"),
     download("tcx", "TCX", CUES),
     download("kml", "KML"),

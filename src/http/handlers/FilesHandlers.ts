@@ -5,7 +5,7 @@ import { HttpApiBuilder } from "effect/http-api"
 import { ValidationFailed } from "../../schema/Errors.ts"
 import type { BoundingBox } from "../../schema/Geometry.ts"
 import type { RouteRef } from "../../schema/Ids.ts"
-import type { Bounds, Duplicate, FileFormat } from "../../schema/Import.ts"
+import { type Bounds, DEFAULT_GPX_FORM, type Duplicate, type FileFormat, type GpxQuery } from "../../schema/Import.ts"
 import { MEDIA_TYPES } from "../../schema/MediaTypes.ts"
 import type { Place, StoredRoute } from "../../schema/Route.ts"
 import { withoutFormat } from "../../schema/Text.ts"
@@ -111,6 +111,7 @@ const importedResponse = (
 
 interface Download {
   readonly params: { readonly ref: RouteRef }
+  readonly query?: typeof GpxQuery.Type
   readonly request: HttpServerRequest.HttpServerRequest
 }
 
@@ -140,14 +141,15 @@ export const FilesHandlers = HttpApiBuilder.group(
     })
 
     const download = (format: FileFormat) =>
-      Effect.fnUntraced(function*({ params, request }: Download) {
+      Effect.fnUntraced(function*({ params, query, request }: Download) {
+        const form = query?.as ?? DEFAULT_GPX_FORM
         const viewer = Option.map(yield* Viewer, ({ userId }) => userId)
         yield* downloads.admit
         return yield* lanes.downloads(Effect.gen(function*() {
           const route = yield* files.find(params.ref, viewer)
-          const etag = fileTag(route, format)
+          const etag = fileTag(route, format, form)
           if (isKnown(request.headers[HEADERS.ifNoneMatch.key], etag)) return notModified(etag)
-          const { bytes, size } = yield* files.write(route, format)
+          const { bytes, size } = yield* files.write(route, format, form)
           return HttpServerResponse.stream(bytes, {
             contentType: MEDIA_TYPES[format],
             contentLength: size,

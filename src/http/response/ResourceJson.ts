@@ -4,7 +4,7 @@ import type { ElevationProfile } from "../../schema/Elevation.ts"
 import type { ServiceError } from "../../schema/Errors.ts"
 import type { GeometryForm } from "../../schema/Geometry.ts"
 import type { CollectionId, RouteId } from "../../schema/Ids.ts"
-import type { FileFormat, ImportWarning } from "../../schema/Import.ts"
+import type { FileFormat, GpxForm, ImportWarning } from "../../schema/Import.ts"
 import { MEDIA_TYPES } from "../../schema/MediaTypes.ts"
 import type { PageOf } from "../../schema/Page.ts"
 import type { PrivacyZone } from "../../schema/PrivacyZone.ts"
@@ -132,8 +132,8 @@ export const collectionFacts = (collection: StoredCollection) => factsOf(collect
 export const routeTag = (route: StoredRoute, form: GeometryForm = "full"): string =>
   weakTag(`${route.version}-${form}`, shownOf(route))
 
-export const fileTag = (route: StoredRoute, format: FileFormat): string =>
-  weakTag(`${route.version}-${format}`, shownOf(route))
+export const fileTag = (route: StoredRoute, format: FileFormat, form: GpxForm): string =>
+  weakTag(`${route.version}-${format === "gpx" ? `${format}-${form}` : format}`, shownOf(route))
 
 export const makeVersionedRoute = Effect.map(
   pageLinks,

@@ -164,10 +164,6 @@ export const coursePointOf = (type: string | null | undefined): { readonly fit: 
   return KINDS_BY_WORD.get(lettersOf(type ?? "")) ?? NOTE
 }
 
-/** A position that shapes the route and says nothing: devices would announce it. */
-export const isShaping = ({ name, type }: { readonly name?: string | null; readonly type?: string | null }): boolean =>
-  type === "routed" && (name === undefined || name === null)
-
 /** Files that this service writes have it beside the instruction: type, index, kilometres and seconds. */
 export const OWN_MANEUVER = "rps:maneuver"
 

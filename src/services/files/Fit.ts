@@ -1,20 +1,13 @@
-import { Effect } from "effect"
+import { Effect, Option } from "effect"
 import FitParser, { type ParsedFit } from "fit-file-parser"
 import { FitBaseType, FitEncoder, type FitEncoderField } from "fit-file-parser/encoder"
+import { type FitRawMessage, readFitMessages } from "fit-file-parser/raw"
 import type { Position } from "../../schema/Geometry.ts"
 import { recordedAtOf } from "../../schema/Measures.ts"
 import type { Activity } from "../../schema/Preferences.ts"
 import { InvalidInput } from "../DomainErrors.ts"
 import { coordinatesOf, metresAlong, NO_GAPS, rangesOf } from "../geometry/Geodesy.ts"
-import {
-  coursePointOf,
-  isShaping,
-  markedWaypoints,
-  pointTypeOf,
-  turnOf,
-  turnTypeOf,
-  waypointMark
-} from "./CourseTurns.ts"
+import { coursePointOf, markedWaypoints, pointTypeOf, turnOf, turnTypeOf, waypointMark } from "./CourseTurns.ts"
 import {
   type DraftFile,
   type DraftTrack,
@@ -28,6 +21,7 @@ import { coordOf, positionOf, sumOf } from "./FileValues.ts"
 import { MAX_FIELDS, MAX_MESSAGES, wholeFit } from "./FitBytes.ts"
 import { NearestPositions } from "./NearestPositions.ts"
 import { placedTracks, segmentsOf } from "./Positions.ts"
+import { isShaping, type ShapingPoint, shapingPoints, withShaping } from "./ShapingPoints.ts"
 
 type FitRecord = NonNullable<ParsedFit["records"]>[number]
 
@@ -187,6 +181,29 @@ const recordedAt = (fit: ParsedFit, { parts, session }: Part) => {
   return recordedAtOf(session?.start_time?.getTime() ?? first) ?? recordedAtOf(first)
 }
 
+/** A number for messages of manufacturers (FIT protocol, `mesg_num`), which other readers pass over. */
+const SHAPING_POINT = 0xff00
+
+const numberIn = ({ fields, littleEndian }: FitRawMessage, number: number): number => {
+  const bytes = fields.find(({ fieldNumber }) => fieldNumber === number)?.bytes
+  if (bytes?.length !== 4) return Number.NaN
+  return new DataView(bytes.buffer, bytes.byteOffset, bytes.length).getInt32(0, littleEndian)
+}
+
+const readMessages = Option.liftThrowable((bytes: Uint8Array) =>
+  readFitMessages(bytes, { messageNumbers: [SHAPING_POINT] }).messages
+)
+
+/** A damaged file keeps its line, and not these. */
+const shapingIn = (bytes: Uint8Array): ReadonlyArray<ShapingPoint> =>
+  Option.getOrElse(readMessages(bytes), () => []).flatMap((message) => {
+    const [index = Number.NaN, lat = Number.NaN, lng = Number.NaN] = [0, 1, 2].map((number) =>
+      numberIn(message, number)
+    )
+    const position = positionOf(degreesOf(lng), degreesOf(lat), undefined)
+    return position === undefined || !(index >= 0) ? [] : [{ index, coord: coordOf(position), timestamp: undefined }]
+  })
+
 /** Counts records without a position, which sensors write indoors. */
 export const readFit = Effect.fnUntraced(function*(given: Uint8Array): Effect.fn.Return<DraftFile, InvalidInput> {
   if (given.length > MAX_FIT_BYTES) {
@@ -209,11 +226,12 @@ export const readFit = Effect.fnUntraced(function*(given: Uint8Array): Effect.fn
   })
   const own = markedWaypoints(fit.file_ids?.[0]?.product_name)
   const waypoints = waypointsOf(course_points, own)
+  const shaping = own === Infinity ? [] : shapingIn(given)
   const placedPoints = waypointsOf(course_points.slice(0, own), own).length
   const course = fit.messages?.course?.[0]
   const file: DraftFile = {
     ...NOTHING_SAID,
-    waypoints,
+    waypoints: withShaping(waypoints, shaping),
     tracks: sessions.map((part, index): DraftTrack => ({
       names: [course?.name, sessions.length > 1 ? sportOf(part.session?.sport)?.replaceAll("_", " ") : undefined],
       descriptions: [],
@@ -280,9 +298,13 @@ const MAX_UINT32 = 2 ** 32 - 2
 const uint32 = (number: number, value: number) => field(4, FitBaseType.Uint32)(number, Math.min(value, MAX_UINT32))
 const sint32 = field(4, FitBaseType.Sint32)
 
+const SEMICIRCLES = 2 ** 31
+
+const degreesOf = (semicircles: number) => semicircles * 180 / SEMICIRCLES
+
 // 180 degrees would be one more than the largest number: the last one is practically the same meridian.
 const semicircles = (number: number, degrees: number) =>
-  sint32(number, Math.min(Math.round(degrees * 2 ** 31 / 180), 2 ** 31 - 2))
+  sint32(number, Math.min(Math.round(degrees * SEMICIRCLES / 180), SEMICIRCLES - 2))
 
 const text = (number: number, value: string, maxBytes: number): FitEncoderField => {
   const kept = { text: "", bytes: 1 }
@@ -374,6 +396,9 @@ export const writeFit = (
       encoder.writeMessage(EVENT, timerEvent(timeAt(index), EVENT_START))
     }
     encoder.writeMessage(RECORD, recordOf(position, timeAt(index), distances[index] ?? 0), 1)
+  }
+  for (const { coord: [lng, lat], index } of shapingPoints(all)) {
+    encoder.writeMessage(SHAPING_POINT, [sint32(0, index), semicircles(1, lat), semicircles(2, lng)], 3)
   }
   const nearest = new NearestPositions(geometry, waypoints.length)
   for (const [index, { coord, name, type }] of waypoints.entries()) {

@@ -1,6 +1,6 @@
 import { Effect } from "effect"
 import type { Position } from "../../schema/Geometry.ts"
-import type { Dropped } from "../../schema/Import.ts"
+import { DEFAULT_GPX_FORM, type Dropped, type GpxForm } from "../../schema/Import.ts"
 import { MAX_WAYPOINTS } from "../../schema/Route.ts"
 import { SERVICE_TITLE } from "../../schema/ServiceName.ts"
 import type { InvalidInput } from "../DomainErrors.ts"
@@ -37,6 +37,7 @@ import {
   withinEdge
 } from "./FileValues.ts"
 import { type Placed, placedPoints, placedTracks, segmentsOf } from "./Positions.ts"
+import { isShaping, SHAPING, SHAPING_MEMBERS, shapingIn, shapingParts, withShaping } from "./ShapingPoints.ts"
 import { timesAlong } from "./TrackTimes.ts"
 import { parseXml } from "./Xml.ts"
 import {
@@ -58,7 +59,7 @@ const PLANNED_POINT = new Set(["name", "type", "sym", "time", "extensions"])
 const POINT_OF_BOTH = new Set([...TRACK_POINT, ...PLANNED_POINT])
 const ROOT = new Set(["metadata", "wpt", "rte", "trk", "name", "desc", "time", "keywords", "bounds"])
 const METADATA = new Set(["name", "desc", "time", "keywords", "bounds"])
-const TRACK = new Set(["name", "desc", "type", "number", "trkseg"])
+const TRACK = new Set(["name", "desc", "type", "number", "extensions", "trkseg"])
 const SEGMENT = new Set(["trkpt"])
 const ROUTE = new Set(["name", "desc", "type", "number", "rtept"])
 
@@ -79,6 +80,7 @@ const KNOWN = new Set([
   "creator",
   ROUTE_EXTENSION,
   SHAPE_POINT,
+  ...SHAPING_MEMBERS,
   OWN_LONGITUDE,
   OWN_MANEUVER
 ])
@@ -134,6 +136,9 @@ const isElevationUnread = (point: XmlElement) =>
 /** Our own extension was read: it only marks the side of the 180th meridian. */
 const isForeign = (point: XmlElement) =>
   childOf(point, "extensions")?.children.some(({ name }) => name !== OWN_LONGITUDE && name !== ROUTE_EXTENSION) ?? false
+
+const isForeignToTrack = ({ children }: XmlElement) =>
+  children.length === 0 || children.some(({ name }) => name !== SHAPING)
 
 const extensionsOf = (points: ReadonlyArray<XmlElement>): ReadonlyArray<Dropped> =>
   droppedIf(points.filter(isForeign).length, "extensions of points", UNUSED)
@@ -244,6 +249,7 @@ const droppedOf = (
     ...unknownChildren([gpx], ROOT, UNUSED),
     ...unknownChildren(childrenOf(gpx, "metadata"), METADATA, UNUSED),
     ...unknownChildren(tracks, TRACK, UNUSED),
+    ...droppedIf(childrenOf(tracks, "extensions").filter(isForeignToTrack).length, "extensions of trk", UNUSED),
     ...unknownChildren(segments, SEGMENT, UNUSED),
     ...unknownChildren(routes, ROUTE, UNUSED),
     // The times of our own files are those of the recording, and its duration.
@@ -298,7 +304,10 @@ export const readGpx = Effect.fnUntraced(function*(text: string): Effect.fn.Retu
   const planned = yield* plannedOf(parts, tracks)
   const placed = yield* placedPoints(places, positionRead, { what: "waypoints", path: "wpt" }, tracks)
   const isOwn = isOwnFile(gpx)
+  const isOnly = lines.length === 1
+  const shaping = ({ owners }: Line) => shapingIn(childrenOf(owners, "extensions"))
   const waypointsOfLine = (line: Line, [points]: ReadonlyArray<Placed<XmlElement>>) => {
+    if (!line.isPlan && !isOnly) return withShaping([], shaping(line))
     if (!line.isPlan) return planned.points === undefined ? [] : waypointsOf(planned.points, isOwn)
     return points === undefined || isLineOnly(line) ? [] : waypointsOf(pointsOfPlan(points), isOwn)
   }
@@ -308,7 +317,10 @@ export const readGpx = Effect.fnUntraced(function*(text: string): Effect.fn.Retu
     descriptions: textsOf(root, "desc"),
     tags: root.flatMap((element) => textOf(element, "keywords")?.split(",", MAX_WORDS) ?? []),
     activity: undefined,
-    waypoints: waypointsOf(placed.points, isOwn, parts.routes.length === 0 ? undefined : PLACE_OF_INTEREST),
+    waypoints: withShaping(
+      waypointsOf(placed.points, isOwn, parts.routes.length === 0 ? undefined : PLACE_OF_INTEREST),
+      isOnly ? lines.flatMap(shaping) : []
+    ),
     cues: parts.cues,
     tracks: lines.map((line, index) => {
       const found = tracks[index] ?? []
@@ -339,7 +351,9 @@ const symbolOf = (type: string | null | undefined) => {
   return tcx === "Generic" ? undefined : tcx
 }
 
-const routePointOf = ({ coord: [lng, lat], name, timestamp, type }: WrittenRoute["waypoints"][number]): XmlParts => ({
+const pointOfWaypoint = (
+  { coord: [lng, lat], name, timestamp, type }: WrittenRoute["waypoints"][number]
+): XmlParts => ({
   "@lat": decimal(lat),
   "@lon": decimal(withinEdge(lng)),
   time: dateTime(timestamp),
@@ -351,7 +365,13 @@ const routePointOf = ({ coord: [lng, lat], name, timestamp, type }: WrittenRoute
 
 type Cue = NonNullable<WrittenRoute["cues"]>[number]
 
-const cuePointOf = (cue: Cue, [lng, lat, elevation]: Position): XmlParts => {
+/** Beside a track it needs no name of its own. */
+const routeOfWaypoints = ({ activity, name, waypoints }: WrittenRoute, form: GpxForm): XmlParts => ({
+  ...(form === "route" ? { name, type: activity } : {}),
+  rtept: waypoints.map(pointOfWaypoint)
+})
+
+const pointOfCue = (cue: Cue, [lng, lat, elevation]: Position): XmlParts => {
   const { name, tcx } = turnOf(cue)
   return {
     "@lat": decimal(lat),
@@ -372,6 +392,15 @@ const trackPoint = ([lng, lat, elevation]: Position, time: string | undefined): 
   return `<trkpt lat="${decimal(lat)}" lon="${decimal(withinEdge(lng))}">${inner}</trkpt>\n`
 }
 
+function* waypointsAndCues({ cues = [], geometry, waypoints }: WrittenRoute, form: GpxForm): Generator<string> {
+  for (const cue of form === "route" ? [] : cues) {
+    const position = geometry[cue.begin_shape_index]
+    if (position !== undefined) yield `${xmlOf({ wpt: pointOfCue(cue, position) })}\n`
+  }
+  if (form !== "track") return
+  for (const waypoint of waypoints) if (!isShaping(waypoint)) yield `${xmlOf({ wpt: pointOfWaypoint(waypoint) })}\n`
+}
+
 /** A recording without a duration has the time of its first position only. */
 const recordedTimes = (route: WrittenRoute): (index: number) => string | undefined => {
   const { duration, geometry, recordedAt, segments = NO_GAPS } = route
@@ -380,16 +409,11 @@ const recordedTimes = (route: WrittenRoute): (index: number) => string | undefin
   return timesAlong(route, metresAlong(coordinatesOf(geometry), segments))
 }
 
-/** Writes a `trk` even if it is empty: otherwise a reader takes the `rte` of the waypoints for the polyline. */
-export function* writeGpx(route: WrittenRoute): Generator<string> {
-  yield `${XML_DECLARATION}${ROOT_ATTRIBUTES}\n`
-  yield `${xmlOf({ metadata: metadataOf(route) })}\n`
-  for (const cue of route.cues ?? []) {
-    const position = route.geometry[cue.begin_shape_index]
-    if (position !== undefined) yield `${xmlOf({ wpt: cuePointOf(cue, position) })}\n`
-  }
-  if (route.waypoints.length > 0) yield `${xmlOf({ rte: { rtept: route.waypoints.map(routePointOf) } })}\n`
-  yield `<trk>${xmlOf({ name: route.name, type: route.activity })}<trkseg>\n`
+/** A track has what is no `wpt` in an extension. It is written even if it is empty, to be no file of points. */
+function* trackOfRoute(route: WrittenRoute, form: GpxForm): Generator<string> {
+  const shaping = form === "track" ? shapingParts(route.waypoints) : []
+  const extensions = shaping.length === 0 ? undefined : { [SHAPING]: shaping }
+  yield `<trk>${xmlOf({ name: route.name, type: route.activity, extensions })}<trkseg>\n`
   const timeAt = recordedTimes(route)
   for (const { from, to } of rangesOf(route.geometry.length, route.segments ?? NO_GAPS)) {
     if (from > 0) yield "</trkseg><trkseg>\n"
@@ -397,5 +421,14 @@ export function* writeGpx(route: WrittenRoute): Generator<string> {
       yield trackPoint(position, timeAt(from + index))
     }
   }
-  yield "</trkseg></trk>\n</gpx>\n"
+  yield "</trkseg></trk>\n"
+}
+
+export function* writeGpx(route: WrittenRoute, form: GpxForm = DEFAULT_GPX_FORM): Generator<string> {
+  yield `${XML_DECLARATION}${ROOT_ATTRIBUTES}\n`
+  yield `${xmlOf({ metadata: metadataOf(route) })}\n`
+  yield* waypointsAndCues(route, form)
+  if (form !== "track" && route.waypoints.length > 0) yield `${xmlOf({ rte: routeOfWaypoints(route, form) })}\n`
+  if (form !== "route") yield* trackOfRoute(route, form)
+  yield "</gpx>\n"
 }

@@ -1,4 +1,5 @@
 import { Effect } from "effect"
+import type { GpxForm } from "../../schema/Import.ts"
 import type { InvalidInput } from "../DomainErrors.ts"
 import { type DraftFile, type TextFormat, withoutEmptyTracks, type WrittenRoute } from "./Draft.ts"
 import { chunked } from "./FileValues.ts"
@@ -14,7 +15,7 @@ const READERS: Record<TextFormat, (text: string) => Effect.Effect<DraftFile, Inv
   kml: readKml
 }
 
-const WRITERS: Record<TextFormat, (route: WrittenRoute) => Generator<string>> = {
+const WRITERS: Record<TextFormat, (route: WrittenRoute, form?: GpxForm) => Generator<string>> = {
   gpx: writeGpx,
   geojson: writeGeoJson,
   tcx: writeTcx,
@@ -27,7 +28,7 @@ export const readRouteFile = (text: string, format: TextFormat): Effect.Effect<D
 
 /**
  * Generates chunks of some 64 KiB on demand. The file is read as the same route, except for characters that XML cannot
- * carry and, in GPX, timestamps of waypoints that are no `xsd:dateTime`.
+ * carry, timestamps of waypoints that are no `xsd:dateTime` in GPX, and all but the waypoints in a GPX `route`.
  */
-export const writeRouteFile = (route: WrittenRoute, format: TextFormat): Iterable<string> =>
-  chunked(WRITERS[format](route))
+export const writeRouteFile = (route: WrittenRoute, format: TextFormat, form?: GpxForm): Iterable<string> =>
+  chunked(WRITERS[format](route, form))

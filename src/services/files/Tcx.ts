@@ -5,7 +5,6 @@ import type { InvalidInput } from "../DomainErrors.ts"
 import { coordinatesOf, metresAlong, NO_GAPS, rangesOf } from "../geometry/Geodesy.ts"
 import {
   coursePointOf as kindsOf,
-  isShaping,
   maneuverMark,
   maneuverOf,
   OWN_MANEUVER,
@@ -40,6 +39,7 @@ import {
 } from "./FileValues.ts"
 import { NearestPositions } from "./NearestPositions.ts"
 import { type Placed, placedPoints, placedTracks, segmentsOf } from "./Positions.ts"
+import { isShaping, SHAPING, SHAPING_MEMBERS, shapingIn, shapingParts, withShaping } from "./ShapingPoints.ts"
 import { timesAlong } from "./TrackTimes.ts"
 import { carried, parseXml } from "./Xml.ts"
 import { attributeOf, childOf, childrenOf, descendantsOf, textOf, unknownChildren, type XmlElement } from "./XmlTree.ts"
@@ -48,9 +48,6 @@ import { OWN_NAMESPACE, XML_DECLARATION, xmlOf, type XmlParts } from "./XmlWrite
 /** The schema requires `Time`; an extension of the service marks a longitude. */
 const TRACKPOINT = new Set(["Time", "Position", "AltitudeMeters", "DistanceMeters", "Extensions"])
 const COURSE_POINT = new Set(["Name", "Time", "Position", "PointType", "Notes", "Extensions"])
-
-/** Keeps an unnamed shaping point beside the course points: its index among all waypoints, and where it is. */
-const SHAPING = "rps:shaping"
 
 const OWN_RECORDING = "rps:recordedAt"
 
@@ -77,10 +74,7 @@ const KNOWN = new Set([
   OWN_RECORDING,
   "rps:type",
   "rps:timestamp",
-  SHAPING,
-  "index",
-  "lat",
-  "lon",
+  ...SHAPING_MEMBERS,
   OWN_LONGITUDE,
   OWN_MANEUVER
 ])
@@ -112,20 +106,6 @@ const waypointOf = (point: XmlElement, position: Position, isOwn: boolean): Draf
     timestamp: textOf(extensions, "rps:timestamp"),
     turn: isOwn ? undefined : turnTypeOf(textOf(point, "PointType"))
   }
-}
-
-/** Puts the shaping points where they were among the waypoints. */
-const withShaping = (waypoints: ReadonlyArray<DraftWaypoint>, own: XmlElement | undefined) => {
-  const all = [...waypoints]
-  for (const point of childrenOf(own, SHAPING)) {
-    const [lng, lat] = ["lon", "lat"].map((name) => numberOf(attributeOf(point, name)))
-    const position = positionOf(lng, lat, undefined)
-    if (position === undefined) continue
-    const timestamp = textOf(point, "rps:timestamp")
-    const index = numberOf(attributeOf(point, "index")) ?? all.length
-    all.splice(index, 0, { coord: coordOf(position), name: undefined, type: "routed", timestamp })
-  }
-  return all
 }
 
 const cueOf = (point: XmlElement) => {
@@ -196,7 +176,7 @@ const trackOf = (
         const position = points.get(point)
         return position === undefined ? [] : [waypointOf(point, position, own !== undefined)]
       }),
-      own
+      shapingIn(own)
     ),
     cues: coursePoints.flatMap((point) => cueOf(point) ?? []),
     segments: segmentsOf(placed),
@@ -295,16 +275,7 @@ const ownOf = ({ activity, description, name, recordedAt, tags, waypoints }: Wri
   "rps:tags": tags.length === 0 ? undefined : tags.join(", "),
   "rps:activity": activity,
   [OWN_RECORDING]: recordedAt,
-  [SHAPING]: waypoints.flatMap((waypoint, index) =>
-    isShaping(waypoint)
-      ? [{
-        "@index": String(index),
-        "@lat": decimal(waypoint.coord[1]),
-        "@lon": decimal(waypoint.coord[0]),
-        "rps:timestamp": waypoint.timestamp ?? undefined
-      }]
-      : []
-  )
+  [SHAPING]: shapingParts(waypoints)
 })
 
 export function* writeTcx(route: WrittenRoute): Generator<string> {

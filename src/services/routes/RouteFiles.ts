@@ -1,6 +1,6 @@
 import { Context, Effect, Layer, type Option, type Scope } from "effect"
 import type { RouteRef, UserId } from "../../schema/Ids.ts"
-import type { FileFormat } from "../../schema/Import.ts"
+import type { FileFormat, GpxForm } from "../../schema/Import.ts"
 import { type StoredRoute } from "../../schema/Route.ts"
 import { HeavyWork, INLINE_BYTES } from "../admission/HeavyWork.ts"
 import { textOf } from "../bodies/JsonText.ts"
@@ -32,7 +32,8 @@ export class RouteFiles extends Context.Service<RouteFiles, {
   /** The file is on disk until the scope closes. `Overloaded` if the disk has no room. */
   readonly write: (
     route: StoredRoute,
-    format: FileFormat
+    format: FileFormat,
+    form?: GpxForm
   ) => Effect.Effect<SpooledFile, SpoolFull | Overloaded, Scope.Scope>
   /**
    * Reads a file, a multipart form or an archive. The content type names the format, else the content shows it.
@@ -81,8 +82,10 @@ export class RouteFiles extends Context.Service<RouteFiles, {
           const route = yield* routes.get(ref, viewer, "full")
           return route.allowDownload === false ? yield* new DownloadRefused() : route
         }),
-        write: Effect.fnUntraced(function*(route, format) {
-          const pieces = format === "fit" ? [yield* fitOf(route)] : writeRouteFile(yield* toDocument(route), format)
+        write: Effect.fnUntraced(function*(route, format, form) {
+          const pieces = format === "fit"
+            ? [yield* fitOf(route)]
+            : writeRouteFile(yield* toDocument(route), format, form)
           return yield* spool.take(pieces)
         }),
         read: Effect.fnUntraced(function*(bytes, options) {
