@@ -34,7 +34,7 @@ const FILES: Readonly<Record<string, () => readonly [text: string, format: TextF
 const outcome = (text: string, format: TextFormat) =>
   Effect.runSync(Effect.exit(
     Effect.flatMap(
-      readRouteFile(text, format),
+      readRouteFile([text], format),
       (file) => draftsOf(file, { split: false, join: true, track: undefined })
     )
   ))

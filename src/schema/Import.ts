@@ -46,8 +46,9 @@ export const ImportTrack = Schema.Struct({
 }).annotate({ identifier: "ImportTrack", description: "A track of a file.", examples: [IMPORT_TRACK] })
 
 export const MAX_FILES = 100
-export const MAX_FILE_BYTES = 8 * 1024 * 1024
-export const MAX_UNPACKED_BYTES = 2 * MAX_FILE_BYTES
+
+/** The most bytes of the files of an import, packed or not: 8 hours at 1 Hz with sensors, and each export of a route. */
+export const MAX_UNPACKED_BYTES = 32 * 1024 * 1024
 
 export const FILE_FORMATS = ["gpx", "geojson", "tcx", "kml", "fit"] as const
 

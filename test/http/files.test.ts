@@ -194,10 +194,10 @@ layer(TestServer.layer({}, inVaduz))("files", (it) => {
       assert.strictEqual((yield* rider.get("/routes")).headers.get("x-total-count"), "0")
     }))
 
-  it.effect("have at most 8 MiB, in an encoding that they declare", () =>
+  it.effect("have at most 32 MiB, in an encoding that they declare", () =>
     Effect.gen(function*() {
       const rider = yield* signedIn
-      const padded = GPX.replace("<trk>", `<!--${"x".repeat(8 * 1024 * 1024)}--><trk>`)
+      const padded = GPX.replace("<trk>", `<!--${"x".repeat(32 * 1024 * 1024)}--><trk>`)
       assert.strictEqual((yield* importFile(rider, padded)).status, 413)
       assert.strictEqual((yield* importFile(rider, GPX, { "content-encoding": "br" })).status, 415)
       assert.strictEqual((yield* importFile(rider, GPX, { "content-encoding": "gzip" })).status, 400)
@@ -226,6 +226,11 @@ layer(TestServer.layer({}, inVaduz))("files", (it) => {
       assert.deepStrictEqual<unknown>(route["geometry"], geometry)
       const file = yield* rider.get(`/routes/${route.id}/gpx`)
       assert.strictEqual(file.text.split("<trkpt ").length, 100_001)
+      const tcx = yield* rider.get(`/routes/${route.id}/tcx`)
+      assert.isAbove(tcx.text.length, 16 * 1024 * 1024)
+      const again = yield* importFile(rider, tcx.text, {}, "?duplicates=allow")
+      assert.strictEqual(again.status, 201, again.text.slice(0, 1000))
+      assert.deepStrictEqual<unknown>(created(again.body)["geometry"], geometry)
     }), 60_000)
 
   it.effect("of GPX have the line, the plan or both, by whatever way the route is opened", () =>

@@ -10,7 +10,7 @@ import { readLine } from "../../src/services/routes/RouteText.ts"
 
 const outcome = (text: string, format: TextFormat): string => {
   const result = Effect.runSync(Effect.result(
-    readRouteFile(text, format).pipe(
+    readRouteFile([text], format).pipe(
       Effect.flatMap((file) => draftsOf(file, { split: false, join: true, track: undefined })),
       Effect.flatMap(Effect.forEach(finish))
     )

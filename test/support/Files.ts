@@ -16,7 +16,7 @@ export const FORMATS: ReadonlyArray<TextFormat> = ["gpx", "geojson", "tcx", "kml
 export const written = (route: WrittenRoute, format: TextFormat) => [...writeRouteFile(route, format)].join("")
 
 const routesOf = Effect.fnUntraced(function*(text: string, format: TextFormat, choice: Partial<TrackChoice>) {
-  const file = yield* readRouteFile(text, format)
+  const file = yield* readRouteFile([text], format)
   const drafts = yield* draftsOf(file, { split: false, join: false, track: undefined, ...choice })
   return yield* Effect.forEach(drafts, finish)
 })

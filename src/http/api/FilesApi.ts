@@ -10,21 +10,13 @@ import {
   ValidationFailed
 } from "../../schema/Errors.ts"
 import { RouteRef } from "../../schema/Ids.ts"
-import {
-  DryRun,
-  GpxQuery,
-  ImportedRoutes,
-  ImportQuery,
-  MAX_FILE_BYTES,
-  MAX_FILES,
-  MAX_UNPACKED_BYTES
-} from "../../schema/Import.ts"
+import { DryRun, GpxQuery, ImportedRoutes, ImportQuery, MAX_FILES, MAX_UNPACKED_BYTES } from "../../schema/Import.ts"
 import { DOWNLOADS_AN_ADDRESS } from "../../schema/Limits.ts"
 import { MEDIA_TYPES } from "../../schema/MediaTypes.ts"
 import { Tier } from "./Access.ts"
 import { CallerAuthentication, OptionalAuthentication } from "./Authentication.ts"
 import { described, mebibytes, titled } from "./Described.ts"
-import { BodyLimit, IdempotencyHeader, NoParameters, ROUTE_BODY_LIMIT } from "./Requests.ts"
+import { BodyLimit, IdempotencyHeader, NoParameters } from "./Requests.ts"
 
 const BOUNDED =
   `At most ${DOWNLOADS_AN_ADDRESS} downloads at once to one address; 429 or 503 with \`Retry-After\` beyond.`
@@ -129,15 +121,13 @@ export class FilesApi extends HttpApiGroup.make("files")
       error: [Conflict, PayloadTooLarge, RequestTimeout, UnsupportedMediaType, ValidationFailed]
     })
       .middleware(CallerAuthentication)
-      .annotate(BodyLimit, ROUTE_BODY_LIMIT)
+      .annotate(BodyLimit, MAX_UNPACKED_BYTES)
       .annotateMerge(described(
         "Import a file",
         "Makes a private route of a file: GPX (1.0 and 1.1), GeoJSON, TCX, KML or FIT, recognized by content, "
           + "else by content type; in UTF-8, UTF-16 or the encoding that its XML declaration or `charset` names. It may be "
           + "compressed with gzip (as `Content-Encoding`, or a file of it), and several files may come as a ZIP "
-          + `archive (KMZ) or as \`multipart/form-data\`: at most ${MAX_FILES}, of ${
-            mebibytes(MAX_FILE_BYTES)
-          } each and `
+          + `archive (KMZ) or as \`multipart/form-data\`: at most ${MAX_FILES}, of `
           + `${mebibytes(MAX_UNPACKED_BYTES)} together unpacked, whose tracks are one list. `
           + "A route is named by `name`, else by its file, else by the name of the file "
           + "(`Content-Disposition`); `elevationGain` and `duration` are those of its elevations and times. "

@@ -15,7 +15,7 @@ import {
   UnsupportedMediaType,
   ValidationFailed
 } from "../../schema/Errors.ts"
-import { MAX_FILE_BYTES, MAX_UNPACKED_BYTES } from "../../schema/Import.ts"
+import { MAX_UNPACKED_BYTES } from "../../schema/Import.ts"
 import { GRACE_PERIOD, inWords, PROVIDER_SIGN_IN_LIFETIME } from "../../schema/Limits.ts"
 import type { Quota } from "../../schema/User.ts"
 import {
@@ -194,7 +194,7 @@ const PUBLIC = {
   InvalidInput: ({ issues, part = "body" }) => ValidationFailed.of(part, issues),
   FilesTooLarge: ({ limitBytes }) =>
     new PayloadTooLarge({
-      message: `The files may have at most ${MAX_FILE_BYTES} bytes each and ${MAX_UNPACKED_BYTES} together, unpacked`,
+      message: `The files may have at most ${MAX_UNPACKED_BYTES} bytes together, unpacked`,
       details: { limitBytes }
     }),
   UnknownFormat: () =>

@@ -39,7 +39,7 @@ import {
 import { type Placed, placedPoints, placedTracks, segmentsOf } from "./Positions.ts"
 import { isShaping, SHAPING, SHAPING_MEMBERS, shapingIn, shapingParts, withShaping } from "./ShapingPoints.ts"
 import { timesAlong } from "./TrackTimes.ts"
-import { parseXml } from "./Xml.ts"
+import { parseXml, type TextPieces } from "./Xml.ts"
 import {
   attributeOf,
   childOf,
@@ -292,9 +292,11 @@ const plannedOf = Effect.fnUntraced(function*(
   return yield* placedPoints(routePoints, positionRead, { what: "waypoints", path: "rtept" }, tracks)
 })
 
+const shapingOf = ({ owners }: Line) => shapingIn(childrenOf(owners, "extensions"))
+
 /** Reads GPX 1.1, and 1.0, which has the members of `metadata` in the root. */
-export const readGpx = Effect.fnUntraced(function*(text: string): Effect.fn.Return<DraftFile, InvalidInput> {
-  const gpx = yield* parseXml(text, ["gpx"], KNOWN, POINTS)
+export const readGpx = Effect.fnUntraced(function*(pieces: TextPieces): Effect.fn.Return<DraftFile, InvalidInput> {
+  const gpx = yield* parseXml(pieces, ["gpx"], KNOWN, POINTS)
   const parts = partsOf(gpx)
   const { lines, places } = parts
   const { dropped, tracks } = yield* placedTracks(lines.map((line) => line.parts), positionRead, {
@@ -305,9 +307,8 @@ export const readGpx = Effect.fnUntraced(function*(text: string): Effect.fn.Retu
   const placed = yield* placedPoints(places, positionRead, { what: "waypoints", path: "wpt" }, tracks)
   const isOwn = isOwnFile(gpx)
   const isOnly = lines.length === 1
-  const shaping = ({ owners }: Line) => shapingIn(childrenOf(owners, "extensions"))
   const waypointsOfLine = (line: Line, [points]: ReadonlyArray<Placed<XmlElement>>) => {
-    if (!line.isPlan && !isOnly) return withShaping([], shaping(line))
+    if (!line.isPlan && !isOnly) return withShaping([], shapingOf(line))
     if (!line.isPlan) return planned.points === undefined ? [] : waypointsOf(planned.points, isOwn)
     return points === undefined || isLineOnly(line) ? [] : waypointsOf(pointsOfPlan(points), isOwn)
   }
@@ -319,7 +320,7 @@ export const readGpx = Effect.fnUntraced(function*(text: string): Effect.fn.Retu
     activity: undefined,
     waypoints: withShaping(
       waypointsOf(placed.points, isOwn, parts.routes.length === 0 ? undefined : PLACE_OF_INTEREST),
-      isOnly ? lines.flatMap(shaping) : []
+      isOnly ? lines.flatMap(shapingOf) : []
     ),
     cues: parts.cues,
     tracks: lines.map((line, index) => {

@@ -23,7 +23,7 @@ import {
   recordingOf
 } from "./FileValues.ts"
 import { placedPoints, placedTracks, segmentsOf } from "./Positions.ts"
-import { parseXml } from "./Xml.ts"
+import { parseXml, type TextPieces } from "./Xml.ts"
 import { attributeOf, childOf, childrenOf, leafOf, textOf, type XmlElement } from "./XmlTree.ts"
 import { XML_DECLARATION, xmlOf, type XmlParts } from "./XmlWriter.ts"
 
@@ -197,8 +197,8 @@ const trackOf = (
 }
 
 /** Reads KML 2.2 and 2.3: lines are tracks, points are waypoints of all tracks. Never fetches anything. */
-export const readKml = Effect.fnUntraced(function*(text: string): Effect.fn.Return<DraftFile, InvalidInput> {
-  const root = yield* parseXml(text, KML_ROOTS, KNOWN)
+export const readKml = Effect.fnUntraced(function*(pieces: TextPieces): Effect.fn.Return<DraftFile, InvalidInput> {
+  const root = yield* parseXml(pieces, KML_ROOTS, KNOWN)
   const kml = root.name === "kml" ? root : { ...leafOf("kml"), children: [root] }
   const parts = partsOf(kml)
   // The lines of a placemark are one track with gaps.

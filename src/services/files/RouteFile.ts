@@ -7,10 +7,11 @@ import { readGeoJson, writeGeoJson } from "./GeoJson.ts"
 import { readGpx, writeGpx } from "./Gpx.ts"
 import { readKml, writeKml } from "./Kml.ts"
 import { readTcx, writeTcx } from "./Tcx.ts"
+import type { TextPieces } from "./Xml.ts"
 
-const READERS: Record<TextFormat, (text: string) => Effect.Effect<DraftFile, InvalidInput>> = {
+const READERS: Record<TextFormat, (pieces: TextPieces) => Effect.Effect<DraftFile, InvalidInput>> = {
   gpx: readGpx,
-  geojson: readGeoJson,
+  geojson: (pieces) => readGeoJson([...pieces].join("")),
   tcx: readTcx,
   kml: readKml
 }
@@ -23,8 +24,8 @@ const WRITERS: Record<TextFormat, (route: WrittenRoute, form?: GpxForm) => Gener
 }
 
 /** Synchronous; the caller limits the length of the text. Limits of a route are applied later. */
-export const readRouteFile = (text: string, format: TextFormat): Effect.Effect<DraftFile, InvalidInput> =>
-  Effect.map(READERS[format](text.startsWith("\uFEFF") ? text.slice(1) : text), withoutEmptyTracks)
+export const readRouteFile = (pieces: TextPieces, format: TextFormat): Effect.Effect<DraftFile, InvalidInput> =>
+  Effect.map(READERS[format](pieces), withoutEmptyTracks)
 
 /**
  * Generates chunks of some 64 KiB on demand. The file is read as the same route, except for characters that XML cannot

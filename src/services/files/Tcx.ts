@@ -41,8 +41,18 @@ import { NearestPositions } from "./NearestPositions.ts"
 import { type Placed, placedPoints, placedTracks, segmentsOf } from "./Positions.ts"
 import { isShaping, SHAPING, SHAPING_MEMBERS, shapingIn, shapingParts, withShaping } from "./ShapingPoints.ts"
 import { timesAlong } from "./TrackTimes.ts"
-import { carried, parseXml } from "./Xml.ts"
-import { attributeOf, childOf, childrenOf, descendantsOf, textOf, unknownChildren, type XmlElement } from "./XmlTree.ts"
+import { carried, parseXml, type TextPieces } from "./Xml.ts"
+import {
+  attributeOf,
+  childOf,
+  childrenOf,
+  descendantsOf,
+  NOTHING,
+  type PointReader,
+  textOf,
+  unknownChildren,
+  type XmlElement
+} from "./XmlTree.ts"
 import { OWN_NAMESPACE, XML_DECLARATION, xmlOf, type XmlParts } from "./XmlWriter.ts"
 
 /** The schema requires `Time`; an extension of the service marks a longitude. */
@@ -88,7 +98,22 @@ const pointOf = (point: XmlElement): Position | undefined => {
   )
 }
 
-const isPlaced = (point: XmlElement) => childOf(point, "Position") !== undefined
+const READ = new Set(["Position", "AltitudeMeters", "DistanceMeters", "Extensions"])
+
+/** Removes the members that are read: a long recording has many points. */
+const POINTS: PointReader = {
+  names: new Set(["Trackpoint"]),
+  read: (point) => {
+    const position = pointOf(point)
+    if (position === undefined) return point
+    const children = point.children.filter(({ name }) => !READ.has(name))
+    return { name: point.name, attributes: NOTHING, children, text: "", position }
+  }
+}
+
+const positionRead = (point: XmlElement) => point.position ?? pointOf(point)
+
+const isPlaced = (point: XmlElement) => point.position !== undefined || childOf(point, "Position") !== undefined
 
 /** Devices write points without a position while they search satellites, or for a sensor alone. */
 const unplaced = (points: ReadonlyArray<XmlElement>): ReadonlyArray<Dropped> => {
@@ -196,10 +221,10 @@ const recordingOfOwner = (
 }
 
 /** Reads the courses of a Training Center Database, or its activities. */
-export const readTcx = Effect.fnUntraced(function*(text: string): Effect.fn.Return<DraftFile, InvalidInput> {
-  const parts = partsOf(yield* parseXml(text, ["TrainingCenterDatabase"], KNOWN))
+export const readTcx = Effect.fnUntraced(function*(pieces: TextPieces): Effect.fn.Return<DraftFile, InvalidInput> {
+  const parts = partsOf(yield* parseXml(pieces, ["TrainingCenterDatabase"], KNOWN, POINTS))
   const { lines } = parts
-  const { dropped, tracks } = yield* placedTracks(lines.map((line) => line.parts), pointOf, {
+  const { dropped, tracks } = yield* placedTracks(lines.map((line) => line.parts), positionRead, {
     what: "positions",
     path: "Trackpoint"
   })

@@ -3,7 +3,7 @@ import { MultipartParser } from "effect/http"
 import { buffer } from "node:stream/consumers"
 import { gunzipSync } from "node:zlib"
 import { type Entry, fromBufferPromise, type ZipFile } from "yauzl"
-import { type Dropped, type FileFormat, MAX_FILE_BYTES, MAX_FILES, MAX_UNPACKED_BYTES } from "../../schema/Import.ts"
+import { type Dropped, type FileFormat, MAX_FILES, MAX_UNPACKED_BYTES } from "../../schema/Import.ts"
 import { MEDIA_TYPES, mediaTypeOf } from "../../schema/MediaTypes.ts"
 import { FilesTooLarge, InvalidInput, UnknownEncoding, UnknownFormat } from "../DomainErrors.ts"
 import {
@@ -19,6 +19,7 @@ import { NOT_RECORDED } from "./FileValues.ts"
 import { readFit } from "./Fit.ts"
 import { FILE_ENCODINGS, isFit, isForm, isGzip, isZip, type PackedFile, stemOf } from "./PackedFile.ts"
 import { readRouteFile } from "./RouteFile.ts"
+import { piecesOfBytes } from "./Xml.ts"
 
 const MAX_FIELD_BYTES = 64 * 1024
 
@@ -81,7 +82,6 @@ const tooLarge = (limitBytes: number) => new FilesTooLarge({ limitBytes })
 const take = (room: Room, bytes: number) =>
   Effect.suspend(() => {
     room.bytes -= bytes
-    if (bytes > MAX_FILE_BYTES) return Effect.fail(tooLarge(MAX_FILE_BYTES))
     return room.bytes < 0 ? Effect.fail(tooLarge(MAX_UNPACKED_BYTES)) : Effect.void
   })
 
@@ -91,8 +91,8 @@ const isOverLimit = (error: unknown) =>
 /** Unpacks no more than the limit, whatever the ratio. */
 const gunzipped = (bytes: Uint8Array) =>
   Effect.try({
-    try: (): Uint8Array => gunzipSync(bytes, { maxOutputLength: MAX_FILE_BYTES }),
-    catch: (error) => isOverLimit(error) ? tooLarge(MAX_FILE_BYTES) : InvalidInput.at("", "Malformed gzip")
+    try: (): Uint8Array => gunzipSync(bytes, { maxOutputLength: MAX_UNPACKED_BYTES }),
+    catch: (error) => isOverLimit(error) ? tooLarge(MAX_UNPACKED_BYTES) : InvalidInput.at("", "Malformed gzip")
   })
 
 const reasonOf = (error: unknown) => error instanceof Error ? error.message : "it is broken"
@@ -218,18 +218,20 @@ const encodingOf = (bytes: Uint8Array, contentType: string | undefined): string 
 
 const decoderOf = (encoding: string) =>
   Effect.try({
-    try: () => new TextDecoder(encoding, { fatal: true }),
+    try: () => new TextDecoder(encoding),
     catch: () => new UnknownEncoding({ encoding })
   })
 
 /** Decodes by byte-order mark, `charset` or XML declaration (RFC 7303, 3), else as UTF-8. */
-const decodedText = Effect.fnUntraced(function*(bytes: Uint8Array, contentType: string | undefined) {
-  const encoding = encodingOf(bytes, contentType)
-  const decoder = yield* decoderOf(encoding)
-  return yield* Effect.try({
-    try: () => decoder.decode(bytes),
-    catch: () => InvalidInput.at("", `Expected valid ${decoder.encoding.toUpperCase()}`)
+const decodedPieces = Effect.fnUntraced(function*(bytes: Uint8Array, encoding: string) {
+  const pieces = piecesOfBytes(bytes, encoding)
+  yield* Effect.try({
+    try: () => {
+      for (const _ of pieces);
+    },
+    catch: () => InvalidInput.at("", `Expected valid ${encoding.toUpperCase()}`)
   })
+  return pieces
 })
 
 const FORMATS: ReadonlyMap<string, TextFormat> = new Map<string, TextFormat>([
@@ -246,6 +248,8 @@ const ROOTS: ReadonlyMap<string, TextFormat> = new Map([
 ])
 
 const PROLOG_LENGTH = 65_536
+
+const PROLOG_BYTES = 4 * PROLOG_LENGTH
 
 const ROOT = /<(?:[\w.-]+:)?(gpx|kml|TrainingCenterDatabase)[\s/>]/
 
@@ -281,10 +285,6 @@ const inFile = (name: string) => ({ issues }: InvalidInput) =>
     issues: issues.map(({ message, path }) => ({ path: name, message: path === "" ? message : `${path}: ${message}` }))
   })
 
-/** A picture is reported as no route, not as text in a wrong encoding. */
-const isUnknown = ({ bytes, contentType }: PackedFile) =>
-  detectFormat(contentType, new TextDecoder().decode(bytes)) === undefined
-
 const readOne = Effect.fnUntraced(function*(file: PackedFile) {
   const { bytes, contentType, name, problem } = file
   if (problem !== undefined) return yield* problem
@@ -292,18 +292,16 @@ const readOne = Effect.fnUntraced(function*(file: PackedFile) {
     const read: NamedDraft = { name, format: "fit", draft: yield* readFit(bytes) }
     return read
   }
-  const text = yield* Effect.catchTag(
-    decodedText(bytes, contentType),
-    "InvalidInput",
-    (error) => isUnknown(file) ? Effect.undefined : Effect.fail(error)
-  )
-  const isHtml = text !== undefined && HTML.test(text.slice(0, PROLOG_LENGTH))
-  if (isHtml && mediaTypeOf(contentType) !== MEDIA_TYPES.html) {
+  const decoder = yield* decoderOf(encodingOf(bytes, contentType))
+  const start = decoder.decode(bytes.subarray(0, PROLOG_BYTES))
+  if (HTML.test(start) && mediaTypeOf(contentType) !== MEDIA_TYPES.html) {
     return yield* InvalidInput.at("", "Expected a route file, not an HTML page, such as one to sign in")
   }
-  const format = text === undefined ? undefined : detectFormat(contentType, text)
-  if (text === undefined || format === undefined) return undefined
-  const read: NamedDraft = { name, format, draft: yield* readRouteFile(text, format) }
+  const format = detectFormat(contentType, start)
+  // A picture is reported as no route, not as text in a wrong encoding.
+  if (format === undefined) return undefined
+  const pieces = yield* decodedPieces(bytes, decoder.encoding)
+  const read: NamedDraft = { name, format, draft: yield* readRouteFile(pieces, format) }
   return read
 })
 

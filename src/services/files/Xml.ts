@@ -8,12 +8,25 @@ const MAX_TAG = 65_536
 
 const DOUBLE_QUOTE = 0x22
 const SINGLE_QUOTE = 0x27
-const EXCLAMATION_MARK = 0x21
-const QUESTION_MARK = 0x3f
 const GREATER_THAN = 0x3e
 
 const OTHERS = [["<!--", "-->"], ["<![CDATA[", "]]>"], ["<?", "?>"]] as const
 
+/** A text in pieces that can be read more than once. No piece ends within a character. */
+export type TextPieces = Iterable<string>
+
+/** Decodes piece by piece, so that a long file is never one string. Throws for bytes that are not of the encoding. */
+export const piecesOfBytes = (bytes: Uint8Array, encoding: string): TextPieces => ({
+  *[Symbol.iterator]() {
+    const decoder = new TextDecoder(encoding, { fatal: true })
+    for (let start = 0; start < bytes.length; start += PIECE_LENGTH) {
+      yield decoder.decode(bytes.subarray(start, start + PIECE_LENGTH), { stream: true })
+    }
+    yield decoder.decode()
+  }
+})
+
+/** Returns the index of the end within the longest tag, -1 without one. */
 const endOfTag = (text: string, start: number): number => {
   const limit = Math.min(text.length, start + MAX_TAG)
   let quote = 0
@@ -23,33 +36,73 @@ const endOfTag = (text: string, start: number): number => {
     else if (quote === 0 && code === GREATER_THAN) return index
     else if (quote === 0 && (code === DOUBLE_QUOTE || code === SINGLE_QUOTE)) quote = code
   }
-  return limit === text.length ? limit : -1
+  return -1
 }
 
-const endAt = (text: string, start: number): number => {
-  const code = text.charCodeAt(start + 1)
-  const other = code === EXCLAMATION_MARK || code === QUESTION_MARK
-    ? OTHERS.find(([opening]) => text.startsWith(opening, start))
-    : undefined
-  if (other !== undefined) {
-    const end = text.indexOf(other[1], start + other[0].length)
-    return end === -1 ? text.length : end
-  }
-  // A parser rejects `<` within a tag (XML 1.0, 2.3), and the next tag is usually near.
-  const next = text.indexOf("<", start + 1)
-  const isNear = (next === -1 ? text.length : next) - start <= MAX_TAG
-  return isNear ? start + 1 : endOfTag(text, start)
-}
+const LONGEST_OPENING = Math.max(...OTHERS.map(([opening]) => opening.length))
+
+const LONG_TAG = `a tag has more than ${MAX_TAG} characters`
 
 /** A parser reads a tag as a whole: 800,000 attributes take a second and 100 MiB before they can be counted. */
-const hasLongTag = (text: string): boolean => {
-  for (let start = text.indexOf("<"); start !== -1;) {
-    const end = endAt(text, start)
-    if (end === -1) return true
-    start = text.indexOf("<", end)
+class TagCheck {
+  /** Markup whose kind or end is in a later piece. */
+  #rest = ""
+  /** Ends the comment, section or instruction that goes on. */
+  #closing: string | undefined
+
+  /** Returns true if a tag is too long. */
+  isExceededBy(piece: string): boolean {
+    const text = this.#rest + piece
+    this.#rest = ""
+    for (let at = 0;;) {
+      if (this.#closing !== undefined) {
+        const end = text.indexOf(this.#closing, at)
+        if (end === -1) return this.#keep(text.slice(Math.max(at, text.length - this.#closing.length + 1)))
+        at = end + this.#closing.length
+        this.#closing = undefined
+      }
+      const start = text.indexOf("<", at)
+      if (start === -1) return false
+      if (text.length - start < LONGEST_OPENING) return this.#keep(text.slice(start))
+      const other = OTHERS.find(([opening]) => text.startsWith(opening, start))
+      if (other !== undefined) {
+        this.#closing = other[1]
+        at = start + other[0].length
+        continue
+      }
+      // A parser rejects `<` within a tag (XML 1.0, 2.3), and the next tag is usually near.
+      const next = text.indexOf("<", start + 1)
+      if (next === -1 || next - start > MAX_TAG) {
+        const isOpen = endOfTag(text, start) === -1
+        if (isOpen && text.length - start > MAX_TAG) return true
+        if (next === -1) return isOpen && this.#keep(text.slice(start))
+      }
+      at = next
+    }
   }
-  return false
+
+  #keep(rest: string): false {
+    this.#rest = rest
+    return false
+  }
 }
+
+const DECLARATION = /<!(?:DOCTYPE|ENTITY)/i
+
+const LONGEST_DECLARATION = "<!DOCTYPE".length
+
+/** Rejects document types and entity declarations before parsing, so that nothing expands. */
+const check = Effect.fnUntraced(function*(pieces: TextPieces) {
+  const tags = new TagCheck()
+  let before = ""
+  for (const piece of pieces) {
+    if (DECLARATION.test(before + piece)) {
+      return yield* InvalidInput.at("", "Document types and entity declarations are not accepted")
+    }
+    if (tags.isExceededBy(piece)) return yield* malformed(LONG_TAG)
+    before = piece.slice(1 - LONGEST_DECLARATION)
+  }
+})
 
 const COMMON_MISTAKE = /[^\t\n\r\u0020-\uFFFD]/
 
@@ -62,12 +115,19 @@ export const carried = (text: string): string =>
 
 const MAX_MESSAGE = 200
 
+/** The longest line of a route has 6 MiB in KML. */
 const MAX_TOKEN = 8 * 1024 * 1024
 
 const MAX_DEPTH = 256
 
-function* piecesOf(text: string): Generator<[string]> {
-  for (let start = 0; start < text.length; start += PIECE_LENGTH) yield [text.slice(start, start + PIECE_LENGTH)]
+/** Some devices write control characters into names, or blanks before the declaration. */
+function* carriedPieces(pieces: TextPieces): Generator<[string]> {
+  let isStarted = false
+  for (const piece of pieces) {
+    const text: string = isStarted ? piece : piece.trimStart()
+    isStarted ||= text !== ""
+    if (isStarted) yield [carried(text)]
+  }
 }
 
 const malformed = (message: string) => InvalidInput.at("", `Malformed XML: ${message.slice(0, MAX_MESSAGE)}`)
@@ -75,29 +135,25 @@ const malformed = (message: string) => InvalidInput.at("", `Malformed XML: ${mes
 const fromParser = ({ line, message }: Xml.XmlError) =>
   malformed(`line ${line ?? 1}: ${message.replace(/ at line \d+, column \d+$/, "")}`)
 
-const decoded = (text: string) =>
-  Channel.fromIterable(piecesOf(text)).pipe(
+const decoded = (pieces: TextPieces) =>
+  Channel.fromIterable(carriedPieces(pieces)).pipe(
     Channel.pipeTo(Xml.decodeString({ maxTokenSize: MAX_TOKEN, maxDepth: MAX_DEPTH })),
     Channel.mapError(fromParser)
   )
 
 /**
- * Reads the root element, which has one of the names, with the `known` elements and attributes, as a stream within limits. Rejects document types
- * and entity declarations before parsing, so that nothing expands.
+ * Reads the root element, which has one of the names, with the `known` elements and attributes, as a stream within limits. The
+ * pieces are read twice: once to check them, once to parse them.
  */
 export const parseXml = Effect.fnUntraced(function*(
-  text: string,
+  pieces: TextPieces,
   rootNames: readonly [string, ...ReadonlyArray<string>],
   known: ReadonlySet<string>,
   points?: PointReader
 ) {
-  if (/<!(?:DOCTYPE|ENTITY)/i.test(text)) {
-    return yield* InvalidInput.at("", "Document types and entity declarations are not accepted")
-  }
-  if (hasLongTag(text)) return yield* malformed(`a tag has more than ${MAX_TAG} characters`)
+  yield* check(pieces)
   const tree = new XmlTree(known, points)
-  // Some devices write control characters into names.
-  yield* Channel.runForEach(decoded(carried(text.trimStart())), (events) =>
+  yield* Channel.runForEach(decoded(pieces), (events) =>
     Effect.suspend(() => {
       const problem = tree.take(events)
       return problem === undefined ? Effect.void : Effect.fail(malformed(problem))

@@ -16,8 +16,11 @@ export interface PointReader {
   readonly read: (point: XmlElement) => XmlElement
 }
 
-/** 8 MiB have this many elements of 16 characters each. */
-const MAX_ELEMENTS = 500_000
+/** A day with sensors has 14 elements for each of 86,400 points in TCX. */
+const MAX_ELEMENTS = 1_250_000
+
+/** Those in memory; of a point that was read hardly any are left. */
+const MAX_KEPT_ELEMENTS = 500_000
 
 const MAX_ATTRIBUTES = 128
 
@@ -67,10 +70,8 @@ export const leafOf = (name: string): XmlElement => ({
   position: undefined
 })
 
-const adopt = (parent: OpenElement, child: XmlElement): void => {
-  if (parent.children === NO_CHILDREN) parent.children = [child]
-  else parent.children.push(child)
-}
+const countBelow = ({ children }: XmlElement): number =>
+  children.reduce((count, child) => count + 1 + countBelow(child), 0)
 
 /** Keeps only the name of unknown elements, so that a million of them take no more memory than their text. */
 export class XmlTree {
@@ -82,6 +83,7 @@ export class XmlTree {
   readonly #leaves = new Map<string, XmlElement>()
   #localName = (name: string) => name
   #count = 0
+  #kept = 0
 
   constructor(known: ReadonlySet<string>, points?: PointReader) {
     this.#known = known
@@ -154,21 +156,33 @@ export class XmlTree {
     return kept
   }
 
-  #end(): undefined {
+  #end(): string | undefined {
     const element = this.#open.pop()
     if (element === undefined) return undefined
     const parent = this.#open.at(-1)
     const closed = this.#closed(element, parent === undefined)
     if (parent === undefined) this.root = closed
-    else if (parent.isKnown || closed.children.length > 0 || element.isKnown) adopt(parent, closed)
-    return undefined
+    else if (parent.isKnown || closed.children.length > 0 || element.isKnown) this.#adopt(parent, closed)
+    return this.#kept > MAX_KEPT_ELEMENTS ? `there are more than ${MAX_KEPT_ELEMENTS} elements` : undefined
+  }
+
+  #adopt(parent: OpenElement, child: XmlElement): void {
+    this.#kept++
+    if (parent.children === NO_CHILDREN) parent.children = [child]
+    else parent.children.push(child)
   }
 
   #closed(element: OpenElement, isRoot: boolean): XmlElement {
     const hasChildren = element.children.length > 0
     if (!element.isKnown && !isRoot && !hasChildren) return this.#leaf(element.name)
     if (hasChildren && element.text !== "" && element.text.trim() === "") element.text = ""
-    return this.#points?.names.has(element.name) === true ? this.#points.read(element) : element
+    return this.#points?.names.has(element.name) === true ? this.#read(this.#points, element) : element
+  }
+
+  #read(points: PointReader, element: XmlElement): XmlElement {
+    const read = points.read(element)
+    this.#kept -= countBelow(element) - countBelow(read)
+    return read
   }
 
   #leaf(name: string): XmlElement {
