@@ -24,6 +24,7 @@ import { Quotas } from "../services/admission/Quotas.ts"
 import { RateLimits } from "../services/admission/RateLimits.ts"
 import { AccountExport } from "../services/archive/Export.ts"
 import { AccountImport } from "../services/archive/Import.ts"
+import { ZipImports } from "../services/archive/ZipImport.ts"
 import { Collections } from "../services/collections/Collections.ts"
 import { CollectionTrash } from "../services/collections/CollectionTrash.ts"
 import { PublicAddresses } from "../services/collections/PublicAddresses.ts"
@@ -89,7 +90,11 @@ const routingLayer = Layer.mergeAll(Elevations.layer, Routing.layer, SystemStatu
 
 const accountDataLayer = Layer.mergeAll(
   AccountExport.layer,
-  AccountImport.layer.pipe(Layer.provide([ImportDisk.layer, ImportTurns.layer]))
+  ZipImports.layer.pipe(
+    Layer.provide([AccountImport.layer, Collections.layer, RouteDuplicates.layer]),
+    Layer.provide(Routes.layer),
+    Layer.provide([ImportDisk.layer, ImportTurns.layer])
+  )
 )
 
 const changesLayer = ChangeWaits.layer.pipe(Layer.provideMerge(ChangeFeed.layer), Layer.provide(ChangeSignals.layer))

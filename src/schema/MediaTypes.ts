@@ -15,6 +15,7 @@ export const MEDIA_TYPES = {
   html: "text/html",
   svg: "image/svg+xml",
   png: "image/png",
+  lines: "application/x-ndjson",
   bytes: "application/octet-stream",
   metrics: "text/plain; version=0.0.4; charset=utf-8"
 } as const

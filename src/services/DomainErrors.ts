@@ -191,6 +191,9 @@ export class OwnAccount extends Schema.TaggedError<OwnAccount>()("OwnAccount", {
 
 export class ImportRunning extends Schema.TaggedError<ImportRunning>()("ImportRunning", {}) {}
 
+/** An archive of this service is a whole account, which no personal access token imports. */
+export class ArchiveNeedsSession extends Schema.TaggedError<ArchiveNeedsSession>()("ArchiveNeedsSession", {}) {}
+
 /** The deletion of the account was requested during an import into it. */
 export class AccountDeleted extends Schema.TaggedError<AccountDeleted>()("AccountDeleted", {}) {}
 
@@ -313,6 +316,7 @@ export const DomainError = Schema.Union([
   NothingToCancel,
   OwnAccount,
   ImportRunning,
+  ArchiveNeedsSession,
   AccountDeleted,
   WrongCredentials,
   WrongPassword,

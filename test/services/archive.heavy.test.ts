@@ -84,7 +84,9 @@ const importedBy = Effect.fnUntraced(function*(heavy: Layer.Layer<HeavyWork>, ow
     Layer.provide([Audit.layer, RouteViews.layer]),
     Layer.provide([Quotas.layer, Lanes.layer, heavy, nowhere, randomnessLive])
   )
-  return yield* AccountImport.use((imports) => imports.restore(owner, Stream.make(bytes))).pipe(
+  return yield* AccountImport.use((imports) =>
+    Effect.scoped(Effect.flatMap(imports.receive(owner, Stream.make(bytes)), ({ restore }) => restore))
+  ).pipe(
     Effect.provide(importLayer, { local: true })
   )
 })

@@ -2156,6 +2156,76 @@ export interface Waypoint {
   readonly timestamp?: string | null | undefined
 }
 
+/** The first line of an import. */
+export interface ZipImportBegun {
+  /** What this line says */
+  readonly outcome: "begun"
+  /** How many files the archive has; those of nested archives come on top */
+  readonly files: number
+}
+
+/** A file that the account has already. */
+export interface ZipImportDuplicate {
+  /** What this line says */
+  readonly outcome: "duplicate"
+  /** Its name in the archive; that of a nested archive and a slash come before */
+  readonly file: string
+  /** The own routes that its tracks repeat */
+  readonly duplicateOf: ReadonlyArray<number>
+}
+
+/** The last line of an import that read every file. */
+export interface ZipImportEnded {
+  /** What this line says */
+  readonly outcome: "ended"
+  /** How many files were imported */
+  readonly imported: number
+  /** How many files the account had already */
+  readonly duplicates: number
+  /** How many files were skipped */
+  readonly skipped: number
+  /** The collection of the routes */
+  readonly collectionId?: number | undefined
+  /** How many routes it has no room for: a collection has at most 1000 */
+  readonly notCollected?: number | undefined
+}
+
+/** A line of the response to an archive of route files. */
+export type ZipImportLine = ZipImportBegun | ZipImportRoutes | ZipImportDuplicate | ZipImportSkipped | ZipImportEnded | ZipImportStopped
+
+/** A file that is imported. */
+export interface ZipImportRoutes {
+  /** What this line says */
+  readonly outcome: "imported"
+  /** Its name in the archive; that of a nested archive and a slash come before */
+  readonly file: string
+  /** The routes that were made of it */
+  readonly routeIds: ReadonlyArray<number>
+  /** The own routes that its tracks repeat */
+  readonly duplicateOf?: ReadonlyArray<number> | undefined
+}
+
+/** A file of which nothing is stored. */
+export interface ZipImportSkipped {
+  /** What this line says */
+  readonly outcome: "skipped"
+  /** Its name in the archive; that of a nested archive and a slash come before */
+  readonly file: string
+  /** Why, for people */
+  readonly reason: string
+}
+
+/** The last line of an import that could not go on: the same archive may be sent again. */
+export interface ZipImportStopped {
+  /** What this line says */
+  readonly outcome: "stopped"
+  /** The status that a response would have */
+  readonly statusCode: number
+  /** Why, for people */
+  readonly message: string
+  readonly details?: ErrorDetails | undefined
+}
+
 /** By operation id: what an endpoint takes, and what it returns. */
 export interface Endpoints {
   /** Sign in by the identity provider */
@@ -2351,7 +2421,19 @@ export interface Endpoints {
   /** Import an archive */
   readonly "accountData.import": {
     readonly input: {
+      readonly query?: {
+        /** `allow` also imports what has the source or the positions of an own route, which is skipped if absent */
+        readonly duplicates?: "skip" | "allow" | undefined
+        /** Who may see the routes; `private` if absent */
+        readonly visibility?: Visibility | undefined
+        /** A tag for all of the routes; repeat it for several */
+        readonly tags?: ReadonlyArray<string> | undefined
+        /** The name of the own collection for all of the routes, which is made if there is none */
+        readonly collection?: string | undefined
+      } | undefined
       readonly headers?: {
+        /** `true` confirms what a personal access token must confirm */
+        readonly "X-Service-Confirm"?: string | undefined
         /** Of the file */
         readonly "Content-Type"?: string | undefined
         /** Of the file */
@@ -2359,7 +2441,7 @@ export interface Endpoints {
       } | undefined
       readonly payload: FileBody
     }
-    readonly data: ImportReport
+    readonly data: Uint8Array<ArrayBuffer> | ImportReport
   }
   /** List own routes */
   readonly "routes.list": {

@@ -1,17 +1,24 @@
-import { Context, Effect } from "effect"
-import { HttpServerResponse } from "effect/http"
+import { Context, Effect, Stream } from "effect"
+import { HttpServerRequest, HttpServerResponse } from "effect/http"
 import { HttpApiBuilder } from "effect/http-api"
 import { MEDIA_TYPES } from "../../schema/MediaTypes.ts"
+import type { ZipImportLine } from "../../schema/ZipImport.ts"
 import { AccountExport } from "../../services/archive/Export.ts"
-import { AccountImport } from "../../services/archive/Import.ts"
+import { ZipImports } from "../../services/archive/ZipImport.ts"
 import { Api } from "../api/Api.ts"
-import { CurrentSession } from "../api/Authentication.ts"
+import { Caller, CurrentSession } from "../api/Authentication.ts"
 import { HEADERS } from "../api/Headers.ts"
 import { BodyLimit } from "../api/Requests.ts"
+import { makeReadmit } from "../auth/Admission.ts"
+import { publishingAll, requireConfirmed } from "../request/Confirmation.ts"
 import { zipStream } from "../request/RequestBodies.ts"
 import { Downloads, takenInTime } from "../response/Downloads.ts"
 import { worded } from "../response/PublicErrors.ts"
 import { withLocation } from "../response/Versioned.ts"
+import { withoutFailure } from "../response/ZipImportLines.ts"
+
+const toText = <E, R>(lines: Stream.Stream<ZipImportLine, E, R>) =>
+  Stream.encodeText(Stream.map(lines, (line) => `${JSON.stringify(line)}\n`))
 
 export const AccountDataHandlers = HttpApiBuilder.group(
   Api,
@@ -19,7 +26,8 @@ export const AccountDataHandlers = HttpApiBuilder.group(
   Effect.fn(function*(handlers) {
     const downloads = yield* Downloads
     const exports = yield* AccountExport
-    const imports = yield* AccountImport
+    const imports = yield* ZipImports
+    const readmit = yield* makeReadmit
 
     return handlers
       .handle("export", () =>
@@ -32,14 +40,20 @@ export const AccountDataHandlers = HttpApiBuilder.group(
           })
         }))
       // Raw: the framework refuses other content types with its own error shape.
-      .handleRaw("import", ({ endpoint, request }) =>
+      .handleRaw("import", ({ endpoint, headers, query, request }) =>
         Effect.gen(function*() {
-          const { userId } = yield* CurrentSession
-          const limitBytes = Context.get(endpoint.annotations, BodyLimit)
-          return yield* withLocation(
-            worded(imports.restore(userId, zipStream(request, limitBytes))),
-            () => "/routes"
-          )
+          const caller = yield* Caller
+          if (query.visibility === "public") yield* requireConfirmed(caller, headers, Effect.succeed(publishingAll))
+          const upload = zipStream(request, Context.get(endpoint.annotations, BodyLimit))
+          const taken = yield* worded(imports.take(caller.userId, upload, Effect.succeed(query), {
+            isSession: caller.kind === "session",
+            // The credential may be revoked while files are imported.
+            recheck: Effect.provideService(readmit(endpoint), HttpServerRequest.HttpServerRequest, request)
+          }))
+          if ("report" in taken) return yield* withLocation(Effect.succeed(taken.report), () => "/routes")
+          return HttpServerResponse.stream(takenInTime(toText(withoutFailure(taken.lines))), {
+            contentType: MEDIA_TYPES.lines
+          })
         }))
   })
 )

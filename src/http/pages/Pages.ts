@@ -3,6 +3,7 @@ import { settings } from "../../services/settings/Registry.ts"
 import { accessPagesLayer } from "./account/AccessPages.ts"
 import { adminPagesLayer } from "./account/AdminPages.ts"
 import { collectionPagesLayer } from "./account/CollectionPages.ts"
+import { dataPageLayer } from "./account/DataPage.ts"
 import { invitationPageLayer } from "./account/InvitationPage.ts"
 import { profilePagesLayer } from "./account/ProfilePages.ts"
 import { routePageOfOwnerLayer } from "./account/RoutePage.ts"
@@ -31,6 +32,7 @@ export const pagesLayer = Layer.unwrap(
     isEnabled
       ? Layer.mergeAll(
         accessPagesLayer,
+        dataPageLayer,
         adminPagesLayer,
         assetLayer(STYLESHEET),
         cancelDeletionPageLayer,

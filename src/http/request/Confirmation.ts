@@ -20,6 +20,13 @@ export const publishing = (resource: Resource, name: string, id?: number): Impac
   summary: `Anyone will be able to find and open "${name}".`
 })
 
+/** An import is confirmed before its files are known. */
+export const publishingAll: Impact = {
+  action: "route.publish",
+  resource: "route",
+  summary: "Anyone will be able to find and open the routes of the archive."
+}
+
 export const shrinking = (zones: number): Impact => ({
   action: "privacy_zones.shrink",
   resource: "privacy_zones",

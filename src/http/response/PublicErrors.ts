@@ -270,6 +270,10 @@ const PUBLIC = {
     "account_pending_deletion",
     "The account is pending deletion: cancel the deletion, then send the archive again"
   ),
+  ArchiveNeedsSession: forbidden(
+    "session_required",
+    "Personal access tokens import route files: expected a session with an archive of this service"
+  ),
   WrongPassword: forbidden("current_password_wrong", "The current password is wrong"),
   EmailUnverified: forbidden("email_unverified", "Verify your email address first: a new link has been mailed"),
   ProviderEmailUnverified: forbidden(

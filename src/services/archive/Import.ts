@@ -1,4 +1,4 @@
-import { Array as Arrays, Context, DateTime, Effect, Layer, Option, Stream, Struct } from "effect"
+import { Array as Arrays, Context, DateTime, Effect, Layer, Option, type Scope, Stream, Struct } from "effect"
 import { SqlClient, SqlSchema } from "effect/sql"
 import type { ArchivedCollection, ImportReport, Manifest, Outcome } from "../../schema/Archive.ts"
 import { type RouteId, type ShareToken, UserId } from "../../schema/Ids.ts"
@@ -141,6 +141,13 @@ const importRoom = (quotas: Quotas["Service"], rows: ImportedRows) => {
   }
 }
 
+/** A ZIP that is on the disk until the scope closes. */
+export interface Received {
+  readonly file: NamelessFile
+  /** Imports an archive of this service. */
+  readonly restore: Effect.Effect<ImportReport, QuotaExceeded | AccountDeleted | InvalidInput | Overloaded>
+}
+
 /**
  * Imports an archive into the same account or another: all of it is decoded and checked before the first row is
  * written, so that a refused one has no effect. It is written in idempotent batches of about 1 MiB, each a transaction:
@@ -156,10 +163,10 @@ export class AccountImport extends Context.Service<AccountImport, {
    * and above the limit of concurrent imports, counted after the upload so that slow ones block no others. `AccountDeleted`
    * once the account's deletion is requested, which also deletes what was imported.
    */
-  readonly restore: <E>(
+  readonly receive: <E>(
     owner: UserId,
     upload: Stream.Stream<Uint8Array, E>
-  ) => Effect.Effect<ImportReport, E | ImportRunning | QuotaExceeded | AccountDeleted | InvalidInput | Overloaded>
+  ) => Effect.Effect<Received, E | ImportRunning | Overloaded, Scope.Scope>
 }>()("route-planning-service/AccountImport") {
   static readonly layer = Layer.effect(
     AccountImport,
@@ -179,10 +186,9 @@ export class AccountImport extends Context.Service<AccountImport, {
         if (!(yield* Effect.orDie(lock(`import ${owner}`)))) return yield* new ImportRunning()
       })
 
-      const aloneFor = (owner: UserId) => <A, E, R>(work: Effect.Effect<A, E, R>) =>
-        Effect.acquireUseRelease(
+      const alone = (owner: UserId) =>
+        Effect.acquireRelease(
           Effect.suspend(() => busy.has(owner) ? Effect.fail(new ImportRunning()) : Effect.sync(() => busy.add(owner))),
-          () => work,
           () => Effect.sync(() => busy.delete(owner))
         )
 
@@ -264,17 +270,14 @@ export class AccountImport extends Context.Service<AccountImport, {
       })
 
       return AccountImport.of({
-        restore: <E>(owner: UserId, upload: Stream.Stream<Uint8Array, E>) =>
-          Effect.andThen(requireLock(owner), disk.share).pipe(
-            Effect.flatMap((count) =>
-              kept(upload, count).pipe(
-                Effect.tap(() => turns.place),
-                Effect.flatMap((file) => take(owner, file, count))
-              )
-            ),
-            Effect.scoped,
-            aloneFor(owner)
-          )
+        receive: Effect.fnUntraced(function*(owner, upload) {
+          yield* alone(owner)
+          yield* requireLock(owner)
+          const count = yield* disk.share
+          const file = yield* kept(upload, count)
+          yield* turns.place
+          return { file, restore: Effect.scoped(take(owner, file, count)) }
+        })
       })
     })
   )

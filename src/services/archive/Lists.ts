@@ -291,6 +291,9 @@ export const MANIFEST = "manifest.json"
 
 const EXPECTED_FILES = [PROFILE, ...Object.keys(LISTS)]
 
+/** A ZIP with one of these is an export of this service. */
+export const OWN_FILES: ReadonlySet<string> = new Set([MANIFEST, "routes.json" satisfies ListName])
+
 export const READ_FILES = [MANIFEST, ...EXPECTED_FILES]
 
 interface GivenManifest {

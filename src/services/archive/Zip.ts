@@ -2,7 +2,8 @@ import type { ZipArchive } from "archiver"
 import { DateTime, Effect, Schema, type Scope, Stream } from "effect"
 import { createHash } from "node:crypto"
 import { read } from "node:fs"
-import { PassThrough } from "node:stream"
+import { PassThrough, Readable } from "node:stream"
+import { promisify } from "node:util"
 import { type Entry, fromFdPromise, fromRandomAccessReaderPromise, RandomAccessReader, type ZipFile } from "yauzl"
 import {
   type ArchivedFile,
@@ -34,7 +35,7 @@ const WINDOW = 65_536
 /** The names of the most files that an archive may have fit into these bytes. */
 const MAX_MANIFEST = 16 * 1024 * 1024
 
-const MAX_DIRECTORY = MAX_MANIFEST
+export const MAX_DIRECTORY = MAX_MANIFEST
 
 /** The length of the longest JSON body; a longer file is refused before it is unpacked. */
 const MAX_PROFILE = 8 * 1024 * 1024
@@ -45,8 +46,24 @@ interface Directory {
   readonly sizes: ReadonlyArray<number>
 }
 
+/** A stream of `node:fs` would close the descriptor, even without `autoClose`. */
+async function* piecesBetween(descriptor: number, start: number, end: number) {
+  for (let at = start; at < end;) {
+    const { buffer, bytesRead } = await promisify(read)(
+      descriptor,
+      Buffer.allocUnsafe(Math.min(WINDOW, end - at)),
+      0,
+      Math.min(WINDOW, end - at),
+      at
+    )
+    if (bytesRead === 0) return
+    at += bytesRead
+    yield buffer.subarray(0, bytesRead)
+  }
+}
+
 /** Unbuffered, 50,000 entries take 100,000 reads and a second of CPU. Buffered reads still yield to the event loop. */
-class ReadAhead extends RandomAccessReader {
+export class ReadAhead extends RandomAccessReader {
   private readonly descriptor: number
   private window = Buffer.alloc(0)
   private start = 0
@@ -76,6 +93,10 @@ class ReadAhead extends RandomAccessReader {
       if (error === null && count >= length) this.window.copy(target, offset, 0, length)
       callback(error ?? (count < length ? new Error("unexpected EOF") : null))
     })
+  }
+
+  override _readStreamForRange(start: number, end: number) {
+    return Readable.from(piecesBetween(this.descriptor, start, end), { objectMode: false })
   }
 }
 

@@ -184,6 +184,13 @@ export const collectionQueries = Effect.gen(function*() {
     execute: ({ id, owner }) => sql`SELECT name FROM collections c WHERE c.id = ${id} AND ${visibility.own(owner)}`
   })
 
+  const findNamed = SqlSchema.findOneOption({
+    Request: Schema.Struct({ owner: UserId, name: Schema.String }),
+    Result: CollectionRecord.select.mapFields(Struct.pick(["id"])),
+    execute: ({ name, owner }) =>
+      sql`SELECT id FROM collections c WHERE c.name = ${name} AND ${visibility.own(owner)} ORDER BY id LIMIT 1`
+  })
+
   const findMade = SqlSchema.findOneOption({
     Request: Schema.Struct({ owner: UserId, clientId: Schema.NullishOr(Schema.String) }),
     Result: CollectionRecord.select.mapFields(Struct.pick(["id"])),
@@ -253,6 +260,7 @@ export const collectionQueries = Effect.gen(function*() {
 
     lockVersion,
     findMade,
+    findNamed,
     findName,
 
     notAddable: Effect.fnUntraced(function*(

@@ -188,6 +188,8 @@ export class Collections extends Context.Service<Collections, {
     owner: UserId,
     id: CollectionId
   ) => Effect.Effect<Pick<StoredCollection, "id" | "name">, Missing>
+  /** The oldest of the owner's collections of a name. */
+  readonly named: (owner: UserId, name: string) => Effect.Effect<Option.Option<CollectionId>>
   readonly update: Change<CollectionPatch>
   /** Moves the collection to the trash, which keeps the newest `MAX_IN_TRASH`. */
   readonly remove: (
@@ -342,6 +344,9 @@ export class Collections extends Context.Service<Collections, {
           const row = yield* queries.findName({ owner, id })
           return Option.isSome(row) ? { id, name: row.value.name } : yield* new Missing({ kind: "collection" })
         }, databaseDefects),
+
+        named: (owner, name) =>
+          Effect.orDie(Effect.map(queries.findNamed({ owner, name }), Option.map(({ id }) => id))),
 
         update: changing((_owner, id, { description, name, visibility }) => {
           const changes = { name, visibility, description: textOrNull(description) }

@@ -1,5 +1,5 @@
 import { Context, Duration, Effect, Exit, Layer, Scope, Stream } from "effect"
-import { close, open, read, writeFile } from "node:fs"
+import { close, fstat, open, read, writeFile } from "node:fs"
 import { mkdtemp, rm } from "node:fs/promises"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
@@ -84,6 +84,10 @@ export class NamelessFile {
     return Effect.uninterruptible(
       Effect.promise(() => promisify(read)(this.descriptor, buffer, 0, length, position))
     ).pipe(Effect.map(({ bytesRead }) => buffer.subarray(0, bytesRead)))
+  }
+
+  get size() {
+    return Effect.map(Effect.promise(() => promisify(fstat)(this.descriptor)), ({ size }) => size)
   }
 
   close() {

@@ -26,6 +26,8 @@ export interface ImportOptions extends TrackChoice {
   readonly contentEncoding: string | undefined
   readonly fileName: string | undefined
   readonly name: string | undefined
+  /** What is known of the file beside it, for what it does not say itself. */
+  readonly about?: { readonly description: string; readonly activity: string }
 }
 
 interface GivenFile extends ImportOptions {
@@ -87,13 +89,20 @@ const named = (draft: Draft, name: string | undefined): Draft => ({ ...draft, na
 const withName = (drafts: ReadonlyArray<Draft>, name: string | undefined): ReadonlyArray<Draft> =>
   drafts.map((draft, index) => named(draft, name === undefined || drafts.length === 1 ? name : `${name} ${index + 1}`))
 
+const withAbout = (drafts: ReadonlyArray<Draft>, about: ImportOptions["about"]): ReadonlyArray<Draft> =>
+  about === undefined ? drafts : drafts.map((draft) => ({
+    ...draft,
+    descriptions: [...draft.descriptions, about.description],
+    activity: draft.activity ?? about.activity
+  }))
+
 const readAll = Effect.fnUntraced(function*({ bytes, ...options }: GivenFile) {
   const digest = fileDigest(bytes, options)
-  const { contentEncoding, contentType, fileName, name } = options
+  const { about, contentEncoding, contentType, fileName, name } = options
   const packed = { name: fileName, contentType, bytes: new Uint8Array(bytes) }
   const { draft, format } = yield* readPacked(packed, contentEncoding)
   const drafts = yield* draftsOf(draft, options)
-  const routes = yield* Effect.forEach(withName(drafts, name), routeOf)
+  const routes = yield* Effect.forEach(withAbout(withName(drafts, name), about), routeOf)
   const read: ReadFiles = {
     format,
     tracks: summariesOf(draft, (track) => nameOf({ names: [...track.names, ...draft.names] })),

@@ -1,6 +1,6 @@
-import { Context, Effect, flow, Layer } from "effect"
-import { SqlClient } from "effect/sql"
-import type { UserId } from "../../schema/Ids.ts"
+import { Context, Effect, flow, Layer, Option, Schema } from "effect"
+import { SqlClient, SqlSchema } from "effect/sql"
+import { RouteId, UserId } from "../../schema/Ids.ts"
 import type { Duplicate } from "../../schema/Import.ts"
 import type { StoredRoute } from "../../schema/Route.ts"
 import { Lanes } from "../admission/Lanes.ts"
@@ -14,11 +14,18 @@ import {
 } from "../DomainErrors.ts"
 import type { MeasuredPolyline } from "../geometry/MeasuredPolyline.ts"
 import { accountLock } from "../identity/Users.ts"
+import { routeVisibility } from "../sharing/Visibility.ts"
 import type { RouteDraft } from "./RouteRow.ts"
 import { Routes } from "./Routes.ts"
-import { lineDigest, sameLines } from "./RouteText.ts"
+import { lineDigest, sameLines, waypointText } from "./RouteText.ts"
 
 export type ReadDraft = RouteDraft & { readonly geometry: MeasuredPolyline }
+
+/** A new route, or the own one that was there before. */
+export interface Kept {
+  readonly routeId: RouteId
+  readonly isNew: boolean
+}
 
 /** Finds own live routes with the same positions as an imported one, rounded to 1e-6 degrees. */
 export class RouteDuplicates extends Context.Service<RouteDuplicates, {
@@ -32,6 +39,14 @@ export class RouteDuplicates extends Context.Service<RouteDuplicates, {
     ReadonlyArray<StoredRoute>,
     CueBeyondLine | DuplicateRoutes | QuotaExceeded | SourceUsed | Overloaded
   >
+  /**
+   * Creates the routes that have neither the source nor the positions of an own one, nor without a line its name and
+   * waypoints. `SourceUsed` where a route in the trash has the source.
+   */
+  readonly createOthers: (
+    owner: UserId,
+    drafts: ReadonlyArray<ReadDraft>
+  ) => Effect.Effect<ReadonlyArray<Kept>, CueBeyondLine | QuotaExceeded | SourceUsed | Overloaded>
 }>()("route-planning-service/RouteDuplicates") {
   static readonly layer = Layer.effect(
     RouteDuplicates,
@@ -49,7 +64,56 @@ export class RouteDuplicates extends Context.Service<RouteDuplicates, {
           upTo: Number.MAX_SAFE_INTEGER
         })
 
+      const visibility = routeVisibility(sql)
+
+      const findLike = SqlSchema.findOneOption({
+        Request: Schema.Struct({
+          owner: UserId,
+          provider: Schema.NullOr(Schema.String),
+          externalId: Schema.NullOr(Schema.String),
+          name: Schema.String,
+          waypoints: Schema.NullOr(Schema.String)
+        }),
+        Result: Schema.Struct({ id: RouteId }),
+        execute: ({ externalId, name, owner, provider, waypoints }) =>
+          sql`
+            SELECT id FROM routes r WHERE ${visibility.own(owner)} AND (
+              (source_provider = ${provider} AND source_external_id = ${externalId})
+              OR (position_count = 0 AND name = ${name} AND waypoints = ${waypoints})
+            ) ORDER BY id LIMIT 1`
+      })
+
+      const findOwn = Effect.fnUntraced(function*(owner: UserId, draft: ReadDraft) {
+        const { geometry, name, source, waypoints } = draft
+        const like = yield* findLike({
+          owner,
+          provider: source?.provider ?? null,
+          externalId: source?.externalId ?? null,
+          name,
+          waypoints: geometry.positionCount === 0 ? waypointText(waypoints) : null
+        })
+        if (Option.isSome(like)) return like.value.id
+        return (yield* find(owner, [draft]))[0]?.routeId
+      })
+
+      const keep = Effect.fnUntraced(function*(owner: UserId, draft: ReadDraft) {
+        const own = yield* findOwn(owner, draft)
+        if (own !== undefined) return [{ routeId: own, isNew: false }]
+        return (yield* routes.createAll(owner, [draft])).map(({ id }): Kept => ({ routeId: id, isNew: true }))
+      })
+
       return RouteDuplicates.of({
+        createOthers: Effect.fnUntraced(
+          function*(owner, drafts) {
+            yield* lockAccount(owner)
+            // One after the other, so that a file with the same track twice makes one route of it.
+            return (yield* Effect.forEach(drafts, (draft) => keep(owner, draft))).flat()
+          },
+          sql.withTransaction,
+          (change, owner) => writes(owner, change),
+          databaseDefects
+        ),
+
         find: flow(find, Effect.orDie),
 
         createUnlessThere: Effect.fnUntraced(

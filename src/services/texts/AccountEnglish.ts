@@ -96,7 +96,13 @@ export const accountEnglish = {
     exportWords: "All that your account has, as one ZIP archive: routes, also as GPX, collections, profile.",
     exportButton: "Export the account",
     import: "Import",
-    importWords: "An archive of an export, of this account or another one. What is here already stays as it is.",
+    importWords:
+      "An archive of an export, of this account or another one, or a ZIP of the files that another service gave you. What is here already stays as it is.",
+    visibility: "Who sees the routes of another service",
+    tags: "Tags for them",
+    tagsHint: "Words with commas between them, or none",
+    collection: "A collection for them",
+    collectionHint: "Its name; it is made if there is none",
     archive: "Archive",
     noArchive: "Choose the file of an export",
     importButton: "Import the archive",
@@ -105,7 +111,20 @@ export const accountEnglish = {
     routes: "Routes",
     collections: "Collections",
     report: (created: number, restored: number, unchanged: number) =>
-      `${number(created)} new, ${number(restored)} restored, ${number(unchanged)} as before`
+      `${number(created)} new, ${number(restored)} restored, ${number(unchanged)} as before`,
+    linesTitle: "Import",
+    linesWords:
+      "A file is listed as soon as it is imported. If this page ends before the word Done, upload the same archive again.",
+    begun: (files: number) =>
+      `The archive has ${counted(files, "file", "files")}. Keep this page open until the last one.`,
+    fileImported: "Imported:",
+    fileDuplicate: "Here already:",
+    fileSkipped: (reason: string) => `Skipped: ${reason}`,
+    ended: (imported: number, duplicates: number, skipped: number) =>
+      `Done: ${counted(imported, "file", "files")} imported, ${number(duplicates)} here already, ${
+        number(skipped)
+      } skipped.`,
+    stopped: (message: string) => `${message}. Upload the same archive again to go on: what is here is skipped.`
   },
   profile: {
     title: "Profile",

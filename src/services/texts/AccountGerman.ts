@@ -93,7 +93,13 @@ export const accountGerman: AccountTexts = {
     exportWords: "Alles, was Ihr Konto enthält, als ein ZIP-Archiv: Routen, auch als GPX, Sammlungen und Profil.",
     exportButton: "Konto exportieren",
     import: "Import",
-    importWords: "Ein Archiv aus einem Export dieses oder eines anderen Kontos. Was schon da ist, bleibt, wie es ist.",
+    importWords:
+      "Ein Archiv aus einem Export dieses oder eines anderen Kontos, oder ein ZIP mit den Dateien eines anderen Dienstes. Was schon da ist, bleibt, wie es ist.",
+    visibility: "Wer die Routen eines anderen Dienstes sieht",
+    tags: "Schlagwörter dafür",
+    tagsHint: "Wörter, durch Kommas getrennt, oder keine",
+    collection: "Eine Sammlung dafür",
+    collectionHint: "Ihr Name; sie wird angelegt, wenn es sie nicht gibt",
     archive: "Archiv",
     noArchive: "Wählen Sie die Datei eines Exports",
     importButton: "Archiv importieren",
@@ -102,7 +108,21 @@ export const accountGerman: AccountTexts = {
     routes: "Routen",
     collections: "Sammlungen",
     report: (created, restored, unchanged) =>
-      `${number(created)} neu, ${number(restored)} wiederhergestellt, ${number(unchanged)} wie bisher`
+      `${number(created)} neu, ${number(restored)} wiederhergestellt, ${number(unchanged)} wie bisher`,
+    linesTitle: "Import",
+    linesWords:
+      "Jede Datei erscheint hier, sobald sie importiert ist. Endet diese Seite vor dem Wort Fertig, laden Sie dasselbe Archiv noch einmal hoch.",
+    begun: (files) =>
+      `Das Archiv hat ${counted(files, "Datei", "Dateien")}. Lassen Sie diese Seite bis zur letzten offen.`,
+    fileImported: "Importiert:",
+    fileDuplicate: "Schon da:",
+    fileSkipped: (reason) => `Übersprungen: ${reason}`,
+    ended: (imported, duplicates, skipped) =>
+      `Fertig: ${counted(imported, "Datei", "Dateien")} importiert, ${number(duplicates)} schon da, ${
+        number(skipped)
+      } übersprungen.`,
+    stopped: (message) =>
+      `${message}. Laden Sie dasselbe Archiv noch einmal hoch, um fortzufahren: Was schon da ist, wird übersprungen.`
   },
   profile: {
     title: "Profil",

@@ -1,6 +1,4 @@
-import { Context, Effect, Layer, Stream } from "effect"
-import { type HttpServerRequest, Multipart } from "effect/http"
-import type { ImportReport } from "../../../schema/Archive.ts"
+import { Effect, Layer } from "effect"
 import { type MintedToken, NewToken, type PersonalAccessToken } from "../../../schema/Credential.ts"
 import { ValidationFailed } from "../../../schema/Errors.ts"
 import { TokenIdFromPath } from "../../../schema/Ids.ts"
@@ -9,12 +7,9 @@ import { type PrivacyZone, PrivacyZones as Zones } from "../../../schema/Privacy
 import { inOneLine } from "../../../schema/Text.ts"
 import { PersonalAccessTokens } from "../../../services/accounts/Tokens.ts"
 import { PrivacyZones } from "../../../services/accounts/Zones.ts"
-import { AccountImport } from "../../../services/archive/Import.ts"
 import { html } from "../../../services/operations/Html.ts"
 import type { Texts } from "../../../services/texts/Texts.ts"
 import { Api } from "../../api/Api.ts"
-import { BodyLimit, ResponseWithin } from "../../api/Requests.ts"
-import { bodyStream } from "../../request/RequestBodies.ts"
 import { ACCOUNT_PAGES } from "../../request/RouteTemplates.ts"
 import type { Page } from "../layout/Layout.ts"
 import type { Fields } from "../layout/PageRoutes.ts"
@@ -23,7 +18,6 @@ import {
   button,
   confirmed,
   decodeForm,
-  filesForm,
   form,
   hidden,
   input,
@@ -201,55 +195,4 @@ ${
     }
   })))
 
-const noArchive = ({ data }: Texts) => ValidationFailed.at("body", "", data.noArchive)
-
-const { export: exported, import: imported } = Api.groups.accountData.endpoints
-
-/** The bytes of the first file of a form, while they arrive. */
-const firstFile = (request: HttpServerRequest.HttpServerRequest, texts: Texts) =>
-  bodyStream(request, Context.get(imported.annotations, BodyLimit)).pipe(
-    Stream.pipeThroughChannel(Multipart.makeChannel(request.headers)),
-    Stream.filter(Multipart.isFile),
-    Stream.take(1),
-    Stream.flatMap(({ content }) => content),
-    Stream.catchTag("MultipartError", () => Stream.fail(noArchive(texts)))
-  )
-
-const counted = ({ data }: Texts, name: string, { created, restored, unchanged }: ImportReport["collections"]) =>
-  html`<div><dt>${name}</dt><dd>${data.report(created, restored, unchanged)}</dd></div>\n`
-
-const reportPage = (texts: Texts, { collections, routes }: ImportReport): Page => ({
-  title: texts.data.importedTitle,
-  body: html`<p class="notice" role="status">${texts.data.imported}</p>
-<dl>${counted(texts, texts.data.routes, routes)}${counted(texts, texts.data.collections, collections)}</dl>`
-})
-
-const dataLayer = Layer.unwrap(Effect.map(AccountImport, (imports) =>
-  accountPageLayer({
-    path: ACCOUNT_PAGES.data,
-    show: ({ root, texts: { data } }) =>
-      Effect.succeed({
-        title: data.title,
-        body: html`<h2>${data.export}</h2>
-<p>${data.exportWords}</p>
-<p><a class="button" href="${root}${exported.path.slice(1)}" download>${data.exportButton}</a></p>
-<h2>${data.import}</h2>
-<p>${data.importWords}</p>
-${
-          filesForm(
-            html`<div><label for="archive">${data.archive}</label>
-<input type="file" id="archive" name="archive" accept=".zip,application/zip" required></div>\n`,
-            html`<button type="submit">${data.importButton}</button>`
-          )
-        }`
-      }),
-    receive: {
-      endpoint: imported,
-      deadline: Context.get(imported.annotations, ResponseWithin),
-      run: Effect.fnUntraced(function*({ session, texts }, request) {
-        return reportPage(texts, yield* imports.restore(session.userId, firstFile(request, texts)))
-      })
-    }
-  })))
-
-export const accessPagesLayer = Layer.mergeAll(tokensLayer, zonesLayer, dataLayer)
+export const accessPagesLayer = Layer.mergeAll(tokensLayer, zonesLayer)

@@ -187,6 +187,10 @@ export const accountPageLayer = ({ actions = {}, isForAdmins = false, path, rece
         const visit = yield* visitFor(receive.endpoint)
         return yield* act(visit, receive.run(visit, request))
       }
+      return yield* Effect.scoped(acted(request))
+    })
+
+    const acted = Effect.fnUntraced(function*(request: HttpServerRequest.HttpServerRequest) {
       const fields = yield* readFields(request)
       const action = Object.hasOwn(actions, fields[ACTION] ?? "") ? actions[fields[ACTION] ?? ""] : undefined
       if (action === undefined) {
@@ -198,5 +202,6 @@ export const accountPageLayer = ({ actions = {}, isForAdmins = false, path, rece
     })
 
     yield* pageRoute(router, "GET", path, Effect.scoped(shown), refused)
-    yield* pageRoute(router, "POST", path, Effect.scoped(submitted), refused, receive?.deadline)
+    // What a form with files holds may be needed until its response is sent.
+    yield* pageRoute(router, "POST", path, submitted, refused, receive?.deadline)
   }))

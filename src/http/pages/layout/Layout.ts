@@ -1,4 +1,4 @@
-import { Option, Schema, Struct } from "effect"
+import { Option, Schema, Stream, Struct } from "effect"
 import { HttpServerResponse } from "effect/http"
 import { readFileSync } from "node:fs"
 import { join } from "node:path"
@@ -9,6 +9,7 @@ import { type Html, html } from "../../../services/operations/Html.ts"
 import type { Site } from "../../../services/texts/Site.ts"
 import type { Texts } from "../../../services/texts/Texts.ts"
 import { ACCOUNT_PAGES } from "../../request/RouteTemplates.ts"
+import { takenInTime } from "../../response/Downloads.ts"
 import { retryAfter } from "../../response/ErrorResponse.ts"
 import { makeAsset } from "./Assets.ts"
 
@@ -34,6 +35,8 @@ export interface Page {
   readonly isIndexable?: boolean
   /** Who sees the page decides on its navigation: a visitor, if nothing is known. */
   readonly reader?: Reader | undefined
+  /** Parts of the body that are made while the page is sent, in the place of `LINES`. */
+  readonly lines?: Stream.Stream<Html> | undefined
   /** Directives that differ from the default Content-Security-Policy. */
   readonly policy?: Readonly<Record<string, string>>
 }
@@ -47,6 +50,10 @@ const POLICY = {
   "form-action": "'self'",
   "frame-ancestors": "'none'"
 }
+
+const LINES_MARK = "<!--lines-->"
+
+export const LINES = html`<!--lines-->`
 
 const policyOf = ({ policy }: Page) =>
   Object.entries({ ...POLICY, ...policy }).map(([directive, sources]) => `${directive} ${sources}`).join("; ")
@@ -123,15 +130,21 @@ export const pageResponse = (
   path: string,
   page: Page,
   text = pageText(site, path, page)
-): HttpServerResponse.HttpServerResponse =>
-  HttpServerResponse.text(text, {
+): HttpServerResponse.HttpServerResponse => {
+  const options = {
     status: page.error?.statusCode ?? 200,
     contentType: "text/html; charset=utf-8",
     headers: {
       ...policyHeaders(page),
       ...retryAfter(page.error?.details)
     }
-  })
+  }
+  if (page.lines === undefined) return HttpServerResponse.text(text, options)
+  const [before = "", after = ""] = text.split(LINES_MARK)
+  const lines = Stream.map(page.lines, ({ html }) => html)
+  const whole = Stream.succeed(before).pipe(Stream.concat(lines), Stream.concat(Stream.succeed(after)))
+  return HttpServerResponse.stream(takenInTime(Stream.encodeText(whole)), options)
+}
 
 const Details = Schema.Struct({
   issues: Schema.optionalKey(Schema.Array(Schema.Struct({ path: Schema.String, message: Schema.String }))),

@@ -1,0 +1,127 @@
+import { Context, Effect, Layer, Record, Stream } from "effect"
+import { HttpServerRequest, Multipart } from "effect/http"
+import type { ImportReport } from "../../../schema/Archive.ts"
+import { ValidationFailed } from "../../../schema/Errors.ts"
+import type { RouteId } from "../../../schema/Ids.ts"
+import { type ZipImportLine, ZipImportQuery } from "../../../schema/ZipImport.ts"
+import { ZipImports } from "../../../services/archive/ZipImport.ts"
+import { type Html, html } from "../../../services/operations/Html.ts"
+import type { Texts } from "../../../services/texts/Texts.ts"
+import { Api } from "../../api/Api.ts"
+import { BodyLimit, ResponseWithin } from "../../api/Requests.ts"
+import { makeReadmit } from "../../auth/Admission.ts"
+import { bodyStream } from "../../request/RequestBodies.ts"
+import { ACCOUNT_PAGES } from "../../request/RouteTemplates.ts"
+import { withoutFailure } from "../../response/ZipImportLines.ts"
+import { LINES, type Page } from "../layout/Layout.ts"
+import { accountPageLayer } from "./AccountPage.ts"
+import { decodeForm, filesForm, input, optionsOf, orNull, select } from "./Forms.ts"
+
+const noArchive = ({ data }: Texts) => ValidationFailed.at("body", "", data.noArchive)
+
+const { export: exported, import: imported } = Api.groups.accountData.endpoints
+
+const CHOICES = new Set(["visibility", "tags", "collection"])
+
+/** The bytes of the first file of a form, while they arrive, and the fields before it. */
+const formOf = (request: HttpServerRequest.HttpServerRequest, texts: Texts) => {
+  const fields = new Map<string, string>()
+  const upload = bodyStream(request, Context.get(imported.annotations, BodyLimit)).pipe(
+    Stream.pipeThroughChannel(Multipart.makeChannel(request.headers)),
+    Stream.tap((part) =>
+      Effect.sync(() => {
+        if (Multipart.isField(part) && CHOICES.has(part.key)) fields.set(part.key, part.value)
+      })
+    ),
+    Stream.filter(Multipart.isFile),
+    Stream.take(1),
+    Stream.flatMap(({ content }) => content),
+    Stream.catchTag("MultipartError", () => Stream.fail(noArchive(texts)))
+  )
+  const choice = Effect.suspend(() => {
+    const tags = (fields.get("tags") ?? "").split(",").filter((tag) => tag.trim() !== "")
+    const given = {
+      visibility: orNull(fields.get("visibility")),
+      tags: tags.length === 0 ? null : tags,
+      collection: orNull(fields.get("collection"))
+    }
+    return decodeForm(ZipImportQuery, Record.filter<string, unknown>(given, (value) => value !== null))
+  })
+  return { upload, choice }
+}
+
+const counted = ({ data }: Texts, name: string, { created, restored, unchanged }: ImportReport["collections"]) =>
+  html`<div><dt>${name}</dt><dd>${data.report(created, restored, unchanged)}</dd></div>\n`
+
+const reportPage = (texts: Texts, { collections, routes }: ImportReport): Page => ({
+  title: texts.data.importedTitle,
+  body: html`<p class="notice" role="status">${texts.data.imported}</p>
+<dl>${counted(texts, texts.data.routes, routes)}${counted(texts, texts.data.collections, collections)}</dl>`
+})
+
+const links = (routeIds: ReadonlyArray<RouteId>, root: string) =>
+  routeIds.map((id) => html` <a href="${root}${ACCOUNT_PAGES.routes.slice(1)}/${id}">${id}</a>`)
+
+const row = (kind: "hint" | "problem", file: string, ...words: ReadonlyArray<Html>) =>
+  html`<li><div><strong>${file}</strong>\n<p class="${kind}">${words}</p></div></li>\n`
+
+const lineItem = ({ data }: Texts, line: ZipImportLine, root: string): Html => {
+  switch (line.outcome) {
+    case "begun":
+      return html`<li>${data.begun(line.files)}</li>\n`
+    case "imported":
+      return row("hint", line.file, html`${data.fileImported}${links(line.routeIds, root)}`)
+    case "duplicate":
+      return row("hint", line.file, html`${data.fileDuplicate}${links(line.duplicateOf, root)}`)
+    case "skipped":
+      return row("problem", line.file, html`${data.fileSkipped(line.reason)}`)
+    case "ended":
+      return html`<li class="notice" role="status">${data.ended(line.imported, line.duplicates, line.skipped)}</li>\n`
+    case "stopped":
+      return html`<li class="error" role="alert">${data.stopped(line.message)}</li>\n`
+  }
+}
+
+const linesPage = (texts: Texts, lines: Stream.Stream<ZipImportLine>, root: string): Page => ({
+  title: texts.data.linesTitle,
+  body: html`<p>${texts.data.linesWords}</p>
+<ul class="rows">${LINES}</ul>`,
+  lines: Stream.map(lines, (line) => lineItem(texts, line, root))
+})
+
+export const dataPageLayer = Layer.unwrap(Effect.gen(function*() {
+  const imports = yield* ZipImports
+  const readmit = yield* makeReadmit
+  return accountPageLayer({
+    path: ACCOUNT_PAGES.data,
+    show: ({ root, texts: { data, visibilities } }) =>
+      Effect.succeed({
+        title: data.title,
+        body: html`<h2>${data.export}</h2>
+<p>${data.exportWords}</p>
+<p><a class="button" href="${root}${exported.path.slice(1)}" download>${data.exportButton}</a></p>
+<h2>${data.import}</h2>
+<p>${data.importWords}</p>
+${
+          filesForm(
+            select({ name: "visibility", label: data.visibility, value: "private" }, optionsOf(visibilities)),
+            input({ name: "tags", label: data.tags, hint: data.tagsHint }),
+            input({ name: "collection", label: data.collection, hint: data.collectionHint }),
+            html`<div><label for="archive">${data.archive}</label>
+<input type="file" id="archive" name="archive" accept=".zip,application/zip" required></div>\n`,
+            html`<button type="submit">${data.importButton}</button>`
+          )
+        }`
+      }),
+    receive: {
+      endpoint: imported,
+      deadline: Context.get(imported.annotations, ResponseWithin),
+      run: Effect.fnUntraced(function*({ root, session, texts }, request) {
+        const { choice, upload } = formOf(request, texts)
+        const recheck = Effect.provideService(readmit(imported), HttpServerRequest.HttpServerRequest, request)
+        const taken = yield* imports.take(session.userId, upload, choice, { isSession: true, recheck })
+        return "report" in taken ? reportPage(texts, taken.report) : linesPage(texts, withoutFailure(taken.lines), root)
+      })
+    }
+  })
+}))

@@ -1,0 +1,196 @@
+import { Effect, Stream } from "effect"
+import { buffer } from "node:stream/consumers"
+import { promisify } from "node:util"
+import { gunzip } from "node:zlib"
+import { type Entry, fromRandomAccessReaderPromise, getFileNameLowLevel, validateFileName, type ZipFile } from "yauzl"
+import { ARCHIVE_BODY_LIMIT, MAX_ARCHIVE_FILES } from "../../schema/Archive.ts"
+import { MAX_UNPACKED_BYTES } from "../../schema/Import.ts"
+import { MAX_UNPACKED_ROUTES } from "../../schema/ZipImport.ts"
+import { InvalidInput, type Overloaded } from "../DomainErrors.ts"
+import { isGzip } from "../files/PackedFile.ts"
+import { type ImportDisk, kept, type NamelessFile } from "../files/Spool.ts"
+import { brokenArchive, brokenFile } from "../files/Upload.ts"
+import { OWN_FILES } from "./Lists.ts"
+import { MAX_DIRECTORY, ReadAhead } from "./Zip.ts"
+
+/** A file of a ZIP, whose bytes are read when they are needed. `InvalidInput` says why it is skipped. */
+export interface ZippedFile {
+  readonly name: string
+  readonly bytes: Effect.Effect<Uint8Array<ArrayBuffer>, InvalidInput>
+}
+
+export interface RouteZip {
+  /** The archive is an export of this service. */
+  readonly isOwn: boolean
+  readonly count: number
+  readonly find: (isWanted: (name: string) => boolean) => Effect.Effect<ZippedFile | undefined, InvalidInput>
+  /** The files in their order, with those of nested archives. */
+  readonly files: Stream.Stream<ZippedFile, InvalidInput | Overloaded>
+}
+
+type Disk = ImportDisk["Service"]
+
+/** What may still be read of the archive. */
+interface Room {
+  files: number
+  bytes: number
+}
+
+const SYMBOLIC_LINK = 0o120000
+const FILE_TYPE = 0o170000
+const UNIX = 3
+
+const isSymbolicLink = ({ externalFileAttributes, versionMadeBy }: Entry) =>
+  versionMadeBy >> 8 === UNIX && (externalFileAttributes >>> 16 & FILE_TYPE) === SYMBOLIC_LINK
+
+const nameOf = ({ extraFields, fileNameRaw, generalPurposeBitFlag }: Entry) =>
+  getFileNameLowLevel(generalPurposeBitFlag, fileNameRaw, extraFields, false)
+
+/** Folders, and what macOS adds beside the files. */
+const isNoFile = (name: string) => /(?:^|\/)(?:__MACOSX\/|\.)|\/$/.test(name)
+
+export const isNested = (name: string): boolean => /\.zip$/i.test(name)
+
+/** Names are not decoded by the library, which gives up the archive where one is malformed. */
+const opened = (file: NamelessFile, validateEntrySizes: boolean) =>
+  Effect.flatMap(file.size, (size) =>
+    Effect.tryPromise({
+      try: () =>
+        fromRandomAccessReaderPromise(new ReadAhead(file.descriptor), size, {
+          autoClose: false,
+          decodeStrings: false,
+          validateEntrySizes
+        }),
+      catch: brokenArchive
+    }))
+
+const entriesOf = (file: NamelessFile) =>
+  Stream.unwrap(Effect.map(opened(file, false), (zip) => Stream.fromAsyncIterable(zip.eachEntry(), brokenArchive)))
+
+const surveyed = (file: NamelessFile) =>
+  Effect.gen(function*() {
+    const zip = yield* opened(file, false)
+    return yield* Effect.tryPromise({
+      try: async () => {
+        if (zip.entryCount > MAX_ARCHIVE_FILES) throw new Error(`it has more than ${MAX_ARCHIVE_FILES} files`)
+        const seen = { count: 0, bytes: 0 }
+        for await (const entry of zip.eachEntry()) {
+          seen.bytes += entry.fileNameLength + entry.extraFieldLength + entry.fileCommentLength
+          if (seen.bytes > MAX_DIRECTORY) throw new Error(`its directory has more than ${MAX_DIRECTORY} bytes`)
+          const name = nameOf(entry)
+          if (OWN_FILES.has(name)) return { isOwn: true, count: 0 }
+          if (!isNoFile(name)) seen.count++
+        }
+        return { isOwn: false, count: seen.count }
+      },
+      catch: brokenArchive
+    })
+  })
+
+const skipped = (reason: string) => InvalidInput.at("", reason)
+
+const requireReadable = (name: string, entry: Entry, room: Room, most: number) => {
+  if (validateFileName(name) !== null) return Effect.fail(skipped("its name leads out of the archive"))
+  if (entry.isEncrypted()) return Effect.fail(skipped("it is encrypted"))
+  if (isSymbolicLink(entry)) return Effect.fail(skipped("it is a symbolic link"))
+  if (entry.uncompressedSize > most) return Effect.fail(skipped(`it has more than ${most} bytes`))
+  return requireRoom(room, entry.uncompressedSize)
+}
+
+const requireRoom = (room: Room, bytes: number) =>
+  Effect.suspend(() => {
+    if (bytes > room.bytes) {
+      return Effect.fail(skipped(`the files before it unpack to ${MAX_UNPACKED_ROUTES} bytes, the most of an archive`))
+    }
+    room.bytes -= bytes
+    return Effect.void
+  })
+
+const unpack = promisify(gunzip)
+
+const isTooLarge = (error: unknown) =>
+  error instanceof Error && "code" in error && error.code === "ERR_BUFFER_TOO_LARGE"
+
+const gunzipped = (bytes: Uint8Array) =>
+  Effect.tryPromise({
+    try: () => unpack(bytes, { maxOutputLength: MAX_UNPACKED_BYTES }),
+    catch: (error) => skipped(isTooLarge(error) ? `it has more than ${MAX_UNPACKED_BYTES} bytes` : "Malformed gzip")
+  })
+
+const own = (bytes: Uint8Array): Uint8Array<ArrayBuffer> => new Uint8Array(bytes)
+
+/** Not interruptible, as reads of a `NamelessFile`: the descriptor could belong to another file by then. */
+const bytesOf = Effect.fnUntraced(function*(zip: ZipFile, entry: Entry, name: string, room: Room) {
+  yield* requireReadable(name, entry, room, MAX_UNPACKED_BYTES)
+  const bytes = yield* Effect.uninterruptible(Effect.tryPromise({
+    try: async () => buffer(await zip.openReadStreamPromise(entry)),
+    catch: (error) => brokenFile("", error)
+  }))
+  if (!isGzip(bytes)) return own(bytes)
+  const unpacked = yield* gunzipped(bytes)
+  yield* requireRoom(room, unpacked.byteLength)
+  return own(unpacked)
+})
+
+const onlyProblem = (name: string, problem: InvalidInput) =>
+  Stream.succeed<ZippedFile>({ name, bytes: Effect.fail(problem) })
+
+/** The files of a nested archive, which is on the disk until they are read. */
+const nestedFiles = (zip: ZipFile, entry: Entry, name: string, room: Room, disk: Disk) =>
+  Stream.unwrap(Effect.gen(function*() {
+    yield* requireReadable(name, entry, room, ARCHIVE_BODY_LIMIT)
+    const source = yield* Effect.acquireRelease(
+      Effect.tryPromise({ try: () => zip.openReadStreamPromise(entry), catch: (error) => brokenFile("", error) }),
+      (source) => Effect.sync(() => source.destroy())
+    )
+    const bytes = Stream.fromAsyncIterable<Uint8Array, InvalidInput>(source, (error) => brokenFile("", error))
+    const file = yield* kept(bytes, yield* disk.share)
+    const { count } = yield* surveyed(file)
+    if (count > room.files) return onlyProblem(name, skipped(`with it there are more than ${MAX_ARCHIVE_FILES} files`))
+    room.files -= count
+    return yield* filesOf(file, room, disk, `${name}/`)
+  })).pipe(Stream.catchTag("InvalidInput", (problem) => onlyProblem(name, problem)))
+
+const filesOf = Effect.fnUntraced(function*(
+  file: NamelessFile,
+  room: Room,
+  disk: Disk,
+  folder = ""
+): Effect.fn.Return<Stream.Stream<ZippedFile, InvalidInput | Overloaded>, InvalidInput> {
+  const zip = yield* opened(file, true)
+  return entriesOf(file).pipe(
+    Stream.map((entry) => ({ entry, name: nameOf(entry) })),
+    Stream.filter(({ name }) => !isNoFile(name)),
+    Stream.flatMap(({ entry, name }): Stream.Stream<ZippedFile, InvalidInput | Overloaded> => {
+      const full = `${folder}${name}`
+      if (!isNested(name)) return Stream.succeed({ name: full, bytes: bytesOf(zip, entry, name, room) })
+      return folder === ""
+        ? nestedFiles(zip, entry, name, room, disk)
+        : onlyProblem(full, skipped("an archive in a nested archive is not read"))
+    })
+  )
+})
+
+/** Opens a ZIP of route files. A malformed directory is `InvalidInput`; a malformed file is one that is skipped. */
+export const routeZip = Effect.fnUntraced(function*(file: NamelessFile, disk: Disk) {
+  const { count, isOwn } = yield* surveyed(file)
+  const room: Room = { files: MAX_ARCHIVE_FILES - count, bytes: MAX_UNPACKED_ROUTES }
+  const zip: RouteZip = {
+    isOwn,
+    count,
+    find: Effect.fnUntraced(function*(isWanted) {
+      const zip = yield* opened(file, true)
+      const found = yield* entriesOf(file).pipe(
+        Stream.filter((entry) => isWanted(nameOf(entry))),
+        Stream.take(1),
+        Stream.runCollect
+      )
+      return found.map((entry): ZippedFile => ({
+        name: nameOf(entry),
+        bytes: bytesOf(zip, entry, nameOf(entry), room)
+      }))[0]
+    }),
+    files: Stream.unwrap(filesOf(file, room, disk))
+  }
+  return zip
+})

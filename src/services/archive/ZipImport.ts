@@ -1,0 +1,331 @@
+import { Context, Effect, Exit, Layer, Option, Result, Schedule, Schema, Scope, Stream, Struct } from "effect"
+import type { ImportReport } from "../../schema/Archive.ts"
+import type { CollectionId, RouteId, UserId } from "../../schema/Ids.ts"
+import { MAX_TAGS, type Source } from "../../schema/Route.ts"
+import type { Quota } from "../../schema/User.ts"
+import type { ZipImportLine, ZipImportQuery } from "../../schema/ZipImport.ts"
+import { INLINE_BYTES } from "../admission/HeavyWork.ts"
+import { ImportTurns } from "../admission/ImportTurns.ts"
+import { Collections } from "../collections/Collections.ts"
+import {
+  ArchiveNeedsSession,
+  CueBeyondLine,
+  FilesTooLarge,
+  type ImportRunning,
+  InvalidInput,
+  NotReady,
+  Overloaded,
+  QuotaExceeded,
+  SourceUsed,
+  UnknownEncoding,
+  UnknownFormat
+} from "../DomainErrors.ts"
+import { isPacked } from "../files/PackedFile.ts"
+import { ImportDisk } from "../files/Spool.ts"
+import { Draining } from "../operations/Draining.ts"
+import { readFile, type ReadFiles, refusalOf } from "../routes/FileJobs.ts"
+import { type Kept, type ReadDraft, RouteDuplicates } from "../routes/RouteDuplicates.ts"
+import { Routes } from "../routes/Routes.ts"
+import { AccountImport, type Received } from "./Import.ts"
+import { isNested, type RouteZip, routeZip, type ZippedFile } from "./RouteZip.ts"
+import { readActivities, type StravaActivity } from "./StravaActivities.ts"
+
+const ROUTE_FILE = /\.(?:gpx|geojson|json|tcx|kml|kmz|fit|xml)(?:\.gz)?$/i
+
+const ACTIVITIES = /^(?:[^/]+\/)?activities\.csv$/
+
+const FULL: Readonly<Record<Quota, string>> = {
+  routes: "the account has as many routes as it may have",
+  storedBytes: "the routes of the account have as many bytes as they may have",
+  collections: "the account has as many collections as it may have"
+}
+
+/** Limits of a job that one file exceeds; nothing is wrong with the others. */
+const OF_ONE_FILE: Readonly<Partial<Record<Overloaded["reason"], string>>> = {
+  job_time: "it takes too long to read",
+  job_memory: "it takes too much memory to read",
+  job_ended: "it could not be read"
+}
+
+const FileFault = Schema.Union([
+  InvalidInput,
+  FilesTooLarge,
+  UnknownFormat,
+  UnknownEncoding,
+  CueBeyondLine,
+  SourceUsed,
+  QuotaExceeded
+])
+type FileFault = typeof FileFault.Type
+
+const isFileFault = Schema.is(FileFault)
+
+const reasonOf = (fault: FileFault): string => {
+  switch (fault._tag) {
+    case "InvalidInput": {
+      const { message = "it cannot be read", path = "" } = fault.issues[0] ?? {}
+      return path === "" ? message : `${path}: ${message}`
+    }
+    case "FilesTooLarge":
+      return `it unpacks to more than ${fault.limitBytes} bytes`
+    case "UnknownFormat":
+      return "its format is not read"
+    case "UnknownEncoding":
+      return `its encoding ${fault.encoding} is not read`
+    case "CueBeyondLine":
+      return "its cues do not fit its line"
+    case "SourceUsed":
+      return "a route in the trash has its source: restore that, or erase it"
+    case "QuotaExceeded":
+      return FULL[fault.quota]
+  }
+}
+
+/** Nothing of a request waits for what the service has to do meanwhile. */
+const WAITS = { schedule: Schedule.spaced("2 seconds"), times: 30 }
+
+const isBusy = (error: unknown) => error instanceof Overloaded && OF_ONE_FILE[error.reason] === undefined
+
+const patient = <A, E, R>(work: Effect.Effect<A, E, R>) => Effect.retry(work, { ...WAITS, while: isBusy })
+
+const MAX_REASON = 300
+
+interface Progress {
+  imported: number
+  duplicates: number
+  skipped: number
+  notCollected: number
+  /** Why nothing more can be stored. */
+  full: string | undefined
+}
+
+const skippedLine = (file: string, reason: string): ZipImportLine => ({
+  outcome: "skipped",
+  file,
+  reason: reason.slice(0, MAX_REASON).toWellFormed()
+})
+
+const storedLine = (file: string, kept: ReadonlyArray<Kept>): ZipImportLine => {
+  const idsOf = (isNew: boolean): ReadonlyArray<RouteId> => [
+    ...new Set(kept.filter((one) => one.isNew === isNew).map(({ routeId }) => routeId))
+  ]
+  const [routeIds, duplicateOf] = [idsOf(true), idsOf(false)]
+  if (routeIds.length === 0) return { outcome: "duplicate", file, duplicateOf }
+  return { outcome: "imported", file, routeIds, ...(duplicateOf.length === 0 ? {} : { duplicateOf }) }
+}
+
+const stravaSource = ({ id }: StravaActivity): Source => ({
+  provider: "strava",
+  externalId: id,
+  url: `https://www.strava.com/activities/${id}`
+})
+
+const withoutSource = (draft: ReadDraft): ReadDraft => Struct.omit(draft, ["source"])
+
+const draftsOf = ({ routes }: ReadFiles, { tags = [], visibility = "private" }: ZipImportQuery, source?: Source) =>
+  routes.map(({ line, route }): ReadDraft => ({
+    ...route,
+    geometry: line,
+    visibility,
+    tags: [...new Set([...tags, ...route.tags ?? []])].slice(0, MAX_TAGS),
+    ...(source === undefined || routes.length > 1 ? {} : { source })
+  }))
+
+/** Who sends the archive. `recheck` admits the caller again before each file. */
+export interface Sender<E, R> {
+  readonly isSession: boolean
+  readonly recheck: Effect.Effect<unknown, E, R>
+}
+
+type LineFailure = InvalidInput | NotReady | Overloaded
+
+export type Taken<E, R> =
+  | { readonly report: ImportReport }
+  | { readonly lines: Stream.Stream<ZipImportLine, E | LineFailure, R> }
+
+/** Reads and stores the files of a ZIP, one after the other. */
+const routeImport = Effect.gen(function*() {
+  const collections = yield* Collections
+  const draining = yield* Draining
+  const duplicates = yield* RouteDuplicates
+  const routes = yield* Routes
+  const turns = yield* ImportTurns
+
+  const requireRunning = Effect.flatMap(
+    draining.hasBegun,
+    (hasBegun) => hasBegun ? Effect.fail(new NotReady({ reason: "shutdown" })) : Effect.void
+  )
+
+  const collectionNamed = Effect.fnUntraced(function*(owner: UserId, name: string) {
+    const found = yield* collections.named(owner, name)
+    return Option.isSome(found) ? found.value : (yield* collections.create(owner, { name })).id
+  }, Effect.catchTags({ ClientIdUsed: Effect.die, Missing: Effect.die, RoutesMissing: Effect.die }))
+
+  const activitiesOf = Effect.fnUntraced(function*(zip: RouteZip) {
+    const found = yield* zip.find((name) => ACTIVITIES.test(name))
+    const bytes = found === undefined ? Option.none() : yield* Effect.option(found.bytes)
+    if (found === undefined || Option.isNone(bytes)) return new Map<string, StravaActivity>()
+    const folder = found.name.replace(/[^/]+$/, "")
+    const all = yield* patient(turns.run(readActivities, bytes.value, bytes.value.length))
+    return new Map(all.map((activity) => [`${folder}${activity.file}`, activity]))
+  })
+
+  const readOne = Effect.fnUntraced(function*(name: string, bytes: Uint8Array<ArrayBuffer>, activity?: StravaActivity) {
+    const weight = isPacked(bytes, undefined) ? INLINE_BYTES + bytes.length : bytes.length
+    const given = {
+      bytes: bytes.buffer,
+      split: true,
+      join: false,
+      track: undefined,
+      contentType: undefined,
+      contentEncoding: undefined,
+      fileName: name,
+      name: activity === undefined || activity.name.trim() === "" ? undefined : activity.name,
+      ...(activity === undefined ? {} : { about: { description: activity.description, activity: activity.type } })
+    }
+    const outcome = yield* patient(turns.run(readFile, given, weight)).pipe(
+      // A fault of a reader must not end the import.
+      Effect.catchDefect((defect) =>
+        Effect.andThen(
+          Effect.logError("file not read", defect),
+          Effect.fail(InvalidInput.at("", "it could not be read"))
+        )
+      )
+    )
+    return "read" in outcome ? outcome.read : yield* refusalOf(outcome.refused)
+  })
+
+  const createAll = (owner: UserId, drafts: ReadonlyArray<ReadDraft>) =>
+    routes.createAll(owner, drafts).pipe(
+      Effect.catchTag("SourceUsed", () => routes.createAll(owner, drafts.map(withoutSource))),
+      Effect.map((all) => all.map(({ id }): Kept => ({ routeId: id, isNew: true })))
+    )
+
+  const store = (owner: UserId, drafts: ReadonlyArray<ReadDraft>, { duplicates: mode }: ZipImportQuery) =>
+    patient(turns.turn(mode === "allow" ? createAll(owner, drafts) : duplicates.createOthers(owner, drafts)))
+
+  const collect = (owner: UserId, id: CollectionId, kept: ReadonlyArray<Kept>, progress: Progress) =>
+    Effect.forEach(
+      kept,
+      ({ routeId }) =>
+        patient(turns.turn(collections.addRoute(owner, id, { routeId }, undefined))).pipe(
+          // The collection or the route may have been deleted meanwhile.
+          Effect.catchTags({
+            CollectionFull: () => Effect.sync(() => progress.notCollected++),
+            Missing: () => Effect.sync(() => progress.notCollected++),
+            RoutesMissing: () => Effect.sync(() => progress.notCollected++),
+            StaleVersion: Effect.die
+          })
+        ),
+      { discard: true }
+    )
+
+  return Effect.fnUntraced(function*<E, R>(
+    owner: UserId,
+    zip: RouteZip,
+    query: ZipImportQuery,
+    recheck: Effect.Effect<unknown, E, R>,
+    release: Effect.Effect<void>
+  ) {
+    const collectionId = query.collection === undefined ? undefined : yield* collectionNamed(owner, query.collection)
+    const activities = yield* activitiesOf(zip)
+    const progress: Progress = { imported: 0, duplicates: 0, skipped: 0, notCollected: 0, full: undefined }
+
+    const importOne = Effect.fnUntraced(function*({ bytes, name }: ZippedFile) {
+      if (ACTIVITIES.test(name)) return skippedLine(name, "it names the activities")
+      if (!ROUTE_FILE.test(name) && !isNested(name)) return skippedLine(name, "its name is not that of a route file")
+      if (progress.full !== undefined) return skippedLine(name, progress.full)
+      const activity = activities.get(name)
+      const read = yield* readOne(name, yield* bytes, activity)
+      const drafts = draftsOf(read, query, activity === undefined ? undefined : stravaSource(activity))
+      const kept = yield* store(owner, drafts, query)
+      if (collectionId !== undefined) yield* collect(owner, collectionId, kept, progress)
+      return storedLine(name, kept)
+    })
+
+    const lineOf = Effect.fnUntraced(function*(file: ZippedFile) {
+      yield* recheck
+      yield* requireRunning
+      const result = yield* Effect.result(importOne(file))
+      if (Result.isSuccess(result)) return result.success
+      const { failure } = result
+      if (isFileFault(failure)) {
+        if (failure._tag === "QuotaExceeded") progress.full = reasonOf(failure)
+        return skippedLine(file.name, reasonOf(failure))
+      }
+      const reason = failure._tag === "Overloaded" ? OF_ONE_FILE[failure.reason] : undefined
+      return reason === undefined ? yield* Effect.fail(failure) : skippedLine(file.name, reason)
+    })
+
+    const counted = ({ outcome }: ZipImportLine) =>
+      Effect.sync(() => {
+        if (outcome === "imported") progress.imported++
+        if (outcome === "duplicate") progress.duplicates++
+        if (outcome === "skipped") progress.skipped++
+      })
+
+    const begun: ZipImportLine = { outcome: "begun", files: zip.count }
+    const ended = Effect.map(release, (): ZipImportLine => {
+      const { full: _, notCollected, ...counts } = progress
+      return {
+        outcome: "ended",
+        ...counts,
+        ...(collectionId === undefined ? {} : { collectionId }),
+        ...(notCollected === 0 ? {} : { notCollected })
+      }
+    })
+    return Stream.succeed(begun).pipe(
+      Stream.concat(zip.files.pipe(Stream.mapEffect(lineOf), Stream.tap(counted))),
+      // The next import may begin as soon as the last line is there.
+      Stream.concat(Stream.fromEffect(ended))
+    )
+  })
+})
+
+/** Imports ZIPs: archives of this service as a whole, any other file by file. */
+export class ZipImports extends Context.Service<ZipImports, {
+  /**
+   * Reads the upload, then imports an archive of this service, which needs a session (`ArchiveNeedsSession`), and returns the
+   * report. Of any other ZIP it returns lines, which import a file each when they are read; `choice` is for these. A file that
+   * cannot be imported is a line. The stream fails, between two files, where the caller is refused, the
+   * service stops, or the database takes no writes; the same ZIP may be sent again.
+   */
+  readonly take: <E, E2, E3, R>(
+    owner: UserId,
+    upload: Stream.Stream<Uint8Array, E>,
+    choice: Effect.Effect<ZipImportQuery, E2>,
+    sender: Sender<E3, R>
+  ) => Effect.Effect<
+    Taken<E3, R>,
+    | E
+    | E2
+    | ArchiveNeedsSession
+    | ImportRunning
+    | LineFailure
+    | QuotaExceeded
+    | Effect.Error<Received["restore"]>,
+    Scope.Scope
+  >
+}>()("route-planning-service/ZipImports") {
+  static readonly layer = Layer.effect(
+    ZipImports,
+    Effect.gen(function*() {
+      const accounts = yield* AccountImport
+      const disk = yield* ImportDisk
+      const importRoutes = yield* routeImport
+
+      return ZipImports.of({
+        take: Effect.fnUntraced(function*(owner, upload, choice, { isSession, recheck }) {
+          // Closes with the import: the scope of a request closes after its response.
+          const scope = yield* Scope.fork(yield* Effect.scope)
+          const release = Scope.close(scope, Exit.void)
+          const { file, restore } = yield* Scope.provide(accounts.receive(owner, upload), scope)
+          const zip = yield* routeZip(file, disk)
+          if (!zip.isOwn) return { lines: yield* importRoutes(owner, zip, yield* choice, recheck, release) }
+          if (!isSession) return yield* new ArchiveNeedsSession()
+          return { report: yield* Effect.ensuring(restore, release) }
+        })
+      })
+    })
+  )
+}

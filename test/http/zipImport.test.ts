@@ -1,0 +1,119 @@
+import { assert, layer } from "@effect/vitest"
+import { Effect, Schema } from "effect"
+import { gzipSync } from "node:zlib"
+import { ZipImportLine } from "../../src/schema/ZipImport.ts"
+import { type Rider, signedIn } from "../support/Actors.ts"
+import { zipped } from "../support/Archives.ts"
+import { TestServer } from "../support/TestServer.ts"
+
+const gpx = (lat: number, inner = "", name = "Ride") =>
+  `<gpx version="1.1" creator="x" xmlns="http://www.topografix.com/GPX/1/1"><trk><name>${name}</name>${inner}<trkseg>`
+  + `<trkpt lat="${lat}" lon="9.5"><time>2025-06-01T08:00:00Z</time></trkpt>`
+  + `<trkpt lat="${lat + 0.01}" lon="9.51"><time>2025-06-01T09:00:00Z</time></trkpt></trkseg></trk></gpx>`
+
+const linesOf = (text: string) =>
+  text.trim().split("\n").map((line) => Schema.decodeUnknownSync(Schema.fromJsonString(ZipImportLine))(line))
+
+const moved = (rider: Rider, bytes: Uint8Array, query = "") =>
+  Effect.map(
+    rider.post(`/users/me/import${query}`, undefined, {
+      raw: Uint8Array.from(bytes),
+      headers: { "content-type": "application/zip" }
+    }),
+    ({ headers, status, text }) => {
+      assert.strictEqual(status, 200, text)
+      assert.strictEqual(headers.get("content-type"), "application/x-ndjson")
+      return linesOf(text)
+    }
+  )
+
+const Routes = Schema.Array(Schema.Record(Schema.String, Schema.Unknown))
+
+const routesOf = (rider: Rider) =>
+  Effect.map(rider.get("/routes?geometry=none&sort=name"), ({ body }) => Schema.decodeUnknownSync(Routes)(body))
+
+const skippedIn = (lines: ReadonlyArray<ZipImportLine>) =>
+  Object.fromEntries(lines.flatMap((line) => line.outcome === "skipped" ? [[line.file, line.reason]] : []))
+
+const CSV = [
+  "Activity ID,Activity Date,Activity Name,Activity Type,Activity Description,Elapsed Time,Filename",
+  "101,\"Jun 1, 2025\",\"Morning, \"\"early\"\"\",Ride,\"Two\nlines\",3600,activities/101.gpx.gz",
+  "102,\"Jun 2, 2025\",Lunch,Run,,3600,activities/102.gpx",
+  "103,\"Jun 3, 2025\",Indoor,Ride,,3600,"
+].join("\r\n")
+
+layer(TestServer.layer())("a ZIP of route files", (it) => {
+  it.effect("as Strava gives it becomes routes with their names and sources, and none twice", () =>
+    Effect.gen(function*() {
+      const rider = yield* signedIn
+      const bytes = yield* zipped([
+        ["activities.csv", CSV],
+        ["activities/101.gpx.gz", gzipSync(gpx(47.1))],
+        ["activities/102.gpx", gpx(47.2, "<desc>Own words</desc>")],
+        ["media/1.jpg", "no route"],
+        ["activities/104.fit.gz", gzipSync("no FIT")]
+      ])
+      const lines = yield* moved(rider, bytes, "?tags=strava&tags=moved&collection=Strava&visibility=unlisted")
+      assert.deepStrictEqual(lines[0], { outcome: "begun", files: 5 })
+      assert.deepStrictEqual(skippedIn(lines), {
+        "activities.csv": "it names the activities",
+        "media/1.jpg": "its name is not that of a route file",
+        "activities/104.fit.gz": "its format is not read"
+      })
+      const ended = lines.at(-1)
+      assert.deepInclude(ended, { outcome: "ended", imported: 2, duplicates: 0, skipped: 3 })
+
+      const routes = yield* routesOf(rider)
+      const source = { provider: "strava", externalId: "102", url: "https://www.strava.com/activities/102" }
+      assert.deepInclude(routes[0], {
+        name: "Lunch",
+        description: "Own words",
+        visibility: "unlisted",
+        activity: "run",
+        tags: ["strava", "moved"],
+        duration: 3600,
+        recordedAt: "2025-06-01T08:00:00.000Z",
+        source
+      })
+      assert.deepInclude(routes[1], { name: "Morning, \"early\"", description: "Two\nlines", activity: "cycle" })
+
+      const again = yield* moved(rider, bytes, "?collection=Strava")
+      assert.deepInclude(again.at(-1), { outcome: "ended", imported: 0, duplicates: 2, skipped: 3 })
+      const collections = Schema.decodeUnknownSync(Routes)((yield* rider.get("/collections")).body)
+      assert.deepStrictEqual(collections.map(({ name, routeCount }) => [name, routeCount]), [["Strava", 2]])
+
+      // A changed line is known by its source.
+      const changed = yield* zipped([["activities.csv", CSV], ["activities/102.gpx", gpx(47.9)]])
+      assert.deepInclude((yield* moved(rider, changed)).at(-1), { imported: 0, duplicates: 1 })
+      const allowed = yield* moved(rider, changed, "?duplicates=allow")
+      assert.deepInclude(allowed.at(-1), { imported: 1, duplicates: 0 })
+    }))
+
+  it.effect("may have folders and nested archives, and no file stops another", () =>
+    Effect.gen(function*() {
+      const rider = yield* signedIn
+      const innermost = yield* zipped([["deep.gpx", gpx(46)]])
+      const nested = yield* zipped([["a/b.gpx", gpx(46.1)], ["twice.gpx", gpx(46.1)], [
+        "in.zip",
+        Buffer.from(innermost)
+      ]])
+      const bytes = yield* zipped([
+        ["broken.gpx", "<gpx>"],
+        ["UploadedFiles_0.zip", Buffer.from(nested)],
+        ["not.zip", "no archive"],
+        ["last.gpx", gpx(46.2)]
+      ])
+      const lines = yield* moved(rider, bytes)
+      assert.deepStrictEqual(lines.map((line) => "file" in line ? [line.outcome, line.file] : line.outcome), [
+        "begun",
+        ["skipped", "broken.gpx"],
+        ["imported", "UploadedFiles_0.zip/a/b.gpx"],
+        ["duplicate", "UploadedFiles_0.zip/twice.gpx"],
+        ["skipped", "UploadedFiles_0.zip/in.zip"],
+        ["skipped", "not.zip"],
+        ["imported", "last.gpx"],
+        "ended"
+      ])
+      assert.include(skippedIn(lines)["UploadedFiles_0.zip/in.zip"], "nested archive")
+    }))
+})
