@@ -47,7 +47,7 @@ const nameOf = ({ extraFields, fileNameRaw, generalPurposeBitFlag }: Entry) =>
   getFileNameLowLevel(generalPurposeBitFlag, fileNameRaw, extraFields, false)
 
 /** Folders, and what macOS adds beside the files. */
-const isNoFile = (name: string) => /(?:^|\/)(?:__MACOSX\/|\.)|\/$/.test(name)
+const isNoFile = (name: string) => /(?:^|\/)(?:__MACOSX\/|\.(?!\.\/))|\/$/.test(name)
 
 export const isNested = (name: string): boolean => /\.zip$/i.test(name)
 

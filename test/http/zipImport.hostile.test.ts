@@ -1,0 +1,178 @@
+import { assert, layer } from "@effect/vitest"
+import { Effect, Schema } from "effect"
+import { gzipSync } from "node:zlib"
+import { ZipImportLine } from "../../src/schema/ZipImport.ts"
+import { type Actor, signedIn } from "../support/Actors.ts"
+import { archiveOf, imported, importedAfter, zipped } from "../support/Archives.ts"
+import { archiveOfPacked, deflated, spaces } from "../support/Bombs.ts"
+import { TestServer } from "../support/TestServer.ts"
+import { scriptOf } from "../support/Tokens.ts"
+
+const gpx = (lat: number) =>
+  `<gpx version="1.1" creator="x" xmlns="http://www.topografix.com/GPX/1/1"><trk><name>Ride ${lat}</name><trkseg>`
+  + `<trkpt lat="${lat}" lon="9.5"/><trkpt lat="${lat + 0.01}" lon="9.51"/></trkseg></trk></gpx>`
+
+const linesOf = (text: string) =>
+  text.trim().split("\n").map((line) => Schema.decodeUnknownSync(Schema.fromJsonString(ZipImportLine))(line))
+
+const sent = (actor: Actor, bytes: Uint8Array, query = "", headers: Readonly<Record<string, string>> = {}) =>
+  actor.post(`/users/me/import${query}`, undefined, {
+    raw: Uint8Array.from(bytes),
+    headers: { "content-type": "application/zip", ...headers }
+  })
+
+const outcomesOf = (text: string) =>
+  linesOf(text).flatMap((line) =>
+    "file" in line ? [[line.file, line.outcome === "skipped" ? line.reason : line.outcome]] : []
+  )
+
+const CENTRAL = Buffer.from([0x50, 0x4b, 0x01, 0x02])
+
+/** Changes bytes of the central header of a file, at an offset from its beginning. */
+const withHeader = (zip: Uint8Array, name: string, change: (header: Buffer) => void) => {
+  const bytes = Buffer.from(zip)
+  for (let at = bytes.indexOf(CENTRAL); at !== -1; at = bytes.indexOf(CENTRAL, at + 4)) {
+    const length = bytes.readUInt16LE(at + 28)
+    if (bytes.toString("utf8", at + 46, at + 46 + length) === name) change(bytes.subarray(at))
+  }
+  return bytes
+}
+
+layer(TestServer.layer({ MAX_ROUTES_PER_USER: "2" }))("a hostile ZIP of route files", (it) => {
+  it.effect("has its encrypted files, links and paths skipped, and the others imported", () =>
+    Effect.gen(function*() {
+      const rider = yield* signedIn
+      const plain = archiveOfPacked([
+        deflated("../../etc/up.gpx", gpx(1)),
+        deflated("/root.gpx", gpx(2)),
+        deflated("C:\\windows.gpx", gpx(3)),
+        deflated("secret.gpx", gpx(4)),
+        deflated("link.gpx", gpx(5)),
+        deflated("method.gpx", gpx(6)),
+        deflated("good.gpx", gpx(7))
+      ])
+      const encrypted = withHeader(plain, "secret.gpx", (header) => header.writeUInt16LE(1, 8))
+      const linked = withHeader(encrypted, "link.gpx", (header) => {
+        header.writeUInt8(3, 5)
+        header.writeUInt32LE(0o120777 * 0x10000, 38)
+      })
+      const bytes = withHeader(linked, "method.gpx", (header) => header.writeUInt16LE(99, 10))
+      const { status, text } = yield* sent(rider, bytes)
+      assert.strictEqual(status, 200, text)
+      const outside = "its name leads out of the archive"
+      assert.deepStrictEqual(outcomesOf(text).map(([file, word]) => [file, word?.slice(0, 60)]), [
+        ["../../etc/up.gpx", outside],
+        ["/root.gpx", outside],
+        ["C:/windows.gpx", outside],
+        ["secret.gpx", "it is encrypted"],
+        ["link.gpx", "it is a symbolic link"],
+        ["method.gpx", "The file cannot be read: unsupported compression method: 99"],
+        ["good.gpx", "imported"]
+      ])
+    }))
+
+  it.effect("has what unpacks to more than 8 MiB skipped, whatever its ratio and however it is packed", () =>
+    Effect.gen(function*() {
+      const rider = yield* signedIn
+      const inner = archiveOfPacked([spaces("inner.gpx", 3)])
+      const bytes = archiveOfPacked([
+        spaces("bomb.gpx", 3),
+        { name: "bomb.gpx.gz", packed: deflated("", "").packed, size: 0 },
+        spaces("bomb.zip", 200),
+        deflated("good.gpx", gpx(11))
+      ])
+      const { text } = yield* sent(rider, bytes)
+      const outcomes = Object.fromEntries(outcomesOf(text))
+      assert.strictEqual(outcomes["bomb.gpx"], "it has more than 8388608 bytes")
+      assert.strictEqual(outcomes["bomb.zip"], "it has more than 536870912 bytes")
+      assert.strictEqual(outcomes["good.gpx"], "imported")
+      const gzip = yield* zipped([
+        ["bomb.gpx.gz", gzipSync(Buffer.alloc(9 * 1024 * 1024, " "))],
+        ["nested.zip", Buffer.from(inner)]
+      ])
+      assert.deepStrictEqual(outcomesOf((yield* sent(rider, gzip)).text), [
+        ["bomb.gpx.gz", "it has more than 8388608 bytes"],
+        ["nested.zip/inner.gpx", "it has more than 8388608 bytes"]
+      ])
+    }))
+
+  it.effect("over the quota has the rest skipped with the reason, and what is there stays", () =>
+    Effect.gen(function*() {
+      const rider = yield* signedIn
+      const bytes = yield* zipped([21, 22, 23, 24].map((lat) => [`${lat}.gpx`, gpx(lat)] as const))
+      const { text } = yield* sent(rider, bytes)
+      const full = "the account has as many routes as it may have"
+      assert.deepStrictEqual(outcomesOf(text), [
+        ["21.gpx", "imported"],
+        ["22.gpx", "imported"],
+        ["23.gpx", full],
+        ["24.gpx", full]
+      ])
+      assert.deepInclude(linesOf(text).at(-1), { outcome: "ended", imported: 2, skipped: 2 })
+    }))
+})
+
+layer(TestServer.layer())("an import of route files", (it) => {
+  it.effect("is for tokens that may write, which confirm public routes, and an account's archive is for sessions", () =>
+    Effect.gen(function*() {
+      const rider = yield* signedIn
+      const [reader, writer] = [yield* scriptOf(rider, "read"), yield* scriptOf(rider, "write")]
+      const bytes = yield* zipped([["a.gpx", gpx(31)]])
+      assert.strictEqual((yield* sent(reader, bytes)).status, 403)
+      assert.strictEqual((yield* sent(writer, bytes, "?visibility=public")).status, 428)
+      const confirmed = yield* sent(writer, bytes, "?visibility=public", { "x-service-confirm": "true" })
+      assert.deepStrictEqual(outcomesOf(confirmed.text), [["a.gpx", "imported"]])
+      const { body, status } = yield* sent(writer, yield* archiveOf(rider))
+      assert.strictEqual(status, 403)
+      assert.nestedInclude(body, { "details.reason": "session_required" })
+      assert.strictEqual((yield* imported(rider, yield* archiveOf(rider))).status, 201)
+    }))
+
+  it.effect("refuses wrong parameters before it reads, and a body that is no ZIP", () =>
+    Effect.gen(function*() {
+      const rider = yield* signedIn
+      for (const query of ["?duplicates=maybe", "?visibility=x", "?tags=%20", "?collection=", "?other=1"]) {
+        assert.strictEqual((yield* sent(rider, Buffer.from("x"), query)).status, 400, query)
+      }
+      assert.strictEqual((yield* sent(rider, Buffer.from("no archive"))).status, 400)
+    }))
+
+  it.effect("stops with a reason where the session ends or the account is to be deleted meanwhile", () =>
+    Effect.gen(function*() {
+      const rider = yield* signedIn
+      const bytes = yield* zipped([["a.gpx", gpx(41)], ["b.gpx", gpx(42)]])
+      const out = yield* importedAfter(rider, bytes, rider.post("/auth/logout"))
+      assert.deepInclude(linesOf(out.text).at(-1), { outcome: "stopped", statusCode: 401 })
+      const leaver = yield* signedIn
+      const gone = yield* importedAfter(leaver, bytes, leaver.delete("/users/me"))
+      assert.deepInclude(linesOf(gone.text).at(-1), { outcome: "stopped", statusCode: 401 })
+    }))
+
+  it.effect("by the page lists each file with its routes, and escapes their names", () =>
+    Effect.gen(function*() {
+      const rider = yield* signedIn
+      const bytes = yield* zipped([["<b>.gpx", gpx(51)], ["<i>.txt", "x"]])
+      const form = new FormData()
+      form.set("visibility", "unlisted")
+      form.set("tags", "moved, alps")
+      form.set("collection", "From elsewhere")
+      form.set("archive", new Blob([Uint8Array.from(bytes)]), "export.zip")
+      const { origin } = yield* TestServer
+      const page = yield* Effect.promise(async () => {
+        const response = await fetch(`${origin}/me/data`, {
+          method: "POST",
+          headers: { cookie: rider.cookie, "sec-fetch-site": "same-origin" },
+          body: form
+        })
+        return { status: response.status, text: await response.text() }
+      })
+      assert.strictEqual(page.status, 200)
+      assert.match(page.text, /&lt;b&gt;\.gpx.*\s.*Imported: <a href="\.\.\/me\/routes\/\d+">/)
+      assert.include(page.text, "Skipped: its name is not that of a route file")
+      assert.include(page.text, "Done: 1 files imported, 0 here already, 1 skipped.")
+      assert.isTrue(page.text.trimEnd().endsWith("</html>"))
+      const { text } = yield* rider.get("/routes?geometry=none")
+      assert.include(text, "\"visibility\":\"unlisted\",\"tags\":[\"moved\",\"alps\"]")
+      assert.include((yield* rider.get("/collections")).text, "From elsewhere")
+    }))
+})
