@@ -1,10 +1,11 @@
 import { assert, layer } from "@effect/vitest"
 import { Effect, Schema } from "effect"
 import { execFile } from "node:child_process"
-import { mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs"
+import { readdirSync, readFileSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { pathToFileURL } from "node:url"
 import { type Rider, signedIn } from "../support/Actors.ts"
+import { zipped } from "../support/Archives.ts"
 import { newRoute } from "../support/Routes.ts"
 import { temporaryDirectory } from "../support/TemporaryDirectory.ts"
 import { TestServer } from "../support/TestServer.ts"
@@ -122,7 +123,7 @@ layer(TestServer.layer(OIDC))("the code of the guides", (it) => {
       assert.deepInclude(first, { name: "Both", routeIds: [restored[0]?.id, restored[1]?.id] })
     }))
 
-  it.effect("imports a folder of files once, and names what it cannot read", () =>
+  it.effect("imports a ZIP of another service once, and names what it cannot read", () =>
     Effect.gen(function*() {
       const folder = yield* temporaryDirectory
       const move = codeOf("moving.md", "move.mjs", folder)
@@ -131,16 +132,20 @@ layer(TestServer.layer(OIDC))("the code of the guides", (it) => {
       const gpx = (name: string, latitude: number) =>
         `<gpx version="1.1" creator="x" xmlns="http://www.topografix.com/GPX/1/1"><trk><name>${name}</name><trkseg>`
         + [0, 1, 2].map((n) => `<trkpt lat="${latitude + n / 100}" lon="9.5"/>`).join("") + "</trkseg></trk></gpx>"
-      const files = join(folder, "files")
-      mkdirSync(join(files, "2024"), { recursive: true })
-      writeFileSync(join(files, "a.gpx"), gpx("A", 47))
-      writeFileSync(join(files, "2024/b.GPX"), gpx("B", 48))
-      writeFileSync(join(files, "2024/broken.gpx"), "<gpx>")
-      writeFileSync(join(files, "notes.txt"), "x")
-      const first = yield* run(move, files, token)
-      assert.include(first, "2 routes imported, 0 files skipped, 1 refused")
-      assert.match(first, /^2024\/broken\.gpx: ./m)
-      assert.include(yield* run(move, files, token), "0 routes imported, 2 files skipped, 1 refused")
+      const archive = join(folder, "export.zip")
+      writeFileSync(
+        archive,
+        yield* zipped([
+          ["a.gpx", gpx("A", 47)],
+          ["2024/b.GPX", gpx("B", 48)],
+          ["2024/broken.gpx", "<gpx>"],
+          ["notes.txt", "x"]
+        ])
+      )
+      const first = yield* run(move, archive, token)
+      assert.include(first, "2 imported, 0 here already, 2 skipped")
+      assert.match(first, /^2024\/broken\.gpx: skipped, ./m)
+      assert.include(yield* run(move, archive, token), "0 imported, 2 here already, 2 skipped")
       assert.deepStrictEqual((yield* routesOf(rider)).map(({ name }) => name), ["A", "B"])
     }))
 })
