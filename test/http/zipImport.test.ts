@@ -1,10 +1,15 @@
 import { assert, layer } from "@effect/vitest"
 import { Effect, Schema } from "effect"
+import { execFile } from "node:child_process"
+import { writeFileSync } from "node:fs"
+import { join } from "node:path"
 import { gzipSync } from "node:zlib"
 import { ZipImportLine } from "../../src/schema/ZipImport.ts"
 import { type Rider, signedIn } from "../support/Actors.ts"
 import { zipped } from "../support/Archives.ts"
+import { temporaryDirectory } from "../support/TemporaryDirectory.ts"
 import { TestServer } from "../support/TestServer.ts"
+import { mint } from "../support/Tokens.ts"
 
 const gpx = (lat: number, inner = "", name = "Ride") =>
   `<gpx version="1.1" creator="x" xmlns="http://www.topografix.com/GPX/1/1"><trk><name>${name}</name>${inner}<trkseg>`
@@ -115,5 +120,26 @@ layer(TestServer.layer())("a ZIP of route files", (it) => {
         "ended"
       ])
       assert.include(skippedIn(lines)["UploadedFiles_0.zip/in.zip"], "nested archive")
+    }))
+
+  it.effect("is sent by the command line as it is", () =>
+    Effect.gen(function*() {
+      const rider = yield* signedIn
+      const { origin } = yield* TestServer
+      const { token } = yield* mint(rider, "write")
+      const folder = yield* temporaryDirectory
+      const archive = join(folder, "export.zip")
+      writeFileSync(archive, yield* zipped([["a.gpx", gpx(45)], ["b.gpx", "<gpx>"]]))
+      const main = join(import.meta.dirname, "../../packages/cli/src/main.ts")
+      const env = { ...process.env, RPS_URL: origin, RPS_TOKEN: token, RPS_CONFIG_DIR: folder }
+      const output = yield* Effect.promise(() =>
+        new Promise<string>((resolve) =>
+          execFile(process.execPath, [main, "import", archive, "--tag", "moved"], { env }, (_, stdout, stderr) =>
+            resolve(`${stdout}${stderr}`))
+        )
+      )
+      assert.include(output, "a.gpx: imported\nb.gpx: skipped, ")
+      assert.include(output, "1 imported, 0 already there, 1 skipped")
+      assert.deepInclude((yield* routesOf(rider))[0], { name: "Ride", tags: ["moved"] })
     }))
 })

@@ -1,7 +1,8 @@
 import { Effect, Schema } from "effect"
 import { Argument, Command, Flag } from "effect/cli"
 import { createHash, randomUUID } from "node:crypto"
-import { readdir, readFile } from "node:fs/promises"
+import { openAsBlob } from "node:fs"
+import { readdir, readFile, stat } from "node:fs/promises"
 import { basename, extname, join } from "node:path"
 import { type Client, ServiceError } from "../../client/src/index.ts"
 import { attempt, EXIT_CODES, Failure, toFailure } from "./Failure.ts"
@@ -73,11 +74,52 @@ const tagAll = async (client: Client, ids: ReadonlyArray<number>, tags: Readonly
   }
 }
 
+const Line = Schema.Struct({
+  outcome: Schema.Literals(["begun", "imported", "duplicate", "skipped", "ended", "stopped"]),
+  file: Schema.optionalKey(Schema.String),
+  routeIds: Schema.optionalKey(Schema.Array(Schema.Int)),
+  duplicateOf: Schema.optionalKey(Schema.Array(Schema.Int)),
+  reason: Schema.optionalKey(Schema.String),
+  message: Schema.optionalKey(Schema.String),
+  imported: Schema.optionalKey(Schema.Int),
+  duplicates: Schema.optionalKey(Schema.Int),
+  skipped: Schema.optionalKey(Schema.Int)
+})
+
+const decodeLine = Schema.decodeUnknownSync(Schema.fromJsonString(Line))
+
+const wordsOf = ({ duplicates, file, imported, message, outcome, reason, skipped }: typeof Line.Type): string => {
+  if (outcome === "ended") return `${imported} imported, ${duplicates} already there, ${skipped} skipped`
+  if (outcome === "stopped") return `stopped: ${message}`
+  if (outcome === "skipped") return `${file}: skipped, ${reason}`
+  return `${file}: ${outcome === "duplicate" ? "already there" : "imported"}`
+}
+
+/** The service reads a ZIP itself, and reports of each file. */
+const importZip = Effect.fnUntraced(function*(client: Client, archive: string, tags: ReadonlyArray<string>) {
+  const made = yield* attempt(async () =>
+    client.accountData.import({
+      query: { tags: tags.length === 0 ? undefined : tags },
+      headers: { "Content-Type": "application/zip" },
+      payload: await openAsBlob(archive)
+    })
+  )
+  if (!(made instanceof Uint8Array)) return yield* print(made, "The account is imported")
+  const lines = new TextDecoder().decode(made).trim().split("\n").map((line) => decodeLine(line))
+  for (const line of lines) {
+    if (line.outcome !== "begun") yield* print(line, wordsOf(line))
+  }
+  const last = lines.at(-1)
+  if (last?.outcome !== "ended") return yield* Failure.because("The import has not ended: import the same file again")
+})
+
 export const importFiles = Command.make(
   "import",
   {
-    directory: Argument.Directory("directory", { mustExist: true }).pipe(
-      Argument.withDescription("Of GPX, GeoJSON, TCX, KML, KMZ and FIT files, with all below it")
+    directory: Argument.Path("directory", { mustExist: true }).pipe(
+      Argument.withDescription(
+        "Of GPX, GeoJSON, TCX, KML, KMZ and FIT files, with all below it; or a ZIP of such files"
+      )
     ),
     tag: Flag.String("tag").pipe(
       Flag.withDescription("A tag for what is imported; repeat it for several"),
@@ -86,6 +128,8 @@ export const importFiles = Command.make(
   },
   Effect.fnUntraced(function*({ directory, tag }) {
     const { client, origin } = yield* account
+    const isFile = (yield* attempt(() => stat(directory))).isFile()
+    if (isFile) return yield* importZip(client, directory, tag)
     const { user } = yield* attempt(() => client.credential.describe())
     const journalFile = join(directory, JOURNAL)
     const found = yield* attempt(() => readdir(directory, { recursive: true }))
@@ -121,6 +165,6 @@ export const importFiles = Command.make(
   })
 ).pipe(
   Command.withDescription(
-    "Import the files of a directory. What is there already is skipped, and so is what an earlier run did"
+    "Import the files of a directory, or a ZIP. What is there already is skipped, and so is what an earlier run did"
   )
 )
