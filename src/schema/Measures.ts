@@ -50,7 +50,7 @@ export const RecordedAt = Instant.check(
   Schema.makeFilter((text) => recordedAtOf(Date.parse(text)) !== undefined, {
     expected: "an instant of the years 1980 to 2199"
   })
-).pipe(
+).annotate({ description: "When the recording began" }).pipe(
   Schema.decodeTo(
     Schema.String,
     SchemaTransformation.transform({ decode: (text) => new Date(text).toISOString(), encode: (text) => text })

@@ -200,7 +200,7 @@ const clearable = {
     })
   ),
   tags: nullable(Tags),
-  source: nullable(Source),
+  source: Schema.optionalKey(Schema.NullOr(Source).annotate({ description: "Where the route is from" })),
   favourite: nullable(Schema.Boolean.annotate({ description: "The owner's mark" }))
 }
 

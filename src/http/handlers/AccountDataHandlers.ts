@@ -10,12 +10,12 @@ import { Caller, CurrentSession } from "../api/Authentication.ts"
 import { HEADERS } from "../api/Headers.ts"
 import { BodyLimit } from "../api/Requests.ts"
 import { makeReadmit } from "../auth/Admission.ts"
+import { withoutFailure } from "../middleware/ZipImportLines.ts"
 import { publishingAll, requireConfirmed } from "../request/Confirmation.ts"
 import { zipStream } from "../request/RequestBodies.ts"
 import { Downloads, takenInTime } from "../response/Downloads.ts"
 import { worded } from "../response/PublicErrors.ts"
 import { withLocation } from "../response/Versioned.ts"
-import { withoutFailure } from "../response/ZipImportLines.ts"
 
 const toText = <E, R>(lines: Stream.Stream<ZipImportLine, E, R>) =>
   Stream.encodeText(Stream.map(lines, (line) => `${JSON.stringify(line)}\n`))

@@ -84,7 +84,9 @@ const reasonOf = (fault: FileFault): string => {
 /** Nothing of a request waits for what the service has to do meanwhile. */
 const WAITS = { schedule: Schedule.spaced("2 seconds"), times: 30 }
 
-const isBusy = (error: unknown) => error instanceof Overloaded && OF_ONE_FILE[error.reason] === undefined
+const isOverloaded = Schema.is(Overloaded)
+
+const isBusy = (error: unknown) => isOverloaded(error) && OF_ONE_FILE[error.reason] === undefined
 
 const patient = <A, E, R>(work: Effect.Effect<A, E, R>) => Effect.retry(work, { ...WAITS, while: isBusy })
 
@@ -319,11 +321,14 @@ export class ZipImports extends Context.Service<ZipImports, {
           // Closes with the import: the scope of a request closes after its response.
           const scope = yield* Scope.fork(yield* Effect.scope)
           const release = Scope.close(scope, Exit.void)
-          const { file, restore } = yield* Scope.provide(accounts.receive(owner, upload), scope)
-          const zip = yield* routeZip(file, disk)
-          if (!zip.isOwn) return { lines: yield* importRoutes(owner, zip, yield* choice, recheck, release) }
-          if (!isSession) return yield* new ArchiveNeedsSession()
-          return { report: yield* Effect.ensuring(restore, release) }
+          const taken = Effect.gen(function*() {
+            const { file, restore } = yield* Scope.provide(accounts.receive(owner, upload), scope)
+            const zip = yield* routeZip(file, disk)
+            if (!zip.isOwn) return { lines: yield* importRoutes(owner, zip, yield* choice, recheck, release) }
+            if (!isSession) return yield* new ArchiveNeedsSession()
+            return { report: yield* Effect.ensuring(restore, release) }
+          })
+          return yield* Effect.onError(taken, () => release)
         })
       })
     })

@@ -1,6 +1,6 @@
 import { Cause, Effect, Stream } from "effect"
 import type { ZipImportLine } from "../../schema/ZipImport.ts"
-import { serviceErrorOf } from "../middleware/ErrorShape.ts"
+import { serviceErrorOf } from "./ErrorShape.ts"
 
 /** The status of the response is sent before the first file is read, so that a failure is a line. */
 export const withoutFailure = <E, R>(
