@@ -194,7 +194,7 @@ layer(TestServer.layer())("a batch", (it) => {
       const unknown = yield* batch(rider, [{ op: "rename", id: 1 }], { atomic: true })
       assert.match(
         errorIn(unknown.body).message,
-        /^body\.operations\.0: Expected .*`op` of "create", "update", .*Collection"$/
+        /^body\.operations\.0: Expected .*`op` of "create", "update", .*Account"$/
       )
       const tooMany = yield* batch(rider, Array.from({ length: 101 }, () => create()))
       assert.deepStrictEqual([tooMany.status, (yield* batch(rider, [])).status], [400, 400])

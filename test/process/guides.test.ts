@@ -95,13 +95,27 @@ layer(TestServer.layer(OIDC))("the code of the guides", (it) => {
       const ids = yield* Effect.forEach(["First", "Second", "Third"], (name) =>
         Effect.map(rider.post("/routes", newRoute({ name, visibility: "public" })), ({ body }) => idIn(body)))
       const collection = idIn((yield* rider.post("/collections", { name: "Both", routeIds: ids })).body)
+      const linked = idIn((yield* rider.post(`/routes/${ids[0]}/links`, { label: "Club" })).body)
+      const unlinked = idIn((yield* rider.post(`/collections/${collection}/links`, {})).body)
+      const zone = { center: [9.5209, 47.1415], radius: 500, label: "Home" }
+      yield* rider.call("PUT", "/users/me/privacy-zones", { body: { zones: [zone] } })
+      yield* rider.patch("/users/me", { preferences: { units: "imperial" } })
       yield* run(backup, kept, token)
+      assert.include(readdirSync(kept), `link-${unlinked}.json`)
+      yield* rider.delete(`/collections/${collection}/links/${unlinked}`)
       yield* rider.delete(`/routes/${ids[1]}`)
       yield* rider.patch(`/routes/${ids[2]}`, { name: "Renamed" })
       yield* run(backup, kept, token)
       assert.deepStrictEqual(
         readdirSync(kept).toSorted(),
-        [`collection-${collection}.json`, "cursor", `route-${ids[0]}.json`, `route-${ids[2]}.json`].toSorted()
+        [
+          `account-${rider.id}.json`,
+          `collection-${collection}.json`,
+          "cursor",
+          `link-${linked}.json`,
+          `route-${ids[0]}.json`,
+          `route-${ids[2]}.json`
+        ].toSorted()
       )
       // A cursor of another database.
       writeFileSync(join(kept, "route-999999.json"), "{}")
@@ -111,8 +125,10 @@ layer(TestServer.layer(OIDC))("the code of the guides", (it) => {
 
       const other = yield* signedIn
       const writing = yield* mint(other, "write")
+      const away = { center: [9, 46], radius: 200 }
+      yield* other.call("PUT", "/users/me/privacy-zones", { body: { zones: [away] } })
       for (let round = 0; round < 2; round++) {
-        assert.include(yield* run(restore, kept, writing.token), "2 routes restored")
+        assert.strictEqual(yield* run(restore, kept, writing.token), "2 routes restored\n")
       }
       const withoutId = ({ id: _id, ...route }: (typeof Listed.Type)[number]) =>
         route
@@ -121,6 +137,11 @@ layer(TestServer.layer(OIDC))("the code of the guides", (it) => {
       const { body } = yield* other.get("/collections")
       const [first] = Array.isArray(body) ? body : []
       assert.deepInclude(first, { name: "Both", routeIds: [restored[0]?.id, restored[1]?.id] })
+      assert.deepStrictEqual((yield* other.get("/users/me/privacy-zones")).body, { zones: [away, zone] })
+      assert.deepInclude((yield* other.get("/users/me")).body, { preferences: { units: "imperial" } })
+      const links = (yield* other.get(`/routes/${restored[0]?.id}/links`)).body
+      assert.strictEqual(Array.isArray(links) && links.length, 1)
+      assert.deepInclude(Array.isArray(links) ? links[0] : links, { label: "Club" })
     }))
 
   it.effect("imports a ZIP of another service once, and names what it cannot read", () =>

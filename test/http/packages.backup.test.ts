@@ -1,0 +1,95 @@
+import { assert, layer } from "@effect/vitest"
+import { Effect, Schema } from "effect"
+import { execFile } from "node:child_process"
+import { existsSync, readdirSync, writeFileSync } from "node:fs"
+import { join } from "node:path"
+import { type Rider, signedIn } from "../support/Actors.ts"
+import { make, makeRoute } from "../support/Collections.ts"
+import { idOf, idsIn } from "../support/Routes.ts"
+import { temporaryDirectory } from "../support/TemporaryDirectory.ts"
+import { TestServer } from "../support/TestServer.ts"
+import { mint } from "../support/Tokens.ts"
+
+const MAIN = join(import.meta.dirname, "../../packages/cli/src/main.ts")
+
+const ZONE = { center: [9.5209, 47.1415], radius: 500, label: "Home" }
+
+const AWAY = { center: [9, 46], radius: 200 }
+
+/** Runs the command line with a token of the rider, and returns what it prints. */
+const rps = Effect.fnUntraced(function*(rider: Rider, scope: "read" | "write", ...words: ReadonlyArray<string>) {
+  const { origin } = yield* TestServer
+  const { token } = yield* mint(rider, scope)
+  const env = { ...process.env, RPS_URL: origin, RPS_TOKEN: token, RPS_CONFIG_DIR: yield* temporaryDirectory }
+  return yield* Effect.promise(() =>
+    new Promise<string>((resolve) => {
+      execFile(process.execPath, [MAIN, ...words], { env }, (_, stdout, stderr) => resolve(`${stdout}${stderr}`))
+    })
+  )
+})
+
+const linksOf = (rider: Rider, path: string) =>
+  Effect.map(
+    rider.get(`${path}/links`),
+    ({ body }) => Schema.decodeUnknownSync(Schema.Array(Schema.Struct({ label: Schema.NullOr(Schema.String) })))(body)
+  )
+
+const setZones = (rider: Rider, zones: ReadonlyArray<object>) =>
+  rider.call("PUT", "/users/me/privacy-zones", { body: { zones } })
+
+layer(TestServer.layer())("a backup of the command line", (it) => {
+  it.effect("has links, zones and preferences, and brings back what is missing, into the same account or another", () =>
+    Effect.gen(function*() {
+      const [ada, bob] = [yield* signedIn, yield* signedIn]
+      const route = yield* makeRoute(ada, { visibility: "public" })
+      const { id: collection } = yield* make(ada, { routeIds: [route] })
+      yield* ada.post(`/routes/${route}/links`, { label: "Club" })
+      const link = idOf({
+        shareToken: "",
+        ...Object((yield* ada.post(`/collections/${collection}/links`, { label: "All" })).body)
+      })
+      yield* setZones(ada, [ZONE])
+      yield* ada.patch("/users/me", { preferences: { units: "imperial" } })
+      const copy = join(yield* temporaryDirectory, "copy")
+      assert.strictEqual(yield* rps(ada, "read", "backup", copy), "5 saved, 0 deleted since the last time\n")
+      assert.isTrue(existsSync(join(copy, "account.json")))
+      assert.strictEqual(readdirSync(join(copy, "links")).length, 2)
+
+      yield* setZones(bob, [AWAY])
+      const restored = yield* rps(bob, "write", "restore", copy)
+      assert.strictEqual(restored, "1 routes restored, 0 already there, 0 refused\n")
+      assert.strictEqual(yield* rps(bob, "write", "restore", copy), "0 routes restored, 1 already there, 0 refused\n")
+      assert.deepStrictEqual((yield* bob.get("/users/me/privacy-zones")).body, { zones: [AWAY, ZONE] })
+      assert.deepInclude((yield* bob.get("/users/me")).body, { preferences: { units: "imperial" } })
+      const [made] = idsIn((yield* bob.get("/routes")).body)
+      const [list] = idsIn((yield* bob.get("/collections")).body)
+      assert.deepStrictEqual(yield* linksOf(bob, `/routes/${made}`), [{ label: "Club" }])
+      assert.deepStrictEqual(yield* linksOf(bob, `/collections/${list}`), [{ label: "All" }])
+
+      yield* ada.delete(`/collections/${collection}/links/${link}`)
+      assert.strictEqual(
+        yield* rps(ada, "write", "restore", copy),
+        "0 routes restored, 1 already there, 0 refused\n"
+      )
+      assert.deepStrictEqual(yield* linksOf(ada, `/collections/${collection}`), [{ label: "All" }])
+      assert.deepStrictEqual((yield* linksOf(ada, `/routes/${route}`)).length, 1)
+    }))
+
+  it.effect("sets aside what was deleted, and starts again where its cursor leads on no longer", () =>
+    Effect.gen(function*() {
+      const ada = yield* signedIn
+      const route = yield* makeRoute(ada)
+      const copy = join(yield* temporaryDirectory, "copy")
+      yield* ada.post(`/routes/${route}/links`, {})
+      yield* rps(ada, "read", "backup", copy)
+      const { origin } = yield* TestServer
+      // The cursor of an earlier version leads to no links.
+      writeFileSync(join(copy, "backup.json"), JSON.stringify({ origin, userId: ada.id, cursor: "x" }))
+      yield* ada.delete(`/routes/${route}`)
+      assert.strictEqual(yield* rps(ada, "read", "backup", copy), "1 saved, 0 deleted since the last time\n")
+      for (const folder of ["routes", "links"]) {
+        assert.deepStrictEqual(readdirSync(join(copy, folder)), [])
+        assert.isNotEmpty(readdirSync(join(copy, "deleted", folder)))
+      }
+    }))
+})
