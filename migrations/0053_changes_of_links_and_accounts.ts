@@ -2,7 +2,9 @@ import { Effect } from "effect"
 import { SqlClient } from "effect/sql"
 
 const STEP = `
-ALTER TABLE share_links ADD COLUMN client_id uuid;
+ALTER TABLE routes ADD COLUMN client_digest text;
+ALTER TABLE collections ADD COLUMN client_digest text;
+ALTER TABLE share_links ADD COLUMN client_id uuid, ADD COLUMN client_digest text;
 ALTER TABLE changes ADD COLUMN numbered_at timestamptz;
 ALTER TABLE changes DROP CONSTRAINT changes_type_check;
 ALTER TABLE changes ADD CONSTRAINT changes_type_check

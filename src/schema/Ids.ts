@@ -35,7 +35,10 @@ export const SessionIdFromPath = Schema.String.pipe(
 /** A UUID that a client chooses for what it makes. */
 export const ClientId = Schema.String.check(Schema.isUUID()).annotate({
   description:
-    "A UUID of the client's own, once in the account: a repeated call with it makes nothing more, and returns what the first one made as it is now"
+    "A UUID of the client's own, once in the account. A repeat of the call with it makes nothing more and has the first result: the "
+    + "same status and body, also where the route, collection or link was changed since; the `etag` is that of the first version, so "
+    + "that a change that expects it is 409 with `details.current`. With another content it has what is there now. What was "
+    + "moved to the trash since is 409, and a link that was deleted is made again"
 })
 
 export const ShareToken = Schema.String.check(Schema.isPattern(/^[0-9a-f]{32}$/u, { expected: "32 hex digits" })).pipe(

@@ -158,6 +158,8 @@ layer(TestServer.layer())("a batch", (it) => {
       assert.deepStrictEqual(answers.map(({ status }) => status), [201, 201, 201])
       const [result] = resultsIn((yield* batch(rider, [{ op: "createLink", routeId: route, link: { clientId } }])).body)
       assert.deepStrictEqual(yield* linksOf(rider, `/routes/${route}`), result?.link === undefined ? [] : [result.link])
+      yield* rider.patch(`/routes/${route}/links/${result?.link?.id}`, { label: "Club" })
+      answers.push(yield* send)
       assert.deepStrictEqual(new Set(answers.map(({ text }) => text)).size, 1)
     }))
 })

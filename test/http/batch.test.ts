@@ -312,13 +312,25 @@ layer(TestServer.layer())("a batch", (it) => {
       assert.deepStrictEqual(answers.map(({ status }) => status), [201, 201, 201, 201])
       const [id, ...others] = new Set(answers.map(({ body }) => idOf(body)))
       assert.deepStrictEqual(others, [])
-      yield* rider.patch(`/routes/${id}`, { name: "Renamed" })
+      yield* rider.patch(`/routes/${id}`, { name: "Renamed", geometry: [[9, 47], [9.1, 47]] })
       const again = yield* batch(rider, [create({ clientId }), create({ clientId: clientId.toUpperCase() })])
       assert.deepStrictEqual(resultsIn(again.body).map(({ route }) => idOf(route)), [id, id])
-      assert.deepInclude((yield* send).body, { id, name: "Renamed" })
+      const [first, repeat] = [answers[0], yield* send]
+      assert.deepStrictEqual([repeat.text, repeat.status], [first?.text, first?.status])
+      for (const header of ["etag", "location"]) {
+        assert.strictEqual(repeat.headers.get(header), first?.headers.get(header))
+      }
+      const stale = yield* rider.patch(`/routes/${id}`, {}, {
+        headers: { "if-match": repeat.headers.get("etag") ?? "" }
+      })
+      assert.deepInclude(errorIn(stale.body).details["current"], { id, name: "Renamed" })
+      const another = yield* rider.post("/routes", newRoute({ clientId, name: "Something else" }))
+      assert.deepInclude(another.body, { id, name: "Renamed" })
       assert.notStrictEqual(idOf((yield* other.post("/routes", newRoute({ clientId }))).body), id)
       const list = rider.post("/collections", { name: "All", clientId })
-      assert.strictEqual(idOf((yield* list).body), idOf((yield* list).body))
+      const made = yield* list
+      yield* rider.patch(`/collections/${idOf(made.body)}`, { name: "Some", description: "Not all" })
+      assert.strictEqual((yield* list).text, made.text)
       yield* rider.delete(`/routes/${id}`)
       const deleted = yield* send
       assert.deepStrictEqual([deleted.status, errorIn(deleted.body).details["reason"]], [409, "client_id_used"])

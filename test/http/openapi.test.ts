@@ -265,7 +265,8 @@ describe("the OpenAPI document", () => {
       "routes",
       "collections",
       "routes,collections",
-      "collections,routes"
+      "collections,routes",
+      "everything"
     ])
   })
 

@@ -164,7 +164,7 @@ export interface BatchCollectionInput {
   readonly visibility?: Visibility | null | undefined
   /** The routes of the collection, in order */
   readonly routeIds?: ReadonlyArray<number | string> | null | undefined
-  /** A UUID of the client's own, once in the account: a repeated call with it makes nothing more, and returns what the first one made as it is now */
+  /** A UUID of the client's own, once in the account. A repeat of the call with it makes nothing more and has the first result: the same status and body, also where the route, collection or link was changed since; the `etag` is that of the first version, so that a change that expects it is 409 with `details.current`. With another content it has what is there now. What was moved to the trash since is 409, and a link that was deleted is made again */
   readonly clientId?: string | null | undefined
 }
 
@@ -261,7 +261,7 @@ export interface CollectionInput {
   readonly visibility?: Visibility | null | undefined
   /** The ids of routes, in order */
   readonly routeIds?: ReadonlyArray<number> | null | undefined
-  /** A UUID of the client's own, once in the account: a repeated call with it makes nothing more, and returns what the first one made as it is now */
+  /** A UUID of the client's own, once in the account. A repeat of the call with it makes nothing more and has the first result: the same status and body, also where the route, collection or link was changed since; the `etag` is that of the first version, so that a change that expects it is 409 with `details.current`. With another content it has what is there now. What was moved to the trash since is 409, and a link that was deleted is made again */
   readonly clientId?: string | null | undefined
 }
 
@@ -1511,7 +1511,7 @@ export interface RouteInput {
   readonly visibility?: Visibility | null | undefined
   /** Where the route comes from */
   readonly provenance?: Provenance | null | undefined
-  /** A UUID of the client's own, once in the account: a repeated call with it makes nothing more, and returns what the first one made as it is now */
+  /** A UUID of the client's own, once in the account. A repeat of the call with it makes nothing more and has the first result: the same status and body, also where the route, collection or link was changed since; the `etag` is that of the first version, so that a change that expects it is 409 with `details.current`. With another content it has what is there now. What was moved to the trash since is 409, and a link that was deleted is made again */
   readonly clientId?: string | null | undefined
   /** 0 to 10000 characters after trimming */
   readonly description?: string | null | undefined
@@ -1748,7 +1748,7 @@ export interface ShareLinkInput {
   readonly expiresAt?: string | null | undefined
   /** Whether the token opens files (GPX and others) too; the line in JSON comes either way */
   readonly allowDownload?: boolean | null | undefined
-  /** A UUID of the client's own, once in the account: a repeated call with it makes nothing more, and returns what the first one made as it is now */
+  /** A UUID of the client's own, once in the account. A repeat of the call with it makes nothing more and has the first result: the same status and body, also where the route, collection or link was changed since; the `etag` is that of the first version, so that a change that expects it is 409 with `details.current`. With another content it has what is there now. What was moved to the trash since is 409, and a link that was deleted is made again */
   readonly clientId?: string | null | undefined
 }
 

@@ -96,6 +96,7 @@ export const importedRows = Effect.gen(function*() {
       userId: owner,
       importedFrom: origin,
       clientId: null,
+      clientDigest: null,
       shareToken: yield* shareToken,
       createdAt: notAfterNow(createdAt),
       updatedAt: notAfterNow(updatedAt)

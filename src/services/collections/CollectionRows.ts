@@ -48,6 +48,7 @@ export class CollectionRecord extends Model.Class<CollectionRecord>("CollectionR
   shareToken: writtenOnce(ShareToken),
   importedFrom: Model.Field({ insert: Schema.NullOr(ShareToken) }),
   clientId: Model.Field({ insert: Schema.NullOr(Schema.String) }),
+  clientDigest: Model.Field({ insert: Schema.NullOr(Schema.String) }),
   version: readOnly(Schema.Int),
   createdAt: InstantOnce,
   updatedAt: Instant,
@@ -193,9 +194,11 @@ export const collectionQueries = Effect.gen(function*() {
 
   const findMade = SqlSchema.findOneOption({
     Request: Schema.Struct({ owner: UserId, clientId: Schema.NullishOr(Schema.String) }),
-    Result: CollectionRecord.select.mapFields(Struct.pick(["id"])),
+    Result: Schema.Struct({ id: CollectionId, clientDigest: Schema.NullOr(Schema.String) }),
     execute: ({ clientId, owner }) =>
-      sql`SELECT id FROM collections c WHERE c.client_id = ${clientId}::uuid AND ${visibility.own(owner)}`
+      sql`
+        SELECT id, client_digest AS "clientDigest" FROM collections c
+        WHERE c.client_id = ${clientId}::uuid AND ${visibility.own(owner)}`
   })
 
   const decodeOpened = Schema.decodeUnknownEffect(Schema.Struct({ ...CollectionRow.fields, ...OpenedFields }))

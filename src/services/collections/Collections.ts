@@ -15,6 +15,7 @@ import type { StoredCollectionRoute } from "../../schema/Route.ts"
 import { textOrNull } from "../../schema/Text.ts"
 import { Lanes } from "../admission/Lanes.ts"
 import { quotaFailures } from "../admission/Quotas.ts"
+import { clientColumns, FIRST_VERSION, UNLESS_MADE } from "../db/ClientIds.ts"
 import { databaseDefects, type DatabaseError } from "../db/DatabaseErrors.ts"
 import { replicaReads } from "../db/ReadReplicas.ts"
 import { makeSharedTime } from "../db/SharedTime.ts"
@@ -29,7 +30,7 @@ import {
 } from "../DomainErrors.ts"
 import { Pseudonyms } from "../identity/Names.ts"
 import { activeUsers } from "../identity/Users.ts"
-import { type ExpectedVersion, UNLESS_MADE } from "../routes/Routes.ts"
+import type { ExpectedVersion } from "../routes/Routes.ts"
 import { shareTokens } from "../sharing/ShareLinks.ts"
 import type { Viewer } from "../sharing/Visibility.ts"
 import {
@@ -152,12 +153,20 @@ type Change<A> = (
   expected: ExpectedVersion
 ) => Effect.Effect<StoredCollection, ChangeFailure>
 
+const contentOf = ({ description, name, routeIds, visibility }: NewCollection) => ({
+  name,
+  description: textOrNull(description) ?? null,
+  visibility: visibility ?? "private" as const,
+  routeIds: routeIds ?? []
+})
+type Content = ReturnType<typeof contentOf>
+
 /**
  * Ordered lists of the owner's routes and of others' public ones. Visibility works as for routes. Changes take a turn
  * of the account (`Lanes.writes`), and may fail with `Overloaded`.
  */
 export class Collections extends Context.Service<Collections, {
-  /** Creates a collection, or returns what its `clientId` made. `RoutesMissing` for routes that are neither the owner's nor public. */
+  /** Creates a collection; a repeat with its `clientId` is as that of a route. `RoutesMissing` for routes that are neither the owner's nor public. */
   readonly create: (
     owner: UserId,
     collection: NewCollection
@@ -227,9 +236,26 @@ export class Collections extends Context.Service<Collections, {
         return Option.isSome(collection) ? collection.value : yield* new Missing({ kind: "collection" })
       })
 
-      const made = Effect.fnUntraced(function*(owner: UserId, clientId: string | null | undefined) {
+      const made = Effect.fnUntraced(function*(
+        owner: UserId,
+        { clientDigest, clientId }: ReturnType<typeof clientColumns>,
+        { description, name, routeIds, visibility }: Content
+      ) {
         const first = yield* queries.findMade({ owner, clientId })
-        return Option.isSome(first) ? yield* found(first.value.id, Option.some(owner)) : yield* new ClientIdUsed()
+        if (Option.isNone(first)) return yield* new ClientIdUsed()
+        const now = yield* found(first.value.id, Option.some(owner))
+        if (first.value.clientDigest !== clientDigest) return now
+        const { description: _later, ...present } = now
+        return {
+          ...present,
+          name,
+          ...(description === null ? {} : { description }),
+          visibility,
+          routeIds,
+          routeCount: routeIds.length,
+          updatedAt: present.createdAt,
+          version: FIRST_VERSION
+        }
       })
 
       const requireAddable = Effect.fnUntraced(function*(
@@ -302,23 +328,23 @@ export class Collections extends Context.Service<Collections, {
 
       return Collections.of({
         create: Effect.fnUntraced(
-          function*(owner, { clientId, description, name, routeIds, visibility }) {
+          function*(owner, collection) {
             const now = yield* DateTime.nowAsDate
-            yield* requireAddable(owner, routeIds ?? [])
+            const { routeIds, ...values } = contentOf(collection)
+            const client = clientColumns(collection.clientId, { ...values, routeIds })
             const added = yield* insert({
               userId: owner,
-              name,
-              description: textOrNull(description) ?? null,
-              visibility: visibility ?? "private",
+              ...values,
+              ...client,
               shareToken: yield* shareToken,
               importedFrom: null,
-              clientId: clientId ?? null,
               createdAt: now,
               updatedAt: now
             })
-            if (Option.isNone(added)) return yield* made(owner, clientId)
+            if (Option.isNone(added)) return yield* made(owner, client, { ...values, routeIds })
             const { id } = added.value
-            yield* arrange(id, [], routeIds ?? [])
+            yield* requireAddable(owner, routeIds)
+            yield* arrange(id, [], routeIds)
             return yield* found(id, Option.some(owner))
           },
           sql.withTransaction,

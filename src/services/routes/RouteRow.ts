@@ -43,6 +43,7 @@ export class RouteRecord extends Model.Class<RouteRecord>("RouteRecord")({
   shareToken: writtenOnce(ShareToken),
   importedFrom: Model.Field({ insert: Schema.NullOr(ShareToken) }),
   clientId: Model.Field({ insert: Schema.NullOr(Schema.String) }),
+  clientDigest: Model.Field({ insert: Schema.NullOr(Schema.String) }),
   sourceProvider: Text,
   sourceExternalId: Text,
   sourceUrl: Text,

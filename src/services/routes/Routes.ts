@@ -1,11 +1,12 @@
-import { Context, DateTime, Effect, flow, Layer, Option, Schema, Struct } from "effect"
+import { Context, DateTime, Effect, flow, Layer, Option, Result, Schema, Struct } from "effect"
 import { SqlClient, type SqlError, SqlSchema } from "effect/sql"
 import { GeometryForm } from "../../schema/Geometry.ts"
 import { RouteId, type RouteRef, UserId } from "../../schema/Ids.ts"
 import type { StoredRoute } from "../../schema/Route.ts"
 import { Lanes } from "../admission/Lanes.ts"
 import { quotaFailures } from "../admission/Quotas.ts"
-import { databaseDefects } from "../db/DatabaseErrors.ts"
+import { clientColumns, FIRST_VERSION, UNLESS_MADE } from "../db/ClientIds.ts"
+import { databaseDefects, type DatabaseError } from "../db/DatabaseErrors.ts"
 import { replicaReads } from "../db/ReadReplicas.ts"
 import { makeSharedTime } from "../db/SharedTime.ts"
 import { columnsOf } from "../db/Tables.ts"
@@ -106,8 +107,8 @@ const ownRouteQueries = Effect.map(SqlClient.SqlClient, (sql) => {
 /** Columns of a new route that only the database knows, and preferences as they are read. */
 const AddedColumns = RouteRecord.select.mapFields(Struct.pick(["id", "version", "routingPreferences"]))
 
-/** The first of two calls with the same `clientId` stores. */
-export const UNLESS_MADE = "ON CONFLICT (user_id, client_id) WHERE client_id IS NOT NULL DO NOTHING"
+/** What a call asks to be stored, in every form that is stored. */
+type Content = ReturnType<typeof valuesWithoutPlace> & ReturnType<typeof placeValues>
 
 const sourceFailures = <A, E, R>(effect: Effect.Effect<A, E | SqlError.SqlError, R>) =>
   Effect.catchReason(
@@ -118,7 +119,14 @@ const sourceFailures = <A, E, R>(effect: Effect.Effect<A, E | SqlError.SqlError,
       Effect.fail(reason.constraint === "routes_source_key" ? new SourceUsed() : error)
   )
 
-/** Stores a new route in a turn of its account (`Lanes.writes`). None where its `clientId` has made one. */
+/** A route that the `clientId` has made already. */
+interface Made {
+  readonly clientId: string | null
+  readonly clientDigest: string | null
+  readonly content: Content
+}
+
+/** Stores a new route in a turn of its account (`Lanes.writes`), or fails with what its `clientId` names where that has made one. */
 const newRoutes = Effect.gen(function*() {
   const sql = yield* SqlClient.SqlClient
   const makeToken = yield* shareTokens
@@ -137,27 +145,32 @@ const newRoutes = Effect.gen(function*() {
         SELECT ${columns} FROM r JOIN users u ON u.id = r.user_id`
   })
 
-  return Effect.fnUntraced(function*(owner: UserId, route: RouteDraft) {
+  return Effect.fnUntraced(function*(
+    owner: UserId,
+    route: RouteDraft
+  ): Effect.fn.Return<Result.Result<StoredRoute, Made>, CueBeyondLine | DatabaseError | Overloaded> {
     const now = yield* DateTime.nowAsDate
     const line = lineOf(route.geometry)
     yield* requireOnLine(route.cues, line?.positionCount ?? 0)
+    const sent = valuesWithoutPlace(route, line)
+    const content = { ...sent, ...placeValues(yield* places.at(startOf(line, route.waypoints))) }
+    const client = clientColumns(route.clientId, { ...sent, simplified: null, polyline6: null })
     const values = {
-      ...valuesWithoutPlace(route, line),
-      ...placeValues(yield* places.at(startOf(line, route.waypoints))),
+      ...content,
+      ...client,
       userId: owner,
       shareToken: yield* makeToken,
       importedFrom: null,
-      clientId: route.clientId ?? null,
       publishedAt: route.visibility === "public" ? now : null,
       createdAt: now,
       updatedAt: now
     }
     const added = yield* writes(owner, insert(values))
-    if (Option.isNone(added)) return Option.none()
+    if (Option.isNone(added)) return Result.fail({ ...client, content })
     const instant = now.toISOString()
     const row = { ...values, ...added.value, createdAt: instant, updatedAt: instant, polyline6: null }
     yield* refreshShown(views, row)
-    return Option.some(toStoredRoute(row, pseudonyms))
+    return Result.succeed(toStoredRoute(row, pseudonyms))
   })
 })
 
@@ -171,8 +184,8 @@ export type ExpectedVersion = ReadonlyArray<number> | undefined
  */
 export class Routes extends Context.Service<Routes, {
   /**
-   * Creates a route and derives its place, and its distance unless given. Returns the route that its `clientId` has made
-   * already, as it is now; `ClientIdUsed` if that is deleted.
+   * Creates a route and derives its place, and its distance unless given. A repeat with its `clientId` returns the first
+   * result, or with another content the route as it is now; `ClientIdUsed` if that is deleted.
    */
   readonly create: (
     owner: UserId,
@@ -291,20 +304,28 @@ export class Routes extends Context.Service<Routes, {
 
       const findMade = SqlSchema.findOneOption({
         Request: Schema.Struct({ owner: UserId, clientId: Schema.NullishOr(Schema.String) }),
-        Result: RouteRecord.select.mapFields(Struct.pick(["id"])),
+        Result: Schema.Struct({ id: RouteId, clientDigest: Schema.NullOr(Schema.String) }),
         execute: ({ clientId, owner }) =>
-          sql`SELECT id FROM routes r WHERE r.client_id = ${clientId}::uuid AND ${visibility.own(owner)}`
+          sql`
+            SELECT id, client_digest AS "clientDigest" FROM routes r
+            WHERE r.client_id = ${clientId}::uuid AND ${visibility.own(owner)}`
       })
 
-      const made = Effect.fnUntraced(function*(owner: UserId, { clientId }: RouteDraft) {
+      const made = Effect.fnUntraced(function*(owner: UserId, { clientDigest, clientId, content }: Made) {
         const found = yield* findMade({ owner, clientId })
         if (Option.isNone(found)) return yield* new ClientIdUsed()
-        const row = yield* seen({ ref: found.value.id, viewer: owner, now: yield* DateTime.nowAsDate, form: "full" })
-        return toStoredRoute(row, pseudonyms)
+        const isRepeat = found.value.clientDigest === clientDigest
+        const form = isRepeat ? "none" : "full"
+        const row = yield* seen({ ref: found.value.id, viewer: owner, now: yield* DateTime.nowAsDate, form })
+        const first = { ...row, ...content, polyline6: null, version: FIRST_VERSION, updatedAt: row.createdAt }
+        return toStoredRoute(isRepeat ? first : row, pseudonyms)
       }, Effect.catchTag("Missing", () => Effect.fail(new ClientIdUsed())))
 
       const create = (owner: UserId, route: RouteDraft) =>
-        Effect.flatMap(store(owner, route), Option.match({ onNone: () => made(owner, route), onSome: Effect.succeed }))
+        Effect.flatMap(
+          store(owner, route),
+          Result.match({ onFailure: (client) => made(owner, client), onSuccess: Effect.succeed })
+        )
 
       return Routes.of({
         create: flow(create, sourceFailures, quotaFailures),

@@ -1,4 +1,4 @@
-import { Context, DateTime, Effect, Layer, Option, Schema, Struct } from "effect"
+import { Context, DateTime, Effect, Layer, Schema, Struct } from "effect"
 import { SecureRandom } from "effect/crypto"
 import { Model } from "effect/schema"
 import { SqlClient, SqlSchema } from "effect/sql"
@@ -6,6 +6,7 @@ import { CollectionId, LinkId, RouteId, ShareToken, type UserId } from "../../sc
 import { MAX_LINKS, type NewShareLink, type ShareLink, type ShareLinkPatch } from "../../schema/ShareLink.ts"
 import { textOrNull } from "../../schema/Text.ts"
 import { Lanes } from "../admission/Lanes.ts"
+import { clientColumns } from "../db/ClientIds.ts"
 import { databaseDefects } from "../db/DatabaseErrors.ts"
 import { countRows, findReadable } from "../db/Lists.ts"
 import {
@@ -38,6 +39,7 @@ class LinkRecord extends Model.Class<LinkRecord>("LinkRecord")({
   allowDownload: Schema.Boolean,
   expiresAt: NullableInstant,
   clientId: Model.Field({ insert: Schema.NullOr(Schema.String) }),
+  clientDigest: Model.Field({ insert: Schema.NullOr(Schema.String) }),
   createdAt: InstantOnce,
   lastUsedAt: readOnly(Schema.NullOr(TimestampColumn)),
   uses: readOnly(Schema.Int)
@@ -63,7 +65,7 @@ const TARGETS = {
 export class ShareLinks extends Context.Service<ShareLinks, {
   readonly list: (owner: UserId, shared: Shared) => Effect.Effect<ReadonlyArray<ShareLink>, Missing>
   readonly get: (owner: UserId, shared: Shared, link: LinkId) => Effect.Effect<ShareLink, Missing>
-  /** Makes a link, or returns what its `clientId` made. */
+  /** Makes a link; a repeat with its `clientId` is as that of a route. */
   readonly create: (
     owner: UserId,
     shared: Shared,
@@ -123,12 +125,19 @@ export class ShareLinks extends Context.Service<ShareLinks, {
       })
 
       const decodeRow = Schema.decodeUnknownEffect(LinkRow)
+      const decodeMade = Schema.decodeUnknownEffect(
+        Schema.Struct({ ...LinkRow.fields, clientDigest: Schema.NullOr(Schema.String) })
+      )
 
-      const findMade = Effect.fnUntraced(function*(shared: Shared, clientId: NewShareLink["clientId"], now: Date) {
-        if (clientId === undefined || clientId === null) return Option.none()
-        const [row] = yield* sql`SELECT ${columns} FROM ${linksOf(shared, now)} AND client_id = ${clientId}::uuid`
-        return row === undefined ? Option.none() : Option.some(yield* decodeRow(row))
-      })
+      const findMade = Effect.fnUntraced(
+        function*(shared: Shared, { clientId }: ReturnType<typeof clientColumns>, now: Date) {
+          if (clientId === null) return undefined
+          const [row] = yield* sql`
+            SELECT ${columns}, client_digest AS "clientDigest" FROM ${linksOf(shared, now)}
+            AND client_id = ${clientId}::uuid`
+          return row === undefined ? undefined : yield* decodeMade(row)
+        }
+      )
 
       const expiryOf = Effect.fnUntraced(function*(expiresAt: string | null | undefined) {
         if (expiresAt === undefined || expiresAt === null) return expiresAt
@@ -167,21 +176,28 @@ export class ShareLinks extends Context.Service<ShareLinks, {
         create: Effect.fnUntraced(
           function*(owner, shared, { allowDownload, clientId, expiresAt, label }) {
             const now = yield* DateTime.nowAsDate
-            const expiry = yield* expiryOf(expiresAt)
+            const values = {
+              label: textOrNull(label) ?? null,
+              allowDownload: allowDownload ?? true,
+              expiresAt: (yield* expiryOf(expiresAt)) ?? null
+            }
+            const client = clientColumns(clientId, values)
             yield* lockOwn(owner, shared)
-            const made = yield* findMade(shared, clientId, now)
-            if (Option.isSome(made)) return made.value
+            const made = yield* findMade(shared, client, now)
+            if (made !== undefined) {
+              const { clientDigest, ...present } = made
+              const first = { ...values, expiresAt: values.expiresAt?.toISOString() ?? null, uses: 0, lastUsedAt: null }
+              return clientDigest === client.clientDigest ? { ...present, ...first } : present
+            }
             if ((yield* countRows(sql, linksOf(shared, now))) >= MAX_LINKS) {
               return yield* new TooManyLinks({ limit: MAX_LINKS })
             }
             const link = yield* insert({
               routeId: shared.kind === "route" ? shared.id : null,
               collectionId: shared.kind === "collection" ? shared.id : null,
-              label: textOrNull(label) ?? null,
+              ...values,
+              ...client,
               token: yield* shareToken,
-              allowDownload: allowDownload ?? true,
-              expiresAt: expiry ?? null,
-              clientId: clientId ?? null,
               createdAt: now
             })
             yield* audit.record("link.created", { userId: owner })

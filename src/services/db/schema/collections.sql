@@ -8,7 +8,7 @@ CREATE TABLE collections (
   visibility text NOT NULL CHECK (visibility IN ('private', 'unlisted', 'public')),
   share_token text NOT NULL CONSTRAINT collections_share_token_key UNIQUE CHECK (share_token ~ '^[0-9a-f]{32}$'),
   imported_from text CHECK (imported_from ~ '^[0-9a-f]{32}$'),
-  client_id uuid,
+  client_id uuid, client_digest text,
   version bigint NOT NULL DEFAULT 1,
   created_at timestamptz NOT NULL, updated_at timestamptz NOT NULL, deleted_at timestamptz
 );

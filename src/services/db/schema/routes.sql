@@ -35,8 +35,8 @@ CREATE TABLE routes (
   share_token text NOT NULL CONSTRAINT routes_share_token_key UNIQUE CHECK (share_token ~ '^[0-9a-f]{32}$'),
   -- The share token of the route that was first exported: an import knows by it what it brought before.
   imported_from text CHECK (imported_from ~ '^[0-9a-f]{32}$'),
-  -- The client's own name of a route: a repeated call makes no second one.
-  client_id uuid,
+  -- The client's own name of a route, and what the call had: a repeated call makes no second one and has the first result.
+  client_id uuid, client_digest text,
   -- When a recording began.
   recorded_at timestamptz CHECK (recorded_at >= '1980-01-01T00:00Z' AND recorded_at < '2200-01-01T00:00Z'),
   -- Where the route was before, and its id there.

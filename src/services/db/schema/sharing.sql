@@ -10,8 +10,8 @@ CREATE TABLE share_links (
   expires_at timestamptz,
   uses bigint NOT NULL DEFAULT 0, last_used_at timestamptz,
   created_at timestamptz NOT NULL,
-  -- The client's own name of a link: a repeated call makes no second one.
-  client_id uuid,
+  -- As those of routes.
+  client_id uuid, client_digest text,
   CHECK (num_nonnulls(route_id, collection_id) = 1)
 );
 CREATE INDEX share_links_route_idx ON share_links (route_id) WHERE route_id IS NOT NULL;
