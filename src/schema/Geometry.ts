@@ -31,7 +31,7 @@ const isPosition = (value: unknown): value is Position =>
   && isLatitude(value[1])
 
 const positionExpected =
-  `Expected [lng, lat] or [lng, lat, elevation], ${DEGREES.longitude} and ${DEGREES.latitude} degrees`
+  `Expected [lng, lat] or [lng, lat, elevation], ${DEGREES.longitude} and ${DEGREES.latitude} degrees, longitude first`
 
 const invalidPositions = (positions: ReadonlyArray<unknown>) => {
   const invalid = Iterable.flatMap(
@@ -115,7 +115,13 @@ export const BoundingBox = Schema.Struct({
 })
 export type BoundingBox = typeof BoundingBox.Type
 
-export const Coordinate = Schema.Tuple([Longitude, Latitude])
+const SecondLatitude = Schema.Finite.check(
+  Schema.isBetween({ minimum: -MAX_LATITUDE, maximum: MAX_LATITUDE }, {
+    message: `Expected a latitude of ${DEGREES.latitude} degrees: longitude comes first, then latitude`
+  })
+).annotate({ description: LATITUDE })
+
+export const Coordinate = Schema.Tuple([Longitude, SecondLatitude])
 
 /** The decimals of polylines, including those of the routing engine. */
 export const POLYLINE_PRECISION = 6

@@ -69,7 +69,13 @@ export const GpxQuery = knownQuery({ as: Schema.optionalKey(GpxForm) })
 const DROPPED = { code: "dropped", message: "extensions of points: a route has no place for it", count: 2 } as const
 
 const ImportWarning = Schema.Struct({
-  code: Schema.Literals(["gap_joined", "positions_simplified", "dropped", "elevation_missing"]).annotate({
+  code: Schema.Literals([
+    "gap_joined",
+    "positions_simplified",
+    "dropped",
+    "elevation_missing",
+    "coordinates_swapped"
+  ]).annotate({
     description: "A stable word for a program"
   }),
   message: Schema.String.annotate({ description: "For people" }),
@@ -107,7 +113,9 @@ export const ImportedRoutes = Schema.Union([ImportedRoute, Schema.Array(Imported
 
 export const CreatedRoute = Schema.Struct({
   ...Route.fields,
-  warnings: Schema.optionalKey(Schema.Array(ImportWarning)).annotate({ description: "With `elevation=true`" })
+  warnings: Schema.optionalKey(Schema.Array(ImportWarning)).annotate({
+    description: "With `elevation=true`, and where longitude and latitude seem to be swapped"
+  })
 }).annotate({ identifier: "CreatedRoute", description: "The route that was made.", examples: [ROUTE] })
 
 /** `route` and the members below it are present if the file would become one route. */

@@ -1,9 +1,9 @@
 import { assert, layer } from "@effect/vitest"
 import { Effect, Schema } from "effect"
-import { anonymous, signedIn, withHeaders } from "../support/Actors.ts"
+import { type Actor, anonymous, signedIn, withHeaders } from "../support/Actors.ts"
 import { makeRoute } from "../support/Collections.ts"
 import { created, newRoute } from "../support/Routes.ts"
-import { type Call, TestServer } from "../support/TestServer.ts"
+import { type Answer, type Call, TestServer } from "../support/TestServer.ts"
 import { mint, withToken } from "../support/Tokens.ts"
 
 const Refusal = Schema.decodeUnknownSync(Schema.Struct({
@@ -61,7 +61,7 @@ const route = (id: number): ReadonlyArray<Mistake> => [
   ]],
   ["latitude first", "POST", "/routes", body({ waypoints: [{ coord: [47, 139] }] }), [
     400,
-    /body\.waypoints\.0\.coord\.1: .*-90 and 90/
+    /body\.waypoints\.0\.coord\.1: .*latitude of -90 to 90 degrees: longitude comes first/
   ]],
   ["coordinates as text", "POST", "/routes", body({ waypoints: [{ coord: ["9", "47"] }] }), [
     400,
@@ -139,6 +139,137 @@ layer(TestServer.layer())("a mistake", (it) => {
         if (!isMendable) misleading.push(`${what}: ${answer.text}`)
       }
       assert.deepStrictEqual(misleading, [])
+    }))
+
+  it.effect("in a path, a credential or an operation says where to go", () =>
+    Effect.gen(function*() {
+      const rider = yield* signedIn
+      const script = yield* withToken((yield* mint(rider, "write")).token)
+      const nobody = yield* anonymous
+      const id = yield* makeRoute(rider)
+      const link = (yield* rider.post(`/routes/${id}/links`, {})).body
+      const bearing = (authorization: string): Call => ({ headers: { authorization } })
+      const mistakes: ReadonlyArray<readonly [Actor, ...Mistake]> = [
+        [script, "POST without /api/v1", "POST", "//routes", body({}), [404, /expected \/api\/v1\/routes$/]],
+        [script, "DELETE without /api/v1", "DELETE", `//routes/${id}`, {}, [404, /expected \/api\/v1\/routes\/\d+$/]],
+        [script, "no v1", "GET", "//api/routes", {}, [404, /expected \/api\/v1\/routes$/]],
+        [script, "another version", "GET", "//api/v2/routes/public", {}, [404, /expected \/api\/v1\/routes\/public$/]],
+        [script, "capitals", "GET", "/Routes", {}, [404, /expected \/api\/v1\/routes$/]],
+        [script, "a slash after a POST", "POST", "/collections/", { body: { name: "x" } }, [
+          404,
+          /expected \/api\/v1\/collections$/
+        ]],
+        [nobody, "the bare token", "GET", "/routes", bearing("service_pat_x"), [
+          401,
+          /expected Bearer/,
+          "authorization_malformed"
+        ]],
+        [nobody, "a password of Basic", "GET", "/routes", bearing("Basic YTpi"), [
+          401,
+          /expected Bearer/,
+          "authorization_malformed"
+        ]],
+        [nobody, "no credential", "GET", "/routes", {}, [401, /sign in|Sign in/, "not_signed_in"]],
+        [script, "a confirmation of yes", "DELETE", `/routes/${id}`, { headers: { "x-service-confirm": "yes" } }, [
+          428,
+          /X-Service-Confirm: true/
+        ]],
+        [
+          script,
+          "an operation that is none",
+          "POST",
+          "/routes/batch",
+          { body: { operations: [{ op: "remove", id }] } },
+          [
+            200,
+            /body\.operations\.0: .*`op` of .*"delete"/
+          ]
+        ],
+        [script, "a deletion of a link unconfirmed", "POST", "/routes/batch", {
+          body: { operations: [{ op: "deleteLink", routeId: id, linkId: Object(link).id }] }
+        }, [428, /X-Service-Confirm: true/]],
+        [
+          script,
+          "an object in place of a coordinate",
+          "POST",
+          "/routes",
+          body({
+            waypoints: [{ coord: { lat: 47, lng: 9 } }]
+          }),
+          [400, /body\.waypoints\.0\.coord: Expected .*array/]
+        ],
+        [script, "latitude first in a geometry", "POST", "/routes", body({ geometry: [[47, 139], [48, 139]] }), [
+          400,
+          /body\.geometry\.0: Expected \[lng, lat\].* longitude first/
+        ]],
+        [script, "a visibility with a capital", "POST", "/routes", body({ visibility: "Public" }), [
+          400,
+          /body\.visibility: .*"public"/
+        ]]
+      ]
+      const misleading: Array<string> = []
+      for (const [actor, what, method, path, call, [status, words, reason]] of mistakes) {
+        const answer = yield* actor.call(method, path, call)
+        const said = status === 200 ? answer.text.replaceAll("\\\"", "\"") : Refusal(answer.body).message
+        const isMendable = answer.status === status && words.test(said)
+          && (reason === undefined || Refusal(answer.body).details?.reason === reason)
+        if (!isMendable) misleading.push(`${what}: ${answer.text}`)
+      }
+      assert.deepStrictEqual(misleading, [])
+    }))
+
+  it.effect("in the name of a member is named with what was meant, and what a response has is not", () =>
+    Effect.gen(function*() {
+      const rider = yield* signedIn
+      const ignoredBy = (call: Effect.Effect<Answer>) =>
+        Effect.map(call, ({ headers, status }) => [status, headers.get("x-ignored-members")])
+      const { body: route } = yield* rider.post("/routes", newRoute({ name: "One" }))
+      const { id } = created(route)
+      const waypoints = [{ coord: [9.5, 47.1], Name: "Start", colour: "red" }]
+      assert.deepStrictEqual(yield* ignoredBy(rider.post("/routes", newRoute({ favorite: true, waypoints }))), [
+        201,
+        "waypoints.0.Name (did you mean name?), waypoints.0.colour, favorite (did you mean favourite?)"
+      ])
+      assert.deepStrictEqual(yield* ignoredBy(rider.patch(`/routes/${id}`, { Visibility: "public", tag: ["a"] })), [
+        200,
+        "Visibility (did you mean visibility?), tag (did you mean tags?)"
+      ])
+      assert.deepStrictEqual(yield* ignoredBy(rider.patch(`/routes/${id}`, route)), [200, null])
+      assert.deepStrictEqual(yield* ignoredBy(rider.post("/routes", { nme: "x", waypoints: [{ coord: [9, 47] }] })), [
+        400,
+        "nme (did you mean name?)"
+      ])
+      const changes = { naem: "x" }
+      assert.deepStrictEqual(
+        yield* ignoredBy(rider.post("/routes/batch", { atomc: true, operations: [{ op: "update", id, changes }] })),
+        [200, "atomc (did you mean atomic?), operations.0.changes.naem (did you mean name?)"]
+      )
+      assert.deepStrictEqual(yield* ignoredBy(rider.patch("/users/me", { preferences: { unit: "metric" } })), [
+        200,
+        "preferences.unit (did you mean units?)"
+      ])
+      assert.deepStrictEqual(yield* ignoredBy(rider.patch("/users/me", (yield* rider.get("/users/me")).body)), [
+        200,
+        null
+      ])
+      const many = Object.fromEntries(Array.from({ length: 50 }, (_, n) => [`ünknown\r\n${n}`, n]))
+      const [status, named] = yield* ignoredBy(rider.post("/collections", { name: "x", ...many }))
+      assert.strictEqual(status, 201)
+      assert.match(String(named), /^(%C3%BCnknown%0D%0A\d+(, |$)){10}$/)
+    }))
+
+  it.effect("of coordinates in the wrong order, where both are possible, is a warning where the line is elsewhere", () =>
+    Effect.gen(function*() {
+      const rider = yield* signedIn
+      const geometry = [[9.5209, 47.1415], [9.5254, 47.144]]
+      const stored = (coord: ReadonlyArray<number>) =>
+        Effect.map(rider.post("/routes", newRoute({ geometry, waypoints: [{ coord }] })), ({ body }) => Object(body))
+      const { id, warnings } = yield* stored([47.1415, 9.5209])
+      assert.deepInclude(warnings[0], { code: "coordinates_swapped", count: 1 })
+      assert.match(warnings[0].message, /\[lng, lat\], longitude first$/)
+      assert.isNumber(id)
+      assert.notProperty(yield* stored([9.5209, 47.1415]), "warnings")
+      assert.notProperty(yield* stored([-70, 10]), "warnings")
     }))
 
   it.effect("of a script is named as its reason, and one of a person too", () =>

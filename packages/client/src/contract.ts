@@ -404,7 +404,7 @@ export interface CreatedRoute {
   readonly updatedAt: string
   /** The page for people, of a single response; absent while only the owner may see it, and where pages are off */
   readonly url?: string | undefined
-  /** With `elevation=true` */
+  /** With `elevation=true`, and where longitude and latitude seem to be swapped */
   readonly warnings?: ReadonlyArray<ImportWarning> | undefined
 }
 
@@ -904,7 +904,7 @@ export interface ImportTrack {
 /** What was changed or left out. */
 export interface ImportWarning {
   /** A stable word for a program */
-  readonly code: "gap_joined" | "positions_simplified" | "dropped" | "elevation_missing"
+  readonly code: "gap_joined" | "positions_simplified" | "dropped" | "elevation_missing" | "coordinates_swapped"
   /** For people */
   readonly message: string
   /** How many gaps, positions or things of that kind */

@@ -18,6 +18,7 @@ export const HEADERS = {
   etag: header("ETag"),
   exposeHeaders: header("Access-Control-Expose-Headers"),
   idempotencyKey: header("Idempotency-Key"),
+  ignoredMembers: header("X-Ignored-Members"),
   ifMatch: header("If-Match"),
   ifNoneMatch: header("If-None-Match"),
   link: header("Link"),

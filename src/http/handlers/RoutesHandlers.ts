@@ -38,7 +38,7 @@ import {
 } from "../response/Versioned.ts"
 import { currentRoute } from "./Current.ts"
 import { routeBatch } from "./RouteBatch.ts"
-import { makeWithElevations, withDuration } from "./RouteDefaults.ts"
+import { makeWithElevations, swappedWarnings, withDuration } from "./RouteDefaults.ts"
 
 export const RoutesHandlers = HttpApiBuilder.group(
   Api,
@@ -98,11 +98,12 @@ export const RoutesHandlers = HttpApiBuilder.group(
           yield* requireConfirmed(caller, headers, Effect.as(requireOwnLine(given), publishing("route", given.name)))
         }
         const isElevated = query.elevation === "true"
-        const { route, warnings } = isElevated ? yield* elevated(given) : { route: given, warnings: undefined }
+        const { route, warnings: missing } = isElevated ? yield* elevated(given) : { route: given, warnings: [] }
+        const warnings = [...swappedWarnings(given), ...missing]
         const digest = yield* bodyDigest
         const response = (route: StoredRoute) => {
           const versioned = versionedRoute(route)
-          return createdResponse(warnings === undefined ? versioned : importedRoute(versioned, warnings))
+          return createdResponse(warnings.length > 0 || isElevated ? importedRoute(versioned, warnings) : versioned)
         }
         return yield* idempotency.once(
           caller.userId,

@@ -1,5 +1,5 @@
-import { Context, Effect, Function, Layer, Schema } from "effect"
-import { HttpMethod, HttpServerRequest } from "effect/http"
+import { Context, Effect, Function, Layer, Option, Schema } from "effect"
+import { HttpMethod, HttpServerRequest, HttpServerResponse } from "effect/http"
 import { type HttpApiEndpoint, HttpApiError } from "effect/http-api"
 import { type Unavailable, UnsupportedMediaType, ValidationFailed } from "../../schema/Errors.ts"
 import type { ValidationIssue } from "../../schema/Issues.ts"
@@ -8,14 +8,17 @@ import { MEDIA_TYPES } from "../../schema/MediaTypes.ts"
 import type { HeavyJob } from "../../services/admission/HeavyJob.ts"
 import { HeavyWork } from "../../services/admission/HeavyWork.ts"
 import { refusalsBy } from "../../services/bodies/BoundedJson.ts"
+import { ignoredMembers } from "../../services/bodies/IgnoredMembers.ts"
 import { excessOf, type TextLimits } from "../../services/bodies/JsonScanner.ts"
 import { digestOf, type LongBody } from "../../services/bodies/LongBody.ts"
 import { readBareLine, readNewRoute, readRoutePatch } from "../../services/routes/RouteJobs.ts"
 import { readTrace } from "../../services/routing/TraceJobs.ts"
 import { readRouteBatch } from "../../services/sync/BatchJobs.ts"
 import { withText } from "../../upstream/RequestText.ts"
+import { HEADERS } from "../api/Headers.ts"
 import { BodyLimit, JsonBody, LongBodies, type LongBodyKind } from "../api/Requests.ts"
 import { BodyParts, decodeUtf8, type Parts, RequestBodies } from "../request/RequestBodies.ts"
+import { changeResponse } from "../request/ResponseChange.ts"
 import { worded } from "../response/PublicErrors.ts"
 
 const JSON_TYPE = new RegExp(String.raw`^${MEDIA_TYPES.json}\s*(;\s*charset\s*=\s*"?utf-8"?\s*)?$`, "i")
@@ -72,6 +75,28 @@ const readShort = Effect.fnUntraced(function*(
   return { text, parts: { digest: () => digestOf(bytes) }, refusals: () => refusalsOf(endpoint)(text) }
 })
 
+const parsed = Option.liftThrowable((bytes: ArrayBuffer): unknown => JSON.parse(new TextDecoder().decode(bytes)))
+
+/** A longer body is read in a thread, which returns no more of it than is known. */
+const NAMED_BYTES = 64 * 1024
+
+const ignoredIn = Function.memoize((endpoint: HttpApiEndpoint.Top) =>
+  ignoredMembers([...endpoint.payload.values()].flatMap(({ schemas }) => schemas), [...endpoint.success])
+)
+
+/** A client may have misspelt a member that is ignored. */
+const nameIgnored = Effect.fnUntraced(function*(endpoint: HttpApiEndpoint.Top, bytes: ArrayBuffer) {
+  const ignored = bytes.byteLength > NAMED_BYTES ? [] : Option.match(parsed(bytes), {
+    onNone: () => [],
+    onSome: ignoredIn(endpoint)
+  })
+  if (ignored.length === 0) return
+  const words = ignored.map(({ meant, path }) =>
+    `${encodeURI(path.toWellFormed())}${meant === undefined ? "" : ` (did you mean ${meant}?)`}`
+  )
+  yield* changeResponse(HttpServerResponse.setHeader(HEADERS.ignoredMembers.key, words.join(", ")))
+})
+
 const refused = (issues: ReadonlyArray<ValidationIssue>) =>
   issues.length === 0 ? Effect.void : Effect.fail(ValidationFailed.of("body", issues))
 
@@ -89,6 +114,7 @@ export const jsonBodyLayer = Layer.effect(
         const request = yield* HttpServerRequest.HttpServerRequest
         yield* checkType(request)
         const bytes = yield* bodies.read(request, limitBytes)
+        yield* nameIgnored(endpoint, bytes)
         const { parts, refusals, text } = kind === undefined
           ? yield* readShort(bytes, endpoint)
           : yield* readByJob(heavy, bytes, kind)

@@ -39,6 +39,7 @@ const defaultHeaders = Effect.map(settings.BASE_URL, ({ protocol }) => ({
 const EXPOSED_HEADERS = [
   HEADERS.contentDisposition.name,
   HEADERS.etag.name,
+  HEADERS.ignoredMembers.name,
   HEADERS.link.name,
   HEADERS.location.name,
   HEADERS.rateLimit.name,

@@ -5,6 +5,7 @@ import { MEDIA_TYPES } from "../../schema/MediaTypes.ts"
 import { SERVICE_NAME } from "../../schema/ServiceName.ts"
 import { DEVICE_COOKIE, SESSION_COOKIE, StaleCookie } from "../api/Authentication.ts"
 import { type HeaderName, HEADERS, OwnHeaders } from "../api/Headers.ts"
+import { JsonBody } from "../api/Requests.ts"
 import type { Declared } from "./Declared.ts"
 
 const text = (description: string, example: string) => ({ description, schema: { type: "string" }, example })
@@ -41,6 +42,10 @@ export const HEADER_COMPONENTS = {
   [HEADERS.etag.name]: text(
     "The version, for `If-Match` and `If-None-Match`; of a list a checksum, for `If-None-Match` only",
     "W/\"3-full-8f0b3a1c\""
+  ),
+  [HEADERS.ignoredMembers.name]: text(
+    "Members of the body, of up to 64 KiB, that the endpoint does not know and has ignored; not those that its responses have",
+    "favorite (did you mean favourite?)"
   ),
   [HEADERS.link.name]: text(
     "The pages around this one: `first`, `prev`, `next`, `last` (RFC 8288). `next` has a `cursor`, which neither skips nor "
@@ -132,7 +137,8 @@ const callerHeaders = ({ callers, middleware, rateLimit }: Declared): ReadonlyAr
     ...when(isSession, HEADERS.accessToken.name),
     ...when(isSession || middleware.has(StaleCookie.key), HEADERS.setCookie.name),
     ...when(callers.kind === "caller" || callers.kind === "visitor", HEADERS.tokenExpiresAt.name),
-    ...when(rateLimit !== undefined, HEADERS.rateLimit.name, HEADERS.rateLimitPolicy.name)
+    ...when(rateLimit !== undefined, HEADERS.rateLimit.name, HEADERS.rateLimitPolicy.name),
+    ...when(middleware.has(JsonBody.key), HEADERS.ignoredMembers.name)
   ]
 }
 
@@ -165,6 +171,7 @@ export const notModifiedHeaders = (declared: Declared): ReadonlyArray<HeaderName
 export const errorHeaders = (status: number): ReadonlyArray<HeaderName> => [
   ...COMMON_HEADERS,
   HEADERS.accessToken.name,
+  HEADERS.ignoredMembers.name,
   HEADERS.rateLimit.name,
   HEADERS.rateLimitPolicy.name,
   HEADERS.setCookie.name,
