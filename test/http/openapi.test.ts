@@ -198,6 +198,7 @@ describe("the OpenAPI document", () => {
       "RateLimit-Policy",
       "Set-Cookie",
       "X-Access-Token",
+      "X-Ignored-Members",
       "X-Token-Expires-At"
     ])
     assert.deepStrictEqual(headersOf("routes.listPublic", "200"), [
@@ -212,7 +213,8 @@ describe("the OpenAPI document", () => {
       "RateLimit",
       "RateLimit-Policy",
       "Set-Cookie",
-      "X-Cache"
+      "X-Cache",
+      "X-Ignored-Members"
     ])
     assert.deepStrictEqual(headersOf("files.gpx", "200").slice(0, 2), ["Content-Disposition", "ETag"])
     assert.containsAllKeys(document.components.responses["RateLimited"]?.headers, ["Retry-After", "RateLimit"])
