@@ -107,43 +107,43 @@ layer(TestServer.layer({ ADMIN_EMAILS: ADMIN, BASE_URL: "https://routes.example.
     }))
 
   it.effect("has what is there now in every 409 about a version", () =>
-      Effect.gen(function*() {
-        const rider = yield* signedIn
-        const [route, other] = [yield* makeRoute(rider), yield* makeRoute(rider)]
-        const { id: collection } = yield* make(rider, { routeIds: [route] })
-        const stale = { headers: { "if-match": "\"99-full-0\"" } }
-        const list = `/collections/${collection}`
-        const ofRoute = [
-          yield* rider.patch(`/routes/${route}`, { name: "x" }, stale),
-          yield* rider.delete(`/routes/${route}`, stale)
-        ]
-        const ofCollection = [
-          yield* rider.patch(list, { name: "x" }, stale),
-          yield* rider.delete(list, stale),
-          yield* rider.call("PUT", `${list}/routes`, { ...stale, body: { routeIds: [] } }),
-          yield* rider.post(`${list}/routes`, { routeId: other }, stale),
-          yield* rider.delete(`${list}/routes/${route}`, stale)
-        ]
-        const matching = operations.filter(({ operation }) =>
-          operation.parameters.some(({ name }) => name === "If-Match")
-        )
-        assert.strictEqual(ofRoute.length + ofCollection.length, matching.length)
-        for (
-          const [answers, path, id] of [[ofRoute, `/routes/${route}`, route], [ofCollection, list, collection]] as const
-        ) {
-          const etag = (yield* rider.get(path)).headers.get("etag")
-          for (const { body, status } of answers) {
-            const { details } = Stale(body)
-            assert.deepStrictEqual([status, details.reason, details.current.id], [409, "stale", id])
-            assert.strictEqual(details.etag.split("-")[0], etag?.split("-")[0])
-          }
-          const { details } = Stale(answers[0]?.body)
-          const name = { name: `Changed after ${details.current.id}` }
-          assert.strictEqual((yield* rider.patch(path, name, { headers: { "if-match": details.etag } })).status, 200)
+    Effect.gen(function*() {
+      const rider = yield* signedIn
+      const [route, other] = [yield* makeRoute(rider), yield* makeRoute(rider)]
+      const { id: collection } = yield* make(rider, { routeIds: [route] })
+      const stale = { headers: { "if-match": "\"99-full-0\"" } }
+      const list = `/collections/${collection}`
+      const ofRoute = [
+        yield* rider.patch(`/routes/${route}`, { name: "x" }, stale),
+        yield* rider.delete(`/routes/${route}`, stale)
+      ]
+      const ofCollection = [
+        yield* rider.patch(list, { name: "x" }, stale),
+        yield* rider.delete(list, stale),
+        yield* rider.call("PUT", `${list}/routes`, { ...stale, body: { routeIds: [] } }),
+        yield* rider.post(`${list}/routes`, { routeId: other }, stale),
+        yield* rider.delete(`${list}/routes/${route}`, stale)
+      ]
+      const matching = operations.filter(({ operation }) =>
+        operation.parameters.some(({ name }) => name === "If-Match")
+      )
+      assert.strictEqual(ofRoute.length + ofCollection.length, matching.length)
+      for (
+        const [answers, path, id] of [[ofRoute, `/routes/${route}`, route], [ofCollection, list, collection]] as const
+      ) {
+        const etag = (yield* rider.get(path)).headers.get("etag")
+        for (const { body, status } of answers) {
+          const { details } = Stale(body)
+          assert.deepStrictEqual([status, details.reason, details.current.id], [409, "stale", id])
+          assert.strictEqual(details.etag.split("-")[0], etag?.split("-")[0])
         }
-      }))
+        const { details } = Stale(answers[0]?.body)
+        const name = { name: `Changed after ${details.current.id}` }
+        assert.strictEqual((yield* rider.patch(path, name, { headers: { "if-match": details.etag } })).status, 200)
+      }
+    }))
 
-    it.effect("has no more than centimetres of what the service measures, and all of what a client gives", () =>
+  it.effect("has no more than centimetres of what the service measures, and all of what a client gives", () =>
     Effect.gen(function*() {
       const rider = yield* signedIn
       const measured = created((yield* rider.post("/routes", newRoute({ geometry: LINE }))).body)
