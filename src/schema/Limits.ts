@@ -34,6 +34,9 @@ export const TOKEN_EXPIRY_MAILED = Duration.days(7)
 /** A revoked or expired token is refused with its reason for this long. */
 export const ENDED_TOKENS_KEPT = Duration.days(90)
 
+/** The page of a used or expired link says which of both it is for this long. */
+export const ENDED_LINKS_KEPT = Duration.days(7)
+
 /** One network (a /24 of IPv4, a /48 of IPv6) can request these mails to one address. */
 export const MAILS_AN_HOUR = 5
 export const MAILS_A_DAY = 10

@@ -308,7 +308,9 @@ layer(TestServer.layer({ ADMIN_EMAILS: ADMINS.join(",") }))("pages of an account
       const browser = yield* withHeaders({ cookie })
       assert.deepInclude((yield* browser.get("/users/me")).body, { email, name: "Ada Rider" })
       assert.include((yield* browser.get("//me/routes?done=welcome")).text, "Welcome! Your account is ready")
-      assert.include((yield* visitor.get(`//invitation?token=${token}`)).text, "<a href=\"sign-in\">sign in</a>")
+      const used = yield* visitor.get(`//invitation?token=${token}`)
+      assertAlert(used, "This link was used already.")
+      assert.include(used.text, "Your account is there: <a href=\"sign-in\">sign in</a>")
       assert.strictEqual((yield* mailbox.mailsTo(email)).length, 1)
     }))
 

@@ -60,7 +60,8 @@ layer(TestServer.layer())("pages", (it) => {
       assert.include(verified.text, `signed in as <strong>${email}</strong>`)
       const again = yield* submit(visitor, "verifyEmail", { token, password: PASSWORD })
       assert.deepStrictEqual([again.status, again.headers.getSetCookie()], [400, []])
-      assertAlert(again, "This link is incomplete, has expired or was used already.")
+      assertAlert(again, "This link was used already.")
+      assert.include(again.text, "Your address is already verified: <a href=\"sign-in\">sign in</a>")
     }))
 
   it.effect("load nothing from elsewhere, run no scripts, are not stored and send no referrer", () =>

@@ -220,7 +220,7 @@ layer(TestServer.layer(behindFront), { timeout: "60 seconds" })(
             yield* delivered
             const mails = (yield* (yield* Mailbox).mailsTo(email)).slice(-2)
             for (const { text } of mails) {
-              assert.include(text, `This mail was asked for on 2026-11-26 at 01:02 UTC from the network ${network}.`)
+              assert.include(text, `This mail was asked for on Nov 26, 2026, 01:02 UTC from the network ${network}.`)
               assert.notInclude(text, address)
             }
           }

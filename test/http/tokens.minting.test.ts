@@ -41,8 +41,8 @@ layer(TestServer.layer())("a new personal access token", (it) => {
       assert.deepInclude(mail, { subject: "A new access token was made", link: undefined })
       assert.strictEqual(
         mail?.text,
-        `The personal access token "bike computer" (${hint}) was made on 1970-01-01 at 00:00 (UTC). Its scope is "write": `
-          + "anyone who has it can read and change your routes and collections. It expires on 1970-01-11 at 00:00 (UTC)."
+        `The personal access token "bike computer" (${hint}) was made on Jan 1, 1970, 00:00 UTC. Its scope is "write": `
+          + "anyone who has it can read and change your routes and collections. It expires on Jan 11, 1970, 00:00 UTC."
       )
       assert.match(mail?.ifNotYou ?? "", /^If this was not you, .*revoke the token and request a password reset/)
       assert.notInclude(JSON.stringify(mail), token)

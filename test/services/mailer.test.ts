@@ -92,9 +92,10 @@ it.live("a mail is posted to the provider as text and HTML, with the key and the
       from: "Routes <routes@example.com>",
       to: ["rider@example.com"],
       subject: "Verify",
-      text: "Open:\n\nhttps://x/?token=canary\n\nIgnore it if you're \"<not>\" Ada.\n"
+      text:
+        "Open:\n\nhttps://x/?token=canary\n\nIgnore it if you're \"<not>\" Ada.\n\n-- \nRoute Planning Service\nhttp://localhost:3000/\n"
     })
-    assert.include(html, "<p><a href=\"https://x/?token=canary\">https://x/?token=canary</a></p>")
+    assert.include(html, "<a href=\"https://x/?token=canary\">https://x/?token=canary</a>")
     assert.include(html, "<p>Ignore it if you&#39;re &quot;&lt;not&gt;&quot; Ada.</p>")
   }).pipe(Effect.provide(Provider.layer(200))))
 

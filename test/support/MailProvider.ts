@@ -12,7 +12,7 @@ const Sent = Schema.fromJsonString(
 
 const mailOf = (body: string): Mail => {
   const { subject, text, to: [to] } = Schema.decodeSync(Sent)(body)
-  const link = /https?:\/\/\S+/.exec(text)?.[0]
+  const link = /https?:\/\/\S+\?\S+/.exec(text)?.[0]
   return { to, subject, text, link: link === undefined ? undefined : Redacted.make(link) }
 }
 

@@ -1,6 +1,7 @@
 import { Array as Arr, Predicate, Record } from "effect"
 import { OpenApi } from "effect/http-api"
 import { MEDIA_TYPES } from "../../schema/MediaTypes.ts"
+import { SERVICE_TITLE } from "../../schema/ServiceName.ts"
 import { decodedParameters } from "../../upstream/DecodedParameters.ts"
 import { portable } from "../../upstream/PortableSchemas.ts"
 import { Api } from "../api/Api.ts"
@@ -221,11 +222,14 @@ const describeApi = ({ components, info, paths, ...spec }: OpenApi.OpenAPISpec) 
   }
 }
 
-export const DocumentedApi = Api.annotate(
+const DocumentedApi = Api.annotate(
   OpenApi.Transform,
   ({ components, info, openapi, paths, security, servers, tags }) =>
     describeApi({ components, info, openapi, paths, security, servers, tags })
 )
 
-export const openApiDocument = (address: string = RELATIVE) =>
-  OpenApi.fromApi(DocumentedApi.annotate(OpenApi.Servers, [{ url: address, description: "This service" }]))
+/** The document under the name of a site. */
+export const titledApi = (title: string) => DocumentedApi.annotate(OpenApi.Title, title)
+
+export const openApiDocument = (address: string = RELATIVE, title = SERVICE_TITLE) =>
+  OpenApi.fromApi(titledApi(title).annotate(OpenApi.Servers, [{ url: address, description: "This service" }]))

@@ -3,8 +3,9 @@ import { HttpRouter, type HttpServerRequest, HttpServerResponse } from "effect/h
 import { HttpApiScalar } from "effect/http-api"
 import { createHash } from "node:crypto"
 import { settings } from "../../services/settings/Registry.ts"
+import { configuredSite } from "../../services/texts/Site.ts"
 import { scalarScripts } from "../../upstream/ScalarScripts.ts"
-import { DocumentedApi, openApiDocument } from "../openapi/Document.ts"
+import { openApiDocument, titledApi } from "../openapi/Document.ts"
 import { DOCS_ASSET, DOCS_DOCUMENT, DOCS_PAGE } from "../request/RouteTemplates.ts"
 import { respond, unknownPath } from "../response/ErrorResponse.ts"
 import { type Asset, assetResponse, countedAndCompressed, makeAsset } from "./layout/Assets.ts"
@@ -50,7 +51,8 @@ const separate = (response: HttpServerResponse.HttpServerResponse): DocsPage => 
 }
 
 const pageLayer = HttpRouter.use(Effect.fnUntraced(function*(router) {
-  const page = yield* HttpRouter.toHttpEffect(HttpApiScalar.layer(DocumentedApi, { path: DOCS_PAGE, scalar: SCALAR }))
+  const { name } = yield* configuredSite
+  const page = yield* HttpRouter.toHttpEffect(HttpApiScalar.layer(titledApi(name), { path: DOCS_PAGE, scalar: SCALAR }))
     .pipe(
       Scope.provide(yield* Effect.scope),
       Effect.cached
@@ -67,7 +69,10 @@ const pageLayer = HttpRouter.use(Effect.fnUntraced(function*(router) {
 
 const documentLayer = HttpRouter.use(Effect.fnUntraced(function*(router) {
   const address = (yield* settings.BASE_URL).origin
-  const document = yield* Effect.cached(Effect.sync(() => HttpServerResponse.jsonUnsafe(openApiDocument(address))))
+  const { name } = yield* configuredSite
+  const document = yield* Effect.cached(
+    Effect.sync(() => HttpServerResponse.jsonUnsafe(openApiDocument(address, name)))
+  )
   yield* router.add("GET", DOCS_DOCUMENT, document)
 }))
 

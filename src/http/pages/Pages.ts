@@ -1,6 +1,9 @@
-import { Effect, Layer } from "effect"
+import { Effect, Layer, Struct } from "effect"
 import { settings } from "../../services/settings/Registry.ts"
+import { LOGO_TYPES } from "../../services/settings/SettingTypes.ts"
+import { configuredSite, logoPath, type Site } from "../../services/texts/Site.ts"
 import { accessPagesLayer } from "./account/AccessPages.ts"
+import { COPY_SCRIPT } from "./account/AccountPage.ts"
 import { adminPagesLayer } from "./account/AdminPages.ts"
 import { collectionPagesLayer } from "./account/CollectionPages.ts"
 import { dataPageLayer } from "./account/DataPage.ts"
@@ -12,8 +15,8 @@ import { signInPagesLayer } from "./account/SignInPages.ts"
 import { trashPageLayer } from "./account/TrashPage.ts"
 import { cancelDeletionPageLayer } from "./CancelDeletionPage.ts"
 import { homePageLayer } from "./HomePage.ts"
-import { assetLayer } from "./layout/Assets.ts"
-import { STYLESHEET } from "./layout/Layout.ts"
+import { assetLayer, fileLayer } from "./layout/Assets.ts"
+import { colorSheet, STYLESHEET } from "./layout/Layout.ts"
 import { missingPageLayer } from "./MissingPage.ts"
 import { resetPasswordPageLayer } from "./ResetPasswordPage.ts"
 import { revokeTokensPageLayer } from "./RevokeTokensPage.ts"
@@ -26,21 +29,31 @@ import { sitemapLayer } from "./shared/Sitemap.ts"
 import { userPageLayer } from "./shared/UserPage.ts"
 import { verifyEmailPageLayer } from "./VerifyEmailPage.ts"
 
+const logoLayer = ({ logo }: Site) => {
+  if (logo?.file === undefined) return Layer.empty
+  const path = logoPath(logo.file)
+  const type = Struct.keys(LOGO_TYPES).find((type) => path.endsWith(type)) ?? "svg"
+  return fileLayer(`/${path}`, logo.file, LOGO_TYPES[type])
+}
+
 /** Pages for mailed links and shared routes, for operators without a front end. */
 export const pagesLayer = Layer.unwrap(
-  Effect.map(settings.PAGES_ENABLED, (isEnabled) =>
+  Effect.map(Effect.all({ isEnabled: settings.PAGES_ENABLED, site: configuredSite }), ({ isEnabled, site }) =>
     isEnabled
       ? Layer.mergeAll(
         accessPagesLayer,
         dataPageLayer,
         adminPagesLayer,
+        assetLayer(COPY_SCRIPT),
         assetLayer(STYLESHEET),
+        assetLayer(colorSheet(site)),
         cancelDeletionPageLayer,
         collectionPageLayer,
         collectionPagesLayer,
         embedPageLayer,
         homePageLayer,
         invitationPageLayer,
+        logoLayer(site),
         mapAssetsLayer,
         missingPageLayer,
         oembedLayer,

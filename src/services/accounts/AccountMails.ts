@@ -1,7 +1,7 @@
 import { Clock, DateTime, Duration, Effect, Layer, Option, Schema } from "effect"
 import { SqlClient, SqlSchema } from "effect/sql"
 import { type SignUpId, UserId } from "../../schema/Ids.ts"
-import { INVITATION_LIFETIME, inWords, LINK_LIFETIME, TOKEN_EXPIRY_MAILED } from "../../schema/Limits.ts"
+import { INVITATION_LIFETIME, LINK_LIFETIME, TOKEN_EXPIRY_MAILED } from "../../schema/Limits.ts"
 import { inOneLine } from "../../schema/Text.ts"
 import { runSweep, scheduled, sweepUntilShort } from "../db/Sweeps.ts"
 import { DateColumn, TimestampColumn } from "../db/Tables.ts"
@@ -10,6 +10,8 @@ import { hasAddress } from "../identity/Users.ts"
 import { Outbox } from "../mail/Outbox.ts"
 import { AccountMails, type ComposedMail, type Mail, type MailRequest } from "../mail/Texts.ts"
 import { settings } from "../settings/Registry.ts"
+import { configuredSite } from "../texts/Site.ts"
+import type { Texts } from "../texts/Texts.ts"
 import { INVITATION, mailedLink, MailedTokens, type TokenOwner } from "./MailedLinks.ts"
 import { SignUps } from "./SignUp.ts"
 
@@ -21,6 +23,8 @@ export const accountMailsLayer = Layer.effect(
     const mailedTokens = yield* MailedTokens
     const signUps = yield* SignUps
     const app = yield* settings.APP_URL
+    const { name: siteName, texts } = yield* configuredSite
+    const { mails } = texts
     const isOpen = yield* settings.SIGNUP_ENABLED
     // Another front end has a page for passwords, which takes the links of invitations too.
     const invitationPage = app.href === (yield* settings.BASE_URL).href ? "invitation" : INVITATION
@@ -40,12 +44,12 @@ export const accountMailsLayer = Layer.effect(
 
     const verification = Effect.fnUntraced(function*(id: SignUpId, email: string) {
       const { token } = yield* mailedTokens.issue("verify-email", { signUpId: id })
-      return verificationMail(email, mailedLink(app, "verify-email", token))
+      return { to: email, ...mails.verification, link: mailedLink(app, "verify-email", token) }
     })
 
     const reset = Effect.fnUntraced(function*(email: string, owner: TokenOwner) {
       const { token } = yield* mailedTokens.issue("reset-password", owner)
-      return resetMail(email, mailedLink(app, "reset-password", token))
+      return { to: email, ...mails.reset, link: mailedLink(app, "reset-password", token) }
     })
 
     const forSignUp = Effect.fnUntraced(function*(id: SignUpId) {
@@ -53,7 +57,9 @@ export const accountMailsLayer = Layer.effect(
       if (Option.isNone(addressee)) return Option.none()
       const { email, userId } = addressee.value
       yield* keep(id, LINK_LIFETIME["verify-email"])
-      const mail = userId === undefined ? yield* verification(id, email) : knownUserMail(email)
+      const mail = userId === undefined
+        ? yield* verification(id, email)
+        : { to: email, ...mails.known, link: undefined }
       return Option.some<ComposedMail>({ userId, mail })
     })
 
@@ -62,7 +68,12 @@ export const accountMailsLayer = Layer.effect(
       if (Option.isNone(addressee) || addressee.value.userId !== undefined) return Option.none()
       yield* keep(id, INVITATION_LIFETIME)
       const { token } = yield* mailedTokens.issue(INVITATION, { signUpId: id }, INVITATION_LIFETIME)
-      const mail = invitationMail(addressee.value.email, app.host, mailedLink(app, invitationPage, token))
+      const mail: Mail = {
+        to: addressee.value.email,
+        ...mails.invitation,
+        text: mails.invitation.text(siteName, app.host),
+        link: mailedLink(app, invitationPage, token)
+      }
       return Option.some<ComposedMail>({ userId: undefined, mail })
     })
 
@@ -83,9 +94,9 @@ export const accountMailsLayer = Layer.effect(
     const composeFor = (request: MailRequest) => {
       switch (request.kind) {
         case "verify-email":
-          return Effect.map(forSignUp(request.signUpId), askedBy(request))
+          return Effect.map(forSignUp(request.signUpId), askedBy(texts, request))
         case "reset-password":
-          return Effect.map(forReset(request.email), askedBy(request))
+          return Effect.map(forReset(request.email), askedBy(texts, request))
         case "invitation":
           return forInvitation(request.signUpId)
       }
@@ -102,51 +113,12 @@ export const accountMailsLayer = Layer.effect(
 )
 
 /** Says when and from where the mail was requested, so that its recipient can recognise a stranger's request. */
-const askedBy = ({ askedAt, network }: { readonly askedAt?: Date; readonly network?: string }) =>
-  Option.map(({ mail, userId }: ComposedMail): ComposedMail => {
-    if (askedAt === undefined) return { mail, userId }
-    const [date, time = ""] = askedAt.toISOString().split("T")
-    const from = network === undefined ? "an unknown network" : `the network ${network}`
-    const asked = `This mail was asked for on ${date} at ${time.slice(0, 5)} UTC from ${from}.`
-    return { userId, mail: { ...mail, text: `${asked} ${mail.text}` } }
-  })
-
-const verificationMail = (email: string, link: Mail["link"]): Mail => ({
-  to: email,
-  subject: "Verify your email address",
-  text: `Open this link within ${inWords(LINK_LIFETIME["verify-email"])} to verify your email address and sign in:`,
-  link,
-  ifNotYou: "If you did not sign up, ignore this mail: there is no account until the link is used."
-})
-
-const invitationMail = (email: string, host: string, link: Mail["link"]): Mail => ({
-  to: email,
-  subject: "You are invited",
-  text:
-    `Welcome! An administrator of the Route Planning Service at ${host} invites you to keep, plan and share your routes `
-    + `there. Open this link within ${
-      inWords(INVITATION_LIFETIME)
-    } and choose a name and a password: then your account is ready.`,
-  link,
-  ifNotYou: "If you do not want an account, ignore this mail: there is none until the link is used."
-})
-
-const resetMail = (email: string, link: Mail["link"]): Mail => ({
-  to: email,
-  subject: "Reset your password",
-  text: `Open this link within ${inWords(LINK_LIFETIME["reset-password"])} to choose a new password:`,
-  link,
-  ifNotYou: "If you did not ask for it, ignore this mail: your password stays as it is."
-})
-
-const knownUserMail = (email: string): Mail => ({
-  to: email,
-  subject: "You already have an account",
-  text: "Somebody, probably you, tried to sign up with this address. It already has an account: sign in instead, or "
-    + "request a password reset.",
-  link: undefined,
-  ifNotYou: "If it was not you, ignore this mail: nothing has changed."
-})
+const askedBy = ({ mails }: Texts, { askedAt, network }: { readonly askedAt?: Date; readonly network?: string }) =>
+  Option.map(({ mail, userId }: ComposedMail): ComposedMail =>
+    askedAt === undefined
+      ? { mail, userId }
+      : { userId, mail: { ...mail, text: `${mails.asked(askedAt, network)} ${mail.text}` } }
+  )
 
 const BATCH = 100
 
@@ -165,6 +137,7 @@ type ExpiringToken = typeof ExpiringToken.Type
 export const tokenExpiryMailsLayer = Layer.effectDiscard(Effect.gen(function*() {
   const sql = yield* SqlClient.SqlClient
   const outbox = yield* Outbox
+  const { texts } = yield* configuredSite
   const lead = sql`make_interval(secs => ${BEFORE / 1000})`
 
   const isDue = sql`
@@ -195,7 +168,7 @@ export const tokenExpiryMailsLayer = Layer.effectDiscard(Effect.gen(function*() 
   const mailBatch = Effect.gen(function*() {
     const now = yield* DateTime.nowAsDate
     const tokens = yield* note({ now, until: new Date(now.getTime() + BEFORE) })
-    yield* Effect.forEach(tokens, (token) => outbox.put(token.userId, expiryMail(token)), { discard: true })
+    yield* Effect.forEach(tokens, (token) => outbox.put(token.userId, expiryMail(texts, token)), { discard: true })
     const lags = tokens.map(({ expiresAt }) => now.getTime() + BEFORE - Date.parse(expiresAt))
     return { rows: tokens.length, lagMillis: Math.max(0, ...lags) }
   }).pipe(sql.withTransaction, Effect.tap(() => outbox.wake), Effect.uninterruptible)
@@ -210,14 +183,10 @@ export const tokenExpiryMailsLayer = Layer.effectDiscard(Effect.gen(function*() 
   })
 }))
 
-const expiryMail = ({ email, expiresAt, hint, name }: ExpiringToken): Mail => ({
+const expiryMail = ({ mails: { expiring } }: Texts, { email, expiresAt, hint, name }: ExpiringToken): Mail => ({
   to: email,
-  subject: `Your access token expires in ${inWords(TOKEN_EXPIRY_MAILED)}`,
-  text:
-    `The personal access token "${inOneLine(name)}" (${hint}) expires on ${
-      expiresAt.slice(0, 10)
-    } (UTC). What uses it is `
-    + "refused from then on: make a new token and replace it there.",
+  subject: expiring.subject,
+  text: expiring.text(inOneLine(name), hint, expiresAt),
   link: undefined,
-  ifNotYou: "If you do not use this token any more, do nothing, or revoke it."
+  ifNotYou: expiring.ifNotYou
 })

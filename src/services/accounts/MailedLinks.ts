@@ -7,7 +7,7 @@ import { SignUpId, UserId } from "../../schema/Ids.ts"
 import { LINK_LIFETIME } from "../../schema/Limits.ts"
 import { deletionCutoff } from "../db/Sweeps.ts"
 import { columnsOf, Instant, readOnly, tableOf, TimestampColumn, writtenOnce } from "../db/Tables.ts"
-import { LinkUnusable } from "../DomainErrors.ts"
+import { LinkState, LinkUnusable } from "../DomainErrors.ts"
 import { accountLock, canSignIn } from "../identity/Users.ts"
 
 export const mailedLink = (app: URL, page: string, token: Redacted.Redacted): Redacted.Redacted => {
@@ -60,6 +60,14 @@ export class MailedTokens extends Context.Service<MailedTokens, {
   readonly consume: (purpose: MailedTokenPurpose, token: Redacted.Redacted) => Effect.Effect<Option.Option<UserId>>
   /** Consumes a valid token and returns its sign-up: `SignUps.lock` decides between concurrent callers. */
   readonly signUpOf: (purpose: MailedTokenPurpose, token: Redacted.Redacted) => Effect.Effect<Option.Option<SignUpId>>
+  /** Why a token cannot be used. It is unknown, too, once its row is deleted, some time after it has expired. */
+  readonly stateOf: (purpose: MailedTokenPurpose, token: Redacted.Redacted) => Effect.Effect<LinkState>
+  /** Stores a used token of a sign-up, whose rows are deleted, as one of the account that was made by it. */
+  readonly keepUsed: (
+    purpose: MailedTokenPurpose,
+    token: Redacted.Redacted,
+    userId: UserId
+  ) => Effect.Effect<void>
   /** Deletes the verification tokens of sign-ups. Call under `SignUps.lock`. */
   readonly revokeVerifications: (signUpIds: ReadonlyArray<SignUpId>) => Effect.Effect<void>
   /** Deletes every other token of a user, used or not. */
@@ -100,6 +108,16 @@ export class MailedTokens extends Context.Service<MailedTokens, {
           sql`
             SELECT sign_up_id AS "signUpId" FROM email_tokens
             WHERE token_hash = ${hash} AND purpose = ${purpose} AND expires_at > ${now} AND sign_up_id IS NOT NULL`
+      })
+
+      const findState = SqlSchema.findOneOption({
+        Request: Schema.Struct({ hash: Schema.String, purpose: Schema.String, now: Schema.Date }),
+        Result: Schema.Struct({ state: LinkState }),
+        execute: ({ hash, now, purpose }) =>
+          sql`
+            SELECT CASE WHEN used_at IS NOT NULL THEN 'used' WHEN expires_at <= ${now} THEN 'expired' ELSE 'unknown' END
+              AS state
+            FROM email_tokens WHERE token_hash = ${hash} AND purpose = ${purpose}`
       })
 
       // A sign-up keeps all its verification links: signing up another person's address must not invalidate theirs.
@@ -149,6 +167,18 @@ export class MailedTokens extends Context.Service<MailedTokens, {
           const now = yield* DateTime.nowAsDate
           const found = yield* findSignUp({ hash: digest(token), purpose, now })
           return Option.map(found, ({ signUpId }) => signUpId)
+        }, Effect.orDie),
+
+        stateOf: Effect.fnUntraced(function*(purpose, token) {
+          const found = yield* findState({ hash: digest(token), purpose, now: yield* DateTime.nowAsDate })
+          return Option.match(found, { onNone: () => "unknown" as const, onSome: ({ state }) => state })
+        }, Effect.orDie),
+
+        keepUsed: Effect.fnUntraced(function*(purpose, token, userId) {
+          const now = yield* DateTime.nowAsDate
+          yield* sql`
+            INSERT INTO email_tokens (token_hash, user_id, purpose, created_at, expires_at, used_at)
+            VALUES (${digest(token)}, ${userId}, ${purpose}, ${now}, ${now}, ${now})`
         }, Effect.orDie),
 
         revokeVerifications: Effect.fnUntraced(function*(signUpIds) {

@@ -16,11 +16,12 @@ import { type SessionId, UserId } from "../../schema/Ids.ts"
 import { LANES, Lanes } from "../admission/Lanes.ts"
 import { databaseDefects } from "../db/DatabaseErrors.ts"
 import { columnsOf } from "../db/Tables.ts"
-import { InvalidInput, type LinkUnusable, Overloaded, type SignUpClosed, WrongPassword } from "../DomainErrors.ts"
+import { InvalidInput, LinkUnusable, Overloaded, type SignUpClosed, WrongPassword } from "../DomainErrors.ts"
 import { Audit } from "../identity/Audit.ts"
 import { accountLock, UserRecord, users } from "../identity/Users.ts"
 import { Outbox } from "../mail/Outbox.ts"
-import { askedFrom, type Mail } from "../mail/Texts.ts"
+import { askedFrom } from "../mail/Texts.ts"
+import { configuredSite } from "../texts/Site.ts"
 import { linkUnusable, MailedTokens, type TokenOwner } from "./MailedLinks.ts"
 import { PasswordPolicy, Passwords } from "./Passwords.ts"
 import { Sessions } from "./Sessions.ts"
@@ -62,6 +63,7 @@ export class PasswordChanges extends Context.Service<PasswordChanges, {
       const tokens = yield* PersonalAccessTokens
       const lockAccount = yield* accountLock
       const { signIns } = yield* Lanes
+      const mail = (yield* configuredSite).texts.mails.passwordChanged
 
       const findById = SqlSchema.findOne({
         Request: UserId,
@@ -89,7 +91,14 @@ export class PasswordChanges extends Context.Service<PasswordChanges, {
         return rows.length > 0
       })
 
-      const notice = (owner: typeof OwnerRow.Type, text: string) => outbox.put(owner.id, changedMail(owner.email, text))
+      const notice = (owner: typeof OwnerRow.Type, how: "byLink" | "byOwner") =>
+        outbox.put(owner.id, {
+          to: owner.email,
+          subject: mail.subject,
+          text: mail[how],
+          link: undefined,
+          ifNotYou: mail.ifNotYou
+        })
 
       const replacePassword = Effect.fnUntraced(function*(owner: typeof OwnerRow.Type, digest: string) {
         const now = yield* DateTime.nowAsDate
@@ -98,11 +107,7 @@ export class PasswordChanges extends Context.Service<PasswordChanges, {
         yield* mailedTokens.revokeAll(owner.id)
         yield* sessions.revokeAll(owner.id)
         yield* audit.record("password.reset", { userId: owner.id })
-        yield* notice(
-          owner,
-          "Your password was reset by a mailed link, and every session was signed out. Personal access tokens still "
-            + "work."
-        )
+        yield* notice(owner, "byLink")
       })
 
       const openAccount = Effect.fnUntraced(function*(signUp: SignUp, digest: string) {
@@ -114,7 +119,12 @@ export class PasswordChanges extends Context.Service<PasswordChanges, {
 
       const ownerOf = (token: Redacted.Redacted) =>
         signIns(mailedTokens.ownerOf("reset-password", token)).pipe(
-          Effect.flatMap(Option.match({ onNone: linkUnusable, onSome: Effect.succeed }))
+          Effect.flatMap(Option.match({
+            onNone: () =>
+              Effect.flatMap(signIns(mailedTokens.stateOf("reset-password", token)), (state) =>
+                Effect.fail(new LinkUnusable({ state }))),
+            onSome: Effect.succeed
+          }))
         )
 
       const personOf = (owner: TokenOwner): Effect.Effect<Person, LookupFailure> =>
@@ -181,7 +191,7 @@ export class PasswordChanges extends Context.Service<PasswordChanges, {
             yield* audit.record("password.changed", { userId })
             yield* mailedTokens.revokeAll(userId)
             yield* sessions.revokeAll(userId, { keep: sessionId })
-            yield* notice(owner, "Your password was changed, and your other sessions were signed out.")
+            yield* notice(owner, "byOwner")
           }).pipe(sql.withTransaction, signIns)
           yield* outbox.wake
         }, databaseDefects)
@@ -196,15 +206,5 @@ interface Person {
   readonly email: string
   readonly name: string
 }
-
-const changedMail = (to: string, text: string): Mail => ({
-  to,
-  subject: "Your password was changed",
-  text,
-  link: undefined,
-  ifNotYou:
-    "If this was not you, somebody else knows your password or reads your mails: secure your mailbox, request a "
-    + "password reset, and revoke your personal access tokens."
-})
 
 const OwnerRow = UserRecord.select.mapFields(Struct.pick(["id", "email", "name", "passwordHash"]))

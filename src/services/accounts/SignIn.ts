@@ -9,7 +9,7 @@ import { columnsOf } from "../db/Tables.ts"
 import {
   EmailUnverified,
   type InvalidInput,
-  type LinkUnusable,
+  LinkUnusable,
   type Overloaded,
   SignUpClosed,
   SignUpPasswordNeeded,
@@ -21,7 +21,7 @@ import { canSignIn, hasAddress, lockedUser, UserRecord, users } from "../identit
 import { Outbox } from "../mail/Outbox.ts"
 import { askedFrom } from "../mail/Texts.ts"
 import { settings } from "../settings/Registry.ts"
-import { INVITATION, linkUnusable, type MailedTokenPurpose } from "./MailedLinks.ts"
+import { INVITATION, linkUnusable, type MailedTokenPurpose, MailedTokens } from "./MailedLinks.ts"
 import { PasswordPolicy, Passwords } from "./Passwords.ts"
 import { Profiles } from "./Profile.ts"
 import { type Device, Sessions } from "./Sessions.ts"
@@ -41,6 +41,12 @@ interface Credentials {
 interface ChosenPassword {
   readonly password?: Redacted.Redacted | undefined
   readonly newPassword?: Redacted.Redacted | undefined
+}
+
+interface UsedLink {
+  readonly device: Device
+  readonly purpose: MailedTokenPurpose
+  readonly token: Redacted.Redacted
 }
 
 export class Accounts extends Context.Service<Accounts, {
@@ -85,6 +91,7 @@ export class Accounts extends Context.Service<Accounts, {
     Effect.gen(function*() {
       const sql = yield* SqlClient.SqlClient
       const audit = yield* Audit
+      const mailedTokens = yield* MailedTokens
       const newAccounts = yield* NewAccounts
       const outbox = yield* Outbox
       const { signIns } = yield* Lanes
@@ -178,7 +185,14 @@ export class Accounts extends Context.Service<Accounts, {
 
       const pendingOf = (token: Redacted.Redacted, purpose: MailedTokenPurpose) =>
         signIns(newAccounts.find(purpose, token)).pipe(
-          Effect.flatMap(Option.match({ onNone: linkUnusable, onSome: Effect.succeed }))
+          Effect.flatMap(Option.match({
+            onNone: () =>
+              Effect.flatMap(
+                signIns(mailedTokens.stateOf(purpose, token)),
+                (state) => Effect.fail(new LinkUnusable({ state }))
+              ),
+            onSome: Effect.succeed
+          }))
         )
 
       const proven = Effect.fnUntraced(function*(signUp: SignUp, { newPassword, password }: ChosenPassword) {
@@ -194,9 +208,10 @@ export class Accounts extends Context.Service<Accounts, {
         return Option.some(signUp.passwordHash)
       })
 
-      const openAndSignIn = Effect.fnUntraced(function*(signUp: SignUp, device: Device) {
+      const openAndSignIn = Effect.fnUntraced(function*(signUp: SignUp, { device, purpose, token }: UsedLink) {
         const userId = yield* newAccounts.open(signUp)
         if (Option.isNone(userId)) return yield* linkUnusable()
+        yield* mailedTokens.keepUsed(purpose, token, userId.value)
         return yield* signIn(userId.value, device)
       })
 
@@ -206,7 +221,7 @@ export class Accounts extends Context.Service<Accounts, {
           if (Option.isNone(signUp)) return yield* linkUnusable()
           if (Option.isNone(digest) && !signUp.value.isOnly) return yield* new SignUpPasswordNeeded()
           const passwordHash = Option.getOrElse(digest, () => signUp.value.passwordHash)
-          return yield* openAndSignIn({ ...signUp.value, passwordHash }, device)
+          return yield* openAndSignIn({ ...signUp.value, passwordHash }, { device, purpose: "verify-email", token })
         },
         sql.withTransaction,
         (effect) => signIns(effect),
@@ -221,7 +236,7 @@ export class Accounts extends Context.Service<Accounts, {
         ) {
           const signUp = yield* newAccounts.signUpOf(INVITATION, token)
           if (Option.isNone(signUp)) return yield* linkUnusable()
-          return yield* openAndSignIn({ ...signUp.value, ...chosen }, device)
+          return yield* openAndSignIn({ ...signUp.value, ...chosen }, { device, purpose: INVITATION, token })
         },
         sql.withTransaction,
         (effect) => signIns(effect),

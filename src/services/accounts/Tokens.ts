@@ -31,6 +31,8 @@ import type { Mail } from "../mail/Texts.ts"
 import { ownText } from "../operations/Keys.ts"
 import { settings } from "../settings/Registry.ts"
 import { isUnexpired } from "../sharing/Visibility.ts"
+import { configuredSite } from "../texts/Site.ts"
+import type { Texts } from "../texts/Texts.ts"
 import { Passwords } from "./Passwords.ts"
 import { SEEN_PRECISION } from "./Sessions.ts"
 
@@ -153,6 +155,7 @@ export class PersonalAccessTokens extends Context.Service<PersonalAccessTokens, 
       const random = yield* SecureRandom.SecureRandom
       const audit = yield* Audit
       const outbox = yield* Outbox
+      const { texts } = yield* configuredSite
       const passwords = yield* Passwords
       const lockAccount = yield* accountLock
       const pepper = createSecretKey(Redacted.value(yield* settings.PAT_PEPPER), "utf8")
@@ -240,7 +243,7 @@ export class PersonalAccessTokens extends Context.Service<PersonalAccessTokens, 
           expiresAt: days === null ? null : new Date(now.getTime() + Duration.toMillis(Duration.days(days)))
         })
         yield* audit.record("token.minted", { userId: owner })
-        yield* outbox.put(owner, mintedMail(email, row))
+        yield* outbox.put(owner, mintedMail(texts, email, row))
         return { ...row, token }
       }, sql.withTransaction)
 
@@ -336,18 +339,10 @@ export class PersonalAccessTokens extends Context.Service<PersonalAccessTokens, 
 
 const OwnerRow = UserRecord.select.mapFields(Struct.pick(["email", "passwordHash"]))
 
-const instantInWords = (instant: string) => `${instant.slice(0, 10)} at ${instant.slice(11, 16)} (UTC)`
-
-const MAY = { read: "read", write: "read and change" } as const
-
-const mintedMail = (to: string, { createdAt, expiresAt, hint, name, scope }: typeof TokenRow.Type): Mail => ({
+const mintedMail = ({ mails: { minted } }: Texts, to: string, token: typeof TokenRow.Type): Mail => ({
   to,
-  subject: "A new access token was made",
-  text:
-    `The personal access token "${inOneLine(name)}" (${hint}) was made on ${instantInWords(createdAt)}. Its scope is `
-    + `"${scope}": anyone who has it can ${MAY[scope]} your routes and collections. `
-    + (expiresAt === null ? "It never expires." : `It expires on ${instantInWords(expiresAt)}.`),
+  subject: minted.subject,
+  text: minted.text({ ...token, name: inOneLine(token.name) }),
   link: undefined,
-  ifNotYou: "If this was not you, somebody else is signed in to your account: revoke the token and request a password "
-    + "reset, which signs out every session."
+  ifNotYou: minted.ifNotYou
 })

@@ -1,6 +1,12 @@
 import { Duration, Effect, Layer, Option, Schema } from "effect"
 import { SqlClient, SqlSchema } from "effect/sql"
-import { AUDIT_RETENTION, ENDED_TOKENS_KEPT, GRACE_PERIOD, IDEMPOTENCY_RETENTION } from "../../schema/Limits.ts"
+import {
+  AUDIT_RETENTION,
+  ENDED_LINKS_KEPT,
+  ENDED_TOKENS_KEPT,
+  GRACE_PERIOD,
+  IDEMPOTENCY_RETENTION
+} from "../../schema/Limits.ts"
 import { settings } from "../settings/Registry.ts"
 import { makeSharedTime } from "./SharedTime.ts"
 import { runSweep, scheduled, sweepUntilShort, sweptAt } from "./Sweeps.ts"
@@ -31,10 +37,10 @@ const ALL: ReadonlyArray<Expiring> = [
   { table: "collections", ...TRASH },
   { table: "sessions", key: "id", ...EXPIRED },
   { table: "share_links", key: "id", ...EXPIRED },
-  { table: "email_tokens", key: "token_hash", ...EXPIRED },
   { table: "sign_ups", key: "id", ...EXPIRED },
   { table: "mail_quotas", key: "recipient", ...EXPIRED },
   // Kept for a while, so that the response says why they are refused.
+  { table: "email_tokens", key: "token_hash", column: "expires_at", keptMillis: Duration.toMillis(ENDED_LINKS_KEPT) },
   {
     table: "personal_access_tokens",
     key: "id",

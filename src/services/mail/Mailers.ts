@@ -5,6 +5,7 @@ import { lineIdsOf } from "../operations/Tracing.ts"
 import { hangUp } from "../operations/Upstream.ts"
 import { settings } from "../settings/Registry.ts"
 import { LogFormat } from "../settings/SettingTypes.ts"
+import { configuredSite } from "../texts/Site.ts"
 import { htmlOf, type Mail, textOf } from "./Texts.ts"
 
 /** The timeout of one attempt. A process waits for it before it ends. */
@@ -29,6 +30,7 @@ export class Mailer extends Context.Service<Mailer, {
       Effect.gen(function*() {
         const url = yield* settings.EMAIL_API_URL
         const from = yield* settings.EMAIL_FROM
+        const site = yield* configuredSite
         const client = yield* HttpClient.HttpClient
         return Mailer.of({
           send: (mail, idempotencyKey) =>
@@ -39,8 +41,8 @@ export class Mailer extends Context.Service<Mailer, {
                 from,
                 to: [mailboxOf(mail.to)],
                 subject: mail.subject,
-                text: textOf(mail),
-                html: htmlOf(mail)
+                text: textOf(site, mail),
+                html: htmlOf(site, mail)
               }),
               client.execute,
               Effect.tap(hangUp),
@@ -100,6 +102,7 @@ export const smtpMailerLayer = (url: Redacted.Redacted<URL>) =>
     Effect.gen(function*() {
       const server = serverOf(Redacted.value(url))
       const from = yield* settings.EMAIL_FROM
+      const site = yield* configuredSite
       const { hostname } = yield* settings.BASE_URL
       const milliseconds = Duration.toMillis(MAIL_TIMEOUT)
       const { createTransport } = yield* Effect.promise(() => import("nodemailer"))
@@ -121,8 +124,8 @@ export const smtpMailerLayer = (url: Redacted.Redacted<URL>) =>
                 from,
                 to: { name: "", address: mailboxOf(mail.to) },
                 subject: mail.subject,
-                text: textOf(mail),
-                html: htmlOf(mail),
+                text: textOf(site, mail),
+                html: htmlOf(site, mail),
                 messageId: `<${idempotencyKey}@${hostname}>`,
                 headers: { "Auto-Submitted": "auto-generated" }
               }),

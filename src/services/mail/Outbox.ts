@@ -13,6 +13,7 @@ const StoredMail = Schema.Struct({
   subject: Schema.String,
   text: Schema.String,
   link: Schema.optionalKey(Schema.String),
+  linkText: Schema.optionalKey(Schema.String),
   ifNotYou: Schema.optionalKey(Schema.String)
 })
 
@@ -30,12 +31,13 @@ export type OutboxPayload = StoredRequest | Mail
 
 const toStored = (payload: OutboxPayload): typeof Payload.Type => {
   if ("request" in payload) return payload
-  const { ifNotYou, link, subject, text, to } = payload
+  const { ifNotYou, link, linkText, subject, text, to } = payload
   return {
     to,
     subject,
     text,
     ...(link === undefined ? {} : { link: Redacted.value(link) }),
+    ...(linkText === undefined ? {} : { linkText }),
     ...(ifNotYou === undefined ? {} : { ifNotYou })
   }
 }

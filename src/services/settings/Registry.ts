@@ -6,6 +6,7 @@ import { derived, optional, required, type Setting, setting } from "./Setting.ts
 import {
   attributes,
   byteSize,
+  color,
   databaseUrl,
   databaseUrls,
   duration,
@@ -18,6 +19,7 @@ import {
   jsonOf,
   LANGUAGES,
   LOG_FORMATS,
+  logo,
   networks,
   oneOf,
   origins,
@@ -196,6 +198,15 @@ const DECLARED = {
   SITE_LANGUAGE: setting("SITE_LANGUAGE", oneOf(LANGUAGES), "en", {
     meaning: "the language of pages and mails: `en` or `de`",
     example: "de"
+  }),
+  SITE_LOGO_URL: optional("SITE_LOGO_URL", logo, {
+    meaning: "a logo beside the name: an https URL, or the path of an SVG, PNG or WebP file, which the service serves",
+    example: "https://club.example.com/logo.svg"
+  }),
+  SITE_COLOR: setting("SITE_COLOR", color, "#0b5cad", {
+    meaning:
+      "the colour of links and buttons; a lighter one is made of it for dark pages. One that cannot be read is refused",
+    example: "#7a1f5c"
   }),
   MAP_STYLE: optional("MAP_STYLE", oneOf(MAP_STYLES), {
     meaning: "`openfreemap`: pages of routes have a map of OpenFreeMap, by its terms; see Maps"

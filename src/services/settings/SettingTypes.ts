@@ -11,8 +11,10 @@ import {
   SchemaTransformation
 } from "effect"
 import { IpNetwork } from "effect/net"
+import { statSync } from "node:fs"
 import { validateHeaderName, validateHeaderValue } from "node:http"
 import { Email } from "../../schema/User.ts"
+import { colorFrom, colorProblem, type SiteColor } from "./Colors.ts"
 import { checkDatabaseUrl } from "./DatabaseUrl.ts"
 
 /** Reads the text of a setting. A message names the accepted values, and never the value. */
@@ -187,6 +189,29 @@ export const sender = bySchema(
 /** It stands in a line of mails and pages. */
 export const siteName = bySchema(
   textThat((text) => /^[^\p{Cc}\p{Cf}]{1,60}$/u.test(text), "Expected a name of 1 to 60 characters in one line")
+)
+
+/** A message names the contrast that is too low. */
+export const color: SettingType<SiteColor> = (name) =>
+  Config.map(Config.schema(Schema.String.check(Schema.makeFilter(colorProblem)), name), colorFrom)
+
+export const LOGO_TYPES = { png: "image/png", svg: "image/svg+xml", webp: "image/webp" } as const
+
+const MAX_LOGO_BYTES = 256 * 1024
+
+export const isHttps = (text: string): boolean => URL.parse(text)?.protocol === "https:"
+
+const isLogoFile = (text: string) => {
+  const type = text.split(".").at(-1) ?? ""
+  const file = Result.getOrUndefined(Result.try(() => statSync(text)))
+  return Object.hasOwn(LOGO_TYPES, type) && file !== undefined && file.isFile() && file.size <= MAX_LOGO_BYTES
+}
+
+export const logo = bySchema(
+  textThat(
+    (text) => isHttps(text) || isLogoFile(text),
+    "Expected an https URL, or the path of a file of at most 256 KiB that ends in .svg, .png or .webp"
+  )
 )
 
 export const jsonOf = <A>(schema: Schema.Codec<A, unknown>): SettingType<A> => bySchema(Schema.fromJsonString(schema))

@@ -16,10 +16,11 @@ export const signInEnglish = {
     forgot: "Forgot your password?",
     signUp: (page: string) => html`No account yet? <a href="${page}">Sign up</a>.`,
     byInvitation: "No account yet? Accounts are by invitation here: ask an administrator.",
-    kept: "You were signed out meanwhile. Sign in, and what you entered is sent.",
-    keptBy: (email: string) =>
-      `You were signed out meanwhile. Sign in as ${email} again, and what you entered is sent.`,
-    keptAway: "Do not send it",
+    late: "You were signed out meanwhile. Sign in again: what you entered is kept, and can be sent then.",
+    keptTitle: "Send what you entered",
+    kept: (email: Html) => html`You are signed in as ${email}. What you entered was not sent yet.`,
+    send: "Send it now",
+    away: "Do not send it",
     providerFailed: "You are not signed in",
     beginAgain: (start: string) =>
       html`Go back to the app or page that you came from, and <a href="${start}">begin again</a>.`

@@ -19,10 +19,12 @@ export const signInGerman: SignInTexts = {
     forgot: "Passwort vergessen?",
     signUp: (page) => html`Noch kein Konto? <a href="${page}">Registrieren</a>.`,
     byInvitation: "Noch kein Konto? Konten gibt es hier auf Einladung: Fragen Sie die Verwaltung.",
-    kept: "Sie wurden inzwischen abgemeldet. Melden Sie sich an, dann wird gesendet, was Sie eingegeben haben.",
-    keptBy: (email) =>
-      `Sie wurden inzwischen abgemeldet. Melden Sie sich als ${email} wieder an, dann wird gesendet, was Sie eingegeben haben.`,
-    keptAway: "Nicht senden",
+    late:
+      "Sie wurden inzwischen abgemeldet. Melden Sie sich wieder an: Was Sie eingegeben haben, bleibt und lässt sich dann senden.",
+    keptTitle: "Senden, was Sie eingegeben haben",
+    kept: (email) => html`Sie sind als ${email} angemeldet. Was Sie eingegeben haben, ist noch nicht gesendet.`,
+    send: "Jetzt senden",
+    away: "Nicht senden",
     providerFailed: "Sie sind nicht angemeldet",
     beginAgain: (start) =>
       html`Gehen Sie zurück zu der App oder Seite, von der Sie kamen, und <a href="${start}">beginnen Sie noch einmal</a>.`

@@ -1,14 +1,47 @@
-import { Config } from "effect"
+import { Config, Option } from "effect"
+import type { SiteColor } from "../settings/Colors.ts"
 import { settings } from "../settings/Registry.ts"
+import { isHttps } from "../settings/SettingTypes.ts"
 import { type Texts, textsIn } from "./Texts.ts"
 
-/** What operators call the service, and the texts of its language. */
+interface Logo {
+  /** Absolute, for mails. */
+  readonly address: string
+  /** The file that the service serves; none if another server has the logo. */
+  readonly file: string | undefined
+}
+
+/** What operators call the service, how it looks, and the texts of its language. */
 export interface Site {
   readonly name: string
   readonly texts: Texts
+  readonly color: SiteColor
+  readonly logo: Logo | undefined
+  /** The public address of the service. */
+  readonly address: string
 }
 
+/** The relative path of a logo that the service serves. */
+export const logoPath = (file: string): string => `assets/logo.${file.split(".").at(-1)}`
+
+const logoOf = (given: string, base: URL): Logo =>
+  isHttps(given)
+    ? { address: given, file: undefined }
+    : { address: `${base.href.replace(/\/?$/, "/")}${logoPath(given)}`, file: given }
+
 export const configuredSite: Config.Config<Site> = Config.map(
-  Config.all({ language: settings.SITE_LANGUAGE, name: settings.SITE_NAME }),
-  ({ language, name }) => ({ name, texts: textsIn(language) })
+  Config.all({
+    base: settings.BASE_URL,
+    color: settings.SITE_COLOR,
+    language: settings.SITE_LANGUAGE,
+    logo: settings.SITE_LOGO_URL,
+    name: settings.SITE_NAME
+  }),
+  ({ base, color, language, logo, name }) => ({
+    name,
+    texts: textsIn(language),
+    color,
+    logo: Option.getOrUndefined(Option.map(logo, (given) => logoOf(given, base))),
+    address: base.href
+  })
 )

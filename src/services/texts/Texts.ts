@@ -1,6 +1,8 @@
 import type { Language } from "../settings/SettingTypes.ts"
 import { accountEnglish, type AccountTexts } from "./AccountEnglish.ts"
 import { accountGerman } from "./AccountGerman.ts"
+import { mailsEnglish, type MailTexts } from "./MailsEnglish.ts"
+import { mailsGerman } from "./MailsGerman.ts"
 import { pagesEnglish, type PagesTexts } from "./PagesEnglish.ts"
 import { pagesGerman } from "./PagesGerman.ts"
 import { routesEnglish, type RoutesTexts } from "./RoutesEnglish.ts"
@@ -17,6 +19,7 @@ import { wordingIn } from "./Wording.ts"
 export interface Texts extends AccountTexts, RoutesTexts, SignInTexts, SiteTexts {
   readonly language: Language
   readonly wording: ReturnType<typeof wordingIn>
+  readonly mails: MailTexts
   readonly shared: SharedTexts
   readonly pages: PagesTexts
 }
@@ -29,6 +32,7 @@ const TEXTS: Readonly<Record<Language, Texts>> = {
     ...routesEnglish,
     ...signInEnglish,
     ...siteEnglish,
+    mails: mailsEnglish,
     shared: sharedEnglish,
     pages: pagesEnglish
   },
@@ -39,6 +43,7 @@ const TEXTS: Readonly<Record<Language, Texts>> = {
     ...routesGerman,
     ...signInGerman,
     ...siteGerman,
+    mails: mailsGerman,
     shared: sharedGerman,
     pages: pagesGerman
   }

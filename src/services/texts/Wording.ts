@@ -15,7 +15,7 @@ export const wordingIn = (language: Language) => {
   const plurals = lazily(() => new Intl.PluralRules(language))
   const dates = lazily(() => new Intl.DateTimeFormat(language, { dateStyle: "medium", timeZone: "UTC" }))
   const times = lazily(() =>
-    new Intl.DateTimeFormat(language, { dateStyle: "medium", timeStyle: "short", timeZone: "UTC" })
+    new Intl.DateTimeFormat(language, { dateStyle: "medium", timeStyle: "short", hourCycle: "h23", timeZone: "UTC" })
   )
   const countries = lazily(() => new Intl.DisplayNames(language, { type: "region" }))
   const number = (value: number, digits: 0 | 1 = 0): string => (digits === 0 ? whole() : tenths()).format(value)

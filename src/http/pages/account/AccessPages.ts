@@ -17,6 +17,7 @@ import { accountPageLayer, done, idOf, type Visit } from "./AccountPage.ts"
 import {
   button,
   confirmed,
+  copyField,
   decodeForm,
   form,
   hidden,
@@ -33,9 +34,9 @@ const tokenItem = ({ tokens }: Texts) => (token: PersonalAccessToken) =>
 <p class="hint">${tokens.facts(token)}</p></div>
 ${form(hidden("id", token.id), button("revoke", tokens.revoke, "quiet", inOneLine(token.name)))}</li>\n`
 
-const mintedWords = ({ tokens }: Texts, { name, token }: MintedToken) =>
-  html`<div class="notice" role="status"><p>${tokens.minted(html`<strong>${inOneLine(name)}</strong>`)}</p>
-<p><label for="minted">${tokens.token}</label><input id="minted" class="secret" readonly value="${token}"></p></div>\n`
+const mintedWords = (texts: Texts, { name, token }: MintedToken) =>
+  html`<div class="notice" role="status"><p>${texts.tokens.minted(html`<strong>${inOneLine(name)}</strong>`)}</p>
+${copyField(texts, "minted", texts.tokens.token, token)}</div>\n`
 
 const tokensPage = (
   texts: Texts,

@@ -1,6 +1,8 @@
-import { Cause, type Duration, Effect, Exit, type Schema, type Scope, Struct } from "effect"
+import { Cause, type Duration, Effect, Exit, Option, type Schema, type Scope, Struct } from "effect"
 import { HttpRouter, HttpServerRequest } from "effect/http"
 import { HttpApiEndpoint } from "effect/http-api"
+import { readFileSync } from "node:fs"
+import { join } from "node:path"
 import { NotFound, type ServiceError, ValidationFailed } from "../../../schema/Errors.ts"
 import { MEDIA_TYPES, mediaTypeOf } from "../../../schema/MediaTypes.ts"
 import type { SessionPrincipal } from "../../../schema/Principal.ts"
@@ -13,6 +15,7 @@ import { CrossSite } from "../../middleware/CrossSite.ts"
 import { serviceErrorOf } from "../../middleware/ErrorShape.ts"
 import type { Endpoint } from "../../middleware/RateLimit.ts"
 import { ACCOUNT_PAGES, PAGES } from "../../request/RouteTemplates.ts"
+import { makeAsset } from "../layout/Assets.ts"
 import { alert, type Page, plainWords, rootFrom } from "../layout/Layout.ts"
 import {
   failureAt,
@@ -24,6 +27,10 @@ import {
   responseTo
 } from "../layout/PageRoutes.ts"
 import { ACTION, decodeForm, notice } from "./Forms.ts"
+import { keptForms } from "./KeptForm.ts"
+
+/** Adds a button that copies a link or a token, which can be copied by hand without it. */
+export const COPY_SCRIPT = makeAsset("copy", "js", readFileSync(join(import.meta.dirname, "copy.js"), "utf8"))
 
 /** A request for a page of an account, with the session that it came with. */
 export interface Visit {
@@ -100,16 +107,20 @@ const doneWords = ({ query, texts }: Visit) => {
   return word === undefined ? undefined : texts.done[word]
 }
 
-const framed = (page: Page, path: string, visit: Visit, error: ServiceError | undefined): Page => ({
+const framed = (page: Page, path: string, visit: Visit, error = page.error): Page => ({
   isWide: true,
   ...page,
   reader: visit.session.role,
-  policy: { "img-src": "'self' data:", ...page.policy },
-  error: error ?? page.error,
+  head: html`<script type="module" src="${visit.root}${COPY_SCRIPT.path.slice(1)}"></script>${page.head}`,
+  policy: { "img-src": "'self' data:", "script-src": "'self'", ...page.policy },
+  error,
   body: html`${sections(path, visit)}${
     error === undefined ? notice(doneWords(visit)) : alert(plainWords(visit.texts, error))
   }${page.body}`
 })
+
+/** Fits the longest description with 12 bytes for each character, also within the form of a sign-in. */
+const FORM_LIMIT_BYTES = 256 * 1024
 
 const isWithoutSession = ({ statusCode }: ServiceError) => statusCode === 401
 
@@ -126,12 +137,13 @@ const isMultipart = ({ headers }: HttpServerRequest.HttpServerRequest) =>
 export const accountPageLayer = ({ actions = {}, isForAdmins = false, path, receive, show }: AccountPage) =>
   HttpRouter.use(Effect.fnUntraced(function*(router) {
     const crossSite = yield* CrossSite
-    const readFields = yield* makeReadFields
+    const readFields = yield* makeReadFields(FORM_LIMIT_BYTES)
     const admit = (yield* makeAdmit)(isForAdmins ? adminSession : anySession)
     const page = HttpApiEndpoint.get("page", path).annotate(OpenWhilePending, true)
     const root = rootFrom(path)
     const site = yield* configuredSite
     const { texts } = site
+    const kept = yield* keptForms
     const failed = failureAt(site, path)
 
     const visitFor = Effect.fnUntraced(function*(endpoint: Endpoint) {
@@ -192,12 +204,27 @@ export const accountPageLayer = ({ actions = {}, isForAdmins = false, path, rece
 
     const acted = Effect.fnUntraced(function*(request: HttpServerRequest.HttpServerRequest) {
       const fields = yield* readFields(request)
+      const brought = kept.keptOf(fields)
+      if (Option.isSome(brought)) {
+        const entered = yield* Effect.exit(kept.signIn(brought.value, fields, request, root))
+        if (Exit.isSuccess(entered)) return responseTo(site, path, entered.value)
+        if (Cause.hasInterrupts(entered.cause)) return yield* Effect.failCause(entered.cause)
+        const error = yield* serviceErrorOf(entered.cause)
+        return responseTo(site, path, kept.refused(brought.value, fields["email"], error))
+      }
       const action = Object.hasOwn(actions, fields[ACTION] ?? "") ? actions[fields[ACTION] ?? ""] : undefined
       if (action === undefined) {
         yield* visitFor(page)
         return yield* unknownAction(texts)
       }
-      const visit = { ...yield* visitFor(action.endpoint), fields }
+      const visiting = yield* Effect.exit(visitFor(action.endpoint))
+      if (Exit.isFailure(visiting)) {
+        const error = yield* serviceErrorOf(visiting.cause)
+        return isWithoutSession(error)
+          ? responseTo(site, path, kept.late(fields, error))
+          : yield* Effect.failCause(visiting.cause)
+      }
+      const visit = { ...visiting.value, fields }
       return yield* act(visit, action.run(visit))
     })
 

@@ -1,4 +1,4 @@
-import { Effect, Layer, Struct } from "effect"
+import { Array as Arr, Effect, Layer, Struct } from "effect"
 import {
   AdminSearch,
   type AdminUser,
@@ -8,7 +8,7 @@ import {
   type Overview
 } from "../../../schema/Admin.ts"
 import { ValidationFailed } from "../../../schema/Errors.ts"
-import { SignUpIdFromPath, UserIdFromPath } from "../../../schema/Ids.ts"
+import { SignUpIdFromPath, type UserId, UserIdFromPath } from "../../../schema/Ids.ts"
 import { NewEmail } from "../../../schema/User.ts"
 import { Administration } from "../../../services/accounts/Admin.ts"
 import { Invitations, type PendingInvitation } from "../../../services/accounts/SignUp.ts"
@@ -17,11 +17,12 @@ import { Audit } from "../../../services/identity/Audit.ts"
 import { type Html, html } from "../../../services/operations/Html.ts"
 import type { Texts } from "../../../services/texts/Texts.ts"
 import { Api } from "../../api/Api.ts"
+import { Limiter } from "../../middleware/RateLimit.ts"
 import { ACCOUNT_PAGES } from "../../request/RouteTemplates.ts"
 import { worded } from "../../response/PublicErrors.ts"
-import { plainWords } from "../layout/Layout.ts"
+import { type Page, plainWords } from "../layout/Layout.ts"
 import { cardPage, pagesAround } from "../shared/RouteParts.ts"
-import { accountPageLayer, done, idOf } from "./AccountPage.ts"
+import { accountPageLayer, done, idOf, type Visit } from "./AccountPage.ts"
 import { button, confirmed, decodeNamed, form, hidden, input, orNull, select, textarea } from "./Forms.ts"
 
 const { endpoints } = Api.groups.admin
@@ -142,63 +143,77 @@ const addressesIn = (
   text: string | undefined
 ) => [...new Set((text ?? "").split(/[\s,;]+/).filter((part) => part !== ""))]
 
-const tooMany = ({ admin }: Texts) => ValidationFailed.at("body", "", admin.howMany(MAX_INVITED))
-
 const invitationsLayer = Layer.unwrap(Effect.gen(function*() {
   const invitations = yield* Invitations
+  const limiter = yield* Limiter
   const { lists } = yield* Lanes
+
+  const show = Effect.fnUntraced(function*({ fields, query, session, texts }: Visit) {
+    const { admin, common, sections } = texts
+    const { limit, offset } = cardPage(query)
+    const found = yield* lists(invitations.list(session.userId, { limit, offset }))
+    return {
+      title: sections.invitations,
+      body: html`<h2>${admin.invite}</h2>
+${
+        form(
+          textarea({
+            name: "emails",
+            label: texts.fields.emails,
+            value: fields["emails"],
+            required: true,
+            hint: admin.inviteHint(MAX_INVITED)
+          }),
+          button("invite", admin.invite)
+        )
+      }<h2>${admin.unused}</h2>
+${
+        found.items.length === 0
+          ? html`<p>${common.none}</p>`
+          : html`<ul class="rows">${found.items.map(invitationItem(texts))}</ul>`
+      }
+${pagesAround(found, { limit, offset }, texts, around(texts))}`
+    }
+  })
+
+  /** Each address counts as a request of its own. The form itself was counted for the first. */
+  const counted = (admin: UserId, index: number) =>
+    index === 0 ? Effect.void : limiter.count(`user:${admin}`, endpoints.invite)
+
+  const inviteOne = ({ session, texts }: Visit, address: string, index: number) =>
+    counted(session.userId, index).pipe(
+      Effect.andThen(decodeNamed(NewEmail, "email", address)),
+      Effect.flatMap((email) => worded(invitations.invite(session.userId, email))),
+      Effect.match({
+        onFailure: (error) => [{ address, problem: plainWords(texts, error) }],
+        onSuccess: () => []
+      })
+    )
+
   return accountPageLayer({
     path: ACCOUNT_PAGES.invitations,
     isForAdmins: true,
-    show: Effect.fnUntraced(function*({ fields, query, session, texts }) {
-      const { admin, common, sections } = texts
-      const { limit, offset } = cardPage(query)
-      const found = yield* lists(invitations.list(session.userId, { limit, offset }))
-      return {
-        title: sections.invitations,
-        body: html`<h2>${admin.invite}</h2>
-${
-          form(
-            textarea({
-              name: "emails",
-              label: texts.fields.emails,
-              value: fields["emails"],
-              required: true,
-              hint: admin.inviteHint(MAX_INVITED)
-            }),
-            button("invite", admin.invite)
-          )
-        }<h2>${admin.unused}</h2>
-${
-          found.items.length === 0
-            ? html`<p>${common.none}</p>`
-            : html`<ul class="rows">${found.items.map(invitationItem(texts))}</ul>`
-        }
-${pagesAround(found, { limit, offset }, texts, around(texts))}`
-      }
-    }),
+    show,
     actions: {
       invite: {
         endpoint: endpoints.invite,
-        run: Effect.fnUntraced(function*({ fields, session, texts }) {
+        run: Effect.fnUntraced(function*(visit) {
+          const { fields, texts: { admin } } = visit
           const given = addressesIn(fields["emails"])
-          if (given.length === 0 || given.length > MAX_INVITED) return yield* tooMany(texts)
-          const results = yield* Effect.forEach(
-            given,
-            (address) =>
-              Effect.flatMap(
-                decodeNamed(NewEmail, "email", address),
-                (email) => worded(invitations.invite(session.userId, email))
-              )
-                .pipe(Effect.match({
-                  onFailure: (error) => `${address}: ${plainWords(texts, error)}`,
-                  onSuccess: () => undefined
-                }))
+          if (given.length === 0 || given.length > MAX_INVITED) {
+            return yield* ValidationFailed.at("body", "", admin.howMany(MAX_INVITED))
+          }
+          const refused = (yield* Effect.forEach(given, (address, index) => inviteOne(visit, address, index))).flat()
+          if (refused.length === 0) return done(ACCOUNT_PAGES.invitations, "invited")
+          const emails = refused.map(({ address }) => address).join("\n")
+          const problems = Object.entries(Arr.groupBy(refused, ({ problem }) => problem)).map(([problem, group]) =>
+            `${group.map(({ address }) => address).join(", ")}: ${problem}`
           )
-          const problems = results.filter((problem) => problem !== undefined)
-          return problems.length === 0
-            ? done(ACCOUNT_PAGES.invitations, "invited")
-            : yield* ValidationFailed.at("body", "", texts.admin.notInvited(given.length - problems.length, problems))
+          const page: Page = {
+            ...yield* show({ ...visit, fields: { emails } }),
+            error: ValidationFailed.at("body", "", admin.notInvited(given.length - refused.length, problems))
+          }
+          return page
         })
       },
       again: {

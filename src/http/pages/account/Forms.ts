@@ -2,6 +2,7 @@ import { Effect, Schema } from "effect"
 import { ValidationFailed } from "../../../schema/Errors.ts"
 import { issuesOf } from "../../../schema/Issues.ts"
 import { type Html, html } from "../../../services/operations/Html.ts"
+import type { Texts } from "../../../services/texts/Texts.ts"
 import type { Fields } from "../layout/PageRoutes.ts"
 
 /** The field whose value names the action of a form. */
@@ -63,6 +64,10 @@ ${hintOf(id ?? name, hint)}<select id="${id ?? name}" name="${name}"${
     )
   }</select></div>
 `
+
+/** A text to copy, with a button where scripts run. */
+export const copyField = ({ common }: Texts, id: string, label: string, value: string): Html =>
+  html`<p><label for="${id}">${label}</label><input id="${id}" class="secret" readonly value="${value}" data-copy="${common.copy}" data-copied="${common.copied}"></p>\n`
 
 export const checkbox = (name: string, label: string, isChecked: boolean): Html =>
   html`<p class="check"><label><input type="checkbox" name="${name}" value="true"${

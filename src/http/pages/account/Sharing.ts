@@ -10,16 +10,14 @@ import type { Texts } from "../../../services/texts/Texts.ts"
 import type { Endpoint } from "../../middleware/RateLimit.ts"
 import { type PageLinks, pageLinks } from "../../response/ResourceJson.ts"
 import { type Action, done, idOf, type Visit } from "./AccountPage.ts"
-import { button, checkbox, confirmed, decodeForm, form, hidden, input, isChecked, orNull } from "./Forms.ts"
+import { button, checkbox, confirmed, copyField, decodeForm, form, hidden, input, isChecked, orNull } from "./Forms.ts"
 
 const PATHS = { route: "r", collection: "c" } as const
 
-const copied = (id: string, label: string, address: string) =>
-  html`<p><label for="${id}">${label}</label><input id="${id}" class="secret" readonly value="${address}"></p>\n`
-
-const linkItem = ({ sharing }: Texts, link: ShareLink, address: string) => {
+const linkItem = (texts: Texts, link: ShareLink, address: string) => {
+  const { sharing } = texts
   const name = link.label === null || link.label === "" ? sharing.unnamed(link.id) : inOneLine(link.label)
-  return html`<li><div>${copied(`link-${link.id}`, name, address)}
+  return html`<li><div>${copyField(texts, `link-${link.id}`, name, address)}
 <p class="hint">${sharing.facts(link)}</p></div>
 ${form(hidden("link", link.id), button("removeLink", sharing.remove, "quiet", name))}</li>\n`
 }
@@ -37,19 +35,21 @@ const endOf = (date: string | undefined) => {
 }
 
 const shownLink = (
-  { sharing }: Texts,
+  texts: Texts,
   { shared: { kind }, shareToken, visibility }: SharedResource,
   { root }: PageLinks
-): Html =>
-  visibility === "private" || shareToken === undefined
+): Html => {
+  const { sharing } = texts
+  return visibility === "private" || shareToken === undefined
     ? html`<p>${sharing.isPrivate}</p>\n`
-    : html`${copied("share", sharing.link, `${root}${PATHS[kind]}/${shareToken}`)}${
+    : html`${copyField(texts, "share", sharing.link, `${root}${PATHS[kind]}/${shareToken}`)}${
       confirmed(
         sharing.replace,
         html`<p>${sharing.replaceWords}</p>`,
         button("replaceLink", sharing.replace, "danger")
       )
     }`
+}
 
 interface Endpoints {
   readonly create: Endpoint

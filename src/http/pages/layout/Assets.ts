@@ -2,6 +2,7 @@ import { Effect, Layer } from "effect"
 import { HttpBody, HttpMiddleware, HttpPlatform, HttpRouter, HttpServerRequest, HttpServerResponse } from "effect/http"
 import { HttpApiEndpoint } from "effect/http-api"
 import { createHash } from "node:crypto"
+import { readFile } from "node:fs/promises"
 import { brotliCompress } from "node:zlib"
 import { Limiter } from "../../middleware/RateLimit.ts"
 import { ASSETS } from "../../request/RouteTemplates.ts"
@@ -80,3 +81,22 @@ export const assetLayer = (asset: Asset) =>
   HttpRouter.use((router) => router.add("GET", asset.path, assetResponse(asset))).pipe(
     Layer.provide(countedAndCompressed(asset.path))
   )
+
+const ONE_HOUR_SECONDS = 3600
+
+/** A file of the operator, whose path stays when it changes. An SVG may have scripts, which a policy of its own stops. */
+export const fileLayer = (path: `/${string}`, file: string, contentType: string) =>
+  HttpRouter.use(Effect.fnUntraced(function*(router) {
+    const bytes = yield* Effect.promise(() => readFile(file))
+    yield* router.add(
+      "GET",
+      path,
+      HttpServerResponse.uint8Array(bytes, {
+        contentType,
+        headers: {
+          "cache-control": `public, max-age=${ONE_HOUR_SECONDS}`,
+          "content-security-policy": "default-src 'none'; style-src 'unsafe-inline'; sandbox"
+        }
+      })
+    )
+  })).pipe(Layer.provide(countedAndCompressed(path)))

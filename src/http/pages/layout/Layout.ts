@@ -6,14 +6,21 @@ import type { ServiceError } from "../../../schema/Errors.ts"
 import type { ValidationIssue } from "../../../schema/Issues.ts"
 import type { Principal } from "../../../schema/Principal.ts"
 import { type Html, html } from "../../../services/operations/Html.ts"
-import type { Site } from "../../../services/texts/Site.ts"
+import { logoPath, type Site } from "../../../services/texts/Site.ts"
 import type { Texts } from "../../../services/texts/Texts.ts"
-import { ACCOUNT_PAGES } from "../../request/RouteTemplates.ts"
+import { ACCOUNT_PAGES, ASSETS } from "../../request/RouteTemplates.ts"
 import { takenInTime } from "../../response/Downloads.ts"
 import { retryAfter } from "../../response/ErrorResponse.ts"
-import { makeAsset } from "./Assets.ts"
+import { type Asset, makeAsset } from "./Assets.ts"
 
 export const STYLESHEET = makeAsset("pages", "css", readFileSync(join(import.meta.dirname, "pages.css"), "utf8"))
+
+/** The colours of the site, whose path has them in place of a hash. */
+export const colorSheet = ({ color: { dark, light } }: Site): Asset => ({
+  path: `${ASSETS}/color-${light.slice(1)}-${dark.slice(1)}.css`,
+  text: `:root { --accent: light-dark(${light}, ${dark}); }\n`,
+  contentType: STYLESHEET.contentType
+})
 
 export type Reader = "visitor" | "user" | "admin"
 
@@ -55,8 +62,17 @@ const LINES_MARK = "<!--lines-->"
 
 export const LINES = html`<!--lines-->`
 
-const policyOf = ({ policy }: Page) =>
-  Object.entries({ ...POLICY, ...policy }).map(([directive, sources]) => `${directive} ${sources}`).join("; ")
+/** The source of the logo, for a Content-Security-Policy. */
+const logoSource = ({ logo }: Site) => {
+  if (logo === undefined) return ""
+  return logo.file === undefined ? ` ${new URL(logo.address).origin}` : " 'self'"
+}
+
+const policyOf = (site: Site, { policy }: Page) => {
+  const directives = { ...POLICY, ...policy }
+  return Object.entries({ ...directives, "img-src": `${directives["img-src"]}${logoSource(site)}` })
+    .map(([directive, sources]) => `${directive} ${sources}`).join("; ")
+}
 
 const classOf = ({ isFramed, isWide }: Page) => [isFramed && "framed", isWide && "wide"].filter(Boolean).join(" ")
 
@@ -78,13 +94,21 @@ const LINKS_OF: Readonly<Record<Reader, ReadonlyArray<keyof typeof LINKS>>> = {
   admin: ["routes", "collections", "account", "administration"]
 }
 
-const navigation = ({ reader = "visitor" }: Page, { name, texts: { layout } }: Site, root: string) =>
-  html`<header>
-<p><a href="${root}">${name}</a></p>
+const logoIn = ({ logo }: Site, root: string) => {
+  if (logo === undefined) return undefined
+  return logo.file === undefined ? logo.address : `${root}${logoPath(logo.file)}`
+}
+
+const navigation = ({ reader = "visitor" }: Page, site: Site, root: string) => {
+  const { name, texts: { layout } } = site
+  const logo = logoIn(site, root)
+  return html`<header>
+<p><a href="${root}">${logo === undefined ? undefined : html`<img src="${logo}" alt="" height="32"> `}${name}</a></p>
 <nav aria-label="${layout.navigation}"><ul>${
     LINKS_OF[reader].map((link) => html`<li><a href="${root}${LINKS[link].slice(1)}">${layout[link]}</a></li>`)
   }</ul></nav>
 </header>`
+}
 
 /** Links are relative so that a proxy may add a path prefix. */
 const render = (page: Page, site: Site, root: string) =>
@@ -96,8 +120,9 @@ const render = (page: Page, site: Site, root: string) =>
 <meta name="color-scheme" content="light dark">
 ${page.isIndexable === true ? html`` : robots}
 <title>${titleOf(page, site.texts)} - ${site.name}</title>
-<link rel="icon" href="data:,">
+<link rel="icon" href="${logoIn(site, root) ?? "data:,"}">
 <link rel="stylesheet" href="${root}${STYLESHEET.path.slice(1)}">
+<link rel="stylesheet" href="${root}${colorSheet(site).path.slice(1)}">
 ${page.head}
 </head>
 <body class="${classOf(page)}">
@@ -120,8 +145,8 @@ export const pageText = (site: Site, path: string, page: Page): string => render
  */
 const REFERRER_POLICY = "strict-origin"
 
-export const policyHeaders = (page: Page) => ({
-  "content-security-policy": policyOf(page),
+export const policyHeaders = (site: Site, page: Page) => ({
+  "content-security-policy": policyOf(site, page),
   "referrer-policy": REFERRER_POLICY
 })
 
@@ -135,7 +160,7 @@ export const pageResponse = (
     status: page.error?.statusCode ?? 200,
     contentType: "text/html; charset=utf-8",
     headers: {
-      ...policyHeaders(page),
+      ...policyHeaders(site, page),
       ...retryAfter(page.error?.details)
     }
   }

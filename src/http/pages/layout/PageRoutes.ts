@@ -62,13 +62,13 @@ const orElse = <A, E, R, B, R2>(
 const DEADLINE = ResponseWithin.defaultValue()
 
 /** Reads the fields of a form of this site, the last one of each name; refuses forms of other sites. */
-export const makeReadFields = Effect.gen(function*() {
+export const makeReadFields = Effect.fnUntraced(function*(limitBytes: number) {
   const bodies = yield* RequestBodies
   const crossSite = yield* CrossSite
   return Effect.fnUntraced(function*(request: HttpServerRequest.HttpServerRequest) {
     yield* crossSite.check(request)
     yield* checkType(request)
-    const text = yield* decodeUtf8(yield* bodies.read(request, FORM_LIMIT_BYTES))
+    const text = yield* decodeUtf8(yield* bodies.read(request, limitBytes))
     const fields: Fields = Object.fromEntries(new URLSearchParams(text))
     return fields
   })
@@ -88,7 +88,7 @@ export const pageRoute = <E, R, R2>(
 export const pageLayer = <E, R, E2 = never, R2 = never>({ path, show, submit }: PageRoute<E, R, E2, R2>) =>
   HttpRouter.use(Effect.fnUntraced(function*(router) {
     const limiter = yield* Limiter
-    const readFields = yield* makeReadFields
+    const readFields = yield* makeReadFields(FORM_LIMIT_BYTES)
     const endpoint = HttpApiEndpoint.get("page", path)
     const site = yield* configuredSite
     const failed = failureAt(site, path)

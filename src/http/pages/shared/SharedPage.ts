@@ -55,7 +55,7 @@ const respond = (site: Site, path: string, page: SharedPage, request: HttpServer
   }
   // A browser takes the policies of a 304 for the page that it has (RFC 9111, 3.2), so they are those of the page.
   return isKnown(request.headers[HEADERS.ifNoneMatch.key], etag)
-    ? HttpServerResponse.empty({ status: 304, headers: { ...policyHeaders(shown), ...headers } })
+    ? HttpServerResponse.empty({ status: 304, headers: { ...policyHeaders(site, shown), ...headers } })
     : HttpServerResponse.setHeaders(pageResponse(site, path, shown, text), headers)
 }
 

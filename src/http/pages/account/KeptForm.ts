@@ -1,0 +1,71 @@
+import { Effect, Schema } from "effect"
+import type { HttpServerRequest } from "effect/http"
+import type { ServiceError } from "../../../schema/Errors.ts"
+import { html } from "../../../services/operations/Html.ts"
+import { configuredSite } from "../../../services/texts/Site.ts"
+import { ACCOUNT_PAGES } from "../../request/RouteTemplates.ts"
+import { alert, type Page, plainWords } from "../layout/Layout.ts"
+import type { Fields } from "../layout/PageRoutes.ts"
+import { signInByForm, signInForm } from "../layout/SignInForm.ts"
+import { form, hidden } from "./Forms.ts"
+
+/** The field of a sign-in that has the fields of the form before it. */
+const KEPT = "kept"
+
+const Kept = Schema.fromJsonString(Schema.Record(Schema.String, Schema.String))
+
+const encodeKept = Schema.encodeSync(Kept)
+
+const decodeKept = Schema.decodeUnknownOption(Kept)
+
+/** Passwords are entered again. */
+const mayBeKept = (name: string) => !/password/i.test(name)
+
+const keptIn = (fields: Fields) =>
+  Object.fromEntries(
+    Object.entries(fields).flatMap(([name, value]) => value === undefined || !mayBeKept(name) ? [] : [[name, value]])
+  )
+
+/**
+ * A form that is sent after its session has ended is not lost: its page asks for a sign-in, and then for another press of
+ * a button, since another person may have signed in.
+ */
+export const keptForms = Effect.gen(function*() {
+  const { texts } = yield* configuredSite
+  const signIn = yield* signInByForm
+  const { signIn: words } = texts
+
+  const signInPage = (kept: string, email: string, error: ServiceError, isLate: boolean): Page => ({
+    title: words.title,
+    error,
+    body: html`${alert(isLate ? words.late : plainWords(texts, error))}
+${signInForm(texts, "", email, error, hidden(KEPT, kept))}`
+  })
+
+  const sendPage = (kept: Readonly<Record<string, string>>, email: string, root: string): Page => ({
+    title: words.keptTitle,
+    reader: "user",
+    body: html`<p role="status">${words.kept(html`<strong>${email}</strong>`)}</p>
+${
+      form(
+        ...Object.entries(kept).map(([name, value]) => hidden(name, value)),
+        html`<button type="submit">${words.send}</button>`
+      )
+    }<p><a href="${root}${ACCOUNT_PAGES.routes.slice(1)}">${words.away}</a></p>`
+  })
+
+  return {
+    /** The response to a form without a session. */
+    late: (fields: Fields, error: ServiceError): Page => signInPage(encodeKept(keptIn(fields)), "", error, true),
+    /** The fields that a sign-in brings along; none for another form. */
+    keptOf: (fields: Fields) => decodeKept(fields[KEPT]),
+    signIn: (
+      kept: Readonly<Record<string, string>>,
+      fields: Fields,
+      request: HttpServerRequest.HttpServerRequest,
+      root: string
+    ) => Effect.as(signIn(fields, request), sendPage(kept, fields["email"] ?? "", root)),
+    refused: (kept: Readonly<Record<string, string>>, email: string | undefined, error: ServiceError): Page =>
+      signInPage(encodeKept(kept), email ?? "", error, false)
+  }
+})

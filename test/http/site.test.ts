@@ -1,0 +1,200 @@
+import { assert, describe, layer, test } from "@effect/vitest"
+import { ConfigProvider, Effect, Layer } from "effect"
+import { SqlClient } from "effect/sql"
+import { writeFile } from "node:fs/promises"
+import { join } from "node:path"
+import { ACCOUNT_PAGES } from "../../src/http/request/RouteTemplates.ts"
+import { problemOf } from "../../src/layers/Settings.ts"
+import { htmlOf, type Mail, textOf } from "../../src/services/mail/Texts.ts"
+import { configuredSite } from "../../src/services/texts/Site.ts"
+import { type Actor, anonymous, newEmail, type Rider, signedIn, signedInAs, withHeaders } from "../support/Actors.ts"
+import { Mailbox } from "../support/Mailbox.ts"
+import { created, newRoute } from "../support/Routes.ts"
+import { temporaryDirectory } from "../support/TemporaryDirectory.ts"
+import { TestServer } from "../support/TestServer.ts"
+
+const PASSWORD = "a long enough password"
+
+const ADMIN = "admin@example.com"
+
+const submit = (actor: Actor, path: string, fields: Readonly<Record<string, string>>) =>
+  actor.call("POST", `/${path}`, {
+    raw: new URLSearchParams(fields).toString(),
+    headers: { "content-type": "application/x-www-form-urlencoded", "sec-fetch-site": "same-origin" }
+  })
+
+const siteOf = (settings: Readonly<Record<string, string>>) =>
+  configuredSite.pipe(
+    Effect.provide(
+      ConfigProvider.layer(ConfigProvider.fromUnknown({ BASE_URL: "https://club.example.com", ...settings }))
+    )
+  )
+
+const CLUB = { SITE_NAME: "Velo <Club> Vaduz", SITE_COLOR: "#7a1f5c", SITE_LANGUAGE: "de" }
+
+const clubServer = Layer.unwrap(Effect.gen(function*() {
+  const logo = join(yield* temporaryDirectory, "logo.svg")
+  yield* Effect.promise(() => writeFile(logo, `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 1 1"/>`))
+  return TestServer.layer({ ...CLUB, SITE_LOGO_URL: logo, ADMIN_EMAILS: ADMIN, API_DOCS_ENABLED: "true" })
+}))
+
+layer(clubServer)("a site with a name, a logo, a colour and a language of its own", (it) => {
+  const titlesOf = (rider: Rider, paths: ReadonlyArray<string>) =>
+    Effect.forEach(paths, (path) =>
+      Effect.map(rider.get(`/${path}`), ({ status, text }) => {
+        assert.strictEqual(status, 200, path)
+        assert.include(text, "<html lang=\"de\">", path)
+        assert.include(text, "Velo &lt;Club&gt; Vaduz</title>", path)
+        return /<h1>([^<]*)<\/h1>/.exec(text)?.[1]
+      }))
+
+  it.effect("has its pages in that language", () =>
+    Effect.gen(function*() {
+      const admin = yield* signedInAs({ email: ADMIN })
+      const { routes, trash, collections, profile, zones, tokens, sessions, password, data, deletion } = ACCOUNT_PAGES
+      const own = [routes, trash, collections, profile, zones, tokens, sessions, password, data, deletion]
+      assert.deepStrictEqual(yield* titlesOf(admin, own), [
+        "Meine Routen",
+        "Papierkorb",
+        "Sammlungen",
+        "Profil",
+        "Privatzonen",
+        "Tokens",
+        "Sitzungen",
+        "Passwort",
+        "Export und Import",
+        "Konto löschen"
+      ])
+      const { audit, invitations, overview, users } = ACCOUNT_PAGES
+      assert.deepStrictEqual(yield* titlesOf(admin, [overview, users, invitations, audit]), [
+        "Verwaltung",
+        "Konten",
+        "Einladungen",
+        "Protokoll"
+      ])
+    }))
+
+  it.effect("words what is wrong with a form in that language, by the label of its field", () =>
+    Effect.gen(function*() {
+      const rider = yield* signedIn
+      const { id, version } = created((yield* rider.post("/routes", newRoute({ name: "Rund um Vaduz" }))).body)
+      const fields = { do: "save", version: String(version), name: "x", tags: "!", visibility: "private" }
+      const { status, text } = yield* submit(rider, `/me/routes/${id}`, fields)
+      assert.strictEqual(status, 400)
+      assert.match(text, /role="alert">Schlagwörter: Erlaubt ist hier: 1 bis 24 Zeichen aus a–z, 0–9 und „-“\.</)
+      const wrong = yield* submit(yield* anonymous, "/sign-in", { email: rider.email, password: "wrong" })
+      assert.include(wrong.text, "role=\"alert\">E-Mail-Adresse oder Passwort ist falsch.<")
+    }))
+
+  it.effect("shows its logo and its colours, which the service serves", () =>
+    Effect.gen(function*() {
+      const visitor = yield* anonymous
+      const { headers, text } = yield* visitor.get("//sign-in")
+      assert.include(text, "<img src=\"./assets/logo.svg\" alt=\"\"")
+      assert.include(headers.get("content-security-policy") ?? "", "img-src data: 'self'")
+      const served = yield* visitor.get("//assets/logo.svg")
+      assert.strictEqual(served.headers.get("content-type"), "image/svg+xml")
+      assert.include(served.headers.get("content-security-policy") ?? "", "sandbox")
+      const sheet = /href="\.\/(assets\/color-[^"]+)"/.exec(text)?.[1] ?? ""
+      assert.match((yield* visitor.get(`//${sheet}`)).text, /--accent: light-dark\(#7a1f5c, #[0-9a-f]{6}\)/)
+    }))
+
+  it.effect("names the document of its API, and its mails", () =>
+    Effect.gen(function*() {
+      const visitor = yield* anonymous
+      assert.match((yield* visitor.get("//api/openapi.json")).text, /"title":"Velo <Club> Vaduz"/)
+      const email = newEmail()
+      yield* submit(visitor, "/sign-up", { email, password: PASSWORD, name: "Ada" })
+      yield* (yield* Mailbox).tokenFor(email)
+      const [mail] = yield* (yield* Mailbox).mailsTo(email)
+      assert.strictEqual(mail?.subject, "Bestätigen Sie Ihre E-Mail-Adresse")
+    }))
+})
+
+const LATE = { do: "mint", name: "A name that took long", scope: "read", expiresInDays: "5", currentPassword: "canary" }
+
+layer(TestServer.layer())(
+  "pages of an account over time",
+  (it) => {
+    it.effect("a form that is sent after its session has ended is kept until its writer has signed in", () =>
+      Effect.gen(function*() {
+        const rider = yield* signedIn
+        const visitor = yield* anonymous
+        const late = yield* submit(visitor, "/me/tokens", LATE)
+        assert.strictEqual(late.status, 401)
+        assert.include(late.text, "what you entered is kept")
+        assert.notInclude(late.text, "canary")
+        const kept = /name="kept" value="([^"]*)"/.exec(late.text)?.[1]?.replaceAll("&quot;", "\"") ?? ""
+        const wrong = yield* submit(visitor, "/me/tokens", { kept, email: rider.email, password: "wrong" })
+        assert.include(wrong.text, "Wrong email address or password.")
+        assert.include(wrong.text, "A name that took long")
+        const entered = yield* submit(visitor, "/me/tokens", { kept, email: rider.email, password: rider.password })
+        assert.strictEqual(entered.status, 200)
+        assert.include(entered.text, `You are signed in as <strong>${rider.email}</strong>`)
+        assert.include(entered.text, "name=\"name\" value=\"A name that took long\"")
+        assert.notInclude((yield* rider.get("//me/tokens")).text, "A name that took long")
+        const cookie = entered.headers.getSetCookie().map((cookie) => cookie.split(";")[0]).join("; ")
+        const sent = yield* submit(yield* withHeaders({ cookie }), "/me/tokens", LATE)
+        assert.include(sent.text, "A name that took long")
+      }))
+
+    it.effect("an expired link says so, and what to do", () =>
+      Effect.gen(function*() {
+        const visitor = yield* anonymous
+        const email = newEmail()
+        yield* submit(visitor, "/sign-up", { email, password: PASSWORD, name: "Ada" })
+        const token = yield* (yield* Mailbox).tokenFor(email)
+        const sql = yield* SqlClient.SqlClient
+        yield* sql`UPDATE email_tokens SET expires_at = created_at - interval '1 minute' WHERE used_at IS NULL`
+        const { status, text } = yield* visitor.get(`//verify-email?token=${token}`)
+        assert.strictEqual(status, 400)
+        assert.include(text, "role=\"alert\">This link has expired.<")
+        assert.include(text, "you will get\nanother link by mail")
+        assert.notInclude(text, "already verified")
+      }))
+  }
+)
+
+layer(TestServer.layer({ ADMIN_EMAILS: ADMIN, RATE_LIMITS_ENABLED: "true" }))("limits of administrators", (it) => {
+  it.effect("a form with many invitations counts as one request for each, and keeps those that are too many", () =>
+    Effect.gen(function*() {
+      const admin = yield* signedInAs({ email: ADMIN })
+      const emails = Array.from({ length: 12 }, newEmail)
+      const { status, text } = yield* submit(admin, "/admin/invitations", { do: "invite", emails: emails.join("\n") })
+      assert.strictEqual(status, 400)
+      assert.include(text, `10 invited, not these: ${emails.slice(10).join(", ")}: That was tried too often.`)
+      assert.include(text, `>\n${emails.slice(10).join("\n")}</textarea>`)
+    }))
+})
+
+const MAIL: Mail = { to: "ada@example.com", subject: "<s>", text: "<t>", link: undefined, ifNotYou: "<i>" }
+
+describe("the site in mails and settings", () => {
+  test("a mail has the name, the address and the language of the site in both of its parts, escaped", async () => {
+    const site = await Effect.runPromise(siteOf({ ...CLUB, SITE_LOGO_URL: "https://img.example.com/logo.png" }))
+    const text = textOf(site, MAIL)
+    assert.strictEqual(text, "<t>\n\n<i>\n\n-- \nVelo <Club> Vaduz\nhttps://club.example.com/\n")
+    const html = htmlOf(site, MAIL)
+    assert.include(html, "<html lang=\"de\">")
+    assert.include(html, "<img src=\"https://img.example.com/logo.png\"")
+    assert.include(html, "Velo &lt;Club&gt; Vaduz")
+    assert.notMatch(html, /<[sti]>|Velo <Club>/)
+  })
+
+  test("settings of the site that cannot be used are refused by name, a colour with its contrast", async () => {
+    const problemFor = async (settings: Readonly<Record<string, string>>) =>
+      problemOf(await Effect.runPromise(Effect.flip(siteOf(settings))))
+    assert.match(
+      await problemFor({ SITE_COLOR: "#8ec5ff" }),
+      /SITE_COLOR: .*contrast with a light page is 1\.\d, and 4\.5/
+    )
+    assert.match(await problemFor({ SITE_COLOR: "red" }), /SITE_COLOR: Expected a colour as in #0b5cad/)
+    assert.match(
+      await problemFor({ SITE_NAME: "a\nb" }),
+      /SITE_NAME: Expected a name of 1 to 60 characters in one line/
+    )
+    assert.match(await problemFor({ SITE_LOGO_URL: "http://x/logo.png" }), /SITE_LOGO_URL: Expected an https URL/)
+    assert.match(await problemFor({ SITE_LOGO_URL: "/no/such/logo.svg" }), /SITE_LOGO_URL: Expected an https URL/)
+    assert.match(await problemFor({ SITE_LANGUAGE: "fr" }), /SITE_LANGUAGE: Expected one of en, de/)
+  })
+})
