@@ -51,11 +51,9 @@ export const accountEnglish = {
     none: "There are none.",
     save: "Save",
     find: "Find",
-    never: "never",
     copy: "Copy",
     copied: "Copied",
-    unknownAction: "This page has no such action",
-    optional: "Optional."
+    unknownAction: "This page has no such action"
   },
   tokens: {
     title: "Tokens",
@@ -131,7 +129,6 @@ export const accountEnglish = {
     signedIn: (email: Html, page: Html) => html`Signed in as ${email}. Your public page is ${page}.`,
     handleHint: "The address of your public page: 3 to 30 characters of a-z, 0-9 and \"-\".",
     avatarHint: "The https address of an image, or nothing.",
-    avatarAlt: "Your picture",
     preferences: "Preferences",
     anyPreference: "No preference",
     units: { metric: "Kilometres and metres", imperial: "Miles and feet" },

@@ -48,11 +48,9 @@ export const accountGerman: AccountTexts = {
     none: "Es gibt keine.",
     save: "Speichern",
     find: "Suchen",
-    never: "nie",
     copy: "Kopieren",
     copied: "Kopiert",
-    unknownAction: "Diese Seite kennt diese Aktion nicht",
-    optional: "Freiwillig."
+    unknownAction: "Diese Seite kennt diese Aktion nicht"
   },
   tokens: {
     title: "Tokens",
@@ -129,7 +127,6 @@ export const accountGerman: AccountTexts = {
     signedIn: (email, page) => html`Angemeldet als ${email}. Ihre öffentliche Seite ist ${page}.`,
     handleHint: "Die Adresse Ihrer öffentlichen Seite: 3 bis 30 Zeichen aus a–z, 0–9 und „-“.",
     avatarHint: "Die https-Adresse eines Bildes, oder nichts.",
-    avatarAlt: "Ihr Bild",
     preferences: "Vorlieben",
     anyPreference: "Keine Vorliebe",
     units: { metric: "Kilometer und Meter", imperial: "Meilen und Fuß" },

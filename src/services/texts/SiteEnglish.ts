@@ -127,7 +127,7 @@ every operation and sends requests from the browser, and the <a href="${document
     radius: "Radius in metres",
     scope: "Scope",
     expiresInDays: "Expires in days",
-    q: "Words",
+    q: "Search",
     tag: "Tag",
     favourite: "Favourites",
     sort: "Order",
