@@ -69,7 +69,7 @@ it.live("a mail is handed to the SMTP server as text and HTML, under one Message
   Effect.gen(function*() {
     const { port, received } = yield* smtpServer()
     const url = `smtp://routes%40example.com:p%40ss@127.0.0.1:${port}`
-    yield* sendBy(url, { EMAIL_FROM: "Routes <routes@example.com>" })
+    yield* sendBy(url, { EMAIL_FROM: "Routes <routes@example.com>", SITE_NAME: "Velo Club Vaduz" })
     yield* sendBy(url)
     const [first, second] = received
     assert.deepStrictEqual([first?.user, first?.to], ["routes@example.com", ["rider@example.com"]])
@@ -84,6 +84,9 @@ it.live("a mail is handed to the SMTP server as text and HTML, under one Message
         "Content-Type: text/html; charset=utf-8"
       ]
     ) assert.include(first?.source ?? "", header)
+    assert.match(first?.source ?? "", /Content-Type: multipart\/alternative;/)
+    const [, text = "", html = ""] = first?.source.split(/Content-Type: text\//) ?? []
+    for (const part of [text, html]) assert.include(part, "Velo Club Vaduz")
     assert.include(first?.source ?? "", "Open:\r\n\r\nhttps://x/?token=canary\r\n\r\nOr not.")
     assert.include(second?.source ?? "", "Message-ID: <key-of-the-mail@routes.example.com>")
     assert.include(second?.source ?? "", "From: no-reply@routes.example.com")
