@@ -59,6 +59,7 @@ const FREE = new Set([
   "HOST",
   "EMAIL_API_KEY",
   "OTEL_SERVICE_NAME",
+  "SITE_NAME",
   "NODE_ENV",
   "SOURCE_COMMIT"
 ])
@@ -100,6 +101,9 @@ const WRONG: ReadonlyArray<readonly [name: string, value: string]> = [
   ["ROUTING_ENGINE_TIMEOUT", "0 millis"],
   ["ROUTING_ENGINE_TIMEOUT", "40 seconds"],
   ["ROUTING_ENGINE_URL", "canary:8002"],
+  ["SITE_COLOR", "#8ec5ff"],
+  ["SITE_LOGO_URL", "http://canary.example.com/logo.svg"],
+  ["SITE_NAME", "canary\nof two lines"],
   ["SMTP_URL", "smtp://ada:100%canary@mail.example.com"],
   ["WORKERS", "1"]
 ]
