@@ -36,7 +36,7 @@ const darkOf = (color: string) =>
   SHARES.map((share) => mixedWithWhite(color, share)).find((mixed) => contrastOf(mixed, GROUNDS.dark) >= CONTRAST)
     ?? "#ffffff"
 
-/** What is wrong with a colour; undefined for one that can be read on a light page, and white text on it. */
+/** Returns the problem of a colour: undefined for one that can be read on a light page, and white text on it. */
 export const colorProblem = (text: string): string | undefined => {
   if (!/^#[0-9a-f]{6}$/i.test(text)) return "Expected a colour as in #0b5cad"
   const contrast = contrastOf(text, GROUNDS.light)

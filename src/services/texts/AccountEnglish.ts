@@ -32,7 +32,7 @@ export const accountEnglish = {
     trash: "Trash",
     signOut: "Sign out"
   },
-  /** What a page says after an action, by `?done=` of its address. */
+  /** A page says one of these after an action, by `?done=` of its address. */
   done: {
     welcome: "Welcome! Your account is ready, and you are signed in.",
     saved: "Saved.",

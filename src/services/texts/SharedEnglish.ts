@@ -3,7 +3,7 @@ import { wordingIn } from "./Wording.ts"
 
 const { counted, number } = wordingIn("en")
 
-/** What all pages with routes say of them. */
+/** All pages with routes say these of them. */
 export const sharedEnglish = {
   facts: { distance: "Distance", climb: "Ascent", time: "Time", activity: "Activity" },
   climbing: (climb: string) => `${climb} of climbing`,

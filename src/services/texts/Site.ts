@@ -11,7 +11,7 @@ interface Logo {
   readonly file: string | undefined
 }
 
-/** What operators call the service, how it looks, and the texts of its language. */
+/** Operators choose the name, the looks and the language of the service. */
 export interface Site {
   readonly name: string
   readonly texts: Texts

@@ -8,7 +8,7 @@ import { wordingIn } from "./Wording.ts"
 
 const { counted, duration, number } = wordingIn("de")
 
-/** What the schemas of the contract accept, by their messages. */
+/** The schemas of the contract say in these messages what they accept. */
 const ACCEPTED: ReadonlyArray<readonly [message: RegExp, german: (...parts: ReadonlyArray<string>) => string]> = [
   [
     /^(?:Expected|Use) ([\d,]+) to ([\d,]+) characters of a-z, 0-9 and "-"(.*)/,
