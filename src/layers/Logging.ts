@@ -14,6 +14,7 @@ import {
   type Scope
 } from "effect"
 import sonic from "sonic-boom"
+import { RequestNotes } from "../services/operations/RequestNotes.ts"
 import { lineIdsOf } from "../services/operations/Tracing.ts"
 import { settings } from "../services/settings/Registry.ts"
 import { type LOG_FORMATS, LogFormat } from "../services/settings/SettingTypes.ts"
@@ -122,11 +123,12 @@ export const jsonLogger = Logger.make((options) => {
 
 const shown = (value: unknown) => Predicate.isString(value) ? value : Formatter.formatJson(value)
 
-/** Writes one line for a person: time of day, level, message and fields. A cause follows with its stack. */
+/** Writes one line for a person: time of day, level, message, fields and the id of the request. A cause follows with its stack. */
 const prettyLogger = Logger.make((options) => {
   const { cause, fields, level, message, timestamp } = entryOf(options)
   const pairs = Object.entries(fields).map(([name, value]) => `${name}=${shown(value)}`)
-  const line = [timestamp.slice(11, 23), level, message, ...pairs].join(" ")
+  const { id } = Context.get(options.fiber.context, RequestNotes)
+  const line = [timestamp.slice(11, 23), level, message, ...pairs, ...id === "" ? [] : [`traceId=${id}`]].join(" ")
   return cause === undefined ? line : `${line}\n${cause}`
 })
 

@@ -3,7 +3,7 @@ import { Effect, Layer, Schema } from "effect"
 import { SqlClient } from "effect/sql"
 import { TestClock } from "effect/testing"
 import { SystemStatus } from "../../src/schema/Admin.ts"
-import { anonymous, signedIn, signedInAs } from "../support/Actors.ts"
+import { anonymous, signedIn, signedInAs, withHeaders } from "../support/Actors.ts"
 import { created, newRoute, shareTokenOf } from "../support/Routes.ts"
 import { TestServer } from "../support/TestServer.ts"
 import { mint, withToken } from "../support/Tokens.ts"
@@ -214,6 +214,12 @@ layer(TestServer.layer(SETTINGS))("administration", (it) => {
       assert.deepInclude(settings, { name: "GRAFANA_URLS", value: JSON.stringify(grafana) })
       assert.deepInclude(settings, { name: "MAP_STYLE_URL", value: "https://maps.example.com/style.json" })
       assert.notMatch(JSON.stringify(settings), /JWT_SECRET|DATABASE_URL|hidden/)
+      const behind = yield* withHeaders({ "x-forwarded-for": "203.0.113.7" })
+      yield* Effect.replicateEffect(behind.get("/routes/public"), 2)
+      const { warnings } = yield* decodeSystem((yield* admin.get("/admin/system")).body)
+      assert.deepStrictEqual(warnings.filter((warning) => warning.includes("X-Forwarded-For")), [
+        "TRUSTED_PROXIES does not have 127.0.0.1, which sends X-Forwarded-For: if it is your proxy, all its clients count as one"
+      ])
     }))
 })
 

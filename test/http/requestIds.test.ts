@@ -215,6 +215,8 @@ layer(
       yield* sql`ALTER TABLE personal_access_tokens RENAME TO away`
       const broken = yield* rider.get("/auth/tokens")
       assert.deepInclude(yield* fieldsOf(broken), { status: 500, code: "INTERNAL", sqlState: "42P01" })
+      const page = yield* rider.get("//me/tokens")
+      assert.include(page.text, `The number of this request is ${idOf(page)}.`)
       yield* sql`ALTER TABLE away RENAME TO personal_access_tokens`
     }))
 })

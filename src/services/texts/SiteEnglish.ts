@@ -49,6 +49,7 @@ every operation and sends requests from the browser, and the <a href="${document
   },
   errors: {
     title: "This did not work",
+    requestId: (id: string) => `The number of this request is ${id}.`,
     tooOften: (wait: string) => `That was tried too often. ${wait}`,
     busy: (wait: string) => `The service is busy or is starting. ${wait}`,
     again: (seconds: number | undefined) =>

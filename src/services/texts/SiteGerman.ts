@@ -86,6 +86,7 @@ als Daten.`,
   },
   errors: {
     title: "Das hat nicht geklappt",
+    requestId: (id) => `Die Nummer dieser Anfrage ist ${id}.`,
     tooOften: (wait) => `Das waren zu viele Versuche. ${wait}`,
     busy: (wait) => `Der Dienst ist überlastet oder startet gerade. ${wait}`,
     again: (seconds) =>

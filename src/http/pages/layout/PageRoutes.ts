@@ -4,6 +4,7 @@ import { HttpApiEndpoint } from "effect/http-api"
 import { type ServiceError, UnsupportedMediaType } from "../../../schema/Errors.ts"
 import { MEDIA_TYPES, mediaTypeOf } from "../../../schema/MediaTypes.ts"
 import { html } from "../../../services/operations/Html.ts"
+import { RequestNotes } from "../../../services/operations/RequestNotes.ts"
 import { configuredSite, type Site } from "../../../services/texts/Site.ts"
 import { ResponseWithin } from "../../api/Requests.ts"
 import { CrossSite } from "../../middleware/CrossSite.ts"
@@ -11,6 +12,7 @@ import { within } from "../../middleware/Deadline.ts"
 import { serviceErrorOf } from "../../middleware/ErrorShape.ts"
 import { Limiter } from "../../middleware/RateLimit.ts"
 import { decodeUtf8, RequestBodies } from "../../request/RequestBodies.ts"
+import { isFault } from "../../response/ErrorResponse.ts"
 import { alert, type Page, pageResponse, plainWords } from "./Layout.ts"
 
 export type Fields = Readonly<Record<string, string | undefined>>
@@ -39,11 +41,18 @@ const checkType = ({ headers }: HttpServerRequest.HttpServerRequest) =>
 
 export const queryOf = ({ url }: HttpServerRequest.HttpServerRequest) => new URL(url, "http://localhost").searchParams
 
-export const failureAt = (site: Site, path: string) => (error: ServiceError) => {
-  const { texts } = site
-  const page = { title: texts.errors.title, body: html`${alert(plainWords(texts, error))}`, error }
-  return Effect.succeed(pageResponse(site, path, page))
-}
+/** The page of an error of the service has the id by which an operator finds the request. */
+export const failureAt = (site: Site, path: string) => (error: ServiceError) =>
+  Effect.map(RequestNotes, ({ id }) => {
+    const { errors } = site.texts
+    return pageResponse(site, path, {
+      title: errors.title,
+      body: html`${alert(plainWords(site.texts, error))}${
+        isFault(error) ? html`<p class="hint">${errors.requestId(id)}</p>` : undefined
+      }`,
+      error
+    })
+  })
 
 export const responseTo = (site: Site, path: string, result: PageResult) =>
   "seeOther" in result
