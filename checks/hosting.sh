@@ -24,6 +24,8 @@ check=$root/check
 mkdir "$check" "$check/node_modules"
 git clone --quiet --bare . "$root/srv/source.git"
 cp checks/hostingMachine.sh checks/hostingPeople.ts "$check"
+# The authorities that this machine trusts: that of a proxy may be one of them.
+cp /etc/ssl/certs/ca-certificates.crt "$check"
 awk -v folder="$check" '
   /checks\/hosting.sh leaves this block out/ { skipped = 1 }
   /^```sh$/ { inside = 1; file = skipped ? "/dev/null" : sprintf("%s/block-%02d", folder, ++count); skipped = 0; next }

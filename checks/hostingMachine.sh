@@ -66,6 +66,7 @@ blocks() {
 
 last=$(grep --files-with-matches 'npm ci' /check/block-?? | head -n 1)
 if [ "$1" = packages ]; then
+  export NPM_CONFIG_CAFILE=/check/ca-certificates.crt
   needed=()
   for block in /check/block-??; do [[ $block > $last ]] || needed+=("$block"); done
   blocks "${needed[@]}"

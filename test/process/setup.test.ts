@@ -1,0 +1,210 @@
+import { assert, layer } from "@effect/vitest"
+import { Effect, Layer } from "effect"
+import { spawn, spawnSync } from "node:child_process"
+import { existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from "node:fs"
+import { chmod, cp, mkdir, symlink } from "node:fs/promises"
+import { join } from "node:path"
+import { text } from "node:stream/consumers"
+import { parseEnv } from "node:util"
+import { NODE } from "../../development/ProductionProcess.ts"
+import manifest from "../../package.json" with { type: "json" }
+import { COMPILE_CACHE } from "../support/CompileCache.ts"
+import { temporaryDirectory } from "../support/TemporaryDirectory.ts"
+
+const ROOT = join(import.meta.dirname, "../..")
+
+const run = (command: string, args: ReadonlyArray<string>, env: Readonly<Record<string, string>> = {}, cwd = ROOT) =>
+  Effect.promise(async () => {
+    const { PATH = "" } = process.env
+    const child = spawn(command, args, {
+      cwd,
+      stdio: ["ignore", "pipe", "pipe"],
+      env: { PATH, ...COMPILE_CACHE, ...env }
+    })
+    const code = new Promise<number | null>((resolve) => child.once("close", resolve))
+    const [stdout, stderr] = await Promise.all([text(child.stdout), text(child.stderr)])
+    return { code: await code, stderr, stdout }
+  })
+
+const ANSWERS = {
+  address: "https://routes.example.com",
+  admin: "ada@example.com",
+  mail: "smtp://club:canary@mail.example.com:587",
+  "sign-up": "closed",
+  processes: "2",
+  "keep-days": "14"
+}
+
+const setup = (root: string, answers: Partial<typeof ANSWERS> = {}, ...more: ReadonlyArray<string>) => {
+  const flags = Object.entries({ ...ANSWERS, ...answers }).map(([name, value]) => `--${name}=${value}`)
+  return run(NODE, ["tools/setup.ts", `--root=${root}`, ...flags, ...more])
+}
+
+const ENV = join(ROOT, ".env")
+
+const UNIT = "etc/systemd/system/route-planning-service@.service"
+
+const SITE = "etc/nginx/sites-available/route-planning-service"
+
+const hasAnalyzer = spawnSync("systemd-analyze", ["--version"]).status === 0
+
+layer(Layer.empty, { excludeTestServices: true })("npm run setup", (it) => {
+  it.effect(
+    "writes settings with fresh secrets that only their owner reads, and files without a placeholder",
+    () =>
+      Effect.gen(function*() {
+        const [root, other] = [yield* temporaryDirectory, yield* temporaryDirectory]
+        assert.strictEqual((yield* setup(root)).code, 0)
+        assert.strictEqual((yield* setup(other)).code, 0)
+        assert.strictEqual(statSync(join(root, ENV)).mode & 0o777, 0o600)
+        const [settings, others] = [root, other].map((folder) => parseEnv(readFileSync(join(folder, ENV), "utf8")))
+        assert.include(settings, { BASE_URL: ANSWERS.address, SIGNUP_ENABLED: "false", SMTP_URL: ANSWERS.mail })
+        for (const name of ["JWT_SECRET", "ANALYTICS_SALT", "PAT_PEPPER"]) {
+          assert.match(settings?.[name] ?? "", /^[\w-]{43}$/)
+          assert.notStrictEqual(settings?.[name], others?.[name])
+        }
+        assert.include(readFileSync(join(root, UNIT), "utf8"), `WorkingDirectory=${ROOT}\n`)
+        assert.match(readFileSync(join(root, SITE), "utf8"), /server 127\.0\.0\.1:3000 .*\n.*server 127\.0\.0\.1:3001 /)
+        const files = [
+          UNIT,
+          SITE,
+          "etc/caddy/route-planning-service.caddy",
+          "etc/systemd/system/route-planning-service-backup.service",
+          "etc/systemd/system/route-planning-service-backup.timer"
+        ].map((file) => join(root, file))
+        for (const file of files) assert.notMatch(readFileSync(file, "utf8"), /\{\{|\{\$/)
+      }),
+    60_000
+  )
+
+  it.effect.skipIf(!hasAnalyzer)("writes units that systemd takes", () =>
+    Effect.gen(function*() {
+      const root = yield* temporaryDirectory
+      yield* setup(root)
+      const units = ["@3000.service", "-backup.service", "-backup.timer"].map((unit) =>
+        join(root, `etc/systemd/system/route-planning-service${unit}`)
+      )
+      const { code, stderr } = yield* run("systemd-analyze", ["verify", ...units])
+      assert.strictEqual(code, 0, stderr)
+    }), 60_000)
+
+  it.effect(
+    "changes nothing that exists without a yes, shows the change and no secret of it, and keeps secrets",
+    () =>
+      Effect.gen(function*() {
+        const root = yield* temporaryDirectory
+        yield* setup(root)
+        const before = readFileSync(join(root, ENV), "utf8")
+        writeFileSync(join(root, ENV), `${before}LOG_LEVEL=debug\n`)
+        const changed = { address: "https://other.example.com", mail: "smtp://club:canary2@mail.example.com:587" }
+        const refused = yield* setup(root, changed)
+        assert.strictEqual(refused.code, 1)
+        assert.include(
+          refused.stderr,
+          `setup: ${join(root, ENV)} exists, and nothing was written: add --yes to change it`
+        )
+        assert.strictEqual(readFileSync(join(root, ENV), "utf8"), `${before}LOG_LEVEL=debug\n`)
+        const agreed = yield* setup(root, changed, "--yes")
+        assert.strictEqual(agreed.code, 0, agreed.stderr)
+        assert.include(agreed.stdout, `changes BASE_URL from "${ANSWERS.address}" to "${changed.address}"\n`)
+        assert.include(agreed.stdout, "changes SMTP_URL\n")
+        assert.include(agreed.stdout, "-    server_name routes.example.com;\n+    server_name other.example.com;\n")
+        assert.notInclude(agreed.stdout, "canary")
+        const after = readFileSync(join(root, ENV), "utf8")
+        assert.strictEqual(
+          after,
+          `${before}LOG_LEVEL=debug\n`.replace(ANSWERS.address, changed.address).replace(ANSWERS.mail, changed.mail)
+        )
+        const same = yield* setup(root, changed)
+        assert.strictEqual(same.code, 0)
+        assert.notInclude(same.stdout, "written")
+      }),
+    60_000
+  )
+
+  it.effect(
+    "refuses wrong answers by name, without a value that may be a secret, and writes nothing",
+    () =>
+      Effect.gen(function*() {
+        const root = yield* temporaryDirectory
+        const wrong = [
+          [{ address: "http://routes.example.com" }, /^setup: address: http:\S+ is not the https address of a host/],
+          [{ admin: "ada" }, /^setup: ADMIN_EMAILS\.0: Expected an email address/],
+          [{ mail: "mail.example.com" }, /^setup: SMTP_URL: Expected /],
+          [
+            { mail: "smtp://club:canary#1@mail.example.com" },
+            /^setup: SMTP_URL: has a space, quote, backslash, # or \$/
+          ],
+          [{ processes: "0" }, /--processes/]
+        ] as const
+        for (const [answers, message] of wrong) {
+          const { code, stderr } = yield* setup(root, answers)
+          assert.strictEqual(code, 1)
+          assert.match(stderr.trim(), message)
+          assert.notInclude(stderr, "canary")
+        }
+        assert.isFalse(existsSync(join(root, ENV)))
+      }),
+    60_000
+  )
+
+  it.effect("leaves the backup of a database that is elsewhere to its host", () =>
+    Effect.gen(function*() {
+      const root = yield* temporaryDirectory
+      const { code, stdout } = yield* setup(root, {}, "--database=postgres://club:canary@db.example.com:5432/routes")
+      assert.strictEqual(code, 0)
+      assert.include(stdout, "The database is elsewhere: back it up there.")
+      assert.notInclude(stdout, "canary")
+      assert.isFalse(existsSync(join(root, "etc/systemd/system/route-planning-service-backup.timer")))
+    }), 60_000)
+})
+
+/** A copy of the service without packages, with a `.env` and a Node.js of that version on the path. */
+const copyWith = Effect.fnUntraced(function*(version: string) {
+  const folder = yield* temporaryDirectory
+  const bin = join(folder, "bin")
+  mkdirSync(bin)
+  writeFileSync(join(bin, "node"), `#!/bin/sh\necho ${version}\n`)
+  yield* Effect.promise(async () => {
+    await chmod(join(bin, "node"), 0o755)
+    await cp(join(ROOT, "package.json"), join(folder, "package.json"))
+    await cp(NODE, join(folder, "node.sh"))
+  })
+  return { folder, bin }
+})
+
+layer(Layer.empty, { excludeTestServices: true })("the scripts of npm", (it) => {
+  it.effect("name the Node.js that is needed, in one sentence, where it is too old", () =>
+    Effect.gen(function*() {
+      const { bin, folder } = yield* copyWith("v20.20.2")
+      const { setup, start, user } = manifest.scripts
+      for (const script of [start, user, setup]) {
+        const { code, stderr, stdout } = yield* run("sh", ["-c", script], {
+          PATH: `${bin}:/usr/bin:/bin`
+        }, folder)
+        assert.strictEqual(code, 1)
+        assert.strictEqual(
+          stdout + stderr,
+          "Node.js 24 or newer is needed, found v20.20.2: `npm ci --omit=dev` installs it for this service\n"
+        )
+      }
+    }), 60_000)
+
+  it.effect("read settings from .env, and the environment wins", () =>
+    Effect.gen(function*() {
+      const folder = yield* temporaryDirectory
+      yield* Effect.promise(async () => {
+        await mkdir(join(folder, "src"))
+        await cp(join(ROOT, "package.json"), join(folder, "package.json"))
+        await cp(NODE, join(folder, "node.sh"))
+        await symlink(join(ROOT, "node_modules"), join(folder, "node_modules"))
+      })
+      writeFileSync(join(folder, ".env"), "BASE_URL=https://file.example.com\nLOG_LEVEL=debug\n")
+      const program = `console.log([process.env.BASE_URL, process.env.LOG_LEVEL].join(" "))\n`
+      for (const file of ["main.ts", "user.ts"]) writeFileSync(join(folder, "src", file), program)
+      for (const script of ["start", "user"]) {
+        const { stdout } = yield* run("npm", ["run", "--silent", script], { LOG_LEVEL: "warn", HOME: folder }, folder)
+        assert.strictEqual(stdout, "https://file.example.com warn\n")
+      }
+    }), 60_000)
+})
