@@ -2,7 +2,7 @@ FROM node:24.21.0-bookworm-slim@sha256:0e0ff40c39bc087845bfb27465a0df4ea41952009
 WORKDIR /app
 COPY package.json package-lock.json .npmrc ./
 # No script of a package runs: argon2 comes compiled, and the Node.js of the package `node` is that of the image.
-RUN npm ci --omit=dev --ignore-scripts && npm cache clean --force && rm -r node_modules/node node_modules/.bin/node
+RUN npm ci --omit=dev --ignore-scripts && npm cache clean --force && rm -r node_modules/node
 
 FROM node:24.21.0-bookworm-slim@sha256:0e0ff40c39bc087845bfb27465a0df4ea419520094bc35842ff83dd8cbe6f9b6
 # The commit and where it can be read: docker build --build-arg REVISION=... --build-arg SOURCE=...
