@@ -53,11 +53,10 @@ blocks() {
   for block in "$@"; do
     began=$SECONDS
     echo "== $(basename "$block")"
-    # In this shell: blocks set variables and change the directory for those that follow.
-    if ! . "$block" > "$block.log" 2>&1; then
-      cat "$block.log"
-      fail "$(cat "$block")"
-    fi
+    # In this shell: blocks set variables and change the directory for those that follow. A failure ends it.
+    trap 'cat "$block.log" "$block"' EXIT
+    . "$block" > "$block.log" 2>&1
+    trap - EXIT
     tail -n 5 "$block.log"
     after "$block" "$block.log"
     echo "-- $((SECONDS - began)) s"
@@ -74,6 +73,7 @@ if [ "$1" = packages ]; then
 fi
 
 after /check/block-01
+cd $service
 echo "127.0.0.1 localhost $DOMAIN" > /etc/hosts
 people mails &
 rest=()
