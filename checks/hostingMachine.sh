@@ -29,7 +29,7 @@ after() {
       for unit in route-planning-service@3000 route-planning-service@3001; do
         systemctl is-active --quiet "$unit" || fail "$unit"
         journalctl --unit="$unit" --output=cat | grep '"message":"starting"' || fail "the line of the start"
-        echo "memory of $unit: $(($(systemctl show --value --property=MemoryCurrent "$unit") / 1048576)) MiB"
+        grep VmRSS "/proc/$(systemctl show --value --property=MainPID "$unit")/status"
       done
       systemd-analyze security --no-pager route-planning-service@3000 | tail -n 1
       [ "$(curl --silent --output /dev/null --write-out '%{http_code}' "http://$DOMAIN/")" = 308 ] || fail "HTTP is not redirected"
