@@ -1,9 +1,11 @@
 import { assert, describe, layer } from "@effect/vitest"
 import axe from "axe-core"
-import { Effect, Layer } from "effect"
+import { Context, Effect, Layer } from "effect"
+import { createServer } from "node:http"
 import type { Page } from "playwright-core"
 import { type Rider, signedInAs } from "../support/Actors.ts"
 import { Browser, hasBrowser } from "../support/Browser.ts"
+import { listening } from "../support/Listening.ts"
 import { created, newRoute } from "../support/Routes.ts"
 import { TestServer } from "../support/TestServer.ts"
 
@@ -109,48 +111,72 @@ describe.skipIf(!hasBrowser)(
   }
 )
 
-const STYLE = "https://maps.example.com/styles/plain.json"
-
-const GROUND = {
-  version: 8,
-  sources: {},
-  layers: [{ id: "ground", type: "background", paint: { "background-color": "#dfe8da" } }]
+/** A style with tiles, of which each third one fails. */
+class MapServer extends Context.Service<MapServer, { readonly origin: string }>()("test/MapServer") {
+  static readonly layer = Layer.effect(
+    MapServer,
+    Effect.gen(function*() {
+      let asked = 0
+      const server = createServer((request, response) => {
+        response.setHeader("access-control-allow-origin", "*")
+        if (request.url !== "/style.json") {
+          response.writeHead(++asked % 3 === 0 ? 500 : 204).end()
+          return
+        }
+        response.end(JSON.stringify({
+          version: 8,
+          sources: { roads: { type: "vector", tiles: [`http://${request.headers.host}/{z}/{x}/{y}`] } },
+          layers: [
+            { id: "ground", type: "background", paint: { "background-color": "#dfe8da" } },
+            { id: "roads", type: "line", source: "roads", "source-layer": "roads" }
+          ]
+        }))
+      })
+      return MapServer.of({ origin: `http://127.0.0.1:${yield* listening(server)}` })
+    })
+  )
 }
 
+const withMap = Layer.unwrap(
+  Effect.map(MapServer, ({ origin }) => TestServer.layer({ LOG_LEVEL: "fatal", MAP_STYLE_URL: `${origin}/style.json` }))
+).pipe(Layer.provideMerge(Layer.merge(MapServer.layer, Browser.layer)))
+
 describe.skipIf(!hasBrowser)("the map of a shared page (skipped where there is no Chromium)", () => {
-  layer(TestServer.layer({ LOG_LEVEL: "fatal", MAP_STYLE_URL: STYLE }).pipe(Layer.provideMerge(Browser.layer)))(
+  layer(withMap)(
     (it) => {
       const visitWith = Effect.fnUntraced(
-        function*(options: Parameters<Browser["Service"]["visit"]>[1], isStyleThere: boolean) {
+        function*(options: Parameters<Browser["Service"]["visit"]>[1], isMapThere: boolean) {
           const { origin } = yield* TestServer
+          const maps = yield* MapServer
           const { route } = yield* shared
-          const visit = yield* (yield* Browser).visit(origin, options)
-          yield* Effect.promise(async () => {
-            if (isStyleThere) {
-              await visit.page.route(
-                STYLE,
-                (route) => route.fulfill({ json: GROUND, headers: { "access-control-allow-origin": "*" } })
-              )
-            }
-            await visit.page.goto(`${origin}${route}`)
-          })
+          const visit = yield* (yield* Browser).visit(origin, options, isMapThere ? [maps.origin] : [])
+          yield* Effect.promise(() => visit.page.goto(`${origin}${route}`))
           return visit
         }
       )
 
       const picture = (page: Page) => page.getByRole("img", { name: "The line of the route" })
 
+      const map = (page: Page) => page.getByRole("region", { name: "Map of the route" })
+
       it.effect(
-        "draws the line by the style, under a policy without violations, and passes axe-core",
+        "is drawn in place of the picture, with a hole for a tile that fails, and shows positions of the profile",
         () =>
           Effect.gen(function*() {
-            const visit = yield* visitWith({ viewport: SCREENS.desktop }, true)
+            const visit = yield* visitWith({ viewport: SCREENS.desktop, locale: "en-IE" }, true)
+            const { page } = visit
             yield* Effect.promise(async () => {
-              await visit.page.locator("[data-state=drawn]").waitFor()
-              assert.deepStrictEqual(await faultsOf(visit.page), [])
-              assert.isTrue(await picture(visit.page).isVisible())
+              await page.locator("[data-state=drawn]").waitFor()
+              assert.deepStrictEqual(await faultsOf(page), [])
+              assert.isFalse(await picture(page).isVisible())
+              await page.locator(".plot").focus()
+              await page.keyboard.press("End")
+              const slider = page.getByRole("slider", { name: "Position along the route" })
+              assert.match(await slider.getAttribute("aria-valuetext") ?? "", /^[\d.]+ km · \d+ m · -?\d+ %$/)
+              await page.keyboard.press("Tab")
+              assert.isFalse(await page.locator(".cursor").isVisible())
             })
-            assert.deepStrictEqual(visit.problems, [])
+            assert.deepStrictEqual(visit.problems.filter((text) => !text.includes("500")), [])
             assert.isTrue(visit.requests.some((url) => /\/assets\/maplibre-worker-[\w-]{16}\.js$/.test(url)))
           }),
         60_000
@@ -163,7 +189,7 @@ describe.skipIf(!hasBrowser)("the map of a shared page (skipped where there is n
             yield* Effect.promise(async () => {
               if (javaScriptEnabled) await page.locator("[data-state=failed]").waitFor({ state: "attached" })
               await picture(page).waitFor()
-              assert.isFalse(await page.getByRole("region", { name: "Map of the route" }).isVisible())
+              assert.isFalse(await map(page).isVisible())
             })
           }
         }), 60_000)

@@ -222,9 +222,21 @@ layer(TestServer.layer({ BASE_URL: ROOT, CORS_ORIGINS: "" }, inVaduz))("shared p
       const image = content(shared.text, "og:image")?.replaceAll("&amp;", "&") ?? ""
       assert.strictEqual(
         image,
-        `${ROOT}api/v1/routes/${unlisted.shareToken}/picture.png?width=1200&height=630&profile=true`
+        `${ROOT}r/${unlisted.shareToken}/card.png`
       )
-      assert.strictEqual((yield* visitor.get(`//${image.slice(ROOT.length)}`)).headers.get("content-type"), "image/png")
+      const card = yield* visitor.get(`//${image.slice(ROOT.length)}`)
+      assert.strictEqual(card.headers.get("content-type"), "image/png")
+      assert.match(card.text, /^.PNG/)
+      const etag = card.headers.get("etag") ?? ""
+      const known = { headers: { "if-none-match": etag } }
+      assert.strictEqual((yield* visitor.get(`//${image.slice(ROOT.length)}`, known)).status, 304)
+      yield* rider.patch(`/routes/${unlisted.id}`, { name: "Around Schaan" })
+      assert.strictEqual((yield* visitor.get(`//${image.slice(ROOT.length)}`, known)).status, 200)
+      yield* rider.patch(`/routes/${unlisted.id}`, { visibility: "private" })
+      for (const caller of [visitor, rider]) {
+        assert.strictEqual((yield* caller.get(`//r/${unlisted.shareToken}/card.png`)).status, 404)
+      }
+      assert.strictEqual((yield* visitor.get("//r/nothing/card.png")).status, 404)
       assert.deepStrictEqual([content(shared.text, "robots"), shared.headers.get("x-robots-tag")], [
         "noindex",
         "noindex"

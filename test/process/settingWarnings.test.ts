@@ -4,6 +4,7 @@ import { createServer } from "node:http"
 import { httpClientLive } from "../../src/layers/Live.ts"
 import { EnvironmentNames, settingWarningsLayer } from "../../src/layers/SettingWarnings.ts"
 import { Warnings } from "../../src/services/operations/Warnings.ts"
+import { mapStyleLayer } from "../../src/services/pictures/MapStyle.ts"
 import { listening } from "../support/Listening.ts"
 
 const QUIET = { NODE_ENV: "production", BASE_URL: "https://routes.example.com", PASSWORD_MIN_STRENGTH: "2" }
@@ -15,15 +16,17 @@ const warningsOf = (settings: Readonly<Record<string, string>>, count: number, n
     ({ all }) =>
       Effect.repeat(all, { until: (warnings) => warnings.length >= count, schedule: Schedule.spaced("10 millis") })
   ).pipe(
-    Effect.provide(settingWarningsLayer.pipe(
-      Layer.provideMerge(Warnings.layer),
-      Layer.provide([
-        httpClientLive,
-        ConfigProvider.layer(ConfigProvider.fromUnknown(settings)),
-        Layer.succeed(EnvironmentNames, names),
-        Logger.layer([])
-      ])
-    ))
+    Effect.provide(
+      Layer.merge(settingWarningsLayer, mapStyleLayer).pipe(
+        Layer.provideMerge(Warnings.layer),
+        Layer.provide([
+          httpClientLive,
+          ConfigProvider.layer(ConfigProvider.fromUnknown(settings)),
+          Layer.succeed(EnvironmentNames, names),
+          Logger.layer([])
+        ])
+      )
+    )
   )
 
 describe("a start warns of", () => {
@@ -71,9 +74,37 @@ describe("a start warns of", () => {
       for (
         const path of [`${origin}/style.json?key=secret`, `${origin}/none?key=secret`, "http://127.0.0.1:1/?key=secret"]
       ) {
-        const warnings = yield* warningsOf({ ...QUIET, MAP_STYLE_URL: path }, 1)
-        assert.match(warnings.join(), /^MAP_STYLE_URL: no style of MapLibre can be read from 127\.0\.0\.1:\d+: /)
+        const warnings = yield* warningsOf({ ...QUIET, BASE_URL: "http://routes.example.com", MAP_STYLE_URL: path }, 2)
+        assert.match(
+          warnings.join("\n"),
+          /^MAP_STYLE_URL: no style of MapLibre can be read from 127\.0\.0\.1:\d+, for an error at 127/m
+        )
         assert.notInclude(warnings.join(), "secret")
       }
+    }).pipe(Effect.scoped))
+
+  it.live("a map style whose sources no page can load, with their names", () =>
+    Effect.gen(function*() {
+      const style = createServer((_, response) =>
+        response.end(JSON.stringify({
+          version: 8,
+          sources: {
+            streets: { type: "vector", url: "mapbox://mapbox.streets?key=secret" },
+            hills: { type: "raster", tiles: ["ftp://hills.example.com/{z}/{x}/{y}?key=secret"] },
+            roads: { type: "vector", tiles: ["https://a.example.com;script-src/{z}/{x}/{y}"] }
+          }
+        }))
+      )
+      const MAP_STYLE_URL = `http://127.0.0.1:${yield* listening(style)}/`
+      const open = (yield* warningsOf({ ...QUIET, BASE_URL: "http://routes.example.com", MAP_STYLE_URL }, 2)).join("\n")
+      assert.match(
+        open,
+        /^MAP_STYLE_URL: the style of 127\.0\.0\.1:\d+ is refused, since pages cannot load what it needs/m
+      )
+      assert.include(open, "from mapbox://mapbox.streets, ftp://hills.example.com, https://a.example.com;script-src: ")
+      assert.notInclude(open, "secret")
+      const [secure = ""] = yield* warningsOf({ ...QUIET, MAP_STYLE_URL }, 1)
+      assert.include(secure, MAP_STYLE_URL.slice(0, -1))
+      assert.include(secure, "expected https sources, glyphs and sprites")
     }).pipe(Effect.scoped))
 })

@@ -20,6 +20,7 @@ import { colorSheet, STYLESHEET } from "./layout/Layout.ts"
 import { missingPageLayer } from "./MissingPage.ts"
 import { resetPasswordPageLayer } from "./ResetPasswordPage.ts"
 import { revokeTokensPageLayer } from "./RevokeTokensPage.ts"
+import { cardImageLayer } from "./shared/CardImage.ts"
 import { collectionPageLayer } from "./shared/CollectionPage.ts"
 import { embedPageLayer } from "./shared/EmbedPage.ts"
 import { oembedLayer } from "./shared/OEmbed.ts"
@@ -48,6 +49,7 @@ export const pagesLayer = Layer.unwrap(
         assetLayer(STYLESHEET),
         assetLayer(colorSheet(site)),
         cancelDeletionPageLayer,
+        cardImageLayer,
         collectionPageLayer,
         collectionPagesLayer,
         embedPageLayer,

@@ -62,6 +62,7 @@ export const ACCOUNT_PAGES = {
 
 export const SHARED_PAGES = {
   route: "/r/:ref",
+  card: "/r/:ref/card.png",
   collection: "/c/:ref",
   user: "/u/:handle",
   embed: "/embed/:token",

@@ -3,20 +3,16 @@ import { HttpClient, HttpClientRequest } from "effect/http"
 import { requestJson } from "../operations/Upstream.ts"
 import { Warnings } from "../operations/Warnings.ts"
 import { mapStyleUrl, settings } from "../settings/Registry.ts"
-
-/** Tiles of 256 or 512 pixels, by the template of their addresses. */
-export interface Tiles {
-  readonly type: "raster" | "vector"
-  readonly template: string
-  readonly maxZoom: number
-  readonly attribution: string | undefined
-}
+import { type PlacedTile, readBaseMap, type Tiles } from "./BaseMap.ts"
+import type { Frame } from "./Projection.ts"
 
 /** A style that was read, with all that browsers load for it. */
 export interface MapStyle {
   readonly url: URL
   readonly origins: ReadonlyArray<string>
   readonly tiles: Tiles | undefined
+  /** Empty for a style of vector tiles, and where the tiles cannot be had in time. */
+  readonly baseMap: (frame: Frame, width: number, height: number) => Effect.Effect<ReadonlyArray<PlacedTile>>
 }
 
 /** The style of the maps of pages: none without a setting, and until it was read. */
@@ -82,12 +78,9 @@ const isUsable = (url: URL, isSecure: boolean) => ORIGIN.test(url.origin) && (ur
 const addressesIn = ({ glyphs, sources, sprite = [] }: Style): ReadonlyArray<string> => [
   ...(glyphs === undefined ? [] : [glyphs]),
   ...(typeof sprite === "string" ? [sprite] : sprite.map(({ url }) => url)),
-  ...Object.values(sources).flatMap(({ data, tiles = [], url, urls = [] }) => [
-    ...tiles,
-    ...urls,
-    ...(url === undefined ? [] : [url]),
-    ...(typeof data === "string" ? [data] : [])
-  ])
+  ...Object.values(sources).flatMap(({ data, tiles = [], url, urls = [] }) =>
+    tiles.concat(urls, url ?? [], typeof data === "string" ? data : [])
+  )
 ]
 
 /** The card of a route needs tiles of towns and roads. */
@@ -129,7 +122,14 @@ const readStyle = Effect.fnUntraced(function*(style: URL, isSecure: boolean) {
       : Effect.map(readJson(tileset, TileJson), (found): Source => ({ ...source, ...found }))
   }, { concurrency: 4 })
   const tiles = yield* usableOrigins(sources.flatMap(({ tiles = [] }) => tiles), style, isSecure)
-  const found: MapStyle = { url: style, origins: [...new Set([...own, ...tiles])], tiles: tilesOf(sources, style) }
+  const client = yield* HttpClient.HttpClient
+  const drawn = tilesOf(sources, style)
+  const found: MapStyle = {
+    url: style,
+    origins: [...new Set([...own, ...tiles])],
+    tiles: drawn,
+    baseMap: (frame, width, height) => readBaseMap(client, drawn, frame, width, height)
+  }
   return found
 })
 

@@ -3,6 +3,7 @@ import type { PictureOptions } from "../../schema/Picture.ts"
 import { HeavyJob } from "../admission/HeavyJob.ts"
 import { positionsOf, readSegments } from "../geometry/MeasuredPolyline.ts"
 import { readWaypoints } from "../routes/RouteText.ts"
+import { type CardTexts, drawCard } from "./Card.ts"
 import { drawPicture } from "./Drawing.ts"
 
 export interface PictureOrder {
@@ -34,16 +35,36 @@ export const drawSvg = new HeavyJob<PictureOrder, Uint8Array>(import.meta.url, {
 /** System fonts differ from machine to machine, and an image of the service has none. */
 const FONT = {
   loadSystemFonts: false,
-  fontFiles: [createRequire(import.meta.url).resolve("dejavu-fonts-ttf/ttf/DejaVuSans.ttf")],
+  fontFiles: ["DejaVuSans", "DejaVuSans-Bold"].map((name) =>
+    createRequire(import.meta.url).resolve(`dejavu-fonts-ttf/ttf/${name}.ttf`)
+  ),
   defaultFontFamily: "DejaVu Sans"
+}
+
+const rendered = async (svg: string) => {
+  // Loaded here, so that only threads that need the binary have it.
+  const { Resvg } = await import("@resvg/resvg-js")
+  return new Uint8Array(new Resvg(svg, { font: FONT, logLevel: "off" }).render().asPng())
 }
 
 export const drawPng = new HeavyJob<PictureOrder, Uint8Array>(import.meta.url, {
   name: "draw PNG",
   share,
-  // Loaded here, so that only threads that need the binary have it.
-  run: async (order) => {
-    const { Resvg } = await import("@resvg/resvg-js")
-    return new Uint8Array(new Resvg(draw(order), { font: FONT, logLevel: "off" }).render().asPng())
-  }
+  run: (order) => rendered(draw(order))
+})
+
+export interface CardOrder extends CardTexts {
+  readonly geometry: string
+  readonly waypoints: string
+}
+
+export const drawCardPng = new HeavyJob<CardOrder, Uint8Array>(import.meta.url, {
+  name: "draw card",
+  share,
+  run: ({ geometry, waypoints, ...texts }) =>
+    rendered(drawCard({
+      ...texts,
+      positions: positionsOf(geometry),
+      waypoints: readWaypoints(waypoints).map(({ coord }) => coord)
+    }))
 })

@@ -1,4 +1,4 @@
-import { Context, Effect, Fiber, Layer, Metric } from "effect"
+import { Context, Effect, Fiber, Layer, Metric, Option } from "effect"
 import { LRUCache } from "lru-cache"
 import { createHash } from "node:crypto"
 import type { RouteRef } from "../../schema/Ids.ts"
@@ -9,12 +9,18 @@ import { HeavyWork, INLINE_BYTES } from "../admission/HeavyWork.ts"
 import { Lanes } from "../admission/Lanes.ts"
 import { textOf } from "../bodies/JsonText.ts"
 import type { Missing, Overloaded } from "../DomainErrors.ts"
+import { coordinatesOf } from "../geometry/Geodesy.ts"
+import { positionsOf } from "../geometry/MeasuredPolyline.ts"
 import { counterBy } from "../operations/Metrics.ts"
 import { Routes } from "../routes/Routes.ts"
+import { readWaypoints } from "../routes/RouteText.ts"
 import { settings } from "../settings/Registry.ts"
 import { CountsUses } from "../sharing/LinkUses.ts"
 import type { Viewer } from "../sharing/Visibility.ts"
-import { drawPng, drawSvg } from "./PictureJobs.ts"
+import { CARD, CARD_MAP, type CardTexts } from "./Card.ts"
+import { CurrentMapStyle } from "./MapStyle.ts"
+import { drawCardPng, drawPng, drawSvg } from "./PictureJobs.ts"
+import { project } from "./Projection.ts"
 
 const kept = Metric.gauge("picture_cache_bytes", { description: "Bytes of pictures kept in memory" })
 
@@ -85,6 +91,11 @@ export class Pictures extends Context.Service<Pictures, {
     format: PictureFormat,
     options: PictureOptions
   ) => Effect.Effect<FoundPicture, Missing | Overloaded>
+  /** Plans the card of a route for sites that show links to it, by the same rules, as a visitor sees the route. */
+  readonly card: (
+    ref: RouteRef,
+    texts: (route: StoredRoute) => Omit<CardTexts, "attribution" | "tiles" | "title">
+  ) => Effect.Effect<FoundPicture, Missing | Overloaded>
 }>()("route-planning-service/Pictures") {
   static readonly layer = Layer.effect(
     Pictures,
@@ -92,6 +103,7 @@ export class Pictures extends Context.Service<Pictures, {
       const lanes = yield* Lanes
       const heavy = yield* HeavyWork
       const routes = yield* Routes
+      const currentStyle = yield* CurrentMapStyle
       const getOrMake = yield* makePictureCache<Missing | Overloaded>()
 
       const draw = (route: StoredRoute, format: PictureFormat, options: PictureOptions) => {
@@ -124,6 +136,32 @@ export class Pictures extends Context.Service<Pictures, {
             visibility: seen.visibility,
             bytes: getOrMake(key, isSmall(options) ? fromSimplified : fromWholeLine)
           }
+        }, Effect.provideService(CountsUses, false)),
+        card: Effect.fnUntraced(function*(ref, texts) {
+          const seen = yield* routes.get(ref, Option.none(), "simplified")
+          const { geometry, name, provenance, waypoints } = seen
+          const style = Option.getOrUndefined(yield* currentStyle)
+          const attributions = [attributionOf(provenance), withoutMarkup(style?.tiles?.attribution)]
+          const attribution = [...new Set(attributions.filter((text) => text !== undefined))].join(", ") || undefined
+          const words = { ...texts(seen), title: name, attribution }
+          const order = { ...words, waypoints, geometry: textOf(geometry ?? "[]") }
+          const digest = digestOf(["card", order, style?.tiles?.template])
+          const made = Effect.gen(function*() {
+            const { frame } = project(
+              coordinatesOf(positionsOf(order.geometry)),
+              coordinatesOf(readWaypoints(waypoints).map(({ coord }) => coord)),
+              CARD_MAP
+            )
+            const tiles = style?.tiles?.type === "raster" ? yield* style.baseMap(frame, CARD.width, CARD.height) : []
+            const bytes = yield* heavy.run(drawCardPng, { ...order, tiles }, INLINE_BYTES + order.geometry.length)
+            // A base map that could not be had in time is tried again.
+            return { bytes, isCurrent: tiles.length > 0 || style?.tiles?.type !== "raster" }
+          })
+          return {
+            digest,
+            visibility: seen.visibility,
+            bytes: getOrMake(digest, made)
+          }
         }, Effect.provideService(CountsUses, false))
       })
     })
@@ -149,5 +187,11 @@ const pictureDigest = (
   const hash = createHash("sha256").update(JSON.stringify(shown)).update(geometry ?? "")
   return hash.digest("base64url").slice(0, DIGEST_LENGTH)
 }
+
+/** The attribution of a source is HTML. */
+const withoutMarkup = (text: string | undefined) => text?.replaceAll(/<[^>]*>/g, "").replaceAll("&copy;", "©").trim()
+
+const digestOf = (shown: unknown) =>
+  createHash("sha256").update(JSON.stringify(shown)).digest("base64url").slice(0, DIGEST_LENGTH)
 
 const DIGEST_LENGTH = 22

@@ -8,7 +8,16 @@ export interface Box {
   readonly height: number
 }
 
+/** The Mercator projection of a picture, whose longitudes and latitudes are in degrees at the equator. */
+export interface Frame {
+  readonly west: number
+  readonly north: number
+  /** Of a pixel. */
+  readonly degrees: number
+}
+
 export interface Projected {
+  readonly frame: Frame
   readonly line: Points
   readonly marks: Points
   readonly metresPerPixel: number
@@ -82,6 +91,11 @@ export const project = (line: Coordinates, marks: Coordinates, box: Box): Projec
   const scaleAt = (value: number) => 1 / Math.cos(latitudeOf(value))
   const scales = [scaleAt(north.from), scaleAt(north.to), scaleAt(Math.min(Math.max(0, north.from), north.to))]
   return {
+    frame: {
+      degrees,
+      west: middleOf(east) - degrees * (box.x + box.width / 2),
+      north: middleOf(north) + degrees * (box.y + box.height / 2)
+    },
     line: { xs: lngs.map(toX), ys: norths.map(toY) },
     marks: { xs: markLngs.map(toX), ys: markNorths.map(toY) },
     metresPerPixel: (degrees / FULL_TURN) * EARTH_CIRCUMFERENCE * shrink,

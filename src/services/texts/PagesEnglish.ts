@@ -25,8 +25,10 @@ export const pagesEnglish = {
   profile: "Elevation profile",
   position: "Position along the route",
   climbs: "Climbs:",
-  steepness: (from: number, to: number | undefined) =>
-    from === 0 ? `under ${to} %` : to === undefined ? `${from} % and more` : `${from} to ${to} %`,
+  steepness: (from: number, to: number | undefined) => {
+    if (to === undefined) return `${from} % and more`
+    return from === 0 ? `under ${to} %` : `${from} to ${to} %`
+  },
   facts: {
     descent: "Descent",
     highest: "Highest point",

@@ -23,8 +23,10 @@ export const pagesGerman: PagesTexts = {
   profile: "Höhenprofil",
   position: "Stelle auf der Route",
   climbs: "Steigungen:",
-  steepness: (from, to) =>
-    from === 0 ? `unter ${to} %` : to === undefined ? `${from} % und mehr` : `${from} bis ${to} %`,
+  steepness: (from, to) => {
+    if (to === undefined) return `${from} % und mehr`
+    return from === 0 ? `unter ${to} %` : `${from} bis ${to} %`
+  },
   facts: {
     descent: "Abstieg",
     highest: "Höchster Punkt",

@@ -11,7 +11,7 @@ import { configuredSite, type Site } from "../../../services/texts/Site.ts"
 import type { Texts } from "../../../services/texts/Texts.ts"
 import { SHARED_PAGES } from "../../request/RouteTemplates.ts"
 import { type PageLinks, pageLinks } from "../../response/ResourceJson.ts"
-import { author, cardPage, cards, previewHead } from "./RouteParts.ts"
+import { author, cardPage, cards, previewHead, previewPicture } from "./RouteParts.ts"
 import { missingPage, type SharedPage, sharedPageLayer } from "./SharedPage.ts"
 import type { Units } from "./Units.ts"
 
@@ -28,12 +28,13 @@ const headOf = (
   site: Site
 ) => {
   const url = `${root}c/${ref}`
+  const pictured = routes.find(({ shareToken, visibility }) => shareToken !== undefined && visibility !== "private")
+    ?.shareToken
   return previewHead(site, root, {
     title: collection.name,
     description: collectionSummary(collection, site.texts),
     url,
-    pictured: routes.find(({ shareToken, visibility }) => shareToken !== undefined && visibility !== "private")
-      ?.shareToken,
+    pictured: pictured === undefined ? undefined : previewPicture(root, pictured),
     hasOEmbed: true,
     data: collection.visibility !== "public" ? undefined : {
       "@type": "ItemList",

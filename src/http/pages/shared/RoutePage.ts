@@ -17,6 +17,7 @@ import { type RouteMap, routeMap } from "./RouteMap.ts"
 import {
   attribution,
   author,
+  cardAddress,
   factList,
   type Facts,
   factsOf,
@@ -24,7 +25,6 @@ import {
   picture,
   placeText,
   previewHead,
-  previewPicture,
   summaryOf,
   tagLinks
 } from "./RouteParts.ts"
@@ -60,7 +60,7 @@ const dataOf = ({ links: { root }, ref, route, site: { texts } }: Shown, url: st
   name: route.name,
   ...(route.description === undefined ? {} : { description: route.description }),
   url,
-  image: previewPicture(root, ref),
+  image: cardAddress(root, ref),
   provider: { "@type": "Person", name: route.user.name, url: `${root}u/${route.user.handle}` },
   ...(placeText(route, texts) === undefined ? {} : { itinerary: { "@type": "Place", name: placeText(route, texts) } })
 })
@@ -74,7 +74,7 @@ const headOf = (shown: Shown): Html => {
     title: route.name,
     description: summaryOf(route, site.texts, units) || site.texts.pages.planned,
     url,
-    pictured: ref,
+    pictured: cardAddress(root, ref),
     hasOEmbed: true,
     data: route.visibility === "public" ? dataOf(shown, url) : undefined
   })

@@ -4,6 +4,7 @@ import { attributionOf, type PictureFormat } from "../../../schema/Picture.ts"
 import type { StoredCollectionRoute, StoredRoute } from "../../../schema/Route.ts"
 import { withoutFormat } from "../../../schema/Text.ts"
 import { type Html, html } from "../../../services/operations/Html.ts"
+import { CARD } from "../../../services/pictures/Card.ts"
 import type { SharedTexts } from "../../../services/texts/SharedEnglish.ts"
 import type { Site } from "../../../services/texts/Site.ts"
 import type { Texts } from "../../../services/texts/Texts.ts"
@@ -131,16 +132,18 @@ interface Preview {
   readonly title: string
   readonly description: string
   readonly url: string
+  /** The address of a picture, of the size of a card. */
   readonly pictured: string | undefined
   readonly hasOEmbed: boolean
   /** schema.org, for pages that search engines may index. */
   readonly data: Readonly<Record<string, unknown>> | undefined
 }
 
-/** Most sites show this size without cropping it. */
-const PREVIEW_SHOT = { width: 1200, height: 630, profile: true } as const
+const PREVIEW_SHOT = { ...CARD, profile: true } as const
 
 export const previewPicture = (root: string, ref: string): string => `${root}${picturePath(ref, "png", PREVIEW_SHOT)}`
+
+export const cardAddress = (root: string, ref: string): string => `${root}r/${ref}/card.png`
 
 /** `<` would end the element, whatever the text around it. */
 const linkedData = (data: object): Html => ({
@@ -149,8 +152,8 @@ const linkedData = (data: object): Html => ({
 
 const property = (name: string, content: string | number) => html`<meta property="og:${name}" content="${content}">\n`
 
-const image = (root: string, ref: string, alt: string) =>
-  html`${property("image", previewPicture(root, ref))}${property("image:type", "image/png")}${
+const image = (address: string, alt: string) =>
+  html`${property("image", address)}${property("image:type", "image/png")}${
     property("image:width", PREVIEW_SHOT.width)
   }${property("image:height", PREVIEW_SHOT.height)}${
     property("image:alt", alt)
@@ -170,7 +173,7 @@ export const previewHead = (
 <meta name="description" content="${description}">
 ${property("type", "website")}${property("site_name", name)}${property("title", title)}${
     property("description", description)
-  }${property("url", url)}${pictured === undefined ? html`` : image(root, pictured, texts.shared.lineOf(title))}${
+  }${property("url", url)}${pictured === undefined ? html`` : image(pictured, texts.shared.lineOf(title))}${
     hasOEmbed
       ? html`<link rel="alternate" type="application/json+oembed" href="${
         oembedAddress(root, url)

@@ -6,7 +6,7 @@ import { PublicRoutes } from "../../../services/routes/PublicRoutes.ts"
 import { configuredSite } from "../../../services/texts/Site.ts"
 import { SHARED_PAGES } from "../../request/RouteTemplates.ts"
 import { pageLinks } from "../../response/ResourceJson.ts"
-import { cardPage, cards, previewHead } from "./RouteParts.ts"
+import { cardPage, cards, previewHead, previewPicture } from "./RouteParts.ts"
 import { missingPage, type SharedPage, sharedPageLayer } from "./SharedPage.ts"
 
 const decodeHandle = Schema.decodeUnknownOption(Handle)
@@ -25,6 +25,7 @@ export const userPageLayer = Layer.unwrap(Effect.gen(function*() {
       const { id, name } = yield* profiles.publicProfile(decoded.value)
       const routes = yield* publicRoutes.byUser(id, page, "none")
       const url = `${address}u/${handle}`
+      const pictured = routes.items[0]?.shareToken
       const count = site.texts.pages.publicRoutes(routes.total)
       const shown: SharedPage = {
         title: name,
@@ -33,7 +34,7 @@ export const userPageLayer = Layer.unwrap(Effect.gen(function*() {
           title: name,
           description: count,
           url,
-          pictured: routes.items[0]?.shareToken,
+          pictured: pictured === undefined ? undefined : previewPicture(address, pictured),
           hasOEmbed: false,
           data: { "@type": "ProfilePage", url, mainEntity: { "@type": "Person", name, alternateName: handle, url } }
         }),

@@ -203,7 +203,7 @@ const link = (map, line, starts, Popup) => {
   const metres = along(line, starts)
   const show = (at) => drawing.dispatchEvent(new CustomEvent("position", { detail: at }))
   drawing.addEventListener("position", ({ detail }) => {
-    const features = detail === undefined ? [] : [point(positionAt(line, metres, detail), {})]
+    const features = detail === null ? [] : [point(positionAt(line, metres, detail), {})]
     map.getSource("route-position").setData(collection(features).data)
   })
   const follow = ({ lngLat, point }) => {

@@ -4,6 +4,11 @@ const language = document.documentElement.lang
 
 const show = (at) => drawing.dispatchEvent(new CustomEvent("position", { detail: at }))
 
+const written = (metres, [unit, name], digits) =>
+  `${
+    (metres / unit).toLocaleString(language, { minimumFractionDigits: digits, maximumFractionDigits: digits })
+  } ${name}`
+
 const addProfile = (profile) => {
   const samples = JSON.parse(profile.dataset.profile)
   const length = samples.at(-1)[0]
@@ -11,10 +16,6 @@ const addProfile = (profile) => {
   const cursor = profile.querySelector(".cursor")
   const readout = profile.querySelector(".readout")
   const [long, short] = [profile.dataset.long, profile.dataset.short].map((text) => text.split(" "))
-  const written = (metres, [unit, name], digits) =>
-    `${
-      (metres / unit).toLocaleString(language, { minimumFractionDigits: digits, maximumFractionDigits: digits })
-    } ${name}`
 
   const sampleAt = (metres) => {
     const next = samples.findIndex(([at]) => at >= metres)
@@ -38,7 +39,7 @@ const addProfile = (profile) => {
     plot.ariaValueNow = String(Math.round(metres))
     plot.ariaValueText = text
   }
-  drawing.addEventListener("position", ({ detail }) => draw(detail))
+  drawing.addEventListener("position", ({ detail }) => draw(detail ?? undefined))
 
   plot.tabIndex = 0
   plot.role = "slider"
@@ -60,19 +61,21 @@ const addProfile = (profile) => {
   plot.addEventListener("blur", () => show(undefined))
   const steps = { ArrowLeft: -1, ArrowDown: -1, ArrowRight: 1, ArrowUp: 1, PageDown: -10, PageUp: 10 }
   plot.addEventListener("keydown", (event) => {
-    const to = event.key === "Home" ? 0 : event.key === "End" ? length : at + (steps[event.key] ?? NaN) * length / 100
+    const ends = { Home: 0, End: length }
+    const to = ends[event.key] ?? at + (steps[event.key] ?? Number.NaN) * length / 100
     if (Number.isNaN(to)) return
     event.preventDefault()
     show(Math.min(Math.max(to, 0), length))
   })
 }
 
+const showStop = ({ target }) => {
+  const stop = target.closest("[data-stop]")
+  if (stop !== null) show(Number(stop.dataset.stop.split(" ")[0]))
+}
+
 const addStops = (list) => {
-  const follow = ({ target }) => {
-    const stop = target.closest("[data-stop]")
-    if (stop !== null) show(Number(stop.dataset.stop.split(" ")[0]))
-  }
-  list.addEventListener("pointerover", follow)
+  list.addEventListener("pointerover", showStop)
   list.addEventListener("pointerleave", () => show(undefined))
 }
 
