@@ -1547,6 +1547,7 @@ export interface RouteInput {
   readonly cues?: ReadonlyArray<Maneuver> | null | undefined
   /** The owner's words for it */
   readonly tags?: ReadonlyArray<string> | null | undefined
+  /** Where the route is from */
   readonly source?: RouteSource | null | undefined
   /** The owner's mark */
   readonly favourite?: boolean | null | undefined
@@ -1615,6 +1616,7 @@ export interface RoutePatch {
   readonly cues?: ReadonlyArray<Maneuver> | null | undefined
   /** The owner's words for it */
   readonly tags?: ReadonlyArray<string> | null | undefined
+  /** Where the route is from */
   readonly source?: RouteSource | null | undefined
   /** The owner's mark */
   readonly favourite?: boolean | null | undefined

@@ -1,10 +1,10 @@
-import type { Position } from "../../schema/Geometry.ts"
+import type { Position, Segments } from "../../schema/Geometry.ts"
 import { carried } from "../files/Xml.ts"
 import { coordinatesOf } from "../geometry/Geodesy.ts"
 import { type Html, html } from "../operations/Html.ts"
 import type { PlacedTile } from "./BaseMap.ts"
 import { project } from "./Projection.ts"
-import { COLOURS, pathOf, round, thinned } from "./Shapes.ts"
+import { COLOURS, pathsOf, round, thinned } from "./Shapes.ts"
 
 /** Most sites show this size without cropping it. */
 export const CARD = { width: 1200, height: 630 } as const
@@ -21,6 +21,7 @@ export interface CardTexts {
 
 interface Subject extends CardTexts {
   readonly positions: ReadonlyArray<Position>
+  readonly segments: Segments
   readonly waypoints: ReadonlyArray<Position>
 }
 
@@ -64,11 +65,13 @@ const TITLE = 52
 const FACT = 34
 
 /** Draws the card of a route as an SVG document, bounded for any line. */
-export const drawCard = ({ attribution, facts, positions, site, tiles, title, waypoints }: Subject): string => {
+export const drawCard = (
+  { attribution, facts, positions, segments, site, tiles, title, waypoints }: Subject
+): string => {
   const { edge, end, ground, line: blue, start, text } = COLOURS.light
   const { line, marks } = project(coordinatesOf(positions), coordinatesOf(waypoints), CARD_MAP)
   const ends = line.xs.length > 0 ? line : marks
-  const path = pathOf(thinned(line))
+  const path = pathsOf(thinned(line, segments)).join("")
   const last = ends.xs.length - 1
   const at = (index: number) => ({ x: round(ends.xs[index] ?? 0), y: round(ends.ys[index] ?? 0) })
   const stroke = (colour: string, width: number) =>

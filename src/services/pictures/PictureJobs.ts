@@ -55,16 +55,18 @@ export const drawPng = new HeavyJob<PictureOrder, Uint8Array>(import.meta.url, {
 
 export interface CardOrder extends CardTexts {
   readonly geometry: string
+  readonly segments: string
   readonly waypoints: string
 }
 
 export const drawCardPng = new HeavyJob<CardOrder, Uint8Array>(import.meta.url, {
   name: "draw card",
   share,
-  run: ({ geometry, waypoints, ...texts }) =>
+  run: ({ geometry, segments, waypoints, ...texts }) =>
     rendered(drawCard({
       ...texts,
       positions: positionsOf(geometry),
+      segments: readSegments(segments),
       waypoints: readWaypoints(waypoints).map(({ coord }) => coord)
     }))
 })

@@ -139,12 +139,12 @@ export class Pictures extends Context.Service<Pictures, {
         }, Effect.provideService(CountsUses, false)),
         card: Effect.fnUntraced(function*(ref, texts) {
           const seen = yield* routes.get(ref, Option.none(), "simplified")
-          const { geometry, name, provenance, waypoints } = seen
+          const { geometry, name, provenance, segments = "[]", waypoints } = seen
           const style = Option.getOrUndefined(yield* currentStyle)
           const attributions = [attributionOf(provenance), withoutMarkup(style?.tiles?.attribution)]
           const attribution = [...new Set(attributions.filter((text) => text !== undefined))].join(", ") || undefined
           const words = { ...texts(seen), title: name, attribution }
-          const order = { ...words, waypoints, geometry: textOf(geometry ?? "[]") }
+          const order = { ...words, segments, waypoints, geometry: textOf(geometry ?? "[]") }
           const digest = digestOf(["card", order, style?.tiles?.template])
           const made = Effect.gen(function*() {
             const { frame } = project(
