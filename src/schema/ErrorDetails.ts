@@ -20,7 +20,9 @@ export const REASON_WORDS = {
     token_expired: "The personal access token has expired",
     account_pending_deletion: "The token works again after the account's deletion is cancelled",
     wrong_credentials: "The email address or the password is wrong",
-    sign_in_refused: "The identity provider's answer was not accepted"
+    sign_in_refused: "The identity provider's answer was not accepted",
+    provider_declined: "The identity provider did not sign the person in",
+    sign_in_not_begun: "The sign-in was not begun in this browser, or too long ago"
   },
   403: {
     account_pending_deletion: "The account is to be deleted: cancel that first",

@@ -373,7 +373,7 @@ layer(serverLayer)("a sign-in by redirect", (it) => {
       ]
       for (const address of open) {
         const answer = yield* visitor.get(`/auth/oidc/oidc/start?${new URLSearchParams({ return: address })}`)
-        yield* assertRefused(address, answer, 400, "query.return: Expected a path of this service")
+        yield* assertRefused(address, answer, 400, "return: Expected a path of this service")
         assert.isNull(answer.headers.get("location"))
       }
       for (const query of ["return=/a&return=/b", "returnTo=/a", "return=/a&next=/b"]) {

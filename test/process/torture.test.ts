@@ -88,6 +88,8 @@ describe("npm run torture", () => {
   it("has a line of docs/reliability.md for each fault", () => {
     const document = readFileSync(join(import.meta.dirname, "../../docs/reliability.md"), "utf8")
     assert.strictEqual(new Set(FAULTS.map(({ key }) => key)).size, FAULTS.length)
-    assert.deepStrictEqual(FAULTS.filter(({ key }) => !document.includes(`| \`${key}\` |`)).map(({ key }) => key), [])
+    // The failovers are one line and a table of their own.
+    const lines = FAULTS.map(({ key }) => key.replace(/^failover-.+/, "failover-*"))
+    assert.deepStrictEqual(lines.filter((key) => !document.includes(`| \`${key}\` |`)), [])
   })
 })

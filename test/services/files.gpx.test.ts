@@ -76,7 +76,7 @@ describe("GPX of others", () => {
         point(50, 900, "12:00:00") + point(51, 910, "12:05:00")
       }</trkseg></trk>`
     ))
-    assert.deepStrictEqual(measures, { duration: 900 })
+    assert.deepStrictEqual(measures, { duration: 900, recordedAt: "2026-01-01T10:00:00.000Z" })
     assert.strictEqual(measurePositions(document.geometry, document.segments).elevationGain, 60)
   })
 

@@ -304,11 +304,11 @@ const PUBLIC = {
   SignInRefused: () =>
     new Unauthorized({ message: "The sign-in was not accepted", details: { reason: "sign_in_refused" } }),
   ProviderDeclined: () =>
-    new Unauthorized({ message: "The identity provider did not sign you in", details: { reason: "sign_in_refused" } }),
+    new Unauthorized({ message: "The identity provider did not sign you in", details: { reason: "provider_declined" } }),
   SignInNotBegun: () =>
     new Unauthorized({
       message: `The sign-in was not begun in this browser within the last ${inWords(PROVIDER_SIGN_IN_LIFETIME)}`,
-      details: { reason: "sign_in_refused" }
+      details: { reason: "sign_in_not_begun" }
     }),
   LinkUnusable: () => ValidationFailed.at("body", "token", "Expected a link that was not used and has not expired"),
   SpoolFull: () => Unavailable.retryAfter("Too many long files are being sent: try again", Duration.seconds(5)),

@@ -209,7 +209,8 @@ const DECLARED = {
     example: "#7a1f5c"
   }),
   MAP_STYLE: optional("MAP_STYLE", oneOf(MAP_STYLES), {
-    meaning: "`openfreemap`: pages of routes have a map of OpenFreeMap, by its terms; see Maps"
+    meaning: "`openfreemap`: pages of routes have a map of OpenFreeMap, by its terms; see Maps",
+    example: "openfreemap"
   }),
   MAP_STYLE_URL: optional("MAP_STYLE_URL", httpUrl, {
     meaning: "or a style of MapLibre of one's own, in place of `MAP_STYLE`; see Maps",

@@ -1,5 +1,5 @@
 import { MAX_ROUTES } from "../../schema/Collection.ts"
-import { GRACE_PERIOD, MAX_TOKENS } from "../../schema/Limits.ts"
+import { GRACE_PERIOD, MAX_TOKENS, PROVIDER_SIGN_IN_LIFETIME } from "../../schema/Limits.ts"
 import { MAX_ZONES } from "../../schema/PrivacyZone.ts"
 import { MAX_LINKS } from "../../schema/ShareLink.ts"
 import { html } from "../operations/Html.ts"
@@ -68,6 +68,10 @@ every operation and sends requests from the browser, and the <a href="${document
       not_signed_in: "You are not signed in: sign in again.",
       wrong_credentials: "Wrong email address or password.",
       sign_in_refused: "The sign-in was not accepted.",
+      provider_declined: "The identity provider did not sign you in.",
+      sign_in_not_begun: `The sign-in was not begun in this browser within the last ${
+        duration(PROVIDER_SIGN_IN_LIFETIME)
+      }.`,
       account_pending_deletion: "The account is pending deletion: cancel the deletion first.",
       administrator_required: "This page is for administrators.",
       cross_site: "A page of another site sent this form.",

@@ -1,5 +1,5 @@
 import { MAX_ROUTES } from "../../schema/Collection.ts"
-import { GRACE_PERIOD, MAX_TOKENS } from "../../schema/Limits.ts"
+import { GRACE_PERIOD, MAX_TOKENS, PROVIDER_SIGN_IN_LIFETIME } from "../../schema/Limits.ts"
 import { MAX_ZONES } from "../../schema/PrivacyZone.ts"
 import { MAX_LINKS } from "../../schema/ShareLink.ts"
 import { html } from "../operations/Html.ts"
@@ -106,6 +106,10 @@ als Daten.`,
       not_signed_in: "Sie sind nicht angemeldet: Melden Sie sich an.",
       wrong_credentials: "E-Mail-Adresse oder Passwort ist falsch.",
       sign_in_refused: "Die Anmeldung wurde nicht angenommen.",
+      provider_declined: "Der Identitätsanbieter hat Sie nicht angemeldet.",
+      sign_in_not_begun: `Die Anmeldung wurde nicht in diesem Browser begonnen, oder vor mehr als ${
+        duration(PROVIDER_SIGN_IN_LIFETIME)
+      }.`,
       account_pending_deletion: "Das Konto wird gelöscht: Nehmen Sie zuerst die Löschung zurück.",
       administrator_required: "Diese Seite ist nur für die Verwaltung.",
       cross_site: "Das Formular kam von der Seite einer anderen Website.",

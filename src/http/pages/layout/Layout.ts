@@ -185,8 +185,11 @@ const MAX_SHOWN = 3
 
 /** An issue of a field in the words of its form; others are worded by the page. */
 const issueWords = ({ errors, fields }: Texts) => ({ message, path }: ValidationIssue) => {
-  const field = path.split(".").flatMap((part) => Struct.keys(fields).filter((name) => name === part)).at(-1)
-  return field === undefined ? `${message}.` : errors.field(fields[field], message)
+  const names = path.split(".").slice(1)
+  const field = names.flatMap((part) => Struct.keys(fields).filter((name) => name === part)).at(-1)
+  if (field !== undefined) return errors.field(fields[field], message)
+  const parameter = names.at(-1) ?? ""
+  return parameter === "" ? `${message}.` : `${parameter}: ${message}.`
 }
 
 /** What a person reads of an error: the message of the API is for programs. */
