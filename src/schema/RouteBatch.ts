@@ -77,7 +77,7 @@ const isOneOpened = (
 /** What a link opens. */
 const oneOpened = Schema.makeFilter(isOneOpened, { toJsonSchema: () => ({}) })
 
-const opened = { routeId: Schema.optionalKey(RouteId), collectionId: Schema.optionalKey(CollectionId) }
+const opened = { routeId: optionalMember(RouteId), collectionId: optionalMember(CollectionId) }
 
 /** Without a JSON Schema of its own the filter would hide the name of its operation in the document. */
 const oneExpectation = Schema.makeFilter(isOneExpectation, { toJsonSchema: () => ({}) })
@@ -144,8 +144,8 @@ const OPERATIONS = [
       examples: [{ op: "removeFromCollection", ...ROUTE_ID }]
     }),
   operation("createLink", {
-    routeId: Schema.optionalKey(RouteIdOrMade),
-    collectionId: Schema.optionalKey(CollectionIdOrMade),
+    routeId: optionalMember(RouteIdOrMade),
+    collectionId: optionalMember(CollectionIdOrMade),
     link: NewShareLink
   }).check(oneOpened).annotate({
     identifier: "CreateLinkOperation",

@@ -85,8 +85,8 @@ layer(TestServer.layer())("what is shared", (it) => {
       const token = linkOf((yield* rider.post(path, { allowDownload: false })).body)
       const page = yield* visitor.get(`//r/${token}`)
       assert.strictEqual(page.status, 200)
-      assert.notInclude(page.text, "Download")
-      assert.include((yield* visitor.get(`//r/${linkOf((yield* rider.post(path, {})).body)}`)).text, "Download")
+      assert.notInclude(page.text, "/gpx\"")
+      assert.include((yield* visitor.get(`//r/${linkOf((yield* rider.post(path, {})).body)}`)).text, "/gpx\"")
       for (const query of ["", "?width=900&profile=true"]) {
         assert.strictEqual((yield* visitor.get(`/routes/${token}/picture.svg${query}`)).status, 200)
       }

@@ -304,7 +304,10 @@ const PUBLIC = {
   SignInRefused: () =>
     new Unauthorized({ message: "The sign-in was not accepted", details: { reason: "sign_in_refused" } }),
   ProviderDeclined: () =>
-    new Unauthorized({ message: "The identity provider did not sign you in", details: { reason: "provider_declined" } }),
+    new Unauthorized({
+      message: "The identity provider did not sign you in",
+      details: { reason: "provider_declined" }
+    }),
   SignInNotBegun: () =>
     new Unauthorized({
       message: `The sign-in was not begun in this browser within the last ${inWords(PROVIDER_SIGN_IN_LIFETIME)}`,
