@@ -7,6 +7,7 @@ import {
   MAX_DISTANCE,
   MAX_DURATION,
   Metres,
+  RECORDED_AT,
   RecordedAt,
   Seconds,
   Timestamp,
@@ -133,8 +134,6 @@ const Waypoints = Schema.Array(Waypoint).check(Schema.isMinLength(1), Schema.isM
   description: WAYPOINTS
 })
 
-const RECORDED_AT = "When the recording began that it was made of, for its owner; instants from 1980 to 2199"
-
 /** Members that are stored as sent, each in a column of its name or null. Add a new one here and to `PLAIN`. */
 const plain = {
   description: nullable(Description),
@@ -143,7 +142,7 @@ const plain = {
   elevationGain: nullable(Elevation),
   startAddress: nullable(Address),
   endAddress: nullable(Address),
-  recordedAt: nullable(RecordedAt.annotate({ description: RECORDED_AT }))
+  recordedAt: nullable(RecordedAt)
 }
 
 /** The plain members as they are stored and returned. */

@@ -1525,6 +1525,7 @@ export interface RouteInput {
   readonly startAddress?: string | null | undefined
   /** 0 to 255 characters after trimming */
   readonly endAddress?: string | null | undefined
+  /** When the recording began that it was made of, for its owner; instants from 1980 to 2199 */
   readonly recordedAt?: string | null | undefined
   /** The line: positions of longitude, latitude, and elevation where there is one */
   readonly geometry?: ReadonlyArray<readonly [number, number] | readonly [number, number, number]> | null | undefined
@@ -1594,6 +1595,7 @@ export interface RoutePatch {
   readonly startAddress?: string | null | undefined
   /** 0 to 255 characters after trimming */
   readonly endAddress?: string | null | undefined
+  /** When the recording began that it was made of, for its owner; instants from 1980 to 2199 */
   readonly recordedAt?: string | null | undefined
   /** The line: positions of longitude, latitude, and elevation where there is one */
   readonly geometry?: ReadonlyArray<readonly [number, number] | readonly [number, number, number]> | null | undefined
