@@ -28,6 +28,7 @@ import { type Kept, type ReadDraft, RouteDuplicates } from "../routes/RouteDupli
 import { Routes } from "../routes/Routes.ts"
 import { AccountImport, type Received } from "./Import.ts"
 import { isNested, type RouteZip, routeZip, type ZippedFile } from "./RouteZip.ts"
+import { sourceOf } from "./Sources.ts"
 import { readActivities, type StravaActivity } from "./StravaActivities.ts"
 
 const ROUTE_FILE = /\.(?:gpx|geojson|json|tcx|kml|kmz|fit|xml)(?:\.gz)?$/i
@@ -115,12 +116,6 @@ const storedLine = (file: string, kept: ReadonlyArray<Kept>): ZipImportLine => {
   if (routeIds.length === 0) return { outcome: "duplicate", file, duplicateOf }
   return { outcome: "imported", file, routeIds, ...(duplicateOf.length === 0 ? {} : { duplicateOf }) }
 }
-
-const stravaSource = ({ id }: StravaActivity): Source => ({
-  provider: "strava",
-  externalId: id,
-  url: `https://www.strava.com/activities/${id}`
-})
 
 const withoutSource = (draft: ReadDraft): ReadDraft => Struct.omit(draft, ["source"])
 
@@ -239,7 +234,7 @@ const routeImport = Effect.gen(function*() {
       if (progress.full !== undefined) return skippedLine(name, progress.full)
       const activity = activities.get(name)
       const read = yield* readOne(name, yield* bytes, activity)
-      const drafts = draftsOf(read, query, activity === undefined ? undefined : stravaSource(activity))
+      const drafts = draftsOf(read, query, sourceOf(name, read.origin, activity))
       const kept = yield* store(owner, drafts, query)
       if (collectionId !== undefined) yield* collect(owner, collectionId, kept, progress)
       return storedLine(name, kept)

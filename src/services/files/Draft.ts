@@ -78,9 +78,18 @@ export interface DraftTrack extends About, Recording {
   readonly file?: string | undefined
 }
 
+/** The program that wrote a file, and the pages that it is about. */
+export interface FileOrigin {
+  readonly creator: string | undefined
+  readonly links: ReadonlyArray<string>
+}
+
+export const NO_ORIGIN: FileOrigin = { creator: undefined, links: [] }
+
 export interface DraftFile extends About {
   readonly tracks: ReadonlyArray<DraftTrack>
   readonly dropped: ReadonlyArray<Dropped>
+  readonly origin?: FileOrigin
 }
 
 export const NO_POSITIONS = "it has no positions"

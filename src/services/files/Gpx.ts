@@ -20,6 +20,7 @@ import {
   type DraftWaypoint,
   droppedEmpty,
   droppedIf,
+  type FileOrigin,
   UNUSED,
   type WrittenRoute
 } from "./Draft.ts"
@@ -78,6 +79,9 @@ const KNOWN = new Set([
   "lat",
   "lon",
   "creator",
+  "link",
+  "href",
+  "url",
   ROUTE_EXTENSION,
   SHAPE_POINT,
   ...SHAPING_MEMBERS,
@@ -282,6 +286,18 @@ const trackOf = (
   ...recordingOf(parts, timeOf)
 })
 
+const MAX_LINKS = 10
+
+/** The links of `author` and of points are others' pages. */
+const originOf = (gpx: XmlElement, { routes, tracks }: Parts): FileOrigin => {
+  const owners = [...childrenOf(gpx, "metadata"), gpx, ...tracks, ...routes].slice(0, MAX_LINKS)
+  const hrefs = childrenOf(owners, "link").slice(0, MAX_LINKS).map((link) => attributeOf(link, "href"))
+  return {
+    creator: attributeOf(gpx, "creator"),
+    links: [...hrefs, ...textsOf(owners, "url")].filter((link) => link !== undefined)
+  }
+}
+
 /** A route alone is the line and its waypoints; beside a track it is the waypoints of that. */
 const plannedOf = Effect.fnUntraced(function*(
   { lines, routePoints }: Parts,
@@ -327,6 +343,7 @@ export const readGpx = Effect.fnUntraced(function*(pieces: TextPieces): Effect.f
       const found = tracks[index] ?? []
       return trackOf(line, found, waypointsOfLine(line, found))
     }),
+    origin: originOf(gpx, parts),
     dropped: [...droppedOf(gpx, parts), ...dropped, ...planned.dropped, ...placed.dropped]
   }
   return file

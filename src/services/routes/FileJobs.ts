@@ -8,6 +8,8 @@ import { FilesTooLarge, InvalidInput, UnknownEncoding, UnknownFormat } from "../
 import {
   type Draft,
   draftsOf,
+  type FileOrigin,
+  NO_ORIGIN,
   summariesOf,
   type TrackChoice,
   type TrackSummary,
@@ -49,6 +51,7 @@ export interface ReadFiles {
   readonly trackCount: number
   readonly routes: ReadonlyArray<ReadFile>
   readonly dropped: ReadonlyArray<Dropped>
+  readonly origin: FileOrigin
   /** The digest is the same for the same file with the same options. */
   readonly digest: string
 }
@@ -109,6 +112,7 @@ const readAll = Effect.fnUntraced(function*({ bytes, ...options }: GivenFile) {
     trackCount: draft.tracks.length,
     routes: routes.map(({ file }) => file),
     dropped: routes[0]?.dropped ?? draft.dropped,
+    origin: draft.origin ?? NO_ORIGIN,
     digest
   }
   return read

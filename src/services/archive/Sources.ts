@@ -1,0 +1,84 @@
+import type { Source } from "../../schema/Route.ts"
+import type { FileOrigin } from "../files/Draft.ts"
+import type { StravaActivity } from "./StravaActivities.ts"
+
+interface Page {
+  readonly provider: string
+  readonly host: RegExp
+  /** A group is the id: with its kind where the provider counts several kinds. */
+  readonly path: RegExp
+}
+
+const PAGES: ReadonlyArray<Page> = [
+  {
+    provider: "strava",
+    host: /^(?:www\.)?strava\.com$/,
+    path: /^\/(?:activities\/(\d{1,20})|(routes\/\d{1,20}))(?=\/|$)/
+  },
+  {
+    provider: "garmin",
+    host: /^connect\.garmin\.com$/,
+    path: /^\/(?:(?:modern|app)\/)?(?:activity\/(\d{1,20})|(course\/\d{1,20}))(?=\/|$)/
+  },
+  { provider: "komoot", host: /^(?:www\.)?komoot\.(?:com|de)$/, path: /^\/(?:[a-z-]{2,5}\/)?tour\/(\d{1,20})(?=\/|$)/ },
+  { provider: "ridewithgps", host: /^(?:www\.)?ridewithgps\.com$/, path: /^\/((?:routes|trips)\/\d{1,20})(?=\/|$)/ },
+  // People host it themselves: any host may be one.
+  { provider: "wanderer", host: /^[a-z0-9.-]{1,253}$/, path: /^\/trail\/view\/@[^/]{1,200}\/([a-z0-9]{15})(?=\/|$)/ }
+]
+
+const idIn = (match: RegExpExecArray | null | undefined) => match?.slice(1).find((group) => group !== undefined)
+
+/** A query may have the secret of a shared page, so only host and path are kept. */
+const ofLink = (link: string): ReadonlyArray<Source> => {
+  const url = URL.parse(link)
+  if (url === null || !/^https?:$/.test(url.protocol)) return []
+  return PAGES.flatMap(({ host, path, provider }) => {
+    const match = host.test(url.hostname) ? path.exec(url.pathname) : null
+    const externalId = idIn(match)
+    return match === null || externalId === undefined
+      ? []
+      : [{ provider, externalId, url: `https://${url.host}${match[0]}` }]
+  })
+}
+
+const MAX_FILE_NAME = 255
+
+/** Garmin Connect gives downloads these names. */
+const GARMIN_FILE = /^(?:activity_(\d{6,20})|(\d{6,20})_ACTIVITY)\.(?:gpx|tcx|fit)(?:\.gz)?$/
+const GARMIN_COURSE = /^COURSE_(\d{6,20})\.(?:gpx|tcx|fit)(?:\.gz)?$/
+
+/** Its export of an account names files by the user's address and the id of the upload, which has no page. */
+const GARMIN_UPLOADS = /^UploadedFiles_/
+const GARMIN_UPLOAD = /_(\d{6,20})(?:_[a-z0-9-]*)?\.(?:gpx|tcx|fit)(?:\.gz)?$/
+
+const garmin = (id: string, kind = ""): Source => ({
+  provider: "garmin",
+  externalId: `${kind}${id}`,
+  url: `https://connect.garmin.com/modern/${kind === "" ? "activity/" : kind}${id}`
+})
+
+const ofGarminFile = (path: string): Source | undefined => {
+  const folders = path.split("/")
+  const name = folders.pop() ?? ""
+  if (name.length > MAX_FILE_NAME) return undefined
+  const activity = idIn(GARMIN_FILE.exec(name))
+  if (activity !== undefined) return garmin(activity)
+  const course = idIn(GARMIN_COURSE.exec(name))
+  if (course !== undefined) return garmin(course, "course/")
+  const upload = folders.some((folder) => GARMIN_UPLOADS.test(folder)) ? idIn(GARMIN_UPLOAD.exec(name)) : undefined
+  return upload === undefined ? undefined : { provider: "garmin", externalId: `upload/${upload}` }
+}
+
+const isGarmins = (creator: string | undefined) => creator === undefined || creator.startsWith("Garmin")
+
+/** Returns where a file of an archive is from, as far as the archive, the file or its name says it. */
+export const sourceOf = (
+  path: string,
+  { creator, links }: FileOrigin,
+  activity: StravaActivity | undefined
+): Source | undefined => {
+  if (activity !== undefined) {
+    return { provider: "strava", externalId: activity.id, url: `https://www.strava.com/activities/${activity.id}` }
+  }
+  return links.flatMap(ofLink)[0] ?? (isGarmins(creator) ? ofGarminFile(path) : undefined)
+}
