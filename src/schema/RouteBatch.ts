@@ -74,7 +74,7 @@ const isOneOpened = (
     issue: "Expected either routeId or collectionId"
   }
 
-/** What a link opens. */
+/** A link opens one of these. */
 const oneOpened = Schema.makeFilter(isOneOpened, { toJsonSchema: () => ({}) })
 
 const opened = { routeId: optionalMember(RouteId), collectionId: optionalMember(CollectionId) }

@@ -248,7 +248,7 @@ const isSame = (one: PrivacyZone, other: PrivacyZone) => one.radius === other.ra
 const isWithin = (zone: PrivacyZone, other: PrivacyZone) =>
   metresBetween(...zone.center, ...other.center) + zone.radius <= other.radius
 
-/** How many of the stored zones hide something that the new ones do not. */
+/** Counts the stored zones that hide something which the new ones do not. */
 const lostOf = (stored: Zones, zones: Zones) =>
   stored.filter((zone) => !zones.some((other) => isWithin(zone, other))).length
 

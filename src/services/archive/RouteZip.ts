@@ -30,7 +30,7 @@ export interface RouteZip {
 
 type Disk = ImportDisk["Service"]
 
-/** What may still be read of the archive. */
+/** The bytes and files that may still be read of the archive. */
 interface Room {
   files: number
   bytes: number

@@ -1,6 +1,7 @@
 import { Iterable, Predicate, Schema, SchemaAST } from "effect"
+import leven from "leven"
 
-/** How many members are named. */
+/** More members are not named. */
 const MAX_NAMED = 10
 
 interface Ignored {
@@ -40,23 +41,10 @@ const namesIn = (ast: SchemaAST.AST): ReadonlyArray<string> => {
   ]
 }
 
-/** How many letters of one have to be added, removed or replaced for the other (Levenshtein). */
-const distance = (one: string, other: string): number => {
-  const last = [...one].reduce<ReadonlyArray<number>>((above, letter, row) => {
-    const next = [row + 1]
-    for (const [column, its] of [...other].entries()) {
-      const replaced = (above[column] ?? 0) + (letter === its ? 0 : 1)
-      next.push(Math.min(replaced, (above[column + 1] ?? 0) + 1, (next[column] ?? 0) + 1))
-    }
-    return next
-  }, Array.from({ length: other.length + 1 }, (_, column) => column))
-  return last.at(-1) ?? 0
-}
-
 const sorted = (name: string) => [...name].toSorted().join("")
 
 /** Letters in another order are one mistake. */
-const mistakesIn = (name: string, other: string) => sorted(name) === sorted(other) ? 1 : distance(name, other)
+const mistakesIn = (name: string, other: string) => sorted(name) === sorted(other) ? 1 : leven(name, other)
 
 const plain = (name: string) => name.toLowerCase().replace(/[_-]/g, "")
 

@@ -4,7 +4,7 @@ import { DEFAULT_GPX_FORM, type Dropped, type GpxForm } from "../../schema/Impor
 import { MAX_WAYPOINTS } from "../../schema/Route.ts"
 import { SERVICE_TITLE } from "../../schema/ServiceName.ts"
 import type { InvalidInput } from "../DomainErrors.ts"
-import { coordinatesOf, metresAlong, NO_GAPS, rangesOf } from "../geometry/Geodesy.ts"
+import { NO_GAPS, rangesOf } from "../geometry/Geodesy.ts"
 import {
   coursePointOf,
   maneuverMark,
@@ -39,7 +39,7 @@ import {
 } from "./FileValues.ts"
 import { type Placed, placedPoints, placedTracks, segmentsOf } from "./Positions.ts"
 import { isShaping, SHAPING, SHAPING_MEMBERS, shapingIn, shapingParts, withShaping } from "./ShapingPoints.ts"
-import { timesAlong } from "./TrackTimes.ts"
+import { recordedTimes } from "./TrackTimes.ts"
 import { parseXml, type TextPieces } from "./Xml.ts"
 import {
   attributeOf,
@@ -417,14 +417,6 @@ function* waypointsAndCues({ cues = [], geometry, waypoints }: WrittenRoute, for
   }
   if (form !== "track") return
   for (const waypoint of waypoints) if (!isShaping(waypoint)) yield `${xmlOf({ wpt: pointOfWaypoint(waypoint) })}\n`
-}
-
-/** A recording without a duration has the time of its first position only. */
-const recordedTimes = (route: WrittenRoute): (index: number) => string | undefined => {
-  const { duration, geometry, recordedAt, segments = NO_GAPS } = route
-  if (recordedAt === undefined) return () => undefined
-  if (duration === undefined) return (index) => index === 0 ? recordedAt : undefined
-  return timesAlong(route, metresAlong(coordinatesOf(geometry), segments))
 }
 
 /** A track has what is no `wpt` in an extension. It is written even if it is empty, to be no file of points. */

@@ -1,3 +1,4 @@
+import { coordinatesOf, metresAlong, NO_GAPS } from "../geometry/Geodesy.ts"
 import type { WrittenRoute } from "./Draft.ts"
 import { isDateTime } from "./FileValues.ts"
 
@@ -32,4 +33,12 @@ export const timesAlong = ({ createdAt, duration, recordedAt }: WrittenRoute, me
   const length = metres.at(-1) ?? 0
   return (index: number) =>
     clock(duration === undefined || length === 0 ? index : Math.round(duration * (metres[index] ?? 0) / length))
+}
+
+/** A recording without a duration has the time of its first position only. */
+export const recordedTimes = (route: WrittenRoute): (index: number) => string | undefined => {
+  const { duration, geometry, recordedAt, segments = NO_GAPS } = route
+  if (recordedAt === undefined) return () => undefined
+  if (duration === undefined) return (index) => index === 0 ? recordedAt : undefined
+  return timesAlong(route, metresAlong(coordinatesOf(geometry), segments))
 }

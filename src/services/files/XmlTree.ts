@@ -19,7 +19,7 @@ export interface PointReader {
 /** A day with sensors has 14 elements for each of 86,400 points in TCX. */
 const MAX_ELEMENTS = 1_250_000
 
-/** Those in memory; of a point that was read hardly any are left. */
+/** Elements in memory; a point that was read leaves hardly any. */
 const MAX_KEPT_ELEMENTS = 500_000
 
 const MAX_ATTRIBUTES = 128

@@ -9,7 +9,7 @@ import { COLOURS, pathsOf, round, thinned } from "./Shapes.ts"
 /** Most sites show this size without cropping it. */
 export const CARD = { width: 1200, height: 630 } as const
 
-/** What a card says, in the language of the service. */
+/** The words of a card, in the language of the service. */
 export interface CardTexts {
   readonly title: string
   /** Beside each other: place, distance, ascent. */

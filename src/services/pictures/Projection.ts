@@ -12,7 +12,7 @@ export interface Box {
 export interface Frame {
   readonly west: number
   readonly north: number
-  /** Of a pixel. */
+  /** The side of a pixel. */
   readonly degrees: number
 }
 

@@ -28,7 +28,7 @@ export interface ImportOptions extends TrackChoice {
   readonly contentEncoding: string | undefined
   readonly fileName: string | undefined
   readonly name: string | undefined
-  /** What is known of the file beside it, for what it does not say itself. */
+  /** The facts that are known beside the file, for what it does not say itself. */
   readonly about?: { readonly description: string; readonly activity: string }
 }
 

@@ -29,7 +29,7 @@ export interface Stop {
   readonly turn: TurnName | undefined
 }
 
-/** What a page shows of a line, measured. */
+/** The measures of a line that its page shows. */
 export interface RouteSheet {
   readonly start: readonly [lng: number, lat: number] | undefined
   /** The parts of the line between its gaps, or the waypoints of a route without one, separated by spaces. A very long line is thinned. */

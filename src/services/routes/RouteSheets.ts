@@ -54,7 +54,7 @@ export class RouteSheets extends Context.Service<RouteSheets, {
         downloads
       )
 
-      const sheets = yield* Cache.makeWith(measured, {
+      const sheets = yield* Cache.makeWith((key: string) => measured(key), {
         capacity: MAX_KEPT,
         timeToLive: (exit) => Exit.isSuccess(exit) ? KEPT_FOR : Duration.zero
       })

@@ -107,7 +107,7 @@ const ownRouteQueries = Effect.map(SqlClient.SqlClient, (sql) => {
 /** Columns of a new route that only the database knows, and preferences as they are read. */
 const AddedColumns = RouteRecord.select.mapFields(Struct.pick(["id", "version", "routingPreferences"]))
 
-/** What a call asks to be stored, in every form that is stored. */
+/** All that a call asks to be stored, in every form that is stored. */
 type Content = ReturnType<typeof valuesWithoutPlace> & ReturnType<typeof placeValues>
 
 const sourceFailures = <A, E, R>(effect: Effect.Effect<A, E | SqlError.SqlError, R>) =>

@@ -9,7 +9,7 @@ import { UserRecord } from "../identity/Users.ts"
 import { LinkRow } from "../sharing/ShareLinks.ts"
 import { collectionVisibility, isUnexpired, routeVisibility } from "../sharing/Visibility.ts"
 
-/** What has no version has the number of its change, 0 where it has not changed since changes are numbered. */
+/** A thing without a version has the number of its change, 0 where it has not changed since changes are numbered. */
 interface Numbered {
   readonly version: number
   readonly at: string

@@ -11,7 +11,7 @@ export const pagesEnglish = {
   lineAlt: "The line of the route on a plain ground, from its start (a round mark) to its end (a square one)",
   drawing: "Map and elevation profile",
   map: "Map of the route",
-  /** By the names of MapLibre. */
+  /** The names are those of MapLibre. */
   mapControls: {
     "Map.Title": "Map",
     "NavigationControl.ZoomIn": "Zoom in",

@@ -1,0 +1,96 @@
+import { assert, layer } from "@effect/vitest"
+import { Effect } from "effect"
+import { anonymous, type Rider, signedIn } from "../support/Actors.ts"
+import { created, newRoute } from "../support/Routes.ts"
+import { TestServer } from "../support/TestServer.ts"
+
+const LINE = Array.from({ length: 30 }, (_, index) => [9.5 + index / 300, 47.1 + index / 400, 450 + index])
+
+const make = (rider: Rider, members: Readonly<Record<string, unknown>> = {}) =>
+  Effect.map(
+    rider.post("/routes", newRoute({ name: "Around Vaduz", visibility: "unlisted", geometry: LINE, ...members })),
+    ({ body }) => created(body)
+  )
+
+layer(TestServer.layer())("pages of routes", (it) => {
+  it.effect("are in the units of the reader: of the address, of the account, of the language", () =>
+    Effect.gen(function*() {
+      const rider = yield* signedIn
+      const visitor = yield* anonymous
+      const { shareToken } = yield* make(rider, { distance: 16_093 })
+      const shown = (caller: Pick<Rider, "get">, query: string, language?: string) =>
+        Effect.map(
+          caller.get(
+            `//r/${shareToken}${query}`,
+            language === undefined ? {} : { headers: { "accept-language": language } }
+          ),
+          ({ headers, text }) => [/<dt>Distance<\/dt><dd>([^<]+)</.exec(text)?.[1], headers.get("vary")]
+        )
+      const [kilometres, miles] = ["16.1 km", "10.0 mi"]
+      for (
+        const [query, language, distance] of [
+          ["", undefined, kilometres],
+          ["", "de,en-US;q=0.5", kilometres],
+          ["", "en-US,en;q=0.9", miles],
+          ["?units=metric", "en-US", kilometres],
+          ["?units=imperial", "de", miles],
+          ["?units=furlongs", "en-GB", miles]
+        ] as const
+      ) {
+        const [text, vary] = yield* shown(visitor, query, language)
+        assert.strictEqual(text, distance, `${query} ${language}`)
+        assert.include(vary, "Accept-Language")
+      }
+      yield* rider.patch("/users/me", { preferences: { units: "imperial" } })
+      assert.strictEqual((yield* shown(rider, "", "de"))[0], miles)
+      assert.strictEqual((yield* shown(rider, "?units=metric", "en-US"))[0], kilometres)
+      yield* rider.patch("/users/me", { preferences: { units: "cubits" } })
+      assert.strictEqual((yield* shown(rider, "", "en-US"))[0], miles)
+    }))
+
+  it.effect("list named waypoints and cues by the kilometre, each round trip from its start to its end", () =>
+    Effect.gen(function*() {
+      const rider = yield* signedIn
+      const there = Array.from({ length: 11 }, (_, index) => [9.5 + index / 100, 47, 400 + 10 * index])
+      const { shareToken } = yield* make(rider, {
+        geometry: [...there, ...there.toReversed()],
+        waypoints: [
+          { coord: [9.5, 47], name: "Home" },
+          { coord: [9.55, 47], type: "routed" },
+          { coord: [9.6, 47], name: "<b>Café</b>" },
+          { coord: [9.5, 47], name: "Home again" }
+        ],
+        cues: [
+          { instruction: "Turn left onto Landstrasse.", type: 15, begin_shape_index: 5, length: 1, time: 60 },
+          { instruction: "", type: 10, begin_shape_index: 12, length: 1, time: 60 }
+        ]
+      })
+      const { text } = yield* (yield* anonymous).get(`//r/${shareToken}`)
+      const listed = [
+        ...text.matchAll(
+          /<li class="(\w+)" data-stop="[^"]+"><span class="at">([^<]+)<\/span> <span class="what">([^<]+)</g
+        )
+      ]
+        .map(([, kind, at, what]) => [kind, at, what])
+      assert.deepStrictEqual(listed, [
+        ["waypoint", "0 m", "Home"],
+        ["cue", "3.8 km", "Turn left onto Landstrasse."],
+        ["waypoint", "7.6 km", "&lt;b&gt;Café&lt;/b&gt;"],
+        ["cue", "8.3 km", "Turn right"],
+        ["waypoint", "15.2 km", "Home again"]
+      ])
+    }))
+
+  it.effect("of routes with a tag are linked by it from each route", () =>
+    Effect.gen(function*() {
+      const rider = yield* signedIn
+      const visitor = yield* anonymous
+      yield* make(rider, { name: "With the tag", visibility: "public", tags: ["high-alps"] })
+      yield* make(rider, { name: "Without it", visibility: "public" })
+      const { text } = yield* visitor.get("//?tag=high-alps")
+      assert.include(text, "Public routes with the tag high-alps")
+      assert.include(text, "With the tag")
+      assert.notInclude(text, "Without it")
+      assert.include((yield* visitor.get("//?tag=%3Cscript%3E")).text, "<h2>Public routes</h2>")
+    }))
+})
