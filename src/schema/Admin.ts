@@ -174,9 +174,11 @@ export const GrafanaUrls = Schema.Struct({
   runtime: Schema.optionalKey(dashboard("of the process"))
 }).annotate({ identifier: "GrafanaUrls", description: "Where the dashboards are.", examples: [GRAFANA] })
 
+export const Reachability = Schema.Literals(["ok", "away"])
+
 export const ProviderState = Schema.Struct({
   issuer: Schema.String.annotate({ description: "The origin of its issuer" }),
-  status: Schema.Literals(["ok", "away"]).annotate({
+  status: Reachability.annotate({
     description: "`ok` where its document was read within the last hour"
   })
 }).annotate({
@@ -210,7 +212,7 @@ export const SystemStatus = Schema.Struct({
     startedAt: Timestamp.annotate({ description: "When the process started" })
   }).annotate({ description: "The process that responds" }),
   database: Schema.Struct({
-    status: Schema.Literals(["ok", "away"]).annotate({ description: "Whether it works" }),
+    status: Reachability.annotate({ description: "Whether it works" }),
     version: Schema.optionalKey(Schema.String.annotate({ description: "The version of PostgreSQL" })),
     latencyMillis: Schema.optionalKey(
       Schema.Finite.annotate({ description: "Milliseconds until the database responded" })

@@ -1338,7 +1338,7 @@ export interface ProviderState {
   /** The origin of its issuer */
   readonly issuer: string
   /** `ok` where its document was read within the last hour */
-  readonly status: "ok" | "away"
+  readonly status: Reachability
 }
 
 /** What anyone sees of a user. */
@@ -1368,6 +1368,9 @@ export interface RateTierLimit {
   /** The window in seconds */
   readonly windowSeconds: number
 }
+
+/** Whether what the service needs responds. */
+export type Reachability = "ok" | "away"
 
 /** The service takes requests. */
 export interface Readiness {
@@ -1861,7 +1864,7 @@ export interface SystemStatus {
   /** The database */
   readonly database: {
     /** Whether it works */
-    readonly status: "ok" | "away"
+    readonly status: Reachability
     /** The version of PostgreSQL */
     readonly version?: string | undefined
     /** Milliseconds until the database responded */

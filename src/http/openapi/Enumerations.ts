@@ -1,5 +1,5 @@
 import { Predicate, Record, type Schema } from "effect"
-import { AuditEvent } from "../../schema/Admin.ts"
+import { AuditEvent, Reachability } from "../../schema/Admin.ts"
 import { Scope } from "../../schema/Credential.ts"
 import { GeometryForm } from "../../schema/Geometry.ts"
 import { Language } from "../../schema/Maneuver.ts"
@@ -25,6 +25,7 @@ const ENUMERATIONS: Readonly<globalThis.Record<string, { readonly schema: Enumer
   Language: { schema: Language, words: "A language of directions." },
   PictureTheme: { schema: PictureTheme, words: "The colours of a picture." },
   Provenance: { schema: Provenance, words: "Where a route comes from." },
+  Reachability: { schema: Reachability, words: "Whether what the service needs responds." },
   Role: { schema: Role, words: "What an account may do." },
   RouteSort: { schema: RouteSort, words: "The order of a list of routes; `-` is descending." },
   TokenScope: { schema: Scope, words: "What a token may do; `write` includes `read`." },
