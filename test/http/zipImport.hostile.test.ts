@@ -1,12 +1,16 @@
 import { assert, layer } from "@effect/vitest"
 import { Effect, Schema } from "effect"
 import { gzipSync } from "node:zlib"
+import { MAX_UNPACKED_BYTES } from "../../src/schema/Import.ts"
 import { ZipImportLine } from "../../src/schema/ZipImport.ts"
 import { type Actor, signedIn } from "../support/Actors.ts"
 import { archiveOf, imported, importedAfter, zipped } from "../support/Archives.ts"
 import { archiveOfPacked, deflated, spaces } from "../support/Bombs.ts"
 import { TestServer } from "../support/TestServer.ts"
 import { scriptOf } from "../support/Tokens.ts"
+
+/** Of 4 MiB each: more than a file may have. */
+const LARGE_BLOCKS = 9
 
 const gpx = (lat: number) =>
   `<gpx version="1.1" creator="x" xmlns="http://www.topografix.com/GPX/1/1"><trk><name>Ride ${lat}</name><trkseg>`
@@ -71,28 +75,28 @@ layer(TestServer.layer({ MAX_ROUTES_PER_USER: "2" }))("a hostile ZIP of route fi
       ])
     }))
 
-  it.effect("has what unpacks to more than 8 MiB skipped, whatever its ratio and however it is packed", () =>
+  it.effect("has what unpacks to more than 32 MiB skipped, whatever its ratio and however it is packed", () =>
     Effect.gen(function*() {
       const rider = yield* signedIn
-      const inner = archiveOfPacked([spaces("inner.gpx", 3)])
+      const inner = archiveOfPacked([spaces("inner.gpx", LARGE_BLOCKS)])
       const bytes = archiveOfPacked([
-        spaces("bomb.gpx", 3),
+        spaces("bomb.gpx", LARGE_BLOCKS),
         { name: "bomb.gpx.gz", packed: deflated("", "").packed, size: 0 },
         spaces("bomb.zip", 200),
         deflated("good.gpx", gpx(11))
       ])
       const { text } = yield* sent(rider, bytes)
       const outcomes = Object.fromEntries(outcomesOf(text))
-      assert.strictEqual(outcomes["bomb.gpx"], "it has more than 8388608 bytes")
+      assert.strictEqual(outcomes["bomb.gpx"], `it has more than ${MAX_UNPACKED_BYTES} bytes`)
       assert.strictEqual(outcomes["bomb.zip"], "it has more than 536870912 bytes")
       assert.strictEqual(outcomes["good.gpx"], "imported")
       const gzip = yield* zipped([
-        ["bomb.gpx.gz", gzipSync(Buffer.alloc(9 * 1024 * 1024, " "))],
+        ["bomb.gpx.gz", gzipSync(Buffer.alloc(MAX_UNPACKED_BYTES + 1, " "))],
         ["nested.zip", Buffer.from(inner)]
       ])
       assert.deepStrictEqual(outcomesOf((yield* sent(rider, gzip)).text), [
-        ["bomb.gpx.gz", "it has more than 8388608 bytes"],
-        ["nested.zip/inner.gpx", "it has more than 8388608 bytes"]
+        ["bomb.gpx.gz", `it has more than ${MAX_UNPACKED_BYTES} bytes`],
+        ["nested.zip/inner.gpx", `it has more than ${MAX_UNPACKED_BYTES} bytes`]
       ])
     }))
 
@@ -169,7 +173,7 @@ layer(TestServer.layer())("an import of route files", (it) => {
       assert.strictEqual(page.status, 200)
       assert.match(page.text, /&lt;b&gt;\.gpx.*\s.*Imported: <a href="\.\.\/me\/routes\/\d+">/)
       assert.include(page.text, "Skipped: its name is not that of a route file")
-      assert.include(page.text, "Done: 1 files imported, 0 here already, 1 skipped.")
+      assert.include(page.text, "Done: 1 file imported, 0 here already, 1 skipped.")
       assert.isTrue(page.text.trimEnd().endsWith("</html>"))
       const { text } = yield* rider.get("/routes?geometry=none")
       assert.include(text, "\"visibility\":\"unlisted\",\"tags\":[\"moved\",\"alps\"]")
