@@ -91,7 +91,8 @@ describe("a start warns of", () => {
           sources: {
             streets: { type: "vector", url: "mapbox://mapbox.streets?key=secret" },
             hills: { type: "raster", tiles: ["ftp://hills.example.com/{z}/{x}/{y}?key=secret"] },
-            roads: { type: "vector", tiles: ["https://a.example.com;script-src/{z}/{x}/{y}"] }
+            roads: { type: "vector", tiles: ["https://a.example.com;script-src/{z}/{x}/{y}"] },
+            paths: { type: "raster", tiles: ["http://127.0.0.1:{ratio}/{z}/{x}/{y}?key=secret"] }
           }
         }))
       )
@@ -101,7 +102,10 @@ describe("a start warns of", () => {
         open,
         /^MAP_STYLE_URL: the style of 127\.0\.0\.1:\d+ is refused, since pages cannot load what it needs/m
       )
-      assert.include(open, "from mapbox://mapbox.streets, ftp://hills.example.com, https://a.example.com;script-src: ")
+      assert.include(
+        open,
+        "from mapbox://mapbox.streets, ftp://hills.example.com, https://a.example.com;script-src, an address that is no URL: "
+      )
       assert.notInclude(open, "secret")
       const [secure = ""] = yield* warningsOf({ ...QUIET, MAP_STYLE_URL }, 1)
       assert.include(secure, MAP_STYLE_URL.slice(0, -1))

@@ -1,4 +1,4 @@
-import { Context, Duration, Effect, Layer, Option, Ref, Schedule, Schema } from "effect"
+import { Array as Arr, Context, Duration, Effect, Layer, Option, Ref, Result, Schedule, Schema } from "effect"
 import { HttpClient, HttpClientRequest } from "effect/http"
 import { requestJson } from "../operations/Upstream.ts"
 import { Warnings } from "../operations/Warnings.ts"
@@ -97,16 +97,24 @@ const tilesOf = (sources: ReadonlyArray<Source>, style: URL): Tiles | undefined 
   return usable[0]
 }
 
-/** The URL parser would escape the braces of a template. */
+/**
+ * The URL parser escapes the braces of a template. Every template is parsed before its numbers are in it, so that these
+ * cannot make it an address of another server.
+ */
 const absolute = (template: string, style: URL) =>
-  /^[a-z]+:/i.test(template) ? template : new URL(template, style).href.replaceAll("%7B", "{").replaceAll("%7D", "}")
+  new URL(template, style).href.replaceAll("%7B", "{").replaceAll("%7D", "}")
+
+/** What cannot be parsed may be an address of any server once the numbers of a tile are in it. It may have a key. */
+const UNPARSED = "an address that is no URL"
 
 const usableOrigins = Effect.fnUntraced(function*(addresses: ReadonlyArray<string>, style: URL, isSecure: boolean) {
-  const urls = [style, ...addresses.flatMap((address) => URL.parse(address, style.href) ?? [])]
-  const unusable = urls.filter((url) => !isUsable(url, isSecure || style.protocol === "https:"))
-  return unusable.length === 0
-    ? [...new Set(urls.map(({ origin }) => origin))]
-    : yield* new Unusable({ origins: [...new Set(unusable.map(nameOf))] })
+  const urls = [style, ...addresses.map((address) => URL.parse(address, style.href))]
+  const isHttps = isSecure || style.protocol === "https:"
+  const [usable, unusable] = Arr.partition(urls, (url) => {
+    if (url === null) return Result.fail(UNPARSED)
+    return isUsable(url, isHttps) ? Result.succeed(url.origin) : Result.fail(nameOf(url))
+  })
+  return unusable.length === 0 ? [...new Set(usable)] : yield* new Unusable({ origins: [...new Set(unusable)] })
 })
 
 const readStyle = Effect.fnUntraced(function*(style: URL, isSecure: boolean) {
