@@ -3,6 +3,7 @@ import { Effect } from "effect"
 import { existsSync, readdirSync } from "node:fs"
 import { mkdir, writeFile } from "node:fs/promises"
 import { join } from "node:path"
+import { zipped } from "../support/Archives.ts"
 import { linesOf, person } from "../support/CommandLine.ts"
 import { temporaryDirectory } from "../support/TemporaryDirectory.ts"
 import { TestServer } from "../support/TestServer.ts"
@@ -51,6 +52,20 @@ layer(TestServer.layer())("the command line", (it) => {
       assert.strictEqual(restored.stdout, "2 routes restored, 0 already there, 0 refused\n", restored.stderr)
       assert.strictEqual((yield* bob("restore", copy)).stdout, "0 routes restored, 2 already there, 0 refused\n")
       assert.strictEqual(linesOf(yield* bob("ls", "--tag", "alps")).length, 2)
+    }))
+
+  it.effect("writes no control characters of names to the terminal", () =>
+    Effect.gen(function*() {
+      const { run: ada } = yield* person
+      const archive = join(yield* temporaryDirectory, "rides.zip")
+      const bytes = yield* zipped([["a\u001b]0;title\u0007\u009b2J\n.txt", "x"]])
+      yield* Effect.promise(() => writeFile(archive, bytes))
+      const { stdout } = yield* ada("import", archive)
+      assert.deepStrictEqual(stdout.split("\n"), [
+        "a?]0;title??2J?.txt: skipped, its name is not that of a route file",
+        "0 imported, 0 already there, 1 skipped",
+        ""
+      ])
     }))
 
   it.effect("ends with a code that says what went wrong", () =>

@@ -22,9 +22,9 @@ export const rps = Command.make("rps").pipe(
 /** The account that a command works on. */
 export const account = Effect.flatMap(rps, ({ url }) => attempt(() => accountAt(Option.getOrUndefined(url))))
 
-/** Prints a result: as JSON with `--json`, else as the text. */
+/** Prints a result: as JSON with `--json`, else as the text in one line. Names of others must not control the terminal. */
 export const print = (value: unknown, text: string) =>
-  Effect.flatMap(rps, ({ json }) => Console.log(json ? JSON.stringify(value) : text))
+  Effect.flatMap(rps, ({ json }) => Console.log(json ? JSON.stringify(value) : text.replaceAll(/\p{Cc}/gu, "?")))
 
 const WIDTH = 24
 
