@@ -1,8 +1,10 @@
-import { assert, layer } from "@effect/vitest"
+import { assert, it, layer } from "@effect/vitest"
 import { Effect, Schema } from "effect"
-import { gzipSync } from "node:zlib"
+import { deflateRawSync, gzipSync } from "node:zlib"
+import { MAX_ARCHIVE_FILES } from "../../src/schema/Archive.ts"
 import { MAX_UNPACKED_BYTES } from "../../src/schema/Import.ts"
-import { ZipImportLine } from "../../src/schema/ZipImport.ts"
+import { MAX_UNPACKED_ROUTES, ZipImportLine } from "../../src/schema/ZipImport.ts"
+import { readActivities } from "../../src/services/archive/StravaActivities.ts"
 import { type Actor, signedIn } from "../support/Actors.ts"
 import { archiveOf, imported, importedAfter, zipped } from "../support/Archives.ts"
 import { archiveOfPacked, deflated, spaces } from "../support/Bombs.ts"
@@ -41,6 +43,8 @@ const withHeader = (zip: Uint8Array, name: string, change: (header: Buffer) => v
   }
   return bytes
 }
+
+const TOO_LONG = `it has more than ${MAX_UNPACKED_BYTES} bytes`
 
 layer(TestServer.layer({ MAX_ROUTES_PER_USER: "2" }))("a hostile ZIP of route files", (it) => {
   it.effect("has its encrypted files, links and paths skipped, and the others imported", () =>
@@ -87,7 +91,7 @@ layer(TestServer.layer({ MAX_ROUTES_PER_USER: "2" }))("a hostile ZIP of route fi
       ])
       const { text } = yield* sent(rider, bytes)
       const outcomes = Object.fromEntries(outcomesOf(text))
-      assert.strictEqual(outcomes["bomb.gpx"], `it has more than ${MAX_UNPACKED_BYTES} bytes`)
+      assert.strictEqual(outcomes["bomb.gpx"], TOO_LONG)
       assert.strictEqual(outcomes["bomb.zip"], "it has more than 536870912 bytes")
       assert.strictEqual(outcomes["good.gpx"], "imported")
       const gzip = yield* zipped([
@@ -95,8 +99,42 @@ layer(TestServer.layer({ MAX_ROUTES_PER_USER: "2" }))("a hostile ZIP of route fi
         ["nested.zip", Buffer.from(inner)]
       ])
       assert.deepStrictEqual(outcomesOf((yield* sent(rider, gzip)).text), [
-        ["bomb.gpx.gz", `it has more than ${MAX_UNPACKED_BYTES} bytes`],
-        ["nested.zip/inner.gpx", `it has more than ${MAX_UNPACKED_BYTES} bytes`]
+        ["bomb.gpx.gz", TOO_LONG],
+        ["nested.zip/inner.gpx", TOO_LONG]
+      ])
+    }))
+
+  it.effect("has no more files than 50,000 with those of nested archives, also of one that names an export", () =>
+    Effect.gen(function*() {
+      const rider = yield* signedIn
+      const { packed, size } = deflated("", "")
+      const names = ["routes.json", ...Array.from({ length: 49_999 }, (_, index) => String(index))]
+      const nested = Buffer.from(archiveOfPacked(names.map((name) => ({ name, packed, size }))))
+      const bytes = archiveOfPacked([
+        { name: "many.zip", packed: deflateRawSync(nested), size: nested.length },
+        deflated("note.txt", "x")
+      ])
+      const { text } = yield* sent(rider, bytes)
+      assert.deepStrictEqual(outcomesOf(text), [
+        ["many.zip", "with it there are more than 50000 files"],
+        ["note.txt", "its name is not that of a route file"]
+      ])
+    }))
+
+  it.effect("has each file of gzip that fails counted as the most that one unpacks to", () =>
+    Effect.gen(function*() {
+      const rider = yield* signedIn
+      const broken = Buffer.from([0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 0])
+      const most = MAX_UNPACKED_ROUTES / MAX_UNPACKED_BYTES
+      const bytes = yield* zipped([
+        ...Array.from({ length: most }, (_, index) => [`${index}.gpx.gz`, broken] as const),
+        ["last.gpx", gpx(12)]
+      ])
+      const outcomes = outcomesOf((yield* sent(rider, bytes)).text)
+      assert.deepStrictEqual(outcomes[0], ["0.gpx.gz", "Malformed gzip"])
+      assert.deepStrictEqual(outcomes.at(-1), [
+        "last.gpx",
+        `the files before it unpack to ${MAX_UNPACKED_ROUTES} bytes, the most of an archive`
       ])
     }))
 
@@ -115,6 +153,13 @@ layer(TestServer.layer({ MAX_ROUTES_PER_USER: "2" }))("a hostile ZIP of route fi
       assert.deepInclude(linesOf(text).at(-1), { outcome: "ended", imported: 2, skipped: 2 })
     }))
 })
+
+it.effect("a table of Strava has no more activities than an archive has files", () =>
+  Effect.gen(function*() {
+    const table = Buffer.from("1,,,,,activities/1.gpx\n".repeat(MAX_ARCHIVE_FILES + 1))
+    const activities = yield* Effect.promise(async () => readActivities.run(table))
+    assert.strictEqual(activities.length, MAX_ARCHIVE_FILES)
+  }))
 
 layer(TestServer.layer())("an import of route files", (it) => {
   it.effect("is for tokens that may write, which confirm public routes, and an account's archive is for sessions", () =>

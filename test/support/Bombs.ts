@@ -52,12 +52,13 @@ export const archiveOfPacked = (files: ReadonlyArray<PackedFile>): Uint8Array =>
   const locals = files.map((file) =>
     Buffer.concat([signed(SIGNATURES.local), shared(file), Buffer.from(file.name), file.packed])
   )
-  const offsets = locals.map((_, index) => locals.slice(0, index).reduce((sum, { length }) => sum + length, 0))
+  let next = 0
+  const offsets = locals.map(({ length }) => (next += length) - length)
   const directory = Buffer.concat(files.map((file, index) => centralOf(file, offsets[index] ?? 0)))
   const end = Buffer.alloc(18)
   end.writeUInt16LE(files.length, 4)
   end.writeUInt16LE(files.length, 6)
   end.writeUInt32LE(directory.length, 8)
-  end.writeUInt32LE(locals.reduce((sum, { length }) => sum + length, 0), 12)
+  end.writeUInt32LE(next, 12)
   return Buffer.concat([...locals, directory, signed(SIGNATURES.end), end])
 }

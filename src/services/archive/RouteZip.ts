@@ -73,15 +73,15 @@ const surveyed = (file: NamelessFile) =>
     return yield* Effect.tryPromise({
       try: async () => {
         if (zip.entryCount > MAX_ARCHIVE_FILES) throw new Error(`it has more than ${MAX_ARCHIVE_FILES} files`)
-        const seen = { count: 0, bytes: 0 }
+        const seen = { isOwn: false, count: 0, bytes: 0 }
         for await (const entry of zip.eachEntry()) {
           seen.bytes += entry.fileNameLength + entry.extraFieldLength + entry.fileCommentLength
           if (seen.bytes > MAX_DIRECTORY) throw new Error(`its directory has more than ${MAX_DIRECTORY} bytes`)
           const name = nameOf(entry)
-          if (OWN_FILES.has(name)) return { isOwn: true, count: 0 }
+          if (OWN_FILES.has(name)) seen.isOwn = true
           if (!isNoFile(name)) seen.count++
         }
-        return { isOwn: false, count: seen.count }
+        return seen
       },
       catch: brokenArchive
     })
@@ -100,6 +100,7 @@ const requireReadable = (name: string, entry: Entry, room: Room, most: number) =
 const requireRoom = (room: Room, bytes: number) =>
   Effect.suspend(() => {
     if (bytes > room.bytes) {
+      room.bytes = 0
       return Effect.fail(skipped(`the files before it unpack to ${MAX_UNPACKED_ROUTES} bytes, the most of an archive`))
     }
     room.bytes -= bytes
@@ -127,7 +128,8 @@ const bytesOf = Effect.fnUntraced(function*(zip: ZipFile, entry: Entry, name: st
     catch: (error) => brokenFile("", error)
   }))
   if (!isGzip(bytes)) return own(bytes)
-  const unpacked = yield* gunzipped(bytes)
+  // One that fails may have been unpacked to the limit before.
+  const unpacked = yield* Effect.tapError(gunzipped(bytes), () => requireRoom(room, MAX_UNPACKED_BYTES))
   yield* requireRoom(room, unpacked.byteLength)
   return own(unpacked)
 })

@@ -1,3 +1,5 @@
+import { Iterable } from "effect"
+import { MAX_ARCHIVE_FILES } from "../../schema/Archive.ts"
 import { HeavyJob } from "../admission/HeavyJob.ts"
 
 /** An activity of the `activities.csv` of Strava's archive, by the name of its file beside that. */
@@ -31,8 +33,10 @@ const activityOf = ([id = "", , name = "", type = "", description = "", ...other
   return file === undefined || !ID.test(id) ? [] : [{ file, id, name, type, description }]
 }
 
+/** Returns no more activities than an archive has files: each is copied to the thread that handles requests. */
 export const readActivities = new HeavyJob<Uint8Array, ReadonlyArray<StravaActivity>>(import.meta.url, {
   name: "read Strava's activities",
   share: "files",
-  run: (bytes) => [...rowsOf(new TextDecoder().decode(bytes))].flatMap(activityOf)
+  run: (bytes) =>
+    Array.from(Iterable.take(Iterable.flatMap(rowsOf(new TextDecoder().decode(bytes)), activityOf), MAX_ARCHIVE_FILES))
 })
