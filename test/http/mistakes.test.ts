@@ -256,6 +256,9 @@ layer(TestServer.layer())("a mistake", (it) => {
       const [status, named] = yield* ignoredBy(rider.post("/collections", { name: "x", ...many }))
       assert.strictEqual(status, 201)
       assert.match(String(named), /^(%C3%BCnknown%0D%0A\d+(, |$)){10}$/)
+      const long = { name: "x", [`a${"ü".repeat(20_000)}`]: 1 }
+      const [longStatus, longNamed] = yield* ignoredBy(rider.post("/collections", long))
+      assert.deepStrictEqual([longStatus, String(longNamed).length], [201, 1024])
     }))
 
   it.effect("of coordinates in the wrong order, where both are possible, is a warning where the line is elsewhere", () =>

@@ -84,6 +84,9 @@ const ignoredIn = Function.memoize((endpoint: HttpApiEndpoint.Top) =>
   ignoredMembers([...endpoint.payload.values()].flatMap(({ schemas }) => schemas), [...endpoint.success])
 )
 
+/** A proxy refuses a response whose headers have more than 4 KiB, of a write that was made. */
+const MAX_HEADER_LENGTH = 1024
+
 /** A client may have misspelt a member that is ignored. */
 const nameIgnored = Effect.fnUntraced(function*(endpoint: HttpApiEndpoint.Top, bytes: ArrayBuffer) {
   const ignored = bytes.byteLength > NAMED_BYTES ? [] : Option.match(parsed(bytes), {
@@ -94,7 +97,8 @@ const nameIgnored = Effect.fnUntraced(function*(endpoint: HttpApiEndpoint.Top, b
   const words = ignored.map(({ meant, path }) =>
     `${encodeURI(path.toWellFormed())}${meant === undefined ? "" : ` (did you mean ${meant}?)`}`
   )
-  yield* changeResponse(HttpServerResponse.setHeader(HEADERS.ignoredMembers.key, words.join(", ")))
+  const named = words.join(", ").slice(0, MAX_HEADER_LENGTH)
+  yield* changeResponse(HttpServerResponse.setHeader(HEADERS.ignoredMembers.key, named))
 })
 
 const refused = (issues: ReadonlyArray<ValidationIssue>) =>
