@@ -34,11 +34,13 @@ const Made = Schema.String.check(Schema.isPattern(/^\$(0|[1-9][0-9]?)$/u, { expe
   description: MADE
 })
 
-const RouteIdOrMade = Schema.Union([RouteId, Made]).annotate({ description: `The id of a route, or ${MADE}` })
+const ROUTE_OR_MADE = { description: `The id of a route, or ${MADE}` }
 
-const CollectionIdOrMade = Schema.Union([CollectionId, Made]).annotate({
-  description: `The id of a collection, or ${MADE}`
-})
+const RouteIdOrMade = Schema.Union([RouteId, Made]).annotate(ROUTE_OR_MADE)
+
+const COLLECTION_OR_MADE = { description: `The id of a collection, or ${MADE}` }
+
+const CollectionIdOrMade = Schema.Union([CollectionId, Made]).annotate(COLLECTION_OR_MADE)
 
 const routeIds = Schema.optionalKey(
   Schema.NullOr(
@@ -144,8 +146,8 @@ const OPERATIONS = [
       examples: [{ op: "removeFromCollection", ...ROUTE_ID }]
     }),
   operation("createLink", {
-    routeId: optionalMember(RouteIdOrMade),
-    collectionId: optionalMember(CollectionIdOrMade),
+    routeId: optionalMember(RouteIdOrMade).annotateKey(ROUTE_OR_MADE),
+    collectionId: optionalMember(CollectionIdOrMade).annotateKey(COLLECTION_OR_MADE),
     link: NewShareLink
   }).check(oneOpened).annotate({
     identifier: "CreateLinkOperation",

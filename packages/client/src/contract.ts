@@ -412,10 +412,8 @@ export interface CreatedRoute {
 export interface CreateLinkOperation {
   /** What to do */
   readonly op: "createLink"
-  /** The id of a route, or `$` and the index of an earlier operation of the batch, for what that made */
-  readonly routeId?: number | string | undefined
-  /** The id of a collection, or `$` and the index of an earlier operation of the batch, for what that made */
-  readonly collectionId?: number | string | undefined
+  readonly routeId?: number | string | null | undefined
+  readonly collectionId?: number | string | null | undefined
   readonly link: ShareLinkInput
 }
 
@@ -561,9 +559,9 @@ export interface DeleteLinkOperation {
   /** What to do */
   readonly op: "deleteLink"
   /** The id of a route */
-  readonly routeId?: number | undefined
+  readonly routeId?: number | null | undefined
   /** The id of a collection */
-  readonly collectionId?: number | undefined
+  readonly collectionId?: number | null | undefined
   /** The id of a link */
   readonly linkId: number
 }
@@ -745,7 +743,7 @@ export interface ErrorDetails {
   /** The methods of the path */
   readonly allowed?: ReadonlyArray<string> | undefined
   /** The cause: each error of the statuses 401, 403, 409, 410 and 429 has one */
-  readonly reason?: "too_far" | "too_many_points" | "too_many_locations" | "not_signed_in" | "authorization_malformed" | "session_invalid" | "token_malformed" | "token_unknown" | "token_revoked" | "token_expired" | "account_pending_deletion" | "wrong_credentials" | "sign_in_refused" | "insufficient_scope" | "session_required" | "administrator_required" | "cross_site" | "email_unverified" | "provider_email_unverified" | "current_password_wrong" | "password_wrong" | "signup_disabled" | "provider_sign_in_disabled" | "download_not_allowed" | "no_path" | "no_road_near_location" | "stale" | "quota_exceeded" | "duplicate_route" | "collection_full" | "too_many_zones" | "too_many_tokens" | "too_many_links" | "key_in_use" | "key_reused" | "client_id_used" | "source_used" | "handle_taken" | "address_taken" | "nothing_to_cancel" | "own_account" | "import_running" | "linked_elsewhere" | "password_needed" | "cursor_expired" | "rate_limited" | "too_many_at_once" | "too_many_waiting" | undefined
+  readonly reason?: "too_far" | "too_many_points" | "too_many_locations" | "not_signed_in" | "authorization_malformed" | "session_invalid" | "token_malformed" | "token_unknown" | "token_revoked" | "token_expired" | "account_pending_deletion" | "wrong_credentials" | "sign_in_refused" | "provider_declined" | "sign_in_not_begun" | "insufficient_scope" | "session_required" | "administrator_required" | "cross_site" | "email_unverified" | "provider_email_unverified" | "current_password_wrong" | "password_wrong" | "signup_disabled" | "provider_sign_in_disabled" | "download_not_allowed" | "no_path" | "no_road_near_location" | "stale" | "quota_exceeded" | "duplicate_route" | "collection_full" | "too_many_zones" | "too_many_tokens" | "too_many_links" | "key_in_use" | "key_reused" | "client_id_used" | "source_used" | "handle_taken" | "address_taken" | "nothing_to_cancel" | "own_account" | "import_running" | "linked_elsewhere" | "password_needed" | "cursor_expired" | "rate_limited" | "too_many_at_once" | "too_many_waiting" | undefined
 }
 
 /** The line of a route, or a waypoint. */
@@ -2052,9 +2050,9 @@ export interface UpdateLinkOperation {
   /** What to do */
   readonly op: "updateLink"
   /** The id of a route */
-  readonly routeId?: number | undefined
+  readonly routeId?: number | null | undefined
   /** The id of a collection */
-  readonly collectionId?: number | undefined
+  readonly collectionId?: number | null | undefined
   /** The id of a link */
   readonly linkId: number
   readonly changes: ShareLinkPatch

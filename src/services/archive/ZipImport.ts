@@ -1,4 +1,17 @@
-import { Context, Effect, Exit, Layer, Option, Result, Schedule, Schema, Scope, Stream, Struct } from "effect"
+import {
+  Context,
+  Effect,
+  Exit,
+  Layer,
+  Option,
+  Result,
+  Schedule,
+  Schema,
+  Scope,
+  Semaphore,
+  Stream,
+  Struct
+} from "effect"
 import type { ImportReport } from "../../schema/Archive.ts"
 import type { CollectionId, RouteId, UserId } from "../../schema/Ids.ts"
 import { MAX_TAGS, type Source } from "../../schema/Route.ts"
@@ -6,6 +19,7 @@ import type { Quota } from "../../schema/User.ts"
 import type { ZipImportLine, ZipImportQuery } from "../../schema/ZipImport.ts"
 import { INLINE_BYTES } from "../admission/HeavyWork.ts"
 import { ImportTurns } from "../admission/ImportTurns.ts"
+import { AT_ONCE } from "../admission/Lanes.ts"
 import { Collections } from "../collections/Collections.ts"
 import {
   ArchiveNeedsSession,
@@ -147,6 +161,8 @@ const routeImport = Effect.gen(function*() {
   const duplicates = yield* RouteDuplicates
   const routes = yield* Routes
   const turns = yield* ImportTurns
+  // An import whose turn has not come has no file in memory.
+  const reads = yield* Semaphore.make(AT_ONCE.archivePieces)
 
   const requireRunning = Effect.flatMap(
     draining.hasBegun,
@@ -233,7 +249,7 @@ const routeImport = Effect.gen(function*() {
       if (!ROUTE_FILE.test(name) && !isNested(name)) return skippedLine(name, "its name is not that of a route file")
       if (progress.full !== undefined) return skippedLine(name, progress.full)
       const activity = activities.get(name)
-      const read = yield* readOne(name, yield* bytes, activity)
+      const read = yield* reads.withPermit(Effect.flatMap(bytes, (bytes) => readOne(name, bytes, activity)))
       const drafts = draftsOf(read, query, sourceOf(name, read.origin, activity))
       const kept = yield* store(owner, drafts, query)
       if (collectionId !== undefined) yield* collect(owner, collectionId, kept, progress)
