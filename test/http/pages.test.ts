@@ -116,7 +116,8 @@ layer(TestServer.layer())("pages", (it) => {
         200
       )
       const again = yield* submit(visitor, "resetPassword", { token, password: PASSWORD })
-      assertAlert(again, "This link is incomplete, has expired or was used already.")
+      assertAlert(again, "This link was used already.")
+      assert.include(again.text, "A password was set by it: <a href=\"sign-in\">sign in</a>.")
     }))
 
   it.effect("forms that another site sends, of another type or over 32 KiB are refused with a page", () =>

@@ -70,7 +70,7 @@ export class MailedTokens extends Context.Service<MailedTokens, {
   ) => Effect.Effect<void>
   /** Deletes the verification tokens of sign-ups. Call under `SignUps.lock`. */
   readonly revokeVerifications: (signUpIds: ReadonlyArray<SignUpId>) => Effect.Effect<void>
-  /** Deletes every other token of a user, used or not. */
+  /** Deletes the unused tokens of a user. A used one stays, so that its page can say that it was used. */
   readonly revokeAll: (userId: UserId) => Effect.Effect<void>
 }>()("route-planning-service/MailedTokens") {
   static readonly layer = Layer.effect(
@@ -186,7 +186,8 @@ export class MailedTokens extends Context.Service<MailedTokens, {
           yield* sql`DELETE FROM email_tokens WHERE purpose = 'verify-email' AND ${sql.in("sign_up_id", signUpIds)}`
         }, Effect.orDie),
 
-        revokeAll: (userId) => sql`DELETE FROM email_tokens WHERE user_id = ${userId}`.pipe(Effect.asVoid, Effect.orDie)
+        revokeAll: (userId) =>
+          sql`DELETE FROM email_tokens WHERE user_id = ${userId} AND used_at IS NULL`.pipe(Effect.asVoid, Effect.orDie)
       })
     })
   )

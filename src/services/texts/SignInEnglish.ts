@@ -96,7 +96,7 @@ get another link by mail.`,
       } after a reset was requested, and ${
         duration(INVITATION_LIFETIME)
       } after an invitation. Your password is as it was. <a href="${page}">Ask for another link</a>.`,
-    used: (page: string) => html`The password that you chose by it counts: <a href="${page}">sign in</a> with it.`,
+    used: (page: string) => html`A password was set by it: <a href="${page}">sign in</a>.`,
     what: (address: Html) => html`This sets the password of ${address}.`,
     button: "Set the password",
     signsOut:

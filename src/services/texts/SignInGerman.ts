@@ -102,8 +102,7 @@ Sie sich trotzdem an: Dann bekommen Sie per E-Mail einen neuen Link.`,
       } lang, wenn Sie Ihr Passwort zurücksetzen, und ${
         duration(INVITATION_LIFETIME)
       } lang nach einer Einladung. Ihr Passwort ist unverändert. <a href="${page}">Fordern Sie einen neuen Link an</a>.`,
-    used: (page) =>
-      html`Das Passwort, das Sie damit gewählt haben, gilt: <a href="${page}">Melden Sie sich damit an</a>.`,
+    used: (page) => html`Damit wurde ein Passwort gesetzt: <a href="${page}">Melden Sie sich an</a>.`,
     what: (address) => html`Damit setzen Sie das Passwort von ${address}.`,
     button: "Passwort setzen",
     signsOut:
