@@ -210,7 +210,13 @@ layer(TestServer.layer({ ADMIN_EMAILS: ADMINS.join(",") }))("pages of an account
       assert.deepInclude((yield* rider.get(`/collections/${id}`)).body, { routeIds: [second.id, first.id] })
       yield* submit(rider, page, { do: "removeRoute", route: String(first.id) })
       assert.deepInclude((yield* rider.get(`/collections/${id}`)).body, { routeIds: [second.id] })
-      assert.include((yield* rider.get(`/${page}`)).text, `/c/`)
+      const { text } = yield* rider.get(`/${page}`)
+      assert.include(text, `/c/`)
+      assert.include(text, `<option value="${first.id}">First</option>`)
+      assert.notInclude(text, "role=\"search\"")
+      const searched = yield* rider.get(`/${page}?q=second`)
+      assert.include(searched.text, "role=\"search\"")
+      assert.notInclude(searched.text, `<option value="${first.id}">`)
     }))
 
   it.effect("change the profile, privacy zones and the password", () =>

@@ -1,8 +1,9 @@
 import { Effect, Layer, Option } from "effect"
 import { CollectionPatch, MAX_ROUTES, NewCollection, type StoredCollection } from "../../../schema/Collection.ts"
 import { CollectionIdFromPath, RouteIdFromPath } from "../../../schema/Ids.ts"
-import { MAX_LIMIT } from "../../../schema/Page.ts"
+import { MAX_LIMIT, type PageOf } from "../../../schema/Page.ts"
 import type { StoredCollectionRoute, StoredRoute } from "../../../schema/Route.ts"
+import { OwnRoutesQuery } from "../../../schema/RouteSearch.ts"
 import { Lanes } from "../../../services/admission/Lanes.ts"
 import { Collections } from "../../../services/collections/Collections.ts"
 import { Missing } from "../../../services/DomainErrors.ts"
@@ -118,10 +119,23 @@ ${index === 0 ? undefined : button("up", texts.collections.up, "quiet", name)}${
   }${button("removeRoute", texts.collections.remove, "quiet", name)}
 </form></li>\n`
 
-const addForm = ({ collections }: Texts, own: ReadonlyArray<StoredRoute>, known: ReadonlySet<number>) => {
+const searchIn = ({ query }: Visit) => orNull(query.get("q") ?? undefined)
+
+/** A list that is too long for a choice can be searched. */
+const searchForm = ({ collections, common }: Texts, search: string | null, own: PageOf<StoredRoute>) =>
+  search === null && own.total <= own.items.length
+    ? undefined
+    : html`<form method="get" role="search" aria-label="${collections.search}">
+${
+      input({ name: "q", label: collections.search, type: "search", value: search })
+    }<button class="quiet">${common.find}</button>
+</form>
+`
+
+const addForm = ({ collections, routes }: Texts, own: ReadonlyArray<StoredRoute>, known: ReadonlySet<number>) => {
   const others = own.filter(({ id }) => !known.has(id))
   return others.length === 0
-    ? html`<p>${collections.allAdded}</p>`
+    ? html`<p>${own.length === 0 ? routes.notFound : collections.allAdded}</p>`
     : form(
       select(
         { name: "route", label: collections.oneOfMine },
@@ -152,7 +166,9 @@ const collectionLayer = Layer.unwrap(Effect.gen(function*() {
     const { id, routeIds, shareToken, visibility } = collection
     const viewer = Option.some(userId)
     const { items } = yield* lists(collections.routes(id, viewer, { limit: MAX_ROUTES, offset: 0 }, "none"))
-    const newest = yield* lists(ownRoutes.list(userId, {}, { limit: MAX_LIMIT, offset: 0 }, "none"))
+    const search = searchIn(visit)
+    const filter = yield* decodeForm(OwnRoutesQuery, search === null ? {} : { q: search })
+    const mine = yield* lists(ownRoutes.list(userId, filter, { limit: MAX_LIMIT, offset: 0 }, "none"))
     const isRefused = fields[ACTION] === "save"
     return {
       title: collection.name,
@@ -165,7 +181,7 @@ ${
             items.map((route, index) => member(route, { index, last: items.length - 1, root, texts }))
           }</ol>`
       }
-${addForm(texts, newest.items, new Set(routeIds))}
+${searchForm(texts, search, mine)}${addForm(texts, mine.items, new Set(routeIds))}
 <h2>${words.change}</h2>
 ${form(...fieldsOf(texts, isRefused ? fields : {}, collection), button("save", texts.common.save))}${yield* sharing
         .section(visit, {
