@@ -264,6 +264,17 @@ layer(TestServer.layer({ BASE_URL: ROOT, CORS_ORIGINS: "" }, inVaduz))("shared p
       assert.include(text, ">A public ride</a>")
       assert.notInclude(text, "An unlisted ride")
       assert.strictEqual((yield* rider.get("//u/grace-rides")).text.includes("An unlisted ride"), false)
+      assert.notInclude(text, "class=\"avatar\"")
+      yield* rider.patch("/users/me", { avatar: "https://pictures.example/grace.png?size=80" })
+      for (const path of ["//u/grace-rides", "//me/profile"]) {
+        const { headers, text } = yield* rider.get(path)
+        assert.include(text, `<img class="avatar" src="https://pictures.example/grace.png?size=80" alt=""`)
+        assert.include(headers.get("content-security-policy") ?? "", "img-src 'self' data: https://pictures.example;")
+      }
+      yield* rider.patch("/users/me", { avatar: "https://a;script-src/grace.png" })
+      const named = yield* visitor.get("//u/grace-rides")
+      assert.notInclude(named.text, "class=\"avatar\"")
+      assert.notInclude(named.headers.get("content-security-policy") ?? "", "a;script-src")
     }))
 
   it.effect("are named by single routes and collections that others may see", () =>

@@ -18,6 +18,7 @@ import { ACCOUNT_PAGES } from "../../request/RouteTemplates.ts"
 import type { Page } from "../layout/Layout.ts"
 import { newPasswordInput, newPasswordOf } from "../layout/LinkForm.ts"
 import type { Fields } from "../layout/PageRoutes.ts"
+import { avatarImage, avatarPolicy } from "../shared/Avatar.ts"
 import { accountPageLayer, done, idOf, type Visit } from "./AccountPage.ts"
 import {
   button,
@@ -47,7 +48,8 @@ const profilePage = (texts: Texts, own: Profile, fields: Fields, root: string): 
   const any = ["", profile.anyPreference] as const
   return {
     title: profile.title,
-    body: html`<p>${
+    policy: avatarPolicy(own.avatar),
+    body: html`${avatarImage(own.avatar)}<p>${
       profile.signedIn(
         html`<strong>${own.email}</strong>`,
         html`<a href="${root}u/${own.handle}">@${own.handle}</a>`

@@ -6,6 +6,7 @@ import { PublicRoutes } from "../../../services/routes/PublicRoutes.ts"
 import { configuredSite } from "../../../services/texts/Site.ts"
 import { SHARED_PAGES } from "../../request/RouteTemplates.ts"
 import { pageLinks } from "../../response/ResourceJson.ts"
+import { avatarImage, avatarPolicy } from "./Avatar.ts"
 import { cardPage, cards, previewHead, previewPicture } from "./RouteParts.ts"
 import { missingPage, type SharedPage, sharedPageLayer } from "./SharedPage.ts"
 
@@ -22,7 +23,7 @@ export const userPageLayer = Layer.unwrap(Effect.gen(function*() {
       const decoded = decodeHandle(handle)
       if (Option.isNone(decoded)) return yield* missingPage
       const page = cardPage(query)
-      const { id, name } = yield* profiles.publicProfile(decoded.value)
+      const { avatar, id, name } = yield* profiles.publicProfile(decoded.value)
       const routes = yield* publicRoutes.byUser(id, page, "none")
       const url = `${address}u/${handle}`
       const pictured = routes.items[0]?.shareToken
@@ -38,7 +39,8 @@ export const userPageLayer = Layer.unwrap(Effect.gen(function*() {
           hasOEmbed: false,
           data: { "@type": "ProfilePage", url, mainEntity: { "@type": "Person", name, alternateName: handle, url } }
         }),
-        body: html`<p class="lead">@${handle}, ${count}</p>
+        policy: avatarPolicy(avatar),
+        body: html`${avatarImage(avatar)}<p class="lead">@${handle}, ${count}</p>
 ${cards(routes, { offset: page.offset, root, texts: site.texts, units })}`
       }
       return shown

@@ -1,0 +1,23 @@
+import { parsedUrl } from "../../../schema/Text.ts"
+import { type Html, html } from "../../../services/operations/Html.ts"
+
+/** A host of other characters, such as `;` or `*`, would say more in a Content-Security-Policy than its own name. */
+const ORIGIN = /^https:\/\/[\w.-]+(?::\d+)?$/u
+
+const originOf = (address: string | undefined) => {
+  const origin = address === undefined ? undefined : parsedUrl(address)?.origin
+  return origin !== undefined && ORIGIN.test(origin) ? origin : undefined
+}
+
+/** The picture of a user, which browsers load from its own host. */
+export const avatarImage = (address: string | undefined): Html =>
+  originOf(address) === undefined
+    ? html``
+    : html`<img class="avatar" src="${address}" alt="" width="80" height="80" referrerpolicy="no-referrer">
+`
+
+/** Admits the host of a user's picture alone. */
+export const avatarPolicy = (address: string | undefined): Readonly<Record<string, string>> => {
+  const origin = originOf(address)
+  return origin === undefined ? {} : { "img-src": `'self' data: ${origin}` }
+}
