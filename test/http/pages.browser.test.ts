@@ -104,6 +104,22 @@ describe.skipIf(!hasBrowser)("pages in a browser (skipped where there is no Chro
       )
     }
 
+    it.effect("lead a keyboard past the navigation, by a link that is seen when it has the focus", () =>
+      Effect.gen(function*() {
+        const { origin } = yield* TestServer
+        const { page } = yield* (yield* Browser).visit(origin)
+        yield* Effect.promise(async () => {
+          await page.goto(`${origin}/sign-in`)
+          await page.keyboard.press("Tab")
+          const skip = page.getByRole("link", { name: "Skip to the content" })
+          assert.isAbove((await skip.boundingBox())?.width ?? 0, 100)
+          await page.keyboard.press("Enter")
+          await page.keyboard.press("Tab")
+          const focused: string = await page.evaluate("document.activeElement.id")
+          assert.strictEqual(focused, "email")
+        })
+      }))
+
     for (const colorScheme of ["light", "dark"] as const) {
       it.effect(`pass axe-core on a phone, ${colorScheme}`, () =>
         Effect.gen(function*() {

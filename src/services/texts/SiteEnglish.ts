@@ -11,6 +11,7 @@ const { counted, duration, number } = wordingIn("en")
 export const siteEnglish = {
   layout: {
     navigation: "Site",
+    skip: "Skip to the content",
     signIn: "Sign in",
     routes: "My routes",
     collections: "Collections",

@@ -45,6 +45,7 @@ const STATUSES: Readonly<Record<number, string>> = {
 export const siteGerman: SiteTexts = {
   layout: {
     navigation: "Hauptmenü",
+    skip: "Zum Inhalt",
     signIn: "Anmelden",
     routes: "Meine Routen",
     collections: "Sammlungen",

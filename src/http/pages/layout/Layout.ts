@@ -102,7 +102,8 @@ const logoIn = ({ logo }: Site, root: string) => {
 const navigation = ({ reader = "visitor" }: Page, site: Site, root: string) => {
   const { name, texts: { layout } } = site
   const logo = logoIn(site, root)
-  return html`<header>
+  return html`<a class="skip hidden" href="#content">${layout.skip}</a>
+<header>
 <p><a href="${root}">${logo === undefined ? undefined : html`<img src="${logo}" alt="" height="32"> `}${name}</a></p>
 <nav aria-label="${layout.navigation}"><ul>${
     LINKS_OF[reader].map((link) => html`<li><a href="${root}${LINKS[link].slice(1)}">${layout[link]}</a></li>`)
@@ -127,7 +128,7 @@ ${page.head}
 </head>
 <body class="${classOf(page)}">
 ${page.isFramed === true ? html`` : navigation(page, site, root)}
-<main>
+<main id="content" tabindex="-1">
 <h1>${page.title}</h1>
 ${page.body}
 </main>
