@@ -83,14 +83,20 @@ const ROUTES: ReadonlyArray<Section> = ["routes", "collections", "trash"]
 const groupOf = (path: string) =>
   [ACCOUNT, ADMINISTRATION].find((group) => group.some((section) => ACCOUNT_PAGES[section] === path)) ?? ROUTES
 
+/** One of a list belongs to its list. */
+const currentOf = (path: string, section: string) => {
+  if (path === section) return html` aria-current="page"`
+  return path === `${section}/:id` ? html` aria-current="true"` : undefined
+}
+
 const sections = (path: string, { root, texts }: Visit) => {
   const words = texts.sections
   const group = groupOf(path)
   return html`<nav class="sections" aria-label="${words.label}"><ul>${
     group.map((section) =>
-      html`<li><a href="${root}${ACCOUNT_PAGES[section].slice(1)}"${
-        path === ACCOUNT_PAGES[section] ? html` aria-current="page"` : undefined
-      }>${words[section]}</a></li>`
+      html`<li><a href="${root}${ACCOUNT_PAGES[section].slice(1)}"${currentOf(path, ACCOUNT_PAGES[section])}>${
+        words[section]
+      }</a></li>`
     )
   }</ul>${
     group === ACCOUNT
