@@ -3,9 +3,9 @@ import { Option, Schema, SchemaGetter } from "effect"
 const withoutNull = <A>(value: Option.Option<A | null>): Option.Option<A> =>
   Option.filter(value, (present) => present !== null)
 
-/** `null` is the same as leaving the member out. */
-export const optionalMember = <S extends Schema.Constraint>(schema: S) =>
-  Schema.optionalKey(Schema.NullOr(schema)).pipe(
+/** `null` is the same as leaving the member out. A union loses its own description, so that it is given again. */
+export const optionalMember = <S extends Schema.Constraint>(schema: S, words: { readonly description?: string } = {}) =>
+  Schema.optionalKey(Schema.NullOr(schema).annotate(words)).pipe(
     Schema.decodeTo(Schema.optionalKey(Schema.toType(schema)), {
       decode: SchemaGetter.transformOptional(withoutNull<S["Type"]>),
       encode: SchemaGetter.passthroughSubtype()

@@ -146,8 +146,8 @@ const OPERATIONS = [
       examples: [{ op: "removeFromCollection", ...ROUTE_ID }]
     }),
   operation("createLink", {
-    routeId: optionalMember(RouteIdOrMade).annotateKey(ROUTE_OR_MADE),
-    collectionId: optionalMember(CollectionIdOrMade).annotateKey(COLLECTION_OR_MADE),
+    routeId: optionalMember(RouteIdOrMade, ROUTE_OR_MADE),
+    collectionId: optionalMember(CollectionIdOrMade, COLLECTION_OR_MADE),
     link: NewShareLink
   }).check(oneOpened).annotate({
     identifier: "CreateLinkOperation",

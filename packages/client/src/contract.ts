@@ -412,7 +412,9 @@ export interface CreatedRoute {
 export interface CreateLinkOperation {
   /** What to do */
   readonly op: "createLink"
+  /** The id of a route, or `$` and the index of an earlier operation of the batch, for what that made */
   readonly routeId?: number | string | null | undefined
+  /** The id of a collection, or `$` and the index of an earlier operation of the batch, for what that made */
   readonly collectionId?: number | string | null | undefined
   readonly link: ShareLinkInput
 }
