@@ -37,7 +37,6 @@ const RUNNERS: ReadonlyArray<readonly [document: string, words: RegExp, runner: 
 /** Commands for machines that no test has, and what is checked of them. */
 const UNRUN: ReadonlyArray<readonly [document: string, words: RegExp, why: string]> = [
   ["deploy/README.md", /docker compose/, "no daemon: `npm run check:deploy` checks the file"],
-  ["deploy/README.md", /systemctl/, "no systemd: test/deploy/packaging.test.ts checks what the units name"],
   ["deploy/README.md", /kubectl/, "no cluster: `npm run check:deploy` checks the manifests"],
   ["deploy/ha/README.md", /./, "no three machines: `npm run torture -- failover` starts what the files describe"],
   ["docs/runbook.md", /openssl s_client/, "the provider is another host"],
