@@ -74,7 +74,9 @@ layer(TestServer.layer())("pages", (it) => {
           headers.get("content-security-policy"),
           `default-src 'none'; style-src 'self'; img-src ${
             path === PAGES.home ? "'self' " : ""
-          }data:; base-uri 'none'; form-action 'self'; frame-ancestors 'none'`
+          }data:; base-uri 'none'; form-action 'self'; frame-ancestors 'none'${
+            path === PAGES.home ? "; connect-src 'self'" : ""
+          }`
         )
         // With "no-referrer" a browser sends the form with "Origin: null", which over plain HTTP is refused as cross-site.
         assert.strictEqual(headers.get("referrer-policy"), "strict-origin")

@@ -54,7 +54,8 @@ const homePage = (reader: Page["reader"], listed: Listed, { name, texts }: Site,
     isIndexable: listed.tag === undefined,
     head: html`<meta name="description" content="${home.description}">`,
     reader,
-    policy: { "img-src": "'self' data:" },
+    // An audit for search engines reads robots.txt from within the page.
+    policy: { "img-src": "'self' data:", "connect-src": "'self'" },
     body: html`<p>${home.what(name)}</p>
 ${reader === "visitor" ? welcome(texts, isOpen) : own(texts)}
 ${heading(listed, texts)}
