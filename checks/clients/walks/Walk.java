@@ -35,7 +35,7 @@ public final class Walk {
     CreatedRoute made = routes.routesCreate(input, null, null, null);
     same("created", made.getGeometry(), line);
     List<Route> list = routes.routesList(
-      null, null, null, null, null, null, null, null, null, null, null, null, null, 1, null, null, null
+      null, null, null, null, null, null, null, null, null, null, null, null, null, null, null, 1, null, null, null
     );
     same("listed", list.get(0).getGeometry(), line);
     String ref = made.getId().toString();
@@ -47,7 +47,7 @@ public final class Walk {
     RouteFilesApi files = new RouteFilesApi(script);
     LineString downloaded = files.filesGeojson(ref, null).getFeatures().get(0).getGeometry().getLineString();
     same("downloaded", downloaded.getCoordinates(), line);
-    same("GPX", files.filesGpx(ref, null).contains("<gpx"), true);
+    same("GPX", files.filesGpx(ref, null, null).contains("<gpx"), true);
     byte[] archive = Files.readAllBytes(new AccountDataApi(session).accountDataExport().toPath());
     same("exported", new String(archive, 0, 2), "PK");
     System.out.println("openapi-generator (Java): walked");
