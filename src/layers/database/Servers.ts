@@ -85,6 +85,9 @@ const SEARCH_INTERVAL = Duration.millis(250)
 
 const LOOK_TIMEOUT = Duration.millis(750)
 
+/** A server that froze between the handshake and this question would hold its connection, and the end of the process, for ever. */
+const MEET_TIMEOUT = Duration.seconds(2)
+
 /** A connection is replaced after this time at the latest, even if it leads to the primary. */
 const LONGEST_LIFE = Duration.minutes(30)
 
@@ -130,7 +133,12 @@ export const primaryPool = Effect.fnUntraced(
       role.timeline > 0 && role.system === state.newest.system && role.timeline < state.newest.timeline
 
     const meet = Effect.fnUntraced(function*(connection: PgConnection.PgConnection) {
-      const role = yield* roleOf(connection)
+      const ending = yield* Effect.sync(() => dropConnection(connection)).pipe(
+        Effect.delay(MEET_TIMEOUT),
+        Effect.provideService(Clock.Clock, clock),
+        Effect.forkDetach
+      )
+      const role = yield* Effect.ensuring(roleOf(connection), Effect.sync(() => ending.interruptUnsafe()))
       if (isOlder(role)) {
         dropConnection(connection)
         return yield* refused(
