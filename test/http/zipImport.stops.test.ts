@@ -69,7 +69,7 @@ it.live(
 )
 
 it.live(
-  "an import ends with a reason when its process is told to stop, and goes on when it is sent to another",
+  "an import ends with a reason at SIGTERM to its process, and goes on when it is sent to another",
   () =>
     Effect.gen(function*() {
       const url = yield* clonedDatabase

@@ -61,7 +61,7 @@ it.live("a role that may not make tables is named, with the command that lets it
   }).pipe(Effect.scoped), 60_000)
 
 it.live(
-  "a role to which the tables do not belong is told to whom they do, and the command that changes it",
+  "a role that does not own the tables gets the name of their owner, and the command that changes it",
   () =>
     Effect.gen(function*() {
       const url = yield* emptyDatabase

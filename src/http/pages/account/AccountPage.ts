@@ -132,7 +132,7 @@ const isWithoutSession = ({ statusCode }: ServiceError) => statusCode === 401
 
 const unknownAction = ({ common }: Texts) => ValidationFailed.at("body", ACTION, common.unknownAction)
 
-/** Decodes an id of the path. A malformed one is as unknown as any other. */
+/** Decodes an id of the path. A malformed one has no page, like an id that does not exist. */
 export const idOf = <A>(schema: Schema.Codec<A, string>, id: string | undefined) =>
   Effect.mapError(decodeForm(schema, id), () => new NotFound({ message: "No such page" }))
 

@@ -252,7 +252,7 @@ const main = async () => {
   map.addControl(new NavigationControl({ showCompass: false }))
   map.addControl(new FullscreenControl({ container: drawing }))
   map.addControl(new ScaleControl({ unit: drawing.dataset.units }))
-  // What fails later is a tile, a font or an icon: it leaves a hole.
+  // What fails later is a tile, a font or an icon: its place stays empty.
   map.on("error", leavePicture)
   map.once("style.load", () => {
     addRoute(map, line, starts)
