@@ -5,7 +5,7 @@ import { TestClock } from "effect/testing"
 import { anonymous, signedUp, signedUpAs, withHeaders } from "../support/Actors.ts"
 import { TestServer } from "../support/TestServer.ts"
 import { mint } from "../support/Tokens.ts"
-import { until, untilNone } from "../support/Waiting.ts"
+import { until, untilNoneSwept } from "../support/Waiting.ts"
 
 const admins = ["audited", "listing", "forgotten"].map((name) => `${name}@admins.example`)
 
@@ -150,7 +150,7 @@ layer(TestServer.withSweeps({ ADMIN_EMAILS: admins.join(","), TRUSTED_PROXIES: "
         ])
       }`
       yield* TestClock.adjust("1 hour")
-      yield* untilNone(sql`SELECT 1 FROM audit_events WHERE created_at = ${ago(90)}`)
+      yield* untilNoneSwept(sql`SELECT 1 FROM audit_events WHERE created_at = ${ago(90)}`)
       const left = yield* sql<{ created_at: string }>`SELECT created_at FROM audit_events`
       assert.deepStrictEqual(left.map(({ created_at }) => created_at), [ago(89).toISOString()])
     }))

@@ -11,7 +11,7 @@ import { make, makeRoute, shownTo } from "../support/Collections.ts"
 import { created, newRoute, shareTokenOf } from "../support/Routes.ts"
 import { TestServer } from "../support/TestServer.ts"
 import { scriptOf } from "../support/Tokens.ts"
-import { until, untilNone } from "../support/Waiting.ts"
+import { until, untilNoneSwept } from "../support/Waiting.ts"
 
 const Link = Schema.Struct({
   id: Schema.Int,
@@ -309,6 +309,6 @@ layer(TestServer.withSweeps())("links in time", (it) => {
       assert.deepStrictEqual((yield* owner.get(`${path}/links`)).body, [])
       assert.strictEqual((yield* owner.patch(`${path}/links/${id}`, { expiresAt: null })).status, 404)
       yield* TestClock.adjust("2 hours")
-      yield* untilNone(SqlClient.SqlClient.use((sql) => sql`SELECT FROM share_links WHERE expires_at IS NOT NULL`))
+      yield* untilNoneSwept(SqlClient.SqlClient.use((sql) => sql`SELECT FROM share_links WHERE expires_at IS NOT NULL`))
     }))
 })

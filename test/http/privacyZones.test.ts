@@ -9,7 +9,7 @@ import { make } from "../support/Collections.ts"
 import { created, idsIn, newRoute } from "../support/Routes.ts"
 import { TestServer } from "../support/TestServer.ts"
 import { mint, withToken } from "../support/Tokens.ts"
-import { until } from "../support/Waiting.ts"
+import { until, untilSwept } from "../support/Waiting.ts"
 import {
   beside,
   filePositions,
@@ -247,7 +247,7 @@ layer(TestServer.withSweeps({ ADMIN_EMAILS: ADMIN }, villages))("privacy zones",
       )
       assert.deepStrictEqual(yield* found("q=holunderrunde"), [])
       yield* TestClock.adjust("1 hour")
-      yield* until(Effect.map(found("q=holunderrunde"), (ids) => ids.includes(id)))
+      yield* untilSwept(Effect.map(found("q=holunderrunde"), (ids) => ids.includes(id)))
     }))
 
   it.effect("are left out of the total of a search by box", () =>

@@ -7,7 +7,7 @@ import { line, list, publish, somewhere } from "../support/PublicRoutes.ts"
 import { created, idsIn, newRoute } from "../support/Routes.ts"
 import { TestServer } from "../support/TestServer.ts"
 import { scriptOf } from "../support/Tokens.ts"
-import { untilNone } from "../support/Waiting.ts"
+import { untilNone, untilNoneSwept } from "../support/Waiting.ts"
 
 layer(TestServer.layer({}, somewhere))("the public listing", (it) => {
   it.effect("shows public routes only, by the requested gate", () =>
@@ -354,7 +354,7 @@ layer(TestServer.withSweeps())("the trash", (it) => {
       yield* TestClock.adjust("59999 millis")
       assert.lengthOf((yield* Effect.forEach(others, rowOf)).flat(), 2, "those of a minute are purged together")
       yield* TestClock.adjust("1 milli")
-      yield* untilNone(Effect.map(Effect.forEach(others, rowOf), (rows) => rows.flat()))
+      yield* untilNoneSwept(Effect.map(Effect.forEach(others, rowOf), (rows) => rows.flat()))
     }))
 
   it.effect("restores nothing after 30 days, even before a sweep", () =>

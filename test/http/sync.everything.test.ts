@@ -8,7 +8,7 @@ import { assertEverythingCopied, catchUp, emptyCopy, EVERYTHING, pageIn, readPag
 import { created, idOf } from "../support/Routes.ts"
 import { TestServer } from "../support/TestServer.ts"
 import { scriptOf } from "../support/Tokens.ts"
-import { until } from "../support/Waiting.ts"
+import { until, untilSwept } from "../support/Waiting.ts"
 
 const ZONE = { center: [9.5209, 47.1415], radius: 500, label: "Home" }
 
@@ -87,7 +87,7 @@ layer(TestServer.withSweeps())("the change feed of everything", (it) => {
       const { cursor } = pageIn((yield* script.get(`/sync?${EVERYTHING}`)).body)
       yield* TestClock.adjust("3 hours")
       const read = Effect.map(script.get(`/sync?${EVERYTHING}&cursor=${cursor}`), ({ body }) => typesIn(pageIn(body)))
-      yield* until(Effect.map(read, (changes) => changes.length > 0))
+      yield* untilSwept(Effect.map(read, (changes) => changes.length > 0))
       assert.deepStrictEqual(yield* read, [["link", link, "deleted"]])
     }))
 

@@ -8,7 +8,7 @@ import { make, makeRoute } from "../support/Collections.ts"
 import { assertCopied, catchUp, emptyCopy, pageIn, readPage } from "../support/Copies.ts"
 import { TestServer } from "../support/TestServer.ts"
 import { mint, withToken } from "../support/Tokens.ts"
-import { until } from "../support/Waiting.ts"
+import { until, untilSwept } from "../support/Waiting.ts"
 
 const changesIn = (body: unknown) => pageIn(body).changes.map(({ change, id, type }) => [type, id, change])
 
@@ -145,7 +145,7 @@ layer(TestServer.withSweeps())("the change feed", (it) => {
       yield* TestClock.adjust("89 days")
       assert.strictEqual((yield* read(before)).status, 200)
       yield* TestClock.adjust("2 days")
-      yield* until(Effect.map(read(before), ({ status }) => status === 410))
+      yield* untilSwept(Effect.map(read(before), ({ status }) => status === 410))
       assert.deepStrictEqual(pageIn((yield* script.get("/sync")).body).changes, [])
     }))
 

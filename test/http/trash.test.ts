@@ -13,7 +13,7 @@ import { assertCopied, catchUp, emptyCopy, pageIn, readPage } from "../support/C
 import { created, idOf, idsIn } from "../support/Routes.ts"
 import { TestServer } from "../support/TestServer.ts"
 import { mint, scriptOf, withToken } from "../support/Tokens.ts"
-import { until } from "../support/Waiting.ts"
+import { untilSwept } from "../support/Waiting.ts"
 
 const CONFIRMED = { headers: { "x-service-confirm": "true" } }
 
@@ -320,7 +320,7 @@ layer(TestServer.withSweeps())("the trash of routes and of collections", (it) =>
       const { cursor } = pageIn((yield* script.get("/sync")).body)
       yield* TestClock.adjust("2 days")
       for (const each of KINDS) assert.deepStrictEqual(yield* trashOf(script, each), [])
-      yield* until(
+      yield* untilSwept(
         Effect.map(
           script.get(`/sync?cursor=${cursor}`),
           ({ body }) => pageIn(body).changes.filter(({ change }) => change === "deleted").length === 2

@@ -1,4 +1,5 @@
 import { Duration, Effect, Option } from "effect"
+import { TestClock } from "effect/testing"
 
 const POLL_INTERVAL = Duration.millis(20)
 
@@ -18,6 +19,13 @@ export const until = <E, R>(
     (isTrue) => isTrue ? Effect.void : Effect.andThen(pause(interval), Effect.suspend(() => until(condition, interval)))
   )
 
+/**
+ * Ends when a sweep has made a condition true. A sweep that finds a row locked, or whose connection times out because the clock
+ * advances while it opens, returns after a minute, which does not pass by itself.
+ */
+export const untilSwept = <E, R>(condition: Effect.Effect<boolean, E, R>) =>
+  until(Effect.andThen(TestClock.adjust("1 minute"), condition))
+
 /** The first value of a call that is as wanted. */
 export const untilFound = <A, E, R>(call: Effect.Effect<A, E, R>, isWanted: (value: A) => boolean) =>
   Effect.suspend(() => {
@@ -32,6 +40,10 @@ export const untilFound = <A, E, R>(call: Effect.Effect<A, E, R>, isWanted: (val
 /** Ends when a query finds nothing any more. */
 export const untilNone = <E, R>(query: Effect.Effect<ReadonlyArray<unknown>, E, R>) =>
   until(Effect.map(query, (rows) => rows.length === 0))
+
+/** Ends when a sweep has left nothing of what a query finds. */
+export const untilNoneSwept = <E, R>(query: Effect.Effect<ReadonlyArray<unknown>, E, R>) =>
+  untilSwept(Effect.map(query, (rows) => rows.length === 0))
 
 /**
  * Dies where the work takes longer. Counted in short timers one after the other, which a busy machine holds up as it holds up the
