@@ -1,13 +1,12 @@
 import * as NodeRuntime from "@effect/platform-node/NodeRuntime"
 import * as NodeServices from "@effect/platform-node/NodeServices"
-import { Cause, Config, ConfigProvider, Console, Effect, Layer, Option, Predicate, Schema } from "effect"
+import { Cause, Config, ConfigProvider, Console, Effect, Layer, Option, Predicate, Redacted, Schema } from "effect"
 import { CliError, Command, Flag, Prompt, TerminalCapabilities } from "effect/cli"
 import { SecureRandom } from "effect/crypto"
 import { spawnSync } from "node:child_process"
-import { chmod, mkdir, readFile, writeFile } from "node:fs/promises"
+import { mkdir, open, readFile } from "node:fs/promises"
 import { availableParallelism } from "node:os"
 import { dirname, join } from "node:path"
-import { parseEnv } from "node:util"
 import manifest from "../package.json" with { type: "json" }
 import { refusalOf, wellFormedLayer } from "../src/layers/Settings.ts"
 import {
@@ -22,8 +21,8 @@ import {
 } from "./setupFiles.ts"
 
 /**
- * Writes what a machine with Debian needs to run the service: docs/hosting.md uses it. It asks for what the flags leave
- * open, and shows what it would change in a file that exists.
+ * Writes what a machine with Debian needs to run the service: docs/hosting.md uses it. It asks for what the flags, the
+ * environment and the `.env` of an earlier run leave open, and shows what it would change in a file that exists.
  */
 
 class SetupFailed extends Schema.TaggedError<SetupFailed>()("SetupFailed", { message: Schema.String }) {}
@@ -33,10 +32,17 @@ const DIRECTORY = join(import.meta.dirname, "..")
 const MAX_PROCESSES = 64
 
 /** An earlier run without a server of mails left its setting empty. */
-const earlierMail = Config.map(
-  Config.all({ address: Config.String("BASE_URL"), mail: Config.option(Config.String("SMTP_URL")) }),
-  ({ mail }) => Option.getOrElse(mail, () => "none")
-)
+const earlierMail = Config.orElse(Config.String("SMTP_URL"), () => Config.map(Config.String("BASE_URL"), () => "none"))
+
+/** Other users of a machine see the flags of a program, and not its environment. */
+const urlFlag = (name: string, setting: string) =>
+  Flag.Redacted(name).pipe(
+    Flag.filter(
+      (given) => !/:\/\/[^/]*:.*@/.test(Redacted.value(given)),
+      () => `has a password, which other users of this machine see in a flag: set ${setting} in the environment`
+    ),
+    Flag.map(Redacted.value)
+  )
 
 const flags = {
   address: Flag.String("address").pipe(
@@ -49,14 +55,17 @@ const flags = {
     Flag.withFallbackConfig(Config.String("ADMIN_EMAILS")),
     Flag.withFallbackPrompt(Prompt.String({ message: "Email address of the administrator" }))
   ),
-  mail: Flag.String("mail").pipe(
-    Flag.withDescription("Server that sends mails, smtp://user:password@mail.example.com:587, or none"),
+  mail: urlFlag("mail", "SMTP_URL").pipe(
+    Flag.withDescription("Server that sends mails, or none; with a password it is asked for, or SMTP_URL has it"),
     Flag.withFallbackConfig(earlierMail),
     Flag.withFallbackPrompt(
-      Prompt.String({ message: "SMTP server, smtp://user:password@mail.example.com:587, or none", default: "none" })
+      Prompt.map(
+        Prompt.String({ message: "SMTP server, smtp://user:password@mail.example.com:587, or nothing" }),
+        (text) => text === "" ? "none" : text
+      )
     )
   ),
-  database: Flag.String("database").pipe(
+  database: urlFlag("database", "DATABASE_URL").pipe(
     Flag.withDescription("PostgreSQL; by default that of this machine, by its socket"),
     Flag.withFallbackConfig(Config.String("DATABASE_URL")),
     Flag.withDefault(LOCAL_DATABASE)
@@ -158,11 +167,13 @@ const diffOf = (path: string, text: string) =>
 
 const write = ({ mode, path, text }: Planned) =>
   Effect.tryPromise({
-    // In place, so that the owner stays.
+    // In place, so that the owner stays, and with its mode before its text.
     try: async () => {
       await mkdir(dirname(path), { recursive: true })
-      await writeFile(path, text, { mode })
-      await chmod(path, mode)
+      await using file = await open(path, "a", mode)
+      await file.chmod(mode)
+      await file.truncate()
+      await file.writeFile(text)
     },
     catch: (cause) => new SetupFailed({ message: `${path} cannot be written, run this as root: ${String(cause)}` })
   })
@@ -218,14 +229,6 @@ const setup = Command.make(
   })
 ).pipe(Command.withDescription("Write the settings of the service, and the files that run it on a machine with Debian"))
 
-/** The answers of an earlier run are not asked for again. */
-const earlierLayer = Layer.unwrap(
-  Effect.map(
-    textAt(join(DIRECTORY, ".env")),
-    (text) => ConfigProvider.layer(ConfigProvider.fromUnknown(parseEnv(Option.getOrElse(text, () => ""))))
-  )
-)
-
 const showFailure = (cause: Cause.Cause<unknown>) =>
   Cause.hasInterruptsOnly(cause) || CliError.isCliError(Cause.squash(cause))
     ? Effect.void
@@ -234,6 +237,6 @@ const showFailure = (cause: Cause.Cause<unknown>) =>
 setup.pipe(
   Command.run({ version: manifest.version }),
   Effect.tapCause(showFailure),
-  Effect.provide([NodeServices.layer, SecureRandom.layerWebCrypto, earlierLayer]),
+  Effect.provide([NodeServices.layer, SecureRandom.layerWebCrypto]),
   NodeRuntime.runMain({ disableErrorReporting: true })
 )

@@ -35,16 +35,48 @@ const ANSWERS = {
   "keep-days": "14"
 }
 
-const setup = (root: string, answers: Partial<typeof ANSWERS> = {}, ...more: ReadonlyArray<string>) => {
-  const flags = Object.entries({ ...ANSWERS, ...answers }).map(([name, value]) => `--${name}=${value}`)
-  return run(NODE, ["tools/setup.ts", `--root=${root}`, ...flags, ...more])
+/** What may have a password is in the environment. */
+const setup = (
+  root: string,
+  answers: Partial<typeof ANSWERS & { readonly database: string }> = {},
+  ...more: ReadonlyArray<string>
+) => {
+  const { database = "", mail, ...others } = { ...ANSWERS, ...answers }
+  const flags = Object.entries(others).map(([name, value]) => `--${name}=${value}`)
+  return run(NODE, ["tools/setup.ts", `--root=${root}`, ...flags, ...more], { SMTP_URL: mail, DATABASE_URL: database })
 }
+
+/** Types an answer on a terminal after each question, which these words name. */
+const typed = (root: string, answers: ReadonlyArray<readonly [question: string, answer: string]>) =>
+  Effect.promise(async () => {
+    const child = spawn("script", [
+      "--quiet",
+      "--return",
+      "--command",
+      `${NODE} tools/setup.ts --root=${root}`,
+      "/dev/null"
+    ], { cwd: ROOT, env: { PATH: process.env["PATH"], TERM: "xterm", ...COMPILE_CACHE } })
+    const code = new Promise<number | null>((resolve) => child.once("close", resolve))
+    const left = [...answers]
+    let shown = ""
+    for await (const chunk of child.stdout) {
+      shown += String(chunk)
+      const [question, answer] = left[0] ?? []
+      if (question === undefined || !shown.includes(question)) continue
+      shown = ""
+      left.shift()
+      child.stdin.write(`${answer}\r`)
+    }
+    return { code: await code, shown, left }
+  })
 
 const ENV = join(ROOT, ".env")
 
 const UNIT = "etc/systemd/system/route-planning-service@.service"
 
 const SITE = "etc/nginx/sites-available/route-planning-service"
+
+const hasTerminal = spawnSync("script", ["--version"]).status === 0
 
 const hasAnalyzer = spawnSync("systemd-analyze", ["--version"]).status === 0
 
@@ -76,6 +108,45 @@ layer(Layer.empty, { excludeTestServices: true })("npm run setup", (it) => {
       }),
     60_000
   )
+
+  it.effect.skipIf(!hasTerminal)("asks on a terminal for what no flag says, and before it changes a file", () =>
+    Effect.gen(function*() {
+      const root = yield* temporaryDirectory
+      const first = yield* typed(root, [
+        ["Address of the service", ANSWERS.address],
+        ["Email address", ANSWERS.admin],
+        ["SMTP server", ANSWERS.mail],
+        ["Who may sign up", ""],
+        ["Processes", ""],
+        ["Days for which", ""]
+      ])
+      assert.deepInclude(first, { code: 0, left: [] })
+      const text = readFileSync(join(root, ENV), "utf8")
+      assert.include(parseEnv(text), { SMTP_URL: ANSWERS.mail, SIGNUP_ENABLED: "false", SETUP_KEEP_DAYS: "14" })
+      const second = yield* typed(root, [
+        ["Address of the service", "https://other.example.com"],
+        ["Email address", ANSWERS.admin],
+        ["SMTP server", ""],
+        ["Who may sign up", ""],
+        ["Processes", ""],
+        ["Days for which", ""],
+        [`Change ${join(root, ENV)}?`, "n"]
+      ])
+      assert.deepInclude(second, { code: 1 })
+      assert.strictEqual(readFileSync(join(root, ENV), "utf8"), text)
+    }), 60_000)
+
+  it.effect("takes no password by a flag, which other users see, and does not repeat it", () =>
+    Effect.gen(function*() {
+      const root = yield* temporaryDirectory
+      for (const flag of ["--mail=smtp://club:canary@mail.example.com", "--database=postgres://club:canary@db/routes"]) {
+        const { code, stderr, stdout } = yield* setup(root, {}, flag)
+        assert.strictEqual(code, 1)
+        assert.match(stderr, /has a password, which other users .* set (?:SMTP|DATABASE)_URL in the environment/)
+        assert.notInclude(stdout + stderr, "canary")
+      }
+      assert.isFalse(existsSync(join(root, ENV)))
+    }), 60_000)
 
   it.effect.skipIf(!hasAnalyzer)("writes units that systemd takes", () =>
     Effect.gen(function*() {
@@ -151,7 +222,7 @@ layer(Layer.empty, { excludeTestServices: true })("npm run setup", (it) => {
   it.effect("leaves the backup of a database that is elsewhere to its host", () =>
     Effect.gen(function*() {
       const root = yield* temporaryDirectory
-      const { code, stdout } = yield* setup(root, {}, "--database=postgres://club:canary@db.example.com:5432/routes")
+      const { code, stdout } = yield* setup(root, { database: "postgres://club:canary@db.example.com:5432/routes" })
       assert.strictEqual(code, 0)
       assert.include(stdout, "The database is elsewhere: back it up there.")
       assert.notInclude(stdout, "canary")
