@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Does on a fresh Debian what docs/hosting.md says: its blocks of commands one after another, and between them what people do in a browser.
+# Does on a fresh Debian what docs/hosting.md and docs/upgrading.md say: their blocks of commands one after another, and between them what
+# people do in a browser.
 # systemd-nspawn runs the machine, with a network of its own once its packages are there. It needs root and Debian's packages debootstrap
 # and systemd-container, and the network for those of the machine.
 set -euo pipefail
@@ -23,6 +24,13 @@ echo force-unsafe-io > "$root/etc/dpkg/dpkg.cfg.d/check"
 check=$root/check
 mkdir "$check" "$check/node_modules"
 git clone --quiet --bare . "$root/srv/source.git"
+# The next version, which is there when it is fetched: a migration, and a change of a file of the machine.
+git clone --quiet "$root/srv/source.git" "$work/next"
+printf 'import { Effect } from "effect"\n\nexport default Effect.void\n' > "$work/next/migrations/9999_next.ts"
+sed -i 's/^Description=.*/& (next)/' "$work/next/deploy/hosting/route-planning-service@.service"
+git -C "$work/next" add .
+git -C "$work/next" -c user.name=check -c user.email=check@routes.test commit --quiet --message=Next
+git -C "$work/next" push --quiet origin HEAD:refs/heads/next
 cp checks/hostingMachine.sh checks/hostingPeople.ts "$check"
 # The authorities that this machine trusts: that of a proxy may be one of them.
 cp /etc/ssl/certs/ca-certificates.crt "$check"
@@ -31,7 +39,7 @@ awk -v folder="$check" '
   /^```sh$/ { inside = 1; file = skipped ? "/dev/null" : sprintf("%s/block-%02d", folder, ++count); skipped = 0; next }
   /^```$/ { inside = 0 }
   inside { print > file }
-' docs/hosting.md
+' docs/hosting.md docs/upgrading.md
 
 cat > "$root/etc/systemd/system/check.service" << 'UNIT'
 [Unit]

@@ -16,11 +16,29 @@ people() {
   NODE_EXTRA_CA_CERTS=/etc/ssl/route-planning-service/fullchain.pem "$node" /check/hostingPeople.ts "$@"
 }
 
+# Both processes run that commit, and the service is there.
+runs() {
+  for port in 3000 3001; do
+    curl --silent --retry 60 --retry-all-errors --retry-delay 1 --fail --output /dev/null "http://127.0.0.1:$port/health/ready"
+    journalctl --unit="route-planning-service@$port" --output=cat | grep '"message":"starting"' | tail -n 1 | grep --quiet "$1" || fail "$port runs another commit"
+  done
+  people find "https://$DOMAIN" || fail "the route is gone"
+}
+
 # What is true after a block that has these words, and what people do then.
 after() {
   case $(cat "$1") in
     *DOMAIN=routes*)
-      export DOMAIN=routes.test ADMIN=ada@routes.test SMTP=smtp://127.0.0.1:2525 SOURCE=/srv/source.git
+      export DOMAIN=routes.test ADMIN=ada@routes.test SMTP_URL=smtp://127.0.0.1:2525 SOURCE=/srv/source.git
+      ;;
+    *"git pull"*)
+      COMMIT=$(grep --max-count=1 --line-regexp --extended-regexp '[0-9a-f]{40}' "$2")
+      grep --quiet '^+Description=.*(next)' "$2" || fail "the change of the unit is not shown"
+      runs "$(git --git-dir=/srv/source.git rev-parse next)"
+      ;;
+    *"git reset"*)
+      runs "$COMMIT"
+      journalctl --unit=route-planning-service@3000 --output=cat | grep --max-count=1 'the database is of a newer version' || fail "no newer database"
       ;;
     *"npm run setup"*)
       [ "$(stat --format='%a %U' $service/.env)" = "600 route-planning-service" ] || fail "the mode or the owner of .env"
@@ -45,6 +63,7 @@ after() {
     *restore.sh*)
       curl --silent --insecure --retry 30 --retry-all-errors --retry-delay 1 --fail --output /dev/null "https://$DOMAIN/health/ready"
       people find "https://$DOMAIN" || fail "the restored route"
+      git --git-dir=/srv/source.git update-ref HEAD next
       ;;
   esac
 }
@@ -76,6 +95,8 @@ after /check/block-01
 cd $service
 echo "127.0.0.1 localhost $DOMAIN" > /etc/hosts
 people mails &
+# There is no network: what was installed before is in the cache.
+export NPM_CONFIG_OFFLINE=true
 rest=()
 for block in /check/block-??; do [[ $block > $last ]] && rest+=("$block"); done
 blocks "${rest[@]}"

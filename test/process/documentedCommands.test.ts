@@ -31,6 +31,7 @@ const RUNNERS: ReadonlyArray<readonly [document: string, words: RegExp, runner: 
   ["docs/operations.md", /pg_dump/, "test/process/backup.test.ts"],
   ["docs/reliability.md", /npm run torture/, "test/process/torture.test.ts"],
   ["docs/runbook.md", /curl|journalctl|psql/, HERE],
+  ["docs/upgrading.md", /./, "checks/hosting.sh"],
   ["packages/cli/README.md", /^rps /, "test/http/packages.cli.test.ts"]
 ]
 
@@ -39,8 +40,7 @@ const UNRUN: ReadonlyArray<readonly [document: string, words: RegExp, why: strin
   ["deploy/README.md", /docker compose/, "no daemon: `npm run check:deploy` checks the file"],
   ["deploy/README.md", /kubectl/, "no cluster: `npm run check:deploy` checks the manifests"],
   ["deploy/ha/README.md", /./, "no three machines: `npm run torture -- failover` starts what the files describe"],
-  ["docs/runbook.md", /openssl s_client/, "the provider is another host"],
-  ["docs/upgrading.md", /./, "no systemd, and no newer version: test/process/setup.test.ts runs the setup again"]
+  ["docs/runbook.md", /openssl s_client/, "the provider is another host"]
 ]
 
 const all = documents.flatMap((document) => blocksOf(document).map((block) => ({ document, block })))
