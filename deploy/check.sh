@@ -49,5 +49,5 @@ else
   echo "skipped: promtool (of Debian's package prometheus)"
 fi
 
-echo "not done: building and starting the images, which needs a container engine"
+echo "not done: building and starting the image, which npm run check:image does"
 exit "$failed"

@@ -92,7 +92,7 @@ describe("the image", () => {
   it("has its modules compiled, by the user and with the options that run them, and read-only", () => {
     const [made = "", kept = ""] = finalStage.split("\nUSER 0:0\n")
     assert.match(made, /^ENV NODE_COMPILE_CACHE=\/app\/\.cache$/m)
-    assert.include(made, "\nUSER 1000:1000\nRUN ./node.sh src/main.ts >")
+    assert.include(made, "\nUSER 1000:1000\nRUN ./node.sh --predictable --random-seed=1 src/main.ts >")
     assert.match(kept, /^RUN chown -R 0:0 \.cache/)
     assert.match(kept, /^USER 1000:1000$/m)
   })
