@@ -1,6 +1,8 @@
 import { assert, layer } from "@effect/vitest"
 import { Context, Deferred, Effect, Exit, Fiber, Layer, Option, Redacted, Tracer } from "effect"
 import { SqlError } from "effect/sql"
+import { hostname } from "node:os"
+import manifest from "../../package.json" with { type: "json" }
 import { collectorRequest } from "../../src/layers/telemetry/CollectorExport.ts"
 import { spanEncoder } from "../../src/layers/telemetry/SpanExport.ts"
 import { telemetryLayer } from "../../src/layers/telemetry/Telemetry.ts"
@@ -137,6 +139,8 @@ layer(DatabaseUrl.layer, { excludeTestServices: true })("traces", (it) => {
       assert.deepStrictEqual(spans.filter(({ name }) => /health|metrics/i.test(name)), [])
       assert.deepInclude(yield* collector.resource, {
         "service.name": "routes-of-a-test",
+        "service.version": manifest.version,
+        "service.instance.id": `${hostname()}-${process.pid}`,
         "deployment.environment.name": "test",
         a: "b c"
       })
