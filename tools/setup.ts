@@ -39,7 +39,7 @@ const urlFlag = (name: string, setting: string) =>
   Flag.Redacted(name).pipe(
     Flag.filter(
       (given) => !/:\/\/[^/]*:.*@/.test(Redacted.value(given)),
-      () => `has a password, which other users of this machine see in a flag: set ${setting} in the environment`
+      () => `no password, which other users of this machine see in a flag: set ${setting} in the environment`
     ),
     Flag.map(Redacted.value)
   )
