@@ -195,6 +195,34 @@ it.live(
 )
 
 it.live(
+  "a commit without a response is 503 that says so, and a repeat under its key has one effect",
+  () =>
+    Effect.gen(function*() {
+      const { primary } = yield* cluster
+      yield* Effect.gen(function*() {
+        const rider = yield* signedIn
+        const store = rider.post("/routes", newRoute({}), { headers: { "idempotency-key": "unconfirmed" } })
+        yield* query(primary.url, "ALTER SYSTEM SET synchronous_standby_names = 'away'")
+        yield* query(primary.url, "SELECT pg_reload_conf()")
+        const waiting = yield* Effect.forkChild(store)
+        const ended = query(
+          primary.url,
+          "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE wait_event = 'SyncRep'"
+        )
+        yield* untilFound(ended, (rows) => rows.length > 0)
+        const answer = yield* Fiber.join(waiting)
+        refused(answer)
+        assert.include(answer.text, "The database did not confirm the change, which may be stored")
+        yield* query(primary.url, "ALTER SYSTEM RESET synchronous_standby_names")
+        yield* query(primary.url, "SELECT pg_reload_conf()")
+        yield* untilFound(store, ({ status }) => status === 201)
+        assert.strictEqual((yield* rider.get("/routes")).headers.get("x-total-count"), "1")
+      }).pipe(Effect.provide(TestServer.on(primary.url, CONFIG)))
+    }).pipe(Effect.scoped),
+  120_000
+)
+
+it.live(
   "a cursor is void where a promotion or a copy lost what its client has seen, and only there",
   () =>
     Effect.gen(function*() {
