@@ -26,8 +26,10 @@ if command -v go > /dev/null; then
   # Compiling it the first time takes four minutes.
   check go -C checks/kubernetes build -o "$PWD/.data/kubernetes" . &&
     check .data/kubernetes deploy/kubernetes/*.yaml deploy/kubernetes/examples/*.yaml
+  operator=$(go mod download -json github.com/cloudnative-pg/cloudnative-pg@v1.30.0 | sed -n 's/.*"Dir": "\(.*\)".*/\1/p')
+  check "$linters/bin/python" checks/cloudnativepg.py "$operator/config/crd/bases" deploy/ha/cloudnativepg.yaml
 else
-  echo "skipped: the validation of Kubernetes' API server (it needs Go 1.26 or newer)"
+  echo "skipped: the validation of Kubernetes' API server, and that of CloudNativePG (they need Go 1.26 or newer)"
 fi
 
 # As `npm run setup` writes them.
