@@ -49,6 +49,9 @@ const cityTable = async (client: Client, chosen: typeof cities) => {
   )
 }
 
+/** `random_normal` is in PostgreSQL 16 or newer. */
+const normal = (deviation: number) => `${deviation} * sqrt(-2 * ln(1 - random())) * cos(2 * pi() * random())`
+
 /**
  * The routes numbered $1 to $2 of $3, of $4 users in $5 cities from $6 on: two in ten public, one unlisted, one in a hundred
  * deleted; 10 to 60 positions, one in a hundred 500; the first cities have some times as many as the last.
@@ -57,8 +60,8 @@ const INSERT_ROUTES = `
   WITH drawn AS MATERIALIZED (
     SELECT n, CASE WHEN random() < 0.01 THEN ${GATHERER} ELSE 1 + floor($4::int * random())::int END AS user_id,
       $6::int + floor($5::int * random() ^ 1.25)::int AS city,
-      random_normal(0, 0.06) AS east, random_normal(0, 0.06) AS north, random() * 2 * pi() AS heading,
-      random_normal(0, 0.03) AS bend, 0.0002 + 0.001 * random() ^ 2 AS step, random() AS share, random() AS rest,
+      ${normal(0.06)} AS east, ${normal(0.06)} AS north, random() * 2 * pi() AS heading,
+      ${normal(0.03)} AS bend, 0.0002 + 0.001 * random() ^ 2 AS step, random() AS share, random() AS rest,
       CASE WHEN random() < 0.01 THEN 500 ELSE 10 + floor(51 * random())::int END AS positions,
       timestamptz '2021-01-01Z' + n * interval '5 years' / $3::int AS created_at
     FROM generate_series($1::int, $2::int) n
