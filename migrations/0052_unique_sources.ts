@@ -9,6 +9,8 @@ const INDEX = [
     WHERE source_provider IS NOT NULL`
 ]
 
+const LIMITS = ["statement_timeout", "lock_timeout"]
+
 const CHECKS = ["recorded_at", "source_provider", "source_external_id", "source_url"].map(
   (column) => `VALIDATE CONSTRAINT routes_${column}_check`
 )
@@ -20,9 +22,11 @@ export default Effect.gen(function*() {
   const built = Effect.gen(function*() {
     const connection = yield* sql.reserve
     const run = (statement: string) => connection.executeUnprepared(statement, [], undefined)
-    // A large table takes longer than a request may.
-    yield* run("SET statement_timeout = 0")
-    yield* Effect.forEach(INDEX, run).pipe(Effect.ensuring(Effect.ignore(run("RESET statement_timeout"))))
+    // A large table takes longer than a request may. What it waits for, such as a report, would begin it anew with a limit.
+    yield* Effect.forEach(LIMITS, (limit) => run(`SET ${limit} = 0`))
+    yield* Effect.forEach(INDEX, run).pipe(
+      Effect.ensuring(Effect.ignore(Effect.forEach(LIMITS, (limit) => run(`RESET ${limit}`))))
+    )
   })
 
   yield* outsideTransaction(Effect.scoped(built))
