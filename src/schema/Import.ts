@@ -1,6 +1,6 @@
 import { Schema } from "effect"
 import { ElevationFields } from "./Elevation.ts"
-import { RouteId } from "./Ids.ts"
+import { ClientId, RouteId } from "./Ids.ts"
 import { Metres, Seconds } from "./Measures.ts"
 import { decimal, flag, knownQuery } from "./Page.ts"
 import { MAX_NAME, Place, ROUTE, Route } from "./Route.ts"
@@ -163,6 +163,7 @@ export const ImportQuery = knownQuery({
       description: "`allow` also imports what has the same positions as an own route, which is 409 otherwise"
     })
   ),
+  clientId: Schema.optionalKey(ClientId),
   name: Schema.optionalKey(
     trimmedText(1, MAX_NAME).annotate({ description: "The name of the route, in place of what the file says" })
   )

@@ -359,4 +359,30 @@ layer(TestServer.layer({}, inVaduz))("files", (it) => {
       assert.strictEqual((yield* importFile(rider, `${GPX}\n`, { "idempotency-key": "i" })).status, 409)
       assert.strictEqual((yield* rider.get("/routes")).headers.get("x-total-count"), "1")
     }))
+
+  it.effect("are imported once by one clientId, whose repeat has the first result, and which names one route", () =>
+    Effect.gen(function*() {
+      const rider = yield* signedIn
+      const query = "?clientId=6f1f2c1e-3c1b-4c9e-9a53-0d8f0a5b7c12"
+      const send = importFile(rider, GPX, {}, query)
+      const [first, ...others] = yield* Effect.replicateEffect(send, 4, { concurrency: "unbounded" })
+      const { id } = created(first?.body)
+      yield* rider.patch(`/routes/${id}`, { name: "Renamed" })
+      for (const again of [...others, yield* send, yield* importFile(rider, GPX, {}, `${query}&duplicates=allow`)]) {
+        assert.deepStrictEqual([again.status, again.text], [201, first?.text])
+        assert.strictEqual(again.headers.get("location"), first?.headers.get("location"))
+      }
+      const further = yield* importFile(rider, GPX.replace("47.1\"", "47.2\""), {}, query)
+      assert.deepInclude(further.body, { id, name: "Renamed" })
+      assert.strictEqual((yield* importFile(rider, GPX)).status, 409)
+      assert.strictEqual((yield* rider.get("/routes")).headers.get("x-total-count"), "1")
+      const two = GPX.replace(/<trk>.*<\/trk>/s, "$&$&")
+      const split = yield* importFile(rider, two, {}, `${query}&split=true`)
+      assert.strictEqual(split.status, 400)
+      assert.include(split.text, "query.clientId: Names one route")
+      yield* rider.delete(`/routes/${id}`)
+      const deleted = yield* send
+      assert.strictEqual(deleted.status, 409)
+      assert.deepInclude(deleted.body, { details: { reason: "client_id_used" } })
+    }))
 })

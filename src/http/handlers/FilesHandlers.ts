@@ -172,11 +172,19 @@ export const FilesHandlers = HttpApiBuilder.group(
           const read = yield* files.read(bytes, { ...choice, ...headersOf(request.headers), name: query.name })
           const isElevated = query.elevation === "true" && query.dryRun !== "true"
           const file = isElevated ? yield* elevated(read) : read
-          const drafts = file.routes.map(({ line, route }) => ({ ...route, geometry: line }))
+          const { clientId = null } = query
+          const drafts = file.routes.map(({ line, route }) => ({ ...route, geometry: line, clientId }))
           if (query.dryRun === "true") {
             return yield* withPlaces(dryRunResponse(file, yield* duplicates.find(userId, drafts)))
           }
           yield* withPlaces(requireChosen(file))
+          if (clientId !== null && drafts.length > 1) {
+            return yield* ValidationFailed.at(
+              "query",
+              "clientId",
+              "Names one route: expected join=true or track, not split=true"
+            )
+          }
           const created = query.duplicates === "allow"
             ? routes.createAll(userId, drafts)
             : duplicates.createUnlessThere(userId, drafts)

@@ -215,7 +215,10 @@ const routeImport = Effect.gen(function*() {
     )
 
   const store = (owner: UserId, drafts: ReadonlyArray<ReadDraft>, { duplicates: mode }: ZipImportQuery) =>
-    patient(turns.turn(mode === "allow" ? createAll(owner, drafts) : duplicates.createOthers(owner, drafts)))
+    patient(turns.turn(mode === "allow" ? createAll(owner, drafts) : duplicates.createOthers(owner, drafts))).pipe(
+      // Routes of files in a ZIP have no `clientId`.
+      Effect.catchTag("ClientIdUsed", Effect.die)
+    )
 
   const collect = (owner: UserId, id: CollectionId, kept: ReadonlyArray<Kept>, progress: Progress) =>
     Effect.forEach(

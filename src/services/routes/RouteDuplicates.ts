@@ -6,6 +6,7 @@ import type { StoredRoute } from "../../schema/Route.ts"
 import { Lanes } from "../admission/Lanes.ts"
 import { databaseDefects } from "../db/DatabaseErrors.ts"
 import {
+  type ClientIdUsed,
   type CueBeyondLine,
   DuplicateRoutes,
   type Overloaded,
@@ -31,13 +32,16 @@ export interface Kept {
 export class RouteDuplicates extends Context.Service<RouteDuplicates, {
   /** Finds the oldest such route for each of the drafts. */
   readonly find: (owner: UserId, drafts: ReadonlyArray<ReadDraft>) => Effect.Effect<ReadonlyArray<Duplicate>>
-  /** Creates all routes or none; exact also if the same file is imported twice at once. */
+  /**
+   * Creates all routes or none; exact also if the same file is imported twice at once. What repeats the first route of a `clientId`
+   * is no duplicate of it, but as a repeat of `Routes.create`.
+   */
   readonly createUnlessThere: (
     owner: UserId,
     drafts: ReadonlyArray<ReadDraft>
   ) => Effect.Effect<
     ReadonlyArray<StoredRoute>,
-    CueBeyondLine | DuplicateRoutes | QuotaExceeded | SourceUsed | Overloaded
+    ClientIdUsed | CueBeyondLine | DuplicateRoutes | QuotaExceeded | SourceUsed | Overloaded
   >
   /**
    * Creates the routes that have neither the source nor the positions of an own one, nor without a line its name and
@@ -46,7 +50,7 @@ export class RouteDuplicates extends Context.Service<RouteDuplicates, {
   readonly createOthers: (
     owner: UserId,
     drafts: ReadonlyArray<ReadDraft>
-  ) => Effect.Effect<ReadonlyArray<Kept>, CueBeyondLine | QuotaExceeded | SourceUsed | Overloaded>
+  ) => Effect.Effect<ReadonlyArray<Kept>, ClientIdUsed | CueBeyondLine | QuotaExceeded | SourceUsed | Overloaded>
 }>()("route-planning-service/RouteDuplicates") {
   static readonly layer = Layer.effect(
     RouteDuplicates,
@@ -119,7 +123,9 @@ export class RouteDuplicates extends Context.Service<RouteDuplicates, {
         createUnlessThere: Effect.fnUntraced(
           function*(owner, drafts) {
             yield* lockAccount(owner)
-            const duplicates = yield* find(owner, drafts)
+            const made = yield* sql`
+              SELECT FROM routes WHERE user_id = ${owner} AND client_id = ${drafts[0]?.clientId ?? null}::uuid`
+            const duplicates = made.length > 0 ? [] : yield* find(owner, drafts)
             if (duplicates.length > 0) return yield* new DuplicateRoutes({ duplicates })
             return yield* routes.createAll(owner, drafts)
           },

@@ -195,7 +195,7 @@ export class Routes extends Context.Service<Routes, {
   readonly createAll: (
     owner: UserId,
     routes: ReadonlyArray<RouteDraft>
-  ) => Effect.Effect<Array<StoredRoute>, CueBeyondLine | QuotaExceeded | SourceUsed | Overloaded>
+  ) => Effect.Effect<Array<StoredRoute>, ClientIdUsed | CueBeyondLine | QuotaExceeded | SourceUsed | Overloaded>
   /**
    * Reads a route. An id opens the owner's own and public routes; a share token or link opens public and unlisted
    * routes for anyone, private ones for the owner. Others do not see the parts in the owner's privacy zones;
@@ -333,8 +333,6 @@ export class Routes extends Context.Service<Routes, {
         createAll: flow(
           (owner, routes) =>
             writes(owner, sql.withTransaction(Effect.forEach(routes, (route) => create(owner, route)))),
-          // Routes of files have no `clientId`.
-          Effect.catchTag("ClientIdUsed", Effect.die),
           sourceFailures,
           quotaFailures
         ),
