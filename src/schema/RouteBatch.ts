@@ -36,11 +36,20 @@ const Made = Schema.String.check(Schema.isPattern(/^\$(0|[1-9][0-9]?)$/u, { expe
 
 const ROUTE_OR_MADE = { description: `The id of a route, or ${MADE}` }
 
-const RouteIdOrMade = Schema.Union([RouteId, Made]).annotate(ROUTE_OR_MADE)
+/** Named once: generators of clients would call it after each member. */
+const RouteIdOrMade = Schema.Union([RouteId, Made]).annotate({
+  ...ROUTE_OR_MADE,
+  identifier: "RouteIdOrMade",
+  examples: ["$0"]
+})
 
 const COLLECTION_OR_MADE = { description: `The id of a collection, or ${MADE}` }
 
-const CollectionIdOrMade = Schema.Union([CollectionId, Made]).annotate(COLLECTION_OR_MADE)
+const CollectionIdOrMade = Schema.Union([CollectionId, Made]).annotate({
+  ...COLLECTION_OR_MADE,
+  identifier: "CollectionIdOrMade",
+  examples: ["$0"]
+})
 
 const routeIds = Schema.optionalKey(
   Schema.NullOr(
