@@ -146,6 +146,7 @@ const inputOf = (operation: Operation) => {
 const dataOf = (content: Content = {}) =>
   Object.entries(content).map(([type, { schema }]) => {
     if (/[/+]json$/.test(type)) return typeOf(schema, "    ")
+    if (/[/-]ndjson$/.test(type)) return "ReadableStream<Uint8Array<ArrayBuffer>>"
     return /^text\/|[/+]xml$/.test(type) ? "string" : "Uint8Array<ArrayBuffer>"
   })
 

@@ -1,10 +1,12 @@
-import { assert, layer } from "@effect/vitest"
+import { assert, describe, it as test, layer } from "@effect/vitest"
 import { Effect } from "effect"
 import { existsSync, readdirSync } from "node:fs"
 import { mkdir, writeFile } from "node:fs/promises"
+import { createServer, type RequestListener } from "node:http"
 import { join } from "node:path"
 import { zipped } from "../support/Archives.ts"
-import { linesOf, person } from "../support/CommandLine.ts"
+import { linesOf, person, rps, running } from "../support/CommandLine.ts"
+import { listening } from "../support/Listening.ts"
 import { temporaryDirectory } from "../support/TemporaryDirectory.ts"
 import { TestServer } from "../support/TestServer.ts"
 
@@ -82,4 +84,49 @@ layer(TestServer.layer())("the command line", (it) => {
       assert.deepInclude(JSON.parse(refused.stderr).error, { statusCode: 400 })
       assert.include((yield* ada("--help")).stdout, "Exit codes: 0 done")
     }))
+})
+
+/** A service of somebody else, and the settings of a command that trusts it. */
+const elsewhere = Effect.fnUntraced(function*(listener: RequestListener) {
+  const port = yield* listening(createServer(listener))
+  return { RPS_URL: `http://127.0.0.1:${port}`, RPS_TOKEN: "x", RPS_CONFIG_DIR: yield* temporaryDirectory }
+})
+
+describe("the command line at a service that is slow or hostile", () => {
+  test.live("prints each file of a ZIP while the service is still importing", () =>
+    Effect.gen(function*() {
+      let end = () => {}
+      const env = yield* elsewhere((request, response) => {
+        request.resume()
+        response.writeHead(200, { "content-type": "application/x-ndjson" })
+        response.write("{\"outcome\":\"imported\",\"file\":\"one.gpx\",\"routeIds\":[1]}\n{\"outcome\":")
+        end = () => response.end("\"ended\",\"imported\":1,\"duplicates\":0,\"skipped\":0}\n")
+      })
+      const archive = join(env.RPS_CONFIG_DIR, "rides.zip")
+      yield* Effect.promise(() => writeFile(archive, "any"))
+      const { ended } = yield* running(env, ["import", archive], "one.gpx: imported\n")
+      end()
+      const { code, stdout } = yield* ended
+      assert.deepStrictEqual([code, stdout], [
+        0,
+        "one.gpx: imported\n1 imported, 0 already there, 0 skipped\n"
+      ])
+    }).pipe(Effect.scoped))
+
+  test.live("writes nothing outside of the directory of a backup, whatever the ids are", () =>
+    Effect.gen(function*() {
+      for (const [type, id] of [["route", "../../escaped"], ["route", 1.5], ["constructor", 1]]) {
+        const change = { type, id, change: "upserted", version: 1, collection: { name: "x" } }
+        const env = yield* elsewhere((request, response) => {
+          response.writeHead(200, { "content-type": "application/json" })
+          response.end(JSON.stringify(
+            request.url === "/api/v1/me/credential"
+              ? { user: { id: 1 } }
+              : { changes: [change], cursor: "1", hasMore: false }
+          ))
+        })
+        const { code, stderr } = yield* rps(env, ["backup", join(env.RPS_CONFIG_DIR, "a/copy")])
+        assert.deepStrictEqual([code, readdirSync(env.RPS_CONFIG_DIR)], [1, []], stderr)
+      }
+    }).pipe(Effect.scoped))
 })

@@ -44,7 +44,7 @@ export const rps = (env: Environment, words: ReadonlyArray<string>) =>
       })
     ))
 
-/** Starts `rps`; `ready` is when it has written `text` on standard error. A failed test ends it. */
+/** Starts `rps`; the effect ends when it has written `text`. A failed test ends it. */
 export const running = (env: Environment, words: ReadonlyArray<string>, text: string) =>
   Effect.gen(function*() {
     const main = yield* program
@@ -58,19 +58,22 @@ export const running = (env: Environment, words: ReadonlyArray<string>, text: st
       (process) => Effect.sync(() => process.kill("SIGKILL"))
     )
     let stdout = ""
-    child.stdout.on("data", (chunk) => stdout += String(chunk))
+    const written = new Promise<void>((resolve) => {
+      let stderr = ""
+      const look = () => stdout.includes(text) || stderr.includes(text) ? resolve() : undefined
+      child.stdout.on("data", (chunk) => {
+        stdout += String(chunk)
+        look()
+      })
+      child.stderr.on("data", (chunk) => {
+        stderr += String(chunk)
+        look()
+      })
+    })
     const ended = new Promise<{ readonly code: number | null; readonly stdout: string }>((resolve) =>
       child.on("close", (code) => resolve({ code, stdout }))
     )
-    yield* Effect.promise(() =>
-      new Promise<void>((resolve) => {
-        let stderr = ""
-        child.stderr.on("data", (chunk) => {
-          stderr += String(chunk)
-          if (stderr.includes(text)) resolve()
-        })
-      })
-    )
+    yield* Effect.promise(() => written)
     return { ended: Effect.promise(() => ended), interrupt: Effect.sync(() => child.kill("SIGINT")) }
   })
 

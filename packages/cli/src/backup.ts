@@ -26,6 +26,12 @@ export const readState = async (directory: string) => {
   return text === undefined ? undefined : decodeState(text)
 }
 
+/** They become the names of files, whatever the service is. */
+const decodeName = Schema.decodeUnknownSync(Schema.Struct({
+  type: Schema.Literals(["route", "collection", "link", "account"]),
+  id: Schema.Int.check(Schema.isGreaterThan(0))
+}))
+
 const FOLDERS = { route: "routes", collection: "collections", link: "links" } as const
 
 /** What was deleted stays in the backup, apart from the rest. */
@@ -38,7 +44,8 @@ const setAside = async (directory: string, file: string) => {
 }
 
 const save = async (directory: string, client: Client, change: ChangePage["changes"][number]) => {
-  const { account, collection, id, link, route, type } = change
+  const { account, collection, link, route } = change
+  const { id, type } = decodeName(change)
   if (type === "account") {
     await replaceJson(join(directory, "account.json"), account)
     return

@@ -1,4 +1,4 @@
-import { Effect, Schema } from "effect"
+import { Effect, Option, Schema, Stream } from "effect"
 import { Argument, Command, Flag } from "effect/cli"
 import { createHash, randomUUID } from "node:crypto"
 import { openAsBlob } from "node:fs"
@@ -104,13 +104,17 @@ const importZip = Effect.fnUntraced(function*(client: Client, archive: string, t
       payload: await openAsBlob(archive)
     })
   )
-  if (!(made instanceof Uint8Array)) return yield* print(made, "The account is imported")
-  const lines = new TextDecoder().decode(made).trim().split("\n").map((line) => decodeLine(line))
-  for (const line of lines) {
-    if (line.outcome !== "begun") yield* print(line, wordsOf(line))
+  if (!(made instanceof ReadableStream)) return yield* print(made, "The account is imported")
+  const last = yield* Stream.fromReadableStream({ evaluate: () => made, onError: toFailure }).pipe(
+    Stream.decodeText(),
+    Stream.splitLines,
+    Stream.map((line) => decodeLine(line)),
+    Stream.tap((line) => line.outcome === "begun" ? Effect.void : print(line, wordsOf(line))),
+    Stream.runLast
+  )
+  if (Option.isNone(last) || last.value.outcome !== "ended") {
+    return yield* Failure.because("The import has not ended: import the same file again")
   }
-  const last = lines.at(-1)
-  if (last?.outcome !== "ended") return yield* Failure.because("The import has not ended: import the same file again")
 })
 
 export const importFiles = Command.make(

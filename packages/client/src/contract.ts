@@ -61,14 +61,12 @@ export interface Addition {
 export interface AddToCollectionOperation {
   /** What to do */
   readonly op: "addToCollection"
-  /** The id of a collection, or `$` and the index of an earlier operation of the batch, for what that made */
-  readonly collectionId: number | string
+  readonly collectionId: CollectionIdOrMade
   /** The `ETag` to be changed, as the header `If-Match` */
   readonly ifMatch?: string | null | undefined
   /** The `version` to be changed, as `GET /sync` has it; not with `ifMatch` */
   readonly ifVersion?: number | null | undefined
-  /** The id of a route, or `$` and the index of an earlier operation of the batch, for what that made */
-  readonly routeId: number | string
+  readonly routeId: RouteIdOrMade
   /** At which place in the order, from 0; at the end if absent */
   readonly position?: number | null | undefined
 }
@@ -163,7 +161,7 @@ export interface BatchCollectionInput {
   /** Who may open it beside its owner */
   readonly visibility?: Visibility | null | undefined
   /** The routes of the collection, in order */
-  readonly routeIds?: ReadonlyArray<number | string> | null | undefined
+  readonly routeIds?: ReadonlyArray<RouteIdOrMade> | null | undefined
   /** A UUID of the client's own, once in the account. A repeat of the call with it makes nothing more and has the first result: the same status and body, also where the route, collection or link was changed since; the `etag` is that of the first version, so that a change that expects it is 409 with `details.current`. With another content it has what is there now. What was moved to the trash since is 409, and a link that was deleted is made again */
   readonly clientId?: string | null | undefined
 }
@@ -177,7 +175,7 @@ export interface BatchCollectionPatch {
   /** Who may open it beside its owner */
   readonly visibility?: Visibility | undefined
   /** The routes of the collection, in order */
-  readonly routeIds?: ReadonlyArray<number | string> | null | undefined
+  readonly routeIds?: ReadonlyArray<RouteIdOrMade> | null | undefined
 }
 
 /** One operation of a batch. */
@@ -250,6 +248,9 @@ export interface Collection {
   /** The page for people, of a single response; absent while only the owner may see it, and where pages are off */
   readonly url?: string | undefined
 }
+
+/** The id of a collection, or `$` and the index of an earlier operation of the batch, for what that made */
+export type CollectionIdOrMade = number | string
 
 /** A collection to be made. */
 export interface CollectionInput {
@@ -413,9 +414,9 @@ export interface CreateLinkOperation {
   /** What to do */
   readonly op: "createLink"
   /** The id of a route, or `$` and the index of an earlier operation of the batch, for what that made */
-  readonly routeId?: number | string | null | undefined
+  readonly routeId?: RouteIdOrMade | null | undefined
   /** The id of a collection, or `$` and the index of an earlier operation of the batch, for what that made */
-  readonly collectionId?: number | string | null | undefined
+  readonly collectionId?: CollectionIdOrMade | null | undefined
   readonly link: ShareLinkInput
 }
 
@@ -1492,6 +1493,9 @@ export interface RouteBatch {
   readonly operations: ReadonlyArray<BatchOperation>
 }
 
+/** The id of a route, or `$` and the index of an earlier operation of the batch, for what that made */
+export type RouteIdOrMade = number | string
+
 /** How many routes an import created, took out of the trash and left as they were. */
 export interface RouteImportOutcome {
   /** How many are new */
@@ -2038,8 +2042,7 @@ export interface UpdateAccountOperation {
 export interface UpdateCollectionOperation {
   /** What to do */
   readonly op: "updateCollection"
-  /** The id of a collection, or `$` and the index of an earlier operation of the batch, for what that made */
-  readonly collectionId: number | string
+  readonly collectionId: CollectionIdOrMade
   /** The `ETag` to be changed, as the header `If-Match` */
   readonly ifMatch?: string | null | undefined
   /** The `version` to be changed, as `GET /sync` has it; not with `ifMatch` */
@@ -2448,7 +2451,7 @@ export interface Endpoints {
       } | undefined
       readonly payload: FileBody
     }
-    readonly data: Uint8Array<ArrayBuffer> | ImportReport
+    readonly data: ReadableStream<Uint8Array<ArrayBuffer>> | ImportReport
   }
   /** List own routes */
   readonly "routes.list": {
@@ -2749,6 +2752,8 @@ export interface Endpoints {
         readonly track?: number | undefined
         /** `allow` also imports what has the same positions as an own route, which is 409 otherwise */
         readonly duplicates?: "refuse" | "allow" | undefined
+        /** A UUID of the client's own, once in the account. A repeat of the call with it makes nothing more and has the first result: the same status and body, also where the route, collection or link was changed since; the `etag` is that of the first version, so that a change that expects it is 409 with `details.current`. With another content it has what is there now. What was moved to the trash since is 409, and a link that was deleted is made again */
+        readonly clientId?: string | undefined
         /** The name of the route, in place of what the file says */
         readonly name?: string | undefined
       } | undefined

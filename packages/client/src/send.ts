@@ -105,6 +105,7 @@ const typeOf = (response: Response): string => (response.headers.get("Content-Ty
 const bodyOf = async (response: Response) => {
   const type = typeOf(response)
   if (/[/+]json$/.test(type)) return JSON.parse(await response.text())
+  if (/[/-]ndjson$/.test(type)) return response.body
   return /^text\/|[/+]xml$/.test(type) ? response.text() : new Uint8Array(await response.arrayBuffer())
 }
 
