@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Generates clients from the document of a running service, compiles them, and has most of them walk through it: sign-in,
 # token, create, list, patch, collection, download and export, every coordinate read back to the last digit. Those of phones
-# are compiled where there is a compiler. Then linters, and Schemathesis as every kind of caller. What cannot be installed
+# are compiled where there is a compiler, else parsed. Then linters, and Schemathesis as every kind of caller. What cannot be installed
 # here is skipped and named.
 set -uo pipefail
 cd "$(dirname "$0")"
@@ -123,16 +123,26 @@ generator_rust() {
   generator -g rust -o "$work/generator-rust" && cd "$work/generator-rust" && cargo check --quiet --no-default-features
 }
 
-# The classes that a phone fills in: nothing is required of a batch but what every operation has.
+# A compiler may be absent; a parser is not.
+parses() { "$work/python/bin/python" parse.py "$1"; }
+
+# The classes that a phone fills in: nothing is required of a batch but what every operation has. Ids of what a batch makes have
+# classes of ours.
 generator_dart() {
+  local models=$work/generator-dart/lib/model name
   generator -g dart -o "$work/generator-dart" &&
-    ! grep -E "required this\.(route|id|changes|collectionId|routeId)," "$work/generator-dart/lib/model/batch_operation.dart" &&
+    for name in Route Collection; do
+      sed "s/IdOrMade/${name}IdOrMade/g" walks/id_or_made.dart > "$models/${name,}_id_or_made.dart"
+    done &&
+    parses "$work/generator-dart" &&
+    ! grep -E "required this\.(route|id|changes|collectionId|routeId)," "$models/batch_operation.dart" &&
     if has dart; then cd "$work/generator-dart" && dart pub get && dart analyze --no-fatal-warnings lib; fi
 }
 
 # A word of the language as the name of a type gets another name.
 generator_swift() {
-  generator -g swift6 -o "$work/generator-swift" && ! ls "$work/generator-swift/Sources/OpenAPIClient/Models"/Model*.swift &&
+  generator -g swift6 -o "$work/generator-swift" && parses "$work/generator-swift" &&
+    ! ls "$work/generator-swift/Sources/OpenAPIClient/Models"/Model*.swift &&
     if has swift; then cd "$work/generator-swift" && swift build; fi
 }
 
