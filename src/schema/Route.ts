@@ -118,7 +118,7 @@ export const Waypoint = Schema.Struct({
   coord: Coordinate.annotate({ description: "Where it is: longitude, latitude" }),
   type: nullable(OpenValue.annotate({ description: "Known: `routed`, `direct`" })),
   name: nullable(trimmedText(0, MAX_NAME)),
-  timestamp: nullable(OpenValue.annotate({ description: "When, in the client's words" }))
+  timestamp: nullable(OpenValue.annotate({ description: "When, in the client's words; only the owner sees it" }))
 }).annotate({ identifier: "Waypoint", description: "A point that the rider chose.", examples: [WAYPOINT] })
 export type Waypoint = typeof Waypoint.Type
 

@@ -134,6 +134,33 @@ layer(TestServer.layer())("the source of a route", (it) => {
       })
     }))
 
+  it.effect("of files that Komoot and wanderer wrote is known by the number in their name, and a date is none", () =>
+    Effect.gen(function*() {
+      const rider = yield* signedIn
+      const id = "abcdefghij12345"
+      const files = [
+        ["371234567_Feierabend.gpx", gpx(46.1, { creator: KOMOOT })],
+        ["2024-05-06_Feierabend-1171234567.gpx", gpx(46.2, { creator: "https://www.komoot.com" })],
+        ["20240506_Feierabend.gpx", gpx(46.3, { creator: KOMOOT })],
+        ["371234568_Feierabend.gpx", gpx(46.4, { creator: "Another program" })],
+        [`trails/${id}/Alp.gpx`, gpx(46.5, { creator: "wanderer" })],
+        ["circumnavigated.gpx", gpx(46.6, { creator: "wanderer" })]
+      ] as const
+      const komoot = (externalId: string) => ({
+        provider: "komoot",
+        externalId,
+        url: `https://www.komoot.com/tour/${externalId}`
+      })
+      assert.deepStrictEqual(yield* sourcesOf(rider, files), {
+        "371234567_Feierabend.gpx": komoot("371234567"),
+        "2024-05-06_Feierabend-1171234567.gpx": komoot("1171234567"),
+        "20240506_Feierabend.gpx": undefined,
+        "371234568_Feierabend.gpx": undefined,
+        [`trails/${id}/Alp.gpx`]: { provider: "wanderer", externalId: id },
+        "circumnavigated.gpx": undefined
+      })
+    }))
+
   it.effect("is not guessed: other pages, programs and names give none", () =>
     Effect.gen(function*() {
       const rider = yield* signedIn
@@ -193,6 +220,7 @@ layer(TestServer.layer())("the source of a route", (it) => {
             geometry: [[9.5, 46.5], [9.51, 46.51]],
             duration: 60,
             recordedAt: "2001-02-03T04:05:06.000Z",
+            waypoints: [{ coord: [9.5, 46.5], name: "Hut", timestamp: "2001-02-03 at noon" }],
             source: { provider: "strava", externalId: "987654321", url: "https://www.strava.com/activities/987654321" }
           })
         )).body

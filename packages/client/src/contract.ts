@@ -2162,7 +2162,7 @@ export interface Waypoint {
   readonly type?: string | null | undefined
   /** 0 to 255 characters after trimming */
   readonly name?: string | null | undefined
-  /** When, in the client's words */
+  /** When, in the client's words; only the owner sees it */
   readonly timestamp?: string | null | undefined
 }
 

@@ -129,10 +129,10 @@ export class FilesApi extends HttpApiGroup.make("files")
           + "compressed with gzip (as `Content-Encoding`, or a file of it), and several files may come as a ZIP "
           + `archive (KMZ) or as \`multipart/form-data\`: at most ${MAX_FILES}, of `
           + `${mebibytes(MAX_UNPACKED_BYTES)} together unpacked, whose tracks are one list. `
-          + "A route is named by `name`, else by its file, else by the name of the file "
+          + "A route is named by `name` (also as a field of a form), else by its file, else by the name of the file "
           + "(`Content-Disposition`); `elevationGain` and `duration` are those of its elevations and times. "
           + "`segments` has the gaps of a track, which do not count into `distance`; `warnings` names all that was changed or "
-          + "left out. A file with several tracks (routes, courses, placemarks or features "
+          + "left out, such as a position at 0/0 that is far from the others. A file with several tracks (routes, courses, placemarks or features "
           + "with lines) needs `split=true`, which returns a list of routes, `track=<index>` or `join=true`: without "
           + "any of them it is 400 with the list of its tracks in `details.tracks`. A line that an own live route has already, "
           + "rounded to 1e-6 degrees, is 409 with `details.routeId`, unless `duplicates=allow`. `?dryRun=true` stores nothing and "

@@ -69,6 +69,26 @@ const ofGarminFile = (path: string): Source | undefined => {
   return upload === undefined ? undefined : { provider: "garmin", externalId: `upload/${upload}` }
 }
 
+/**
+ * Komoot's own files have no link to their tour. Programs that fetch all tours of an account put its number first into the name, or
+ * last, beside the date and the title; eight digits may be a date.
+ */
+const KOMOOT_CREATOR = /^https?:\/\/(?:www\.)?komoot\.(?:com|de)\/?$/
+const KOMOOT_FILE =
+  /^(?:\d{4}-\d{2}-\d{2}[_ -])?(?:tour[_ -])?(?!(?:19|20)\d{6}(?!\d))(\d{6,12})(?=[_ .-])|[_ -](?!(?:19|20)\d{6}(?!\d))(\d{6,12})\.gpx/
+
+/** wanderer exports a trail into a file or a folder that is named by its id. */
+const WANDERER_FILE = /(?:^|[/_-])((?=[a-z]*\d)[a-z0-9]{15})(?:\.gpx$|\.gpx\.gz$|\/[^/]+$)/
+
+const ofCreator = (path: string, creator = ""): Source | undefined => {
+  const name = path.split("/").at(-1) ?? ""
+  if (name.length > MAX_FILE_NAME) return undefined
+  const tour = KOMOOT_CREATOR.test(creator) ? idIn(KOMOOT_FILE.exec(name)) : undefined
+  if (tour !== undefined) return { provider: "komoot", externalId: tour, url: `https://www.komoot.com/tour/${tour}` }
+  const trail = creator === "wanderer" ? idIn(WANDERER_FILE.exec(path)) : undefined
+  return trail === undefined ? undefined : { provider: "wanderer", externalId: trail }
+}
+
 const isGarmins = (creator: string | undefined) => creator === undefined || creator.startsWith("Garmin")
 
 /** Returns where a file of an archive is from, as far as the archive, the file or its name says it. */
@@ -80,5 +100,6 @@ export const sourceOf = (
   if (activity !== undefined) {
     return { provider: "strava", externalId: activity.id, url: `https://www.strava.com/activities/${activity.id}` }
   }
-  return links.flatMap(ofLink)[0] ?? (isGarmins(creator) ? ofGarminFile(path) : undefined)
+  return links.flatMap(ofLink)[0] ?? ofCreator(path, creator)
+    ?? (isGarmins(creator) ? ofGarminFile(path) : undefined)
 }

@@ -7,6 +7,7 @@ import { columnsOf } from "../db/Tables.ts"
 import type { Pseudonyms } from "../identity/Names.ts"
 import { ownerColumns, OwnerFields, toUserSummary } from "../identity/Users.ts"
 import { RouteRecord } from "./RouteRow.ts"
+import { readWaypoints, waypointText } from "./RouteText.ts"
 
 export type Source = (column: string) => string
 
@@ -188,8 +189,16 @@ export const toStoredRoute = (row: ShownRow, pseudonyms: Pseudonyms["Service"]):
   version: row.version
 })
 
-/** A route without what is private to its owner. */
-export const forOthers = <R extends Pick<StoredRoute, "favourite" | "recordedAt" | "source">>(route: R) => ({
+const withoutTimes = (waypoints: string): string =>
+  waypoints.includes("\"timestamp\"")
+    ? waypointText(readWaypoints(waypoints).map((waypoint) => Struct.omit(waypoint, ["timestamp"])))
+    : waypoints
+
+/** A route without what is private to its owner. The times of waypoints say when it was recorded. */
+export const forOthers = <R extends Pick<StoredRoute, "favourite" | "recordedAt" | "source" | "waypoints">>(
+  route: R
+) => ({
   ...Struct.omit(route, ["recordedAt", "source"]),
+  waypoints: withoutTimes(route.waypoints),
   favourite: false
 })
