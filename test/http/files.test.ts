@@ -3,6 +3,7 @@ import { Effect, Layer, Schema } from "effect"
 import { gzipSync } from "node:zlib"
 import { Places } from "../../src/services/places/Places.ts"
 import { anonymous, type Rider, signedIn } from "../support/Actors.ts"
+import { zipped } from "../support/Archives.ts"
 import { created, newRoute, shareTokenOf } from "../support/Routes.ts"
 import { TestServer } from "../support/TestServer.ts"
 import { scriptOf } from "../support/Tokens.ts"
@@ -298,13 +299,36 @@ layer(TestServer.layer({}, inVaduz))("files", (it) => {
       assert.strictEqual(yield* sent(packed, compressed), "Über Land")
       const body = new FormData()
       body.append("file", new File([packed], "Feierabend.gpx.gz"))
-      const form = new Response(body)
-      const raw = new Uint8Array(
-        yield* Effect.promise(() =>
-          form.arrayBuffer()
+      const formOf = Effect.fnUntraced(function*(body: FormData) {
+        const form = new Response(body)
+        const raw = new Uint8Array(
+          yield* Effect.promise(() =>
+            form.arrayBuffer()
+          )
         )
-      )
-      assert.strictEqual(yield* sent(raw, { "content-type": form.headers.get("content-type") ?? "" }), "Feierabend")
+        return { raw, headers: { "content-type": form.headers.get("content-type") ?? "" } }
+      })
+      const plain = yield* formOf(body)
+      assert.strictEqual(yield* sent(plain.raw, plain.headers), "Feierabend")
+      body.append("name", "Named by the form")
+      const named = yield* formOf(body)
+      assert.strictEqual(yield* sent(named.raw, named.headers), "Named by the form")
+      body.append("split", "true")
+      const refused = yield* rider.post("/routes/import", undefined, yield* formOf(body))
+      assert.strictEqual(refused.status, 400)
+      assert.include(refused.text, "split")
+    }))
+
+  it.effect("that are twice in an archive make one route, unless duplicates are allowed", () =>
+    Effect.gen(function*() {
+      const rider = yield* signedIn
+      const raw = new Uint8Array(yield* zipped([["a.gpx", GPX], ["b.gpx", GPX]]))
+      const once = yield* rider.post("/routes/import?split=true", undefined, { raw })
+      assert.strictEqual(once.status, 201, once.text)
+      assert.strictEqual(once.text.match(/"shareToken"/g)?.length, 1)
+      assert.include(once.text, "another one has the same line")
+      const twice = yield* rider.post("/routes/import?split=true&duplicates=allow", undefined, { raw })
+      assert.strictEqual(twice.text.match(/"shareToken"/g)?.length, 2)
     }))
 
   it.effect("of FIT come out as a course and go in again", () =>

@@ -20,6 +20,7 @@ import { RouteDuplicates } from "../../services/routes/RouteDuplicates.ts"
 import { RouteFiles } from "../../services/routes/RouteFiles.ts"
 import { startOf } from "../../services/routes/RouteRow.ts"
 import { Routes } from "../../services/routes/Routes.ts"
+import { lineDigest } from "../../services/routes/RouteText.ts"
 import { Api } from "../api/Api.ts"
 import { Caller, Viewer } from "../api/Authentication.ts"
 import { HEADERS } from "../api/Headers.ts"
@@ -109,6 +110,21 @@ const importedResponse = (
     : createdResponse(first)
 }
 
+/** The same file twice in an archive makes one route, unless duplicates are allowed. */
+const withoutRepeats = (file: ReadFiles): ReadFiles => {
+  const known = new Set<string>()
+  const routes = file.routes.filter(({ line }) => {
+    const { digest } = lineDigest(line)
+    const isRepeat = line.positionCount > 0 && known.has(digest)
+    known.add(digest)
+    return !isRepeat
+  })
+  const count = file.routes.length - routes.length
+  if (count === 0) return file
+  const repeats = { code: "dropped" as const, message: "tracks: another one has the same line", count }
+  return { ...file, routes: routes.map((route) => ({ ...route, warnings: [...route.warnings, repeats] })) }
+}
+
 interface Download {
   readonly params: { readonly ref: RouteRef }
   readonly query?: typeof GpxQuery.Type
@@ -169,7 +185,8 @@ export const FilesHandlers = HttpApiBuilder.group(
           const { userId } = yield* Caller
           const choice = yield* choiceOf(query)
           const bytes = yield* bodies.read(request, Context.get(endpoint.annotations, BodyLimit), FILE_ENCODINGS)
-          const read = yield* files.read(bytes, { ...choice, ...headersOf(request.headers), name: query.name })
+          const given = yield* files.read(bytes, { ...choice, ...headersOf(request.headers), name: query.name })
+          const read = query.duplicates === "allow" ? given : withoutRepeats(given)
           const isElevated = query.elevation === "true" && query.dryRun !== "true"
           const file = isElevated ? yield* elevated(read) : read
           const { clientId = null } = query

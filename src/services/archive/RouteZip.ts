@@ -24,6 +24,8 @@ export interface RouteZip {
   readonly isOwn: boolean
   readonly count: number
   readonly find: (isWanted: (name: string) => boolean) => Effect.Effect<ZippedFile | undefined, InvalidInput>
+  /** Counts what a file of the archive unpacks to beyond its own bytes: a KMZ is an archive, too. */
+  readonly spend: (bytes: number) => Effect.Effect<void>
   /** The files in their order, with those of nested archives. */
   readonly files: Stream.Stream<ZippedFile, InvalidInput | Overloaded>
 }
@@ -192,6 +194,7 @@ export const routeZip = Effect.fnUntraced(function*(file: NamelessFile, disk: Di
         bytes: bytesOf(zip, entry, nameOf(entry), room)
       }))[0]
     }),
+    spend: (bytes) => Effect.sync(() => void (room.bytes -= bytes)),
     files: Stream.unwrap(filesOf(file, room, disk))
   }
   return zip

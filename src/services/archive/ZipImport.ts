@@ -14,6 +14,7 @@ import {
 } from "effect"
 import type { ImportReport } from "../../schema/Archive.ts"
 import type { CollectionId, RouteId, UserId } from "../../schema/Ids.ts"
+import { MAX_UNPACKED_BYTES } from "../../schema/Import.ts"
 import { MAX_TAGS, type Source } from "../../schema/Route.ts"
 import type { Quota } from "../../schema/User.ts"
 import type { ZipImportLine, ZipImportQuery } from "../../schema/ZipImport.ts"
@@ -183,7 +184,12 @@ const routeImport = Effect.gen(function*() {
     return new Map(all.map((activity) => [`${folder}${activity.file}`, activity]))
   })
 
-  const readOne = Effect.fnUntraced(function*(name: string, bytes: Uint8Array<ArrayBuffer>, activity?: StravaActivity) {
+  const readOne = Effect.fnUntraced(function*(
+    zip: RouteZip,
+    name: string,
+    bytes: Uint8Array<ArrayBuffer>,
+    activity?: StravaActivity
+  ) {
     const weight = isPacked(bytes, undefined) ? INLINE_BYTES + bytes.length : bytes.length
     const given = {
       bytes: bytes.buffer,
@@ -197,6 +203,7 @@ const routeImport = Effect.gen(function*() {
       ...(activity === undefined ? {} : { about: { description: activity.description, activity: activity.type } })
     }
     const outcome = yield* patient(turns.run(readFile, given, weight)).pipe(
+      Effect.tapError(() => zip.spend(MAX_UNPACKED_BYTES)),
       // A fault of a reader must not end the import.
       Effect.catchDefect((defect) =>
         Effect.andThen(
@@ -205,6 +212,7 @@ const routeImport = Effect.gen(function*() {
         )
       )
     )
+    yield* zip.spend(outcome.unpacked)
     return "read" in outcome ? outcome.read : yield* refusalOf(outcome.refused)
   })
 
@@ -252,7 +260,7 @@ const routeImport = Effect.gen(function*() {
       if (!ROUTE_FILE.test(name) && !isNested(name)) return skippedLine(name, "its name is not that of a route file")
       if (progress.full !== undefined) return skippedLine(name, progress.full)
       const activity = activities.get(name)
-      const read = yield* reads.withPermit(Effect.flatMap(bytes, (bytes) => readOne(name, bytes, activity)))
+      const read = yield* reads.withPermit(Effect.flatMap(bytes, (bytes) => readOne(zip, name, bytes, activity)))
       const drafts = draftsOf(read, query, sourceOf(name, read.origin, activity))
       const kept = yield* store(owner, drafts, query)
       if (collectionId !== undefined) yield* collect(owner, collectionId, kept, progress)

@@ -3,7 +3,7 @@ import { MultipartParser } from "effect/http"
 import { buffer } from "node:stream/consumers"
 import { gunzipSync } from "node:zlib"
 import { type Entry, fromBufferPromise, type ZipFile } from "yauzl"
-import { type Dropped, type FileFormat, MAX_FILES, MAX_UNPACKED_BYTES } from "../../schema/Import.ts"
+import { type Dropped, type FileFormat, ImportQuery, MAX_FILES, MAX_UNPACKED_BYTES } from "../../schema/Import.ts"
 import { MEDIA_TYPES, mediaTypeOf } from "../../schema/MediaTypes.ts"
 import { FilesTooLarge, InvalidInput, UnknownEncoding, UnknownFormat } from "../DomainErrors.ts"
 import {
@@ -72,10 +72,13 @@ export const partsOfForm = Effect.fnUntraced(function*(bytes: Uint8Array, conten
   return parts
 })
 
-interface Room {
+/** What may still be unpacked. */
+export interface Room {
   bytes: number
   files: number
 }
+
+export const roomOfFile = (): Room => ({ bytes: MAX_UNPACKED_BYTES, files: MAX_FILES })
 
 const tooLarge = (limitBytes: number) => new FilesTooLarge({ limitBytes })
 
@@ -132,7 +135,8 @@ const MAX_LAYERS = 2
 const withoutGzip = Effect.fnUntraced(function*(file: PackedFile, room: Room) {
   const state = { bytes: file.bytes }
   for (let layer = 0; layer < MAX_LAYERS && isGzip(state.bytes); layer++) {
-    state.bytes = yield* gunzipped(state.bytes)
+    // One that fails may have been unpacked to the limit before.
+    state.bytes = yield* Effect.tapError(gunzipped(state.bytes), () => Effect.ignore(take(room, MAX_UNPACKED_BYTES)))
     yield* take(room, state.bytes.byteLength)
   }
   return { ...file, bytes: state.bytes }
@@ -171,20 +175,32 @@ const filesOfZip = Effect.fnUntraced(function*(bytes: Uint8Array, room: Room) {
 
 const isCompressed = (contentEncoding = "") => FILE_ENCODINGS.includes(contentEncoding.trim().toLowerCase())
 
+const NAME_FIELD = "name"
+
+/** Browsers and apps send other fields; one that is an option of the query would be a surprise if it were ignored. */
+const nameOf = ({ fields }: FormParts) => {
+  const option = Object.keys(fields).find((field) => field !== NAME_FIELD && field in ImportQuery.fields)
+  return option === undefined
+    ? Effect.succeed(fields[NAME_FIELD])
+    : Effect.fail(
+      InvalidInput.at(option, "Expected this option as a parameter of the query, not as a field of the form")
+    )
+}
+
 /** Finds the files of a form, a ZIP archive (or KMZ) or the body itself, without gzip. Nested archives stay packed. */
-const unpackedFiles = Effect.fnUntraced(function*(given: PackedFile, contentEncoding: string | undefined) {
-  const room: Room = { bytes: MAX_UNPACKED_BYTES, files: MAX_FILES }
-  if (isCompressed(contentEncoding) && !isGzip(given.bytes)) return yield* InvalidInput.at("", "Malformed gzip")
-  const body = isForm(given.contentType) && !isGzip(given.bytes) ? given : yield* withoutGzip(given, room)
-  const files = isForm(body.contentType)
-    ? yield* eachWithoutGzip((yield* partsOfForm(body.bytes, body.contentType ?? "")).files, room)
-    : [body]
-  const all = yield* Effect.forEach(
-    files,
-    (file) => isZip(file.bytes) ? filesOfZip(file.bytes, room) : Effect.succeed([file])
-  )
-  return all.flat()
-})
+const unpackedFiles = Effect.fnUntraced(
+  function*(given: PackedFile, contentEncoding: string | undefined, room: Room) {
+    if (isCompressed(contentEncoding) && !isGzip(given.bytes)) return yield* InvalidInput.at("", "Malformed gzip")
+    const body = isForm(given.contentType) && !isGzip(given.bytes) ? given : yield* withoutGzip(given, room)
+    const form = isForm(body.contentType) ? yield* partsOfForm(body.bytes, body.contentType ?? "") : undefined
+    const files = form === undefined ? [body] : yield* eachWithoutGzip(form.files, room)
+    const all = yield* Effect.forEach(
+      files,
+      (file) => isZip(file.bytes) ? filesOfZip(file.bytes, room) : Effect.succeed([file])
+    )
+    return { name: form === undefined ? undefined : yield* nameOf(form), files: all.flat() }
+  }
+)
 
 const DECLARATION_BYTES = 256
 
@@ -407,13 +423,17 @@ const readAll = Effect.fnUntraced(function*(files: ReadonlyArray<PackedFile>) {
   return { format: first.format, draft }
 })
 
-/** Fails with `UnknownFormat` where no format is known. */
-export const readPacked = Effect.fnUntraced(function*(given: PackedFile, contentEncoding: string | undefined) {
-  const files = yield* unpackedFiles(given, contentEncoding)
+/** Fails with `UnknownFormat` where no format is known. `name` is a field of a form. */
+export const readPacked = Effect.fnUntraced(function*(
+  given: PackedFile,
+  contentEncoding: string | undefined,
+  room: Room = roomOfFile()
+) {
+  const { files, name } = yield* unpackedFiles(given, contentEncoding, room)
   if (files.length > MAX_FILES) return yield* InvalidInput.at("", `Expected at most ${MAX_FILES} files`)
   const [only, second] = files
-  if (only === undefined || second !== undefined) return yield* readAll(files)
+  if (only === undefined || second !== undefined) return { name, ...yield* readAll(files) }
   const read = yield* (only.name === given.name ? readOne : readNamed)(only)
   if (read === undefined) return yield* new UnknownFormat()
-  return { format: read.format, draft: { ...alone(read), dropped: sum(read.draft.dropped) } }
+  return { name, format: read.format, draft: { ...alone(read), dropped: sum(read.draft.dropped) } }
 })

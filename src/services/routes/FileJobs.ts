@@ -1,7 +1,7 @@
 import { Effect, Schema } from "effect"
 import { createHash } from "node:crypto"
 import { type BoundingBox } from "../../schema/Geometry.ts"
-import type { Dropped, FileFormat, ImportWarning } from "../../schema/Import.ts"
+import { type Dropped, type FileFormat, type ImportWarning, MAX_UNPACKED_BYTES } from "../../schema/Import.ts"
 import { NewRoute } from "../../schema/Route.ts"
 import { HeavyJob } from "../admission/HeavyJob.ts"
 import { FilesTooLarge, InvalidInput, UnknownEncoding, UnknownFormat } from "../DomainErrors.ts"
@@ -17,7 +17,7 @@ import {
 } from "../files/Draft.ts"
 import { finish, nameOf } from "../files/Finish.ts"
 import { writeFit } from "../files/Fit.ts"
-import { type FormParts, partsOfForm, readPacked } from "../files/Upload.ts"
+import { type FormParts, partsOfForm, readPacked, type Room, roomOfFile } from "../files/Upload.ts"
 import { boundsOf, coordinatesOf } from "../geometry/Geodesy.ts"
 import { type MeasuredPolyline, measurePositions, positionsOf, readSegments } from "../geometry/MeasuredPolyline.ts"
 import type { RouteDraft } from "./RouteRow.ts"
@@ -62,7 +62,10 @@ export type FileRefusal = typeof Refusal.Type
 
 const encodeRefusal = Schema.encodeSync(Refusal)
 
-type FileOutcome = { readonly read: ReadFiles } | { readonly refused: typeof Refusal.Encoded }
+/** `unpacked` counts the bytes that were made of the file, also of one that is refused. */
+type FileOutcome =
+  & { readonly unpacked: number }
+  & ({ readonly read: ReadFiles } | { readonly refused: typeof Refusal.Encoded })
 
 /** A thread returns the facts of an error, without its class. */
 export const refusalOf = Schema.decodeSync(Refusal)
@@ -99,11 +102,12 @@ const withAbout = (drafts: ReadonlyArray<Draft>, about: ImportOptions["about"]):
     activity: draft.activity ?? about.activity
   }))
 
-const readAll = Effect.fnUntraced(function*({ bytes, ...options }: GivenFile) {
+const readAll = Effect.fnUntraced(function*({ bytes, ...options }: GivenFile, room: Room) {
   const digest = fileDigest(bytes, options)
-  const { about, contentEncoding, contentType, fileName, name } = options
+  const { about, contentEncoding, contentType, fileName } = options
   const packed = { name: fileName, contentType, bytes: new Uint8Array(bytes) }
-  const { draft, format } = yield* readPacked(packed, contentEncoding)
+  const { draft, format, name: field } = yield* readPacked(packed, contentEncoding, room)
+  const name = options.name ?? field
   const drafts = yield* draftsOf(draft, options)
   const routes = yield* Effect.forEach(withAbout(withName(drafts, name), about), routeOf)
   const read: ReadFiles = {
@@ -118,16 +122,20 @@ const readAll = Effect.fnUntraced(function*({ bytes, ...options }: GivenFile) {
   return read
 })
 
-const refused = (refusal: FileRefusal): FileOutcome => ({ refused: encodeRefusal(refusal) })
-
 const fileDigest = (bytes: ArrayBuffer, options: ImportOptions) =>
   createHash("sha256").update(new Uint8Array(bytes)).update(JSON.stringify(options)).digest("base64url")
 
 export const readFile = new HeavyJob<GivenFile, FileOutcome>(import.meta.url, {
   name: "read file",
   share: "files",
-  run: (given) =>
-    Effect.runPromise(Effect.match(readAll(given), { onSuccess: (read) => ({ read }), onFailure: refused }))
+  run: (given) => {
+    const room = roomOfFile()
+    const unpacked = () => MAX_UNPACKED_BYTES - room.bytes
+    return Effect.runPromise(Effect.match(readAll(given, room), {
+      onSuccess: (read): FileOutcome => ({ read, unpacked: unpacked() }),
+      onFailure: (refusal): FileOutcome => ({ refused: encodeRefusal(refusal), unpacked: unpacked() })
+    }))
+  }
 })
 
 interface GivenForm {
