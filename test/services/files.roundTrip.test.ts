@@ -52,7 +52,7 @@ const lng = degrees(180)
 
 const lat = degrees(90)
 
-/** A position at 0/0 among others far away is left out, since receivers without a fix write it. */
+/** A position at 0/0 among others far away is left out, since receivers without a fix write it; it has its own test. */
 const position: fc.Arbitrary<Position> = fc.oneof(
   fc.tuple(lng, lat),
   fc.tuple(
@@ -210,6 +210,25 @@ describe("a route that goes out and comes in again", () => {
     assert.include(gpx, "<ele>450</ele><time>2025-06-01T17:00:00.250Z</time>")
     assert.include(gpx, "<time>2025-06-01T18:02:03.250Z</time></trkpt>\n</trkseg>")
     assert.include(written(recorded, "tcx"), "<Time>2025-06-01T18:02:03.250Z</Time>")
+  })
+
+  it("has a position at 0/0 again where others are near, and not among others far away", () => {
+    const around = (lat: number): ReadonlyArray<Position> => [[0.1, lat], [0, 0], [0.2, lat], [0.3, lat]]
+    for (const format of FORMATS) {
+      const read0 = (geometry: ReadonlyArray<Position>) => {
+        const { document, dropped } = read(
+          written({ name: "0/0", tags: [], waypoints: [{ coord: [0.1, 0.1] }], geometry }, format),
+          format
+        )
+        return { geometry: document.geometry, dropped: dropped.map(({ count, why }) => [why, count]) }
+      }
+      assert.deepStrictEqual(read0(around(0.1)), { geometry: around(0.1), dropped: [] }, format)
+      const far = around(46)
+      assert.deepStrictEqual(read0(far), {
+        geometry: [0, 2, 3].flatMap((at) => far.slice(at, at + 1)),
+        dropped: [["it is at 0/0, far from the others", 1]]
+      }, format)
+    }
   })
 
   it("is written in pieces of which none is long", () => {
