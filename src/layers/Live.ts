@@ -5,6 +5,7 @@ import type { HttpClient } from "effect/http"
 import { IdentityProvider } from "../services/accounts/Provider.ts"
 import { Mailer, smtpMailerLayer } from "../services/mail/Mailers.ts"
 import { Warnings } from "../services/operations/Warnings.ts"
+import { cardLogoLayer } from "../services/pictures/CardLogo.ts"
 import { mapStyleLayer } from "../services/pictures/MapStyle.ts"
 import { Places } from "../services/places/Places.ts"
 import { RoutingEngine } from "../services/routing/Engine.ts"
@@ -19,7 +20,7 @@ export const routingEngineLive = RoutingEngine.layer.pipe(Layer.provide(telemetr
 
 export const placesLive = Places.layer
 
-export const mapStyleLive = mapStyleLayer.pipe(Layer.provide(Warnings.layer))
+export const mapStyleLive = mapStyleLayer.pipe(Layer.provide(Warnings.layer), Layer.merge(cardLogoLayer))
 
 export const rateCountersLive = rateCountersLayer.pipe(Layer.provide(telemetryLayer))
 

@@ -25,9 +25,10 @@ it.live("a base map is of all tiles below a picture, or of none", () =>
     const tiles = { type: "raster", template, maxZoom: 18, attribution: undefined } as const
     const client = yield* HttpClient.HttpClient
     const read = readBaseMap(client, tiles, FRAME, ...SIZE)
-    const image = `data:image/png;base64,${Buffer.alloc(4).toString("base64")}`
+    const bytes = new Uint8Array(4)
+    const place = { type: "raster", side: 256, y: 0, bytes } as const
     const found = (yield* read).slice(0, 2)
-    assert.deepStrictEqual(found, [{ x: 0, y: 0, side: 256, image }, { x: 256, y: 0, side: 256, image }])
+    assert.deepStrictEqual(found, [{ x: 0, ...place }, { x: 256, ...place }])
     assert.include(asked, "/1/0/0.png")
     for (
       const refusal of [
@@ -40,5 +41,7 @@ it.live("a base map is of all tiles below a picture, or of none", () =>
       respond = refusal
       assert.deepStrictEqual(yield* read, [], JSON.stringify(refusal))
     }
+    // Tiles of this type are of the kind "raster".
+    respond = { status: 200, type: "image/png", bytes: 4 }
     assert.deepStrictEqual(yield* readBaseMap(client, { ...tiles, type: "vector" }, FRAME, ...SIZE), [])
   }).pipe(Effect.provide(httpClientLive), Effect.scoped))

@@ -17,24 +17,27 @@ export interface PlacedTile {
   readonly x: number
   readonly y: number
   readonly side: number
-  /** A `data:` URL. */
-  readonly image: string
+  readonly type: Tiles["type"]
+  readonly bytes: Uint8Array
 }
 
 /** Within these, a card has its base map or none. */
 const TIMEOUT = "2 seconds"
 
-const MAX_TILE_BYTES = 512 * 1024
+const MAX_BYTES = 512 * 1024
 
 const MAX_TILES = 40
 
-/** Tiles are drawn with at most this side, in pixels. */
-const SIDE = 256
+/** The side of a tile, in pixels, at the scale that it is made for. */
+const SIDE = { raster: 256, vector: 512 }
 
-const IMAGE = /^image\/(?:png|jpeg)$/
+const MEDIA_TYPES = {
+  raster: ["image/png", "image/jpeg"],
+  vector: ["application/x-protobuf", "application/octet-stream", "application/vnd.mapbox-vector-tile"]
+}
 
-const tilesIn = ({ degrees, north, west }: Frame, { maxZoom }: Tiles, width: number, height: number) => {
-  const zoom = Math.min(Math.max(Math.ceil(Math.log2(360 / (degrees * SIDE))), 0), Math.floor(maxZoom))
+const tilesIn = ({ degrees, north, west }: Frame, { maxZoom, type }: Tiles, width: number, height: number) => {
+  const zoom = Math.min(Math.max(Math.round(Math.log2(360 / (degrees * SIDE[type]))), 0), Math.floor(maxZoom))
   const count = 2 ** zoom
   const side = 360 / count / degrees
   const [left, top] = [(west + 180) / degrees, (180 - north) / degrees]
@@ -57,32 +60,39 @@ const addressOf = (template: string, [z = 0, x = 0, y = 0]: ReadonlyArray<number
     ""
   )
 
-/**
- * Reads the raster tiles below a picture, all of them in time or none. The addresses are those of the operator's style, and
- * redirects are not followed.
- */
+/** Reads a part of a card. Redirects are not followed. */
+export const readPart = Effect.fnUntraced(
+  function*(client: HttpClient.HttpClient, address: string, types: ReadonlyArray<string>) {
+    const response = yield* client.execute(HttpClientRequest.get(address))
+    const type = mediaTypeOf(response.headers["content-type"])
+    if (response.status !== 200 || !types.includes(type)) {
+      return yield* Effect.andThen(hangUp(response), Effect.fail("unusable" as const))
+    }
+    const pieces = yield* response.stream.pipe(
+      Stream.mapError(() => "unusable" as const),
+      Stream.limitBytes(MAX_BYTES, () => Stream.fail("unusable" as const)),
+      Stream.runCollect
+    )
+    return { type, bytes: new Uint8Array(Buffer.concat(pieces)) }
+  },
+  (read) => Effect.timeout(read, TIMEOUT)
+)
+
+/** Reads the tiles below a picture, all of them in time or none. The addresses are those of the operator's style. */
 export const readBaseMap = Effect.fnUntraced(
-  function*(client: HttpClient.HttpClient, tiles: Tiles | undefined, frame: Frame, width: number, height: number) {
-    const wanted = tiles?.type === "raster" ? tilesIn(frame, tiles, width, height) : []
-    if (tiles === undefined || wanted.length > MAX_TILES) return []
-    return yield* Effect.forEach(wanted, ({ path, ...place }) =>
-      Effect.gen(function*() {
-        const response = yield* client.execute(HttpClientRequest.get(addressOf(tiles.template, path)))
-        const type = mediaTypeOf(response.headers["content-type"])
-        if (response.status !== 200 || !IMAGE.test(type)) {
-          return yield* Effect.andThen(hangUp(response), Effect.fail("unusable" as const))
-        }
-        const pieces = yield* response.stream.pipe(
-          Stream.mapError(() => "unusable" as const),
-          Stream.limitBytes(MAX_TILE_BYTES, () => Stream.fail("unusable" as const)),
-          Stream.runCollect
-        )
-        const placed: PlacedTile = {
-          ...place,
-          image: `data:${type};base64,${Buffer.concat(pieces).toString("base64")}`
-        }
-        return placed
-      }), { concurrency: 8 })
+  function*(client: HttpClient.HttpClient, tiles: Tiles, frame: Frame, width: number, height: number) {
+    const { template, type } = tiles
+    const wanted = tilesIn(frame, tiles, width, height)
+    if (wanted.length > MAX_TILES) return []
+    return yield* Effect.forEach(
+      wanted,
+      ({ path, ...place }) =>
+        Effect.map(
+          readPart(client, addressOf(template, path), MEDIA_TYPES[type]),
+          ({ bytes }): PlacedTile => ({ ...place, type, bytes })
+        ),
+      { concurrency: 8 }
+    )
   },
   (read) => read.pipe(Effect.timeout(TIMEOUT), Effect.catch(() => Effect.succeed<ReadonlyArray<PlacedTile>>([])))
 )

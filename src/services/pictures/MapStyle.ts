@@ -11,7 +11,7 @@ export interface MapStyle {
   readonly url: URL
   readonly origins: ReadonlyArray<string>
   readonly tiles: Tiles | undefined
-  /** Empty for a style of vector tiles, and where the tiles cannot be had in time. */
+  /** Empty where the tiles cannot be had in time. */
   readonly baseMap: (frame: Frame, width: number, height: number) => Effect.Effect<ReadonlyArray<PlacedTile>>
 }
 
@@ -136,7 +136,8 @@ const readStyle = Effect.fnUntraced(function*(style: URL, isSecure: boolean) {
     url: style,
     origins: [...new Set([...own, ...tiles])],
     tiles: drawn,
-    baseMap: (frame, width, height) => readBaseMap(client, drawn, frame, width, height)
+    baseMap: (frame, width, height) =>
+      drawn === undefined ? Effect.succeed([]) : readBaseMap(client, drawn, frame, width, height)
   }
   return found
 })

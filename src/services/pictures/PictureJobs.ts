@@ -1,3 +1,4 @@
+import { Result } from "effect"
 import { createRequire } from "node:module"
 import type { PictureOptions } from "../../schema/Picture.ts"
 import { HeavyJob } from "../admission/HeavyJob.ts"
@@ -59,14 +60,24 @@ export interface CardOrder extends CardTexts {
   readonly waypoints: string
 }
 
-export const drawCardPng = new HeavyJob<CardOrder, Uint8Array>(import.meta.url, {
+interface CardPng {
+  readonly bytes: Uint8Array
+  /** False without tiles, and where they cannot be read. */
+  readonly hasMap: boolean
+}
+
+export const drawCardPng = new HeavyJob<CardOrder, CardPng>(import.meta.url, {
   name: "draw card",
   share,
-  run: ({ geometry, segments, waypoints, ...texts }) =>
-    rendered(drawCard({
+  run: async ({ geometry, segments, waypoints, ...texts }) => {
+    const subject = {
       ...texts,
       positions: positionsOf(geometry),
       segments: readSegments(segments),
       waypoints: readWaypoints(waypoints).map(({ coord }) => coord)
-    }))
+    }
+    const drawn = Result.try(() => drawCard(subject))
+    const svg = Result.getOrElse(drawn, () => drawCard({ ...subject, tiles: [] }))
+    return { bytes: await rendered(svg), hasMap: Result.isSuccess(drawn) && subject.tiles.length > 0 }
+  }
 })

@@ -17,7 +17,7 @@ import { readWaypoints } from "../routes/RouteText.ts"
 import { settings } from "../settings/Registry.ts"
 import { CountsUses } from "../sharing/LinkUses.ts"
 import type { Viewer } from "../sharing/Visibility.ts"
-import { CARD, CARD_MAP, type CardTexts } from "./Card.ts"
+import { CARD_GROUND, CARD_MAP, type CardTexts } from "./Card.ts"
 import { CurrentMapStyle } from "./MapStyle.ts"
 import { drawCardPng, drawPng, drawSvg } from "./PictureJobs.ts"
 import { project } from "./Projection.ts"
@@ -34,6 +34,7 @@ const OUTCOMES = { kept: outcomeOf("kept"), joined: outcomeOf("joined"), made: o
 
 interface MadePicture {
   readonly bytes: Uint8Array
+  /** Another one is not kept. */
   readonly isCurrent: boolean
 }
 
@@ -46,7 +47,7 @@ export const makePictureCache = <E>() =>
     const maxSize = yield* settings.PICTURE_CACHE_BYTES
     const scope = yield* Effect.scope
     const pictures = new LRUCache<string, Uint8Array>({ maxSize, sizeCalculation: ({ byteLength }) => byteLength + 1 })
-    const running = new Map<string, Fiber.Fiber<Uint8Array, E>>()
+    const running = new Map<string, Fiber.Fiber<MadePicture, E>>()
     yield* Effect.forEach(Object.values(OUTCOMES), (outcome) => Metric.update(outcome, 0))
     yield* Metric.update(kept, 0)
 
@@ -56,15 +57,14 @@ export const makePictureCache = <E>() =>
           if (isCurrent) pictures.set(key, bytes)
           return Metric.update(kept, pictures.calculatedSize)
         }),
-        Effect.map(({ bytes }) => bytes),
         Effect.ensuring(Effect.sync(() => running.delete(key)))
       )
 
     return Effect.fnUntraced(function*(key: string, made: Effect.Effect<MadePicture, E>) {
-      const picture = pictures.get(key)
-      if (picture !== undefined) {
+      const bytes = pictures.get(key)
+      if (bytes !== undefined) {
         yield* Metric.update(OUTCOMES.kept, 1)
-        return picture
+        return { bytes, isCurrent: true }
       }
       const other = running.get(key)
       yield* Metric.update(other === undefined ? OUTCOMES.made : OUTCOMES.joined, 1)
@@ -83,6 +83,11 @@ interface FoundPicture {
   readonly bytes: Effect.Effect<Uint8Array, Missing | Overloaded>
 }
 
+interface FoundCard extends Pick<FoundPicture, "digest"> {
+  /** Its digest is another one if the card has to do without its map. */
+  readonly drawn: Effect.Effect<{ readonly digest: string; readonly bytes: Uint8Array }, Missing | Overloaded>
+}
+
 export class Pictures extends Context.Service<Pictures, {
   /** Plans a picture by the rules of `Routes.get`, of the route as its viewer sees it. It is no use of a link. */
   readonly find: (
@@ -95,7 +100,7 @@ export class Pictures extends Context.Service<Pictures, {
   readonly card: (
     ref: RouteRef,
     texts: (route: StoredRoute) => Omit<CardTexts, "attribution" | "tiles" | "title">
-  ) => Effect.Effect<FoundPicture, Missing | Overloaded>
+  ) => Effect.Effect<FoundCard, Missing | Overloaded>
 }>()("route-planning-service/Pictures") {
   static readonly layer = Layer.effect(
     Pictures,
@@ -134,7 +139,7 @@ export class Pictures extends Context.Service<Pictures, {
           return {
             digest: key,
             visibility: seen.visibility,
-            bytes: getOrMake(key, isSmall(options) ? fromSimplified : fromWholeLine)
+            bytes: Effect.map(getOrMake(key, isSmall(options) ? fromSimplified : fromWholeLine), ({ bytes }) => bytes)
           }
         }, Effect.provideService(CountsUses, false)),
         card: Effect.fnUntraced(function*(ref, texts) {
@@ -152,15 +157,18 @@ export class Pictures extends Context.Service<Pictures, {
               coordinatesOf(readWaypoints(waypoints).map(({ coord }) => coord)),
               CARD_MAP
             )
-            const tiles = style?.tiles?.type === "raster" ? yield* style.baseMap(frame, CARD.width, CARD.height) : []
-            const bytes = yield* heavy.run(drawCardPng, { ...order, tiles }, INLINE_BYTES + order.geometry.length)
-            // A base map that could not be had in time is tried again.
-            return { bytes, isCurrent: tiles.length > 0 || style?.tiles?.type !== "raster" }
+            const { height, width } = CARD_GROUND
+            const tiles = style === undefined ? [] : yield* style.baseMap(frame, width, height)
+            const { bytes, hasMap } = yield* heavy.run(drawCardPng, { ...order, tiles }, INLINE_BYTES + order.geometry.length)
+            return { bytes, isCurrent: hasMap || style?.tiles === undefined }
           })
           return {
             digest,
-            visibility: seen.visibility,
-            bytes: getOrMake(digest, made)
+            // A card without its map has another tag, and is made again for the next request.
+            drawn: Effect.map(getOrMake(digest, made), ({ bytes, isCurrent }) => ({
+              digest: isCurrent ? digest : `${digest}-plain`,
+              bytes
+            }))
           }
         }, Effect.provideService(CountsUses, false))
       })

@@ -1,10 +1,10 @@
-import { Config, Option } from "effect"
+import { Config, Option, Struct } from "effect"
 import type { SiteColor } from "../settings/Colors.ts"
 import { settings } from "../settings/Registry.ts"
-import { isHttps } from "../settings/SettingTypes.ts"
+import { isHttps, LOGO_TYPES } from "../settings/SettingTypes.ts"
 import { type Texts, textsIn } from "./Texts.ts"
 
-interface Logo {
+export interface Logo {
   /** Absolute, for mails. */
   readonly address: string
   /** The file that the service serves; none if another server has the logo. */
@@ -20,6 +20,10 @@ export interface Site {
   /** The public address of the service. */
   readonly address: string
 }
+
+/** The media type of a logo that the service serves. */
+export const logoType = (file: string): string =>
+  LOGO_TYPES[Struct.keys(LOGO_TYPES).find((type) => file.endsWith(type)) ?? "svg"]
 
 /** The relative path of a logo that the service serves. */
 export const logoPath = (file: string): string => `assets/logo.${file.split(".").at(-1)}`

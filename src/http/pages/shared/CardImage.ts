@@ -2,6 +2,7 @@ import { Effect, Option } from "effect"
 import { HttpRouter, HttpServerRequest, HttpServerResponse } from "effect/http"
 import { HttpApiEndpoint } from "effect/http-api"
 import { MEDIA_TYPES } from "../../../schema/MediaTypes.ts"
+import { CardLogo } from "../../../services/pictures/CardLogo.ts"
 import { Pictures } from "../../../services/pictures/Pictures.ts"
 import { configuredSite } from "../../../services/texts/Site.ts"
 import { HEADERS } from "../../api/Headers.ts"
@@ -19,7 +20,8 @@ import { missingPage } from "./SharedPage.ts"
 export const cardImageLayer = HttpRouter.use(Effect.fnUntraced(function*(router) {
   const limiter = yield* Limiter
   const pictures = yield* Pictures
-  const { name: site, texts } = yield* configuredSite
+  const cardLogo = yield* CardLogo
+  const { color, name: site, texts } = yield* configuredSite
   const endpoint = HttpApiEndpoint.get("card", SHARED_PAGES.card)
 
   const found = Effect.gen(function*() {
@@ -27,15 +29,17 @@ export const cardImageLayer = HttpRouter.use(Effect.fnUntraced(function*(router)
     yield* limiter.countAddress(endpoint)
     const ref = decodeRouteRef((yield* HttpRouter.params)["ref"])
     if (Option.isNone(ref)) return yield* worded(missingPage)
-    const { bytes, digest } = yield* worded(pictures.card(ref.value, (route) => {
+    const logo = yield* cardLogo
+    const { digest, drawn } = yield* worded(pictures.card(ref.value, (route) => {
       const { climb, distance } = factsOf(route, texts, "metric")
       const facts = [distance, climb && texts.shared.climbing(climb), placeText(route, texts)]
-      return { site, facts: facts.flatMap((fact) => fact === undefined ? [] : [fact]) }
+      return { site, color: color.light, logo, facts: facts.flatMap((fact) => fact === undefined ? [] : [fact]) }
     }))
-    const headers = { [HEADERS.etag.key]: `"${digest}"`, ...STORABLE }
-    return isKnown(request.headers[HEADERS.ifNoneMatch.key], `"${digest}"`)
-      ? HttpServerResponse.empty({ status: 304, headers })
-      : HttpServerResponse.uint8Array(yield* worded(bytes), { contentType: MEDIA_TYPES.png, headers })
+    const known = request.headers[HEADERS.ifNoneMatch.key]
+    const headersOf = (digest: string) => ({ [HEADERS.etag.key]: `"${digest}"`, ...STORABLE })
+    if (isKnown(known, `"${digest}"`)) return HttpServerResponse.empty({ status: 304, headers: headersOf(digest) })
+    const card = yield* worded(drawn)
+    return HttpServerResponse.uint8Array(card.bytes, { contentType: MEDIA_TYPES.png, headers: headersOf(card.digest) })
   })
 
   yield* pageRoute(router, "GET", SHARED_PAGES.card, found, respond)
