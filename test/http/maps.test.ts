@@ -80,7 +80,7 @@ const wireBytes = Effect.fnUntraced(function*(path: string) {
       )
     )
   const { text } = yield* (yield* anonymous).get(path)
-  const loaded = [...text.matchAll(/(?:<link rel="stylesheet" href|src|data-worker)="\.\.\/([^"]+)"/g)]
+  const loaded = [...text.matchAll(/(?:<link rel="stylesheet" href|src|data-worker|data-styles)="\.\.\/([^"]+)"/g)]
     .map(([, file = ""]) => `/${file.replaceAll("&amp;", "&")}`)
   const library = /data-library="\.\/([^"]+)"/.exec(text)?.[1]
   const paths = [path.slice(1), ...loaded, ...(library === undefined ? [] : [`/assets/${library}`])]

@@ -224,13 +224,33 @@ const link = (map, line, starts, Popup) => {
   }
 }
 
+const styled = (href) =>
+  new Promise((onload, onerror) => {
+    document.head.append(Object.assign(document.createElement("link"), { rel: "stylesheet", href, onload, onerror }))
+  })
+
+// A map takes much of a phone: it waits until the page is there and at rest, and the place of the map is near the screen.
+const wanted = async () => {
+  if (document.readyState !== "complete") await new Promise((resolve) => addEventListener("load", resolve, { once: true }))
+  await new Promise((resolve) => window.requestIdleCallback?.(resolve, { timeout: 2000 }) ?? setTimeout(resolve, 200))
+  await new Promise((resolve) => {
+    const observer = new IntersectionObserver((entries) => {
+      if (!entries.some(({ isIntersecting }) => isIntersecting)) return
+      observer.disconnect()
+      resolve()
+    }, { rootMargin: "50%" })
+    observer.observe(drawing)
+  })
+}
+
 const main = async () => {
-  const { attribution = "", controls, library, line: encoded, mapStyle, worker } = container.dataset
+  const { attribution = "", controls, library, line: encoded, mapStyle, styles, worker } = container.dataset
   if (encoded === "") return
+  await wanted()
   const parts = encoded.split(" ").map(decoded)
   const line = unrolled(parts.flat())
   const starts = startsOf(parts)
-  const maplibre = await import(library)
+  const [maplibre] = await Promise.all([import(library), styled(styles)])
   const { AttributionControl, FullscreenControl, LngLatBounds, Map, NavigationControl, Popup, ScaleControl } = maplibre
   maplibre.setWorkerUrl(new URL(worker, location.href).href)
   container.dataset.state = "loading"
