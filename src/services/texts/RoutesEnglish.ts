@@ -44,7 +44,6 @@ export const routesEnglish = {
     publish: "Publish",
     publishWords: "Anyone will be able to find and open it. Your privacy zones stay hidden.",
     publishButton: "Publish the route",
-    download: "Download",
     delete: "Delete",
     deleteButton: "Delete the route",
     deleteWords: "It is moved to the trash, from which it can be restored."

@@ -44,7 +44,6 @@ export const routesGerman: RoutesTexts = {
     publish: "Veröffentlichen",
     publishWords: "Alle können sie dann finden und öffnen. Ihre Privatzonen bleiben verborgen.",
     publishButton: "Route veröffentlichen",
-    download: "Herunterladen",
     delete: "Löschen",
     deleteButton: "Route löschen",
     deleteWords: "Sie kommt in den Papierkorb, aus dem sie sich wiederherstellen lässt."

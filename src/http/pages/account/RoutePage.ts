@@ -1,7 +1,6 @@
 import { Effect, Layer, Option } from "effect"
 import { Conflict } from "../../../schema/Errors.ts"
 import { RouteIdFromPath } from "../../../schema/Ids.ts"
-import { FILE_FORMATS } from "../../../schema/Import.ts"
 import { RoutePatch, type StoredRoute } from "../../../schema/Route.ts"
 import { Missing } from "../../../services/DomainErrors.ts"
 import { html } from "../../../services/operations/Html.ts"
@@ -10,7 +9,7 @@ import type { Texts } from "../../../services/texts/Texts.ts"
 import { Api } from "../../api/Api.ts"
 import { ACCOUNT_PAGES } from "../../request/RouteTemplates.ts"
 import type { Fields } from "../layout/PageRoutes.ts"
-import { attribution, facts, formatName, picture } from "../shared/RouteParts.ts"
+import { attribution, downloads, facts, picture } from "../shared/RouteParts.ts"
 import { accountPageLayer, done, idOf, type Visit } from "./AccountPage.ts"
 import {
   ACTION,
@@ -80,15 +79,6 @@ const publishForm = ({ route }: Texts, { visibility }: StoredRoute) =>
       )
     }</div>`
 
-const downloads = ({ route }: Texts, { id }: StoredRoute, root: string) =>
-  html`<section aria-labelledby="files"><h2 id="files">${route.download}</h2>
-<ul class="files">${
-    FILE_FORMATS.map((format) =>
-      html`<li><a href="${root}api/v1/routes/${id}/${format}" download>${formatName(format)}</a></li>`
-    )
-  }</ul></section>
-`
-
 const changedMeanwhile = () =>
   new Conflict({
     message: "The route was changed meanwhile: what you wrote is below, saving it replaces what is there",
@@ -136,7 +126,7 @@ ${editForm(texts, route, fields)}${yield* sharing.section(visit, {
         shared,
         shareToken: route.shareToken,
         visibility: route.visibility
-      })}${downloads(texts, route, root)}<h2>${words.delete}</h2>
+      })}${downloads(String(route.id), root, texts)}<h2>${words.delete}</h2>
 ${
         confirmed(
           words.deleteButton,

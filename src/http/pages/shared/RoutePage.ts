@@ -2,7 +2,6 @@ import { Effect, Layer, Option, Schema } from "effect"
 import { readFileSync } from "node:fs"
 import { join } from "node:path"
 import { RouteRef } from "../../../schema/Ids.ts"
-import { FILE_FORMATS, type FileFormat } from "../../../schema/Import.ts"
 import type { StoredRoute } from "../../../schema/Route.ts"
 import { type Html, html } from "../../../services/operations/Html.ts"
 import { Routes } from "../../../services/routes/Routes.ts"
@@ -18,10 +17,10 @@ import {
   attribution,
   author,
   cardAddress,
+  downloads,
   factList,
   type Facts,
   factsOf,
-  formatName,
   picture,
   placeText,
   previewHead,
@@ -101,19 +100,6 @@ const allFacts = ({ route, sheet, site: { texts }, units }: Shown): Facts => {
 
 const OTHER_UNITS = { metric: "imperial", imperial: "metric" } as const
 
-/** Devices take these. */
-const FIRST_FORMATS: ReadonlyArray<FileFormat> = ["gpx", "fit"]
-
-const downloads = ({ ref, root, site: { texts } }: Shown) => {
-  const link = (format: FileFormat, style: string) =>
-    html`<li><a class="${style}" href="${root}api/v1/routes/${ref}/${format}">${formatName(format)}</a></li>`
-  return html`<section aria-labelledby="files"><h2 id="files">${texts.pages.files}</h2>
-<ul class="files">${FIRST_FORMATS.map((format) => link(format, "button"))}${
-    FILE_FORMATS.filter((format) => !FIRST_FORMATS.includes(format)).map((format) => link(format, "button quiet"))
-  }</ul></section>
-`
-}
-
 const startLink = ({ sheet, site: { texts } }: Shown) =>
   sheet?.start === undefined
     ? undefined
@@ -146,7 +132,7 @@ ${sheet === undefined ? undefined : profile(sheet, texts, units)}</section>
 ${factList(allFacts(shown))}
 <p class="hint units"><a href="?units=${OTHER_UNITS[units]}" rel="nofollow">${pages.otherUnits[units]}</a></p>
 ${paragraph(route.description)}${tagLinks(route.tags, texts, root)}${ends(shown)}${
-    route.allowDownload === false ? undefined : downloads(shown)
+    route.allowDownload === false ? undefined : downloads(ref, root, texts)
   }${route.visibility === "private" ? undefined : share(urlOf(shown), texts)}${
     sheet === undefined ? undefined : stops(sheet, texts, units)
   }${attribution(route, texts)}`

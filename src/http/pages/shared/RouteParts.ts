@@ -1,4 +1,4 @@
-import type { FileFormat } from "../../../schema/Import.ts"
+import { FILE_FORMATS, type FileFormat } from "../../../schema/Import.ts"
 import type { PageOf } from "../../../schema/Page.ts"
 import { attributionOf, type PictureFormat } from "../../../schema/Picture.ts"
 import type { StoredCollectionRoute, StoredRoute } from "../../../schema/Route.ts"
@@ -72,6 +72,20 @@ export const tagLinks = (tags: ReadonlyArray<string>, { pages }: Texts, root: st
 `
 
 export const formatName = (format: FileFormat): string => format === "geojson" ? "GeoJSON" : format.toUpperCase()
+
+/** Devices take these. */
+const FIRST_FORMATS: ReadonlyArray<FileFormat> = ["gpx", "fit"]
+
+/** The files of a route, by its id or token. */
+export const downloads = (ref: string, root: string, { pages }: Texts): Html => {
+  const link = (format: FileFormat, style: string) =>
+    html`<li><a class="${style}" href="${root}api/v1/routes/${ref}/${format}">${formatName(format)}</a></li>`
+  return html`<section aria-labelledby="files"><h2 id="files">${pages.files}</h2>
+<ul class="files">${FIRST_FORMATS.map((format) => link(format, "button"))}${
+    FILE_FORMATS.filter((format) => !FIRST_FORMATS.includes(format)).map((format) => link(format, "button quiet"))
+  }</ul></section>
+`
+}
 
 export const author = ({ handle, name }: StoredCollectionRoute["user"], root: string): Html =>
   html`<a href="${root}u/${handle}">${name}</a>`
