@@ -48,6 +48,25 @@ layer(clubServer)("a site with a name, a logo, a colour and a language of its ow
         return /<h1>([^<]*)<\/h1>/.exec(text)?.[1]
       }))
 
+  it.effect("says in that language what is wrong with a file", () =>
+    Effect.gen(function*() {
+      const rider = yield* signedIn
+      const fileIn = (name: string, content: string) =>
+        `--limit\r\ncontent-disposition: form-data; name="files"; filename="${name}"\r\n\r\n${content}\r\n`
+      const { text } = yield* rider.call("POST", `/${ACCOUNT_PAGES.routes}`, {
+        raw: Buffer.from(
+          `${fileIn("a.gpx", "<gpx>")}${fileIn("b.geojson", `{"type":"FeatureCollection","features":[]}`)}--limit\r\n`
+            + `content-disposition: form-data; name="visibility"\r\n\r\nprivate\r\n--limit--\r\n`
+        ),
+        headers: { "content-type": "multipart/form-data; boundary=limit", "sec-fetch-site": "same-origin" }
+      })
+      const problems = [...text.matchAll(/<p class="problem">([^<]*)/g)].map(([, problem]) => problem)
+      assert.deepStrictEqual(problems, [
+        "Die Datei wurde nicht gelesen. Sie ist beschädigt oder keine Datei mit Routen.",
+        "Die Datei wurde nicht gelesen. Sie hat keine Punkte."
+      ])
+    }))
+
   it.effect("has its pages in that language", () =>
     Effect.gen(function*() {
       const admin = yield* signedInAs({ email: ADMIN })

@@ -1,9 +1,8 @@
-import { Effect, Layer, Struct } from "effect"
+import { Effect, Layer } from "effect"
 import { settings } from "../../services/settings/Registry.ts"
-import { LOGO_TYPES } from "../../services/settings/SettingTypes.ts"
-import { configuredSite, logoPath, type Site } from "../../services/texts/Site.ts"
+import { configuredSite, logoPath, logoType, type Site } from "../../services/texts/Site.ts"
 import { accessPagesLayer } from "./account/AccessPages.ts"
-import { COPY_SCRIPT } from "./account/AccountPage.ts"
+import { ACCOUNT_SCRIPT } from "./account/AccountPage.ts"
 import { adminPagesLayer } from "./account/AdminPages.ts"
 import { collectionPagesLayer } from "./account/CollectionPages.ts"
 import { dataPageLayer } from "./account/DataPage.ts"
@@ -32,9 +31,7 @@ import { verifyEmailPageLayer } from "./VerifyEmailPage.ts"
 
 const logoLayer = ({ logo }: Site) => {
   if (logo?.file === undefined) return Layer.empty
-  const path = logoPath(logo.file)
-  const type = Struct.keys(LOGO_TYPES).find((type) => path.endsWith(type)) ?? "svg"
-  return fileLayer(`/${path}`, logo.file, LOGO_TYPES[type])
+  return fileLayer(`/${logoPath(logo.file)}`, logo.file, logoType(logo.file))
 }
 
 /** Pages for mailed links and shared routes, for operators without a front end. */
@@ -45,7 +42,7 @@ export const pagesLayer = Layer.unwrap(
         accessPagesLayer,
         dataPageLayer,
         adminPagesLayer,
-        assetLayer(COPY_SCRIPT),
+        assetLayer(ACCOUNT_SCRIPT),
         assetLayer(STYLESHEET),
         assetLayer(colorSheet(site)),
         cancelDeletionPageLayer,

@@ -64,6 +64,7 @@ every operation and sends requests from the browser, and the <a href="${document
     password: (message: string) => `${message}.`,
     /** `message` is why a file was not read. */
     file: (message: string) => message,
+    issue: (message: string) => `${message}.`,
     reasons: {
       session_invalid: "You are no longer signed in: sign in again.",
       not_signed_in: "You are not signed in: sign in again.",

@@ -34,6 +34,18 @@ const accepted = (message: string): string => {
   return "Diese Angabe passt nicht."
 }
 
+/** What readers of files say of one. */
+const PROBLEMS: ReadonlyArray<readonly [english: RegExp, german: string]> = [
+  [/has no points/, "Sie hat keine Punkte."],
+  [/WGS 84/, "Ihre Koordinaten sind nicht in WGS 84."],
+  [/at most|more than/, "Sie ist größer, als hier erlaubt ist."],
+  [
+    /Malformed|cannot be read|Expected valid|Expected <|route file|FIT|entity declarations/,
+    "Sie ist beschädigt oder keine Datei mit Routen."
+  ],
+  [/\b(?:Expected|must|is|are|the)\b/, "Eine Angabe darin passt nicht."]
+]
+
 const STATUSES: Readonly<Record<number, string>> = {
   400: "Diese Angaben passen nicht zusammen.",
   403: "Das ist hier nicht erlaubt.",
@@ -102,6 +114,7 @@ als Daten.`,
         ? accepted(message)
         : "Das Passwort ist zu leicht zu erraten oder enthält Ihren Namen oder Ihre Adresse.",
     file: (message) => `Die Datei wurde nicht gelesen. ${message}`,
+    issue: (message) => PROBLEMS.find(([english]) => english.test(message))?.[1] ?? `${message}.`,
     reasons: {
       session_invalid: "Sie sind nicht mehr angemeldet: Melden Sie sich noch einmal an.",
       not_signed_in: "Sie sind nicht angemeldet: Melden Sie sich an.",

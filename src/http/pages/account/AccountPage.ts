@@ -29,8 +29,8 @@ import {
 import { ACTION, decodeForm, notice } from "./Forms.ts"
 import { keptForms } from "./KeptForm.ts"
 
-/** Adds a button that copies a link or a token, which can be copied by hand without it. */
-export const COPY_SCRIPT = makeAsset("copy", "js", readFileSync(join(import.meta.dirname, "copy.js"), "utf8"))
+/** Adds buttons that copy a link or a token, and asks for a sign-in before files are sent in vain. */
+export const ACCOUNT_SCRIPT = makeAsset("account", "js", readFileSync(join(import.meta.dirname, "account.js"), "utf8"))
 
 /** A request for a page of an account, with the session that it came with. */
 export interface Visit {
@@ -117,8 +117,8 @@ const framed = (page: Page, path: string, visit: Visit, error = page.error): Pag
   isWide: true,
   ...page,
   reader: visit.session.role,
-  head: html`<script type="module" src="${visit.root}${COPY_SCRIPT.path.slice(1)}"></script>${page.head}`,
-  policy: { "img-src": "'self' data:", "script-src": "'self'", ...page.policy },
+  head: html`<script type="module" src="${visit.root}${ACCOUNT_SCRIPT.path.slice(1)}"></script>${page.head}`,
+  policy: { "img-src": "'self' data:", "script-src": "'self'", "connect-src": "'self'", ...page.policy },
   error,
   body: html`${sections(path, visit)}${
     error === undefined ? notice(doneWords(visit)) : alert(plainWords(visit.texts, error))
@@ -198,12 +198,26 @@ export const accountPageLayer = ({ actions = {}, isForAdmins = false, path, rece
       return respond(yield* show(visit), visit, error)
     })
 
+    const admitted = Effect.fnUntraced(function*(
+      endpoint: Endpoint,
+      late: (error: ServiceError) => Page,
+      run: (visit: Visit) => ReturnType<typeof act>
+    ) {
+      const visiting = yield* Effect.exit(visitFor(endpoint))
+      if (Exit.isSuccess(visiting)) return yield* run(visiting.value)
+      const error = yield* serviceErrorOf(visiting.cause)
+      return isWithoutSession(error) ? responseTo(site, path, late(error)) : yield* Effect.failCause(visiting.cause)
+    })
+
     const submitted = Effect.gen(function*() {
       const request = yield* HttpServerRequest.HttpServerRequest
       if (receive !== undefined && isMultipart(request)) {
         yield* crossSite.check(request)
-        const visit = yield* visitFor(receive.endpoint)
-        return yield* act(visit, receive.run(visit, request))
+        return yield* admitted(
+          receive.endpoint,
+          (error) => kept.lateFiles(path, root, error),
+          (visit) => act(visit, receive.run(visit, request))
+        )
       }
       return yield* Effect.scoped(acted(request))
     })
@@ -223,15 +237,10 @@ export const accountPageLayer = ({ actions = {}, isForAdmins = false, path, rece
         yield* visitFor(page)
         return yield* unknownAction(texts)
       }
-      const visiting = yield* Effect.exit(visitFor(action.endpoint))
-      if (Exit.isFailure(visiting)) {
-        const error = yield* serviceErrorOf(visiting.cause)
-        return isWithoutSession(error)
-          ? responseTo(site, path, kept.late(fields, error))
-          : yield* Effect.failCause(visiting.cause)
-      }
-      const visit = { ...visiting.value, fields }
-      return yield* act(visit, action.run(visit))
+      return yield* admitted(action.endpoint, (error) => kept.late(fields, error), (admittedVisit) => {
+        const visit = { ...admittedVisit, fields }
+        return act(visit, action.run(visit))
+      })
     })
 
     yield* pageRoute(router, "GET", path, Effect.scoped(shown), refused)

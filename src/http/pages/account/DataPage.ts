@@ -65,7 +65,7 @@ const links = (routeIds: ReadonlyArray<RouteId>, root: string) =>
 const row = (kind: "hint" | "problem", file: string, ...words: ReadonlyArray<Html>) =>
   html`<li><div><strong>${file}</strong>\n<p class="${kind}">${words}</p></div></li>\n`
 
-const lineItem = ({ data }: Texts, line: ZipImportLine, root: string): Html => {
+const lineItem = ({ data, errors }: Texts, line: ZipImportLine, root: string): Html => {
   switch (line.outcome) {
     case "begun":
       return html`<li>${data.begun(line.files)}</li>\n`
@@ -74,7 +74,7 @@ const lineItem = ({ data }: Texts, line: ZipImportLine, root: string): Html => {
     case "duplicate":
       return row("hint", line.file, html`${data.fileDuplicate}${links(line.duplicateOf, root)}`)
     case "skipped":
-      return row("problem", line.file, html`${data.fileSkipped(line.reason)}`)
+      return row("problem", line.file, html`${data.fileSkipped(errors.issue(line.reason))}`)
     case "ended":
       return html`<li class="notice" role="status">${data.ended(line.imported, line.duplicates, line.skipped)}</li>\n`
     case "stopped":
@@ -94,7 +94,7 @@ export const dataPageLayer = Layer.unwrap(Effect.gen(function*() {
   const readmit = yield* makeReadmit
   return accountPageLayer({
     path: ACCOUNT_PAGES.data,
-    show: ({ root, texts: { data, visibilities } }) =>
+    show: ({ root, texts: { data, signIn, visibilities } }) =>
       Effect.succeed({
         title: data.title,
         body: html`<h2>${data.export}</h2>
@@ -104,6 +104,7 @@ export const dataPageLayer = Layer.unwrap(Effect.gen(function*() {
 <p>${data.importWords}</p>
 ${
           filesForm(
+            signIn.lateChoice,
             select({ name: "visibility", label: data.visibility, value: "private" }, optionsOf(visibilities)),
             input({ name: "tags", label: data.tags, hint: data.tagsHint }),
             input({ name: "collection", label: data.collection, hint: data.collectionHint }),

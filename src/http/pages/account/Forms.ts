@@ -89,8 +89,11 @@ export const button = (action: string, text: string, kind: Kind = "main", about?
 /** Posts to the page itself. */
 export const form = (...parts: ReadonlyArray<Html>): Html => html`<form method="post">\n${parts}\n</form>\n`
 
-export const filesForm = (...parts: ReadonlyArray<Html>): Html =>
-  html`<form method="post" enctype="multipart/form-data">\n${parts}\n</form>\n`
+/** `late` is what a script says where the session has ended, so that the files stay chosen. */
+export const filesForm = (late: string, ...parts: ReadonlyArray<Html>): Html =>
+  html`<form method="post" enctype="multipart/form-data" data-late="${late}">
+${parts}<p class="error" role="alert" hidden></p>
+</form>\n`
 
 /** Asks before an action that cannot be taken back, without a script. */
 export const confirmed = (summary: string, ...parts: ReadonlyArray<Html>): Html =>

@@ -1,7 +1,7 @@
 import { Effect, Schema } from "effect"
 import type { HttpServerRequest } from "effect/http"
 import type { ServiceError } from "../../../schema/Errors.ts"
-import { html } from "../../../services/operations/Html.ts"
+import { type Html, html } from "../../../services/operations/Html.ts"
 import { configuredSite } from "../../../services/texts/Site.ts"
 import { ACCOUNT_PAGES } from "../../request/RouteTemplates.ts"
 import { alert, type Page, plainWords } from "../layout/Layout.ts"
@@ -35,12 +35,14 @@ export const keptForms = Effect.gen(function*() {
   const signIn = yield* signInByForm
   const { signIn: words } = texts
 
-  const signInPage = (kept: string, email: string, error: ServiceError, isLate: boolean): Page => ({
+  const signInPage = (error: ServiceError, text: string, formHtml: Html): Page => ({
     title: words.title,
     error,
-    body: html`${alert(isLate ? words.late : plainWords(texts, error))}
-${signInForm(texts, "", email, error, hidden(KEPT, kept))}`
+    body: html`${alert(text)}\n${formHtml}`
   })
+
+  const keptPage = (kept: Readonly<Record<string, string>>, email: string, error: ServiceError, text: string) =>
+    signInPage(error, text, signInForm(texts, "", email, error, hidden(KEPT, encodeKept(kept))))
 
   const sendPage = (kept: Readonly<Record<string, string>>, email: string, root: string): Page => ({
     title: words.keptTitle,
@@ -56,7 +58,14 @@ ${
 
   return {
     /** The response to a form without a session. */
-    late: (fields: Fields, error: ServiceError): Page => signInPage(encodeKept(keptIn(fields)), "", error, true),
+    late: (fields: Fields, error: ServiceError): Page => keptPage(keptIn(fields), "", error, words.late),
+    /** Files are not kept for those without a session. */
+    lateFiles: (path: string, root: string, error: ServiceError): Page =>
+      signInPage(
+        error,
+        words.lateFiles,
+        signInForm(texts, `${root}${ACCOUNT_PAGES.signIn.slice(1)}`, "", error, hidden("to", path.slice(1)))
+      ),
     /** The fields that a sign-in brings along; none for another form. */
     keptOf: (fields: Fields) => decodeKept(fields[KEPT]),
     signIn: (
@@ -66,6 +75,6 @@ ${
       root: string
     ) => Effect.as(signIn(fields, request), sendPage(kept, fields["email"] ?? "", root)),
     refused: (kept: Readonly<Record<string, string>>, email: string | undefined, error: ServiceError): Page =>
-      signInPage(encodeKept(kept), email ?? "", error, false)
+      keptPage(kept, email ?? "", error, plainWords(texts, error))
   }
 })

@@ -99,9 +99,10 @@ const resultsOf = ({ routes }: Texts, results: ReadonlyArray<FileResult>, root: 
     results.map((result) => resultItem(result, root))
   }</ul></section>\n`
 
-const uploadForm = ({ routes, visibilities }: Texts, visibility: string | undefined) =>
+const uploadForm = ({ routes, signIn, visibilities }: Texts, visibility: string | undefined) =>
   html`<details class="upload"><summary>${routes.upload}</summary>\n${
     filesForm(
+      signIn.lateChoice,
       html`<div><label for="files">${routes.files}</label>
 <p class="hint" id="files-hint">${routes.filesHint(FILE_FORMATS.map(formatName).join(", "))}</p>
 <input type="file" id="files" name="files" multiple required aria-describedby="files-hint"></div>\n`,

@@ -190,7 +190,8 @@ const issueWords = ({ errors, fields }: Texts) => ({ message, path }: Validation
   const field = names.flatMap((part) => Struct.keys(fields).filter((name) => name === part)).at(-1)
   if (field !== undefined) return errors.field(fields[field], message)
   const parameter = names.at(-1) ?? ""
-  return parameter === "" ? `${message}.` : `${parameter}: ${message}.`
+  const words = errors.issue(message)
+  return parameter === "" ? words : `${parameter}: ${words}`
 }
 
 /** What a person reads of an error: the message of the API is for programs. */
