@@ -23,6 +23,9 @@ const STANDARD_OUTPUT = 1
 
 const MAX_PENDING_BYTES = 4 * 1024 * 1024
 
+/** Lines are written once they have as many bytes, or after so many milliseconds: a write for each costs more than the line. */
+const GATHERED = { minLength: 4096, periodicFlush: 50 }
+
 const DRAIN_TIMEOUT = "1 second"
 
 interface Output {
@@ -34,7 +37,7 @@ const droppedLine = (count: number) =>
   `${JSON.stringify({ level: "WARN", message: "standard output not read, lines dropped", count })}\n`
 
 const makeOutput = (fd: number, onClosed: () => void): Output => {
-  const output = new sonic.SonicBoom({ fd, maxLength: MAX_PENDING_BYTES })
+  const output = new sonic.SonicBoom({ fd, maxLength: MAX_PENDING_BYTES, ...GATHERED })
   const state = { dropped: 0, isClosed: false }
   output.on("drop", () => void (state.dropped += 1))
   output.on("drain", () => {
