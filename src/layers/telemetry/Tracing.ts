@@ -14,18 +14,21 @@ type SpanOptions = Parameters<Tracer.Tracer["span"]>[0]
 
 type OnEnd = (span: Tracer.Span, endTime: bigint, exit: Exit.Exit<unknown, unknown>) => void
 
-class ExportedSpan extends Tracer.NativeSpan {
+/** Spans that are not sampled end, like the others, but nobody is told. */
+class SampledSpan extends Tracer.NativeSpan {
+  override readonly sampled: boolean
   readonly onEnd: OnEnd
 
-  constructor(options: SpanOptions, onEnd: OnEnd) {
+  constructor(options: SpanOptions, isSampled: (traceId: string) => boolean, onEnd: OnEnd) {
     super(options)
+    this.sampled = isSampled(this.traceId)
     this.onEnd = onEnd
   }
 
   override end(endTime: bigint, exit: Exit.Exit<unknown, unknown>) {
     if (this.status._tag === "Ended") return
     super.end(endTime, exit)
-    this.onEnd(this, endTime, exit)
+    if (this.sampled) this.onEnd(this, endTime, exit)
   }
 }
 
@@ -43,11 +46,8 @@ export const samplingTracer = (sampling: Sampling, onEnd: OnEnd) => {
   const isBelowRatio = (traceId: string) => parseInt(traceId.slice(-8), 16) < ratio * 2 ** 32
   return Tracer.make({
     span: (options) => {
-      if (Option.exists(options.parent, ({ _tag }) => isParentBased || _tag === "Span")) {
-        return options.sampled ? new ExportedSpan(options, onEnd) : Tracer.nativeTracer.span(options)
-      }
-      const span = new ExportedSpan({ ...options, sampled: true }, onEnd)
-      return isBelowRatio(span.traceId) ? span : Tracer.nativeTracer.span({ ...options, sampled: false })
+      const isOfParent = Option.exists(options.parent, ({ _tag }) => isParentBased || _tag === "Span")
+      return new SampledSpan(options, isOfParent ? () => options.sampled : isBelowRatio, onEnd)
     }
   })
 }
