@@ -55,6 +55,9 @@ const figure = (name: string, reason?: string) =>
     return metric?.type === "Gauge" ? metric.state.value : undefined
   })
 
+/** How long a job waits for its thread, which a busy machine takes a while to make. */
+const PATIENT = Duration.minutes(1)
+
 describe("heavy work", () => {
   it.live("is done here where it is short, else in a thread, and what is transferred is gone", () =>
     withLimits(
@@ -107,7 +110,7 @@ describe("heavy work", () => {
 
   it.live("whose input or result cannot be cloned is a defect of its own request, and the thread goes on", () =>
     withLimits(
-      { maxDuration: Duration.seconds(5) },
+      {},
       Effect.gen(function*() {
         const heavy = yield* HeavyWork
         const unreadable = yield* Effect.exit(heavy.run(nest, 10_000, long))
@@ -150,13 +153,14 @@ describe("heavy work", () => {
 
   it.live("that takes too long is 503 with seconds to wait, and its thread is ended", () =>
     withLimits(
-      { maxDuration: Duration.seconds(5) },
+      { maxDuration: Duration.seconds(3) },
       Effect.gen(function*() {
         const heavy = yield* HeavyWork
         const [error] = refusalOf(yield* Effect.exit(heavy.run(spin, null, long)))
         assert.deepInclude(error, { reason: "job_time", retryAfterSeconds: 5 })
         assert.strictEqual(yield* figure("heavy_job_refusals_total", "time"), 1)
-        yield* isWell
+        // On a busy machine the next thread may take longer than a job to start.
+        yield* Effect.eventually(isWell)
       })
     ))
 
@@ -165,7 +169,8 @@ describe("heavy work", () => {
       { maxWait: Duration.millis(50) },
       Effect.gen(function*() {
         const heavy = yield* HeavyWork
-        const first = yield* Effect.forkChild(heavy.run(spin, null, long), { startImmediately: true })
+        const spinning = heavy.run(spin, null, long, [], PATIENT)
+        const first = yield* Effect.forkChild(spinning, { startImmediately: true })
         const [error] = refusalOf(yield* Effect.exit(heavy.run(lengthOf, new Uint8Array(1), long)))
         assert.deepInclude(error, { reason: "jobs", retryAfterSeconds: 5 })
         assert.strictEqual(yield* figure("heavy_job_refusals_total", "wait"), 1)
@@ -178,8 +183,9 @@ describe("heavy work", () => {
       { maxWait: Duration.millis(50) },
       Effect.gen(function*() {
         const heavy = yield* HeavyWork
-        const first = yield* Effect.forkChild(heavy.run(work, 500, long), { startImmediately: true })
-        const patient = heavy.run(lengthOf, new Uint8Array(5), long, [], Duration.minutes(1))
+        const working = heavy.run(work, 500, long, [], PATIENT)
+        const first = yield* Effect.forkChild(working, { startImmediately: true })
+        const patient = heavy.run(lengthOf, new Uint8Array(5), long, [], PATIENT)
         assert.strictEqual(yield* patient, 5)
         assert.strictEqual(yield* Fiber.join(first), 500)
       })
