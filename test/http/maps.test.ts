@@ -25,7 +25,7 @@ const pageWithMap = (path: string) =>
   Effect.flatMap(anonymous, (visitor) =>
     Effect.repeat(visitor.get(path), {
       until: ({ text }) => hasMap(text),
-      schedule: Schedule.spaced("20 millis")
+      schedule: Schedule.spaced("200 millis")
     }))
 
 const json = (listener: (path: string) => unknown): RequestListener => (request, response) => {

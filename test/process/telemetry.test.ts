@@ -1,5 +1,5 @@
 import { assert, layer } from "@effect/vitest"
-import { Context, Deferred, Effect, Exit, Fiber, Layer, Option, Redacted, Tracer } from "effect"
+import { Context, Deferred, Duration, Effect, Exit, Fiber, Layer, Option, Redacted, Tracer } from "effect"
 import { SqlError } from "effect/sql"
 import { hostname } from "node:os"
 import manifest from "../../package.json" with { type: "json" }
@@ -47,6 +47,9 @@ const spansNamed = (spans: ReadonlyArray<ExportedSpan>, name: string) => spans.f
 const callOnce = Effect.flatMap(anonymous, (visitor) => visitor.get("/routes/999999"))
 
 const ERROR = 2
+
+/** Spans are exported every few seconds. */
+const EXPORT_LOOK = Duration.millis(250)
 
 const aSpan = (
   options: {
@@ -397,9 +400,9 @@ layer(DatabaseUrl.layer, { excludeTestServices: true })("traces", (it) => {
         })
       yield* traced(Effect.gen(function*() {
         yield* collector.become("fail")
-        yield* until(counted("lost"))
+        yield* until(counted("lost"), EXPORT_LOOK)
         yield* collector.become("take")
-        yield* until(counted("exported"))
+        yield* until(counted("exported"), EXPORT_LOOK)
       }))
     }).pipe(onCollector))
 
