@@ -53,8 +53,10 @@ start() {
   unshare --mount sh -c 'mount -t tmpfs tmpfs /run && exec systemd-nspawn --quiet --register=no --keep-unit --console=pipe "$@"' \
     sh --directory="$root" --read-only --tmpfs=/tmp:mode=1777 --user=node --drop-capability=all --no-new-privileges=yes --chdir=/app \
     --kill-signal=SIGTERM "${environment[@]/#/--setenv=}" "${settings[@]/#/--setenv=}" ./node.sh src/main.ts < /dev/null > "$work/log" 2>&1 &
-  curl --silent --retry 600 --retry-all-errors --retry-delay 0 --retry-max-time 120 --fail --output /dev/null "http://127.0.0.1:$port/health/ready" ||
-    { cat "$work/log"; exit 1; }
+  until curl --silent --fail --output /dev/null "http://127.0.0.1:$port/health/ready"; do
+    kill -0 "$!" 2> /dev/null || { cat "$work/log"; exit 1; }
+    sleep 0.05
+  done
   echo "$1: ready in $((($(date +%s%N) - began) / 1000000)) ms, $(curl --silent "http://127.0.0.1:$port/metrics" |
     sed --quiet 's/^process_resident_memory_bytes.* //p' | numfmt --to=iec) of memory"
   kill "$!"
