@@ -25,8 +25,8 @@ const erasedBy = ({ origin }: Service) =>
     Effect.map((text) => Number(ERASED.exec(text)?.[1] ?? 0))
   )
 
-/** Five processes sweep at once: each account is erased by one of them. */
-const sweeps = Effect.fnUntraced(function*(url: string, all: ReadonlyArray<Service>, recorder: Recorder) {
+/** Processes sweep at once: each account is erased by one of them. */
+export const sweeps = Effect.fnUntraced(function*(url: string, all: ReadonlyArray<Service>, recorder: Recorder) {
   yield* queryAt(url, DUE_ACCOUNTS)
   const left = Effect.map(queryAt(url, LEFT), countAt)
   const untilNone: Effect.Effect<number> = Effect.flatMap(

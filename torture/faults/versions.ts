@@ -6,7 +6,7 @@ import { join } from "node:path"
 import { promisify } from "node:util"
 import { Client } from "pg"
 import { front } from "../../test/support/Front.ts"
-import { accounts } from "../accounts.ts"
+import { accounts, sessionOf } from "../accounts.ts"
 import { type Asking, asking } from "../ask.ts"
 import { type Fault, outcomeOf } from "../fault.ts"
 import { audit } from "../ledger.ts"
@@ -16,6 +16,7 @@ import { postgres, queryAt } from "../postgres.ts"
 import { makeRecorder, type Recorder } from "../recorder.ts"
 import { type Service, service } from "../service.ts"
 import { Skipped } from "../skipped.ts"
+import { sweeps } from "./together.ts"
 
 /** The version before. */
 const BEFORE = "5f9cb5a1"
@@ -61,7 +62,8 @@ const filled = (url: string, count: number) =>
       FROM generate_series(1, $1) n`,
       [count]
     )
-    await client.query("ANALYZE routes")
+    await client.query("VACUUM (ANALYZE) routes")
+    await client.query("CHECKPOINT")
     await client.end()
   })
 
@@ -90,6 +92,9 @@ const report: (url: string) => Effect.Effect<void, never, Scope.Scope> = Effect.
   )
 })
 
+const statusAt = ({ ask }: Asking, path: string, token?: string) =>
+  Effect.map(Effect.promise(() => ask({ path, token })), ({ status }) => status)
+
 const routeBody = JSON.stringify({ name: "Beside", waypoints: [{ coord: [9.5, 47.1] }] })
 
 /** A call with a key at one version, repeated at the other. */
@@ -106,6 +111,13 @@ const repeated = Effect.fnUntraced(function*(first: Asking, other: Asking, token
   if (one.status !== 201 || again.status !== 201 || one.text !== again.text) {
     recorder.report(`a call repeated at the other version: ${one.status}, then ${again.status}`)
   }
+})
+
+/** A session of one version, used at the other. */
+const shared = Effect.fnUntraced(function*(first: Asking, other: Asking, email: string, recorder: Recorder) {
+  const { accessToken } = yield* sessionOf(first, email)
+  const status = yield* statusAt(other, "/api/v1/users/me", accessToken)
+  if (status !== 200) recorder.report(`a session of the other version: ${status}`)
 })
 
 const linkIn = (process: Service, email: string) => {
@@ -132,9 +144,6 @@ const linked = Effect.fnUntraced(function*(
   if (status !== 200) recorder.report(`a link of the other version: ${status} ${text}`)
 })
 
-const statusAt = ({ ask }: Asking, path: string) =>
-  Effect.map(Effect.promise(() => ask({ path })), ({ status }) => status)
-
 /** The version before goes on beside this one, which migrates its database with a report open. */
 export const versions: Fault = {
   key: "versions",
@@ -144,7 +153,7 @@ export const versions: Fault = {
     const form = formOf(torture.options)
     const root = yield* versionBefore(torture.directory)
     const database = yield* postgres({ directory: join(torture.directory, "versions"), keeper: torture.keeper })
-    const settings = { DATABASE_URL: database.url(), LOG_FORMAT: "json" }
+    const settings = { DATABASE_URL: database.url(), LOG_FORMAT: "json", ERASURE_SWEEP_INTERVAL: "1 second" }
     const before = yield* service(torture.keeper, settings, root)
     const after = yield* service(torture.keeper, settings)
     yield* before.spawn
@@ -181,12 +190,17 @@ export const versions: Fault = {
     }))
     if (!(yield* after.ready)) recorder.report(`this version is not ready:\n${after.tail()}`)
     const ready = performance.now() - began
-    const token = people[0]?.token ?? ""
+    const { email = "", token = "" } = people[0] ?? {}
     yield* repeated(old, young, token, recorder)
     yield* repeated(young, old, token, recorder)
     yield* linked({ asking: old, process: before }, young, recorder)
     yield* linked({ asking: young, process: after }, old, recorder)
+    yield* shared(old, young, email, recorder)
+    yield* shared(young, old, email, recorder)
     yield* clients.end
+    yield* sweeps(database.url(), [before, after], recorder)
+    const errors = [before, after].filter(({ tail }) => tail().includes("\"level\":\"ERROR\""))
+    recorder.report("an error in the log of a process", errors.length)
     const failed = yield* Effect.forEach(
       [before, after],
       (one) => one.signal("SIGTERM").pipe(Effect.andThen(one.ended))
