@@ -92,7 +92,7 @@ describe("points of the same form", () => {
         isSame(`<gpx>\n<trk><trkseg>${repeated.join("")}</trkseg></trk></gpx>`, size)
         isSame(`<gpx><trk><trkseg>\n${points.join("\n")}</trkseg></trk></gpx>`, 1000)
       }),
-      { numRuns: 300 }
+      { numRuns: 100 }
     )
   })
 
