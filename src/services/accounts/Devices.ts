@@ -1,7 +1,6 @@
 import { Clock, Context, Duration, Effect, Layer, Option, Schema } from "effect"
 import { SecureRandom } from "effect/crypto"
 import { SqlClient } from "effect/sql"
-import { createSecretKey } from "node:crypto"
 import { UserId } from "../../schema/Ids.ts"
 import { emailKey } from "../identity/Users.ts"
 import { derivedKey } from "../operations/Keys.ts"
@@ -34,7 +33,7 @@ export class Devices extends Context.Service<Devices, {
       const random = yield* SecureRandom.SecureRandom
       const tokens = signedTokens({
         audience: "route-planning-service/device",
-        key: createSecretKey(yield* derivedKey("device")),
+        key: yield* derivedKey("device"),
         lifetime: DEVICE_LIFETIME
       })
 

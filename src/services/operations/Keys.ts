@@ -1,12 +1,12 @@
 import { Config, Option, Redacted, Schema } from "effect"
-import { createHmac, hkdfSync, timingSafeEqual } from "node:crypto"
+import { createHmac, createSecretKey, hkdfSync, type KeyObject, timingSafeEqual } from "node:crypto"
 import { settings } from "../settings/Registry.ts"
 
-/** Derives a key by HKDF (RFC 5869): no two purposes share one. */
-export const derivedKey = (purpose: string): Config.Config<Uint8Array<ArrayBuffer>> =>
+/** Derives a key by HKDF (RFC 5869): no two purposes share one. Node would import bytes again for each HMAC, at 20 us. */
+export const derivedKey = (purpose: string): Config.Config<KeyObject> =>
   Config.map(
     settings.JWT_SECRET,
-    (secret) => new Uint8Array(hkdfSync("sha256", Redacted.value(secret), "", purpose, 32))
+    (secret) => createSecretKey(new Uint8Array(hkdfSync("sha256", Redacted.value(secret), "", purpose, 32)))
   )
 
 /** Copies a text that outlives its request: V8 keeps the whole header or body that it is a part of. */
