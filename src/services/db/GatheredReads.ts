@@ -82,16 +82,18 @@ export const gatheredRead = <const T extends Types, S extends Schema.ConstraintD
   type Key = KeyOf<T>
   const decode = Schema.decodeUnknownEffect(Result)
   const names: ReadonlyArray<keyof T & string> = Object.keys(types)
-  const casts = names.map((name) => sql.literal(`::${types[name]}[])`))
   const keys = sql.literal(`) WITH ORDINALITY k(${names.join(", ")}, place)`)
   const listed = Statement.join(", ", false)
 
   // A subquery hides the number of keys from the planner, so that it plans once.
+  const [text, own] = sql`
+    SELECT found.*, k.place::int FROM unnest(${
+    listed(names.map((name) => sql`(SELECT ${[]}${sql.literal(`::${types[name]}[])`)}`))
+  }${keys} CROSS JOIN LATERAL (${select} LIMIT 1) found`.compile()
+  const others = own.slice(names.length)
+
   const readAll = (wanted: ReadonlyArray<Key>) =>
-    sql<Placed>`
-      SELECT found.*, k.place::int FROM unnest(${
-      listed(names.map((name, n) => sql`(SELECT ${wanted.map((key) => elementOf(key[name]))}${casts[n]}`))
-    }${keys} CROSS JOIN LATERAL (${select} LIMIT 1) found`
+    sql.unsafe<Placed>(text, [...names.map((name) => wanted.map((key) => elementOf(key[name]))), ...others])
 
   const readOne = (key: Key): Effect.Effect<Row, SqlError.SqlError> =>
     Effect.map(readAll([key]), (rows) => Option.fromUndefinedOr(rows[0]))
@@ -110,7 +112,6 @@ export const gatheredRead = <const T extends Types, S extends Schema.ConstraintD
     )
   )
 
-  const [text] = readAll([]).compile()
   const spanned = inSpan(text)
   const isInTransaction = (context: Context.Context<never>) =>
     Option.isSome(Context.getOption(context, sql.transactionService))
