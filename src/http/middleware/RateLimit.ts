@@ -9,7 +9,7 @@ import { Warnings } from "../../services/operations/Warnings.ts"
 import { settings } from "../../services/settings/Registry.ts"
 import { AddressLimit, Tier } from "../api/Access.ts"
 import { HEADERS } from "../api/Headers.ts"
-import { addressSubjects, isFromPeerIn, SITE_FACTOR } from "../request/ClientAddress.ts"
+import { addressSubjects, isFromPeerIn, isNamedByProxy, SITE_FACTOR } from "../request/ClientAddress.ts"
 import { changeResponse } from "../request/ResponseChange.ts"
 import { inOpenApiSyntax } from "../request/RouteTemplates.ts"
 
@@ -17,11 +17,14 @@ import { inOpenApiSyntax } from "../request/RouteTemplates.ts"
 const headersOf = (
   { method, path }: Endpoint,
   { isExceeded, limit, remaining, resetSeconds }: RateLimit
-): Record<string, string> => ({
-  [HEADERS.rateLimitPolicy.key]: `"${method} ${inOpenApiSyntax(path)}";q=${limit};w=${RATE_WINDOW_SECONDS}`,
-  [HEADERS.rateLimit.key]: `"${method} ${inOpenApiSyntax(path)}";r=${remaining};t=${resetSeconds}`,
-  ...(isExceeded ? { [HEADERS.retryAfter.key]: String(resetSeconds) } : {})
-})
+): Record<string, string> => {
+  const name = `"${method} ${inOpenApiSyntax(path)}"`
+  return {
+    [HEADERS.rateLimitPolicy.key]: `${name};q=${limit};w=${RATE_WINDOW_SECONDS}`,
+    [HEADERS.rateLimit.key]: `${name};r=${remaining};t=${resetSeconds}`,
+    ...(isExceeded ? { [HEADERS.retryAfter.key]: String(resetSeconds) } : {})
+  }
+}
 
 const refusal = ({ limit, resetSeconds }: RateLimit) =>
   new RateLimited({
@@ -104,7 +107,9 @@ export const proxyWarningLayer = HttpRouter.middleware(
       Effect.flatMap(
         HttpServerRequest.HttpServerRequest,
         (request) =>
-          request.headers["x-forwarded-for"] === undefined ? httpEffect : Effect.andThen(warn(request), httpEffect)
+          request.headers["x-forwarded-for"] === undefined || isNamedByProxy(request)
+            ? httpEffect
+            : Effect.andThen(warn(request), httpEffect)
       )
   }),
   { global: true }

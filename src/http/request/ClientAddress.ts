@@ -116,7 +116,9 @@ const FORWARDING = [
   "x-real-ip"
 ]
 
-const addressOf = (request: HttpServerRequest.HttpServerRequest) => Option.getOrNull(request.remoteAddress)
+/** They differ only if a trusted proxy named the client. */
+export const isNamedByProxy = ({ peerAddress, remoteAddress }: HttpServerRequest.HttpServerRequest): boolean =>
+  Option.getOrNull(remoteAddress) !== Option.getOrNull(peerAddress)
 
 /** Requests forwarded by a proxy that is not in `TRUSTED_PROXIES` count as external. */
 export const isInside = (
@@ -124,8 +126,7 @@ export const isInside = (
   networks: ReadonlyArray<IpNetwork.IpNetwork>
 ): boolean => {
   const isForwarded = FORWARDING.some((name) => request.headers[name] !== undefined)
-  // They differ only if a trusted proxy named the client.
-  if (isForwarded && addressOf(request) === Option.getOrNull(request.peerAddress)) return false
+  if (isForwarded && !isNamedByProxy(request)) return false
   return Option.exists(
     clientAddress(request),
     (address) => networks.some((network) => IpNetwork.contains(network, unmapped(address)))
