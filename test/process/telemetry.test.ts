@@ -225,6 +225,13 @@ layer(DatabaseUrl.layer, { excludeTestServices: true })("traces", (it) => {
     assert.strictEqual(named(), "TRANSACTION routes")
   })
 
+  it("have the beginning and the end of a long statement", () => {
+    const span = aSpan({ kind: "client" })
+    span.attribute("db.query.text", `SELECT ${"a, ".repeat(1000)} FROM routes`)
+    const [text] = spanEncoder(Option.none())(span, 2n, Exit.void).attributes
+    assert.match(String(text?.value.stringValue), /^SELECT (?=.{1022}$)[a, ]+ \.\.\. [a, ]+FROM routes$/)
+  })
+
   it("have the code by which PostgreSQL refused a statement", () => {
     const cause = Object.assign(new Error("canary"), { code: "40001" })
     const reason = new SqlError.SerializationError({ cause, message: "canary" })

@@ -48,9 +48,17 @@ const attribute = (key: string, value: unknown): Attribute => ({
   value: OtlpResource.unknownToAttributeValue(value)
 })
 
+/** The middle of a long statement lists columns. All of it would be most of what a trace costs. */
+const SHOWN = 512
+
+const shown = (value: unknown) =>
+  Predicate.isString(value) && value.length > 2 * SHOWN
+    ? `${value.slice(0, SHOWN)} ... ${value.slice(-SHOWN)}`
+    : value
+
 const allowed = (attributes: Iterable<readonly [string, unknown]>): Array<Attribute> => {
   const encoded = []
-  for (const [key, value] of attributes) if (ALLOWED.has(key)) encoded.push(attribute(key, value))
+  for (const [key, value] of attributes) if (ALLOWED.has(key)) encoded.push(attribute(key, shown(value)))
   return encoded
 }
 
@@ -122,7 +130,7 @@ const transactionNaming = () => {
   return {
     note: ({ parent }: Tracer.Span, statement: string) => {
       const owner = Option.getOrUndefined(parent)
-      if (owner === undefined) return
+      if (owner?._tag !== "Span" || !owner.attributes.has("db.system.name")) return
       const known = works.get(owner) ?? new Set()
       for (const work of worksOf(statement)) known.add(work)
       works.set(owner, known)
