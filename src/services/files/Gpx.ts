@@ -107,7 +107,6 @@ const childrenBeside = ({ children, name }: XmlElement, { length }: Position): R
 /** Removes the members that the position was read from: usually nothing else is left. */
 const POINTS: PointReader = {
   names: new Set(["trkpt", "rtept", "wpt", SHAPE_POINT]),
-  repeated: "trkpt",
   read: (point) => {
     const position = pointOf(point)
     if (position === undefined) return point

@@ -103,7 +103,6 @@ const READ = new Set(["Position", "AltitudeMeters", "DistanceMeters", "Extension
 /** Removes the members that are read: a long recording has many points. */
 const POINTS: PointReader = {
   names: new Set(["Trackpoint"]),
-  repeated: "Trackpoint",
   read: (point) => {
     const position = pointOf(point)
     if (position === undefined) return point

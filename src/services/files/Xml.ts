@@ -2,7 +2,6 @@ import { Channel, Effect } from "effect"
 import { Xml } from "effect/encoding"
 import { InvalidInput } from "../DomainErrors.ts"
 import { PIECE_LENGTH } from "./FileValues.ts"
-import { patternOf, type XmlPattern } from "./XmlPattern.ts"
 import { type PointReader, XmlTree } from "./XmlTree.ts"
 
 const MAX_TAG = 65_536
@@ -92,6 +91,19 @@ const DECLARATION = /<!(?:DOCTYPE|ENTITY)/i
 
 const LONGEST_DECLARATION = "<!DOCTYPE".length
 
+/** Rejects document types and entity declarations before parsing, so that nothing expands. */
+const check = Effect.fnUntraced(function*(pieces: TextPieces) {
+  const tags = new TagCheck()
+  let before = ""
+  for (const piece of pieces) {
+    if (DECLARATION.test(before + piece)) {
+      return yield* InvalidInput.at("", "Document types and entity declarations are not accepted")
+    }
+    if (tags.isExceededBy(piece)) return yield* malformed(LONG_TAG)
+    before = piece.slice(1 - LONGEST_DECLARATION)
+  }
+})
+
 const COMMON_MISTAKE = /[^\t\n\r\u0020-\uFFFD]/
 
 const NO_CHARACTER = /[^\t\n\r\u0020-\uD7FF\uE000-\uFFFD\u{10000}-\u{10FFFF}]/gu
@@ -108,133 +120,30 @@ const MAX_TOKEN = 8 * 1024 * 1024
 
 const MAX_DEPTH = 256
 
+/** Some devices write control characters into names, or blanks before the declaration. */
+function* carriedPieces(pieces: TextPieces): Generator<[string]> {
+  let isStarted = false
+  for (const piece of pieces) {
+    const text: string = isStarted ? piece : piece.trimStart()
+    isStarted ||= text !== ""
+    if (isStarted) yield [carried(text)]
+  }
+}
+
 const malformed = (message: string) => InvalidInput.at("", `Malformed XML: ${message.slice(0, MAX_MESSAGE)}`)
 
 const fromParser = ({ line, message }: Xml.XmlError) =>
   malformed(`line ${line ?? 1}: ${message.replace(/ at line \d+, column \d+$/, "")}`)
 
-/** Most files have a few forms of points. */
-const MAX_PATTERNS = 8
-
-/** Each costs as much as several points; a file of 32 MiB has 512 pieces. */
-const MAX_SAMPLES = 1000
-
-/**
- * Passes a text to the parser, but for repeated elements: one of each form is parsed, and its like are read by its pattern. These
- * are most of a recording, and several times as fast. Refuses what no parser should see: a declaration of entities, or a
- * long tag.
- */
-class XmlInput {
-  refusal: InvalidInput | undefined
-  readonly #tree: XmlTree
-  readonly #opening: string
-  readonly #closing: string
-  readonly #tags = new TagCheck()
-  readonly #patterns: Array<XmlPattern> = []
-  #events: ReadonlyArray<Xml.Event> = []
-  #samples: number
-  /** The parser has read everything before, the end of a repeated element last. */
-  #isAfterElement = false
-  /** Line ends that the parser has not seen, for its messages. */
-  #lines = 0
-
-  constructor(tree: XmlTree, repeated: string | undefined) {
-    this.#tree = tree
-    this.#opening = `<${repeated}`
-    this.#closing = `</${repeated}>`
-    this.#samples = repeated === undefined ? 0 : MAX_SAMPLES
-  }
-
-  take(events: ReadonlyArray<Xml.Event>): Effect.Effect<void, InvalidInput> {
-    this.#events = events
-    this.#add(events)
-    return this.refusal === undefined ? Effect.void : Effect.fail(this.refusal)
-  }
-
-  /** Some devices write control characters into names, or blanks before the declaration. */
-  *pieces(given: TextPieces): Generator<[string]> {
-    let isStarted = false
-    let before = ""
-    let rest = ""
-    for (const piece of given) {
-      const text = carried(isStarted ? piece : piece.trimStart())
-      isStarted ||= text !== ""
-      if (text === "") continue
-      before += text
-      if (DECLARATION.test(before)) {
-        this.refusal = InvalidInput.at("", "Document types and entity declarations are not accepted")
-        return
-      }
-      before = before.slice(1 - LONGEST_DECLARATION)
-      rest = yield* this.#piecesOf(rest + text)
-      if (this.refusal !== undefined) return
-    }
-    if (rest !== "") yield* this.#parsed(rest)
-  }
-
-  /** Returns the start of an element that ends in a later piece. */
-  *#piecesOf(text: string): Generator<[string], string> {
-    for (let at = 0;;) {
-      if (this.#isAfterElement) at = this.#readRepeated(text, at)
-      const start = this.#samples === 0 ? -1 : text.indexOf(this.#opening, at)
-      const last = start === -1 ? -1 : text.indexOf(this.#closing, start)
-      if (last === -1) {
-        const isOpen = start !== -1 && text.length - start < PIECE_LENGTH
-        const end = isOpen ? start : text.length
-        this.#isAfterElement &&= at === end
-        yield* this.#parsed(text.slice(at, end))
-        return text.slice(end)
-      }
-      yield* this.#parsed(text.slice(at, start))
-      at = last + this.#closing.length
-      this.#events = []
-      yield* this.#parsed(text.slice(start, at))
-      this.#learn(text.slice(start, at))
-    }
-  }
-
-  *#parsed(text: string): Generator<[string]> {
-    if (text === "" || this.refusal !== undefined) return
-    if (this.#tags.isExceededBy(text)) this.refusal = malformed(LONG_TAG)
-    else yield [this.#lines === 0 ? text : "\n".repeat(this.#lines) + text]
-    this.#lines = 0
-  }
-
-  #learn(sample: string): void {
-    this.#samples--
-    const pattern = patternOf(sample, this.#events)
-    const isNew = pattern !== undefined && !this.#patterns.some(({ source }) => source === pattern.source)
-    if (isNew && this.#patterns.length < MAX_PATTERNS) this.#patterns.push(pattern)
-    this.#isAfterElement = pattern !== undefined
-  }
-
-  #readRepeated(text: string, from: number): number {
-    for (let at = from;;) {
-      const start = at
-      const found = this.#readOne(text, start)
-      if (found === undefined || this.refusal !== undefined) return at
-      this.#add(found.events)
-      at = found.end
-      for (let end = text.indexOf("\n", start); end !== -1 && end < at; end = text.indexOf("\n", end + 1)) this.#lines++
-    }
-  }
-
-  #readOne(text: string, at: number) {
-    for (const pattern of this.#patterns) {
-      const found = pattern.read(text, at)
-      if (found !== undefined) return found
-    }
-    return undefined
-  }
-
-  #add(events: ReadonlyArray<Xml.Event>): void {
-    const problem = this.#tree.take(events)
-    if (problem !== undefined) this.refusal ??= malformed(problem)
-  }
-}
+const decoded = (pieces: TextPieces) =>
+  Channel.fromIterable(carriedPieces(pieces)).pipe(
+    Channel.pipeTo(Xml.decodeString({ maxTokenSize: MAX_TOKEN, maxDepth: MAX_DEPTH })),
+    Channel.mapError(fromParser)
+  )
 
 /**
- * Reads the root element, which has one of the names, with the `known` elements and attributes, as a stream within limits.
+ * Reads the root element, which has one of the names, with the `known` elements and attributes, as a stream within limits. The
+ * pieces are read twice: once to check them, once to parse them.
  */
 export const parseXml = Effect.fnUntraced(function*(
   pieces: TextPieces,
@@ -242,15 +151,13 @@ export const parseXml = Effect.fnUntraced(function*(
   known: ReadonlySet<string>,
   points?: PointReader
 ) {
+  yield* check(pieces)
   const tree = new XmlTree(known, points)
-  const input = new XmlInput(tree, points?.repeated)
-  yield* Channel.fromIterable(input.pieces(pieces)).pipe(
-    Channel.pipeTo(Xml.decodeString({ maxTokenSize: MAX_TOKEN, maxDepth: MAX_DEPTH })),
-    Channel.mapError(fromParser),
-    Channel.runForEach((events) => input.take(events)),
-    Effect.mapError((error) => input.refusal ?? error)
-  )
-  if (input.refusal !== undefined) return yield* input.refusal
+  yield* Channel.runForEach(decoded(pieces), (events) =>
+    Effect.suspend(() => {
+      const problem = tree.take(events)
+      return problem === undefined ? Effect.void : Effect.fail(malformed(problem))
+    }))
   const { root } = tree
   if (root === undefined || !rootNames.includes(root.name)) {
     return yield* InvalidInput.at("", `Expected <${rootNames[0]}>, not <${root?.name.slice(0, MAX_MESSAGE) ?? ""}>`)

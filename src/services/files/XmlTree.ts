@@ -13,8 +13,6 @@ export interface XmlElement {
 
 export interface PointReader {
   readonly names: ReadonlySet<string>
-  /** The one that a recording has thousands of. */
-  readonly repeated?: string
   readonly read: (point: XmlElement) => XmlElement
 }
 
