@@ -82,7 +82,8 @@ const TILE = tileOf({
   place: [{ type: "point", points: [[1024, 1500]], properties: { class: "town", name: "Vaduz <&>", rank: 3 } }]
 })
 
-const LOGO = `<svg xmlns="http://www.w3.org/2000/svg" width="90" height="40"><path fill="#e0218a" d="M0 0h90v40H0z"/></svg>`
+const LOGO =
+  `<svg xmlns="http://www.w3.org/2000/svg" width="90" height="40"><path fill="#e0218a" d="M0 0h90v40H0z"/></svg>`
 
 interface Tiles {
   bytes: Uint8Array
@@ -100,7 +101,12 @@ class TileServer extends Context.Service<TileServer, { readonly origin: string; 
       const server = createServer(({ headers, url = "" }, response) => {
         const origin = `http://${headers.host}`
         if (url === "/style.json") {
-          const source = { type: "vector", tiles: [`${origin}/{z}/{x}/{y}.pbf`], maxzoom: 14, attribution: "&copy; A Map" }
+          const source = {
+            type: "vector",
+            tiles: [`${origin}/{z}/{x}/{y}.pbf`],
+            maxzoom: 14,
+            attribution: "&copy; A Map"
+          }
           response.end(JSON.stringify({ version: 8, sources: { openmaptiles: source }, layers: [] }))
         } else response.writeHead(tiles.status, { "content-type": "application/x-protobuf" }).end(tiles.bytes)
       })
@@ -125,7 +131,9 @@ const hexOf = (bytes: Uint8Array, at: number) => `#${Buffer.from(bytes.subarray(
 /** The share of pixels of each colour in a card. */
 const colorsOf = (png: Uint8Array) => {
   const image = `data:image/png;base64,${Buffer.from(png).toString("base64")}`
-  const { pixels } = new Resvg(`<svg xmlns="http://www.w3.org/2000/svg" width="1200" height="630"><image width="1200" height="630" href="${image}"/></svg>`)
+  const { pixels } = new Resvg(
+    `<svg xmlns="http://www.w3.org/2000/svg" width="1200" height="630"><image width="1200" height="630" href="${image}"/></svg>`
+  )
     .render()
   const counts = new Map<string, number>()
   for (let at = 0; at < pixels.length; at += 4) counts.set(hexOf(pixels, at), (counts.get(hexOf(pixels, at)) ?? 0) + 1)
@@ -156,43 +164,51 @@ const withTiles = Layer.unwrap(Effect.gen(function*() {
 })).pipe(Layer.provideMerge(TileServer.layer))
 
 layer(withTiles, { excludeTestServices: true })("a card", (it) => {
-  it.effect("has a map of vector tiles below the line, and the colour and the logo of the site", () =>
-    Effect.gen(function*() {
-      const path = yield* shared
-      const { png } = yield* Effect.repeat(cardOf(path), {
-        until: ({ png }) => colorsOf(png)(WATER) > 0,
-        schedule: Schedule.spaced("50 millis")
-      })
-      const share = colorsOf(png)
-      assert.isAbove(share(WATER), 0.02)
-      assert.isAbove(share("#d3e2c6"), 0.02)
-      for (const color of ["#f7dfa5", "#ffffff", "#4a5058", "#7a1f5c", "#e0218a"]) {
-        assert.isAbove(share(color), 0.0005, color)
-      }
-    }), 60_000)
-
-  it.effect("has another tag without its map, and is made again as soon as the tiles can be had", () =>
-    Effect.gen(function*() {
-      const { tiles } = yield* TileServer
-      const bad = [
-        { status: 503, bytes: TILE },
-        { status: 302, bytes: TILE },
-        { status: 200, bytes: new Uint8Array(600 * 1024) },
-        { status: 200, bytes: Buffer.from("no tile") },
-        { status: 200, bytes: gzipSync(new Uint8Array(8 * 1024 * 1024)) }
-      ]
-      for (const given of bad) {
+  it.effect(
+    "has a map of vector tiles below the line, and the colour and the logo of the site",
+    () =>
+      Effect.gen(function*() {
         const path = yield* shared
-        Object.assign(tiles, given)
-        const plain = yield* cardOf(path)
-        const words = `${given.status} ${given.bytes.length}`
-        assert.deepStrictEqual([plain.status, colorsOf(plain.png)(WATER)], [200, 0], words)
-        Object.assign(tiles, { status: 200, bytes: gzipSync(TILE) })
-        const whole = yield* cardOf(path, plain.etag)
-        assert.strictEqual(whole.status, 200, words)
-        assert.isAbove(colorsOf(whole.png)(WATER), 0.02, words)
-        assert.notStrictEqual(whole.etag, plain.etag)
-        assert.strictEqual((yield* cardOf(path, whole.etag)).status, 304)
-      }
-    }), 60_000)
+        const { png } = yield* Effect.repeat(cardOf(path), {
+          until: ({ png }) => colorsOf(png)(WATER) > 0,
+          schedule: Schedule.spaced("50 millis")
+        })
+        const share = colorsOf(png)
+        assert.isAbove(share(WATER), 0.02)
+        assert.isAbove(share("#d3e2c6"), 0.02)
+        for (const color of ["#f7dfa5", "#ffffff", "#4a5058", "#7a1f5c", "#e0218a"]) {
+          assert.isAbove(share(color), 0.0005, color)
+        }
+      }),
+    60_000
+  )
+
+  it.effect(
+    "has another tag without its map, and is made again as soon as the tiles can be had",
+    () =>
+      Effect.gen(function*() {
+        const { tiles } = yield* TileServer
+        const bad = [
+          { status: 503, bytes: TILE },
+          { status: 302, bytes: TILE },
+          { status: 200, bytes: new Uint8Array(600 * 1024) },
+          { status: 200, bytes: Buffer.from("no tile") },
+          { status: 200, bytes: gzipSync(new Uint8Array(8 * 1024 * 1024)) }
+        ]
+        for (const given of bad) {
+          const path = yield* shared
+          Object.assign(tiles, given)
+          const plain = yield* cardOf(path)
+          const words = `${given.status} ${given.bytes.length}`
+          assert.deepStrictEqual([plain.status, colorsOf(plain.png)(WATER)], [200, 0], words)
+          Object.assign(tiles, { status: 200, bytes: gzipSync(TILE) })
+          const whole = yield* cardOf(path, plain.etag)
+          assert.strictEqual(whole.status, 200, words)
+          assert.isAbove(colorsOf(whole.png)(WATER), 0.02, words)
+          assert.notStrictEqual(whole.etag, plain.etag)
+          assert.strictEqual((yield* cardOf(path, whole.etag)).status, 304)
+        }
+      }),
+    60_000
+  )
 })

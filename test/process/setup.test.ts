@@ -109,38 +109,46 @@ layer(Layer.empty, { excludeTestServices: true })("npm run setup", (it) => {
     60_000
   )
 
-  it.effect.skipIf(!hasTerminal)("asks on a terminal for what no flag says, and before it changes a file", () =>
-    Effect.gen(function*() {
-      const root = yield* temporaryDirectory
-      const first = yield* typed(root, [
-        ["Address of the service", ANSWERS.address],
-        ["Email address", ANSWERS.admin],
-        ["SMTP server", ANSWERS.mail],
-        ["Who may sign up", ""],
-        ["Processes", ""],
-        ["Days for which", ""]
-      ])
-      assert.deepInclude(first, { code: 0, left: [] })
-      const text = readFileSync(join(root, ENV), "utf8")
-      assert.include(parseEnv(text), { SMTP_URL: ANSWERS.mail, SIGNUP_ENABLED: "false", SETUP_KEEP_DAYS: "14" })
-      const second = yield* typed(root, [
-        ["Address of the service", "https://other.example.com"],
-        ["Email address", ANSWERS.admin],
-        ["SMTP server", ""],
-        ["Who may sign up", ""],
-        ["Processes", ""],
-        ["Days for which", ""],
-        ...[ENV, SITE, "etc/caddy/route-planning-service.caddy"].map((file) => [`Change ${join(root, file)}`, ""] as const)
-      ])
-      assert.deepInclude(second, { code: 0, left: [] })
-      assert.notInclude(second.shown, "written")
-      assert.strictEqual(readFileSync(join(root, ENV), "utf8"), text)
-    }), 60_000)
+  it.effect.skipIf(!hasTerminal)(
+    "asks on a terminal for what no flag says, and before it changes a file",
+    () =>
+      Effect.gen(function*() {
+        const root = yield* temporaryDirectory
+        const first = yield* typed(root, [
+          ["Address of the service", ANSWERS.address],
+          ["Email address", ANSWERS.admin],
+          ["SMTP server", ANSWERS.mail],
+          ["Who may sign up", ""],
+          ["Processes", ""],
+          ["Days for which", ""]
+        ])
+        assert.deepInclude(first, { code: 0, left: [] })
+        const text = readFileSync(join(root, ENV), "utf8")
+        assert.include(parseEnv(text), { SMTP_URL: ANSWERS.mail, SIGNUP_ENABLED: "false", SETUP_KEEP_DAYS: "14" })
+        const second = yield* typed(root, [
+          ["Address of the service", "https://other.example.com"],
+          ["Email address", ANSWERS.admin],
+          ["SMTP server", ""],
+          ["Who may sign up", ""],
+          ["Processes", ""],
+          ["Days for which", ""],
+          ...[ENV, SITE, "etc/caddy/route-planning-service.caddy"].map((file) =>
+            [`Change ${join(root, file)}`, ""] as const
+          )
+        ])
+        assert.deepInclude(second, { code: 0, left: [] })
+        assert.notInclude(second.shown, "written")
+        assert.strictEqual(readFileSync(join(root, ENV), "utf8"), text)
+      }),
+    60_000
+  )
 
   it.effect("takes no password by a flag, which other users see, and does not repeat it", () =>
     Effect.gen(function*() {
       const root = yield* temporaryDirectory
-      for (const flag of ["--mail=smtp://club:canary@mail.example.com", "--database=postgres://club:canary@db/routes"]) {
+      for (
+        const flag of ["--mail=smtp://club:canary@mail.example.com", "--database=postgres://club:canary@db/routes"]
+      ) {
         const { code, stderr, stdout } = yield* setup(root, {}, flag)
         assert.strictEqual(code, 1)
         assert.match(stderr, /no password, which other users .* set (?:SMTP|DATABASE)_URL in the environment/)

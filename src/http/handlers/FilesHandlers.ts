@@ -122,7 +122,8 @@ const withoutRepeats = (file: ReadFiles): ReadFiles => {
   const count = file.routes.length - routes.length
   if (count === 0) return file
   const repeats = { code: "dropped" as const, message: "tracks: another one has the same line", count }
-  return { ...file, routes: routes.map((route) => ({ ...route, warnings: [...route.warnings, repeats] })) }
+  const warned = (route: ReadFiles["routes"][number]) => ({ ...route, warnings: [...route.warnings, repeats] })
+  return { ...file, routes: routes.map(warned) }
 }
 
 interface Download {

@@ -159,7 +159,11 @@ export class Pictures extends Context.Service<Pictures, {
             )
             const { height, width } = CARD_GROUND
             const tiles = style === undefined ? [] : yield* style.baseMap(frame, width, height)
-            const { bytes, hasMap } = yield* heavy.run(drawCardPng, { ...order, tiles }, INLINE_BYTES + order.geometry.length)
+            const { bytes, hasMap } = yield* heavy.run(
+              drawCardPng,
+              { ...order, tiles },
+              INLINE_BYTES + order.geometry.length
+            )
             return { bytes, isCurrent: hasMap || style?.tiles === undefined }
           })
           return {

@@ -1,10 +1,10 @@
 import { VectorTile, type VectorTileFeature } from "@mapbox/vector-tile"
-import { PbfReader } from "pbf"
 import { gunzipSync } from "node:zlib"
+import { PbfReader } from "pbf"
 import { carried } from "../files/Xml.ts"
 import { type Html, html } from "../operations/Html.ts"
 import type { PlacedTile } from "./BaseMap.ts"
-import { type Points, pathsOf, round, thinned } from "./Shapes.ts"
+import { pathsOf, type Points, round, thinned } from "./Shapes.ts"
 
 /** What is drawn of tiles in the OpenMapTiles schema, from the ground up. The edge of roads is below all roads. */
 interface Style {
@@ -111,7 +111,11 @@ const placed = (names: ReadonlyArray<Name>, line: Points, width: number, height:
 
 const nameText = ({ text, x, y }: Spot) => {
   const written = (more: Html) =>
-    html`<text x="${round(x)}" y="${round(y + SIZE / 3)}" font-family="DejaVu Sans" font-size="${SIZE}" font-weight="bold" text-anchor="middle" ${more}>${carried(text)}</text>`
+    html`<text x="${round(x)}" y="${
+      round(y + SIZE / 3)
+    }" font-family="DejaVu Sans" font-size="${SIZE}" font-weight="bold" text-anchor="middle" ${more}>${
+      carried(text)
+    }</text>`
   return html`${written(html`fill="none" stroke="#ffffff" stroke-width="6" stroke-linejoin="round"`)}${
     written(html`fill="#4a5058"`)
   }\n`
@@ -143,7 +147,9 @@ export const drawVectorMap = (tiles: ReadonlyArray<PlacedTile>, line: Points, wi
     STYLES.flatMap(({ fill = "none", stroke = "none", width = 0 }, index) =>
       paths[index]?.length === 0
         ? []
-        : html`<path d="${paths[index]?.join("")}" fill="${fill}" stroke="${stroke}" stroke-width="${width}" stroke-linejoin="round" stroke-linecap="round"/>\n`
+        : html`<path d="${
+          paths[index]?.join("")
+        }" fill="${fill}" stroke="${stroke}" stroke-width="${width}" stroke-linejoin="round" stroke-linecap="round"/>\n`
     )
   }${placed(names, line, width, height).map(nameText)}`
 }

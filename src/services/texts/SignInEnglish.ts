@@ -18,7 +18,8 @@ export const signInEnglish = {
     byInvitation: "No account yet? Accounts are by invitation here: ask an administrator.",
     late: "You were signed out meanwhile. Sign in again: what you entered is kept, and can be sent then.",
     lateFiles: "You were signed out meanwhile, and no file was taken. Sign in, then choose the files again.",
-    lateChoice: "You were signed out meanwhile. Sign in again in another tab, then press the button once more: the files stay chosen.",
+    lateChoice:
+      "You were signed out meanwhile. Sign in again in another tab, then press the button once more: the files stay chosen.",
     keptTitle: "Send what you entered",
     kept: (email: Html) => html`You are signed in as ${email}. What you entered was not sent yet.`,
     send: "Send it now",

@@ -21,8 +21,10 @@ export const signInGerman: SignInTexts = {
     byInvitation: "Noch kein Konto? Konten gibt es hier auf Einladung: Fragen Sie die Verwaltung.",
     late:
       "Sie wurden inzwischen abgemeldet. Melden Sie sich wieder an: Was Sie eingegeben haben, bleibt und lässt sich dann senden.",
-    lateFiles: "Sie wurden inzwischen abgemeldet, und keine Datei wurde angenommen. Melden Sie sich an und wählen Sie die Dateien noch einmal.",
-    lateChoice: "Sie wurden inzwischen abgemeldet. Melden Sie sich in einem anderen Tab wieder an und drücken Sie dann noch einmal auf den Knopf: Die Dateien bleiben gewählt.",
+    lateFiles:
+      "Sie wurden inzwischen abgemeldet, und keine Datei wurde angenommen. Melden Sie sich an und wählen Sie die Dateien noch einmal.",
+    lateChoice:
+      "Sie wurden inzwischen abgemeldet. Melden Sie sich in einem anderen Tab wieder an und drücken Sie dann noch einmal auf den Knopf: Die Dateien bleiben gewählt.",
     keptTitle: "Senden, was Sie eingegeben haben",
     kept: (email) => html`Sie sind als ${email} angemeldet. Was Sie eingegeben haben, ist noch nicht gesendet.`,
     send: "Jetzt senden",

@@ -16,6 +16,8 @@ import { decodeRouteRef } from "./RoutePage.ts"
 import { factsOf, placeText } from "./RouteParts.ts"
 import { missingPage } from "./SharedPage.ts"
 
+const headersOf = (digest: string) => ({ [HEADERS.etag.key]: `"${digest}"`, ...STORABLE })
+
 /** The picture that other sites show beside a link to a route. It ignores the session of a browser. */
 export const cardImageLayer = HttpRouter.use(Effect.fnUntraced(function*(router) {
   const limiter = yield* Limiter
@@ -36,7 +38,6 @@ export const cardImageLayer = HttpRouter.use(Effect.fnUntraced(function*(router)
       return { site, color: color.light, logo, facts: facts.flatMap((fact) => fact === undefined ? [] : [fact]) }
     }))
     const known = request.headers[HEADERS.ifNoneMatch.key]
-    const headersOf = (digest: string) => ({ [HEADERS.etag.key]: `"${digest}"`, ...STORABLE })
     if (isKnown(known, `"${digest}"`)) return HttpServerResponse.empty({ status: 304, headers: headersOf(digest) })
     const card = yield* worded(drawn)
     return HttpServerResponse.uint8Array(card.bytes, { contentType: MEDIA_TYPES.png, headers: headersOf(card.digest) })

@@ -60,15 +60,14 @@ const at = ({ path }: Asset, root: string) => `${root}${path.slice(1)}`
 
 const mapOf = ({ library, script, styles, worker }: MapAssets, style: MapStyle): RouteMap => ({
   policy: policyOf(style),
-  head: (root) =>
-    html`<script type="module" src="${at(script, root)}"></script>`,
+  head: (root) => html`<script type="module" src="${at(script, root)}"></script>`,
   // `import()` resolves from the script, which is beside the library.
   body: ({ root, route, sheet, site: { texts: { pages } } }) =>
     html`<div class="map" role="region" aria-label="${pages.map}" hidden data-map-style="${style.url.href}" data-line="${sheet.polyline6}" data-library="./${
       library.path.split("/").at(-1)
-    }" data-worker="${at(worker, root)}" data-styles="${at(styles, root)}" data-controls="${JSON.stringify(pages.mapControls)}" data-attribution="${
-      attributionOf(route.provenance)
-    }"></div>\n`
+    }" data-worker="${at(worker, root)}" data-styles="${at(styles, root)}" data-controls="${
+      JSON.stringify(pages.mapControls)
+    }" data-attribution="${attributionOf(route.provenance)}"></div>\n`
 })
 
 const made = Effect.gen(function*() {
