@@ -62,7 +62,9 @@ export interface Cluster {
   readonly machines: ReadonlyArray<Machine>
   /** The only one that takes writes; waits for it, and for another one than `before`. */
   readonly leader: (before?: Machine) => Effect.Effect<Machine>
-  /** Waits until both standbys stream, one of them synchronously, and returns the leader and these in that order. */
+  /** Waits until there is a synchronous standby, and returns the leader, that one and the third in this order. */
+  readonly safe: Effect.Effect<readonly [Machine, Machine, Machine]>
+  /** Waits until the third streams too. */
   readonly whole: Effect.Effect<readonly [Machine, Machine, Machine]>
   readonly control: (...args: ReadonlyArray<string>) => Effect.Effect<void>
   /** Requests in turn through HAProxy and nginx, to a process that knows all hosts, and one behind PgBouncer. */
@@ -84,27 +86,42 @@ const within = <A>(what: string, effect: Effect.Effect<A>) =>
     orElse: () => Effect.die(new Error(`no ${what} in 2 minutes`))
   })
 
-const Roles = Schema.Array(Schema.Struct({ name: Schema.String, state: Schema.String }))
+const Streaming = Schema.Array(Schema.Struct({ name: Schema.String }))
 
-/** The standbys of a server that takes writes; undefined for another, and for one that does not respond. */
-const standbysAt = (url: string) =>
-  Effect.promise(async () => {
-    const client = new Client({ connectionString: url, connectionTimeoutMillis: 500, query_timeout: 500 })
-    client.on("error", () => undefined)
-    try {
-      await client.connect()
-      const { rows } = await client.query(
-        `SELECT application_name AS name, sync_state AS state FROM pg_stat_replication WHERE state = 'streaming'
-         UNION ALL SELECT '', 'primary' WHERE NOT pg_is_in_recovery() AND NOT current_setting('transaction_read_only')::bool`
-      )
-      const roles = Schema.decodeUnknownSync(Roles)(rows)
-      return roles.some(({ state }) => state === "primary") ? roles.filter(({ name }) => name !== "") : undefined
-    } catch {
-      return undefined
-    } finally {
-      void client.end().catch(() => undefined)
-    }
-  })
+/** The standbys that stream from a server that takes writes; undefined for another, and for one that does not respond. */
+const standbysAt = async (url: string) => {
+  const client = new Client({ connectionString: url, connectionTimeoutMillis: 500, query_timeout: 500 })
+  client.on("error", () => undefined)
+  try {
+    await client.connect()
+    const { rows } = await client.query(
+      `SELECT application_name AS name FROM pg_stat_replication WHERE state = 'streaming'
+       UNION ALL SELECT '' WHERE NOT pg_is_in_recovery() AND NOT current_setting('transaction_read_only')::bool`
+    )
+    const names = Schema.decodeUnknownSync(Streaming)(rows).map(({ name }) => name)
+    return names.includes("") ? names : undefined
+  } catch {
+    return undefined
+  } finally {
+    void client.end().catch(() => undefined)
+  }
+}
+
+const Members = Schema.Struct({
+  members: Schema.Array(Schema.Struct({ name: Schema.String, role: Schema.String }))
+})
+
+/** The standby that Patroni would promote in place of a leader. */
+const nextOf = async ({ name, url }: Machine) => {
+  const { hostname } = new URL(url)
+  const response = await fetch(`http://${hostname}:8008/cluster`, { signal: AbortSignal.timeout(1000) }).catch(() =>
+    undefined
+  )
+  if (response === undefined || !response.ok) return undefined
+  const { members } = Schema.decodeUnknownSync(Members)(await response.json())
+  const named = (wanted: string) => members.find(({ role }) => role === wanted)?.name
+  return named("leader") === name ? named("sync_standby") : undefined
+}
 
 /** Programs that write to a log, run as PostgreSQL's user. */
 const launcher = Effect.fnUntraced(function*(keeper: Keeper) {
@@ -237,19 +254,28 @@ export const cluster: (directory: string, keeper: Keeper) => Effect.Effect<Clust
     yield* Effect.forEach(machines, ({ start }) => start)
 
     const leading = (before?: Machine) =>
-      Effect.map(
-        Effect.forEach(machines, (machine) => machine === before ? Effect.undefined : standbysAt(machine.url), {
-          concurrency: "unbounded"
-        }),
-        (all) => machines.flatMap((leader, n) => all[n] === undefined ? [] : [{ leader, standbys: all[n] }])[0]
+      Effect.raceAllFirst(
+        machines.filter((machine) => machine !== before).map((machine) =>
+          waited(Effect.promise(async () => await standbysAt(machine.url) && machine))
+        )
       )
-    const whole = Effect.map(leading(), (found) => {
-      const named = (wanted: (state: string) => boolean) =>
-        machines.find(({ name }) => found?.standbys.some((standby) => standby.name === name && wanted(standby.state)))
-      const [near, far] = [named((state) => state === "sync"), named((state) => state !== "sync")]
-      return found && near && far && ([found.leader, near, far] as const)
-    })
-    const [leader] = yield* within("whole cluster", waited(whole))
+    const ranked = (isWhole: boolean) =>
+      within(
+        "whole cluster",
+        waited(Effect.promise(async () => {
+          for (const leader of machines) {
+            const standbys = await standbysAt(leader.url)
+            if (standbys === undefined) continue
+            const next = await nextOf(leader)
+            const near = machines.find(({ name }) => name === next && standbys.includes(name))
+            const far = machines.find((machine) => machine !== leader && machine !== near)
+            return near && far && (!isWhole || standbys.includes(far.name)) ? [leader, near, far] as const : undefined
+          }
+          return undefined
+        }))
+      )
+    const whole = ranked(true)
+    const [leader] = yield* whole
 
     launch(states[0] ?? "", "haproxy", "-db", "-f", "haproxy.cfg")
     launch(states[0] ?? "", "pgbouncer", "pgbouncer.ini")
@@ -284,8 +310,9 @@ export const cluster: (directory: string, keeper: Keeper) => Effect.Effect<Clust
     yield* queryAt(leader.url, "ANALYZE")
     return {
       machines,
-      leader: (before) => within("leader", Effect.map(waited(leading(before)), ({ leader }) => leader)),
-      whole: within("whole cluster", waited(whole)),
+      leader: (before) => within("leader", leading(before)),
+      safe: ranked(false),
+      whole,
       control: (...args) =>
         Effect.promise(() => run("patronictl", ["-c", join(states[0] ?? "", "patroni.yaml"), ...args], { env })),
       asking: client,

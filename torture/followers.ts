@@ -66,7 +66,7 @@ const LONGEST_WAIT = 5
 
 /** Clients beside the load: copies of each account, deletions, and a stranger who lists what is public. */
 export const followers = Effect.fnUntraced(
-  function*(asking: Asking, accounts: ReadonlyArray<Account>, recorder: Recorder, prefix: string) {
+  function*(asking: Asking, accounts: ReadonlyArray<Account>, recorder: Recorder, prefix: () => string) {
     const state = { isOver: false, unread: 0, lists: 0 }
     const whileOn = async (work: (n: number) => Promise<unknown>, every = 0) => {
       for (let n = 0; !state.isOver; n++) await Promise.all([work(n), pause(every)])
@@ -76,7 +76,7 @@ export const followers = Effect.fnUntraced(
     const deleted: Array<number> = []
     const remove = async (n: number) => {
       const token = accounts[n % accounts.length]?.token
-      const name = `${prefix}-deleted-${n}`
+      const name = `${prefix()}-deleted-${n}`
       const body = JSON.stringify({ name, waypoints: [{ coord: [9.5, 47.1] }] })
       const headers = { "idempotency-key": name }
       const { text } = await call({ method: "POST", path: "/api/v1/routes", token, headers, body }, [201])
@@ -100,7 +100,7 @@ export const followers = Effect.fnUntraced(
     yield* Effect.addFinalizer(() => Effect.sync(() => void (state.isOver = true)))
 
     /** Ends them, compares what they have with the database at an address, and returns what they did. */
-    return Effect.fnUntraced(function*(url: string) {
+    const end = Effect.fnUntraced(function*(url: string) {
       state.isOver = true
       yield* Effect.promise(() => running)
       for (const { account, copy, pull } of copies) {
@@ -114,7 +114,8 @@ export const followers = Effect.fnUntraced(
       }
       const undone = yield* queryAt(url, "SELECT id FROM routes WHERE id = ANY($1) AND deleted_at IS NULL", [deleted])
       recorder.report("a deletion was undone", undone.length)
-      return `${deleted.length} deletions, ${state.unread} of ${state.lists} lists of a stranger failed`
+      return `${deleted.length} deletions`
     })
+    return { counts: () => ({ ...state }), end }
   }
 )

@@ -13,12 +13,13 @@ interface Load {
   readonly end: Effect.Effect<void>
 }
 
-export interface Arrivals {
+interface Arrivals {
   readonly asking: Asking
   readonly accounts: ReadonlyArray<Account>
   readonly ledger: Ledger
   readonly recorder: Recorder
-  readonly prefix: string
+  /** Begins the names of what is written from now on. */
+  readonly prefix: () => string
   readonly perSecond: number
 }
 
@@ -81,6 +82,7 @@ const writing =
       if (Option.isNone(stored) || stored.value.name !== name) return recorder.report("a response of another write")
       const { id } = stored.value
       await ledger.append({ kind: "acknowledged", id, ...intent })
+      recorder.acknowledged(began)
       return void (endpoint === "routes" && kept.set(account.id, { name, id }))
     }
     for (let attempt = 0;; attempt++) {
@@ -137,7 +139,7 @@ export const load = Effect.fnUntraced(function*(arrivals: Arrivals) {
       const account = accounts[Math.floor(n / calls.length) % accounts.length]
       const call = calls[n % calls.length]
       if (account === undefined || call === undefined) continue
-      const answered: Promise<unknown> = call(account, `${prefix}-${n}`).finally(() => pending.delete(answered))
+      const answered: Promise<unknown> = call(account, `${prefix()}-${n}`).finally(() => pending.delete(answered))
       pending.add(answered)
     }
   }

@@ -3,6 +3,8 @@ import { GAVE_UP, type Reply } from "./ask.ts"
 interface Instant {
   readonly began: number
   state: "open" | "good" | "failed" | "neutral"
+  /** The status, or why there is no response. */
+  kind?: string
 }
 
 /** A recovery: how long, and at which part of the rate before the fault. */
@@ -33,7 +35,7 @@ export const makeRecorder = () => {
   const seen: Array<Instant> = []
   const wrong = new Map<string, number>()
   const late = new Map<string, number>()
-  const replies = new Map<string, number>()
+  const writes: Array<{ readonly began: number; readonly ended: number }> = []
   const state = { requests: 0, refused: 0, lastGood: performance.now(), longestOutage: 0 }
   const report = countIn(wrong)
   const reportSlowness = countIn(late)
@@ -45,8 +47,7 @@ export const makeRecorder = () => {
     const reply = await call()
     const { ended, failure, status } = reply
     instant.state = stateOf(status)
-    const kind = status === 0 ? failure : String(status)
-    replies.set(kind, (replies.get(kind) ?? 0) + 1)
+    instant.kind = status === 0 ? failure : String(status)
     if (instant.state === "good") {
       state.longestOutage = Math.max(state.longestOutage, ended - state.lastGood)
       state.lastGood = ended
@@ -92,7 +93,19 @@ export const makeRecorder = () => {
     wrong,
     late,
     /** As one prints them: `201: 500, 503: 20, ECONNREFUSED: 100`. */
-    replies: () => [...replies].map(([kind, count]) => `${kind}: ${count}`).join(", "),
+    replies: (since = 0) =>
+      Object.entries(Object.groupBy(seen.filter(({ began }) => began >= since), ({ kind = "open" }) => kind))
+        .map(([kind, some]) => `${kind}: ${some?.length}`).join(", "),
+    /** A write has got its response, after as many tries as it took. */
+    acknowledged: (began: number) => void writes.push({ began, ended: performance.now() }),
+    writesSince: (instant: number) => {
+      const some = writes.filter(({ ended }) => ended > instant)
+      return {
+        count: some.length,
+        first: Math.min(...some.map(({ ended }) => ended - instant)),
+        longest: Math.max(0, ...some.map(({ began, ended }) => ended - began))
+      }
+    },
     /** Requests that were refused or got no response, where none may be. */
     refused: () => state.refused,
     requests: () => state.requests,

@@ -29,7 +29,7 @@ const WARM = { atLeast: 1500, atMost: 15_000, share: 0.9 }
 /** The longest wait for the recovery. */
 const WAITED_FOR = { short: 30_000, full: 60_000 }
 
-export const awaited = (time: () => number | undefined, since: number, limit: number): Effect.Effect<number> =>
+const awaited = (time: () => number | undefined, since: number, limit: number): Effect.Effect<number> =>
   Effect.suspend(() => {
     const found = time()
     if (found !== undefined) return Effect.succeed(found)
@@ -37,7 +37,7 @@ export const awaited = (time: () => number | undefined, since: number, limit: nu
     return Effect.andThen(Effect.sleep("200 millis"), awaited(time, since, limit))
   })
 
-export const warmed = (recorder: Recorder, began: number, wanted: number): Effect.Effect<number> =>
+const warmed = (recorder: Recorder, began: number, wanted: number): Effect.Effect<number> =>
   Effect.suspend(() => {
     const now = performance.now()
     const rate = recorder.rateIn(now - 1100, now - 100)
@@ -46,68 +46,87 @@ export const warmed = (recorder: Recorder, began: number, wanted: number): Effec
     return Effect.andThen(Effect.sleep("100 millis"), warmed(recorder, began, wanted))
   })
 
-/** Runs rounds of a disturbance under load, then compares the ledger with the database. */
-const segment = Effect.fnUntraced(function*(run: Run, world: World, disturbance: Disturbance) {
-  const form = formOf(run.options)
+/** Clients at a rate that the service has reached, the rounds of a fault, and what became of what the clients wrote. */
+export const loaded = Effect.fnUntraced(function*(
+  run: Run,
+  { accounts, asking }: Pick<World, "accounts" | "asking">,
+  perSecond: number,
+  prefix = () => run.prefix
+) {
   const began = performance.now()
   const recorder = makeRecorder()
-  const { accounts, asking } = world
-  const clients = yield* load({
-    asking,
-    accounts,
-    ledger: run.ledger,
-    recorder,
-    prefix: run.prefix,
-    perSecond: PER_SECOND
-  })
-  const rate = yield* warmed(recorder, began, PER_SECOND)
+  const clients = yield* load({ asking, accounts, ledger: run.ledger, recorder, prefix, perSecond })
+  const rate = yield* warmed(recorder, began, perSecond)
   recorder.begin()
+  const recoveries: Array<number> = []
+  const waitedFor = WAITED_FOR[formOf(run.options)]
+  return {
+    clients,
+    rate,
+    recorder,
+    recoveries,
+    /** True for the first round, and while there is time for another one. */
+    isOn: (rounds: number) =>
+      recoveries.length < rounds && (recoveries.length === 0 || performance.now() - began < run.budget),
+    /** Waits until as many calls succeed as before the fault, and returns for how long. */
+    recovered: Effect.fnUntraced(function*(since: number) {
+      const time = yield* awaited(() => recorder.recovery(since, rate), since, waitedFor)
+      recoveries.push(time)
+      return time
+    }),
+    cleared: (since: number) => awaited(() => recorder.clear(since, rate), since, waitedFor),
+    /** Ends the clients, and compares the ledger with the database at an address. */
+    outcome: Effect.fnUntraced(function*(url: string, figures: ReadonlyArray<string> = []) {
+      yield* clients.end
+      const { acknowledged, lost, twice, unheardOf } = yield* audit(run.ledger, run.prefix, url)
+      recorder.report("a row that no client has created", unheardOf)
+      return outcomeOf(recorder, {
+        rounds: recoveries.length,
+        requests: recorder.requests(),
+        lost,
+        twice,
+        longestOutage: recorder.longestOutage(),
+        recovery: Math.max(...recoveries),
+        figures: [`${acknowledged} writes acknowledged; ${recorder.replies()}`, ...figures]
+      })
+    })
+  }
+})
+
+/** Runs rounds of a disturbance under load. */
+const segment = Effect.fnUntraced(function*(run: Run, world: World, disturbance: Disturbance) {
+  const form = formOf(run.options)
+  const { cleared, clients, isOn, outcome, rate, recorder, recovered, recoveries } = yield* loaded(
+    run,
+    world,
+    PER_SECOND
+  )
   recorder.reportSlowness("half of the load or more got no response before the fault", rate < PER_SECOND / 2 ? 1 : 0)
-
-  const cleared: Array<number> = []
-
+  const clear: Array<number> = []
   const round = Effect.fnUntraced(function*(n: number) {
     yield* disturbance.inject(world, n)
     yield* Effect.sleep(disturbance.hold[form])
     yield* disturbance.heal(world, n)
     const since = performance.now()
-    const recovery = yield* awaited(() => recorder.recovery(since, rate), since, WAITED_FOR[form])
-    cleared.push(yield* awaited(() => recorder.clear(since, rate), since, WAITED_FOR[form]))
-    return recovery
+    yield* recovered(since)
+    clear.push(yield* cleared(since))
   }, Effect.scoped)
-
-  const wanted = run.options.rounds ?? disturbance.rounds[form]
-  const recoveries: Array<number> = []
-  while (recoveries.length < wanted && (recoveries.length === 0 || performance.now() - began < run.budget)) {
+  while (isOn(run.options.rounds ?? disturbance.rounds[form])) {
     // A write that two outages meet would wait for both.
     if (disturbance.hold[form] > 0) yield* clients.settled
-    recoveries.push(yield* round(recoveries.length))
+    yield* round(recoveries.length)
   }
-  yield* clients.end
-  recorder.reportSlowness(
-    "not recovered while it was waited for",
-    recoveries.filter((time) => time === Infinity).length
-  )
   const { recoversWithin = Infinity } = disturbance
-  const late = recoveries.filter((time) => time !== Infinity && time > recoversWithin).length
-  recorder.reportSlowness(`recovered only after more than ${recoversWithin} ms`, late)
-  const { acknowledged, lost, twice, unheardOf } = yield* audit(run.ledger, run.prefix, world.postgres.url())
-  recorder.report("a row that no client has created", unheardOf)
-  return outcomeOf(recorder, {
-    rounds: recoveries.length,
-    requests: recorder.requests(),
-    lost,
-    twice,
-    longestOutage: recorder.longestOutage(),
-    recovery: Math.max(...recoveries),
-    figures: [
-      `${acknowledged} writes acknowledged; ${
-        rate.toFixed(0)
-      } successes a second before; no call failed any more after ${
-        (Math.max(...cleared) / 1000).toFixed(2)
-      } s at most; ${recorder.replies()}`
-    ]
-  })
+  const count = (is: (time: number) => boolean) => recoveries.filter(is).length
+  recorder.reportSlowness("not recovered while it was waited for", count((time) => time === Infinity))
+  recorder.reportSlowness(
+    `recovered only after more than ${recoversWithin} ms`,
+    count((time) => time !== Infinity && time > recoversWithin)
+  )
+  const longest = (Math.max(...clear) / 1000).toFixed(2)
+  return yield* outcome(world.postgres.url(), [
+    `${rate.toFixed(0)} successes a second before; no call failed any more after ${longest} s at most`
+  ])
 }, Effect.scoped)
 
 /** The same in the shared world of the faults of the database. */

@@ -123,6 +123,14 @@ it.live("a busy process refuses requests where the queue for the database is lat
     assert.deepStrictEqual([yield* status, yield* writeStatus], [204, 204])
   }).pipe(Effect.scoped))
 
+it.live("a busy process takes reads where only transactions wait for the database", () =>
+  Effect.gen(function*() {
+    const { status, writeStatus } = yield* Effect.provideService(gated, QueueLateness, (isRead) => isRead ? 0 : 1)
+    yield* busyLoop
+    yield* untilStatus(writeStatus, 503)
+    assert.deepStrictEqual([yield* status, yield* writeStatus], [204, 503])
+  }).pipe(Effect.scoped))
+
 it.live("a process whose event loop has time takes as many as come", () =>
   Effect.gen(function*() {
     const { call, end, seen, status } = yield* gated

@@ -116,6 +116,21 @@ describe("the queue for connections", () => {
       assert.strictEqual(queue.lateness(), 0)
     }))
 
+  it.effect("does not call reads late where only transactions wait, which leave them a connection", () =>
+    Effect.gen(function*() {
+      const queue = yield* queueOf(4, 10)
+      yield* Effect.replicateEffect(
+        Effect.forkChild(Effect.scoped(Effect.andThen(queue.transactionTurn, Effect.never))),
+        4
+      )
+      yield* TestClock.adjust("500 millis")
+      assert.deepStrictEqual([queue.lateness(), queue.lateness(true)], [0.5, 0])
+      yield* held(queue)
+      yield* Effect.forkChild(queue.run(Effect.never))
+      yield* TestClock.adjust("300 millis")
+      assert.deepStrictEqual([queue.lateness(), queue.lateness(true)], [0.8, 0.3])
+    }))
+
   it.effect("forgets who is interrupted or out of time, at whatever instant", () =>
     Effect.gen(function*() {
       const queue = yield* queueOf(2, 1000)

@@ -45,7 +45,7 @@ export const backup: Fault = {
         accounts: own.accounts,
         ledger: torture.ledger,
         recorder,
-        prefix,
+        prefix: () => prefix,
         perSecond: 60
       })
     const before = yield* loading(`${torture.prefix}before`)

@@ -1,12 +1,9 @@
-import { Effect, Schedule } from "effect"
+import { Console, Effect, Schedule } from "effect"
 import { type Cluster, type Machine, WHOLE } from "../cluster.ts"
-import { type Fault, outcomeOf, type Run } from "../fault.ts"
+import { type Fault, type Run } from "../fault.ts"
 import { followers } from "../followers.ts"
-import { audit } from "../ledger.ts"
-import { load } from "../load.ts"
 import { queryAt } from "../postgres.ts"
-import { makeRecorder } from "../recorder.ts"
-import { awaited, warmed } from "../segment.ts"
+import { loaded } from "../segment.ts"
 
 interface Failover {
   readonly key: string
@@ -26,11 +23,9 @@ const PER_SECOND = 50
 /** Milliseconds from the first write that the new leader takes to a second as good as before. */
 const BACK_WITHIN = 2000
 
-const WAITED_FOR = 60_000
-
 const nothing = () => Effect.void
 
-const seconds = (times: ReadonlyArray<number>) => times.map((time) => (time / 1000).toFixed(1)).join(", ")
+const seconds = (time: number) => `${(time / 1000).toFixed(1)} s`
 
 const started = ({ machines }: Cluster) => Effect.forEach(machines, ({ start }) => start, { discard: true })
 
@@ -46,9 +41,8 @@ const toLeader = (
   mend: (cluster, [leader]) => Effect.andThen(leader.signal(parts, "SIGCONT"), started(cluster))
 })
 
-const LAG = "SELECT count(pg_logical_emit_message(false, 'torture', repeat('x', 1000000))) FROM generate_series(1, 100)"
-
-const FAILOVERS: ReadonlyArray<Failover> = [
+/** Each replaces the leader. They are in turn. */
+const PROMOTIONS: ReadonlyArray<Failover> = [
   {
     key: "switchover",
     title: "a switchover",
@@ -59,7 +53,12 @@ const FAILOVERS: ReadonlyArray<Failover> = [
   toLeader("postgres-killed", "the leader's PostgreSQL is killed", ["postgres"], "SIGKILL"),
   toLeader("machine-killed", "the leader's machine is killed", WHOLE, "SIGKILL"),
   toLeader("postgres-frozen", "the leader's PostgreSQL is frozen", ["postgres"], "SIGSTOP"),
-  toLeader("machine-frozen", "the leader's machine is frozen", WHOLE, "SIGSTOP"),
+  toLeader("machine-frozen", "the leader's machine is frozen", WHOLE, "SIGSTOP")
+]
+
+const LAG = "SELECT count(pg_logical_emit_message(false, 'torture', repeat('x', 1000000))) FROM generate_series(1, 100)"
+
+const FAILOVERS: ReadonlyArray<Failover> = [
   {
     key: "etcd",
     title: "etcd is away",
@@ -118,68 +117,100 @@ const FAILOVERS: ReadonlyArray<Failover> = [
   }
 ]
 
-const failover = Effect.fnUntraced(function*(run: Run, cluster: Cluster, { hold = 0, mend, strike }: Failover) {
-  const began = performance.now()
-  const recorder = makeRecorder()
-  const { accounts, asking } = cluster
-  const clients = yield* load({
-    asking,
-    accounts,
-    ledger: run.ledger,
-    recorder,
-    prefix: run.prefix,
-    perSecond: PER_SECOND
-  })
-  const endFollowers = yield* followers(asking, accounts, recorder, run.prefix)
-  const rate = yield* warmed(recorder, began, PER_SECOND)
-  recorder.begin()
-  const [leaderless, recoveries]: [Array<number>, Array<number>] = [[], []]
+interface Round {
+  readonly key: string
+  readonly lists: number
+  readonly unread: number
+  readonly writes: number
+  /** Milliseconds to a new leader, from then to the first write, and to a second as good as before; of the longest write. */
+  readonly times: ReadonlyArray<readonly [string, number]>
+}
 
-  const round = Effect.gen(function*() {
-    const machines = yield* cluster.whole
-    yield* clients.settled
-    const struck = performance.now()
-    const replaced = yield* strike(cluster, machines)
-    if (replaced === undefined) {
-      yield* Effect.sleep(hold)
-      yield* mend(cluster, machines)
-    } else {
-      yield* cluster.leader(replaced)
-      leaderless.push(performance.now() - struck)
+const middleOf = (times: ReadonlyArray<number>) => times.toSorted((one, other) => one - other)[times.length >> 1] ?? NaN
+
+const figureOf = (rounds: ReadonlyArray<Round>) => {
+  const count = (key: "lists" | "unread" | "writes") => rounds.reduce((all, round) => all + round[key], 0)
+  const times = rounds[0]?.times.map(([what], n) => {
+    const all = rounds.map(({ times }) => times[n]?.[1] ?? NaN)
+    return `${what} ${seconds(middleOf(all))}, ${seconds(Math.max(...all))} at most`
+  })
+  const lists = `${count("unread")} of ${count("lists")} lists of strangers failed`
+  return `${rounds[0]?.key}: ${rounds.length} times, ${count("writes")} writes, ${lists}; ${times?.join("; ")}`
+}
+
+const failover = Effect.fnUntraced(
+  function*(run: Run, cluster: Cluster, kinds: ReadonlyArray<Failover>, machines: Cluster["whole"]) {
+    const state = { kind: kinds[0], round: 0 }
+    const prefix = () => `${run.prefix}${state.kind?.key}-${state.round}`
+    const { clients, isOn, outcome, recorder, recovered, recoveries } = yield* loaded(run, cluster, PER_SECOND, prefix)
+    const { counts, end } = yield* followers(cluster.asking, cluster.accounts, recorder, prefix)
+    const rounds: Array<Round> = []
+
+    const round = Effect.fnUntraced(function*({ hold = 0, key, mend, strike }: Failover) {
+      const present = yield* machines
+      yield* clients.settled
+      const [before, struck] = [counts(), performance.now()]
+      const replaced = yield* strike(cluster, present)
+      if (replaced === undefined) {
+        yield* Effect.sleep(hold)
+        yield* mend(cluster, present)
+      } else {
+        yield* cluster.leader(replaced)
+      }
+      const since = performance.now()
+      const recovery = yield* recovered(since)
+      if (replaced !== undefined) yield* mend(cluster, present)
+      yield* clients.settled
+      const after = counts()
+      const { count, longest } = recorder.writesSince(struck)
+      const one: Round = {
+        key,
+        lists: after.lists - before.lists,
+        unread: after.unread - before.unread,
+        writes: count,
+        times: [
+          ["new leader after", since - struck],
+          ["first write then after", recorder.writesSince(since).first],
+          ["as many calls as before after", recovery],
+          ["longest write", longest]
+        ]
+      }
+      rounds.push(one)
+      const problems = [...recorder.wrong].map(([text, count]) => `; ${text}: ${count}`).join("")
+      yield* Console.log(`${figureOf([one])}; ${recorder.replies(struck)}${problems}`)
+    })
+
+    while (isOn(run.options.rounds ?? kinds.length)) {
+      state.kind = kinds[state.round % kinds.length]
+      state.round += 1
+      if (state.kind !== undefined) yield* round(state.kind)
     }
-    const since = performance.now()
-    recoveries.push(yield* awaited(() => recorder.recovery(since, rate), since, WAITED_FOR))
-    if (replaced !== undefined) yield* mend(cluster, machines)
-  })
+    const [leader] = yield* cluster.whole
+    yield* clients.end
+    const done = yield* end(leader.url)
+    recorder.reportSlowness(
+      `as many calls succeeded as before only after more than ${BACK_WITHIN} ms`,
+      recoveries.filter((time) => time > BACK_WITHIN).length
+    )
+    const of = ({ key }: Failover) => rounds.filter((one) => one.key === key)
+    return yield* outcome(leader.url, [done, ...kinds.map(of).filter(({ length }) => length > 0).map(figureOf)])
+  },
+  Effect.scoped
+)
 
-  const wanted = run.options.rounds ?? 1
-  while (recoveries.length < wanted && (recoveries.length === 0 || performance.now() - began < run.budget)) yield* round
-  const [leader] = yield* cluster.whole
-  yield* clients.end
-  const done = yield* endFollowers(leader.url)
-  recorder.reportSlowness(
-    `as many calls succeeded as before only after more than ${BACK_WITHIN} ms`,
-    recoveries.filter((time) => time > BACK_WITHIN).length
-  )
-  const { acknowledged, lost, twice, unheardOf } = yield* audit(run.ledger, run.prefix, leader.url)
-  recorder.report("a row that no client has created", unheardOf)
-  return outcomeOf(recorder, {
-    rounds: recoveries.length,
-    requests: recorder.requests(),
-    lost,
-    twice,
-    longestOutage: recorder.longestOutage(),
-    recovery: Math.max(...recoveries),
-    figures: [
-      `${acknowledged} writes acknowledged; ${done}; ${recorder.replies()}`,
-      `seconds to a new leader: ${seconds(leaderless)}; then to a second as good as before: ${seconds(recoveries)}`
-    ]
-  })
-}, Effect.scoped)
-
-export const failovers: ReadonlyArray<Fault> = FAILOVERS.map((one) => ({
-  key: `failover-${one.key}`,
-  title: one.title,
+const faultOf = (
+  key: string,
+  title: string,
+  kinds: ReadonlyArray<Failover>,
+  of: (cluster: Cluster) => Cluster["whole"]
+): Fault => ({
+  key: `failover-${key}`,
+  title,
   isInShortForm: false,
-  run: (run) => Effect.flatMap(run.cluster, (cluster) => failover(run, cluster, one))
-}))
+  run: (run) => Effect.flatMap(run.cluster, (cluster) => failover(run, cluster, kinds, of(cluster)))
+})
+
+export const failovers: ReadonlyArray<Fault> = [
+  faultOf("promotions", "the leader is replaced, killed, frozen", PROMOTIONS, ({ safe }) => safe),
+  ...FAILOVERS.map((one) => faultOf(one.key, one.title, [one], ({ whole }) => whole))
+]

@@ -46,7 +46,7 @@ const rolling = Effect.fnUntraced(function*(run: Run, count: number) {
     accounts: people,
     ledger: run.ledger,
     recorder,
-    prefix: `${run.prefix}-${count}`,
+    prefix: () => `${run.prefix}-${count}`,
     perSecond: PER_SECOND[form]
   })
   yield* Effect.sleep("2 seconds")

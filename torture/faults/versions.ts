@@ -170,7 +170,7 @@ export const versions: Fault = {
       accounts: people,
       ledger: torture.ledger,
       recorder,
-      prefix: torture.prefix,
+      prefix: () => torture.prefix,
       perSecond: PER_SECOND[form]
     })
     yield* Effect.sleep("2 seconds")

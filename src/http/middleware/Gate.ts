@@ -2,6 +2,7 @@ import { Clock, Duration, Effect, Metric } from "effect"
 import { HttpRouter, HttpServerRequest, HttpServerResponse } from "effect/http"
 import { performance } from "node:perf_hooks"
 import { Unavailable } from "../../schema/Errors.ts"
+import { isSafe } from "../../schema/Http.ts"
 import { QueueLateness } from "../../services/admission/ConnectionQueue.ts"
 import { type RequestCounter, RunningRequests } from "../../services/admission/RunningRequests.ts"
 import { RequestNotes } from "../../services/operations/RequestNotes.ts"
@@ -88,7 +89,7 @@ const refuse = Effect.fnUntraced(function*(request: HttpServerRequest.HttpServer
 
 /**
  * Refuses a request while the event loop is busy and the process either works on `MAX_RUNNING_REQUESTS` or is late with the
- * queue for the database. Neither alone is an overload: requests that wait cost no processor time, and a loop that is busy with
+ * queue for the database. Reads keep a part of its connections, so that transactions that are late are no reason to refuse them. Neither alone is an overload: requests that wait cost no processor time, and a loop that is busy with
  * a few is at its best. The health and the metrics are never refused.
  */
 export const gateLayer = HttpRouter.middleware(
@@ -100,9 +101,10 @@ export const gateLayer = HttpRouter.middleware(
     const isBusy = makeIsBusy(millis)
     const turn = makeTurn(millis)
     const running = { count: 0 }
+    const areMany = (isRead: boolean) => running.count >= most || lateness(isRead) >= LATE
     const counter: RequestCounter = {
       add: (change) => void (running.count += change),
-      areMany: () => running.count >= most || lateness() >= LATE
+      areMany: () => areMany(false)
     }
     yield* Metric.update(refusals, 0)
 
@@ -115,7 +117,7 @@ export const gateLayer = HttpRouter.middleware(
       const counted = Effect.provideService(Effect.andThen(turn, httpEffect), RunningRequests, counter)
       return Effect.flatMap(HttpServerRequest.HttpServerRequest, (request) => {
         if (isProbe(request.url)) return httpEffect
-        if (counter.areMany() && isBusy()) return refuse(request)
+        if (areMany(isSafe(request.method)) && isBusy()) return refuse(request)
         counter.add(1)
         return Effect.onExitPrimitive(counted, ended)
       })

@@ -1,5 +1,5 @@
 import { PgClient, PgConnection } from "@effect/sql-pg"
-import { Clock, Context, Effect, Layer, Predicate, Queue, RcRef, Schema, type Scope } from "effect"
+import { Clock, Context, Duration, Effect, Layer, Predicate, Queue, RcRef, Schema, type Scope } from "effect"
 import { Reactivity } from "effect/reactivity"
 import { SqlClient, type SqlConnection, SqlError } from "effect/sql"
 import { makeConnectionQueue, QueueLateness } from "../../services/admission/ConnectionQueue.ts"
@@ -16,6 +16,9 @@ interface PoolSettings {
   readonly listeners: PgConnection.Config | undefined
   readonly maxConnections: number
 }
+
+/** A server without a response for so long hangs. That is no overload: who needs no primary is served meanwhile. */
+const SILENT_AFTER = Duration.millis(500)
 
 const ROLLED_BACK = "COMMIT rolled back an aborted transaction"
 
@@ -94,6 +97,7 @@ const make = Effect.fnUntraced(function*(config: PoolSettings) {
     longestWait: yield* settings.DATABASE_QUEUE_TIMEOUT
   })
   yield* watchDatabase({ clock, config: pool.config, queue, statements })
+  const isSilent = () => clock.currentTimeMillisUnsafe() - statements.respondedAt > Duration.toMillis(SILENT_AFTER)
 
   const admitted = (turn: typeof queue.turn, connection: typeof pool.get) =>
     Effect.andThen(turn, Effect.map(connection, (leased) => new PooledConnection(leased, statements, clock)))
@@ -134,7 +138,7 @@ const make = Effect.fnUntraced(function*(config: PoolSettings) {
     Context.add(DatabaseResponses, Effect.sync(() => statements.responses)),
     Context.add(DatabaseReadOnly, Effect.sync(() => statements.isReadOnly)),
     Context.add(DatabaseNotifications, listen),
-    Context.add(QueueLateness, queue.lateness),
+    Context.add(QueueLateness, (isRead) => isSilent() ? 0 : queue.lateness(isRead)),
     Context.add(PrimaryServer, { config: pool.config })
   )
 })

@@ -14,6 +14,8 @@ export interface Statements {
   readonly reserved: Set<PgConnection.PgConnection>
   /** Statements with a response, and successful probes. */
   responses: number
+  /** When the last of these was, in milliseconds. */
+  respondedAt: number
   /** No server takes writes, as far as is known. */
   isReadOnly: boolean
 }
@@ -22,8 +24,14 @@ export const makeStatements = (): Statements => ({
   running: new Map(),
   reserved: new Set(),
   responses: 0,
+  respondedAt: 0,
   isReadOnly: false
 })
+
+const noteResponse = (statements: Statements, clock: Clock.Clock) => {
+  statements.responses++
+  statements.respondedAt = clock.currentTimeMillisUnsafe()
+}
 
 export class PooledConnection implements SqlConnection.Connection {
   readonly connection: PgConnection.PgConnection
@@ -38,7 +46,7 @@ export class PooledConnection implements SqlConnection.Connection {
 
   private readonly ended = (exit: Exit.Exit<unknown, unknown>) => {
     this.statements.running.delete(this.connection)
-    if (exit._tag === "Success") this.statements.responses++
+    if (exit._tag === "Success") noteResponse(this.statements, this.clock)
     else if (Option.exists(Exit.findErrorOption(exit), isReadOnly)) this.statements.isReadOnly = true
     return undefined
   }
@@ -165,7 +173,7 @@ export const watchDatabase = Effect.fnUntraced(function*({ clock, config, queue,
       Effect.catchCause(() => Effect.succeedNone)
     )
     if (Option.isNone(response)) return false
-    statements.responses++
+    noteResponse(statements, clock)
     if (Option.isNone(response.value)) return true
     const active = response.value.value
     const unknown = asked.filter(([{ processId }]) => !active.has(processId))

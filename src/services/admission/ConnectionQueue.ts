@@ -2,8 +2,11 @@ import { Clock, Context, Duration, Effect, Exit, Metric, Option, Schema, Scope }
 import { SqlError } from "effect/sql"
 import { counterBy, during } from "../operations/Metrics.ts"
 
-/** Returns which share of its longest wait the first in the queue has waited; 0 if none waits. Each request calls it. */
-export const QueueLateness = Context.Reference<() => number>("route-planning-service/QueueLateness", {
+/**
+ * Returns which share of its longest wait the first in the queue has waited, or the first without a transaction; 0 if none waits.
+ * Each request calls it.
+ */
+export const QueueLateness = Context.Reference<(isRead?: boolean) => number>("route-planning-service/QueueLateness", {
   defaultValue: () => () => 0
 })
 
@@ -91,7 +94,7 @@ export interface ConnectionQueue {
   /** A turn with a transaction. */
   readonly transactionTurn: Effect.Effect<void, SqlError.SqlError, Scope.Scope>
   readonly waiting: () => number
-  readonly lateness: () => number
+  readonly lateness: (isRead?: boolean) => number
   readonly close: () => void
   readonly open: () => void
 }
@@ -215,8 +218,10 @@ export const makeConnectionQueue = Effect.fnUntraced(function*(options: Connecti
     turn: turnOf(false),
     transactionTurn: turnOf(true),
     waiting: () => waiting.size,
-    lateness: () => {
-      for (const { since } of waiting) return (options.clock.currentTimeMillisUnsafe() - since) / longestWait
+    lateness: (isRead = false) => {
+      for (const { isTransaction, since } of waiting) {
+        if (!(isRead && isTransaction)) return (options.clock.currentTimeMillisUnsafe() - since) / longestWait
+      }
       return 0
     },
     close: () => {

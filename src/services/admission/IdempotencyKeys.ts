@@ -3,6 +3,7 @@ import { Model } from "effect/schema"
 import { SqlClient, SqlError, SqlSchema } from "effect/sql"
 import { UserId } from "../../schema/Ids.ts"
 import { IDEMPOTENCY_RETENTION, IDEMPOTENCY_WAIT } from "../../schema/Limits.ts"
+import { DatabaseReadOnly, refuseWrites } from "../db/DatabaseErrors.ts"
 import { machineClock } from "../db/SharedTime.ts"
 import { columnsOf, Instant, tableOf, writtenOnce } from "../db/Tables.ts"
 import { KeyInUse, KeyReused, Overloaded, type QuotaExceeded } from "../DomainErrors.ts"
@@ -70,6 +71,7 @@ export class IdempotencyKeys extends Context.Service<IdempotencyKeys, {
     Effect.gen(function*() {
       const sql = yield* SqlClient.SqlClient
       const { writes } = yield* Lanes
+      const isReadOnly = yield* DatabaseReadOnly
 
       const pause = Effect.provide(Effect.sleep(BETWEEN_TRIES), machineClock)
       const running = yield* FiberSet.make<unknown, unknown>()
@@ -134,6 +136,7 @@ export class IdempotencyKeys extends Context.Service<IdempotencyKeys, {
 
       return IdempotencyKeys.of({
         once: Effect.fnUntraced(function*(call, work) {
+          if (yield* isReadOnly) return yield* refuseWrites
           const begun = Effect.flatMap(FiberSet.run(running, attempt(call, work)), Fiber.join)
           const tries = Math.ceil(Duration.toMillis(yield* LongestWait) / Duration.toMillis(BETWEEN_TRIES))
           const tried = Effect.tap(begun, (response) => Option.isSome(response) ? Effect.void : pause)

@@ -28,6 +28,15 @@ const isOfReadOnly = ({ cause }: SqlError.SqlErrorReason): boolean =>
 /** The connection leads to a server that takes no writes: a standby, or a primary that is set so. */
 export const isReadOnly = (error: unknown): boolean => SqlError.isSqlError(error) && isOfReadOnly(error.reason)
 
+/** Fails as the first statement that writes would, before any work is done. */
+export const refuseWrites = Effect.suspend(() => {
+  const message = "the database takes no writes"
+  const cause = Object.assign(new Error(message), { code: "25006" })
+  return Effect.die(
+    new SqlError.SqlError({ reason: new SqlError.ConnectionError({ cause, message, operation: "begin" }) })
+  )
+})
+
 /**
  * Errors of the server, not of the statement (PostgreSQL, appendix A): resources (53), start or shutdown (57P), and those of a
  * server that takes no writes.

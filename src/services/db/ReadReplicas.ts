@@ -40,6 +40,12 @@ const SERVED = reads("served")
 const CHANGED = reads("changed")
 const UNSERVED = reads("unserved")
 
+/**
+ * How many times a stranger's read is tried on a primary that is there. A process knows a new primary before its connections lead to it,
+ * and its replicas are behind that one at first.
+ */
+const TRIES = 5
+
 const counted = (counter: Metric.Counter<number>) => Metric.update(counter, 1)
 
 /** A primary without a free connection is there. */
@@ -55,14 +61,18 @@ export const replicaReads = Effect.gen(function*() {
   const { isPrimaryAway, read } = yield* ReadReplicas
   yield* Effect.forEach([SERVED, CHANGED, UNSERVED], (counter) => Metric.update(counter, 0), { discard: true })
 
-  const unlessAway = <A, E, R, R2>(asked: Effect.Effect<A, E, R>, otherwise: (error: E) => Effect.Effect<A, E, R2>) =>
+  const unlessAway = <A, E, R, R2>(
+    asked: Effect.Effect<A, E, R>,
+    otherwise: (error: E) => Effect.Effect<A, E, R2>,
+    tries = TRIES
+  ): Effect.Effect<A, E, R | R2> =>
     asked.pipe(
-      Effect.catch((error) =>
-        Effect.flatMap(
-          mayBeAway(error) ? isPrimaryAway : Effect.succeed(false),
-          (isAway): Effect.Effect<A, E, R2> => isAway ? otherwise(error) : Effect.fail(error)
-        )
-      )
+      Effect.catch(Effect.fnUntraced(function*(error) {
+        if (!mayBeAway(error)) return yield* Effect.fail(error)
+        if (yield* isPrimaryAway) return yield* otherwise(error)
+        if (tries === 1 || !(yield* IsStranger)) return yield* Effect.fail(error)
+        return yield* unlessAway(asked, otherwise, tries - 1)
+      }))
     )
 
   const fromReplica = <A, E, R>(
@@ -84,7 +94,7 @@ export const replicaReads = Effect.gen(function*() {
       Effect.flatMap(
         read(count),
         Option.match({
-          onNone: () => Effect.andThen(counted(UNSERVED), count),
+          onNone: () => Effect.andThen(counted(UNSERVED), unlessAway(count, Effect.fail)),
           onSome: (total) => Effect.as(counted(SERVED), total)
         })
       ),
@@ -97,7 +107,7 @@ export const replicaReads = Effect.gen(function*() {
       Effect.gen(function*() {
         if (!(yield* IsStranger)) return yield* page
         const found = yield* read(page)
-        if (Option.isNone(found)) return yield* Effect.andThen(counted(UNSERVED), page)
+        if (Option.isNone(found)) return yield* Effect.andThen(counted(UNSERVED), unlessAway(page, Effect.fail))
         // Without a primary nothing changes.
         if (yield* unlessAway(isConfirmed(found.value), () => Effect.succeed(true))) {
           return yield* Effect.as(counted(SERVED), found.value)
