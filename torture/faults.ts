@@ -1,5 +1,6 @@
 import type { Fault } from "./fault.ts"
 import { abortedCalls } from "./faults/abortedCalls.ts"
+import { asynchronous } from "./faults/asynchronous.ts"
 import { backup } from "./faults/backup.ts"
 import { exhausted, terminated } from "./faults/connections.ts"
 import { failovers } from "./faults/failover.ts"
@@ -23,7 +24,7 @@ export const FAULTS: ReadonlyArray<Fault> = [
   reset,
   exhausted,
   terminated,
-  rollingRestarts,
+  ...rollingRestarts,
   mails,
   hungStop,
   lateDatabase,
@@ -33,5 +34,6 @@ export const FAULTS: ReadonlyArray<Fault> = [
   together,
   versions,
   backup,
+  asynchronous,
   ...failovers
 ]

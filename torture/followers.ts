@@ -87,8 +87,8 @@ export const followers = Effect.fnUntraced(
     }
     const list = async () => {
       state.lists += 1
-      const reply = await asking.ask({ path: "/api/v1/routes/public?limit=3" })
-      if (reply.status === 200) return
+      const reply = await asking.ask({ path: "/api/v1/routes/public?limit=3&gate=public" })
+      if (reply.status === 200 && reply.text !== "[]") return
       state.unread += 1
       recorder.report(`a list of a stranger: ${reply.status} ${messageOf(reply)}`)
     }

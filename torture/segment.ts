@@ -59,15 +59,18 @@ export const loaded = Effect.fnUntraced(function*(
   const rate = yield* warmed(recorder, began, perSecond)
   recorder.begin()
   const recoveries: Array<number> = []
+  const state = { rounds: 0 }
   const waitedFor = WAITED_FOR[formOf(run.options)]
   return {
     clients,
     rate,
     recorder,
     recoveries,
-    /** True for the first round, and while there is time for another one. */
-    isOn: (rounds: number) =>
-      recoveries.length < rounds && (recoveries.length === 0 || performance.now() - began < run.budget),
+    /** One round at least, and as many as wanted while there is time. */
+    rounds: Effect.fnUntraced(function*<E, R>(wanted: number, round: (n: number) => Effect.Effect<void, E, R>) {
+      do yield* round(state.rounds++)
+      while (state.rounds < wanted && performance.now() - began < run.budget)
+    }),
     /** Waits until as many calls succeed as before the fault, and returns for how long. */
     recovered: Effect.fnUntraced(function*(since: number) {
       const time = yield* awaited(() => recorder.recovery(since, rate), since, waitedFor)
@@ -81,12 +84,12 @@ export const loaded = Effect.fnUntraced(function*(
       const { acknowledged, lost, twice, unheardOf } = yield* audit(run.ledger, run.prefix, url)
       recorder.report("a row that no client has created", unheardOf)
       return outcomeOf(recorder, {
-        rounds: recoveries.length,
+        rounds: state.rounds,
         requests: recorder.requests(),
         lost,
         twice,
         longestOutage: recorder.longestOutage(),
-        recovery: Math.max(...recoveries),
+        recovery: recoveries.length === 0 ? undefined : Math.max(...recoveries),
         figures: [`${acknowledged} writes acknowledged; ${recorder.replies()}`, ...figures]
       })
     })
@@ -96,7 +99,7 @@ export const loaded = Effect.fnUntraced(function*(
 /** Runs rounds of a disturbance under load. */
 const segment = Effect.fnUntraced(function*(run: Run, world: World, disturbance: Disturbance) {
   const form = formOf(run.options)
-  const { cleared, clients, isOn, outcome, rate, recorder, recovered, recoveries } = yield* loaded(
+  const { cleared, clients, outcome, rate, recorder, recovered, recoveries, rounds } = yield* loaded(
     run,
     world,
     PER_SECOND
@@ -104,6 +107,8 @@ const segment = Effect.fnUntraced(function*(run: Run, world: World, disturbance:
   recorder.reportSlowness("half of the load or more got no response before the fault", rate < PER_SECOND / 2 ? 1 : 0)
   const clear: Array<number> = []
   const round = Effect.fnUntraced(function*(n: number) {
+    // A write that two outages meet would wait for both.
+    if (disturbance.hold[form] > 0) yield* clients.settled
     yield* disturbance.inject(world, n)
     yield* Effect.sleep(disturbance.hold[form])
     yield* disturbance.heal(world, n)
@@ -111,11 +116,7 @@ const segment = Effect.fnUntraced(function*(run: Run, world: World, disturbance:
     yield* recovered(since)
     clear.push(yield* cleared(since))
   }, Effect.scoped)
-  while (isOn(run.options.rounds ?? disturbance.rounds[form])) {
-    // A write that two outages meet would wait for both.
-    if (disturbance.hold[form] > 0) yield* clients.settled
-    yield* round(recoveries.length)
-  }
+  yield* rounds(run.options.rounds ?? disturbance.rounds[form], round)
   const { recoversWithin = Infinity } = disturbance
   const count = (is: (time: number) => boolean) => recoveries.filter(is).length
   recorder.reportSlowness("not recovered while it was waited for", count((time) => time === Infinity))

@@ -1,45 +1,21 @@
 import { Effect, Option, Ref, Scope } from "effect"
 import { randomUUID } from "node:crypto"
 import { join } from "node:path"
-import { type ProxyMode, startTcpProxy } from "../test/support/TcpProxy.ts"
+import { databaseProxy } from "../test/support/DatabaseProxy.ts"
+import type { ProxyMode } from "../test/support/TcpProxy.ts"
 import { type Account, accounts } from "./accounts.ts"
 import { type Asking, asking } from "./ask.ts"
 import type { Keeper } from "./keeper.ts"
 import { type Postgres, postgres } from "./postgres.ts"
 import { type Service, service } from "./service.ts"
 
-/** What stands between the service and PostgreSQL. */
-interface Network {
-  readonly port: number
-  readonly become: (mode: ProxyMode) => Effect.Effect<void>
-}
-
-const networkTo = Effect.fnUntraced(function*(port: number) {
-  const proxy = yield* Effect.acquireRelease(
-    Effect.promise(() => startTcpProxy({ host: "127.0.0.1", port })),
-    ({ close }) => Effect.promise(close)
-  )
-  const network: Network = {
-    port: proxy.port,
-    become: (mode) => Effect.promise(() => proxy.set(mode))
-  }
-  return network
-})
-
 /** PostgreSQL, a network before it, one process of the service, and its clients. */
 export interface World {
   readonly postgres: Postgres
-  readonly network: Network
+  readonly network: { readonly become: (mode: ProxyMode) => Effect.Effect<void> }
   readonly service: Service
   readonly asking: Asking
   readonly accounts: ReadonlyArray<Account>
-}
-
-/** The address of a database through the network. */
-const through = (network: Network, url: string) => {
-  const address = new URL(url)
-  address.port = String(network.port)
-  return address.href
 }
 
 const ACCOUNTS = 10
@@ -48,15 +24,15 @@ const ACCOUNTS = 10
 export const world = Effect.fnUntraced(function*(directory: string, keeper: Keeper, bin?: string) {
   const programs = bin === undefined ? {} : { bin }
   const database = yield* postgres({ directory: join(directory, "postgres"), keeper, ...programs })
-  const network = yield* networkTo(database.port)
-  const process = yield* service(keeper, { DATABASE_URL: through(network, database.url()) })
+  const { proxy, url } = yield* databaseProxy(database.url())
+  const process = yield* service(keeper, { DATABASE_URL: url })
   yield* process.spawn
   if (!(yield* process.ready)) return yield* Effect.die(new Error(`The service is not ready:\n${process.tail()}`))
   const client = asking(process.origin)
   yield* Effect.addFinalizer(() => Effect.sync(client.close))
   const made: World = {
     postgres: database,
-    network,
+    network: { become: (mode) => Effect.promise(() => proxy.set(mode)) },
     service: process,
     asking: client,
     accounts: yield* accounts(database.url(), client, "client", ACCOUNTS)

@@ -119,32 +119,41 @@ const FAILOVERS: ReadonlyArray<Failover> = [
 
 interface Round {
   readonly key: string
-  readonly lists: number
-  readonly unread: number
+  /** Lists of strangers, and how many failed: those that came while there was no leader, and all. */
+  readonly lists: ReadonlyArray<readonly [string, number]>
   readonly writes: number
-  /** Milliseconds to a new leader, from then to the first write, and to a second as good as before; of the longest write. */
   readonly times: ReadonlyArray<readonly [string, number]>
 }
 
 const middleOf = (times: ReadonlyArray<number>) => times.toSorted((one, other) => one - other)[times.length >> 1] ?? NaN
 
+const sum = (some: ReadonlyArray<number>) => some.reduce((all, one) => all + one, 0)
+
 const figureOf = (rounds: ReadonlyArray<Round>) => {
-  const count = (key: "lists" | "unread" | "writes") => rounds.reduce((all, round) => all + round[key], 0)
-  const times = rounds[0]?.times.map(([what], n) => {
-    const all = rounds.map(({ times }) => times[n]?.[1] ?? NaN)
-    return `${what} ${seconds(middleOf(all))}, ${seconds(Math.max(...all))} at most`
-  })
-  const lists = `${count("unread")} of ${count("lists")} lists of strangers failed`
-  return `${rounds[0]?.key}: ${rounds.length} times, ${count("writes")} writes, ${lists}; ${times?.join("; ")}`
+  const column = (key: "lists" | "times") =>
+    rounds[0]?.[key].map(([what], n) => ({ what, all: rounds.map((round) => round[key][n]?.[1] ?? NaN) })) ?? []
+  const times = column("times").map(({ all, what }) =>
+    `${what} ${seconds(middleOf(all))}${all.length > 1 ? `, ${seconds(Math.max(...all))} at most` : ""}`
+  )
+  const lists = column("lists").map(({ all, what }) => `${sum(all)} ${what}`)
+  const writes = sum(rounds.map((round) => round.writes))
+  return `${rounds[0]?.key}: ${rounds.length} times, ${writes} writes; lists of strangers: ${lists.join(", ")}; ${
+    times.join("; ")
+  }`
 }
 
 const failover = Effect.fnUntraced(
   function*(run: Run, cluster: Cluster, kinds: ReadonlyArray<Failover>, machines: Cluster["whole"]) {
     const state = { kind: kinds[0], round: 0 }
     const prefix = () => `${run.prefix}${state.kind?.key}-${state.round}`
-    const { clients, isOn, outcome, recorder, recovered, recoveries } = yield* loaded(run, cluster, PER_SECOND, prefix)
+    const { clients, outcome, recorder, recovered, recoveries, rounds } = yield* loaded(
+      run,
+      cluster,
+      PER_SECOND,
+      prefix
+    )
     const { counts, end } = yield* followers(cluster.asking, cluster.accounts, recorder, prefix)
-    const rounds: Array<Round> = []
+    const done: Array<Round> = []
 
     const round = Effect.fnUntraced(function*({ hold = 0, key, mend, strike }: Failover) {
       const present = yield* machines
@@ -157,7 +166,7 @@ const failover = Effect.fnUntraced(
       } else {
         yield* cluster.leader(replaced)
       }
-      const since = performance.now()
+      const [led, since] = [counts(), performance.now()]
       const recovery = yield* recovered(since)
       if (replaced !== undefined) yield* mend(cluster, present)
       yield* clients.settled
@@ -165,8 +174,12 @@ const failover = Effect.fnUntraced(
       const { count, longest } = recorder.writesSince(struck)
       const one: Round = {
         key,
-        lists: after.lists - before.lists,
-        unread: after.unread - before.unread,
+        lists: [
+          ["without a leader", led.lists - before.lists],
+          ["of these failed", led.unread - before.unread],
+          ["then", after.lists - led.lists],
+          ["of these failed", after.unread - led.unread]
+        ],
         writes: count,
         times: [
           ["new leader after", since - struck],
@@ -175,25 +188,24 @@ const failover = Effect.fnUntraced(
           ["longest write", longest]
         ]
       }
-      rounds.push(one)
+      done.push(one)
       const problems = [...recorder.wrong].map(([text, count]) => `; ${text}: ${count}`).join("")
       yield* Console.log(`${figureOf([one])}; ${recorder.replies(struck)}${problems}`)
     })
 
-    while (isOn(run.options.rounds ?? kinds.length)) {
-      state.kind = kinds[state.round % kinds.length]
-      state.round += 1
-      if (state.kind !== undefined) yield* round(state.kind)
-    }
+    yield* rounds(run.options.rounds ?? kinds.length, (n) => {
+      Object.assign(state, { kind: kinds[n % kinds.length], round: n })
+      return state.kind === undefined ? Effect.void : round(state.kind)
+    })
     const [leader] = yield* cluster.whole
     yield* clients.end
-    const done = yield* end(leader.url)
+    const deletions = yield* end(leader.url)
     recorder.reportSlowness(
       `as many calls succeeded as before only after more than ${BACK_WITHIN} ms`,
       recoveries.filter((time) => time > BACK_WITHIN).length
     )
-    const of = ({ key }: Failover) => rounds.filter((one) => one.key === key)
-    return yield* outcome(leader.url, [done, ...kinds.map(of).filter(({ length }) => length > 0).map(figureOf)])
+    const of = ({ key }: Failover) => done.filter((one) => one.key === key)
+    return yield* outcome(leader.url, [deletions, ...kinds.map(of).filter(({ length }) => length > 0).map(figureOf)])
   },
   Effect.scoped
 )
