@@ -82,8 +82,8 @@ const waited = <A>(found: Effect.Effect<A | undefined>): Effect.Effect<A> =>
 
 const within = <A>(what: string, effect: Effect.Effect<A>) =>
   Effect.timeoutOrElse(effect, {
-    duration: "2 minutes",
-    orElse: () => Effect.die(new Error(`no ${what} in 2 minutes`))
+    duration: "5 minutes",
+    orElse: () => Effect.die(new Error(`no ${what} in 5 minutes`))
   })
 
 const Streaming = Schema.Array(Schema.Struct({ name: Schema.String }))

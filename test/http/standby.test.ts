@@ -59,6 +59,7 @@ it.live(
           typeof body === "object" && body !== null && "message" in body
           && body.message === "The database takes no writes at the moment")
         refused(written)
+        refused(yield* rider.post("/routes", newRoute({}), { headers: { "idempotency-key": "refused" } }))
         refused(yield* rider.get("/sync"))
         assert.deepStrictEqual(
           statuses(yield* Effect.replicateEffect(rider.get("/routes"), 10, { concurrency: 5 })),

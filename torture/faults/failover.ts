@@ -197,7 +197,7 @@ const failover = Effect.fnUntraced(
       Object.assign(state, { kind: kinds[n % kinds.length], round: n })
       return state.kind === undefined ? Effect.void : round(state.kind)
     })
-    const [leader] = yield* cluster.whole
+    const [leader] = yield* cluster.safe
     yield* clients.end
     const deletions = yield* end(leader.url)
     recorder.reportSlowness(
