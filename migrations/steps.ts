@@ -8,3 +8,22 @@ import { SqlClient } from "effect/sql"
  */
 export const outsideTransaction = <A, E, R>(part: Effect.Effect<A, E, R>) =>
   SqlClient.SqlClient.use((sql) => Effect.updateContext(part, Context.omit(sql.transactionService)))
+
+const LIMITS = ["statement_timeout", "lock_timeout"]
+
+/** Builds a unique index while requests read and write its table. */
+export const builtBesideRequests = Effect.fnUntraced(function*(name: string, definition: string) {
+  const sql = yield* SqlClient.SqlClient
+  const built = Effect.gen(function*() {
+    const connection = yield* sql.reserve
+    const run = (statement: string) => connection.executeUnprepared(statement, [], undefined)
+    // A large table takes longer than a request may. What it waits for, such as a report, would begin it anew with a limit.
+    yield* Effect.forEach(LIMITS, (limit) => run(`SET ${limit} = 0`))
+    // A build that was broken off leaves an index that is not valid.
+    yield* run(`DROP INDEX CONCURRENTLY IF EXISTS ${name}`).pipe(
+      Effect.andThen(run(`CREATE UNIQUE INDEX CONCURRENTLY ${name} ON ${definition}`)),
+      Effect.ensuring(Effect.ignore(Effect.forEach(LIMITS, (limit) => run(`RESET ${limit}`))))
+    )
+  })
+  yield* outsideTransaction(Effect.scoped(built))
+})
