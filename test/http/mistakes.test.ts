@@ -113,6 +113,9 @@ const CREDENTIALS: ReadonlyArray<readonly [what: string, authorization: string, 
   ["a token with a typo", "Bearer service_pat_abc", [401, /malformed: its checksum/, "token_malformed"]]
 ]
 
+const TRACK =
+  "<gpx version=\"1.1\" xmlns=\"http://www.topografix.com/GPX/1/1\"><trk><trkseg><trkpt lat=\"47.1\" lon=\"9.5\"/><trkpt lat=\"47.2\" lon=\"9.6\"/></trkseg></trk></gpx>"
+
 layer(TestServer.layer())("a mistake", (it) => {
   it.effect("is answered by what is wrong, where, and what is accepted: 43 of them", () =>
     Effect.gen(function*() {
@@ -148,6 +151,7 @@ layer(TestServer.layer())("a mistake", (it) => {
       const nobody = yield* anonymous
       const id = yield* makeRoute(rider)
       const link = (yield* rider.post(`/routes/${id}/links`, {})).body
+      yield* rider.call("POST", "/routes/import", { raw: TRACK })
       const bearing = (authorization: string): Call => ({ headers: { authorization } })
       const mistakes: ReadonlyArray<readonly [Actor, ...Mistake]> = [
         [script, "POST without /api/v1", "POST", "//routes", body({}), [404, /expected \/api\/v1\/routes$/]],
@@ -205,6 +209,33 @@ layer(TestServer.layer())("a mistake", (it) => {
         [script, "a visibility with a capital", "POST", "/routes", body({ visibility: "Public" }), [
           400,
           /body\.visibility: .*"public"/
+        ]],
+        [script, "a bad edit in a batch", "POST", "/routes/batch", {
+          body: { operations: [{ op: "create", route: newRoute({ waypoints: [{ coord: [9, 147] }] }) }] }
+        }, [200, /body\.operations\.0\.route\.waypoints\.0\.coord\.1: .*latitude/]],
+        [script, "a file that is there already", "POST", "/routes/import", { raw: TRACK }, [
+          409,
+          /duplicates=allow/,
+          "duplicate_route"
+        ]],
+        [script, "a file of two tracks", "POST", "/routes/import", { raw: TRACK.replace(/<trk>.*<\/trk>/, "$&$&") }, [
+          400,
+          /split=true, join=true or track=0 to 1/
+        ]],
+        [script, "an export by a token", "GET", "/users/me/export", {}, [
+          403,
+          /expected a session/,
+          "session_required"
+        ]],
+        [script, "a token by a token", "POST", "/auth/tokens", { body: { name: "x", scope: "read" } }, [
+          403,
+          /expected a session/,
+          "session_required"
+        ]],
+        [script, "an invitation by a token", "POST", "/admin/invitations", { body: { email: "a@example.com" } }, [
+          403,
+          /expected a session/,
+          "session_required"
         ]]
       ]
       const misleading: Array<string> = []
