@@ -136,6 +136,8 @@ generator_dart() {
     done &&
     parses "$work/generator-dart" &&
     ! grep -E "required this\.(route|id|changes|collectionId|routeId)," "$models/batch_operation.dart" &&
+    grep -F "CollectionIdOrMade? collectionId;" "$models/batch_operation.dart" &&
+    grep -F "RouteIdOrMade? routeId;" "$models/batch_operation.dart" &&
     if has dart; then cd "$work/generator-dart" && dart pub get && dart analyze --no-fatal-warnings lib; fi
 }
 

@@ -36,7 +36,10 @@ const Made = Schema.String.check(Schema.isPattern(/^\$(0|[1-9][0-9]?)$/u, { expe
 
 const ROUTE_OR_MADE = { description: `The id of a route, or ${MADE}` }
 
-/** Named once: generators of clients would call it after each member. */
+/**
+ * Named once: generators of clients would call it after each member. Every operation has the same, since some generators make one
+ * class of all of them.
+ */
 const RouteIdOrMade = Schema.Union([RouteId, Made]).annotate({
   ...ROUTE_OR_MADE,
   identifier: "RouteIdOrMade",
@@ -88,7 +91,10 @@ const isOneOpened = (
 /** A link opens one of these. */
 const oneOpened = Schema.makeFilter(isOneOpened, { toJsonSchema: () => ({}) })
 
-const opened = { routeId: optionalMember(RouteId), collectionId: optionalMember(CollectionId) }
+const opened = {
+  routeId: optionalMember(RouteIdOrMade, ROUTE_OR_MADE),
+  collectionId: optionalMember(CollectionIdOrMade, COLLECTION_OR_MADE)
+}
 
 /** Without a JSON Schema of its own the filter would hide the name of its operation in the document. */
 const oneExpectation = Schema.makeFilter(isOneExpectation, { toJsonSchema: () => ({}) })
@@ -133,7 +139,7 @@ const OPERATIONS = [
       description: "Changes a collection.",
       examples: [{ op: "updateCollection", collectionId: CollectionId.make(4), changes: { name: "Passes" } }]
     }),
-  operation("deleteCollection", { collectionId: CollectionId, ...expectation }).check(oneExpectation).annotate({
+  operation("deleteCollection", { collectionId: CollectionIdOrMade, ...expectation }).check(oneExpectation).annotate({
     identifier: "DeleteCollectionOperation",
     description: "Moves a collection to the trash; its routes stay.",
     examples: [{ op: "deleteCollection", collectionId: CollectionId.make(4) }]
@@ -148,17 +154,13 @@ const OPERATIONS = [
     description: "Adds a route to a collection, or moves one that it has.",
     examples: [{ op: "addToCollection", ...ROUTE_ID, position: 0 }]
   }),
-  operation("removeFromCollection", { collectionId: CollectionId, ...expectation, routeId: RouteId })
+  operation("removeFromCollection", { collectionId: CollectionIdOrMade, ...expectation, routeId: RouteIdOrMade })
     .check(oneExpectation).annotate({
       identifier: "RemoveFromCollectionOperation",
       description: "Takes a route out of a collection.",
       examples: [{ op: "removeFromCollection", ...ROUTE_ID }]
     }),
-  operation("createLink", {
-    routeId: optionalMember(RouteIdOrMade, ROUTE_OR_MADE),
-    collectionId: optionalMember(CollectionIdOrMade, COLLECTION_OR_MADE),
-    link: NewShareLink
-  }).check(oneOpened).annotate({
+  operation("createLink", { ...opened, link: NewShareLink }).check(oneOpened).annotate({
     identifier: "CreateLinkOperation",
     description: "Makes a link to a route or a collection.",
     examples: [{ op: "createLink", routeId: "$0", link: { label: "Sunday ride" } }]

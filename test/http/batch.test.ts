@@ -276,6 +276,32 @@ layer(TestServer.layer())("a batch", (it) => {
       assert.strictEqual(publishing.status, 428)
     }))
 
+  it.effect("takes what an earlier operation made or changed by its index wherever it takes an id", () =>
+    Effect.gen(function*() {
+      const rider = yield* signedIn
+      const script = yield* scriptOf(rider, "write")
+      const old = yield* make(rider)
+      const operations = [
+        create({ name: "New" }),
+        { op: "createCollection", collection: { name: "Made", routeIds: ["$0"] } },
+        { op: "removeFromCollection", collectionId: "$1", routeId: "$0" },
+        { op: "createLink", collectionId: "$1", link: {} },
+        { op: "updateLink", collectionId: "$1", linkId: 999_999, changes: { label: "None" } },
+        { op: "updateCollection", collectionId: old.id, changes: { name: "Changed" } },
+        { op: "deleteCollection", collectionId: "$0" },
+        { op: "deleteCollection", collectionId: "$5" }
+      ]
+      const asked = yield* batch(script, operations)
+      assert.strictEqual(asked.status, 428)
+      assert.deepInclude(errorIn(asked.body).details["impact"], { action: "collection.delete", resource: "collection" })
+      assert.strictEqual((yield* rider.get(`/collections/${old.id}`)).status, 200)
+      const { body } = yield* batch(script, operations, {}, { "x-service-confirm": "true" })
+      const results = resultsIn(body)
+      assert.deepStrictEqual(results.map(({ status }) => status), [201, 201, 200, 201, 404, 200, 404, 200])
+      assert.deepInclude(results[2]?.collection, { name: "Made", routeIds: [] })
+      assert.strictEqual((yield* rider.get(`/collections/${old.id}`)).status, 404)
+    }))
+
   it.effect("takes the tag or the version that the feed has, and a conflict has what is there", () =>
     Effect.gen(function*() {
       const rider = yield* signedIn

@@ -452,8 +452,7 @@ export interface Credential {
 export interface DeleteCollectionOperation {
   /** What to do */
   readonly op: "deleteCollection"
-  /** The id of a collection */
-  readonly collectionId: number
+  readonly collectionId: CollectionIdOrMade
   /** The `ETag` to be changed, as the header `If-Match` */
   readonly ifMatch?: string | null | undefined
   /** The `version` to be changed, as `GET /sync` has it; not with `ifMatch` */
@@ -561,10 +560,10 @@ export interface DeletedRoute {
 export interface DeleteLinkOperation {
   /** What to do */
   readonly op: "deleteLink"
-  /** The id of a route */
-  readonly routeId?: number | null | undefined
-  /** The id of a collection */
-  readonly collectionId?: number | null | undefined
+  /** The id of a route, or `$` and the index of an earlier operation of the batch, for what that made */
+  readonly routeId?: RouteIdOrMade | null | undefined
+  /** The id of a collection, or `$` and the index of an earlier operation of the batch, for what that made */
+  readonly collectionId?: CollectionIdOrMade | null | undefined
   /** The id of a link */
   readonly linkId: number
 }
@@ -1386,14 +1385,12 @@ export interface Readiness {
 export interface RemoveFromCollectionOperation {
   /** What to do */
   readonly op: "removeFromCollection"
-  /** The id of a collection */
-  readonly collectionId: number
+  readonly collectionId: CollectionIdOrMade
   /** The `ETag` to be changed, as the header `If-Match` */
   readonly ifMatch?: string | null | undefined
   /** The `version` to be changed, as `GET /sync` has it; not with `ifMatch` */
   readonly ifVersion?: number | null | undefined
-  /** The id of a route */
-  readonly routeId: number
+  readonly routeId: RouteIdOrMade
 }
 
 /** The state of a read replica. */
@@ -2054,10 +2051,10 @@ export interface UpdateCollectionOperation {
 export interface UpdateLinkOperation {
   /** What to do */
   readonly op: "updateLink"
-  /** The id of a route */
-  readonly routeId?: number | null | undefined
-  /** The id of a collection */
-  readonly collectionId?: number | null | undefined
+  /** The id of a route, or `$` and the index of an earlier operation of the batch, for what that made */
+  readonly routeId?: RouteIdOrMade | null | undefined
+  /** The id of a collection, or `$` and the index of an earlier operation of the batch, for what that made */
+  readonly collectionId?: CollectionIdOrMade | null | undefined
   /** The id of a link */
   readonly linkId: number
   readonly changes: ShareLinkPatch

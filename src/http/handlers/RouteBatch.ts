@@ -137,7 +137,9 @@ export const routeBatch = Effect.gen(function*() {
       }
       case "deleteCollection":
       case "removeFromCollection":
-        return yield* Effect.asVoid(collections.requireOwn(owner, operation.collectionId))
+        return yield* Effect.forEach(known([operation.collectionId]), (id) => collections.requireOwn(owner, id), {
+          discard: true
+        })
       case "createLink":
       case "updateLink":
       case "deleteLink": {
@@ -182,8 +184,11 @@ export const routeBatch = Effect.gen(function*() {
           : [publishing("collection", (yield* collections.requireOwn(owner, id)).name, id)]
       }
       case "deleteCollection": {
-        const { collectionId } = operation
-        return [deleting("collection", (yield* collections.requireOwn(owner, collectionId)).name, collectionId)]
+        // It may be older than the batch: one that an earlier operation changes, or makes by a `clientId` that is there.
+        const [id] = known([operation.collectionId])
+        return id === undefined
+          ? [deleting("collection", String(operation.collectionId))]
+          : [deleting("collection", (yield* collections.requireOwn(owner, id)).name, id)]
       }
       case "addToCollection":
       case "removeFromCollection":
@@ -258,7 +263,7 @@ export const routeBatch = Effect.gen(function*() {
 
   const collectionChange = (
     owner: UserId,
-    operation: Operation<"updateCollection" | "addToCollection" | "removeFromCollection">
+    operation: Operation<"updateCollection" | "deleteCollection" | "addToCollection" | "removeFromCollection">
   ): Change =>
     Effect.fnUntraced(function*(before) {
       const id = yield* collectionIn(before)(operation.collectionId)
@@ -268,13 +273,18 @@ export const routeBatch = Effect.gen(function*() {
           return collectionOutcome(
             yield* inBatch(withCurrentTag(changeCollection(owner, id, operation, before), current))
           )
+        case "deleteCollection": {
+          const change = collections.remove(owner, id, expected(operation))
+          return yield* Effect.as(inBatch(withCurrentTag(change, current)), done)
+        }
         case "addToCollection": {
           const addition = { ...operation, routeId: yield* routeIn(before)(operation.routeId) }
           const change = collections.addRoute(owner, id, addition, expected(operation))
           return collectionOutcome(yield* inBatch(withCurrentTag(change, current)))
         }
         case "removeFromCollection": {
-          const change = collections.removeRoute(owner, id, operation.routeId, expected(operation))
+          const routeId = yield* routeIn(before)(operation.routeId)
+          const change = collections.removeRoute(owner, id, routeId, expected(operation))
           return collectionOutcome(yield* inBatch(withCurrentTag(change, current)))
         }
       }
@@ -308,12 +318,8 @@ export const routeBatch = Effect.gen(function*() {
           )
       case "createCollection":
         return newCollection(owner, operation)
-      case "deleteCollection": {
-        const { collectionId } = operation
-        const change = collections.remove(owner, collectionId, expected(operation))
-        return () => Effect.as(inBatch(withCurrentTag(change, collectionNow(owner, collectionId))), done)
-      }
       case "updateCollection":
+      case "deleteCollection":
       case "addToCollection":
       case "removeFromCollection":
         return collectionChange(owner, operation)

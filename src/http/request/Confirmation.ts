@@ -37,10 +37,10 @@ export const shrinking = (zones: number): Impact => ({
 
 const LEFT = { route: "", collection: "; its routes stay" } as const
 
-export const deleting = (resource: Resource, name: string, id: number): Impact => ({
+export const deleting = (resource: Resource, name: string, id?: number): Impact => ({
   action: `${resource}.delete`,
   resource,
-  id,
+  ...(id === undefined ? {} : { id }),
   summary: `"${name}" will be deleted for everyone${LEFT[resource]}.`
 })
 
