@@ -8,7 +8,7 @@ cd "$(dirname "$0")/.."
 for program in buildah mmdebstrap systemd-nspawn pg_virtualenv; do
   command -v "$program" > /dev/null || { echo "skipped: $program is not here"; exit; }
 done
-[ -n "${PGPORT-}" ] || exec pg_virtualenv -i --locale=C.UTF-8 -i --encoding=UTF8 "$0"
+[ -n "${PGPORT-}" ] || exec pg_virtualenv -t -i --locale=C.UTF-8 -i --encoding=UTF8 "$0"
 
 work=$(mktemp -d)
 trap 'images umount --all > /dev/null; rm -rf "$work"' EXIT
@@ -32,9 +32,15 @@ if ! images inspect --type=image "$base" > /dev/null 2>&1; then
 fi
 
 sed 's/^\(FROM [^@]*\)@[^ ]*/\1/' Dockerfile > "$work/Dockerfile"
-for name in first second; do
+build() {
   images build --quiet --no-cache --pull-never --isolation=chroot --format=docker --timestamp="$(git log -1 --format=%ct)" \
-    --build-arg=REVISION="$(git rev-parse HEAD)" --file="$work/Dockerfile" --tag="$name" . > "$work/log" 2>&1 || { cat "$work/log"; exit 1; }
+    --build-arg=REVISION="$(git rev-parse HEAD)" --file="$work/Dockerfile" --tag="$1" . > "$work/log" 2>&1
+}
+for name in first second; do
+  # On a busy machine buildah sometimes cannot seal the copy of itself that it runs.
+  until build "$name"; do
+    grep --quiet 'sealing memfd copy' "$work/log" || { cat "$work/log"; exit 1; }
+  done
 done
 images images --digests
 digests=$(images images --format='{{.Digest}}' --filter=reference='localhost/*' | sort --unique)
