@@ -32,9 +32,11 @@ if ! images inspect --type=image "$base" > /dev/null 2>&1; then
 fi
 
 sed 's/^\(FROM [^@]*\)@[^ ]*/\1/' Dockerfile > "$work/Dockerfile"
+commit=$(git rev-parse HEAD)
+time=$(git log -1 --format=%ct "$commit")
 build() {
-  images build --quiet --no-cache --pull-never --isolation=chroot --format=docker --timestamp="$(git log -1 --format=%ct)" \
-    --build-arg=REVISION="$(git rev-parse HEAD)" --file="$work/Dockerfile" --tag="$1" . > "$work/log" 2>&1
+  images build --quiet --no-cache --pull-never --isolation=chroot --format=docker --timestamp="$time" \
+    --build-arg=REVISION="$commit" --file="$work/Dockerfile" --tag="$1" . > "$work/log" 2>&1
 }
 for name in first second; do
   # On a busy machine buildah sometimes cannot seal the copy of itself that it runs.
