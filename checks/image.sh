@@ -22,7 +22,7 @@ if ! images inspect --type=image "$base" > /dev/null 2>&1; then
   root=$(images mount "$container")
   tar --extract --file="$work/base.tar" --directory="$root"
   cp node_modules/node/bin/node "$root/usr/local/bin/"
-  NPM_CONFIG_PREFIX=$root/usr/local npm install --global --loglevel=error npm@11
+  npm install --global --prefix="$root/usr/local" --loglevel=error npm@11
   # The authorities that this machine trusts: that of a proxy may be one of them.
   install -D --mode=644 /etc/ssl/certs/ca-certificates.crt "$root/usr/local/etc/authorities.crt"
   echo cafile=/usr/local/etc/authorities.crt > "$root/usr/local/etc/npmrc"

@@ -95,16 +95,25 @@ const pointOf = (point: XmlElement): Position | undefined =>
   positionOf(longitudeOf(point), numberOf(attributeOf(point, "lat")), numberOf(textOf(point, "ele")))
 
 const ELEVATION_ALONE = [leafOf("ele")]
-const NOTHING_ELSE: ReadonlyArray<XmlElement> = []
+
+const FOREIGN: XmlElement = { ...leafOf("extensions"), children: [leafOf("foreign")] }
+
+/** Our own extension was read: it only marks the side of the 180th meridian. */
+const isForeign = (extensions: XmlElement | undefined) =>
+  extensions?.children.some(({ name }) => name !== OWN_LONGITUDE && name !== ROUTE_EXTENSION) ?? false
 
 /** The elevation of a planned point is kept to report it as dropped. */
 const childrenBeside = ({ children, name }: XmlElement, { length }: Position): ReadonlyArray<XmlElement> => {
-  const isElevationAlone = length === 3 && children.length === 1
-  if (!isElevationAlone) return children
-  return name === "trkpt" ? NOTHING_ELSE : ELEVATION_ALONE
+  if (name !== "trkpt") return length === 3 && children.length === 1 ? ELEVATION_ALONE : children
+  const kept: Array<XmlElement> = []
+  for (const child of children) {
+    if (child.name === "extensions") kept.push(isForeign(child) ? FOREIGN : child)
+    else if (child.name !== "ele" || length !== 3) kept.push(child)
+  }
+  return kept
 }
 
-/** Removes the members that the position was read from: usually nothing else is left. */
+/** Removes the members that the position was read from, and what is only counted. */
 const POINTS: PointReader = {
   names: new Set(["trkpt", "rtept", "wpt", SHAPE_POINT]),
   read: (point) => {
@@ -137,15 +146,11 @@ const waypointsOf = (
 const isElevationUnread = (point: XmlElement) =>
   point.position?.length !== 3 && (textOf(point, "ele") ?? "").trim() !== ""
 
-/** Our own extension was read: it only marks the side of the 180th meridian. */
-const isForeign = (point: XmlElement) =>
-  childOf(point, "extensions")?.children.some(({ name }) => name !== OWN_LONGITUDE && name !== ROUTE_EXTENSION) ?? false
-
 const isForeignToTrack = ({ children }: XmlElement) =>
   children.length === 0 || children.some(({ name }) => name !== SHAPING)
 
 const extensionsOf = (points: ReadonlyArray<XmlElement>): ReadonlyArray<Dropped> =>
-  droppedIf(points.filter(isForeign).length, "extensions of points", UNUSED)
+  droppedIf(points.filter((point) => isForeign(childOf(point, "extensions"))).length, "extensions of points", UNUSED)
 
 const elevationsOf = (points: ReadonlyArray<XmlElement>): ReadonlyArray<Dropped> =>
   droppedIf(points.filter(isElevationUnread).length, "elevations", "they are not decimal numbers")

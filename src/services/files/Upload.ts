@@ -72,7 +72,7 @@ export const partsOfForm = Effect.fnUntraced(function*(bytes: Uint8Array, conten
   return parts
 })
 
-/** What may still be unpacked. */
+/** The bytes that may still be unpacked. */
 export interface Room {
   bytes: number
   files: number

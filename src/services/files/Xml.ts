@@ -91,17 +91,33 @@ const DECLARATION = /<!(?:DOCTYPE|ENTITY)/i
 
 const LONGEST_DECLARATION = "<!DOCTYPE".length
 
-/** Rejects document types and entity declarations before parsing, so that nothing expands. */
-const check = Effect.fnUntraced(function*(pieces: TextPieces) {
+const hasLongTag = (pieces: TextPieces): boolean => {
   const tags = new TagCheck()
-  let before = ""
   for (const piece of pieces) {
-    if (DECLARATION.test(before + piece)) {
+    if (tags.isExceededBy(piece)) return true
+  }
+  return false
+}
+
+/** Rejects document types and entity declarations before parsing, so that nothing expands, and long tags. */
+const check = Effect.fnUntraced(function*(pieces: TextPieces) {
+  let before = ""
+  let sinceTag = 0
+  let mayBeLong = false
+  for (const piece of pieces) {
+    const text = before + piece
+    // Most files have no `!`, which is found faster than the expression.
+    if (text.includes("!") && DECLARATION.test(text)) {
       return yield* InvalidInput.at("", "Document types and entity declarations are not accepted")
     }
-    if (tags.isExceededBy(piece)) return yield* malformed(LONG_TAG)
+    const first = piece.indexOf("<")
+    sinceTag += first === -1 ? piece.length : first
+    mayBeLong ||= sinceTag > MAX_TAG || piece.length > MAX_TAG
+    if (first !== -1) sinceTag = piece.length - piece.lastIndexOf("<")
     before = piece.slice(1 - LONGEST_DECLARATION)
   }
+  // A parser rejects `<` within a tag (XML 1.0, 2.3): no tag is longer than the way to the next.
+  if ((mayBeLong || sinceTag > MAX_TAG) && hasLongTag(pieces)) return yield* malformed(LONG_TAG)
 })
 
 const COMMON_MISTAKE = /[^\t\n\r\u0020-\uFFFD]/

@@ -24,7 +24,7 @@ const MAX_KEPT_ELEMENTS = 500_000
 
 const MAX_ATTRIBUTES = 128
 
-/** Names with a cached result, and shared elements that are not known. */
+/** The names of which unknown elements share one. */
 const MAX_NAMES = 1000
 
 /** These names are rejected, since other code indexes objects by names. */
@@ -33,11 +33,6 @@ const TRAP = "__proto__"
 export const NOTHING: Readonly<Record<string, string>> = Object.freeze({})
 
 const NO_CHILDREN: Array<XmlElement> = []
-
-interface Name {
-  readonly local: string
-  readonly isKnown: boolean
-}
 
 /** An element is mutable until its end tag: a file has hundreds of thousands. */
 interface OpenElement {
@@ -62,25 +57,30 @@ const localNames = (rootName: string, declared: Readonly<Record<string, string>>
   }
 }
 
-export const leafOf = (name: string): XmlElement => ({
+const countBelow = ({ children }: XmlElement): number => {
+  let count = children.length
+  for (const child of children) count += countBelow(child)
+  return count
+}
+
+const newElement = (name: string, isKnown: boolean, attributes: OpenElement["attributes"]): OpenElement => ({
   name,
-  attributes: NOTHING,
+  isKnown,
+  attributes,
   children: NO_CHILDREN,
   text: "",
   position: undefined
 })
 
-const countBelow = ({ children }: XmlElement): number =>
-  children.reduce((count, child) => count + 1 + countBelow(child), 0)
+export const leafOf = (name: string): XmlElement => newElement(name, false, NOTHING)
 
-/** Keeps only the name of unknown elements, so that a million of them take no more memory than their text. */
+/** Unknown elements of a name share one, so that a million of them take no more memory than their text. */
 export class XmlTree {
   root: XmlElement | undefined
   readonly #known: ReadonlySet<string>
   readonly #points: PointReader | undefined
   readonly #open: Array<OpenElement> = []
-  readonly #names = new Map<string, Name>()
-  readonly #leaves = new Map<string, XmlElement>()
+  readonly #shared = new Map<string, OpenElement>()
   #localName = (name: string) => name
   #count = 0
   #kept = 0
@@ -116,66 +116,48 @@ export class XmlTree {
     if (this.#count > MAX_ELEMENTS) return `there are more than ${MAX_ELEMENTS} elements`
     if (name === TRAP) return `no element has the name ${TRAP}`
     if (this.#count === 1) this.#localName = localNames(name, attributes)
-    const { isKnown, local } = this.#nameOf(name)
-    const kept = this.#keptOf(attributes, isKnown)
-    if (kept === undefined) return `an element has more than ${MAX_ATTRIBUTES} attributes`
-    this.#open.push({ name: local, isKnown, attributes: kept, children: NO_CHILDREN, text: "", position: undefined })
+    const names = Object.keys(attributes)
+    if (names.length > MAX_ATTRIBUTES) return `an element has more than ${MAX_ATTRIBUTES} attributes`
+    const shared = this.#sharedOf(name)
+    this.#open.push(shared.isKnown ? newElement(shared.name, true, this.#keptOf(attributes, names)) : shared)
     return undefined
   }
 
-  #nameOf(name: string): Name {
-    const known = this.#names.get(name)
-    if (known !== undefined) return known
+  #sharedOf(name: string): OpenElement {
+    const shared = this.#shared.get(name)
+    if (shared !== undefined) return shared
     const local = this.#localName(name)
-    const made = { local, isKnown: this.#known.has(local) }
-    if (this.#names.size < MAX_NAMES) this.#names.set(name, made)
+    const made = newElement(local, this.#known.has(local), NOTHING)
+    if (this.#shared.size < MAX_NAMES) this.#shared.set(name, made)
     return made
   }
 
-  #keptOf(
-    attributes: Readonly<Record<string, string>>,
-    isElementKnown: boolean
-  ): Readonly<Record<string, string>> | undefined {
-    let count = 0
-    let unknown = 0
-    for (const name in attributes) {
-      count++
-      if (count > MAX_ATTRIBUTES) return undefined
-      if (!this.#known.has(name)) unknown++
-    }
-    if (!isElementKnown || unknown === count) return NOTHING
-    return unknown === 0 ? attributes : this.#withoutUnknown(attributes)
-  }
-
-  #withoutUnknown(attributes: Readonly<Record<string, string>>): Readonly<Record<string, string>> {
-    const kept: Record<string, string> = {}
-    for (const name in attributes) {
-      const value = attributes[name]
-      if (value !== undefined && this.#known.has(name)) kept[name] = value
-    }
-    return kept
+  #keptOf(attributes: Readonly<Record<string, string>>, names: ReadonlyArray<string>): OpenElement["attributes"] {
+    if (names.length === 0) return NOTHING
+    const known = names.filter((name) => this.#known.has(name))
+    if (known.length === names.length) return attributes
+    return Object.fromEntries(known.map((name) => [name, attributes[name] ?? ""]))
   }
 
   #end(): string | undefined {
     const element = this.#open.pop()
     if (element === undefined) return undefined
     const parent = this.#open.at(-1)
-    const closed = this.#closed(element, parent === undefined)
+    const closed = element.isKnown ? this.#closed(element) : element
     if (parent === undefined) this.root = closed
-    else if (parent.isKnown || closed.children.length > 0 || element.isKnown) this.#adopt(parent, closed)
+    else if (parent.isKnown || element.isKnown || closed.children.length > 0) this.#adopt(parent, closed)
     return this.#kept > MAX_KEPT_ELEMENTS ? `there are more than ${MAX_KEPT_ELEMENTS} elements` : undefined
   }
 
   #adopt(parent: OpenElement, child: XmlElement): void {
     this.#kept++
-    if (parent.children === NO_CHILDREN) parent.children = [child]
-    else parent.children.push(child)
+    if (parent.children !== NO_CHILDREN) parent.children.push(child)
+    else if (parent.isKnown) parent.children = [child]
+    else this.#open[this.#open.length - 1] = { ...parent, children: [child] }
   }
 
-  #closed(element: OpenElement, isRoot: boolean): XmlElement {
-    const hasChildren = element.children.length > 0
-    if (!element.isKnown && !isRoot && !hasChildren) return this.#leaf(element.name)
-    if (hasChildren && element.text !== "" && element.text.trim() === "") element.text = ""
+  #closed(element: OpenElement): XmlElement {
+    if (element.text !== "" && element.children.length > 0 && element.text.trim() === "") element.text = ""
     return this.#points?.names.has(element.name) === true ? this.#read(this.#points, element) : element
   }
 
@@ -183,14 +165,6 @@ export class XmlTree {
     const read = points.read(element)
     this.#kept -= countBelow(element) - countBelow(read)
     return read
-  }
-
-  #leaf(name: string): XmlElement {
-    const known = this.#leaves.get(name)
-    if (known !== undefined) return known
-    const leaf = leafOf(name)
-    if (this.#leaves.size < MAX_NAMES) this.#leaves.set(name, leaf)
-    return leaf
   }
 
   #addText(text: string): undefined {

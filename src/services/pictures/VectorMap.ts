@@ -6,7 +6,7 @@ import { type Html, html } from "../operations/Html.ts"
 import type { PlacedTile } from "./BaseMap.ts"
 import { pathsOf, type Points, round, thinned } from "./Shapes.ts"
 
-/** What is drawn of tiles in the OpenMapTiles schema, from the ground up. The edge of roads is below all roads. */
+/** Tiles in the OpenMapTiles schema are drawn in this order, from the ground up. The edge of roads is below all roads. */
 interface Style {
   readonly layer: string
   readonly classes: ReadonlyArray<string>

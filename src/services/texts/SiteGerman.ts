@@ -34,7 +34,7 @@ const accepted = (message: string): string => {
   return "Diese Angabe passt nicht."
 }
 
-/** What readers of files say of one. */
+/** Readers of files say these of a file. */
 const PROBLEMS: ReadonlyArray<readonly [english: RegExp, german: string]> = [
   [/has no points/, "Sie hat keine Punkte."],
   [/WGS 84/, "Ihre Koordinaten sind nicht in WGS 84."],
