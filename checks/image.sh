@@ -44,9 +44,10 @@ for name in first second; do
     grep --quiet 'sealing memfd copy' "$work/log" || { cat "$work/log"; exit 1; }
   done
 done
-images images --digests
-digests=$(images images --format='{{.Digest}}' --filter=reference='localhost/*' | sort --unique)
-[ "$(wc -l <<< "$digests")" = 1 ] || { echo "FAILED: the images differ"; exit 1; }
+images images
+# The digest of the whole is also of the name of the container in which buildah made it.
+contents() { images inspect --type=image --format='{{.OCIv1.RootFS.DiffIDs}} {{.OCIv1.Config}}' "$1"; }
+[ "$(contents localhost/first)" = "$(contents localhost/second)" ] || { echo "FAILED: the images differ"; exit 1; }
 
 port=$((20000 + RANDOM % 10000))
 secret=$(openssl rand -base64 48)

@@ -38,7 +38,7 @@ const ride = (index: number) => {
   return { name: `activities/${index}.gpx`, packed: deflateRawSync(text, { level: 1 }), size: Buffer.byteLength(text) }
 }
 
-it.effect(
+it.live(
   "moving 300 rides of 5 MB takes the service less than a minute of processor time and 200 MiB",
   () =>
     Effect.gen(function*() {
