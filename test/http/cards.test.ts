@@ -126,8 +126,6 @@ const shared = Effect.gen(function*() {
   return `/r/${created(body).shareToken}/card.png`
 })
 
-const hexOf = (bytes: Uint8Array, at: number) => `#${Buffer.from(bytes.subarray(at, at + 3)).toString("hex")}`
-
 /** The share of pixels of each colour in a card. */
 const colorsOf = (png: Uint8Array) => {
   const image = `data:image/png;base64,${Buffer.from(png).toString("base64")}`
@@ -135,14 +133,19 @@ const colorsOf = (png: Uint8Array) => {
     `<svg xmlns="http://www.w3.org/2000/svg" width="1200" height="630"><image width="1200" height="630" href="${image}"/></svg>`
   )
     .render()
-  const counts = new Map<string, number>()
-  for (let at = 0; at < pixels.length; at += 4) counts.set(hexOf(pixels, at), (counts.get(hexOf(pixels, at)) ?? 0) + 1)
-  return (color: string) => (counts.get(color) ?? 0) / (1200 * 630)
+  const view = new DataView(pixels.buffer, pixels.byteOffset, pixels.byteLength)
+  const counts = new Map<number, number>()
+  for (let at = 0; at < view.byteLength; at += 4) {
+    const color = view.getUint32(at) >>> 8
+    counts.set(color, (counts.get(color) ?? 0) + 1)
+  }
+  return (color: string) => (counts.get(Number.parseInt(color.slice(1), 16)) ?? 0) / (1200 * 630)
 }
 
 const cardOf = Effect.fnUntraced(function*(path: string, known?: string) {
   const { origin } = yield* TestServer
-  const headers = known === undefined ? {} : { "if-none-match": known }
+  // The server closes an idle connection while this thread counts pixels.
+  const headers = { connection: "close", ...(known === undefined ? {} : { "if-none-match": known }) }
   return yield* Effect.promise(async () => {
     const response = await fetch(`${origin}${path}`, { headers })
     return { status: response.status, etag: response.headers.get("etag") ?? "", png: await response.bytes() }
