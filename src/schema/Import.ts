@@ -57,7 +57,7 @@ export type FileFormat = typeof FileFormat.Type
 
 export const DEFAULT_GPX_FORM = "track"
 
-const GpxForm = Schema.Literals(["track", "route", "both"]).annotate({
+export const GpxForm = Schema.Literals(["track", "route", "both"]).annotate({
   description:
     "`track` (if absent): the line, with waypoints and cues as `wpt`. `route`: the waypoints alone, as a plan for a "
     + "device that routes between them. `both`: the line, and the waypoints as a plan beside it"

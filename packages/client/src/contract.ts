@@ -772,6 +772,9 @@ export type Flag = "true" | "false"
 /** What of a line is returned. */
 export type GeometryForm = "full" | "simplified" | "none" | "polyline6"
 
+/** What of a route a GPX file has. */
+export type GpxForm = "track" | "route" | "both"
+
 /** Where the dashboards are. */
 export interface GrafanaUrls {
   /** The URL of the dashboard of requests */
@@ -2775,7 +2778,7 @@ export interface Endpoints {
       }
       readonly query?: {
         /** `track` (if absent): the line, with waypoints and cues as `wpt`. `route`: the waypoints alone, as a plan for a device that routes between them. `both`: the line, and the waypoints as a plan beside it */
-        readonly as?: "track" | "route" | "both" | undefined
+        readonly as?: GpxForm | undefined
       } | undefined
       readonly headers?: {
         /** The `ETag` one has; 304 if it is still so */

@@ -2,6 +2,7 @@ import { Predicate, Record, type Schema } from "effect"
 import { AuditEvent, Reachability } from "../../schema/Admin.ts"
 import { Scope } from "../../schema/Credential.ts"
 import { GeometryForm } from "../../schema/Geometry.ts"
+import { GpxForm } from "../../schema/Import.ts"
 import { Language } from "../../schema/Maneuver.ts"
 import { Flag } from "../../schema/Page.ts"
 import { PictureTheme } from "../../schema/Picture.ts"
@@ -22,6 +23,7 @@ const ENUMERATIONS: Readonly<globalThis.Record<string, { readonly schema: Enumer
   DeletionStatus: { schema: DeletionStatus, words: "Whether an account is pending deletion." },
   Flag: { schema: Flag, words: "A switch in a query." },
   GeometryForm: { schema: GeometryForm, words: "What of a line is returned." },
+  GpxForm: { schema: GpxForm, words: "What of a route a GPX file has." },
   Language: { schema: Language, words: "A language of directions." },
   PictureTheme: { schema: PictureTheme, words: "The colours of a picture." },
   Provenance: { schema: Provenance, words: "Where a route comes from." },
