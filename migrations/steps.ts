@@ -17,7 +17,7 @@ export const builtBesideRequests = Effect.fnUntraced(function*(name: string, def
   const built = Effect.gen(function*() {
     const connection = yield* sql.reserve
     const run = (statement: string) => connection.executeUnprepared(statement, [], undefined)
-    // A large table takes longer than a request may. What it waits for, such as a report, would begin it anew with a limit.
+    // A large table takes longer than a request may. A limit would end the build while a report is open, and start it again.
     yield* Effect.forEach(LIMITS, (limit) => run(`SET ${limit} = 0`))
     // A build that was broken off leaves an index that is not valid.
     yield* run(`DROP INDEX CONCURRENTLY IF EXISTS ${name}`).pipe(

@@ -112,6 +112,7 @@ const importedResponse = (
 
 /** The same file twice in an archive makes one route, unless duplicates are allowed. */
 const withoutRepeats = (file: ReadFiles): ReadFiles => {
+  if (file.routes.length < 2) return file
   const known = new Set<string>()
   const routes = file.routes.filter(({ line }) => {
     const { digest } = lineDigest(line)

@@ -89,8 +89,9 @@ const refuse = Effect.fnUntraced(function*(request: HttpServerRequest.HttpServer
 
 /**
  * Refuses a request while the event loop is busy and the process either works on `MAX_RUNNING_REQUESTS` or is late with the
- * queue for the database. Reads keep a part of its connections, so that transactions that are late are no reason to refuse them. Neither alone is an overload: requests that wait cost no processor time, and a loop that is busy with
- * a few is at its best. The health and the metrics are never refused.
+ * queue for the database. Reads keep a part of its connections, so that transactions that are late are no reason to refuse them.
+ * Neither alone is an overload: requests that wait cost no processor time, and a loop that is busy with a few is at its best. The
+ * health and the metrics are never refused.
  */
 export const gateLayer = HttpRouter.middleware(
   Effect.gen(function*() {

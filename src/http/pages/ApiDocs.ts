@@ -10,7 +10,10 @@ import { DOCS_ASSET, DOCS_DOCUMENT, DOCS_PAGE } from "../request/RouteTemplates.
 import { respond, unknownPath } from "../response/ErrorResponse.ts"
 import { type Asset, assetResponse, countedAndCompressed, makeAsset } from "./layout/Assets.ts"
 
-/** Disables everything that calls the vendor's servers. A visitor who has signed in has the cookie, and a bearer token without text is 401. */
+/**
+ * Disables everything that calls the vendor's servers. A visitor who has signed in has the cookie; an empty bearer token, the first
+ * scheme of the document, is 401.
+ */
 const SCALAR = {
   authentication: { preferredSecurityScheme: "sessionCookie" },
   withDefaultFonts: false,

@@ -14,7 +14,7 @@ type SpanOptions = Parameters<Tracer.Tracer["span"]>[0]
 
 type OnEnd = (span: Tracer.Span, endTime: bigint, exit: Exit.Exit<unknown, unknown>) => void
 
-/** Spans that are not sampled end, like the others, but nobody is told. */
+/** Spans that are not sampled end like the others, without a call of `onEnd`. */
 class SampledSpan extends Tracer.NativeSpan {
   override readonly sampled: boolean
   readonly onEnd: OnEnd

@@ -272,7 +272,7 @@ const main = async () => {
   map.addControl(new NavigationControl({ showCompass: false }))
   map.addControl(new FullscreenControl({ container: drawing }))
   map.addControl(new ScaleControl({ unit: drawing.dataset.units }))
-  // What fails later is a tile, a font or an icon: its place stays empty.
+  // Later errors are those of a tile, a font or an icon: its place stays empty.
   map.on("error", leavePicture)
   map.once("style.load", () => {
     addRoute(map, line, starts)
