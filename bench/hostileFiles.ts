@@ -10,6 +10,12 @@ const IMPORT = "/api/v1/routes/import?duplicates=allow"
 
 const POSITIONS = 100_000
 
+const POSITION = "[13.123456789,47.123456789]"
+
+/** JSON of so many bytes, for what is no JSON itself. */
+export const positionsOf = (bytes: number): string =>
+  `[${`${POSITION},`.repeat(Math.max(1, Math.floor(bytes / (POSITION.length + 1))) - 1)}${POSITION}]`
+
 /** As often as it fits into the body of a file, with something around it. */
 const filled = (before: string, item: string, after: string) =>
   before + item.repeat(Math.floor((ROUTE_BODY_LIMIT - before.length - after.length) / item.length)) + after
@@ -103,12 +109,20 @@ const BINARIES: Readonly<Record<string, readonly [type: string, body: () => Buff
   "gzip of 64 MiB of blanks": ["gzip", () => gzipSync(Buffer.alloc(64 * MIB, " "))]
 }
 
-/** Files of every format, and of none. */
-export const fileBodies = (): ReadonlyArray<Hostile> =>
-  [
+/** Files of every format, and of none, and a body that is far over its limit. */
+export const fileBodies = (): ReadonlyArray<Hostile> => [
+  {
+    name: "64 MiB for a sign-in",
+    method: "POST",
+    path: "/api/v1/auth/login-email",
+    type: "application/json",
+    body: () => Buffer.alloc(64 * MIB, "x")
+  },
+  ...[
     ...Object.entries(FILES).map(([name, [type, text]]) => [name, type, () => Buffer.from(text())] as const),
     ...Object.entries(BINARIES).map(([name, [type, body]]) => [name, type, body] as const)
   ].map(([name, type, body]) => ({ name, method: "POST", path: IMPORT, type: `application/${type}`, body }))
+]
 
 /** Lines that are hard to simplify: each of them a route that may be stored. */
 export const lineBodies = (): ReadonlyArray<Hostile> => {

@@ -27,7 +27,7 @@ const matchOf = (points: number) =>
   })
 
 /** The text is made once. */
-export const MATCH = matchOf(16_000)
+const MATCH = matchOf(16_000)
 
 export const matching: Behaviour = (_request, response) =>
   void response.writeHead(200, { "content-type": "application/json" }).end(MATCH)
