@@ -220,7 +220,8 @@ http {
   include nginx.conf;
 }`
 
-const COPIED = 4
+/** Enough that writes of one account, which wait for each other's commit, are seldom under way together. */
+const ACCOUNTS = 40
 
 /** Lists of strangers have something to show. */
 const published = ({ ask }: Asking, token: string | undefined) =>
@@ -279,7 +280,7 @@ export const cluster: (directory: string, keeper: Keeper) => Effect.Effect<Clust
 
     launch(states[0] ?? "", "haproxy", "-db", "-f", "haproxy.cfg")
     launch(states[0] ?? "", "pgbouncer", "pgbouncer.ini")
-    launch(states[0] ?? "", "nginx", "-p", `${states[0]}/`, "-c", "front.conf", "-g", "daemon off;")
+    launch(states[0] ?? "", "nginx", "-p", `${states[0]}/`, "-c", "front.conf", "-g", "daemon off; master_process off;")
 
     const role = `postgres://service:${PASSWORD}`
     const direct = addresses.map((address) => `${address}:5432`)
@@ -304,7 +305,7 @@ export const cluster: (directory: string, keeper: Keeper) => Effect.Effect<Clust
       ask: (call) => (fronts[turns.taken++ % fronts.length] ?? asking("")).ask(call),
       close: () => undefined
     }
-    const people = yield* accounts(leader.url, client, "cluster", COPIED)
+    const people = yield* accounts(leader.url, client, "cluster", ACCOUNTS)
     yield* published(client, people[0]?.token)
     yield* warmUp({ accounts: people, asking: client })
     yield* queryAt(leader.url, "ANALYZE")

@@ -23,13 +23,14 @@ const LIVE = `
 
 const RETRY = 250
 
-/** Repeats a call until its status is one of those wanted. A 5xx but 503 is reported, and one that a proxy made itself. */
+/** Repeats a call until its status is one of those wanted. A 5xx but 503 is reported, and a 503 without `Retry-After`. */
 const insistent = ({ ask }: Asking, recorder: Recorder) => async (call: Ask, wanted: ReadonlyArray<number>) => {
   for (;;) {
     const reply = await ask(call)
     if (wanted.includes(reply.status)) return reply
-    if (reply.status >= 500 && reply.status !== 503) recorder.report(`${call.path.split("?")[0]}: ${reply.status}`)
-    if (reply.status === 503 && reply.headers["retry-after"] === undefined) recorder.report("a 503 without Retry-After")
+    const [what = ""] = call.path.split("?")
+    if (reply.status >= 500 && reply.status !== 503) recorder.report(`${what}: ${reply.status}`)
+    recorder.reportUntimed(reply, what)
     await pause(Math.max(RETRY, Number(reply.headers["retry-after"] ?? 0) * 1000))
   }
 }

@@ -21,6 +21,8 @@ interface Arrivals {
   /** Begins the names of what is written from now on. */
   readonly prefix: () => string
   readonly perSecond: number
+  /** Routes of a batch beside each ten calls. */
+  readonly batch?: number
 }
 
 /** A second call waits for the first for 5 seconds, and a crash frees the key: a longer wait is a locked key. */
@@ -35,14 +37,22 @@ const LAST_CALL = 20_000
 /** Milliseconds between two calls. */
 const PAUSE = { shortest: 100, longest: 10_000 }
 
-const Stored = Schema.fromJsonString(Schema.Struct({ id: Schema.Int, name: Schema.String }))
+const Kept = Schema.Struct({ id: Schema.Int, name: Schema.String })
 
-const storedOf = Schema.decodeUnknownOption(Stored)
+type Kept = typeof Kept.Type
 
-interface Kept {
-  readonly name: string
-  readonly id: number
-}
+const Stored = Schema.fromJsonString(
+  Schema.Union([Kept, Schema.Struct({ results: Schema.Array(Schema.Struct({ route: Kept })) })])
+)
+
+const decoded = Schema.decodeUnknownOption(Stored)
+
+/** The routes or the collection in a response; none in one of another shape. */
+const storedIn = (text: string): ReadonlyArray<Kept> =>
+  Option.match(decoded(text), {
+    onNone: () => [],
+    onSome: (stored) => "results" in stored ? stored.results.map(({ route }) => route) : [stored]
+  })
 
 /** As the response says, and a random time up to a limit that doubles. */
 const pauseAfter = ({ headers, status }: Reply, attempt: number) => {
@@ -52,42 +62,62 @@ const pauseAfter = ({ headers, status }: Reply, attempt: number) => {
   return Math.max(told, PAUSE.shortest) + Math.random() * limit
 }
 
-const bodyOf = (endpoint: "routes" | "collections", name: string) =>
-  JSON.stringify(
-    endpoint === "collections" ? { name } : {
-      name,
-      waypoints: [{ coord: [9.5, 47.1] }],
-      geometry: Array.from({ length: 20 }, (_, n) => [9.5 + n / 1000, 47.1 + (n % 3) / 1000])
-    }
-  )
+const routeNamed = (name: string) => ({
+  name,
+  waypoints: [{ coord: [9.5, 47.1] }],
+  geometry: Array.from({ length: 20 }, (_, n) => [9.5 + n / 1000, 47.1 + (n % 3) / 1000])
+})
+
+/** What a call stores, all of it or nothing. */
+interface Write {
+  readonly path: "routes" | "collections" | "routes/batch"
+  readonly names: readonly [string, ...ReadonlyArray<string>]
+}
+
+const bodyOf = ({ names, path }: Write) => {
+  const [name] = names
+  if (path === "collections") return { name }
+  if (path === "routes") return routeNamed(name)
+  return { atomic: true, operations: names.map((name) => ({ op: "create", route: routeNamed(name) })) }
+}
 
 /** Writes that are repeated, with their keys, until they get a response. */
 const writing =
   ({ asking: { ask }, ledger, recorder }: Arrivals, kept: Map<number, Kept>, ended: () => number) =>
-  async (account: Account, endpoint: "routes" | "collections", name: string) => {
-    const intent = { name, endpoint, account: account.id }
-    await ledger.append({ kind: "intent", ...intent })
+  async (account: Account, write: Write) => {
+    const { names, path } = write
+    const note = (kind: "intent" | "acknowledged", ids: ReadonlyArray<{ readonly id?: number }>) =>
+      Promise.all(names.map((name, n) =>
+        ledger.append({
+          kind,
+          name,
+          endpoint: path === "collections" ? path : "routes",
+          account: account.id,
+          ...ids[n]
+        })
+      ))
+    await note("intent", [])
     const began = performance.now()
     const held = { since: Infinity }
     const call = () =>
       ask({
         method: "POST",
-        path: `/api/v1/${endpoint}`,
+        path: `/api/v1/${path}`,
         token: account.token,
-        headers: { "idempotency-key": name },
-        body: bodyOf(endpoint, name)
+        headers: { "idempotency-key": names[0] },
+        body: JSON.stringify(bodyOf(write))
       })
     const acknowledge = async ({ text }: Reply) => {
-      const stored = storedOf(text)
-      if (Option.isNone(stored) || stored.value.name !== name) return recorder.report("a response of another write")
-      const { id } = stored.value
-      await ledger.append({ kind: "acknowledged", id, ...intent })
-      recorder.acknowledged(began)
-      return void (endpoint === "routes" && kept.set(account.id, { name, id }))
+      const stored = storedIn(text)
+      if (names.some((name, n) => stored[n]?.name !== name)) return recorder.report("a response of another write")
+      await note("acknowledged", stored.map(({ id }) => ({ id })))
+      recorder.acknowledged(began, names.length)
+      const [first] = stored
+      return void (first !== undefined && path !== "collections" && kept.set(account.id, first))
     }
     for (let attempt = 0;; attempt++) {
-      const reply = await recorder.watch(call, `POST /${endpoint}`)
-      if (reply.status === 201) return acknowledge(reply)
+      const reply = await recorder.watch(call, `POST /${path}`)
+      if (reply.status === 201 || reply.status === 200) return acknowledge(reply)
       const now = performance.now()
       held.since = reply.status === 409 ? Math.min(held.since, now) : Infinity
       if (now - held.since > HELD_AFTER) return recorder.reportSlowness("a key is held for more than 6 s (409)")
@@ -104,31 +134,36 @@ const reading = ({ asking: { ask }, recorder }: Arrivals, kept: Map<number, Kept
   if (last === undefined) return
   const call = () => ask({ path: `/api/v1/routes/${last.id}`, token: account.token })
   const { status, text } = await recorder.watch(call, "GET /routes/{id}")
-  const stored = storedOf(text)
-  if (status === 200 && (Option.isNone(stored) || stored.value.name !== last.name)) {
-    recorder.report("a read of another route")
-  }
+  if (status === 200 && storedIn(text)[0]?.name !== last.name) recorder.report("a read of another route")
 }
 
-/** Of ten calls three read a route, three lists and the account, three write a route and one a collection. */
+/** Of ten calls three read a route, three lists and the account, three write a route and one a collection; one more may store a batch. */
 export const load = Effect.fnUntraced(function*(arrivals: Arrivals) {
-  const { accounts, asking: { ask }, perSecond, prefix, recorder } = arrivals
+  const { accounts, asking: { ask }, batch = 0, perSecond, prefix, recorder } = arrivals
   const kept = new Map<number, Kept>()
   const state = { ended: Infinity }
   const write = writing(arrivals, kept, () => state.ended)
   const read = reading(arrivals, kept)
   const look = (path: string, { token }: Account) => recorder.watch(() => ask({ path, token }), `GET ${path}`)
+  const store = (path: "routes" | "collections") => (account: Account, name: string) =>
+    write(account, { path, names: [name] })
+  const storeBatch = (account: Account, name: string) =>
+    write(account, {
+      path: "routes/batch",
+      names: [name, ...Array.from({ length: batch - 1 }, (_, n) => `${name}-${n}`)]
+    })
   const calls = [
     (account: Account) => read(account),
-    (account: Account, name: string) => write(account, "routes", name),
+    store("routes"),
     (account: Account) => look("/api/v1/users/me", account),
     (account: Account) => read(account),
-    (account: Account, name: string) => write(account, "routes", name),
+    store("routes"),
     (account: Account) => look("/api/v1/routes?limit=3&geometry=none", account),
     (account: Account) => read(account),
-    (account: Account, name: string) => write(account, "routes", name),
+    store("routes"),
     (account: Account) => look("/api/v1/routes/public?limit=3", account),
-    (account: Account, name: string) => write(account, "collections", name)
+    store("collections"),
+    ...(batch === 0 ? [] : [storeBatch])
   ]
   const pending = new Set<Promise<unknown>>()
   const arrive = async () => {
@@ -136,7 +171,8 @@ export const load = Effect.fnUntraced(function*(arrivals: Arrivals) {
     for (let n = 0; state.ended === Infinity; n++) {
       const early = began + n * 1000 / perSecond - performance.now()
       if (early > 0) await pause(early)
-      const account = accounts[Math.floor(n / calls.length) % accounts.length]
+      // Each account makes calls of each kind; two in a row are of two accounts, whose writes do not wait for each other.
+      const account = accounts[(n + Math.floor(n / calls.length)) % accounts.length]
       const call = calls[n % calls.length]
       if (account === undefined || call === undefined) continue
       const answered: Promise<unknown> = call(account, `${prefix()}-${n}`).finally(() => pending.delete(answered))

@@ -35,10 +35,13 @@ export const makeRecorder = () => {
   const seen: Array<Instant> = []
   const wrong = new Map<string, number>()
   const late = new Map<string, number>()
-  const writes: Array<{ readonly began: number; readonly ended: number }> = []
+  const writes: Array<{ readonly began: number; readonly ended: number; readonly count: number }> = []
   const state = { requests: 0, refused: 0, lastGood: performance.now(), longestOutage: 0 }
   const report = countIn(wrong)
   const reportSlowness = countIn(late)
+  const reportUntimed = ({ headers, status }: Reply, what: string) => {
+    if (status === 503 && headers["retry-after"] === undefined) report(`${what}: 503 without Retry-After`)
+  }
   /** Waits for a reply and counts it. `what` names the call in a problem. */
   const watch = async (call: () => Promise<Reply>, what: string) => {
     const instant: Instant = { began: performance.now(), state: "open" }
@@ -54,20 +57,28 @@ export const makeRecorder = () => {
     }
     if (instant.state === "failed" && (status === 0 || REFUSALS.has(status))) state.refused += 1
     if (status > 0 && !isSuccess(status) && !REFUSALS.has(status)) report(`${what}: ${status} ${messageOf(reply)}`)
+    reportUntimed(reply, what)
     if (failure === GAVE_UP) reportSlowness(`${what}: ${GAVE_UP}`)
     return reply
   }
+  /** The first call that began at an instant or after it. */
+  const indexAt = (instant: number, low = 0, high = seen.length): number => {
+    if (low >= high) return low
+    const middle = (low + high) >> 1
+    return (seen[middle]?.began ?? Infinity) < instant
+      ? indexAt(instant, middle + 1, high)
+      : indexAt(instant, low, middle)
+  }
   const begunIn = (from: number, to: number) =>
-    seen.filter(({ began, state }) => began >= from && began < to && state !== "neutral")
+    seen.slice(indexAt(from), indexAt(to)).filter(({ state }) => state !== "neutral")
   /** Successes a second. */
   const rateIn = (from: number, to: number) =>
     begunIn(from, to).filter(({ state }) => state === "good").length / Math.max(to - from, 1) * 1000
   /** Milliseconds from an instant to the first second whose calls are as wanted. */
   const firstSecond = (since: number, isWanted: (begun: ReadonlyArray<Instant>) => boolean): number | undefined => {
-    const recent = begunIn(since, Infinity)
     const steps = Math.max(0, Math.floor((performance.now() - STEADY - since) / STEP) + 1)
     const start = Array.from({ length: steps }, (_, n) => since + n * STEP).find((from) =>
-      isWanted(recent.filter(({ began }) => began >= from && began < from + STEADY))
+      isWanted(begunIn(from, from + STEADY))
     )
     return start === undefined ? undefined : start - since
   }
@@ -83,6 +94,8 @@ export const makeRecorder = () => {
   return {
     watch,
     report,
+    /** Reports a 503 that does not say when to ask again, as one that a proxy made itself does not. */
+    reportUntimed,
     /** Of what took too long, which a machine with other work makes it do: not judged in the short form. */
     reportSlowness,
     rateIn,
@@ -94,14 +107,14 @@ export const makeRecorder = () => {
     late,
     /** As one prints them: `201: 500, 503: 20, ECONNREFUSED: 100`. */
     replies: (since = 0) =>
-      Object.entries(Object.groupBy(seen.filter(({ began }) => began >= since), ({ kind = "open" }) => kind))
+      Object.entries(Object.groupBy(seen.slice(indexAt(since)), ({ kind = "open" }) => kind))
         .map(([kind, some]) => `${kind}: ${some?.length}`).join(", "),
     /** A write has got its response, after as many tries as it took. */
-    acknowledged: (began: number) => void writes.push({ began, ended: performance.now() }),
+    acknowledged: (began: number, count: number) => void writes.push({ began, ended: performance.now(), count }),
     writesSince: (instant: number) => {
       const some = writes.filter(({ ended }) => ended > instant)
       return {
-        count: some.length,
+        count: some.reduce((all, { count }) => all + count, 0),
         first: Math.min(...some.map(({ ended }) => ended - instant)),
         longest: Math.max(0, ...some.map(({ began, ended }) => ended - began))
       }

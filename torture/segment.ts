@@ -51,11 +51,11 @@ export const loaded = Effect.fnUntraced(function*(
   run: Run,
   { accounts, asking }: Pick<World, "accounts" | "asking">,
   perSecond: number,
-  prefix = () => run.prefix
+  { batch = 0, prefix = () => run.prefix } = {}
 ) {
   const began = performance.now()
   const recorder = makeRecorder()
-  const clients = yield* load({ asking, accounts, ledger: run.ledger, recorder, prefix, perSecond })
+  const clients = yield* load({ asking, accounts, ledger: run.ledger, recorder, prefix, perSecond, batch })
   const rate = yield* warmed(recorder, began, perSecond)
   recorder.begin()
   const recoveries: Array<number> = []
