@@ -17,14 +17,17 @@ const serverLayer = Layer.unwrap(
     TestServer.layer({
       APP_URL: "https://app.example.com/start",
       CORS_ORIGINS: "https://planner.example.com",
-      OIDC_PREFIXES: "OIDC,CLUB_2",
+      OIDC_PREFIXES: "OIDC,CLUB_2,CLUB_3",
       OIDC_ISSUER: url,
       OIDC_CLIENT_ID: CLIENT_ID,
       OIDC_CLIENT_SECRET: SECRET,
       OIDC_NAME: "The club",
       CLUB_2_ISSUER: `${url}/second`,
       CLUB_2_CLIENT_ID: CLIENT_ID,
-      CLUB_2_CLIENT_SECRET: SECRET
+      CLUB_2_CLIENT_SECRET: SECRET,
+      CLUB_3_ISSUER: `${url}/third`,
+      CLUB_3_CLIENT_ID: CLIENT_ID,
+      CLUB_3_CLIENT_SECRET: SECRET
     }))
 ).pipe(Layer.provideMerge(OpenIdProvider.layer))
 
@@ -77,6 +80,19 @@ const exchanged = Effect.fnUntraced(function*(
   const token = yield* provider.token({ nonce, ...person(), ...claims }, undefined, header)
   yield* provider.misbehave("/token", tokens(token))
 })
+
+/** The document of one more issuer of the same provider. */
+const documentOf = (url: string, issuer: string, members: object = {}) =>
+  answering(
+    200,
+    JSON.stringify({
+      issuer,
+      authorization_endpoint: `${url}/authorize`,
+      token_endpoint: `${url}/token`,
+      jwks_uri: `${url}/jwks`,
+      ...members
+    })
+  )
 
 const accounts = Effect.map(
   SqlClient.SqlClient.use((sql) => sql<{ count: number }>`SELECT count(*)::int AS count FROM users`),
@@ -291,13 +307,26 @@ layer(serverLayer)("a sign-in by redirect", (it) => {
         yield* assertRefused(title, answer, status, status === 401 ? NOT_ACCEPTED : "The identity provider")
       }
       assert.strictEqual(provider.hits("/elsewhere"), 0)
-      const one = yield* begun()
-      yield* exchanged(one)
+      yield* SqlClient.SqlClient.use((sql) => sql`DELETE FROM users`)
+    }))
+
+  it.effect("asks for the keys of a provider once, and again after a failure", () =>
+    Effect.gen(function*() {
+      yield* TestClock.setTime(NOW)
+      const provider = yield* OpenIdProvider
+      const iss = `${provider.url}/third`
+      yield* provider.misbehave(`/third${DISCOVERY}`, documentOf(provider.url, iss))
+      const signIn = Effect.gen(function*() {
+        const one = yield* begun("", "club-3")
+        yield* exchanged(one, { iss })
+        return yield* returned(one, { code: "canary-code", state: one.state }, "club-3")
+      })
       yield* provider.misbehave("/jwks", answering(500, "canary"))
-      const withoutKeys = yield* returned(one, { code: "canary-code", state: one.state })
-      yield* assertRefused("no keys", withoutKeys, 502, "The identity provider")
+      yield* assertRefused("no keys", yield* signIn, 502, "The identity provider")
       yield* provider.behave("/jwks")
-      assert.strictEqual((yield* returned(one, { code: "canary-code", state: one.state })).status, 303)
+      const before = provider.hits("/jwks")
+      for (let times = 0; times < 3; times++) assert.strictEqual((yield* signIn).status, 303)
+      assert.strictEqual(provider.hits("/jwks"), before + 1)
       yield* SqlClient.SqlClient.use((sql) => sql`DELETE FROM users`)
     }))
 
@@ -320,17 +349,7 @@ layer(serverLayer)("a sign-in by redirect", (it) => {
       const provider = yield* OpenIdProvider
       const visitor = yield* anonymous
       const path = `/second${DISCOVERY}`
-      const document = (members: object) =>
-        answering(
-          200,
-          JSON.stringify({
-            issuer: `${provider.url}/second`,
-            authorization_endpoint: `${provider.url}/authorize`,
-            token_endpoint: `${provider.url}/token`,
-            jwks_uri: `${provider.url}/jwks`,
-            ...members
-          })
-        )
+      const document = (members: object) => documentOf(provider.url, `${provider.url}/second`, members)
       const start = visitor.get("/auth/oidc/club-2/start")
       yield* assertRefused("unknown", yield* visitor.get("/auth/oidc/nobody/start"), 404, "No such identity provider")
       const cases = [

@@ -170,12 +170,17 @@ export const makeOpenIdConnect = Effect.fnUntraced(function*(client: HttpClient.
     timeToLive: (exit) => Exit.isSuccess(exit) ? KEPT : Duration.zero
   })
 
+  /** openid-client refreshes keys that are older than five minutes, and those older than one that lack the key of a token. */
+  const keySets = new Map<string, oidc.ExportedJWKSCache>()
+
   const configurationOf = Effect.fnUntraced(function*(provider: OidcProvider) {
     const metadata = yield* Cache.get(documents, provider.id)
     const times = { [oidc.clockSkew]: yield* clockSkew, [oidc.clockTolerance]: SKEW_SECONDS }
     const authentication = authenticationOf(provider, metadata)
     const configuration = new oidc.Configuration(metadata, provider.clientId, times, authentication)
     for (const enable of [oidc.enableNonRepudiationChecks, ...insecureIf(provider)]) enable(configuration)
+    const keySet = keySets.get(provider.id)
+    if (keySet !== undefined) oidc.setJwksCache(configuration, keySet)
     return configuration
   })
 
@@ -195,6 +200,8 @@ export const makeOpenIdConnect = Effect.fnUntraced(function*(client: HttpClient.
         idTokenExpected: true
       })
     )
+    const keySet = oidc.getJwksCache(configuration)
+    if (keySet !== undefined) keySets.set(provider.id, keySet)
     const claims = tokens.claims()
     if (claims === undefined) return yield* notAccepted()
     const isComplete = claims["email"] !== undefined && claims["email_verified"] !== undefined
