@@ -158,6 +158,7 @@ layer(TestServer.layer())("a mistake", (it) => {
         [script, "DELETE without /api/v1", "DELETE", `//routes/${id}`, {}, [404, /expected \/api\/v1\/routes\/\d+$/]],
         [script, "no v1", "GET", "//api/routes", {}, [404, /expected \/api\/v1\/routes$/]],
         [script, "another version", "GET", "//api/v2/routes/public", {}, [404, /expected \/api\/v1\/routes\/public$/]],
+        [script, "a file that is none", "GET", "//assets/none.js", {}, [404, /^No such path$/]],
         [script, "capitals", "GET", "/Routes", {}, [404, /expected \/api\/v1\/routes$/]],
         [script, "a slash after a POST", "POST", "/collections/", { body: { name: "x" } }, [
           404,

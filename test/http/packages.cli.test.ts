@@ -56,6 +56,21 @@ layer(TestServer.layer())("the command line", (it) => {
       assert.strictEqual(linesOf(yield* bob("ls", "--tag", "alps")).length, 2)
     }))
 
+  it.effect("tags what an earlier run has imported and not tagged, and says that nothing was done", () =>
+    Effect.gen(function*() {
+      const { run: ada } = yield* person
+      const files = yield* temporaryDirectory
+      yield* Effect.promise(() => writeFile(join(files, "one.gpx"), gpx("One", 47.1)))
+      const first = yield* ada("import", files, "--tag", "Schöne Tour")
+      assert.deepStrictEqual([first.code, linesOf(first).at(-1)], [1, "0 imported, 0 already there, 1 failed"])
+      assert.include(first.stdout, "\"schoene-tour\"")
+      const second = yield* ada("import", files, "--tag", "schoene-tour")
+      assert.deepStrictEqual([second.code, linesOf(second).at(-1)], [0, "0 imported, 1 already there, 0 failed"])
+      const tagged = linesOf(yield* ada("ls", "--tag", "schoene-tour"))
+      assert.strictEqual(tagged.length, 1)
+      assert.strictEqual((yield* ada("tag", "--all", "--add", "Schöne Tour")).code, 1)
+    }))
+
   it.effect("writes no control characters of names to the terminal", () =>
     Effect.gen(function*() {
       const { run: ada } = yield* person

@@ -20,9 +20,9 @@ const report = Effect.fnUntraced(function*(routes: ReadonlyArray<Route>, results
     if (error !== undefined) refused++
     yield* print({ id: route?.id, status, error }, `${String(route?.id).padStart(8)}  ${error?.message ?? "done"}`)
   }
-  if (refused > 0) {
-    return yield* Failure.because(`${refused} of ${results.length} routes were refused`, EXIT_CODES.partial)
-  }
+  if (refused === 0) return
+  const exitCode = refused < results.length ? EXIT_CODES.partial : EXIT_CODES.failed
+  return yield* Failure.because(`${refused} of ${results.length} routes were refused`, exitCode)
 })
 
 const change = (client: Client, operations: ReadonlyArray<BatchOperation>, confirm: boolean) =>

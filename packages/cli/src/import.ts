@@ -18,7 +18,7 @@ const TYPES: Readonly<Record<string, string>> = {
   ".tcx": "application/vnd.garmin.tcx+xml"
 }
 
-/** In the directory itself: which files, by their SHA-256, are in which account. */
+/** In the directory itself: which files, by their SHA-256, are in which account; with no id those that a run began with. */
 const JOURNAL = ".rps-import.json"
 
 const decodeJournal = Schema.decodeUnknownSync(
@@ -70,7 +70,7 @@ const importTrack = async (
 const tagAll = async (client: Client, ids: ReadonlyArray<number>, tags: ReadonlyArray<string>) => {
   for (const ref of tags.length === 0 ? [] : ids) {
     const route = await client.routes.get({ params: { ref }, query: { geometry: "none" } })
-    await client.routes.update({ params: { ref }, payload: { tags: [...route.tags, ...tags] } })
+    await client.routes.update({ params: { ref }, payload: { tags: [...new Set([...route.tags, ...tags])] } })
   }
 }
 
@@ -145,11 +145,17 @@ export const importFiles = Command.make(
       const outcome = yield* attempt(async () => {
         const bytes = new Uint8Array(await readFile(join(directory, file)))
         const key = `${origin} ${user.id} ${createHash("sha256").update(bytes).digest("hex")}`
-        if (journal[key] !== undefined) return { ids: journal[key], isNew: false }
+        const { [key]: known } = journal
+        if (known !== undefined && known.length > 0) return { ids: known, isNew: false }
+        const note = (ids: ReadonlyArray<number>) => {
+          journal[key] = ids
+          return replaceJson(journalFile, journal)
+        }
+        if (known === undefined) await note([])
         const imported = await importTrack(client, file, bytes)
-        if (imported.isNew) await tagAll(client, imported.ids, tag)
-        journal[key] = imported.ids
-        await replaceJson(journalFile, journal)
+        // A run that ended between the import and its tags has left them to this one.
+        if (imported.isNew || known !== undefined) await tagAll(client, imported.ids, tag)
+        await note(imported.ids)
         return imported
       }).pipe(Effect.result)
       if (outcome._tag === "Failure") {
@@ -165,7 +171,9 @@ export const importFiles = Command.make(
     }
     showProgress(files.length, files.length, "files")
     yield* print(counts, `${counts.imported} imported, ${counts.present} already there, ${counts.failed} failed`)
-    if (counts.failed > 0) return yield* Failure.because(`${counts.failed} files were not imported`, EXIT_CODES.partial)
+    if (counts.failed === 0) return
+    const exitCode = counts.failed < files.length ? EXIT_CODES.partial : EXIT_CODES.failed
+    return yield* Failure.because(`${counts.failed} of ${files.length} files were not imported`, exitCode)
   })
 ).pipe(
   Command.withDescription(

@@ -158,10 +158,11 @@ const storingNothing = new Set(
 
 /** The known path that a client may have meant: without slashes too many, in lower case, and below the prefix of the API. */
 export const meantPath = (url: string, isOn: (part: Part) => boolean): string | undefined => {
-  const path = pathOf(url).replace(/\/{2,}/g, "/").replace(/(?<=.)\/$/, "")
+  const sent = pathOf(url)
+  const path = sent.replace(/\/{2,}/g, "/").replace(/(?<=.)\/$/, "")
   const lower = path.toLowerCase()
   return [path, `${API_PREFIX}${path}`, lower, lower.replace(/^\/(api\/)?(v\d+\/)?/, `${API_PREFIX}/`)]
-    .find((path) => methodsAt(path, isOn).length > 0)
+    .find((path) => path !== sent && methodsAt(path, isOn).length > 0)
 }
 
 /** True where the work of a request may change what is stored. */
