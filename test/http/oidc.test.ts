@@ -174,6 +174,8 @@ layer(serverFor("Keycloak", { SIGNUP_ENABLED: "false" }))("sign-in by redirect",
         { id: "oidc", name: "The <club>", startUrl: `${BASE_URL}/api/v1/auth/oidc/oidc/start` }
       ])
       assert.strictEqual(headers.get("access-control-allow-origin"), "*")
+      const condition = { headers: { "if-none-match": headers.get("etag") ?? "" } }
+      assert.strictEqual((yield* page.call("GET", "/auth/providers", condition)).status, 304)
       const visitor = yield* anonymous
       for (const path of ["/me/cancel-deletion", "/me/revoke-tokens"]) {
         const href = `../api/v1/auth/oidc/oidc/start?return=${encodeURIComponent(path)}`

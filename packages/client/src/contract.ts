@@ -2287,7 +2287,12 @@ export interface Endpoints {
   }
   /** List the identity providers */
   readonly "auth.providers": {
-    readonly input: {}
+    readonly input: {
+      readonly headers?: {
+        /** The `ETag` one has; 304 if it is still so */
+        readonly "If-None-Match"?: string | undefined
+      } | undefined
+    }
     readonly data: ReadonlyArray<Provider>
   }
   /** List own tokens */

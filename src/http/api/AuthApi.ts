@@ -211,7 +211,7 @@ export class AuthApi extends HttpApiGroup.make("auth")
   .add(
     HttpApiEndpoint.get("providers", "/providers", {
       success: Schema.Array(Provider)
-    }).middleware(NoParameters).annotateMerge(described(
+    }).middleware(NoParameters).annotate(OwnHeaders, [HEADERS.etag.name]).annotateMerge(described(
       "List the identity providers",
       "The OpenID Connect providers that sign in by redirect, as the operator lists them. A browser that navigates to "
         + "`startUrl` is sent to the provider, and from there to `/auth/oidc/{id}/callback`, which sets the session cookie "

@@ -6,13 +6,15 @@ import { ProviderSignIn } from "../../services/accounts/ProviderSignIn.ts"
 import { Accounts } from "../../services/accounts/SignIn.ts"
 import { oidcProviders } from "../../services/settings/OidcProviders.ts"
 import { Api } from "../api/Api.ts"
+import { HEADERS } from "../api/Headers.ts"
 import { success } from "../api/Success.ts"
 import { deviceOf, signInResponses } from "../auth/SignInResponses.ts"
 import { clientNetwork } from "../request/ClientAddress.ts"
 import { providerPath } from "../request/RouteTemplates.ts"
+import { checksumTag } from "../response/Pagination.ts"
 import { worded } from "../response/PublicErrors.ts"
 import { pageLinks } from "../response/ResourceJson.ts"
-import { withLocation } from "../response/Versioned.ts"
+import { jsonResponse, withLocation } from "../response/Versioned.ts"
 
 export const AuthHandlers = HttpApiBuilder.group(
   Api,
@@ -22,15 +24,14 @@ export const AuthHandlers = HttpApiBuilder.group(
     const passwordChanges = yield* PasswordChanges
     const providers = yield* ProviderSignIn
     const { root } = yield* pageLinks
-    const redirects = (yield* oidcProviders).map(({ id, name }) => ({
-      id,
-      name,
-      startUrl: `${root}${providerPath("start", id)}`
-    }))
+    const redirects = JSON.stringify(
+      (yield* oidcProviders).map(({ id, name }) => ({ id, name, startUrl: `${root}${providerPath("start", id)}` }))
+    )
+    const listed = jsonResponse(redirects, { headers: { [HEADERS.etag.key]: checksumTag([redirects]) } })
     const { limitEmail, limitLogIn, signedIn, signedOut } = yield* signInResponses
 
     return handlers.handleAll({
-      providers: () => Effect.succeed(redirects),
+      providers: () => Effect.succeed(listed),
       google: Effect.fnUntraced(function*({ payload, request }) {
         return yield* signedIn(yield* providers.signIn(credentialIn(payload), deviceOf(request)))
       }, worded),

@@ -47,6 +47,10 @@ const pageHeaders = (url: string, page: RequestedPage, found: PageOf<unknown>): 
   }
 }
 
+/** A checksum of what has no version. */
+export const checksumTag = (json: ReadonlyArray<JsonPart>, more = ""): string =>
+  `W/"${lengthOf(json).toString(36)}-${json.reduce((sum: number, part) => crc32(part, sum), crc32(more)).toString(16)}"`
+
 /** The headers of a page with its JSON. Its entity tag is a checksum of both, since a list has no version. */
 export const taggedHeaders = (
   url: string,
@@ -55,8 +59,7 @@ export const taggedHeaders = (
   json: ReadonlyArray<JsonPart>
 ): Record<string, string> => {
   const headers = pageHeaders(url, page, found)
-  const sum = json.reduce((sum: number, part) => crc32(part, sum), crc32(JSON.stringify(headers)))
-  return { ...headers, [HEADERS.etag.key]: `W/"${lengthOf(json).toString(36)}-${sum.toString(16)}"` }
+  return { ...headers, [HEADERS.etag.key]: checksumTag(json, JSON.stringify(headers)) }
 }
 
 export const jsonPage = <A>(
