@@ -3,6 +3,7 @@ import { Effect, Option, Schema } from "effect"
 import { execFile, spawnSync } from "node:child_process"
 import { existsSync, globSync, readFileSync, symlinkSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
+import { freePort } from "../../development/FreePort.ts"
 import { clonedDatabase } from "../support/Databases.ts"
 import { DEVELOPMENT, replica } from "../support/Replica.ts"
 import { temporaryDirectory } from "../support/TemporaryDirectory.ts"
@@ -25,22 +26,21 @@ const RUNNERS: ReadonlyArray<readonly [document: string, words: RegExp, runner: 
   ["README.md", /npm ci && npm run dev/, ".ci/run"],
   ["README.md", /api=|api\/auth\/tokens/, HERE],
   ["docs/api.md", /\$api\//, HERE],
+  ["deploy/README.md", /docker compose/, "checks/compose/run.sh"],
   ["docs/guides/a-nightly-backup.md", /backup\.mjs/, "test/process/guides.test.ts"],
   ["docs/guides/moving.md", /move\.mjs/, "test/process/guides.test.ts"],
   ["docs/hosting.md", /./, "checks/hosting.sh"],
   ["docs/operations.md", /pg_dump/, "test/process/backup.test.ts"],
   ["docs/reliability.md", /npm run torture/, "test/process/torture.test.ts"],
-  ["docs/runbook.md", /curl|journalctl|psql/, HERE],
+  ["docs/runbook.md", /./, HERE],
   ["docs/upgrading.md", /./, "checks/hosting.sh"],
   ["packages/cli/README.md", /^rps /, "test/http/packages.cli.test.ts"]
 ]
 
 /** Commands for machines that no test has, and what is checked of them. */
 const UNRUN: ReadonlyArray<readonly [document: string, words: RegExp, why: string]> = [
-  ["deploy/README.md", /docker compose/, "no daemon: `npm run check:deploy` checks the file"],
   ["deploy/README.md", /kubectl/, "no cluster: `npm run check:deploy` checks the manifests"],
-  ["deploy/ha/README.md", /./, "no three machines: `npm run torture -- failover` starts what the files describe"],
-  ["docs/runbook.md", /openssl s_client/, "the provider is another host"]
+  ["deploy/ha/README.md", /./, "no three machines: `npm run torture -- failover` starts what the files describe"]
 ]
 
 const all = documents.flatMap((document) => blocksOf(document).map((block) => ({ document, block })))
@@ -62,6 +62,25 @@ describe("the commands of documents", () => {
     assert.deepStrictEqual(runners.filter((runner) => !existsSync(join(ROOT, runner))), [])
   })
 })
+
+describe("the scripts that documents name", () => {
+  it("are in package.json", () => {
+    const Manifest = Schema.Struct({ scripts: Schema.Record(Schema.String, Schema.String) })
+    const { scripts } = Schema.decodeUnknownSync(Schema.fromJsonString(Manifest))(textOf("package.json"))
+    const named = documents.flatMap((document) =>
+      [...textOf(document).matchAll(/npm run (?:--silent )?([\w:]+)\b(?!:)/g)].map(([, name = ""]) => name)
+    )
+    assert.isAbove(named.length, 30)
+    assert.deepStrictEqual(named.filter((name) => !(name in scripts)), [])
+  })
+})
+
+/** The SQL that a document has in the midst of sentences. No process has the number 0, and there is no standby to promote. */
+const statementsOf = (document: string) =>
+  [...textOf(document).matchAll(/`(SELECT\s[^`]+)`/g)].map(([, sql = ""]) =>
+    sql.replaceAll(/\s+/g, " ").replaceAll("PID", "0")
+  )
+    .filter((sql) => !sql.includes("pg_promote"))
 
 /** Runs a script as a reader does who has pasted it. */
 const shell = (script: string, cwd: string, env: Readonly<Record<string, string>>) =>
@@ -85,10 +104,19 @@ const refusedIn = (log: string) =>
   log.split("\n").flatMap((line) => Option.toArray(Schema.decodeOption(Line)(line)))
     .find(({ annotations }) => annotations.status >= 400)
 
-const hasPrograms = ["jq", "psql", "curl"].every((name) => spawnSync(name, ["--version"]).error === undefined)
+/** What a provider shows whose certificate is of its own making. */
+const PROVIDER =
+  `openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -subj /CN=provider -keyout key.pem -out certificate.pem
+openssl s_server -accept 127.0.0.1:$PROVIDER -key key.pem -cert certificate.pem -www > /dev/null 2>&1 &
+trap "kill $!" EXIT
+until openssl s_client -connect 127.0.0.1:$PROVIDER < /dev/null > /dev/null 2>&1; do sleep 0.1; done`
+
+const hasPrograms = ["jq", "psql", "curl", "openssl"].every((name) =>
+  spawnSync(name, ["--version"]).error === undefined
+)
 
 describe.skipIf(!hasPrograms)(
-  "the commands of the README, the API and the runbook (which need jq, psql and curl)",
+  "the commands of the README, the API and the runbook (which need jq, psql, curl and openssl)",
   () => {
     it.live("lead from a sign-up to a page, do what they say, and find what was refused", () =>
       Effect.gen(function*() {
@@ -110,7 +138,8 @@ describe.skipIf(!hasPrograms)(
           DEVELOPMENT
         )
         yield* program.ready
-        const env = { PATH: `${folder}:${process.env["PATH"] ?? ""}`, DATABASE_URL: url }
+        const provider = yield* Effect.promise(() => freePort())
+        const env = { PATH: `${folder}:${process.env["PATH"] ?? ""}`, DATABASE_URL: url, PROVIDER: `${provider}` }
         const { host } = new URL(program.server.origin)
         const run = (script: string) =>
           shell(script.replaceAll(/(?<=\/\/|curl -s )(?:localhost|127\.0\.0\.1):3000/g, host), folder, env)
@@ -130,8 +159,13 @@ describe.skipIf(!hasPrograms)(
         const refused = refusedIn(program.output())
         writeFileSync(join(folder, "log"), program.output())
         writeFileSync(join(folder, "journalctl"), `#!/bin/sh\ncat ${join(folder, "log")}\n`, { mode: 0o755 })
-        for (const block of blocksOf("docs/runbook.md").filter((block) => !block.includes("openssl"))) {
-          const own = block.replaceAll(/traceId == "\w+"/g, `traceId == "${refused?.traceId}"`)
+        const statements = statementsOf("docs/runbook.md")
+        assert.isAbove(statements.length, 4)
+        for (const sql of statements) yield* run(`psql "$DATABASE_URL" --set=ON_ERROR_STOP=1 -c ${JSON.stringify(sql)}`)
+
+        for (const block of blocksOf("docs/runbook.md")) {
+          const own = block.replace(/^openssl.*:443/, `${PROVIDER}\nopenssl s_client -connect 127.0.0.1:$PROVIDER`)
+            .replaceAll(/traceId == "\w+"/g, `traceId == "${refused?.traceId}"`)
             .replaceAll(/idHash == "\w+"/g, `idHash == "${refused?.annotations.idHash}"`)
           assert.notStrictEqual((yield* run(own)).trim(), "", block)
         }
