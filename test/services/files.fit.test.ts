@@ -137,12 +137,20 @@ describe("a FIT file", () => {
       assert.deepStrictEqual(warnings.map(({ code }) => code), ["dropped"])
     }))
 
-  it.effect("followed by others is read alone, and the others are counted", () =>
+  it.effect("followed by others is a list of tracks, without those that have no position or are broken", () =>
     Effect.gen(function*() {
-      const { document, dropped } = yield* read(Buffer.concat([writeFit(route), activity(), writeFit(route)]))
-      assert.strictEqual(document.geometry.length, 3)
-      const why = "only the first of several that follow each other is read"
-      assert.deepStrictEqual(dropped, [{ what: "FIT file", why, count: 2 }])
+      const settings = new FitEncoder().writeMessage(0, []).close()
+      const cut = writeFit(route).slice(0, 20)
+      const { draft } = yield* readPacked(
+        { name: "all.fit", contentType: undefined, bytes: Buffer.concat([writeFit(route), settings, activity(), cut]) },
+        undefined
+      )
+      assert.deepStrictEqual(draft.tracks.map(({ segments }) => segments.flat().length), [3, 4])
+      assert.deepStrictEqual(draft.dropped.map(({ what, why }) => `${what}: ${why}`), [
+        "record: it has no position",
+        "FIT file: it ends early or is damaged, what could be read is kept",
+        "track: it has no positions"
+      ])
     }))
 
   it.effect("of messages without end is refused by their headers alone", () =>

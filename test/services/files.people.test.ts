@@ -38,6 +38,18 @@ describe("a track without positions", () => {
     assert.strictEqual(refusal(gpx("<trk/><trk/>")), "The file has no points")
   })
 
+  it("leaves the line to a route beside it, and an empty course to an activity", () => {
+    const plan = "<rte><name>Plan</name><rtept lat=\"46\" lon=\"9\"/><rtept lat=\"46.1\" lon=\"9.1\"/></rte>"
+    const { document, dropped } = read(gpx(`<trk><name>Empty</name><trkseg/></trk>${plan}`))
+    assert.deepStrictEqual([document.name, document.geometry], ["Plan", [[9, 46], [9.1, 46.1]]])
+    assert.deepStrictEqual(dropped, [{ what: "track Empty", why: "it has no positions", count: 1 }])
+    const tcx =
+      "<TrainingCenterDatabase><Courses><Course><Name>Empty</Name></Course></Courses><Activities><Activity><Id>Ride</Id>"
+      + "<Lap><Track><Trackpoint><Position><LatitudeDegrees>46</LatitudeDegrees><LongitudeDegrees>9</LongitudeDegrees>"
+      + "</Position></Trackpoint></Track></Lap></Activity></Activities></TrainingCenterDatabase>"
+    assert.strictEqual(read(tcx, "tcx").document.name, "Ride")
+  })
+
   it("is left out of KML, TCX and GeoJSON too", () => {
     const kml = "<kml><Document><Placemark><Track/></Placemark><Placemark><name>Walk</name><LineString><coordinates>"
       + "9,46 9.1,46.1</coordinates></LineString></Placemark></Document></kml>"
@@ -122,11 +134,44 @@ describe("an archive", () => {
       ) {
         assert.strictEqual((yield* routesOf(file, type)).length, 1, type)
       }
-      const unicode = bytes(`<?xml version="1.0" encoding="UNICODE"?>${gpx(trk(...line)).replace(/<\?.*?\?>\n/, "")}`)
-      assert.strictEqual((yield* routesOf(unicode)).length, 1)
-      for (const type of ["application/gpx+xml", undefined]) {
-        assert.match(yield* messageOf(bytes("<!DOCTYPE html>\n<html><body/></html>"), type), /HTML/)
+      for (const label of ["UNICODE", "UTF_8", "utf-8-sig", "UTF-32", "ANSI", "", "utf-8 "]) {
+        const labelled = bytes(gpx(trk(...line)).replace("UTF-8", label))
+        assert.strictEqual((yield* routesOf(labelled)).length, 1, label)
       }
+      const pages = [
+        "<!DOCTYPE html>\n<html><body/></html>",
+        "<!-- a --><!-- b --><html/>",
+        "<head><title/></head>",
+        "<body>"
+      ]
+      for (const page of pages) {
+        for (const type of ["application/gpx+xml", undefined]) assert.match(yield* messageOf(bytes(page), type), /HTML/)
+      }
+      assert.strictEqual(yield* messageOf(bytes("")), "The file is empty")
+      const map = "<kml><Placemark><Polygon/></Placemark><Placemark><address/></Placemark></kml>"
+      assert.strictEqual(
+        yield* messageOf(bytes(map)),
+        "The file has no points; Placemark: it has no geometry; Polygon: a route has a line and points only"
+      )
+    }))
+
+  it.effect("may have archives in it, one level deep, of which a broken one stops nothing", () =>
+    Effect.gen(function*() {
+      const kml = (name: string) =>
+        `<kml><Placemark><name>${name}</name><LineString><coordinates>9,46 9,47</coordinates></LineString></Placemark></kml>`
+      const kmz = yield* zipped(new Map([["doc.kml", bytes(kml("In"))]]))
+      const deep = yield* zipped(new Map([["a.kmz", Buffer.from(kmz)]]))
+      const zip = yield* zipped(
+        new Map([
+          ["a.kmz", Buffer.from(kmz)],
+          ["b.kml", bytes(kml("Out"))],
+          ["deep.zip", Buffer.from(deep)],
+          ["cut.zip", Buffer.from(kmz.slice(0, 60))]
+        ])
+      )
+      const routes = yield* routesOf(zip)
+      assert.deepStrictEqual(routes.map(({ document }) => document.name), ["In", "Out"])
+      assert.deepStrictEqual(routes[0]?.dropped.map(({ what }) => what), ["file deep.zip/a.kmz", "file cut.zip"])
     }))
 })
 
@@ -166,6 +211,29 @@ describe("a position that is none", () => {
     assert.deepStrictEqual(geometryOf(point(0, 190), point(0, 191)), [[-170, 0], [-169, 0]])
   })
 
+  it("may have a decimal comma, and a blank behind the comma of a tuple", () => {
+    assert.deepStrictEqual(geometryOf(point("46,5", "9,25"), point("-46,5", " 9,5 ")), [[9.25, 46.5], [9.5, -46.5]])
+    const kml = (tuples: string) =>
+      `<kml><Placemark><LineString><coordinates>${tuples}</coordinates></LineString></Placemark></kml>`
+    for (const tuples of ["9,46, 9.1,46.1", "9, 46 9.1, 46.1", "9, 46,\n9.1,46.1,"]) {
+      assert.deepStrictEqual(read(kml(tuples), "kml").document.geometry, [[9, 46], [9.1, 46.1]], tuples)
+    }
+    assert.deepStrictEqual(read(kml("9, 46, 400, 9.1, 46.1, 401"), "kml").document.geometry, [[9, 46, 400], [
+      9.1,
+      46.1,
+      401
+    ]])
+    const { document } = read(kml("9,46,1 9, 9.1,46.1,1"), "kml")
+    assert.deepStrictEqual(document.geometry, [[9, 46, 1], [9.1, 46.1, 1]])
+    assert.match(refusal(kml("9,5,46,1,400 9,6,46,2,401"), "kml"), /^coordinates\.0: Expected a longitude/)
+  })
+
+  it("may be a number that JSON lacks", () => {
+    const geojson = "{\"type\":\"LineString\",\"coordinates\":[[9,46],[NaN, -Infinity],[9,46.1,NaN]]}"
+    assert.deepStrictEqual(read(geojson, "geojson").document.geometry, [[9, 46], [9, 46.1]])
+    assert.match(refusal("{\"type\":\"LineString\",\"coordinates\":[[9,46],NaNs]}", "geojson"), /^Malformed JSON/)
+  })
+
   it("may be at 0/0 among others far away, which is a receiver without a fix", () => {
     const { document, dropped } = read(gpx(trk(point(0, 0), ...line, point("0.0", "-0"))))
     assert.strictEqual(document.geometry.length, 4)
@@ -187,6 +255,29 @@ describe("GPX of BaseCamp", () => {
     assert.deepStrictEqual(document.geometry, [[9, 46], [9.3, 46.1], [9.4, 46.2], [9.5, 46.3]])
     assert.deepStrictEqual(document.waypoints.map(({ name }) => name), ["A", "B"])
     assert.deepStrictEqual(dropped, [])
+  })
+
+  it("is known by its namespace, whatever its prefix, as other extensions are", () => {
+    const garmin = "http://www.garmin.com/xmlschemas/GpxExtensions/v3"
+    const routes = [
+      ["ns3:", `xmlns:ns3="${garmin}"`, ""],
+      ["ns0:", "", ` xmlns:ns0="${garmin}"`],
+      ["", "", ` xmlns="${garmin}"`]
+    ]
+    for (const [prefix, atRoot, atElement] of routes) {
+      const file = gpx(
+        `<rte><rtept lat="46" lon="9"><name>A</name><extensions><${prefix}RoutePointExtension${atElement}><${prefix}rpt lat="46.1"`
+          + ` lon="9.3"/></${prefix}RoutePointExtension></extensions></rtept><rtept lat="46.3" lon="9.5"/></rte>`,
+        `xmlns="http://www.topografix.com/GPX/1/1" ${atRoot}`
+      )
+      assert.deepStrictEqual(read(file).document.geometry, [[9, 46], [9.3, 46.1], [9.5, 46.3]], prefix)
+    }
+    const kml =
+      "<kml xmlns=\"http://www.opengis.net/kml/2.2\" xmlns:g=\"http://www.google.com/kml/ext/2.2\"><Placemark>"
+      + "<g:Track><when>2024-01-01T00:00:00Z</when><when>2024-01-01T00:02:00Z</when><g:coord>9 46</g:coord>"
+      + "<g:coord>9 46.1</g:coord></g:Track></Placemark></kml>"
+    const { document, measures } = read(kml, "kml")
+    assert.deepStrictEqual([document.geometry.length, measures.duration], [2, 120])
   })
 })
 
@@ -223,6 +314,18 @@ describe("GeoJSON and KML of other programs", () => {
     const crs = (name: string) =>
       `{"type":"LineString","crs":{"type":"name","properties":{"name":"${name}"}},"coordinates":[[2600000,1200000]]}`
     assert.match(refusal(crs("urn:ogc:def:crs:EPSG::2056"), "geojson"), /^crs: Expected WGS 84 .*EPSG::2056/)
+    for (
+      const system of [
+        "\"EPSG:2056\"",
+        "{\"type\":\"EPSG\",\"properties\":{\"code\":2056}}",
+        "{\"type\":\"link\",\"properties\":{\"href\":\"https://epsg.example/2056\"}}"
+      ]
+    ) {
+      const feature =
+        `{"type":"Feature","geometry":{"type":"LineString","crs":${system},"coordinates":[[2600000,1200000]]}}`
+      const collection = `{"type":"FeatureCollection","features":[${feature}]}`
+      assert.match(refusal(collection, "geojson"), /^crs: Expected WGS 84 .*2056/, system)
+    }
     assert.match(refusal(crs("urn:ogc:def:crs:OGC:1.3:CRS84"), "geojson"), /^line\.0: Expected a longitude/)
   })
 
@@ -328,6 +431,12 @@ describe("a FIT file", () => {
         ]),
         [["cycle", 6, 41], ["run", 6, 42]]
       )
+      const unstarted = (end: number, sport: number) => [at(253, START + end), byte(5, sport)]
+      const ended = yield* routesOf(recorded(times, [unstarted(50, 2), unstarted(120, 1)]))
+      assert.deepStrictEqual(ended.map(({ document }) => [document.activity, document.geometry.length]), [
+        ["cycle", 6],
+        ["run", 6]
+      ])
     }))
 
   it.effect("has the duration of its timer, else of its records without those that are impossible", () =>
@@ -338,6 +447,8 @@ describe("a FIT file", () => {
       assert.strictEqual(yield* durationOf(recorded([...times, 15])), 110)
       assert.strictEqual(yield* durationOf(recorded([-400_000, ...times])), 110)
       assert.strictEqual(yield* durationOf(recorded([...times, 90_000_000])), 110)
+      const long = Array.from({ length: 40 }, (_, index) => index)
+      assert.strictEqual(yield* durationOf(recorded([-90_000_001, -90_000_000, ...long, 90_000_000, 90_000_005])), 39)
       assert.isUndefined(yield* durationOf(recorded([0])))
     }))
 

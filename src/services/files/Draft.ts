@@ -31,6 +31,7 @@ export type WrittenRoute = RouteDocument & {
 
 export const UNUSED = "a route has no place for it"
 export const OTHER_SHAPE = "a route has a line and points only"
+export const NO_GEOMETRY = "it has no geometry"
 
 export const droppedIf = (count: number, what: string, why: string): ReadonlyArray<Dropped> =>
   count === 0 ? [] : [{ what, why, count }]
@@ -116,6 +117,17 @@ export const withoutEmptyTracks = (file: DraftFile): DraftFile => {
   const tracks = found.length === 0 ? file.tracks.slice(0, 1) : found
   const empty = file.tracks.filter((track) => isEmpty(track) && track !== tracks[0])
   return { ...file, tracks, dropped: [...file.dropped, ...empty.map(({ names }) => droppedEmpty("track", names))] }
+}
+
+const MAX_REASONS = 3
+
+/** Names what a map has instead of points. */
+export const noPoints = (dropped: ReadonlyArray<Dropped>): InvalidInput => {
+  const reasons = dropped.filter(({ why }) => why === OTHER_SHAPE || why === NO_GEOMETRY).slice(0, MAX_REASONS)
+  return InvalidInput.at(
+    "",
+    ["The file has no points", ...reasons.map(({ what, why }) => `${what}: ${why}`)].join("; ")
+  )
 }
 
 export interface Draft extends About, Recording {

@@ -25,6 +25,7 @@ import {
   droppedIf,
   type Measures,
   metresOf,
+  noPoints,
   type ReadRoute,
   reduced,
   type RouteDocument
@@ -34,18 +35,21 @@ import { NearestPositions } from "./NearestPositions.ts"
 
 /** Words that have one of `PARTS` in them and are none of the three. */
 const OTHER_SPORTS =
-  /motor|moto|ski|snow|sleigh|eislauf|schlittschuh|langlauf|skat|horse|reiten|pferd|driv|drone|flight/
+  /motor|moto|ski|snow|sleigh|eislauf|schlittschuh|rollschuh|langlauf|skat|horse|reiten|pferd|driv|drone|flight/
 
 /** Parts of the words of devices and services, in several languages, without marks; the first that fits counts. */
 const PARTS: ReadonlyArray<readonly [Activity, RegExp]> = [
   [
     "cycle",
-    /cycl|bik|mtb|bmx|velo|ride$|^riding|gravel|spinning|fahrrad|rennrad|rad(?:fahr|tour|sport|reise)|ciclis|bici|fiets|wielren|cykel|cykl|sykl|pyorail/
+    /cycl|bik|mtb|bmx|velo|vtt|^btt|pedelec|ride$|^riding|gravel|spinning|fahrrad|rennrad|rad(?:fahr|tour|sport|reise)|ciclis|bici|fiets|wielren|cykel|cykl|sykl|pyorail|kolarst|kerekpar/
   ],
-  ["run", /run|jog|laufen$|^lauf$|courseapied|footing|hardlop|correr|corrida|corsa|lopning|loping|juoks|bieganie/],
+  [
+    "run",
+    /run(?!g)|jog|laufen$|lauf$|courir|courseapied|footing|canicross|marathon|hardlop|correr|corrida|corsa|lopning|loping|lping|juoks|bieganie/
+  ],
   [
     "walk",
-    /walk|hik|trek|wander|backpack|fastpack|^ruck|pedestr|onfoot|stroll|marche|rando|promenade|senderis|camin|escursion|cammin|passeggi|vandr|fottur|spazier|gehen$|wandel|piesz|trilha/
+    /walk|hik|trek|wander|mountaineer|bergsteig|backpack|fastpack|^ruck|pedestr|onfoot|stroll|marche|rando|promenade|senderis|camin|e[sx]cursion|cammin|passeggi|vandr|fottur|gatur|spazier|zufu|gehen$|wandel|vaellus|kavely|spacer|wedrowk|piesz|turyst|trilha/
   ]
 ]
 
@@ -55,6 +59,7 @@ const WORDS: ReadonlyMap<string, Activity> = new Map([
   ["rad", "cycle"],
   ["9", "run"],
   ["course", "run"],
+  ["trail", "run"],
   ["4", "walk"],
   ["10", "walk"],
   ["foot", "walk"],
@@ -296,7 +301,7 @@ export const finish = Effect.fnUntraced(function*(draft: Draft): Effect.fn.Retur
   const cues = own.length > 0 ? own : cuesOfTurns(turns.slice(0, MAX_MANEUVERS), geometry, segments)
   const points = turns.length === 0 ? draft.waypoints : draft.waypoints.filter(({ turn }) => turn === undefined)
   const waypoints = points.length === 0 ? endsOf(geometry) : points.slice(0, MAX_WAYPOINTS)
-  if (waypoints.length === 0) return yield* InvalidInput.at("", "The file has no points")
+  if (waypoints.length === 0) return yield* noPoints(draft.dropped)
 
   const description = firstOf(draft.descriptions)
   const { dropped: droppedTags, tags } = tagsOf(draft.tags)

@@ -14,14 +14,16 @@ import {
   type DraftWaypoint,
   droppedIf,
   NOTHING_SAID,
+  separate,
   withoutEmptyTracks,
   type WrittenRoute
 } from "./Draft.ts"
 import { coordOf, positionOf, sumOf } from "./FileValues.ts"
-import { MAX_FIELDS, MAX_MESSAGES, wholeFit } from "./FitBytes.ts"
+import { chainedFiles, type FitRoom, MAX_FIELDS, MAX_MESSAGES, roomOfFit, wholeFit } from "./FitBytes.ts"
 import { NearestPositions } from "./NearestPositions.ts"
-import { placedTracks, segmentsOf } from "./Positions.ts"
+import { type Placed, placedPoints, placedTracks, segmentsOf } from "./Positions.ts"
 import { isShaping, type ShapingPoint, shapingPoints, withShaping } from "./ShapingPoints.ts"
+import { soundTimes } from "./TrackTimes.ts"
 
 type FitRecord = NonNullable<ParsedFit["records"]>[number]
 
@@ -50,44 +52,8 @@ interface Fix {
 
 const timeOf = ({ timestamp }: { readonly timestamp?: Date }) => timestamp?.getTime() ?? Number.NaN
 
-/** Returns the indexes of the longest run of times that do not go backwards, by binary search among the ends of shorter ones. */
-const inOrder = (times: ReadonlyArray<number>): ReadonlyArray<number> => {
-  const ends: Array<number> = []
-  const before = new Int32Array(times.length)
-  for (const [index, time] of times.entries()) {
-    if (!Number.isFinite(time)) continue
-    let [low, high] = [0, ends.length]
-    while (low < high) {
-      const middle = (low + high) >> 1
-      if ((times[ends[middle] ?? 0] ?? 0) <= time) low = middle + 1
-      else high = middle
-    }
-    before[index] = low === 0 ? -1 : ends[low - 1] ?? -1
-    ends[low] = index
-  }
-  const run: Array<number> = []
-  for (let at = ends.at(-1) ?? -1; at >= 0; at = before[at] ?? -1) run.push(at)
-  return run.toReversed()
-}
-
-const HOUR = 3_600_000
-
-/** True if the first time is farther from the second than an hour, and than all others are from each other. */
-const isApart = (first = 0, second = 0, last = 0) => Math.abs(second - first) > Math.max(HOUR, Math.abs(last - second))
-
-/** A clock that was wrong for some records gives times that run backwards, or one that is far from all others. */
-const soundTimes = (records: ReadonlyArray<FitRecord>): ReadonlyArray<number> => {
-  const times = records.map(timeOf)
-  const run = [...inOrder(times)]
-  const at = (index: number) => times[run.at(index) ?? 0]
-  if (run.length > 3 && isApart(at(0), at(1), at(-1))) run.shift()
-  if (run.length > 3 && isApart(at(-1), at(-2), at(0))) run.pop()
-  const sound = new Set(run)
-  return times.map((time, index) => sound.has(index) ? time : Number.NaN)
-}
-
 const fixesOf = (records: ReadonlyArray<FitRecord>): ReadonlyArray<Fix> => {
-  const times = soundTimes(records)
+  const times = soundTimes(records.map(timeOf))
   return records.flatMap((record, index) => {
     const elevation = record.enhanced_altitude ?? record.altitude
     const position = positionOf(record.position_long, record.position_lat, elevation)
@@ -112,9 +78,14 @@ const partsOf = (fixes: ReadonlyArray<Fix>, { events = [] }: ParsedFit): Readonl
 
 type Session = NonNullable<ParsedFit["sessions"]>[number]
 
-/** Gives each session what was recorded from its start on. */
+/** A session is written when it ends. */
+const endOf = ({ timestamp }: Session) => timestamp?.getTime() ?? Number.NaN
+
+const afterSession = (before: Session | undefined) => before === undefined ? Number.NaN : endOf(before) + 1
+
+/** Gives each session what was recorded from its start on, or since the one before ended. */
 const bySession = (sessions: ReadonlyArray<Session>, fixes: ReadonlyArray<Fix>) => {
-  const starts = sessions.map(({ start_time }) => timeOf(start_time === undefined ? {} : { timestamp: start_time }))
+  const starts = sessions.map(({ start_time }, index) => start_time?.getTime() ?? afterSession(sessions[index - 1]))
   const own = sessions.map((): Array<Fix> => [])
   const current = { session: 0 }
   for (const fix of fixes) {
@@ -134,23 +105,55 @@ const positiveOf = (seconds: number | undefined) => seconds !== undefined && sec
 
 type CoursePoint = NonNullable<ParsedFit["course_points"]>[number]
 
-/** Points of other programs that are turns become cues; those of our own waypoints stay what they are. */
-const waypointsOf = (course_points: ReadonlyArray<CoursePoint>, own: number): ReadonlyArray<DraftWaypoint> =>
-  course_points.flatMap((point, index) => {
-    const position = positionOf(point.position_long, point.position_lat, undefined)
-    const kind: unknown = point.type
-    const word = typeof kind === "string" || typeof kind === "number" ? kind : undefined
-    const turn = typeof word === "string" ? turnTypeOf(word) : undefined
-    const isCue = index >= own
-    if (position === undefined || (isCue && turn === undefined)) return []
-    return [{
-      coord: coordOf(position),
-      name: point.name,
-      type: pointTypeOf(word),
-      timestamp: undefined,
-      turn: isCue || own === Infinity ? turn : undefined
-    }]
-  })
+const positionOfPoint = ({ position_lat, position_long }: CoursePoint) =>
+  positionOf(position_long, position_lat, undefined)
+
+const kindOf = ({ type }: CoursePoint) => {
+  const kind: unknown = type
+  return typeof kind === "string" || typeof kind === "number" ? kind : undefined
+}
+
+const turnIn = (point: CoursePoint) => {
+  const kind = kindOf(point)
+  return typeof kind === "string" ? turnTypeOf(kind) : undefined
+}
+
+const waypointOf = (point: CoursePoint, position: Position, mayBeTurn: boolean): DraftWaypoint => ({
+  coord: coordOf(position),
+  name: point.name,
+  type: pointTypeOf(kindOf(point)),
+  timestamp: undefined,
+  turn: mayBeTurn ? turnIn(point) : undefined
+})
+
+/**
+ * Points of other programs that are turns become cues. In a file of this service the first `own` are waypoints and stay what
+ * they are, the others are cues.
+ */
+const courseWaypoints = Effect.fnUntraced(function*(
+  all: ReadonlyArray<CoursePoint>,
+  own: number,
+  tracks: ReadonlyArray<ReadonlyArray<Placed<Fix>>>
+) {
+  const points = all.map((point, index) => ({ point, isCue: index >= own }))
+  const kinds = points.filter(({ isCue, point }) => !isCue || turnIn(point) !== undefined)
+  const located = kinds.filter(({ point }) => positionOfPoint(point) !== undefined)
+  const { dropped, points: placed } = yield* placedPoints(located, ({ point }) => positionOfPoint(point), {
+    what: "waypoints",
+    path: "course_point"
+  }, tracks)
+  return {
+    waypoints: placed.positions.flatMap((position, index) => {
+      const item = placed.items[index]
+      return item === undefined ? [] : [waypointOf(item.point, position, item.isCue || own === Infinity)]
+    }),
+    dropped: [
+      ...droppedIf(kinds.length - located.length, "course_point", "it has no position"),
+      ...droppedIf(points.length - kinds.length, "course_point", "it is a cue without a kind"),
+      ...dropped
+    ]
+  }
+})
 
 const sportOf = (value: unknown): string | undefined =>
   typeof value === "string" && value !== "generic" ? value : undefined
@@ -160,11 +163,13 @@ interface Part {
   readonly parts: ReadonlyArray<ReadonlyArray<Fix>>
 }
 
+const instantOf = (session: Session) => session.start_time?.getTime() ?? (endOf(session) || 0)
+
 /** Sessions are activities of their own, one after the other. */
 const sessionsOf = (fit: ParsedFit, fixes: ReadonlyArray<Fix>): ReadonlyArray<Part> => {
   const sessions = fit.messages?.course === undefined ? fit.sessions ?? [] : []
   if (sessions.length < 2) return [{ session: fit.sessions?.[0], parts: partsOf(fixes, fit) }]
-  const ordered = sessions.toSorted((a, b) => (a.start_time?.getTime() ?? 0) - (b.start_time?.getTime() ?? 0))
+  const ordered = sessions.toSorted((a, b) => instantOf(a) - instantOf(b))
   const own = bySession(ordered, fixes)
   return ordered.map((session, index) => ({ session, parts: partsOf(own[index] ?? [], fit) }))
 }
@@ -205,11 +210,8 @@ const shapingIn = (bytes: Uint8Array): ReadonlyArray<ShapingPoint> =>
   })
 
 /** Counts records without a position, which sensors write indoors. */
-export const readFit = Effect.fnUntraced(function*(given: Uint8Array): Effect.fn.Return<DraftFile, InvalidInput> {
-  if (given.length > MAX_FIT_BYTES) {
-    return yield* InvalidInput.at("", `Expected a FIT file of at most ${MAX_FIT_BYTES} bytes`)
-  }
-  const { bytes, dropped: damage, isTooLong } = wholeFit(given)
+const readOne = Effect.fnUntraced(function*(given: Uint8Array, room: FitRoom, isOnly: boolean) {
+  const { bytes, dropped: damage, isTooLong } = wholeFit(given, room)
   if (isTooLong) {
     return yield* InvalidInput.at(
       "",
@@ -225,15 +227,16 @@ export const readFit = Effect.fnUntraced(function*(given: Uint8Array): Effect.fn
     path: "record"
   })
   const own = markedWaypoints(fit.file_ids?.[0]?.product_name)
-  const waypoints = waypointsOf(course_points, own)
-  const shaping = own === Infinity ? [] : shapingIn(given)
-  const placedPoints = waypointsOf(course_points.slice(0, own), own).length
+  const points = yield* courseWaypoints(course_points, own, tracks)
   const course = fit.messages?.course?.[0]
   const file: DraftFile = {
     ...NOTHING_SAID,
-    waypoints: withShaping(waypoints, shaping),
+    waypoints: withShaping(points.waypoints, own === Infinity ? [] : shapingIn(given)),
     tracks: sessions.map((part, index): DraftTrack => ({
-      names: [course?.name, sessions.length > 1 ? sportOf(part.session?.sport)?.replaceAll("_", " ") : undefined],
+      names: [
+        course?.name,
+        isOnly && sessions.length < 2 ? undefined : sportOf(part.session?.sport)?.replaceAll("_", " ")
+      ],
       descriptions: [],
       tags: [],
       waypoints: [],
@@ -246,13 +249,32 @@ export const readFit = Effect.fnUntraced(function*(given: Uint8Array): Effect.fn
       ...damage,
       ...droppedIf(records.length - fixes.length, "record", "it has no position"),
       ...dropped,
-      ...droppedIf(Math.min(own, course_points.length) - placedPoints, "course_point", "it has no position"),
-      ...droppedIf(
-        Math.max(0, course_points.length - own) - (waypoints.length - placedPoints),
-        "course_point",
-        "it is a cue without a kind"
-      )
+      ...points.dropped
     ]
+  }
+  return file
+})
+
+/** One that cannot be read does not stop the others. */
+const unread = ({ message }: InvalidInput) =>
+  Effect.succeed<DraftFile>({ ...NOTHING_SAID, tracks: [], dropped: [{ what: "FIT file", why: message, count: 1 }] })
+
+/** Reads a FIT file, or several that follow each other, whose tracks are one list. */
+export const readFit = Effect.fnUntraced(function*(given: Uint8Array): Effect.fn.Return<DraftFile, InvalidInput> {
+  if (given.length > MAX_FIT_BYTES) {
+    return yield* InvalidInput.at("", `Expected a FIT file of at most ${MAX_FIT_BYTES} bytes`)
+  }
+  const room = roomOfFit()
+  const chained = chainedFiles(given)
+  if (chained.length === 1) return withoutEmptyTracks(yield* readOne(given, room, true))
+  const files = yield* Effect.forEach(
+    chained,
+    (bytes) => readOne(bytes, room, false).pipe(Effect.catchTag("InvalidInput", unread))
+  )
+  const file: DraftFile = {
+    ...NOTHING_SAID,
+    tracks: files.flatMap(separate),
+    dropped: files.flatMap(({ dropped }) => dropped)
   }
   return withoutEmptyTracks(file)
 })

@@ -1,5 +1,5 @@
 import { FitEncoder } from "fit-file-parser/encoder"
-import type { Dropped } from "../../schema/Import.ts"
+import { type Dropped, MAX_FILES } from "../../schema/Import.ts"
 import { isFit } from "./PackedFile.ts"
 
 /** A day with a record a second has 86,400. The parser took 3.8 s for 4,000,000 messages without a field. */
@@ -7,6 +7,14 @@ export const MAX_MESSAGES = 200_000
 
 /** The fields of all messages; a record of a watch has about 15. */
 export const MAX_FIELDS = 2_000_000
+
+/** What files that follow each other may still have together. */
+export interface FitRoom {
+  messages: number
+  fields: number
+}
+
+export const roomOfFit = (): FitRoom => ({ messages: MAX_MESSAGES, fields: MAX_FIELDS })
 
 interface Definition {
   readonly bytes: number
@@ -52,43 +60,48 @@ interface Walk {
 }
 
 /** Reads the headers alone, before decoding (FIT protocol, record format), up to the first message that is not whole. */
-const walk = (bytes: Uint8Array, from: number, to: number): Walk => {
+const walk = (bytes: Uint8Array, from: number, to: number, room: FitRoom): Walk => {
   const definitions = new Map<number, Definition>()
-  const seen = { at: from, messages: 0, fields: 0 }
-  while (seen.at < to) {
-    const header = bytes[seen.at] ?? 0
+  let at = from
+  while (at < to) {
+    const header = bytes[at] ?? 0
     const isCompressed = (header & 0x80) !== 0
-    let end = seen.at
+    let end = at
     if (!isCompressed && (header & 0x40) !== 0) {
-      const definition = definitionAt(bytes, seen.at, (header & 0x20) !== 0)
+      const definition = definitionAt(bytes, at, (header & 0x20) !== 0)
       if (definition.end > to) break
       definitions.set(header & 0x0f, definition)
       end = definition.end
     } else {
       const definition = definitions.get(isCompressed ? (header >> 5) & 0x03 : header & 0x0f)
-      end = seen.at + 1 + (definition?.bytes ?? 0)
+      end = at + 1 + (definition?.bytes ?? 0)
       if (definition === undefined || end > to) break
-      for (const [start, size] of definition.texts) endText(bytes, seen.at + 1 + start, size)
-      seen.fields += definition.fields
+      for (const [start, size] of definition.texts) endText(bytes, at + 1 + start, size)
+      room.fields -= definition.fields
     }
-    seen.at = end
-    seen.messages += 1
-    if (seen.messages > MAX_MESSAGES || seen.fields > MAX_FIELDS) return { end, isTooLong: true }
+    at = end
+    room.messages -= 1
+    if (room.messages < 0 || room.fields < 0) return { end, isTooLong: true }
   }
-  return { end: seen.at, isTooLong: false }
+  return { end: at, isTooLong: false }
 }
 
 const CRC_BYTES = 2
 const SIZE_AT = 4
 
-const chainedFilesOf = (bytes: Uint8Array): number => {
+/** Splits files that follow each other (FIT protocol, chained files); the last has all that is left. */
+export const chainedFiles = (bytes: Uint8Array): ReadonlyArray<Uint8Array> => {
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength)
-  const seen = { at: 0, files: 0 }
-  while (isFit(bytes.subarray(seen.at))) {
-    seen.at += view.getUint8(seen.at) + view.getUint32(seen.at + SIZE_AT, true) + CRC_BYTES
-    seen.files += 1
+  const files: Array<Uint8Array> = []
+  let start = 0
+  while (files.length < MAX_FILES) {
+    const size = view.getUint32(start + SIZE_AT, true)
+    const end = start + view.getUint8(start) + size + CRC_BYTES
+    if (size === 0 || !isFit(bytes.subarray(end))) break
+    files.push(bytes.subarray(start, end))
+    start = end
   }
-  return seen.files - 1
+  return [...files, bytes.subarray(start)]
 }
 
 const what = "FIT file"
@@ -101,7 +114,8 @@ const CUT_OFF = "it ends early or is damaged, what could be read is kept"
  * what is wrong with the given one.
  */
 export const wholeFit = (
-  given: Uint8Array
+  given: Uint8Array,
+  room: FitRoom
 ): { readonly bytes: Uint8Array; readonly isTooLong: boolean; readonly dropped: ReadonlyArray<Dropped> } => {
   const bytes = Uint8Array.from(given)
   const view = new DataView(bytes.buffer)
@@ -110,9 +124,8 @@ export const wholeFit = (
   const stated = headerSize + size
   const isClosed = size > 0
   const isWhole = stated <= bytes.length
-  const { end, isTooLong } = walk(bytes, headerSize, isClosed && isWhole ? stated : bytes.length)
+  const { end, isTooLong } = walk(bytes, headerSize, isClosed && isWhole ? stated : bytes.length, room)
   view.setUint32(SIZE_AT, Math.max(0, end - headerSize), true)
-  const chained = isClosed && isWhole ? chainedFilesOf(given) : 0
   const problem = () => {
     if (!isClosed) return NOT_CLOSED
     if (!isWhole || end < stated) return CUT_OFF
@@ -120,16 +133,7 @@ export const wholeFit = (
     return hasChecksum ? undefined : CHECKSUM
   }
   const why = isTooLong ? undefined : problem()
-  return {
-    bytes,
-    isTooLong,
-    dropped: [
-      ...(why === undefined ? [] : [{ what, why, count: 1 }]),
-      ...(chained > 0
-        ? [{ what, why: "only the first of several that follow each other is read", count: chained }]
-        : [])
-    ]
-  }
+  return { bytes, isTooLong, dropped: why === undefined ? [] : [{ what, why, count: 1 }] }
 }
 
 const isChecked = (bytes: Uint8Array, end: number): boolean =>

@@ -146,12 +146,25 @@ const aboutOf = (root: JsonObject, features: ReadonlyArray<JsonObject>): Readonl
   root
 ]
 
+/** Python and others write numbers that JSON lacks (RFC 8259, 6): a position with one is unusable, the others are not. */
+const NO_NUMBER = /(?<=[[,:]\s{0,9})-?(?:NaN|Infinity)(?=\s*[\],}])/g
+
+const valueOf = (text: string): unknown => {
+  try {
+    return JSON.parse(text)
+  } catch (error) {
+    const numbers = text.replace(NO_NUMBER, "null")
+    if (numbers === text) throw error
+    return JSON.parse(numbers)
+  }
+}
+
 const parseJson = (text: string) => {
   const excess = excessOf(Buffer.from(text), FILE_LIMITS)
   return excess !== undefined
     ? Effect.fail(new InvalidInput({ issues: [excess] }))
     : Effect.try({
-      try: (): unknown => JSON.parse(text),
+      try: () => valueOf(text),
       catch: (cause) => InvalidInput.at("", `Malformed JSON: ${cause instanceof Error ? cause.message : ""}`)
     })
 }
@@ -160,9 +173,21 @@ const WGS_84 = /CRS:?84|EPSG:(?:.*:)?4326$|WGS ?84/i
 
 const MAX_SYSTEM = 100
 
-/** RFC 7946 has one reference system; older files name others (GeoJSON 2008, 3). */
+/** RFC 7946 has one reference system; older files name others, or link them (GeoJSON 2008, 3). */
+const systemIn = (value: unknown): string | undefined => {
+  const object = objectOf(value)
+  const crs = object["crs"]
+  const properties = objectOf(objectOf(crs)["properties"])
+  const code = properties["code"]
+  const given = textOf(crs) ?? textOf(properties["name"]) ?? textOf(properties["href"])
+  if (given !== undefined || code !== undefined) return given ?? `EPSG:${code}`
+  const members = [object["geometry"], ...listOf(object["features"]).slice(0, 1)]
+  return members.map((member) => Predicate.isReadonlyObject(member) ? systemIn(member) : undefined)
+    .find((system) => system !== undefined)
+}
+
 const otherSystem = (root: unknown): InvalidInput | undefined => {
-  const name = textOf(objectOf(objectOf(objectOf(root)["crs"])["properties"])["name"])
+  const name = systemIn(root)
   return name === undefined || WGS_84.test(name)
     ? undefined
     : InvalidInput.at("crs", `Expected WGS 84 (RFC 7946, 4), not ${name.slice(0, MAX_SYSTEM)}`)

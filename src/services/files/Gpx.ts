@@ -191,11 +191,12 @@ const linesOf = (
   points: ReadonlyArray<XmlElement>
 ): ReadonlyArray<Line> => {
   if (tracks.length > 1 || routes.length > 1) return [...tracks.map(lineOfTrack), ...routes.map(lineOfRoute)]
-  const isPlan = tracks.length === 0 && points.length > 1
+  const plan = tracks.length === 0 ? withShape(points) : []
+  const isPlan = plan.length > 1
   const segments = childrenOf(tracks, "trkseg")
   return [{
     owners: [...tracks, ...routes],
-    parts: isPlan ? [withShape(points)] : segments.map((segment) => childrenOf(segment, "trkpt")),
+    parts: isPlan ? [plan] : segments.map((segment) => childrenOf(segment, "trkpt")),
     isPlan
   }]
 }
@@ -207,11 +208,14 @@ const cueOf = (point: XmlElement) => {
 
 const PLACE_OF_INTEREST = "poi"
 
-/** Several without points are left out, so that they are no choice of the caller. */
-const filled = (owners: ReadonlyArray<XmlElement>, hasPoints: (owner: XmlElement) => boolean) => {
-  if (owners.length < 2) return { kept: owners, empty: [] }
+/** Owners without points are left out, so that they are no choice of the caller; one stays where nothing else has points. */
+const filled = (
+  owners: ReadonlyArray<XmlElement>,
+  hasPoints: (owner: XmlElement) => boolean,
+  hasOthers: boolean
+) => {
   const found = owners.filter(hasPoints)
-  const kept = found.length === 0 ? owners.slice(0, 1) : found
+  const kept = found.length === 0 && !hasOthers ? owners.slice(0, 1) : found
   return { kept, empty: owners.filter((owner) => owner !== kept[0] && !hasPoints(owner)) }
 }
 
@@ -220,8 +224,10 @@ const hasTrackPoints = (track: XmlElement) => childrenOf(childrenOf(track, "trks
 const hasRoutePoints = (route: XmlElement) => childrenOf(route, "rtept").length > 0
 
 const partsOf = (gpx: XmlElement) => {
-  const { empty: emptyTracks, kept: tracks } = filled(childrenOf(gpx, "trk"), hasTrackPoints)
-  const { empty: emptyRoutes, kept: routes } = filled(childrenOf(gpx, "rte"), hasRoutePoints)
+  const { empty: emptyRoutes, kept: routes } = filled(childrenOf(gpx, "rte"), hasRoutePoints, false)
+  // A file of this service has an empty track where the route has waypoints alone.
+  const isPlanned = !isOwnFile(gpx) && routes.some(hasRoutePoints)
+  const { empty: emptyTracks, kept: tracks } = filled(childrenOf(gpx, "trk"), hasTrackPoints, isPlanned)
   const routePoints = childrenOf(routes, "rtept")
   return {
     tracks,

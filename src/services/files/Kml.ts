@@ -8,6 +8,7 @@ import {
   type DraftTrack,
   type DraftWaypoint,
   droppedIf,
+  NO_GEOMETRY,
   OTHER_SHAPE,
   UNUSED,
   type WrittenRoute
@@ -129,15 +130,36 @@ const isTrack = ({ geometry }: Part) => TRACKS.has(geometry.name)
 
 const coordsOf = ({ geometry }: Part) => [...childrenOf(geometry, "coord"), ...childrenOf(geometry, "gx:coord")]
 
-/** KML 2.2, 16.10 forbids white space after a comma, but some writers have it. */
+const AXES = 3
+
+const membersOf = (tuple: string) => tuple.replace(/,$/, "").split(",", AXES + 2)
+
+/** KML 2.2, 16.10 forbids white space after a comma, but some writers have it: these are joined while they are one tuple. */
+const joinedTuples = (parts: ReadonlyArray<string>): ReadonlyArray<string> => {
+  const tuples: Array<string> = []
+  for (const part of parts) {
+    const before = tuples.at(-1)
+    const isOpen = before?.endsWith(",") === true && membersOf(before).length + membersOf(part).length <= AXES
+    if (isOpen) tuples[tuples.length - 1] = `${before}${part}`
+    else tuples.push(part)
+  }
+  return tuples
+}
+
+const tuplesIn = (text: string) => /,\s/.test(text) ? joinedTuples(words(text)) : words(text)
+
 const tuplesOf = (part: Part): ReadonlyArray<string> =>
   isTrack(part)
     ? coordsOf(part).map(({ text }) => text.slice(0, MAX_TUPLE)).filter((text) => text.trim() !== "")
-    : words((textOf(part.geometry, "coordinates") ?? "").replace(/,\s+/g, ","))
+    : tuplesIn(textOf(part.geometry, "coordinates") ?? "")
 
 const isEmptyPoint = (part: Part) => isPoint(part) && (textOf(part.geometry, "coordinates") ?? "").trim() === ""
 
-const positionOfTuple = (tuple: string) => positionFrom(tuple.includes(",") ? tuple.split(",", 3) : words(tuple))
+/** More than one member behind the axes means numbers with a decimal comma, which cannot be told apart. */
+const positionOfTuple = (tuple: string) => {
+  const members = tuple.includes(",") ? membersOf(tuple) : words(tuple)
+  return members.length > AXES + 1 ? undefined : positionFrom(members)
+}
 
 const waypointOf = ({ placemark }: Part, position: Position): DraftWaypoint => ({
   coord: coordOf(position),
@@ -159,7 +181,7 @@ const droppedOf = (kml: XmlElement, parts: ReadonlyArray<Part>): ReadonlyArray<D
     ...droppedIf(times, "when of Track", UNUSED),
     // A device writes one for each time without a position (KML 2.3, 13.8).
     ...droppedIf(unplaced, "coord of Track", "it has no value"),
-    ...droppedIf(empty.length, "Placemark", "it has no geometry"),
+    ...droppedIf(empty.length, "Placemark", NO_GEOMETRY),
     ...droppedIf(parts.filter(isEmptyPoint).length, "Point", "it has no coordinates"),
     ...counted(
       parts.map(({ geometry }) => geometry).filter(({ name }) => OTHER_GEOMETRIES.has(name)),
@@ -209,7 +231,8 @@ export const readKml = Effect.fnUntraced(function*(pieces: TextPieces): Effect.f
     positionOfTuple,
     { what: "positions", path: "coordinates" }
   )
-  if (lines.length === 0 && points.length === 0 && below(kml, CONTAINERS, isLink).length > 0) {
+  const isPlaced = points.length > 0 || tracks.some((parts) => segmentsOf(parts).length > 0)
+  if (!isPlaced && below(kml, CONTAINERS, isLink).length > 0) {
     return yield* InvalidInput.at(
       "",
       "The map was exported as a link: expected an export with its data, without NetworkLink"

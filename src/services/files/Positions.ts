@@ -67,9 +67,8 @@ const withinTurn = (read: ReadonlyArray<Read>): ReadonlyArray<Read> => {
 const isNullIsland = (position: Read): boolean => position !== undefined && position[0] === 0 && position[1] === 0
 
 const LEAST_OTHERS = 3
-const LEAST_OF_LINE = 10
 const FAR_METRES = 100_000
-const FAR_TIMES = 5
+const FAR_TIMES = 1.5
 
 /** True if 0/0 is far away in relation to the extent of the line: a receiver without a fix writes it. */
 const isFarFromNullIsland = (others: ReadonlyArray<Position>): boolean => {
@@ -195,7 +194,7 @@ export const placedPoints = Effect.fnUntraced(function*<Item>(
   const isOdd = read.some((position) => isBeyond(position) || isNullIsland(position))
   const positions = isOdd ? line.flatMap((parts) => parts.flatMap((part) => part.positions)) : []
   const box = boundsOf(coordinatesOf(positions))
-  const isFar = positions.length >= LEAST_OF_LINE && isFarFromNullIsland(positions)
+  const isFar = positions.length >= LEAST_OTHERS && isFarFromNullIsland(positions)
   const isHere = ([lng]: Position) => {
     const { east, west } = box ?? { east: -Infinity, west: Infinity }
     const near = nearest(lng, (west + east) / 2)

@@ -16,6 +16,7 @@ import {
   type DraftFile,
   type DraftTrack,
   type DraftWaypoint,
+  droppedEmpty,
   droppedIf,
   NOTHING_SAID,
   UNUSED,
@@ -163,21 +164,26 @@ const isTrack = ({ name }: XmlElement) => name === "Track"
 
 const timeOf = (point: XmlElement | undefined) => textOf(point, "Time")
 
+const hasPoints = (owner: XmlElement) => descendantsOf([owner], "Trackpoint").some(isPlaced)
+
 const partsOf = (database: XmlElement) => {
   const courses = descendantsOf(childrenOf(database, "Courses"), "Course")
   const activities = descendantsOf(childrenOf(database, "Activities"), "Activity")
-  const owners = courses.length > 0 ? courses : activities
+  const hasCourse = courses.some(hasPoints) || !activities.some(hasPoints)
+  const owners = courses.length > 0 && hasCourse ? courses : activities
   return {
     lines: owners.map((owner) => ({ owner, parts: partsOfOwner(owner) })),
     trackpoints: childrenOf(descendantsOf(owners, "Track"), "Trackpoint"),
     coursePoints: childrenOf(owners, "CoursePoint"),
-    unusedActivities: courses.length > 0 ? activities : []
+    empty: owners === courses ? [] : courses,
+    unusedActivities: owners === courses ? activities : []
   }
 }
 
 type Parts = ReturnType<typeof partsOf>
 
-const droppedOf = ({ coursePoints, trackpoints, unusedActivities }: Parts): ReadonlyArray<Dropped> => [
+const droppedOf = ({ coursePoints, empty, trackpoints, unusedActivities }: Parts): ReadonlyArray<Dropped> => [
+  ...empty.map((course) => droppedEmpty("track", [textOf(course, "Name")])),
   ...unplaced([...trackpoints, ...coursePoints]),
   ...droppedIf(unusedActivities.length, "Activity", "the file has courses too"),
   ...unknownChildren(trackpoints, TRACKPOINT, UNUSED),

@@ -42,3 +42,48 @@ export const recordedTimes = (route: WrittenRoute): (index: number) => string | 
   if (duration === undefined) return (index) => index === 0 ? recordedAt : undefined
   return timesAlong(route, metresAlong(coordinatesOf(geometry), segments))
 }
+
+/** Returns the indexes of the longest run of times that do not go backwards, by binary search among the ends of shorter ones. */
+const inOrder = (times: ReadonlyArray<number>): ReadonlyArray<number> => {
+  const ends: Array<number> = []
+  const before = new Int32Array(times.length)
+  for (const [index, time] of times.entries()) {
+    if (!Number.isFinite(time)) continue
+    let [low, high] = [0, ends.length]
+    while (low < high) {
+      const middle = (low + high) >> 1
+      if ((times[ends[middle] ?? 0] ?? 0) <= time) low = middle + 1
+      else high = middle
+    }
+    before[index] = low === 0 ? -1 : ends[low - 1] ?? -1
+    ends[low] = index
+  }
+  const run: Array<number> = []
+  for (let at = ends.at(-1) ?? -1; at >= 0; at = before[at] ?? -1) run.push(at)
+  return run.toReversed()
+}
+
+const HOUR = 3_600_000
+
+/** How many of a run may be wrong, and one at least. */
+const FEW = 0.1
+
+/** Leaves out a few times at either end that are farther from the others than an hour, and than these are from each other. */
+const withoutApart = (run: ReadonlyArray<number>, times: ReadonlyArray<number>): ReadonlyArray<number> => {
+  const few = run.length > 3 ? Math.max(1, Math.floor(FEW * run.length)) : 0
+  const last = run.length - 1
+  const elapsed = (from: number, to: number) => (times[run[to] ?? 0] ?? 0) - (times[run[from] ?? 0] ?? 0)
+  const far = Math.max(HOUR, elapsed(few, last - few))
+  let [from, to] = [0, last]
+  for (let at = 0; at < few; at++) {
+    if (elapsed(at, at + 1) > far) from = at + 1
+    if (elapsed(last - at - 1, last - at) > far) to = last - at - 1
+  }
+  return run.slice(from, to + 1)
+}
+
+/** A clock that was wrong for some records gives times that run backwards, or that are far from all others. */
+export const soundTimes = (times: ReadonlyArray<number>): ReadonlyArray<number> => {
+  const sound = new Set(withoutApart(inOrder(times), times))
+  return times.map((time, index) => sound.has(index) ? time : Number.NaN)
+}

@@ -10,6 +10,7 @@ import {
   type DraftFile,
   type DraftTrack,
   NO_POSITIONS,
+  noPoints,
   NOTHING_SAID,
   separate,
   type TextFormat,
@@ -173,6 +174,31 @@ const filesOfZip = Effect.fnUntraced(function*(bytes: Uint8Array, room: Room) {
   return yield* eachWithoutGzip(files, room)
 })
 
+/** A KMZ in a ZIP, or a ZIP of an export in another, is unpacked too. */
+const MAX_ARCHIVES = 2
+
+const unzipped = (
+  file: PackedFile,
+  room: Room,
+  levels: number
+): Effect.Effect<ReadonlyArray<PackedFile>, FilesTooLarge | InvalidInput> =>
+  levels === 0 || !isZip(file.bytes)
+    ? Effect.succeed([file])
+    : Effect.flatMap(filesOfZip(file.bytes, room), (files) => eachUnzipped(files, room, levels - 1))
+
+const nested = (archive: PackedFile) => (file: PackedFile): PackedFile =>
+  file === archive ? file : { ...file, name: `${archive.name}/${file.name}` }
+
+const eachUnzipped = (files: ReadonlyArray<PackedFile>, room: Room, levels: number) =>
+  Effect.map(
+    Effect.forEach(files, (file) =>
+      unzipped(file, room, levels).pipe(
+        Effect.map((inner) => inner.map(nested(file))),
+        Effect.catchTag("InvalidInput", (problem) => Effect.map(keptWithProblem(file)(problem), (kept) => [kept]))
+      )),
+    (all) => all.flat()
+  )
+
 const isCompressed = (contentEncoding = "") => FILE_ENCODINGS.includes(contentEncoding.trim().toLowerCase())
 
 const NAME_FIELD = "name"
@@ -187,17 +213,14 @@ const nameOf = ({ fields }: FormParts) => {
     )
 }
 
-/** Finds the files of a form, a ZIP archive (or KMZ) or the body itself, without gzip. Nested archives stay packed. */
+/** Finds the files of a form, a ZIP archive (or KMZ, or one with such in it) or the body itself, without gzip. */
 const unpackedFiles = Effect.fnUntraced(
   function*(given: PackedFile, contentEncoding: string | undefined, room: Room) {
     if (isCompressed(contentEncoding) && !isGzip(given.bytes)) return yield* InvalidInput.at("", "Malformed gzip")
     const body = isForm(given.contentType) && !isGzip(given.bytes) ? given : yield* withoutGzip(given, room)
     const form = isForm(body.contentType) ? yield* partsOfForm(body.bytes, body.contentType ?? "") : undefined
     const files = form === undefined ? [body] : yield* eachWithoutGzip(form.files, room)
-    const all = yield* Effect.forEach(
-      files,
-      (file) => isZip(file.bytes) ? filesOfZip(file.bytes, room) : Effect.succeed([file])
-    )
+    const all = yield* Effect.forEach(files, (file) => unzipped(file, room, MAX_ARCHIVES))
     return { name: form === undefined ? undefined : yield* nameOf(form), files: all.flat() }
   }
 )
@@ -219,8 +242,12 @@ const utf16Of = ([first, second]: Uint8Array): string | undefined => {
 
 const isMarkedUtf8 = ([first, second, third]: Uint8Array) => first === 0xef && second === 0xbb && third === 0xbf
 
-/** Names of encodings with two bytes a character, which writers also give to others. */
-const WIDE = /^(?:utf-?16|unicode|ucs-?2|iso-10646)/i
+/** Names of encodings with two bytes a character, which writers also give to others, and misspelt ones. */
+const UNICODE = /^(?:utf|unicode|ucs-?2|iso-10646)/i
+
+/** Windows calls the encoding of the system so, which browsers do not. */
+const ANSI = /^ansi$/i
+const OF_WINDOWS = "windows-1252"
 
 /** The bytes decide on UTF-16: some writers declare another encoding. */
 const encodingOf = (bytes: Uint8Array, contentType: string | undefined): string => {
@@ -229,7 +256,8 @@ const encodingOf = (bytes: Uint8Array, contentType: string | undefined): string 
   if (wide !== undefined) return wide
   const start = new TextDecoder("latin1").decode(bytes.subarray(0, DECLARATION_BYTES)).trimStart()
   const declared = CHARSET.exec(contentType ?? "")?.[1] ?? DECLARED.exec(start)?.[1] ?? UTF_8
-  return WIDE.test(declared) ? UTF_8 : declared
+  if (UNICODE.test(declared)) return UTF_8
+  return ANSI.test(declared) ? OF_WINDOWS : declared
 }
 
 const decoderOf = (encoding: string) =>
@@ -288,7 +316,7 @@ export const detectFormat = (contentType: string | undefined, text: string): Tex
   return OTHER_MEDIA.test(mediaType) ? undefined : formatOfContent(text) ?? FORMATS.get(mediaType)
 }
 
-const HTML = /^\s*(?:<\?xml[^>]*\?>\s*)?(?:<!--[^>]*-->\s*)?<(?:!doctype\s+html|html)\b/i
+const HTML = /^\s*(?:<\?[^>]*\?>\s*|<!--(?:(?!-->)[^])*-->\s*)*<(?:!doctype\s+html|html|head|title|meta|script|body)\b/i
 
 interface NamedDraft {
   readonly name: string | undefined
@@ -304,6 +332,7 @@ const inFile = (name: string) => ({ issues }: InvalidInput) =>
 const readOne = Effect.fnUntraced(function*(file: PackedFile) {
   const { bytes, contentType, name, problem } = file
   if (problem !== undefined) return yield* problem
+  if (bytes.length === 0) return yield* InvalidInput.at("", "The file is empty")
   if (isFit(bytes)) {
     const read: NamedDraft = { name, format: "fit", draft: yield* readFit(bytes) }
     return read
@@ -321,11 +350,10 @@ const readOne = Effect.fnUntraced(function*(file: PackedFile) {
   return read
 })
 
+const problemIn = ({ name }: PackedFile, error: InvalidInput) => name === undefined ? error : inFile(name)(error)
+
 const readNamed = (file: PackedFile) =>
-  Effect.mapError(
-    readOne(file),
-    (error) => error._tag === "InvalidInput" && file.name !== undefined ? inFile(file.name)(error) : error
-  )
+  Effect.mapError(readOne(file), (error) => error._tag === "InvalidInput" ? problemIn(file, error) : error)
 
 /** A file of waypoints alone is a track without a line. */
 const noLine: DraftTrack = { ...NOTHING_SAID, segments: [], ...NOT_RECORDED }
@@ -379,7 +407,7 @@ const outcomeOf = (file: PackedFile) =>
       onSuccess: (read): Outcome =>
         hasPositions(read)
           ? { file, read }
-          : { file, error: InvalidInput.at(file.name ?? "", "The file has no points") },
+          : { file, error: problemIn(file, noPoints(read.draft.dropped)) },
       onFailure: (error): Outcome => ({ file, error })
     }
   )

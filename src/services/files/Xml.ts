@@ -136,11 +136,14 @@ const MAX_TOKEN = 8 * 1024 * 1024
 
 const MAX_DEPTH = 256
 
+/** The text is decoded: what the declaration says, or gets wrong, does not count any more. */
+const XML_DECLARATION = /^<\?xml\s[^>]*\?>/
+
 /** Some devices write control characters into names, or blanks before the declaration. */
 function* carriedPieces(pieces: TextPieces): Generator<[string]> {
   let isStarted = false
   for (const piece of pieces) {
-    const text: string = isStarted ? piece : piece.trimStart()
+    const text: string = isStarted ? piece : piece.trimStart().replace(XML_DECLARATION, "")
     isStarted ||= text !== ""
     if (isStarted) yield [carried(text)]
   }

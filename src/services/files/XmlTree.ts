@@ -44,12 +44,29 @@ interface OpenElement {
   readonly position: undefined
 }
 
+export const OWN_URI = "urn:route-planning-service:1"
+
+/** The namespaces that are read are known by these prefixes, whatever a file calls them. */
+const PREFIXES: ReadonlyMap<string | undefined, string> = new Map([
+  ["http://www.garmin.com/xmlschemas/GpxExtensions/v3", "gpxx"],
+  ["http://www.google.com/kml/ext/2.2", "gx"],
+  [OWN_URI, "rps"]
+])
+
+const DECLARES = "xmlns:"
+
+/** A default namespace below the root, and the prefix that it is known by. */
+interface Scope {
+  readonly depth: number
+  readonly prefix: string | undefined
+}
+
 const localNames = (rootName: string, declared: Readonly<Record<string, string>>) => {
   const [prefix] = rootName.includes(":") ? rootName.split(":") : []
   const namespace = declared[prefix === undefined ? "xmlns" : `xmlns:${prefix}`]
   const prefixes = Object.keys(declared)
-    .filter((name) => name.startsWith("xmlns:") && declared[name] === namespace)
-    .map((name) => name.slice("xmlns:".length))
+    .filter((name) => name.startsWith(DECLARES) && declared[name] === namespace)
+    .map((name) => name.slice(DECLARES.length))
   const own = new Set(prefix === undefined ? prefixes : [...prefixes, prefix])
   return (name: string) => {
     const colon = name.indexOf(":")
@@ -81,6 +98,8 @@ export class XmlTree {
   readonly #points: PointReader | undefined
   readonly #open: Array<OpenElement> = []
   readonly #shared = new Map<string, OpenElement>()
+  readonly #prefixes = new Map<string, string>()
+  readonly #scopes: Array<Scope> = []
   #localName = (name: string) => name
   #count = 0
   #kept = 0
@@ -118,15 +137,26 @@ export class XmlTree {
     if (this.#count === 1) this.#localName = localNames(name, attributes)
     const names = Object.keys(attributes)
     if (names.length > MAX_ATTRIBUTES) return `an element has more than ${MAX_ATTRIBUTES} attributes`
-    const shared = this.#sharedOf(name)
+    for (const attribute of names) if (attribute.startsWith("xmlns")) this.#declare(attribute, attributes[attribute])
+    const scope = this.#scopes.at(-1)?.prefix
+    const shared = this.#sharedOf(scope === undefined || name.includes(":") ? name : `${scope}:${name}`)
     this.#open.push(shared.isKnown ? newElement(shared.name, true, this.#keptOf(attributes, names)) : shared)
     return undefined
+  }
+
+  #declare(attribute: string, namespace: string | undefined): void {
+    const prefix = PREFIXES.get(namespace)
+    if (attribute.startsWith(DECLARES)) {
+      if (prefix !== undefined) this.#prefixes.set(attribute.slice(DECLARES.length), prefix)
+    } else if (this.#open.length > 0) this.#scopes.push({ depth: this.#open.length, prefix })
   }
 
   #sharedOf(name: string): OpenElement {
     const shared = this.#shared.get(name)
     if (shared !== undefined) return shared
-    const local = this.#localName(name)
+    const [given = "", ...rest] = name.split(":")
+    const prefix = rest.length === 0 ? undefined : this.#prefixes.get(given)
+    const local = this.#localName(prefix === undefined ? name : [prefix, ...rest].join(":"))
     const made = newElement(local, this.#known.has(local), NOTHING)
     if (this.#shared.size < MAX_NAMES) this.#shared.set(name, made)
     return made
@@ -142,6 +172,7 @@ export class XmlTree {
   #end(): string | undefined {
     const element = this.#open.pop()
     if (element === undefined) return undefined
+    if (this.#scopes.at(-1)?.depth === this.#open.length) this.#scopes.pop()
     const parent = this.#open.at(-1)
     const closed = element.isKnown ? this.#closed(element) : element
     if (parent === undefined) this.root = closed

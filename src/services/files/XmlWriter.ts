@@ -1,4 +1,5 @@
 import { carried } from "./Xml.ts"
+import { OWN_URI } from "./XmlTree.ts"
 
 /** Text, elements by name (`@name` is an attribute), or several elements of one name. */
 type XmlContent = string | undefined | XmlParts | ReadonlyArray<XmlContent>
@@ -8,7 +9,7 @@ export interface XmlParts {
 
 export const XML_DECLARATION = "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"
 
-export const OWN_NAMESPACE = "xmlns:rps=\"urn:route-planning-service:1\""
+export const OWN_NAMESPACE = `xmlns:rps="${OWN_URI}"`
 
 const REFERENCES: Readonly<Record<string, string>> = {
   "&": "&amp;",
