@@ -52,7 +52,9 @@ unshare --mount --net --pid --fork sh -c '
   mount --rbind /sys sys && mount --rbind /dev dev && mount -t proc proc proc
   mount -t tmpfs tmpfs run && mount -t tmpfs tmpfs tmp && mount --bind "$2" var/lib/docker
   ip link set lo up
-  exec chroot . dockerd' sh "$root" "$PWD/.data/compose/docker" > "$work/docker.log" 2>&1 &
+  # `docker exec` ends outside of the container where the root of the machine is not that of its namespace.
+  pivot_root . mnt && cd / && umount --lazy /mnt
+  exec dockerd' sh "$root" "$PWD/.data/compose/docker" > "$work/docker.log" 2>&1 &
 until machine=$(pgrep --parent "$!") && [ "$(readlink "/proc/$machine/ns/net")" != "$(readlink /proc/self/ns/net)" ]; do sleep 0.1; done
 slirp4netns --configure --mtu=1500 --disable-host-loopback "$machine" tap0 > "$work/slirp.log" 2>&1 &
 slirp=$!
