@@ -7,14 +7,9 @@ export const MAX_WORDS = 10_000
 
 const NUMBER = /^\s*[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?\s*$/
 
-/** Some programs write numbers as their user's language does. */
-const COMMA_NUMBER = /^\s*[+-]?\d+,\d+\s*$/
-
-const withPoint = (text: string) => COMMA_NUMBER.test(text) ? text.replace(",", ".") : undefined
-
 export const numberOf = (text: string | undefined): number | undefined => {
-  if (text === undefined) return undefined
-  const value = Number(NUMBER.test(text) ? text : withPoint(text) ?? Number.NaN)
+  if (text === undefined || !NUMBER.test(text)) return undefined
+  const value = Number(text)
   return Number.isFinite(value) ? value : undefined
 }
 

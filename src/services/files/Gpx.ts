@@ -226,7 +226,7 @@ const hasRoutePoints = (route: XmlElement) => childrenOf(route, "rtept").length 
 const partsOf = (gpx: XmlElement) => {
   const { empty: emptyRoutes, kept: routes } = filled(childrenOf(gpx, "rte"), hasRoutePoints, false)
   // A file of this service has an empty track where the route has waypoints alone.
-  const isPlanned = !isOwnFile(gpx) && routes.some(hasRoutePoints)
+  const isPlanned = !isOwnFile(gpx) && routes.some((route) => withShape(childrenOf(route, "rtept")).length > 1)
   const { empty: emptyTracks, kept: tracks } = filled(childrenOf(gpx, "trk"), hasTrackPoints, isPlanned)
   const routePoints = childrenOf(routes, "rtept")
   return {
