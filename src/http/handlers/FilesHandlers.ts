@@ -16,11 +16,10 @@ import { FILE_ENCODINGS } from "../../services/files/PackedFile.ts"
 import { centimetres } from "../../services/geometry/Geodesy.ts"
 import { Places } from "../../services/places/Places.ts"
 import type { ReadFiles } from "../../services/routes/FileJobs.ts"
-import { RouteDuplicates } from "../../services/routes/RouteDuplicates.ts"
+import { repeatsIn, RouteDuplicates } from "../../services/routes/RouteDuplicates.ts"
 import { RouteFiles } from "../../services/routes/RouteFiles.ts"
 import { startOf } from "../../services/routes/RouteRow.ts"
 import { Routes } from "../../services/routes/Routes.ts"
-import { lineDigest } from "../../services/routes/RouteText.ts"
 import { Api } from "../api/Api.ts"
 import { Caller, Viewer } from "../api/Authentication.ts"
 import { HEADERS } from "../api/Headers.ts"
@@ -112,19 +111,18 @@ const importedResponse = (
 
 /** The same file twice in an archive makes one route, unless duplicates are allowed. */
 const withoutRepeats = (file: ReadFiles): ReadFiles => {
-  if (file.routes.length < 2) return file
-  const known = new Set<string>()
-  const routes = file.routes.filter(({ line }) => {
-    const { digest } = lineDigest(line)
-    const isRepeat = line.positionCount > 0 && known.has(digest)
-    known.add(digest)
-    return !isRepeat
-  })
-  const count = file.routes.length - routes.length
-  if (count === 0) return file
-  const repeats = { code: "dropped" as const, message: "tracks: another one has the same line", count }
-  const warned = (route: ReadFiles["routes"][number]) => ({ ...route, warnings: [...route.warnings, repeats] })
-  return { ...file, routes: routes.map(warned) }
+  const repeats = repeatsIn(file.routes.map(({ line }) => line))
+  if (repeats.size === 0) return file
+  const warning = {
+    code: "dropped" as const,
+    message: "tracks: another one has the same line",
+    count: repeats.size
+  }
+  const routes = file.routes.filter((_, index) => !repeats.has(index)).map((route) => ({
+    ...route,
+    warnings: [...route.warnings, warning]
+  }))
+  return { ...file, routes }
 }
 
 interface Download {

@@ -22,6 +22,20 @@ import { lineDigest, sameLines, waypointText } from "./RouteText.ts"
 
 export type ReadDraft = RouteDraft & { readonly geometry: MeasuredPolyline }
 
+/** Returns which of the lines of a file repeat an earlier one: with the same positions, rounded to 1e-6 degrees. */
+export const repeatsIn = (lines: ReadonlyArray<MeasuredPolyline>): ReadonlySet<number> => {
+  if (lines.length < 2) return new Set()
+  const known = new Set<string>()
+  const repeats = new Set<number>()
+  for (const [index, line] of lines.entries()) {
+    if (line.positionCount === 0) continue
+    const { digest } = lineDigest(line)
+    if (known.has(digest)) repeats.add(index)
+    known.add(digest)
+  }
+  return repeats
+}
+
 /** A new route, or the own one that was there before. */
 export interface Kept {
   readonly routeId: RouteId
