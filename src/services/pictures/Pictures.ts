@@ -17,6 +17,7 @@ import { readWaypoints } from "../routes/RouteText.ts"
 import { settings } from "../settings/Registry.ts"
 import { CountsUses } from "../sharing/LinkUses.ts"
 import type { Viewer } from "../sharing/Visibility.ts"
+import type { PlacedTile } from "./BaseMap.ts"
 import { CARD_GROUND, CARD_MAP, type CardTexts } from "./Card.ts"
 import { CurrentMapStyle } from "./MapStyle.ts"
 import { drawCardPng, drawPng, drawSvg } from "./PictureJobs.ts"
@@ -151,6 +152,14 @@ export class Pictures extends Context.Service<Pictures, {
           const words = { ...texts(seen), title: name, attribution }
           const order = { ...words, segments, waypoints, geometry: textOf(geometry ?? "[]") }
           const digest = digestOf(["card", order, style?.tiles?.template])
+          const plain = `${digest}-plain`
+          const drawnOn = (tiles: ReadonlyArray<PlacedTile>) =>
+            heavy.run(drawCardPng, { ...order, tiles }, INLINE_BYTES + order.geometry.length)
+          // The tiles are asked for again at each request, while the card without them is drawn once.
+          const withoutMap = Effect.map(
+            getOrMake(plain, Effect.map(drawnOn([]), ({ bytes }) => ({ bytes, isCurrent: true }))),
+            ({ bytes }) => ({ bytes, isCurrent: style?.tiles === undefined })
+          )
           const made = Effect.gen(function*() {
             const { frame } = project(
               coordinatesOf(positionsOf(order.geometry)),
@@ -159,18 +168,15 @@ export class Pictures extends Context.Service<Pictures, {
             )
             const { height, width } = CARD_GROUND
             const tiles = style === undefined ? [] : yield* style.baseMap(frame, width, height)
-            const { bytes, hasMap } = yield* heavy.run(
-              drawCardPng,
-              { ...order, tiles },
-              INLINE_BYTES + order.geometry.length
-            )
-            return { bytes, isCurrent: hasMap || style?.tiles === undefined }
+            if (tiles.length === 0) return yield* withoutMap
+            const { bytes, hasMap } = yield* drawnOn(tiles)
+            return { bytes, isCurrent: hasMap }
           })
           return {
             digest,
             // A card without its map has another tag, and is made again for the next request.
             drawn: Effect.map(getOrMake(digest, made), ({ bytes, isCurrent }) => ({
-              digest: isCurrent ? digest : `${digest}-plain`,
+              digest: isCurrent ? digest : plain,
               bytes
             }))
           }
