@@ -1,4 +1,4 @@
-import { Effect, Layer } from "effect"
+import { Duration, Effect, Layer } from "effect"
 import { HttpBody, HttpMiddleware, HttpPlatform, HttpRouter, HttpServerRequest, HttpServerResponse } from "effect/http"
 import { HttpApiEndpoint } from "effect/http-api"
 import { createHash } from "node:crypto"
@@ -45,7 +45,7 @@ export const assetResponse = ({ contentType, headers, text }: Asset) =>
     headers: { "cache-control": `public, max-age=${ONE_YEAR_SECONDS}, immutable`, ...headers }
   })
 
-/** At its highest level, which is the default of Node: it takes a second for each MiB, in a thread of libuv. */
+/** At its highest level, the default of Node, which takes two seconds for each MiB, in a thread of libuv. */
 const packed = ({ text }: Asset) =>
   Effect.callback<Uint8Array>((resume) =>
     brotliCompress(text, (error, bytes) => resume(error === null ? Effect.succeed(bytes) : Effect.die(error)))
@@ -54,8 +54,12 @@ const packed = ({ text }: Asset) =>
 const acceptsBrotli = ({ headers }: HttpServerRequest.HttpServerRequest) =>
   /(?:^|,)\s*br\s*(?:$|,|;\s*q=(?!0(?:\.0*)?\s*(?:$|,)))/i.test(headers["accept-encoding"] ?? "")
 
+/** The start of the process comes first. */
+const PACKED_AFTER = Duration.seconds(5)
+
 /**
- * A large file is compressed once, when it is first requested: compressing each response as it is sent makes a quarter more bytes.
+ * A large file is compressed once, after the start, so that no reader waits for it: compressing each response as it is sent makes
+ * a quarter more bytes.
  * `more` are headers that may change with time.
  */
 export const packedAssetLayer = (
@@ -64,6 +68,7 @@ export const packedAssetLayer = (
 ) =>
   HttpRouter.use(Effect.fnUntraced(function*(router) {
     const bytes = yield* Effect.cached(Effect.uninterruptible(packed(asset)))
+    yield* Effect.forkScoped(Effect.delay(bytes, PACKED_AFTER))
     const { contentType, path } = asset
     const respond = Effect.fnUntraced(function*(request: HttpServerRequest.HttpServerRequest) {
       const plain = assetResponse({ ...asset, headers: yield* more })
