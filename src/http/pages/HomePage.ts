@@ -56,7 +56,7 @@ const homePage = (reader: Page["reader"], listed: Listed, { name, texts }: Site,
     reader,
     // An audit for search engines reads robots.txt from within the page.
     policy: { "img-src": "'self' data:", "connect-src": "'self'" },
-    body: html`<p>${home.what(name)}</p>
+    body: html`<p class="intro">${home.what(name)}</p>
 ${reader === "visitor" ? welcome(texts, isOpen) : own(texts)}
 ${heading(listed, texts)}
 ${listed.routes}

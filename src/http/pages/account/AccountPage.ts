@@ -98,13 +98,13 @@ const sections = (path: string, { root, texts }: Visit) => {
         words[section]
       }</a></li>`
     )
-  }</ul>${
+  }${
     group === ACCOUNT
-      ? html`<form method="post" action="${root}${
+      ? html`<li><form method="post" action="${root}${
         ACCOUNT_PAGES.signOut.slice(1)
-      }"><button class="quiet">${words.signOut}</button></form>`
+      }"><button class="quiet">${words.signOut}</button></form></li>`
       : undefined
-  }</nav>
+  }</ul></nav>
 `
 }
 

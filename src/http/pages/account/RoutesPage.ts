@@ -70,6 +70,9 @@ ${input({ name: "q", label: fields.q, type: "search", value: filters.q })}${
 
 const SHOTS = { wide: { width: 360, height: 225 }, isLazy: true }
 
+/** A card stays as high as those beside it. */
+const FEW_TAGS = 4
+
 /** Private routes have pictures for their owner by id. */
 const card = (texts: Texts, route: StoredRoute, root: string) =>
   html`<li>${picture(String(route.id), SHOTS, "", root)}
@@ -78,8 +81,8 @@ const card = (texts: Texts, route: StoredRoute, root: string) =>
 <ul class="tags" aria-label="${texts.routes.marksOf(route.name)}"><li class="${route.visibility}">${
     texts.visibility[route.visibility]
   }</li>${route.favourite ? html`<li>${texts.routes.favourite}</li>` : undefined}${
-    route.tags.map((tag) => html`<li>${tag}</li>`)
-  }</ul></li>
+    route.tags.slice(0, FEW_TAGS).map((tag) => html`<li>${tag}</li>`)
+  }${route.tags.length > FEW_TAGS ? html`<li>+${route.tags.length - FEW_TAGS}</li>` : undefined}</ul></li>
 `
 
 interface FileResult {
@@ -106,7 +109,7 @@ const uploadForm = ({ routes, signIn, visibilities }: Texts, visibility: string 
       html`<div><label for="files">${routes.files}</label>
 <p class="hint" id="files-hint">${routes.filesHint(FILE_FORMATS.map(formatName).join(", "))}</p>
 <input type="file" id="files" name="files" multiple required aria-describedby="files-hint"></div>\n`,
-      select({ name: "visibility", label: routes.seenBy, value: visibility ?? "private" }, optionsOf(visibilities)),
+      select({ id: "seen-by", name: "visibility", label: routes.seenBy, value: visibility ?? "private" }, optionsOf(visibilities)),
       html`<button type="submit">${routes.uploadButton}</button>`
     )
   }</details>\n`
