@@ -1,20 +1,25 @@
-import { Effect } from "effect"
+import { Effect, Option } from "effect"
 import { HttpRouter, HttpServerError, HttpServerRequest } from "effect/http"
+import { HttpApiEndpoint } from "effect/http-api"
 import { html } from "../../services/operations/Html.ts"
 import { configuredSite, type Site } from "../../services/texts/Site.ts"
+import { Authenticator } from "../auth/Authenticator.ts"
 import { templateOf } from "../request/RouteTemplates.ts"
 import { noteError, unknownPath } from "../response/ErrorResponse.ts"
-import { pageResponse, rootFrom } from "./layout/Layout.ts"
+import { pageResponse, type Reader, readerOf, rootFrom } from "./layout/Layout.ts"
+
+const ENDPOINT = HttpApiEndpoint.get("page", "/*")
 
 const isForBrowser = ({ headers, method, url }: HttpServerRequest.HttpServerRequest) =>
   (headers["accept"] ?? "").includes("text/html") && !url.startsWith("/api/") && templateOf(method, url) === undefined
 
-const missing = (site: Site, { url }: HttpServerRequest.HttpServerRequest) => {
+const missing = (site: Site, { url }: HttpServerRequest.HttpServerRequest, reader: Reader) => {
   const [path = "/"] = url.split("?")
   const root = rootFrom(path)
   const { title, words } = site.texts.missing
   return pageResponse(site, path, {
     title,
+    reader,
     body: html`<p>${words(root)}</p>`,
     error: unknownPath()
   })
@@ -22,13 +27,16 @@ const missing = (site: Site, { url }: HttpServerRequest.HttpServerRequest) => {
 
 /** An unknown path is a page for a browser; for others it has the shape of every error. */
 export const missingPageLayer = HttpRouter.use(Effect.fnUntraced(function*(router) {
+  const authenticator = yield* Authenticator
   const site = yield* configuredSite
+  const known = Effect.orElseSucceed(authenticator.readOptional(ENDPOINT), () => Option.none())
   yield* router.add(
     "GET",
     "/*",
     Effect.flatMap(HttpServerRequest.HttpServerRequest, (request) =>
       isForBrowser(request)
-        ? Effect.as(noteError(unknownPath()), missing(site, request))
+        ? Effect.map(Effect.tap(known, noteError(unknownPath())), (principal) =>
+          missing(site, request, readerOf(principal)))
         : Effect.fail(
           new HttpServerError.HttpServerError({ reason: new HttpServerError.RouteNotFound({ request }) })
         ))

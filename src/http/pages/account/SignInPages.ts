@@ -15,7 +15,7 @@ import { signInResponses } from "../../auth/SignInResponses.ts"
 import { Limiter } from "../../middleware/RateLimit.ts"
 import { clientNetwork } from "../../request/ClientAddress.ts"
 import { ACCOUNT_PAGES } from "../../request/RouteTemplates.ts"
-import { alert, type Page, plainWords } from "../layout/Layout.ts"
+import { alert, type Page, plainWords, readerOf } from "../layout/Layout.ts"
 import { newPasswordInput, newPasswordOf, passwordWords } from "../layout/LinkForm.ts"
 import { type Fields, pageLayer } from "../layout/PageRoutes.ts"
 import { providerLinksFrom, signInByForm, signInForm } from "../layout/SignInForm.ts"
@@ -31,6 +31,9 @@ const OWN = new RegExp(String.raw`^(?:${USER_PATHS.me}|admin)(?:/[a-z0-9-]+)*$`)
 const returnTo = (to: string | null | undefined): string =>
   to !== undefined && to !== null && OWN.test(to) ? to : relative(ACCOUNT_PAGES.routes)
 
+/** Anyone may find the page. An audit for search engines reads robots.txt from within it. */
+const OPEN: Pick<Page, "isIndexable" | "policy"> = { isIndexable: true, policy: { "connect-src": "'self'" } }
+
 interface Ways {
   readonly isOpen: boolean
   readonly providerLinks: (to: string) => Html
@@ -39,7 +42,9 @@ interface Ways {
 const signInPage = (texts: Texts, ways: Ways, to: string) => (email = "", error?: ServiceError): Page => {
   const { signIn } = texts
   return {
+    ...OPEN,
     title: signIn.title,
+    head: html`<meta name="description" content="${texts.signUp.lead}">`,
     body: html`${alert(error && plainWords(texts, error))}
 ${signInForm(texts, relative(SIGN_IN), email, error, hidden("to", to))}
 ${ways.providerLinks(to)}
@@ -55,7 +60,9 @@ const emailInput = ({ fields }: Texts, email: string | undefined) =>
 const signUpPage = (texts: Texts, given: Fields, error?: ServiceError): Page => {
   const { fields, signUp } = texts
   return {
+    ...OPEN,
     title: signUp.title,
+    head: html`<meta name="description" content="${signUp.lead}">`,
     body: html`${alert(error && passwordWords(texts, error))}
 <p>${signUp.lead}</p>
 <form method="post" action="${relative(SIGN_UP)}">
@@ -107,8 +114,9 @@ const resetMailed = ({ forgot, signUp }: Texts, email: string): Page => ({
 <p>${forgot.mailedNext}</p>`
 })
 
-const signOutPage = (texts: Texts, error?: ServiceError): Page => ({
+const signOutPage = (texts: Texts, reader?: Page["reader"], error?: ServiceError): Page => ({
   title: texts.signOut.title,
+  reader,
   body: html`${alert(error && plainWords(texts, error))}
 <form method="post" action="${relative(SIGN_OUT)}"><button type="submit">${texts.signOut.button}</button></form>`,
   error
@@ -181,14 +189,18 @@ export const signInPagesLayer = Layer.unwrap(Effect.gen(function*() {
 
   const signOutLayer = pageLayer({
     path: SIGN_OUT,
-    show: () => Effect.succeed(signOutPage(texts)),
+    show: () =>
+      Effect.map(
+        authenticator.readOptional(HttpApiEndpoint.get("page", SIGN_OUT)),
+        (principal) => signOutPage(texts, readerOf(principal))
+      ),
     submit: {
       run: Effect.fnUntraced(function*(_fields, request) {
         yield* limiter.countAddress(Api.groups.auth.endpoints.logOut)
         yield* signedOut(request)
         return { seeOther: "./" }
       }),
-      refused: (error) => signOutPage(texts, error)
+      refused: (error) => signOutPage(texts, undefined, error)
     }
   })
 
