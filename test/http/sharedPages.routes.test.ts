@@ -73,7 +73,7 @@ layer(TestServer.layer())("pages of routes", (it) => {
       ]
         .map(([, kind, at, what]) => [kind, at, what])
       assert.deepStrictEqual(listed, [
-        ["waypoint", "0 m", "Home"],
+        ["waypoint", "0.0 km", "Home"],
         ["cue", "3.8 km", "Turn left onto Landstrasse."],
         ["waypoint", "7.6 km", "&lt;b&gt;Café&lt;/b&gt;"],
         ["cue", "8.3 km", "Turn right"],

@@ -315,7 +315,7 @@ layer(TestServer.layer({ BASE_URL: ROOT, CORS_ORIGINS: "" }, inVaduz))("shared p
         height: 480,
         html:
           `<iframe src="${ROOT}embed/${shareToken}" width="640" height="480" title="A &quot;ride&quot;" loading="lazy" `
-          + "style=\"border:0\"></iframe>",
+          + "frameborder=\"0\"></iframe>",
         thumbnail_url: `${ROOT}api/v1/routes/${shareToken}/picture.png?width=640&height=480`
       })
       assert.deepInclude((yield* visitor.get(`${path}&maxwidth=300&maxheight=200`)).body, {

@@ -50,6 +50,8 @@ export const pagesEnglish = {
   copied: "The link is copied.",
   shareButton: "Share",
   qr: "QR code of the link",
+  embed: "Embed in a page",
+  embedCode: "HTML",
   stops: "Waypoints and turns",
   allStops: (count: number) => `Show all ${number(count)}`,
   moreStops: (count: number) => `${number(count)} more are in the files.`,

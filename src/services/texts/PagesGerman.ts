@@ -48,6 +48,8 @@ export const pagesGerman: PagesTexts = {
   copied: "Der Link ist kopiert.",
   shareButton: "Teilen",
   qr: "QR-Code des Links",
+  embed: "In eine Seite einbetten",
+  embedCode: "HTML",
   stops: "Wegpunkte und Abbiegungen",
   allStops: (count) => `Alle ${number(count)} zeigen`,
   moreStops: (count) => `${number(count)} weitere sind in den Dateien.`,

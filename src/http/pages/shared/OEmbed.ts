@@ -7,7 +7,6 @@ import { PICTURE_SIDE } from "../../../schema/Picture.ts"
 import type { StoredRoute } from "../../../schema/Route.ts"
 import { withoutFormat } from "../../../schema/Text.ts"
 import { Collections } from "../../../services/collections/Collections.ts"
-import { html } from "../../../services/operations/Html.ts"
 import { Routes } from "../../../services/routes/Routes.ts"
 import { configuredSite } from "../../../services/texts/Site.ts"
 import { Limiter } from "../../middleware/RateLimit.ts"
@@ -18,9 +17,7 @@ import { pageLinks } from "../../response/ResourceJson.ts"
 import { jsonResponse, STORABLE } from "../../response/Versioned.ts"
 import { pageRoute, queryOf } from "../layout/PageRoutes.ts"
 import { decodeRouteRef } from "./RoutePage.ts"
-import { picturePath } from "./RouteParts.ts"
-
-const FRAME = { width: 640, height: 480 }
+import { FRAME, frameOf, picturePath } from "./RouteParts.ts"
 
 const decodeCollectionRef = Schema.decodeUnknownOption(CollectionRef)
 
@@ -28,7 +25,7 @@ const noPage = () => new NotFound({ message: "No such page: expected the address
 
 const isSide = (given: string | null) => given === null || /^[1-9]\d{0,5}$/.test(given)
 
-const frameOf = (query: URLSearchParams) => {
+const sidesOf = (query: URLSearchParams) => {
   const issues = ["maxwidth", "maxheight"].flatMap((path) =>
     isSide(query.get(path)) ? [] : [{ path, message: "Expected a number of pixels" }]
   )
@@ -71,15 +68,13 @@ export const oembedLayer = HttpRouter.use(Effect.fnUntraced(function*(router) {
     if (Option.isNone(ref)) return yield* noPage()
     const route = yield* worded(routes.get(ref.value, Option.none(), "none"))
     const token = typeof ref.value === "string" ? ref.value : route.shareToken
-    const { height, width } = yield* frameOf(query)
+    const { height, width } = yield* sidesOf(query)
     const shot = { width: withinSides(width), height: withinSides(height) }
     const isFitting = shot.width <= width && shot.height <= height
     return {
       ...common(route.name, route.user, root, provider),
       type: "rich",
-      html:
-        html`<iframe src="${root}embed/${token}" width="${width}" height="${height}" title="${route.name}" loading="lazy" style="border:0"></iframe>`
-          .html,
+      html: frameOf(root, token, route.name, { height, width }).html,
       width,
       height,
       ...(isFitting

@@ -3,7 +3,7 @@ import type { StoredRoute } from "../../../schema/Route.ts"
 import { type Html, html } from "../../../services/operations/Html.ts"
 import type { RouteSheet, Sample, Stop } from "../../../services/routes/RouteSheet.ts"
 import type { Texts } from "../../../services/texts/Texts.ts"
-import { distanceText, heightText, SYSTEMS, type Units } from "./Units.ts"
+import { alongText, distanceText, heightText, SYSTEMS, type Units } from "./Units.ts"
 
 /** The plot is as wide and as high as its place on the page. */
 const PLOT = { width: 1000, height: 200 }
@@ -76,7 +76,7 @@ const stopText = ({ text, turn }: Stop, { pages }: Texts) =>
 
 const stopItem = (stop: Stop, texts: Texts, units: Units) =>
   html`<li class="${stop.kind}" data-stop="${Math.round(stop.metres)} ${stop.lng} ${stop.lat}"><span class="at">${
-    distanceText(stop.metres, texts, units)
+    alongText(stop.metres, texts, units)
   }</span> <span class="what">${stopText(stop, texts)}</span></li>\n`
 
 /** More than these are folded. */
@@ -105,13 +105,16 @@ const qrCode = (text: string, { pages }: Texts): Html => {
   return html`<svg class="qr" viewBox="0 0 ${rows.length} ${rows.length}" role="img" aria-label="${pages.qr}"><path class="paper" d="M0 0h${rows.length}v${rows.length}H0z"/><path d="${path}"/></svg>`
 }
 
-/** A field with the link; scripts add buttons to it. */
-export const share = (url: string, texts: Texts): Html =>
+/** Fields with the link and with HTML for other sites; scripts add buttons to the first. */
+export const share = (url: string, frame: Html, texts: Texts): Html =>
   html`<section class="share" aria-labelledby="share"><h2 id="share">${texts.pages.share}</h2>
 <div><label for="link">${texts.pages.link}</label>
 <input id="link" type="url" readonly value="${url}">
 <p class="actions" data-copied="${texts.pages.copied}"><button type="button" class="quiet" hidden data-do="copy">${texts.pages.copy}</button><button type="button" class="quiet" hidden data-do="share">${texts.pages.shareButton}</button></p>
-<p class="hint" role="status"></p></div>
+<p class="hint" role="status"></p>
+<details><summary>${texts.pages.embed}</summary>
+<label for="embed">${texts.pages.embedCode}</label>
+<textarea id="embed" rows="4" readonly>${frame.html}</textarea></details></div>
 ${qrCode(url, texts)}
 </section>
 `

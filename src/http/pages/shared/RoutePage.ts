@@ -21,6 +21,7 @@ import {
   factList,
   type Facts,
   factsOf,
+  frameOf,
   picture,
   placeText,
   previewHead,
@@ -45,6 +46,8 @@ const SHOTS_BELOW_MAP = { wide: { width: 400, height: 225 }, narrow: NARROW }
 interface Shown {
   readonly route: StoredRoute
   readonly ref: string
+  /** A share token, where the page may have been opened by the id. */
+  readonly token: string
   readonly root: string
   readonly site: Site
   readonly units: Units
@@ -121,7 +124,7 @@ const ends = (shown: Shown) => {
 const paragraph = (text: string | undefined) => text === undefined ? html`` : html`<p class="text">${text}</p>\n`
 
 const bodyOf = (shown: Shown): Html => {
-  const { map, ref, root, route, sheet, site: { texts }, units } = shown
+  const { links, map, ref, root, route, sheet, site: { texts }, token, units } = shown
   const { pages } = texts
   return html`<p class="lead">${pages.by(author(route.user, root), placeText(route, texts))}</p>
 <section class="drawing" data-units="${units}" aria-label="${pages.drawing}">
@@ -133,7 +136,7 @@ ${factList(allFacts(shown))}
 <p class="hint units"><a href="?units=${OTHER_UNITS[units]}" rel="nofollow">${pages.otherUnits[units]}</a></p>
 ${paragraph(route.description)}${tagLinks(route.tags, texts, root)}${ends(shown)}${
     route.allowDownload === false ? undefined : downloads(ref, root, texts)
-  }${route.visibility === "private" ? undefined : share(urlOf(shown), texts)}${
+  }${route.visibility === "private" ? undefined : share(urlOf(shown), frameOf(links.root, token, route.name), texts)}${
     sheet === undefined ? undefined : stops(sheet, texts, units)
   }${attribution(route, texts)}`
 }
@@ -176,7 +179,8 @@ const pageLayer = Layer.unwrap(Effect.gen(function*() {
         root,
         site,
         map: Option.getOrUndefined(yield* map),
-        ref: String(ref.value)
+        ref: String(ref.value),
+        token: typeof ref.value === "string" ? ref.value : route.shareToken
       })
     })
   )

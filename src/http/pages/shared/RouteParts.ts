@@ -142,6 +142,13 @@ export const attribution = ({ provenance }: Pick<StoredRoute, "provenance">, { s
     }</p>`
 }
 
+/** In pixels. */
+export const FRAME = { width: 640, height: 480 }
+
+/** HTML that shows a route within a page of another site. */
+export const frameOf = (root: string, token: string, title: string, { height, width } = FRAME): Html =>
+  html`<iframe src="${root}embed/${token}" width="${width}" height="${height}" title="${title}" loading="lazy" frameborder="0"></iframe>`
+
 interface Preview {
   readonly title: string
   readonly description: string

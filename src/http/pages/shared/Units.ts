@@ -52,6 +52,12 @@ export const heightText = (metres: number, { wording }: Texts, units: Units): st
   return `${wording.number(metres / short.metres)} ${short.name}`
 }
 
+/** A length along a route, which reads in one unit from its start to its end. */
+export const alongText = (metres: number, { wording }: Texts, units: Units): string => {
+  const { long } = SYSTEMS[units]
+  return `${wording.number(metres / long.metres, 1)} ${long.name}`
+}
+
 export const distanceText = (metres: number, texts: Texts, units: Units): string => {
   const { long } = SYSTEMS[units]
   return metres < long.metres
