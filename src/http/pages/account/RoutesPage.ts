@@ -109,7 +109,10 @@ const uploadForm = ({ routes, signIn, visibilities }: Texts, visibility: string 
       html`<div><label for="files">${routes.files}</label>
 <p class="hint" id="files-hint">${routes.filesHint(FILE_FORMATS.map(formatName).join(", "))}</p>
 <input type="file" id="files" name="files" multiple required aria-describedby="files-hint"></div>\n`,
-      select({ id: "seen-by", name: "visibility", label: routes.seenBy, value: visibility ?? "private" }, optionsOf(visibilities)),
+      select(
+        { id: "seen-by", name: "visibility", label: routes.seenBy, value: visibility ?? "private" },
+        optionsOf(visibilities)
+      ),
       html`<button type="submit">${routes.uploadButton}</button>`
     )
   }</details>\n`
