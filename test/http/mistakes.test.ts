@@ -159,6 +159,8 @@ layer(TestServer.layer())("a mistake", (it) => {
         [script, "no v1", "GET", "//api/routes", {}, [404, /expected \/api\/v1\/routes$/]],
         [script, "another version", "GET", "//api/v2/routes/public", {}, [404, /expected \/api\/v1\/routes\/public$/]],
         [script, "a file that is none", "GET", "//assets/none.js", {}, [404, /^No such path$/]],
+        [script, "PATCH of a list", "PATCH", "/routes/public", body({}), [405, /one of the methods GET, HEAD$/]],
+        [nobody, "DELETE of a collective call", "DELETE", "/routes/batch", {}, [405, /one of the methods POST$/]],
         [script, "capitals", "GET", "/Routes", {}, [404, /expected \/api\/v1\/routes$/]],
         [script, "a slash after a POST", "POST", "/collections/", { body: { name: "x" } }, [
           404,

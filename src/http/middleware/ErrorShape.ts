@@ -208,12 +208,15 @@ export const exactPathsLayer = HttpRouter.middleware(
   (httpEffect) =>
     Effect.flatMap(
       HttpServerRequest.HttpServerRequest,
-      ({ url }) => {
+      ({ method, url }) => {
         if (!isExactPath(url)) return respond(unknownPath())
         // The router would take the slash at the end of a list for a resource without an id.
-        return endsInSlash(url)
-          ? respond(unknownPath(meantPath(url, (part) => part === "api")))
-          : httpEffect
+        if (endsInSlash(url)) return respond(unknownPath(meantPath(url, (part) => part === "api")))
+        // So it would `PATCH /routes/public` for that of a route.
+        const allowed = methodsAt(url, (part) => part === "api")
+        return method === "OPTIONS" || allowed.length === 0 || allowed.includes(method)
+          ? httpEffect
+          : respond(notRouted(method, allowed, undefined))
       }
     ),
   { global: true }
