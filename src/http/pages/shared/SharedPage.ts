@@ -36,6 +36,9 @@ const SHARED: Pick<Page, "isWide" | "policy"> = {
   policy: { "img-src": "'self' data:", "form-action": "'none'" }
 }
 
+/** An audit for search engines reads robots.txt from within the page. */
+const AUDITED = { "connect-src": "'self'" }
+
 export const missingPage = Effect.suspend(() => Effect.fail(new Missing({ kind: "page" })))
 
 const tagOf = (text: string) => `W/"${createHash("sha256").update(text).digest("base64url").slice(0, TAG_LENGTH)}"`
@@ -44,7 +47,8 @@ const TAG_LENGTH = 22
 
 const respond = (site: Site, path: string, page: SharedPage, request: HttpServerRequest.HttpServerRequest) => {
   const isIndexable = page.visibility === "public" && page.isFramed !== true
-  const shown = { ...SHARED, isIndexable, ...page, policy: { ...SHARED.policy, ...page.policy } }
+  const policy = { ...SHARED.policy, ...(isIndexable ? AUDITED : {}), ...page.policy }
+  const shown = { ...SHARED, isIndexable, ...page, policy }
   const text = pageText(site, path, shown)
   const etag = tagOf(text)
   const headers = {
