@@ -40,7 +40,11 @@ const RUNNERS: ReadonlyArray<readonly [document: string, words: RegExp, runner: 
 /** Commands for machines that no test has, and what is checked of them. */
 const UNRUN: ReadonlyArray<readonly [document: string, words: RegExp, why: string]> = [
   ["deploy/README.md", /kubectl/, "it needs a cluster: `npm run check:deploy` asks the API server's own validation"],
-  ["deploy/ha/README.md", /./, "it needs three machines: `npm run torture -- failover` starts what the files describe on one"]
+  [
+    "deploy/ha/README.md",
+    /./,
+    "it needs three machines: `npm run torture -- failover` starts what the files describe on one"
+  ]
 ]
 
 const all = documents.flatMap((document) => blocksOf(document).map((block) => ({ document, block })))
