@@ -63,7 +63,7 @@ slirp=$!
 inside() { nsenter --target="$machine" --mount --net --pid --root --wd env -i HOME=/root PATH=/usr/local/bin:/usr/sbin:/usr/bin bash -euc "cd $source/${directory-deploy}; $1"; }
 directory=
 within() { for _ in $(seq "$1"); do inside "$2" > "$work/log" 2>&1 && return; sleep 1; done; fail "$2: $(cat "$work/log")"; }
-within 60 "docker info"
+within 300 "docker info"
 # Of a run that was broken off.
 inside 'docker ps --all --quiet | xargs --no-run-if-empty docker rm --force --volumes && docker system prune --force --volumes && docker volume prune --all --force' > "$work/log"
 
@@ -105,7 +105,7 @@ for profiles in '' tls redis maps observe tls,redis,maps,observe; do
 done
 
 says 'REVISION=$(git rev-parse HEAD) docker compose up --build --detach'
-within 60 'curl --silent --fail http://127.0.0.1:3000/health/ready'
+within 300 'curl --silent --fail http://127.0.0.1:3000/health/ready'
 inside "docker compose ps --format '{{.Service}}: {{.Status}}'"
 inside "docker stats --no-stream --format '{{.Name}}: {{.MemUsage}}'"
 holds 'docker compose exec service id'
@@ -126,12 +126,12 @@ setting PORT 3000-3001
 extract=$(ls .data/engine/*/town.osm.pbf 2> /dev/null | head -n 1 || true)
 if [ -n "$extract" ]; then install -D --mode=644 "$extract" "$root$source/deploy/extract/town.osm.pbf"; fi
 says 'REVISION=$(git rev-parse HEAD) docker compose up --build --detach'
-within 60 "docker compose logs service | grep --fixed-strings '$commit'"
+within 300 "docker compose logs service | grep --fixed-strings '$commit'"
 says 'docker compose up --detach --scale service=2'
-within 60 'curl --silent --fail http://127.0.0.1:3000/health/ready && curl --silent --fail http://127.0.0.1:3001/health/ready'
+within 300 'curl --silent --fail http://127.0.0.1:3000/health/ready && curl --silent --fail http://127.0.0.1:3001/health/ready'
 holds 'docker compose cp caddy:/data/caddy/pki/authorities/local/root.crt /tmp/root.crt'
 call() { echo "curl --silent --fail --cacert /tmp/root.crt --header 'Content-Type: application/json' https://localhost$1"; }
-within 30 "$(call /health/ready)"
+within 300 "$(call /health/ready)"
 holds "[ \$($(call '/metrics --output /dev/null --write-out %{http_code}' | sed 's/ --fail//')) = 404 ]"
 holds "$(call /api/v1/auth/reset-password) --data '{\"token\":\"$token\",\"password\":\"a long enough password\"}'"
 holds "$(call /api/v1/auth/login-email) --data '{\"email\":\"ada@routes.test\",\"password\":\"a long enough password\"}'"
@@ -140,7 +140,7 @@ holds "$(call /api/v1/routes) --header 'Authorization: Bearer $session' --data '
 holds "$(call /api/v1/admin/system) --header 'Authorization: Bearer $session'"
 jq --compact-output '{service, warnings}' "$work/log"
 inside "docker compose ps --format '{{.Service}}: {{.Status}}'"
-within 60 "docker compose exec prometheus wget --quiet --output-document=- 'http://127.0.0.1:9090/api/v1/query?query=sum(up{job=\"route-planning-service\"})' | grep --fixed-strings '\"2\"'"
+within 300 "docker compose exec prometheus wget --quiet --output-document=- 'http://127.0.0.1:9090/api/v1/query?query=sum(up{job=\"route-planning-service\"})' | grep --fixed-strings '\"2\"'"
 holds 'docker compose exec redis redis-cli --scan | grep .'
 
 says 'docker compose exec postgres pg_dump --username=service --format=custom service > backup.dump'
@@ -149,8 +149,8 @@ says 'docker compose exec postgres dropdb --username=postgres service'
 says 'docker compose exec postgres createdb --username=postgres --owner=service service'
 says 'docker compose exec -T postgres pg_restore --username=service --dbname=service --no-owner < backup.dump'
 says 'docker compose start service'
-within 60 'curl --silent --fail http://127.0.0.1:3000/health/ready'
-within 60 "$(call /api/v1/routes) --header 'Authorization: Bearer $session' | grep Around"
+within 300 'curl --silent --fail http://127.0.0.1:3000/health/ready'
+within 300 "$(call /api/v1/routes) --header 'Authorization: Bearer $session' | grep Around"
 
 directory=
 says 'docker build --build-arg REVISION=$(git rev-parse HEAD) --build-arg SOURCE=<address of the repository> .' \
