@@ -127,7 +127,7 @@ export class FilesApi extends HttpApiGroup.make("files")
         "Makes a private route of a file: GPX (1.0 and 1.1), GeoJSON, TCX, KML or FIT, recognized by content, "
           + "else by content type; in UTF-8, UTF-16 or the encoding that its XML declaration or `charset` names. It may be "
           + "compressed with gzip (as `Content-Encoding`, or a file of it), and several files may come as a ZIP "
-          + `archive (KMZ) or as \`multipart/form-data\`: at most ${MAX_FILES}, of `
+          + `archive (KMZ), which may have such in it, or as \`multipart/form-data\`: at most ${MAX_FILES}, of `
           + `${mebibytes(MAX_UNPACKED_BYTES)} together unpacked, whose tracks are one list. `
           + "A route is named by `name` (also as a field of a form), else by its file, else by the name of the file "
           + "(`Content-Disposition`); `elevationGain` and `duration` are those of its elevations and times. "

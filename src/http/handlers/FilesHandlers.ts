@@ -118,11 +118,8 @@ const withoutRepeats = (file: ReadFiles): ReadFiles => {
     message: "tracks: another one has the same line",
     count: repeats.size
   }
-  const routes = file.routes.filter((_, index) => !repeats.has(index)).map((route) => ({
-    ...route,
-    warnings: [...route.warnings, warning]
-  }))
-  return { ...file, routes }
+  const warned = (route: ReadFiles["routes"][number]) => ({ ...route, warnings: [...route.warnings, warning] })
+  return { ...file, routes: file.routes.filter((_, index) => !repeats.has(index)).map(warned) }
 }
 
 interface Download {
