@@ -1,4 +1,4 @@
-import { Duration, Effect, type Scope } from "effect"
+import { Duration, Effect, Schedule, type Scope } from "effect"
 import { execFile } from "node:child_process"
 import { randomUUID } from "node:crypto"
 import { mkdir, symlink } from "node:fs/promises"
@@ -8,7 +8,7 @@ import { Client } from "pg"
 import { fill } from "../../bench/fill.ts"
 import { front } from "../../test/support/Front.ts"
 import { accounts, sessionOf } from "../accounts.ts"
-import { type Asking, asking } from "../ask.ts"
+import { type Ask, type Asking, asking } from "../ask.ts"
 import { type Fault, outcomeOf } from "../fault.ts"
 import { audit } from "../ledger.ts"
 import { load } from "../load.ts"
@@ -31,6 +31,9 @@ const REPORT = { short: Duration.seconds(5), full: Duration.seconds(30) }
 const PER_SECOND = { short: 40, full: 60 }
 
 const LONGEST_OUTAGE = 1000
+
+/** What is printed of a line of a log. */
+const LONGEST_LINE = 200
 
 const run = promisify(execFile)
 
@@ -85,6 +88,12 @@ const report: (url: string) => Effect.Effect<void, never, Scope.Scope> = Effect.
   )
 })
 
+/** The first response but a 503, which a process gives under the load. */
+const insisted = ({ ask }: Asking, call: Ask) =>
+  Effect.promise(() => ask(call)).pipe(
+    Effect.repeat({ schedule: Schedule.spaced("1 second"), until: ({ status }) => status !== 503, times: 30 })
+  )
+
 const statusAt = ({ ask }: Asking, path: string, token?: string) =>
   Effect.map(Effect.promise(() => ask({ path, token })), ({ status }) => status)
 
@@ -99,8 +108,8 @@ const repeated = Effect.fnUntraced(function*(first: Asking, other: Asking, token
     headers: { "idempotency-key": randomUUID() },
     body: routeBody
   }
-  const one = yield* Effect.promise(() => first.ask(call))
-  const again = yield* Effect.promise(() => other.ask(call))
+  const one = yield* insisted(first, call)
+  const again = yield* insisted(other, call)
   if (one.status !== 201 || again.status !== 201 || one.text !== again.text) {
     recorder.report(`a call repeated at the other version: ${one.status}, then ${again.status}`)
   }
@@ -109,7 +118,7 @@ const repeated = Effect.fnUntraced(function*(first: Asking, other: Asking, token
 /** A session of one version, used at the other. */
 const shared = Effect.fnUntraced(function*(first: Asking, other: Asking, email: string, recorder: Recorder) {
   const { accessToken } = yield* sessionOf(first, email)
-  const status = yield* statusAt(other, "/api/v1/users/me", accessToken)
+  const { status } = yield* insisted(other, { path: "/api/v1/users/me", token: accessToken })
   if (status !== 200) recorder.report(`a session of the other version: ${status}`)
 })
 
@@ -126,14 +135,16 @@ const linked = Effect.fnUntraced(function*(
 ) {
   const email = `${randomUUID()}@example.com`
   const body = JSON.stringify({ email, password: "a long enough password" })
-  yield* Effect.promise(() => first.asking.ask({ method: "POST", path: "/api/v1/auth/signup-email", body }))
+  yield* insisted(first.asking, { method: "POST", path: "/api/v1/auth/signup-email", body })
   const token = yield* Effect.sync(() => linkIn(first.process, email)).pipe(
     Effect.delay("100 millis"),
     Effect.repeat({ until: (token) => token !== undefined, times: 100 })
   )
-  const { status, text } = yield* Effect.promise(() =>
-    other.ask({ method: "POST", path: "/api/v1/auth/verify-email", body: JSON.stringify({ token }) })
-  )
+  const { status, text } = yield* insisted(other, {
+    method: "POST",
+    path: "/api/v1/auth/verify-email",
+    body: JSON.stringify({ token })
+  })
   if (status !== 200) recorder.report(`a link of the other version: ${status} ${text}`)
 })
 
@@ -194,8 +205,11 @@ export const versions: Fault = {
     yield* shared(young, old, email, recorder)
     yield* clients.end
     yield* sweeps(database.url(), [before, after], recorder)
-    const errors = [before, after].filter(({ tail }) => tail().includes("\"level\":\"ERROR\""))
-    recorder.report("an error in the log of a process", errors.length)
+    for (const line of [before, after].flatMap(({ tail }) => tail().split("\n"))) {
+      if (line.includes("\"level\":\"ERROR\"")) {
+        recorder.report(`an error in the log of a process: ${line.slice(0, LONGEST_LINE)}`)
+      }
+    }
     const failed = yield* Effect.forEach(
       [before, after],
       (one) => one.signal("SIGTERM").pipe(Effect.andThen(one.ended))
