@@ -46,13 +46,13 @@ describe("npm run torture", () => {
       ])
     }))
 
-  it.effect("counts refusals as failures and statuses that are never allowed as wrong", () =>
+  it.effect("counts refusals as failures, and as wrong statuses that are never allowed and a 503 that does not say when to ask again", () =>
     Effect.promise(async () => {
       const recorder = makeRecorder()
       for (const status of [200, 503, 0, 409, 500]) await recorder.watch(async () => reply(status), "GET /")
       assert.strictEqual(recorder.requests(), 5)
       assert.strictEqual(recorder.refused(), 2)
-      assert.deepStrictEqual([...recorder.wrong], [["GET /: 500 ", 1]])
+      assert.deepStrictEqual([...recorder.wrong], [["GET /: 503 without Retry-After", 1], ["GET /: 500 ", 1]])
     }))
 
   it("does the same operations again for the same seed", () => {
