@@ -5,7 +5,7 @@ import { readFitMessages } from "fit-file-parser/raw"
 import { MAX_DURATION } from "../../src/schema/Measures.ts"
 import { draftsOf, type WrittenRoute } from "../../src/services/files/Draft.ts"
 import { finish } from "../../src/services/files/Finish.ts"
-import { writeFit } from "../../src/services/files/Fit.ts"
+import { writeFit } from "../../src/services/files/FitWriter.ts"
 import { readPacked } from "../../src/services/files/Upload.ts"
 import { metresOf } from "../support/Files.ts"
 

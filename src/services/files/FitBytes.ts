@@ -2,13 +2,19 @@ import { FitEncoder } from "fit-file-parser/encoder"
 import { type Dropped, MAX_FILES } from "../../schema/Import.ts"
 import { isFit } from "./PackedFile.ts"
 
+/** A number for messages of manufacturers (FIT protocol, `mesg_num`), which other readers pass over. */
+export const SHAPING_POINT = 0xff00
+
+/** 180 degrees are so many. */
+export const SEMICIRCLES = 2 ** 31
+
 /** A day with a record a second has 86,400. The parser took 3.8 s for 4,000,000 messages without a field. */
 export const MAX_MESSAGES = 200_000
 
 /** The fields of all messages; a record of a watch has about 15. */
 export const MAX_FIELDS = 2_000_000
 
-/** What files that follow each other may still have together. */
+/** Files that follow each other share it. */
 export interface FitRoom {
   messages: number
   fields: number

@@ -65,7 +65,7 @@ const inOrder = (times: ReadonlyArray<number>): ReadonlyArray<number> => {
 
 const HOUR = 3_600_000
 
-/** How many of a run may be wrong, and one at least. */
+/** The part of a run that may be wrong, and one at least. */
 const FEW = 0.1
 
 /** Leaves out a few times at either end that are farther from the others than an hour, and than these are from each other. */

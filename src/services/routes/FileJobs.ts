@@ -16,8 +16,9 @@ import {
   type WrittenRoute
 } from "../files/Draft.ts"
 import { finish, nameOf } from "../files/Finish.ts"
-import { writeFit } from "../files/Fit.ts"
-import { type FormParts, partsOfForm, readPacked, type Room, roomOfFile } from "../files/Upload.ts"
+import { writeFit } from "../files/FitWriter.ts"
+import { type FormParts, partsOfForm } from "../files/FormParts.ts"
+import { readPacked, type Room, roomOfFile } from "../files/Upload.ts"
 import { boundsOf, coordinatesOf } from "../geometry/Geodesy.ts"
 import { type MeasuredPolyline, measurePositions, positionsOf, readSegments } from "../geometry/MeasuredPolyline.ts"
 import type { RouteDraft } from "./RouteRow.ts"

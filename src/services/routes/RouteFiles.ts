@@ -6,10 +6,10 @@ import { HeavyWork, INLINE_BYTES } from "../admission/HeavyWork.ts"
 import { textOf } from "../bodies/JsonText.ts"
 import { DownloadRefused, type Missing, type Overloaded, type SpoolFull } from "../DomainErrors.ts"
 import type { WrittenRoute } from "../files/Draft.ts"
+import type { FormParts } from "../files/FormParts.ts"
 import { isPacked } from "../files/PackedFile.ts"
 import { writeRouteFile } from "../files/RouteFile.ts"
 import { Spool, type SpooledFile } from "../files/Spool.ts"
-import type { FormParts } from "../files/Upload.ts"
 import { readSegments } from "../geometry/MeasuredPolyline.ts"
 import {
   type FileRefusal,

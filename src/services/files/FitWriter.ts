@@ -1,0 +1,178 @@
+import { FitBaseType, FitEncoder, type FitEncoderField } from "fit-file-parser/encoder"
+import type { Position } from "../../schema/Geometry.ts"
+import type { Activity } from "../../schema/Preferences.ts"
+import { coordinatesOf, metresAlong, NO_GAPS, rangesOf } from "../geometry/Geodesy.ts"
+import { coursePointOf, turnOf, waypointMark } from "./CourseTurns.ts"
+import type { WrittenRoute } from "./Draft.ts"
+import { SEMICIRCLES, SHAPING_POINT } from "./FitBytes.ts"
+import { NearestPositions } from "./NearestPositions.ts"
+import { isShaping, shapingPoints } from "./ShapingPoints.ts"
+
+const FILE_ID = 0
+const LAP = 19
+const RECORD = 20
+const EVENT = 21
+const COURSE = 31
+const COURSE_POINT = 32
+const TIMESTAMP = 253
+
+const FILE_TYPE_COURSE = 6
+const MANUFACTURER_DEVELOPMENT = 255
+const EVENT_TIMER = 0
+const EVENT_START = 0
+const EVENT_STOP_ALL = 4
+const EVENT_STOP_DISABLE_ALL = 9
+
+const SPORTS: Record<Activity, number> = { run: 1, cycle: 2, walk: 11 }
+const GENERIC_SPORT = 0
+
+/** The version is 2.0: its upper four bits are the major version. */
+const PROTOCOL_VERSION = 0x20
+
+/** FIT reads smaller numbers as seconds since power-on. */
+const LEAST_INSTANT = Date.UTC(2000, 0)
+
+const MAX_TEXT_BYTES = 255
+const MAX_POINT_NAME_BYTES = 64
+
+const field = (size: number, baseType: FitBaseType) => (number: number, value: number): FitEncoderField => ({
+  number,
+  size,
+  baseType,
+  value
+})
+const enumerated = field(1, FitBaseType.Enum)
+const uint16 = field(2, FitBaseType.Uint16)
+
+/** The largest number of the type that is a value. */
+const MAX_UINT32 = 2 ** 32 - 2
+const uint32 = (number: number, value: number) => field(4, FitBaseType.Uint32)(number, Math.min(value, MAX_UINT32))
+const sint32 = field(4, FitBaseType.Sint32)
+
+// 180 degrees would be one more than the largest number: the last one is practically the same meridian.
+const semicircles = (number: number, degrees: number) =>
+  sint32(number, Math.min(Math.round(degrees * SEMICIRCLES / 180), SEMICIRCLES - 2))
+
+const text = (number: number, value: string, maxBytes: number): FitEncoderField => {
+  const kept = { text: "", bytes: 1 }
+  for (const character of value.replaceAll("\u0000", "")) {
+    const bytes = Buffer.byteLength(character)
+    if (kept.bytes + bytes > maxBytes) break
+    kept.text += character
+    kept.bytes += bytes
+  }
+  const bytes = FitEncoder.string(kept.text)
+  return { number, size: bytes.length, baseType: FitBaseType.String, value: bytes }
+}
+
+const centimetres = (metres: number) => Math.round(100 * metres)
+
+const milliseconds = (seconds: number) => Math.round(1000 * seconds)
+
+/** Altitudes have scale 5 and offset 500 (FIT profile). */
+const altitude = (elevation: number) => Math.max(0, Math.round(5 * (elevation + 500)))
+
+const recordOf = ([lng, lat, elevation]: Position, time: number, metres: number): Array<FitEncoderField> => [
+  uint32(TIMESTAMP, time),
+  semicircles(0, lat),
+  semicircles(1, lng),
+  uint32(5, centimetres(metres)),
+  ...(elevation === undefined ? [] : [uint32(78, altitude(elevation))])
+]
+
+const timerEvent = (time: number, type: number): Array<FitEncoderField> => [
+  uint32(TIMESTAMP, time),
+  enumerated(0, EVENT_TIMER),
+  enumerated(1, type)
+]
+
+/**
+ * Writes a course with the duration of the route, or a second for each position. At a gap the timer stops for a second, by
+ * which a reader knows it.
+ */
+export const writeFit = (
+  { activity, createdAt, cues = [], duration, geometry, name, recordedAt, segments = NO_GAPS, waypoints: all }:
+    WrittenRoute
+): Uint8Array => {
+  const encoder = new FitEncoder({ protocolVersion: PROTOCOL_VERSION })
+  const start = FitEncoder.toFitTimestamp(
+    new Date(Math.max(LEAST_INSTANT, Date.parse(recordedAt ?? createdAt ?? "") || 0))
+  )
+  const distances = metresAlong(coordinatesOf(geometry), segments)
+  const length = distances.at(-1) ?? 0
+  const ranges = rangesOf(geometry.length, segments)
+  const pauses = Math.max(0, ranges.length - 1)
+  const times = new Float64Array(geometry.length)
+  for (const [pause, { from, to }] of ranges.entries()) {
+    for (let index = from; index < to; index++) {
+      const seconds = duration === undefined || length === 0 ? index : duration * (distances[index] ?? 0) / length
+      times[index] = start + pause + Math.round(seconds)
+    }
+  }
+  const timeAt = (index: number) => times[index] ?? start
+  const end = timeAt(Math.max(0, geometry.length - 1))
+  const last = geometry.at(-1)
+
+  const waypoints = all.filter((waypoint) => !isShaping(waypoint))
+  const cuesOnLine = cues.filter(({ begin_shape_index }) => geometry[begin_shape_index] !== undefined)
+
+  encoder.writeMessage(FILE_ID, [
+    enumerated(0, FILE_TYPE_COURSE),
+    uint16(1, MANUFACTURER_DEVELOPMENT),
+    uint16(2, 0),
+    uint32(4, start),
+    text(8, waypointMark(waypoints.length), MAX_TEXT_BYTES)
+  ])
+  encoder.writeMessage(COURSE, [
+    enumerated(4, activity === undefined ? GENERIC_SPORT : SPORTS[activity]),
+    text(5, name, MAX_TEXT_BYTES)
+  ])
+  encoder.writeMessage(LAP, [
+    uint32(TIMESTAMP, end),
+    uint32(2, start),
+    ...(geometry[0] === undefined ? [] : [semicircles(3, geometry[0][1]), semicircles(4, geometry[0][0])]),
+    ...(last === undefined ? [] : [semicircles(5, last[1]), semicircles(6, last[0])]),
+    ...(duration === undefined ? [] : [uint32(7, milliseconds(duration + pauses)), uint32(8, milliseconds(duration))]),
+    uint32(9, centimetres(length))
+  ])
+  encoder.writeMessage(EVENT, timerEvent(start, EVENT_START))
+  const starts = new Set(ranges.slice(1).map(({ from }) => from))
+  for (const [index, position] of geometry.entries()) {
+    if (starts.has(index)) {
+      encoder.writeMessage(EVENT, timerEvent(timeAt(index - 1), EVENT_STOP_ALL))
+      encoder.writeMessage(EVENT, timerEvent(timeAt(index), EVENT_START))
+    }
+    encoder.writeMessage(RECORD, recordOf(position, timeAt(index), distances[index] ?? 0), 1)
+  }
+  for (const { coord: [lng, lat], index } of shapingPoints(all)) {
+    encoder.writeMessage(SHAPING_POINT, [sint32(0, index), semicircles(1, lat), semicircles(2, lng)], 3)
+  }
+  const nearest = new NearestPositions(geometry, waypoints.length)
+  for (const [index, { coord, name, type }] of waypoints.entries()) {
+    const at = nearest.indexOf(coord)
+    encoder.writeMessage(COURSE_POINT, [
+      uint16(254, index),
+      uint32(1, timeAt(at)),
+      semicircles(2, coord[1]),
+      semicircles(3, coord[0]),
+      uint32(4, centimetres(distances[at] ?? 0)),
+      enumerated(5, coursePointOf(type).fit),
+      ...(name === undefined || name === null || name === "" ? [] : [text(6, name, MAX_POINT_NAME_BYTES)])
+    ], 2)
+  }
+  for (const [index, cue] of cuesOnLine.entries()) {
+    const at = cue.begin_shape_index
+    const [lng, lat] = geometry[at] ?? [0, 0]
+    encoder.writeMessage(COURSE_POINT, [
+      uint16(254, waypoints.length + index),
+      uint32(1, timeAt(at)),
+      semicircles(2, lat),
+      semicircles(3, lng),
+      uint32(4, centimetres(distances[at] ?? 0)),
+      enumerated(5, turnOf(cue).fit),
+      text(6, cue.instruction === "" ? turnOf(cue).name : cue.instruction, MAX_POINT_NAME_BYTES)
+    ], 2)
+  }
+  encoder.writeMessage(EVENT, timerEvent(end, EVENT_STOP_DISABLE_ALL))
+  return encoder.close()
+}
