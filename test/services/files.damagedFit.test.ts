@@ -1,41 +1,15 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { FitBaseType, FitEncoder, type FitEncoderField } from "fit-file-parser/encoder"
-import { draftsOf } from "../../src/services/files/Draft.ts"
-import { finish } from "../../src/services/files/Finish.ts"
-import { readPacked } from "../../src/services/files/Upload.ts"
+import { packedRoutes } from "../support/Files.ts"
+import { byte, degrees, START, uint32 } from "../support/FitFields.ts"
 
-const routesOf = Effect.fnUntraced(function*(bytes: Uint8Array) {
-  const { draft } = yield* readPacked({ name: undefined, contentType: undefined, bytes }, undefined)
-  return yield* Effect.forEach(yield* draftsOf(draft, { split: true, join: false, track: undefined }), finish)
-})
-
-const at = (number: number, value: number): FitEncoderField => ({
-  number,
-  size: 4,
-  baseType: FitBaseType.Uint32,
-  value
-})
-const byte = (number: number, value: number): FitEncoderField => ({
-  number,
-  size: 1,
-  baseType: FitBaseType.Enum,
-  value
-})
-const degrees = (number: number, value: number): FitEncoderField => ({
-  number,
-  size: 4,
-  baseType: FitBaseType.Sint32,
-  value: Math.round(value * 2 ** 31 / 180)
-})
-
-const START = 1_000_000_000
 const [RECORD, SESSION, COURSE, LAP] = [20, 18, 31, 19]
 
 const recorded = (seconds: ReadonlyArray<number>, sessions: ReadonlyArray<ReadonlyArray<FitEncoderField>> = []) => {
   const encoder = new FitEncoder()
   for (const [index, second] of seconds.entries()) {
-    encoder.writeMessage(RECORD, [at(253, START + second), degrees(0, 46 + index / 1000), degrees(1, 9)])
+    encoder.writeMessage(RECORD, [uint32(253, START + second), degrees(0, 46 + index / 1000), degrees(1, 9)])
   }
   for (const session of sessions) encoder.writeMessage(SESSION, [...session])
   return encoder.close()
@@ -45,7 +19,7 @@ describe("a FIT file", () => {
   const times = Array.from({ length: 12 }, (_, index) => 10 * index)
 
   const positionsOf = (bytes: Uint8Array) =>
-    Effect.map(routesOf(bytes), ([route]) => ({
+    Effect.map(packedRoutes(bytes), ([route]) => ({
       positions: route?.document.geometry.length,
       dropped: route?.dropped.map(({ why }) => why) ?? []
     }))
@@ -80,12 +54,12 @@ describe("a FIT file", () => {
   it.effect("of several sessions has a track of each, with its sport and its timer", () =>
     Effect.gen(function*() {
       const session = (start: number, timer: number, sport: number) => [
-        at(253, START + 200),
-        at(2, START + start),
-        at(8, 1000 * timer),
+        uint32(253, START + 200),
+        uint32(2, START + start),
+        uint32(8, 1000 * timer),
         byte(5, sport)
       ]
-      const routes = yield* routesOf(recorded(times, [session(0, 41, 2), session(60, 42, 1), session(500, 9, 1)]))
+      const routes = yield* packedRoutes(recorded(times, [session(0, 41, 2), session(60, 42, 1), session(500, 9, 1)]))
       assert.deepStrictEqual(
         routes.map(({ document, measures }) => [
           document.activity,
@@ -94,8 +68,8 @@ describe("a FIT file", () => {
         ]),
         [["cycle", 6, 41], ["run", 6, 42]]
       )
-      const unstarted = (end: number, sport: number) => [at(253, START + end), byte(5, sport)]
-      const ended = yield* routesOf(recorded(times, [unstarted(50, 2), unstarted(120, 1)]))
+      const unstarted = (end: number, sport: number) => [uint32(253, START + end), byte(5, sport)]
+      const ended = yield* packedRoutes(recorded(times, [unstarted(50, 2), unstarted(120, 1)]))
       assert.deepStrictEqual(ended.map(({ document }) => [document.activity, document.geometry.length]), [
         ["cycle", 6],
         ["run", 6]
@@ -104,9 +78,9 @@ describe("a FIT file", () => {
 
   it.effect("has the duration of its timer, else of its records without those that are impossible", () =>
     Effect.gen(function*() {
-      const durationOf = (bytes: Uint8Array) => Effect.map(routesOf(bytes), ([route]) => route?.measures.duration)
-      assert.strictEqual(yield* durationOf(recorded(times, [[at(2, START), at(8, 99_000)]])), 99)
-      assert.strictEqual(yield* durationOf(recorded(times, [[at(2, START), at(8, 0)]])), 110)
+      const durationOf = (bytes: Uint8Array) => Effect.map(packedRoutes(bytes), ([route]) => route?.measures.duration)
+      assert.strictEqual(yield* durationOf(recorded(times, [[uint32(2, START), uint32(8, 99_000)]])), 99)
+      assert.strictEqual(yield* durationOf(recorded(times, [[uint32(2, START), uint32(8, 0)]])), 110)
       assert.strictEqual(yield* durationOf(recorded([...times, 15])), 110)
       assert.strictEqual(yield* durationOf(recorded([-400_000, ...times])), 110)
       assert.strictEqual(yield* durationOf(recorded([...times, 90_000_000])), 110)
@@ -120,10 +94,10 @@ describe("a FIT file", () => {
       const name = Buffer.from("ab\u0000\u0001\u0007garbage\u0000")
       const bytes = new FitEncoder()
         .writeMessage(COURSE, [{ number: 5, size: name.length, baseType: FitBaseType.String, value: name }])
-        .writeMessage(LAP, [at(253, START), at(8, 0)])
-        .writeMessage(RECORD, [at(253, START), degrees(0, 46), degrees(1, 9)])
+        .writeMessage(LAP, [uint32(253, START), uint32(8, 0)])
+        .writeMessage(RECORD, [uint32(253, START), degrees(0, 46), degrees(1, 9)])
         .close()
-      const [route] = yield* routesOf(bytes)
+      const [route] = yield* packedRoutes(bytes)
       assert.strictEqual(route?.document.name, "ab")
       assert.isUndefined(route?.measures.duration)
     }))

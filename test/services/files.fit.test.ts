@@ -1,6 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Result } from "effect"
-import { FitBaseType, FitEncoder, type FitEncoderField } from "fit-file-parser/encoder"
+import { FitEncoder } from "fit-file-parser/encoder"
 import { readFitMessages } from "fit-file-parser/raw"
 import { MAX_DURATION } from "../../src/schema/Measures.ts"
 import { draftsOf, type WrittenRoute } from "../../src/services/files/Draft.ts"
@@ -8,6 +8,7 @@ import { finish } from "../../src/services/files/Finish.ts"
 import { writeFit } from "../../src/services/files/FitWriter.ts"
 import { readPacked } from "../../src/services/files/Upload.ts"
 import { metresOf } from "../support/Files.ts"
+import { byte, degrees, START, uint32 } from "../support/FitFields.ts"
 
 const read = Effect.fnUntraced(function*(bytes: Uint8Array, name?: string) {
   const { draft, format } = yield* readPacked({ name, contentType: "application/vnd.ant.fit", bytes }, undefined)
@@ -42,28 +43,7 @@ const largest: WrittenRoute = {
   duration: MAX_DURATION
 }
 
-const FIT_EPOCH_SECONDS = 1_000_000_000
-
-const at = (seconds: number): FitEncoderField => ({
-  number: 253,
-  size: 4,
-  baseType: FitBaseType.Uint32,
-  value: FIT_EPOCH_SECONDS + seconds
-})
-
-const byte = (number: number, value: number): FitEncoderField => ({
-  number,
-  size: 1,
-  baseType: FitBaseType.Enum,
-  value
-})
-
-const degrees = (number: number, value: number): FitEncoderField => ({
-  number,
-  size: 4,
-  baseType: FitBaseType.Sint32,
-  value: Math.round(value * 2 ** 31 / 180)
-})
+const at = (seconds: number) => uint32(253, START + seconds)
 
 const record = (seconds: number, lat: number) => [at(seconds), degrees(0, lat), degrees(1, 9)]
 

@@ -1,22 +1,14 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
-import { draftsOf } from "../../src/services/files/Draft.ts"
-import { finish } from "../../src/services/files/Finish.ts"
-import { readPacked } from "../../src/services/files/Upload.ts"
 import { zipped } from "../support/Archives.ts"
-import { gpx, read, readAll, refusal, trk } from "../support/Files.ts"
+import { gpx, packedRoutes, read, readAll, refusal, trk } from "../support/Files.ts"
 
 const point = (lat: string | number, lon: string | number) => `<trkpt lat="${lat}" lon="${lon}"/>`
 const line = [point(46, 9), point(46.01, 9.01), point(46.02, 9.02), point(46.03, 9.03)]
 const unusable = "it has no usable position"
 
-const routesOf = Effect.fnUntraced(function*(bytes: Uint8Array, contentType?: string) {
-  const { draft } = yield* readPacked({ name: undefined, contentType, bytes }, undefined)
-  return yield* Effect.forEach(yield* draftsOf(draft, { split: true, join: false, track: undefined }), finish)
-})
-
 const messageOf = (bytes: Uint8Array, contentType?: string) =>
-  Effect.map(Effect.flip(routesOf(bytes, contentType)), (error) => error.message)
+  Effect.map(Effect.flip(packedRoutes(bytes, contentType)), (error) => error.message)
 
 describe("a track without positions", () => {
   it("is left out and named, and the only other one needs no choice", () => {
@@ -90,7 +82,7 @@ describe("an archive", () => {
           ["cut.gpx.gz", bytes("\u001f\u008b\u0008")]
         ])
       )
-      const routes = yield* routesOf(zip)
+      const routes = yield* packedRoutes(zip)
       assert.deepStrictEqual(routes.map(({ document }) => document.name), ["good"])
       assert.deepStrictEqual(routes[0]?.dropped.map(({ what }) => what), [
         "file indoor.gpx",
@@ -114,7 +106,7 @@ describe("an archive", () => {
       const path =
         "<kml><Placemark><name>Path</name><LineString><coordinates>9,46 9,47</coordinates></LineString></Placemark></kml>"
       const zip = yield* zipped(new Map([["doc.kml", bytes(link)], ["files/a.kml", bytes(path)]]))
-      assert.deepStrictEqual((yield* routesOf(zip)).map(({ document }) => document.name), ["Path"])
+      assert.deepStrictEqual((yield* packedRoutes(zip)).map(({ document }) => document.name), ["Path"])
       assert.match(yield* messageOf(bytes(link)), /exported as a link/)
     }))
 
@@ -131,11 +123,11 @@ describe("an archive", () => {
           "application/vnd.google-earth.kml+xml"
         ]
       ) {
-        assert.strictEqual((yield* routesOf(file, type)).length, 1, type)
+        assert.strictEqual((yield* packedRoutes(file, type)).length, 1, type)
       }
       for (const label of ["UNICODE", "UTF_8", "utf-8-sig", "UTF-32", "ANSI", "", "utf-8 "]) {
         const labelled = bytes(gpx(trk(...line)).replace("UTF-8", label))
-        assert.strictEqual((yield* routesOf(labelled)).length, 1, label)
+        assert.strictEqual((yield* packedRoutes(labelled)).length, 1, label)
       }
       const pages = [
         "<!DOCTYPE html>\n<html><body/></html>",
@@ -168,7 +160,7 @@ describe("an archive", () => {
           ["cut.zip", Buffer.from(kmz.slice(0, 60))]
         ])
       )
-      const routes = yield* routesOf(zip)
+      const routes = yield* packedRoutes(zip)
       assert.deepStrictEqual(routes.map(({ document }) => document.name), ["In", "Out"])
       assert.deepStrictEqual(routes[0]?.dropped.map(({ what }) => what), ["file deep.zip/a.kmz", "file cut.zip"])
     }))
@@ -339,7 +331,7 @@ describe("GeoJSON and KML of other programs", () => {
           `<?xml version="1.0"?>\n<!-- x -->${placemark}`
         ]
       ) {
-        const [route] = yield* routesOf(Buffer.from(text))
+        const [route] = yield* packedRoutes(Buffer.from(text))
         assert.strictEqual(route?.document.name, "A")
       }
     }))

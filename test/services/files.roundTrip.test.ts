@@ -54,7 +54,7 @@ const lat = degrees(90)
 
 /**
  * A position at 0/0 among others far away is left out, since receivers without a fix write it; it has its own test. FIT rounds
- * what is nearer to it than this.
+ * positions that are nearer to it.
  */
 const LEAST_DEGREES = 1e-6
 

@@ -9,6 +9,7 @@ import {
 } from "../../src/services/files/Draft.ts"
 import { finish } from "../../src/services/files/Finish.ts"
 import { readRouteFile, writeRouteFile } from "../../src/services/files/RouteFile.ts"
+import { readPacked } from "../../src/services/files/Upload.ts"
 import { coordinatesOf, lineMetres } from "../../src/services/geometry/Geodesy.ts"
 
 export const FORMATS: ReadonlyArray<TextFormat> = ["gpx", "geojson", "tcx", "kml"]
@@ -51,3 +52,9 @@ export const trk = (...points: ReadonlyArray<string>) => `<trk><trkseg>${points.
 
 export const metresOf = ({ geometry, segments }: Pick<RouteDocument, "geometry" | "segments">): number =>
   lineMetres(coordinatesOf(geometry), segments)
+
+/** The routes of a file of any format, packed or not, one for each track. */
+export const packedRoutes = Effect.fnUntraced(function*(bytes: Uint8Array, contentType?: string) {
+  const { draft } = yield* readPacked({ name: undefined, contentType, bytes }, undefined)
+  return yield* Effect.forEach(yield* draftsOf(draft, { split: true, join: false, track: undefined }), finish)
+})

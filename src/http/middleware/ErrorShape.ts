@@ -212,7 +212,7 @@ export const exactPathsLayer = HttpRouter.middleware(
         if (!isExactPath(url)) return respond(unknownPath())
         // The router would take the slash at the end of a list for a resource without an id.
         if (endsInSlash(url)) return respond(unknownPath(meantPath(url, (part) => part === "api")))
-        // So it would `PATCH /routes/public` for that of a route.
+        // It would take `PATCH /routes/public` for the change of a route named `public`.
         const allowed = methodsAt(url, (part) => part === "api")
         return method === "OPTIONS" || allowed.length === 0 || allowed.includes(method)
           ? httpEffect
