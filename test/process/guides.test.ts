@@ -142,6 +142,10 @@ layer(TestServer.layer(OIDC))("the code of the guides", (it) => {
       const links = (yield* other.get(`/routes/${restored[0]?.id}/links`)).body
       assert.strictEqual(Array.isArray(links) && links.length, 1)
       assert.deepInclude(Array.isArray(links) ? links[0] : links, { label: "Club" })
+      yield* rider.patch(`/routes/${ids[0]}`, { name: "Changed since" })
+      yield* run(backup, kept, token)
+      assert.strictEqual(yield* run(restore, kept, writing.token), "2 routes restored\n")
+      assert.sameMembers((yield* routesOf(other)).map(({ name }) => name), ["First", "Renamed", "Changed since"])
     }))
 
   it.effect("imports a ZIP of another service once, and names what it cannot read", () =>
