@@ -5,8 +5,9 @@ import { mkdir, writeFile } from "node:fs/promises"
 import { createServer, type RequestListener } from "node:http"
 import { join } from "node:path"
 import { zipped } from "../support/Archives.ts"
-import { linesOf, person, rps, running } from "../support/CommandLine.ts"
+import { hasTerminal, linesOf, person, rps, rpsOnTerminal, running } from "../support/CommandLine.ts"
 import { listening } from "../support/Listening.ts"
+import { idsIn } from "../support/Routes.ts"
 import { temporaryDirectory } from "../support/TemporaryDirectory.ts"
 import { TestServer } from "../support/TestServer.ts"
 
@@ -71,6 +72,64 @@ layer(TestServer.layer())("the command line", (it) => {
       assert.strictEqual((yield* ada("tag", "--all", "--add", "Schöne Tour")).code, 1)
     }))
 
+  it.effect("prints nothing but JSON with --json, one value a line", () =>
+    Effect.gen(function*() {
+      const { origin } = yield* TestServer
+      const { env, rider } = yield* person
+      const target = yield* person
+      const files = yield* temporaryDirectory
+      const copy = join(yield* temporaryDirectory, "copy")
+      yield* Effect.promise(() => writeFile(join(files, "one.gpx"), gpx("One", 47.1)))
+      const json = (...words: ReadonlyArray<string>) =>
+        Effect.map(rps({ ...env, RPS_TO_TOKEN: target.env.RPS_TOKEN }, [...words, "--json"]), (ended) => {
+          const lines = `${ended.stdout}${ended.stderr}`.trimEnd().split("\n")
+          return [ended.code, lines.map((line) => Object.keys(JSON.parse(line)))]
+        })
+      assert.deepStrictEqual(yield* json("import", files), [
+        0,
+        [["file", "ids", "isNew"], ["imported", "present", "failed"]]
+      ])
+      const [id] = idsIn((yield* rider.get("/routes")).body)
+      assert.strictEqual((yield* json("ls"))[0], 0)
+      assert.deepStrictEqual(yield* json("tag", "--all", "--add", "alps"), [0, [["id", "status"]]])
+      assert.deepStrictEqual(yield* json("publish", String(id), "--as", "unlisted", "--yes"), [0, [["id", "status"]]])
+      assert.strictEqual((yield* json("share", String(id)))[0], 0)
+      assert.deepStrictEqual(yield* json("share", "999999999"), [1, [["error"]]])
+      assert.deepStrictEqual(yield* json("backup", copy), [0, [["saved", "deleted"]]])
+      assert.deepStrictEqual(yield* json("restore", copy), [0, [["restored", "present", "failed"]]])
+      assert.deepStrictEqual(yield* json("mirror", "--to", origin), [0, [["copied", "deleted", "refused"]]])
+      const watch = yield* running(env, ["watch", "--once", "--json"], "{\"note\":\"Watching for changes\"}\n")
+      yield* rider.patch(`/routes/${id}`, { name: "Changed" })
+      assert.deepInclude(JSON.parse((yield* watch.ended).stdout), { type: "route", id, change: "upserted" })
+    }).pipe(Effect.scoped))
+
+  it.effect.skipIf(!hasTerminal)(
+    "draws its progress on a terminal, within its width, and nowhere else",
+    () =>
+      Effect.gen(function*() {
+        const { env, run } = yield* person
+        const files = yield* temporaryDirectory
+        const copy = join(yield* temporaryDirectory, "copy")
+        const long = `${"a long name ".repeat(8)}.gpx`
+        yield* Effect.promise(() => writeFile(join(files, "one.gpx"), gpx("One", 47.1)))
+        yield* Effect.promise(() => writeFile(join(files, long), gpx("Two", 47.3)))
+        const shown = yield* rpsOnTerminal(env, ["import", files])
+        const drawn = shown.stdout.split(/[\r\n]+/).map((text) => text.replace("\u001b[K", ""))
+        const name = long.slice(0, 79 - "[------------------------] 0 of 2 ".length)
+        assert.deepStrictEqual(drawn.filter((text) => text !== ""), [
+          `[------------------------] 0 of 2 ${name}`,
+          `${long}: imported`,
+          "[############------------] 1 of 2 one.gpx",
+          "one.gpx: imported",
+          "[########################] 2 of 2 files",
+          "2 imported, 0 already there, 0 failed"
+        ])
+        assert.include((yield* rpsOnTerminal(env, ["backup", copy])).stdout, "[########################] 3 of 3 ")
+        const piped = yield* run("backup", `${copy}2`)
+        assert.deepStrictEqual([piped.code, piped.stderr], [0, ""])
+      })
+  )
+
   it.effect("writes no control characters of names to the terminal", () =>
     Effect.gen(function*() {
       const { run: ada } = yield* person
@@ -108,6 +167,37 @@ const elsewhere = Effect.fnUntraced(function*(listener: RequestListener) {
 })
 
 describe("the command line at a service that is slow or hostile", () => {
+  test.live("says that it waits, and for how long", () =>
+    Effect.gen(function*() {
+      const statuses = [429, 503]
+      const env = yield* elsewhere((_, response) => {
+        const status = statuses.shift() ?? 200
+        response.writeHead(status, { "content-type": "application/json", "retry-after": "0" })
+        response.end("[]")
+      })
+      const { code, stderr } = yield* rps(env, ["ls", "--json"])
+      assert.deepStrictEqual([code, stderr.trimEnd().split("\n").map((line) => JSON.parse(line).note)], [0, [
+        `${env.RPS_URL} responded 429: trying again in 0 s`,
+        `${env.RPS_URL} responded 503: trying again in 0 s`
+      ]])
+      const away = yield* Effect.scoped(listening(createServer()))
+      const silent = yield* running({ ...env, RPS_URL: `http://127.0.0.1:${away}` }, ["ls"], "trying again in 1 s\n")
+      yield* silent.interrupt
+      assert.strictEqual((yield* silent.ended).code, 130)
+    }).pipe(Effect.scoped))
+
+  test.live.skipIf(!existsSync("/proc"))("says that a directory takes no backup", () =>
+    Effect.gen(function*() {
+      const env = yield* elsewhere((request, response) => {
+        response.writeHead(200, { "content-type": "application/json" })
+        response.end(JSON.stringify(
+          request.url === "/api/v1/me/credential" ? { user: { id: 1 } } : { changes: [], cursor: "1", hasMore: false }
+        ))
+      })
+      const { code, stderr } = yield* rps(env, ["backup", "/proc/none/below"])
+      assert.deepStrictEqual([code, stderr], [1, "rps: ENOENT: no such file or directory, mkdir '/proc/none'\n"])
+    }).pipe(Effect.scoped))
+
   test.live("prints each file of a ZIP while the service is still importing", () =>
     Effect.gen(function*() {
       let end = () => {}

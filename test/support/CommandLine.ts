@@ -1,5 +1,5 @@
 import { Effect } from "effect"
-import { execFile, spawn } from "node:child_process"
+import { execFile, spawn, spawnSync } from "node:child_process"
 import { rmSync } from "node:fs"
 import { mkdtemp } from "node:fs/promises"
 import { tmpdir } from "node:os"
@@ -30,19 +30,29 @@ export interface Ended {
 
 type Environment = Readonly<Record<string, string | undefined>>
 
+const ended = (env: Environment, file: string, words: ReadonlyArray<string>) =>
+  Effect.promise(() =>
+    new Promise<Ended>((resolve) => {
+      const child = execFile(file, words, { env: { ...process.env, ...env } }, (error, stdout, stderr) => {
+        const code = error === null ? 0 : Number(error.code ?? 1)
+        resolve({ code, stdout, stderr })
+      })
+      child.stdin?.end()
+    })
+  )
+
 /** Runs `rps` to its end. */
 export const rps = (env: Environment, words: ReadonlyArray<string>) =>
-  Effect.andThen(program, (main) =>
-    Effect.promise(() =>
-      new Promise<Ended>((resolve) => {
-        const options = { env: { ...process.env, ...env } }
-        const child = execFile(process.execPath, [main, ...words], options, (error, stdout, stderr) => {
-          const code = error === null ? 0 : Number(error.code ?? 1)
-          resolve({ code, stdout, stderr })
-        })
-        child.stdin?.end()
-      })
-    ))
+  Effect.andThen(program, (main) => ended(env, process.execPath, [main, ...words]))
+
+/** Runs it on a terminal of 80 columns by `script` of util-linux: both of its outputs are in the one. */
+export const rpsOnTerminal = (env: Environment, words: ReadonlyArray<string>) =>
+  Effect.andThen(program, (main) => {
+    const quoted = [process.execPath, main, ...words].map((word) => `'${word}'`).join(" ")
+    return ended(env, "script", ["-qec", `stty cols 80; ${quoted}`, "/dev/null"])
+  })
+
+export const hasTerminal = spawnSync("script", ["-qec", "true", "/dev/null"]).status === 0
 
 /** Starts `rps`; the effect ends when it has written `text`. A failed test ends it. */
 export const running = (env: Environment, words: ReadonlyArray<string>, text: string) =>

@@ -8,19 +8,27 @@ const ownFolder = () =>
 /** A file of the command line itself. */
 export const ownFile = (name: string): string => join(ownFolder(), name)
 
+/** Returns what an error of the file system with this code stands for, and throws any other. */
+export const unless = <A>(code: string, otherwise: A) => (error: unknown): A => {
+  if (error instanceof Error && "code" in error && error.code === code) return otherwise
+  throw error
+}
+
 /** Undefined if there is no such file. */
-export const readText = async (file: string): Promise<string | undefined> => {
-  try {
-    return await readFile(file, "utf8")
-  } catch (error) {
-    if (error instanceof Error && "code" in error && error.code === "ENOENT") return undefined
-    throw error
-  }
+export const readText = (file: string): Promise<string | undefined> =>
+  readFile(file, "utf8").catch(unless("ENOENT", undefined))
+
+/** With `recursive` the function of Node.js never ends where a directory takes no other, as in /proc. */
+export const makeDirectory = async (path: string): Promise<void> => {
+  const make = () => mkdir(path).then(() => true, unless("EEXIST", true))
+  if (dirname(path) === path || await make().catch(unless("ENOENT", false))) return
+  await makeDirectory(dirname(path))
+  await make()
 }
 
 /** Replaces a file as a whole, so that a crash leaves the old one. Other users cannot read it. */
 export const replaceFile = async (file: string, data: string | Uint8Array): Promise<void> => {
-  await mkdir(dirname(file), { recursive: true })
+  await makeDirectory(dirname(file))
   const next = `${file}.next`
   await writeFile(next, data, { mode: 0o600 })
   await rename(next, file)

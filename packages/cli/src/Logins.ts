@@ -2,6 +2,7 @@ import { Schema } from "effect"
 import { type Client, makeClient } from "../../client/src/index.ts"
 import { EXIT_CODES, Failure } from "./Failure.ts"
 import { ownFile, readText, replaceJson } from "./Files.ts"
+import { note } from "./Terminal.ts"
 
 const Logins = Schema.Struct({
   /** The origin that commands use without `--url`. */
@@ -33,11 +34,14 @@ export const originOf = (url: string): string => {
   return new URL(url).origin
 }
 
+const onWait = (milliseconds: number, reason: string) =>
+  note(`${reason}: trying again in ${Math.ceil(milliseconds / 1000)} s`)
+
 /** A command waits for the limits of the service and for half a minute without it, as a person's script would have to. */
-const PATIENT = { retries: 8, retryTimeout: 3_600_000 }
+const PATIENT = { retries: 8, retryTimeout: 3_600_000, onWait }
 
 /** Somebody who signs in sees at once that the address is wrong. */
-const IMPATIENT = { retries: 1 }
+const IMPATIENT = { retries: 1, onWait }
 
 export const clientAt = (baseUrl: string, token?: string): Client =>
   makeClient({ baseUrl, ...IMPATIENT, ...(token === undefined ? {} : { token }) })

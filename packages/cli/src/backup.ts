@@ -1,11 +1,12 @@
 import { Effect, Schema } from "effect"
 import { Argument, Command } from "effect/cli"
-import { mkdir, readdir, rename } from "node:fs/promises"
+import { readdir, rename } from "node:fs/promises"
 import { dirname, join } from "node:path"
 import { type ChangePage, type Client, ServiceError, sync } from "../../client/src/index.ts"
 import { attempt, Failure } from "./Failure.ts"
-import { readText, replaceFile, replaceJson } from "./Files.ts"
-import { account, print, showProgress } from "./Root.ts"
+import { makeDirectory, readText, replaceFile, replaceJson, unless } from "./Files.ts"
+import { account, print } from "./Root.ts"
+import { showProgress } from "./Terminal.ts"
 
 const STATE = "backup.json"
 
@@ -37,10 +38,8 @@ const FOLDERS = { route: "routes", collection: "collections", link: "links" } as
 /** What was deleted stays in the backup, apart from the rest. */
 const setAside = async (directory: string, file: string) => {
   const target = join(directory, "deleted", file)
-  await mkdir(dirname(target), { recursive: true })
-  await rename(join(directory, file), target).catch((error: unknown) => {
-    if (!(error instanceof Error && "code" in error && error.code === "ENOENT")) throw error
-  })
+  await makeDirectory(dirname(target))
+  await rename(join(directory, file), target).catch(unless("ENOENT", undefined))
 }
 
 const save = async (directory: string, client: Client, change: ChangePage["changes"][number]) => {

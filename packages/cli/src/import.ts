@@ -7,7 +7,8 @@ import { basename, extname, join } from "node:path"
 import { type Client, ServiceError } from "../../client/src/index.ts"
 import { attempt, EXIT_CODES, Failure, toFailure } from "./Failure.ts"
 import { readText, replaceJson } from "./Files.ts"
-import { account, print, showProgress } from "./Root.ts"
+import { account, print } from "./Root.ts"
+import { showProgress } from "./Terminal.ts"
 
 const TYPES: Readonly<Record<string, string>> = {
   ".fit": "application/vnd.ant.fit",

@@ -1,9 +1,10 @@
-import { Console, Effect, Option, Redacted } from "effect"
+import { Effect, Option, Redacted } from "effect"
 import { Argument, Command, Flag, Prompt } from "effect/cli"
 import { hostname } from "node:os"
 import { attempt } from "./Failure.ts"
 import { clientAt, originOf, saveLogin } from "./Logins.ts"
 import { print } from "./Root.ts"
+import { note } from "./Terminal.ts"
 
 const DAYS = 90
 
@@ -51,7 +52,7 @@ export const login = Command.make(
       { origin, user, expiresAt },
       `Signed in to ${origin} as ${user.handle}${expiresAt === null ? "" : `, until ${expiresAt}`}`
     )
-    if (given === undefined) yield* Console.error("The token is in your settings: revoke it in the list of your tokens")
+    if (given === undefined) note("The token is in your settings: revoke it in the list of your tokens")
   })
 ).pipe(Command.withDescription(
   "Sign in: makes a token of 90 days and keeps it. RPS_TOKEN gives a token that you have, RPS_PASSWORD the password"

@@ -10,18 +10,17 @@ import { login } from "./login.ts"
 import { mirror } from "./mirror.ts"
 import { restore } from "./restore.ts"
 import { rps } from "./Root.ts"
+import { clearProgress, lineOf } from "./Terminal.ts"
 import { watch } from "./watch.ts"
 
 const VERSION = "0.2.0"
 
-/** `--json` holds for errors as well. */
 const showFailure = (error: unknown) => {
   if (CliError.isCliError(error)) return Effect.void
   if (!(error instanceof Failure)) return Console.error(error)
   const { details, message } = error
-  return Console.error(
-    process.argv.includes("--json") ? JSON.stringify({ error: { message, ...details } }) : `rps: ${message}`
-  )
+  clearProgress()
+  return Console.error(lineOf({ error: { message, ...details } }, `rps: ${message.replaceAll("\n", " ")}`))
 }
 
 const exitCodeOf = (exit: Exit.Exit<unknown, unknown>): number => {

@@ -14,7 +14,8 @@ import { attempt, EXIT_CODES, Failure } from "./Failure.ts"
 import { ownFile, readText, replaceJson } from "./Files.ts"
 import { type Account, targetAt } from "./Logins.ts"
 import { batches, Ids, inputOf, presentIds } from "./restore.ts"
-import { account, print, showProgress } from "./Root.ts"
+import { account, print } from "./Root.ts"
+import { showProgress } from "./Terminal.ts"
 
 type Kind = "routes" | "collections"
 

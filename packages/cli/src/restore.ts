@@ -18,7 +18,8 @@ import {
 import { readState } from "./backup.ts"
 import { attempt, EXIT_CODES, Failure } from "./Failure.ts"
 import { readText, replaceJson } from "./Files.ts"
-import { account, print, showProgress } from "./Root.ts"
+import { account, print } from "./Root.ts"
+import { showProgress } from "./Terminal.ts"
 
 /** Backups from before links had files of their own have them here. */
 interface Shared {

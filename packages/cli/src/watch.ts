@@ -4,6 +4,7 @@ import { spawn } from "node:child_process"
 import type { ChangePage, Client } from "../../client/src/index.ts"
 import { attempt, Failure } from "./Failure.ts"
 import { account, print } from "./Root.ts"
+import { note } from "./Terminal.ts"
 
 const WAIT_SECONDS = 30
 
@@ -43,7 +44,7 @@ export const watch = Command.make(
   Effect.fnUntraced(function*({ exec, once }) {
     const { client } = yield* account
     let cursor = yield* attempt(() => lastCursor(client))
-    yield* Effect.sync(() => process.stderr.write("Watching for changes\n"))
+    yield* Effect.sync(() => note("Watching for changes"))
     for (;;) {
       const query = { cursor, geometry: "none", wait: WAIT_SECONDS } as const
       const page = yield* attempt((options) => client.sync.list({ query }, options))

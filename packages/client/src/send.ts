@@ -9,6 +9,8 @@ export interface ClientOptions {
   readonly retries?: number
   /** The waits of a call together, those of a rate limit as well, take at most this time in milliseconds; 2 minutes if absent. */
   readonly retryTimeout?: number
+  /** Called before each wait for a retry, with what is wrong in words. */
+  readonly onWait?: (milliseconds: number, reason: string) => void
   readonly fetch?: typeof fetch
 }
 
@@ -154,6 +156,8 @@ export const makeSend = (options: ClientOptions) => {
       await response?.body?.cancel()
       if (!isLimited) tries++
       left -= wait
+      const reason = result instanceof ConnectionError ? result.message : `${url.origin} responded ${result.status}`
+      options.onWait?.(wait, reason)
       await sleep(wait, init.signal ?? undefined)
     }
   }

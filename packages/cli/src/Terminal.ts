@@ -1,0 +1,33 @@
+/** Names and messages of others must not control the terminal. */
+const harmless = (text: string): string => text.replaceAll(/\p{Cc}/gu, "?")
+
+/** `--json` holds for all that is written, also before the words of the command are read. */
+const isJson = process.argv.includes("--json")
+
+/** A line of a result: the value with `--json`, else the text. */
+export const lineOf = (value: unknown, text: string): string => isJson ? JSON.stringify(value) : harmless(text)
+
+const CLEAR = "\r\u001b[K"
+
+/** Other lines take the place of the progress, which is drawn again below them. */
+export const clearProgress = (): void => {
+  if (process.stderr.isTTY) process.stderr.write(CLEAR)
+}
+
+/** Writes to the person, or to the log of a script, beside the result. */
+export const note = (text: string): void => {
+  clearProgress()
+  process.stderr.write(`${lineOf({ note: text }, text)}\n`)
+}
+
+const WIDTH = 24
+
+/** Draws on the terminal how far a command is; into a file or a pipe it draws nothing. */
+export const showProgress = (done: number, total: number, what: string): void => {
+  const { stderr } = process
+  if (!stderr.isTTY) return
+  const filled = total === 0 ? WIDTH : Math.round(Math.min(1, done / total) * WIDTH)
+  const line = `[${"#".repeat(filled)}${"-".repeat(WIDTH - filled)}] ${done} of ${total} ${harmless(what)}`
+  // A line that wraps could not be drawn again.
+  stderr.write(`${CLEAR}${line.slice(0, stderr.columns - 1)}${done >= total ? "\n" : ""}`)
+}
