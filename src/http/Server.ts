@@ -28,6 +28,7 @@ import {
   exactPathsLayer,
   noParametersLayer,
   refusalLayer,
+  shadowedPathsLayer,
   tracedFaultsLayer
 } from "./middleware/ErrorShape.ts"
 import { gateLayer } from "./middleware/Gate.ts"
@@ -89,7 +90,7 @@ const pages = Layer.merge(pagesLayer, providerSignInLayer).pipe(
   Layer.provide([CrossSite.layer, Limiter.layer, RequestBodies.layer])
 )
 
-const routes = Layer.mergeAll(api, docs, pages)
+const routes = Layer.mergeAll(api, docs, pages, shadowedPathsLayer)
 
 /** The router runs middleware in the order in which their layers are built. */
 const followedBy = <E, R>(next: Layer.Layer<never, E, R>) => <E2, R2>(before: Layer.Layer<never, E2, R2>) =>

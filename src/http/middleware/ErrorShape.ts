@@ -17,7 +17,7 @@ import { RequestNotes } from "../../services/operations/RequestNotes.ts"
 import { settings } from "../../services/settings/Registry.ts"
 import { headerName } from "../api/Headers.ts"
 import { CommonFailures, NoParameters, TracedFaults } from "../api/Requests.ts"
-import { endsInSlash, isExactPath, meantPath, methodsAt } from "../request/RouteTemplates.ts"
+import { endsInSlash, isExactPath, meantPath, methodsAt, shadowed } from "../request/RouteTemplates.ts"
 import {
   DATABASE_RETRY_AFTER,
   databaseUnavailable,
@@ -182,6 +182,8 @@ const notRouted = (method: string, allowed: ReadonlyArray<string>, meant: string
       details: { allowed: [...allowed] }
     })
 
+const isOfApi = (part: string) => part === "api"
+
 /** Covers errors of the router and the body reader, and defects. */
 export const errorShapeLayer = HttpRouter.middleware(
   Effect.gen(function*() {
@@ -208,18 +210,21 @@ export const exactPathsLayer = HttpRouter.middleware(
   (httpEffect) =>
     Effect.flatMap(
       HttpServerRequest.HttpServerRequest,
-      ({ method, url }) => {
+      ({ url }) => {
         if (!isExactPath(url)) return respond(unknownPath())
         // The router would take the slash at the end of a list for a resource without an id.
-        if (endsInSlash(url)) return respond(unknownPath(meantPath(url, (part) => part === "api")))
-        // It would take `PATCH /routes/public` for the change of a route named `public`.
-        const allowed = methodsAt(url, (part) => part === "api")
-        return method === "OPTIONS" || allowed.length === 0 || allowed.includes(method)
-          ? httpEffect
-          : respond(notRouted(method, allowed, undefined))
+        return endsInSlash(url) ? respond(unknownPath(meantPath(url, isOfApi))) : httpEffect
       }
     ),
   { global: true }
+)
+
+/** The router would take `PATCH /routes/public` for the change of a route named `public`. */
+export const shadowedPathsLayer = Layer.mergeAll(
+  Layer.empty,
+  ...shadowed.map(({ method, path }) =>
+    HttpRouter.add(method, path, respond(notRouted(method, methodsAt(path, isOfApi), undefined)))
+  )
 )
 
 /** Violations of HTTP that are checked before the path, such as a second `Host` header. */

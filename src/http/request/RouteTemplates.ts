@@ -103,6 +103,21 @@ for (const endpoints of paths) {
   knownPaths.on("GET", endpoints[0].path, { parts: ["api"], methods, templateOf: templatesOf(endpoints) })
 }
 
+const isInstance = (path: string, template: string) => {
+  const expected = template.split("/")
+  const segments = path.split("/")
+  return segments.length === expected.length
+    && expected.every((segment, index) => segment.startsWith(":") || segment === segments[index])
+}
+
+/** Methods that a path does not have, and a path with a parameter in its place has. */
+export const shadowed = paths.flatMap((same) => {
+  const [{ path }] = same
+  const methods = new Set<string>(same.map(({ method }) => method))
+  const others = endpoints.filter((other) => !methods.has(other.method) && isInstance(path, other.path))
+  return [...new Set(others.map(({ method }) => method))].map((method) => ({ method, path }))
+})
+
 const addPages = (
   parts: ReadonlyArray<Part>,
   given: ReadonlyArray<`/${string}`>,
