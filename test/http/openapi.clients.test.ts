@@ -1,5 +1,22 @@
-import { assert, describe, it } from "@effect/vitest"
+import { assert, describe, it, layer } from "@effect/vitest"
+import { Effect } from "effect"
+import { signedIn } from "../support/Actors.ts"
 import { document, operations, schemasIn, served } from "../support/OpenApi.ts"
+import { TestServer } from "../support/TestServer.ts"
+
+/** The example of each content type of a body that is a file, as it is sent. */
+const filesOf = (operationId: string) => {
+  const found = operations.find(({ operation }) => operation.operationId === operationId)
+  return Object.entries(found?.operation.requestBody?.content ?? {}).map(([type, { example, examples }]) => {
+    const data = examples?.["file"]?.externalValue.split(",")[1]
+    if (data !== undefined) return { type, raw: new Uint8Array(Buffer.from(data, "base64")) }
+    if (typeof example === "string") return { type, raw: example }
+    const parts = Object.entries(Object(example)).map(([name, text]) =>
+      `--x\r\nContent-Disposition: form-data; name="${name}"; filename="${name}"\r\n\r\n${text}\r\n`
+    )
+    return { type: `${type}; boundary=x`, raw: `${parts.join("")}--x--\r\n` }
+  })
+}
 
 describe("the OpenAPI document for generators of clients", () => {
   it("names what generated clients need a name for: enumerations once, items of lists, no word of a language", () => {
@@ -27,15 +44,34 @@ describe("the OpenAPI document for generators of clients", () => {
     assert.deepStrictEqual(ofResponses.filter((schema) => "anyOf" in schema || "oneOf" in schema), [])
   })
 
-  it("offers the bearer token of scripts first, and an example of every body of JSON and of text", () => {
+  it("offers the bearer token of scripts first, and an example of every body", () => {
     assert.strictEqual(Object.keys(document.components.securitySchemes)[0], "personalAccessToken")
     const list = operations.find(({ operation }) => operation.operationId === "routes.list")
     assert.deepStrictEqual(Object.keys(list?.operation.security[0] ?? {}), ["personalAccessToken"])
     const bare = operations.flatMap(({ operation: { operationId, requestBody } }) =>
-      Object.entries(requestBody?.content ?? {}).filter(([type, { example }]) =>
-        /[/+](json|xml)$/.test(type) && example === undefined
+      Object.entries(requestBody?.content ?? {}).filter(([, { example, examples }]) =>
+        example === undefined && examples === undefined
       ).map(([type]) => `${operationId} ${type}`)
     )
     assert.deepStrictEqual(bare, [])
   })
+})
+
+layer(TestServer.layer())("the example of a file", (it) => {
+  it.effect("is imported as it is", () =>
+    Effect.gen(function*() {
+      const rider = yield* signedIn
+      const files = filesOf("files.import")
+      assert.strictEqual(files.length, 10)
+      for (const { raw, type } of files) {
+        const call = { headers: { "content-type": type }, raw }
+        const { status, text } = yield* rider.call("POST", "/routes/import?duplicates=allow", call)
+        assert.strictEqual(status, 201, `${type}: ${text}`)
+      }
+      for (const { raw, type } of filesOf("accountData.import")) {
+        const call = { headers: { "content-type": type }, raw }
+        const { text } = yield* rider.call("POST", "/users/me/import?duplicates=allow", call)
+        assert.include(text, "\"imported\":1")
+      }
+    }))
 })

@@ -13,10 +13,14 @@ const Parameter = Schema.Struct({
 
 const Content = Schema.Record(Schema.String, Schema.Struct({ schema: Json, example: Schema.optionalKey(Json) }))
 
-/** A file of text has an example that is text. */
+/** A file of text has an example that is text, another file one by its address. */
 const RequestContent = Schema.Record(
   Schema.String,
-  Schema.Struct({ schema: Json, example: Schema.optionalKey(Schema.Unknown) })
+  Schema.Struct({
+    schema: Json,
+    example: Schema.optionalKey(Schema.Unknown),
+    examples: Schema.optionalKey(Schema.Record(Schema.String, Schema.Struct({ externalValue: Schema.String })))
+  })
 )
 
 const Answer = Schema.Struct({

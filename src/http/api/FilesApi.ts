@@ -86,7 +86,10 @@ const KML =
 const binary = { schema: { type: "string", format: "binary" } }
 
 /** A part with a file name is a file, under any field name. */
-const form = { schema: { type: "object", additionalProperties: { type: "string", format: "binary" } } }
+const form = {
+  schema: { type: "object", additionalProperties: { type: "string", format: "binary" } },
+  example: { file: GPX }
+}
 
 /** The content decides the format. */
 const anyFile = Schema.String.pipe(HttpApiSchema.asText({ contentType: MEDIA_TYPES.bytes }))
@@ -104,7 +107,7 @@ const importBody = {
     [MEDIA_TYPES.zip]: binary,
     [MEDIA_TYPES.gzip]: binary,
     [MEDIA_TYPES.multipart]: form,
-    [MEDIA_TYPES.bytes]: binary
+    [MEDIA_TYPES.bytes]: { ...binary, example: GPX }
   }
 }
 

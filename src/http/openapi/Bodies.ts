@@ -153,3 +153,32 @@ export const describeBodies = (schemas: OpenApi.OpenAPIComponents["schemas"]) =>
   const all = { ErrorBody: errorSchema(errors), ...GEOJSON, ...Object.fromEntries(bodies), TracePoint: tracePoint }
   return { ...Rec.map(portableSchemas(referring(all), "op"), withEnumerations), ...enumerations() }
 }
+
+/** Short files of one line each. A format that is not text has no other way to have an example than an address. */
+const FILES: Readonly<Record<string, string>> = {
+  [MEDIA_TYPES.fit]:
+    "DiDEUswAAAAuRklUMQpAAAAAAAUAAQABAoQCAoQEBIYIEAcABv8AAAAAbbhDcnBzIHdheXBvaW50cyAwAEAAAB8AAgQBAAUGBwAA"
+    + "VmFkdXoAQAAAEwAH/QSGAgSGAwSFBASFBQSFBgSFCQSGAAFtuEMAbbhDItmFIRk6xQbsaYchMeLGBjrMAQBAAAAVAAP9BIYAAQAB"
+    + "AQAAAG24QwAAQQAAFAAE/QSGAASFAQSFBQSGAQBtuEMi2YUhGTrFBgAAAAABAW24Q+xphyEx4sYGOswBAAABbbhDAAme4g==",
+  [MEDIA_TYPES.gzip]:
+    "H4sIAAAAAAACA2WOQQrCMBBFrxLmADMdbZBK0223Lt0WqbGYNiEZTI6vDYgLN/9tHo/f21DUa45p8ZsBRgZVVrclAw+RcCbKOaP4"
+    + "4G2c7kvBm19pvFyJiWHoJT7rpNlWBlFuEgPtCbllDcrt1Q71oemA/hTd8E857gJ9Y1TT9Hk3vAGlp0K1owAAAA==",
+  [MEDIA_TYPES.kmz]:
+    "UEsDBBQAAAAIAAAAIVzxwxoagQAAAKoAAAAHAAAAZG9jLmttbE2OQQrDIBRErxKyLv5oIyXlxxN0USh0L4mkEv0GtVh6+qZZuZsH"
+    + "j5nB1bvm4x2lsX3lvF0BSiksbIYWmxiZDLsBgolW4d3pyXgdV4WkvVFPPb+/CEfGmyXzyNHSonAKIc6WdDZJDUyKbjj1F8Z7Lpsd"
+    + "zwfIjiPUIkJdAdXY/4L6AVBLAQIUAxQAAAAIAAAAIVzxwxoagQAAAKoAAAAHAAAAAAAAAAAAAACAAQAAAABkb2Mua21sUEsFBgAA"
+    + "AAABAAEANQAAAKYAAAAAAA==",
+  [MEDIA_TYPES.zip]:
+    "UEsDBBQAAAAIAAAAIVylp0K1eQAAAKMAAAAJAAAAdmFkdXouZ3B4ZY5BCsIwEEWvEuYAMx1tkErTbbcu3RapsZg2IRlMjq8NiAs3"
+    + "/20ej9/bUNRrjmnxmwFGBlVWtyUDD5FwJso5o/jgbZzuS8GbX2m8XImJYeglPuuk2VYGUW4SA+0JuWUNyu3VDvWh6YD+FN3wTznu"
+    + "An1jVNP0eTe8AVBLAQIUAxQAAAAIAAAAIVylp0K1eQAAAKMAAAAJAAAAAAAAAAAAAACAAQAAAAB2YWR1ei5ncHhQSwUGAAAAAAEA"
+    + "AQA3AAAAoAAAAAAA"
+}
+
+/** The example of a body that is a file of this type. */
+export const fileExampleOf = (type: string) => {
+  const { [type]: file } = FILES
+  return file === undefined
+    ? {}
+    : { examples: { file: { summary: "A short file", externalValue: `data:${type};base64,${file}` } } }
+}

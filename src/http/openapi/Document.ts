@@ -7,7 +7,7 @@ import { portable } from "../../upstream/PortableSchemas.ts"
 import { Api } from "../api/Api.ts"
 import { headerName, HEADERS } from "../api/Headers.ts"
 import { IF_NONE_MATCH_WORDS } from "../api/Requests.ts"
-import { describeBodies, errorExamples } from "./Bodies.ts"
+import { describeBodies, errorExamples, fileExampleOf } from "./Bodies.ts"
 import { conditionsOf, SECURITY_SCHEMES, securityOf } from "./Conditions.ts"
 import { type Declared, declaredEndpoints } from "./Declared.ts"
 import { withEnumerations } from "./Enumerations.ts"
@@ -111,7 +111,11 @@ const withExample = ({ requestBody }: Operation, bodies: Bodies) =>
     : {
       requestBody: {
         ...requestBody,
-        content: Record.map(requestBody.content, (media) => ({ ...exampleOf(bodies[nameIn(media.schema)]), ...media }))
+        content: Record.map(requestBody.content, (media, type) => ({
+          ...exampleOf(bodies[nameIn(media.schema)]),
+          ...fileExampleOf(type),
+          ...media
+        }))
       }
     }
 
