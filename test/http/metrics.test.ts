@@ -267,6 +267,8 @@ layer(TestServer.layer({ METRICS_ALLOWED_CIDRS: "10.0.0.0/8, 2001:db8::/32" }))(
   it.effect("are closed to this one", () =>
     Effect.gen(function*() {
       assert.deepStrictEqual((yield* scrape).body, UNKNOWN)
+      const visitor = yield* anonymous
+      assert.deepStrictEqual((yield* visitor.get("//metrics?x=1")).body, UNKNOWN)
     }))
 })
 

@@ -53,7 +53,7 @@ export class Api extends HttpApi.make(SERVICE_NAME)
       "Planned routes: store them, share them. Distances are in metres, durations in seconds, coordinates are "
       + "[longitude, latitude] in degrees (WGS 84), with the elevation in metres behind them where there is one. "
       + "Instants are ISO 8601 in UTC. Members that a body's schema does not name are ignored; a query parameter that the endpoint "
-      + "does not name is 400, below `/api/v1`. A body has "
+      + "does not name is 400. A body has "
       + `at most ${JSON_LIMITS.depth} levels, ${grouped(JSON_LIMITS.members)} members in one object, and in all `
       + `${
         grouped(JSON_LIMITS.spareValues)

@@ -3,7 +3,7 @@ import { HttpApiEndpoint, HttpApiGroup } from "effect/http-api"
 import { Unavailable } from "../../schema/Errors.ts"
 import { ENGINE, EngineState } from "../../schema/Routing.ts"
 import { described, titled } from "./Described.ts"
-import { ResponseWithin } from "./Requests.ts"
+import { NoParameters, ResponseWithin } from "./Requests.ts"
 
 const Status = Schema.Struct({
   status: Schema.Literal("ok").annotate({ description: "Whether it works" })
@@ -35,6 +35,7 @@ export class HealthApi extends HttpApiGroup.make("health")
         + "reported and do not affect readiness."
     ))
   )
+  .middleware(NoParameters)
   .prefix("/health")
   .annotateMerge(titled("Health", "Probes."))
 {}

@@ -4,6 +4,7 @@ import { Metrics } from "../../services/operations/Metrics.ts"
 import { settings } from "../../services/settings/Registry.ts"
 import { Api } from "../api/Api.ts"
 import { CrossSite } from "../middleware/CrossSite.ts"
+import { refuseParameters } from "../middleware/ErrorShape.ts"
 import { isInside } from "../request/ClientAddress.ts"
 import { unknownPath } from "../response/ErrorResponse.ts"
 import { worded } from "../response/PublicErrors.ts"
@@ -20,6 +21,7 @@ export const MetricsHandlers = HttpApiBuilder.group(
       Effect.fnUntraced(function*({ request }) {
         // The page of another site could ask from within, where the browser is.
         if (!isInside(request, networks) || crossSite.isForeignRead(request)) return yield* unknownPath()
+        yield* refuseParameters
         return yield* worded(metrics.text)
       })
     )

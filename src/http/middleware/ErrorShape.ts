@@ -244,7 +244,7 @@ export const refusalLayer = HttpRouter.middleware(
   { global: true }
 )
 
-const refuseAll = Effect.flatMap(HttpServerRequest.ParsedSearchParams, (query) => {
+export const refuseParameters = Effect.flatMap(HttpServerRequest.ParsedSearchParams, (query) => {
   const issues = Object.keys(query).map((path) => ({ path, message: "Unknown parameter: Expected none" }))
   return issues.length === 0 ? Effect.void : Effect.fail(ValidationFailed.of("query", issues.slice(0, MAX_ISSUES)))
 })
@@ -252,5 +252,5 @@ const refuseAll = Effect.flatMap(HttpServerRequest.ParsedSearchParams, (query) =
 /** An ignored parameter may be a misspelt one: an ignored `dryRun` would import. */
 export const noParametersLayer = Layer.succeed(
   NoParameters,
-  (httpEffect, { endpoint }) => endpoint.query === undefined ? Effect.andThen(refuseAll, httpEffect) : httpEffect
+  (httpEffect, { endpoint }) => endpoint.query === undefined ? Effect.andThen(refuseParameters, httpEffect) : httpEffect
 )
