@@ -41,7 +41,7 @@ const onWait = (milliseconds: number, reason: string) =>
 const PATIENT = { retries: 8, retryTimeout: 3_600_000, onWait }
 
 /** Somebody who signs in sees at once that the address is wrong. */
-const IMPATIENT = { retries: 1, onWait }
+const IMPATIENT = { retries: 1 }
 
 export const clientAt = (baseUrl: string, token?: string): Client =>
   makeClient({ baseUrl, ...IMPATIENT, ...(token === undefined ? {} : { token }) })
