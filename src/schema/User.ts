@@ -160,7 +160,7 @@ const mappedLength = (email: string): number => {
   return text.length - domain.length + Math.max(domain.length, ascii.length)
 }
 
-export const Email = trimmedText(3, MAX_EMAIL, { format: "email", pattern: EMAIL.source }).check(
+export const Email = trimmedText(3, MAX_EMAIL, { format: "idn-email", pattern: EMAIL.source }).check(
   // A look-alike of `@` or of white space must not become a real one when another system normalises.
   Schema.makeFilter((email) => EMAIL.test(email) && EMAIL.test(email.normalize("NFKC")), {
     expected: "an email address"
