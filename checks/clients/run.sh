@@ -4,17 +4,22 @@
 # are compiled where there is a compiler, else parsed. Then linters, and Schemathesis as every kind of caller. What cannot be installed
 # here is skipped and named.
 set -uo pipefail
+# The whole output of each check is kept in CHECK_LOGS.
+logs=${CHECK_LOGS:+$(realpath -m "$CHECK_LOGS")}
 cd "$(dirname "$0")"
 export CHECKS=$PWD
 root=$(cd ../.. && pwd)
 work=$(mktemp -d)
+logs=${logs:-$work/logs}
+mkdir -p "$logs"
 failed=0
 
 check() {
   local name=$1
   shift
   echo "== $name"
-  ("$@") > "$work/output.log" 2>&1 || { failed=1; echo "FAILED: $name"; tail -n 40 "$work/output.log"; }
+  log=$logs/${name//[^A-Za-z0-9]/_}.log
+  ("$@") > "$log" 2>&1 || { failed=1; echo "FAILED: $name"; tail -n 40 "$log"; }
 }
 
 skip() { echo "== skipped: $*"; }
@@ -152,7 +157,7 @@ generator_swift() {
 redocly() {
   (cd "$root" && REDOCLY_TELEMETRY=off REDOCLY_SUPPRESS_UPDATE_NOTICE=true \
     npx redocly lint --skip-rule=no-server-example.com "$work/openapi.json") &&
-    ! grep -q "warning" "$work/output.log"
+    ! grep -q "warning" "$log"
 }
 
 spectral() {
