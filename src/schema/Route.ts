@@ -16,6 +16,7 @@ import {
 } from "./Measures.ts"
 import { Activity, OpenValue, RequestedPreferences, ROUTING_PREFERENCES, RoutingPreferences } from "./Preferences.ts"
 import { PageUrl, TRASHED, type Trashed, TRASHED_AT, Visibility } from "./Resource.ts"
+import { SurfaceShares } from "./Routing.ts"
 import { AllowDownload } from "./ShareLink.ts"
 import { givenText, trimmedText } from "./Text.ts"
 import { USER_SUMMARY, UserSummary } from "./User.ts"
@@ -184,6 +185,9 @@ export const Source = Schema.Struct({
 })
 export type Source = typeof Source.Type
 
+/** The engine has nine. */
+const MAX_SURFACES = 20
+
 const clearable = {
   ...plain,
   geometry: nullable(Positions),
@@ -196,6 +200,13 @@ const clearable = {
       description:
         "Turns along the geometry, in the shape of a computed route's `maneuvers`; a new geometry without new cues "
         + "removes them"
+    })
+  ),
+  surfaces: nullable(
+    SurfaceShares.check(Schema.isMaxLength(MAX_SURFACES)).annotate({
+      description:
+        "How much of the line has each surface, as a computed route or a matched trace has it; a new geometry "
+        + "without new surfaces removes them"
     })
   ),
   tags: nullable(Tags),
@@ -304,6 +315,11 @@ export const Route = Schema.Struct({
     Maneuvers.annotate({ description: "Turns along the whole line: there with `geometry` `full` and `polyline6` only" })
   ),
   distance: Schema.optionalKey(Metres),
+  surfaces: Schema.optionalKey(
+    SurfaceShares.annotate({
+      description: "How much of the line has each surface; not for others, where a privacy zone cuts the line"
+    })
+  ),
   ...Place.fields,
   source: Schema.optionalKey(Source),
   routingPreferences: Schema.NullOr(RoutingPreferences).annotate({

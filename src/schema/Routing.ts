@@ -2,10 +2,10 @@ import { Option, Result, Schema, SchemaGetter, type SchemaIssue, SchemaParser } 
 import { isLatitude, isLongitude, LATITUDE, Latitude, LONGITUDE, Longitude, Polyline6 } from "./Geometry.ts"
 import { MAX_ISSUES } from "./Issues.ts"
 import { Language, Maneuvers } from "./Maneuver.ts"
-import { Kilometres, Metres, Seconds, Timestamp } from "./Measures.ts"
+import { Kilometres, MAX_DISTANCE, Metres, Seconds, Timestamp, upTo } from "./Measures.ts"
 import { defaultedMember, oneOfMembers, optionalMember } from "./Optional.ts"
 import { flag, knownQuery } from "./Page.ts"
-import { Activity, RequestedPreferences, ROUTING_PREFERENCES } from "./Preferences.ts"
+import { Activity, OpenValue, RequestedPreferences, ROUTING_PREFERENCES } from "./Preferences.ts"
 
 export const MAX_TRACE = 50_000
 export const MIN_TRACE = 2
@@ -123,6 +123,25 @@ const SHAPE = "_mzbyA{lkgQwqC_yGo|JodI"
 
 const DIRECTIONS = "`true` for `maneuvers`"
 
+const SURFACES = "`true` for `surfaces`, which the engine is asked for by another call"
+
+const SURFACE = { description: "The surface, in the engine's words" }
+
+const SURFACE_SHARE = { surface: "gravel", length: 1.2, share: 1 }
+
+const SurfaceShare = Schema.Struct({
+  surface: OpenValue.annotate(SURFACE),
+  length: Kilometres.check(upTo(MAX_DISTANCE / 1000)),
+  share: Schema.Finite.check(upTo(1)).annotate({ description: "The part of the length: 0 to 1" })
+}).annotate({
+  identifier: "SurfaceShare",
+  description: "How much of a line has a surface.",
+  examples: [SURFACE_SHARE]
+})
+
+export const SurfaceShares = Schema.Array(SurfaceShare)
+export type SurfaceShares = typeof SurfaceShares.Type
+
 export const RoutingRequest = Schema.Struct({
   activity: Activity,
   preferences: RequestedPreferences,
@@ -135,6 +154,7 @@ export const RoutingRequest = Schema.Struct({
     })
   ),
   directions: optionalMember(Schema.Boolean.annotate({ description: DIRECTIONS })),
+  surfaces: optionalMember(Schema.Boolean.annotate({ description: SURFACES })),
   language: optionalMember(Language)
 }).annotate({
   identifier: "RoutingRequest",
@@ -167,6 +187,7 @@ const Leg = Schema.Struct({
 /** Query parameters override the members of the body. */
 export const DirectionsQuery = knownQuery({
   directions: flag(DIRECTIONS),
+  surfaces: flag(SURFACES),
   language: Schema.optionalKey(Language)
 })
 
@@ -192,6 +213,11 @@ export const RoutingAnswer = Schema.Struct({
   ).annotate({ description: THROUGH }),
   maneuvers: Schema.optionalKey(
     Maneuvers.annotate({ description: "What to do along the line, where `directions` asks for it" })
+  ),
+  surfaces: Schema.optionalKey(
+    SurfaceShares.annotate({
+      description: "How much of the line has each surface, where `surfaces` asks for it and the engine responds in time"
+    })
   ),
   warnings: Schema.Array(Warning).annotate({ description: "What the route takes, or could not be done" })
 }).annotate({
@@ -233,10 +259,8 @@ export type TraceRequest = typeof TraceRequest.Type
 /** A schema to count the values of a trace by: the document of `TraceRequest` only names the schema of its points. */
 export const TraceRoom = Schema.Struct({ ...TraceRequest.fields, shape: Declared })
 
-const Surface = Schema.String.annotate({ description: "The surface, in the engine's words" })
-
 export const TraceEdge = Schema.Struct({
-  surface: Schema.optionalKey(Surface),
+  surface: Schema.optionalKey(Schema.String.annotate(SURFACE)),
   length: Kilometres,
   names: Schema.optionalKey(Schema.Array(Schema.String).annotate({ description: "The names of the road" })),
   road_class: Schema.optionalKey(
@@ -273,17 +297,7 @@ export const TraceAnswer = Schema.Struct({
   shape: Polyline6,
   edges: Schema.Array(TraceEdge).annotate({ description: "The roads, in order" }),
   matched_points: Schema.Array(MatchedPoint).annotate({ description: "Where each point of the trace was matched" }),
-  surfaces: Schema.Array(
-    Schema.Struct({
-      surface: Surface,
-      length: Kilometres,
-      share: Schema.Finite.annotate({ description: "The part of the matched length: 0 to 1" })
-    }).annotate({
-      identifier: "SurfaceShare",
-      description: "How much of a trace has a surface.",
-      examples: [{ surface: "gravel", length: 1.2, share: 1 }]
-    })
-  ).annotate({ description: "How much of the trace has each surface" })
+  surfaces: SurfaceShares.annotate({ description: "How much of the matched trace has each surface" })
 }).annotate({
   identifier: "TraceAnswer",
   description: "A trace on the road network.",
@@ -292,7 +306,7 @@ export const TraceAnswer = Schema.Struct({
     shape: SHAPE,
     edges: [{ surface: "gravel", length: 1.2, road_class: "unclassified", begin_shape_index: 0, end_shape_index: 2 }],
     matched_points: LOCATIONS.map(({ lat, lon }) => ({ lat, lon, type: "matched", edge_index: 0 })),
-    surfaces: [{ surface: "gravel", length: 1.2, share: 1 }]
+    surfaces: [SURFACE_SHARE]
   }]
 })
 export type TraceAnswer = typeof TraceAnswer.Type

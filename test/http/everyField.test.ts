@@ -38,6 +38,7 @@ const ROUTE = {
   endAddress: "First street 2",
   routingPreferences: { surfacePreference: "paved", avoidFerries: true, avoidHighways: false },
   cues: [cue(8)],
+  surfaces: [{ surface: "paved_smooth", length: 1.5, share: 0.75 }],
   tags: ["first"],
   recordedAt: "2026-01-01T08:30:00.000Z",
   source: { provider: "strava", externalId: "first", url: "https://first.example/1" },
@@ -61,6 +62,7 @@ const CHANGED_ROUTE = {
   endAddress: "Second street 2",
   routingPreferences: { surfacePreference: "unpaved", avoidFerries: false, avoidHighways: true },
   cues: [{ ...cue(10), begin_shape_index: 0 }],
+  surfaces: [{ surface: "gravel", length: 2.5, share: 1 }],
   tags: ["second"],
   recordedAt: "2025-02-02T06:00:00.500Z",
   source: { provider: "garmin", externalId: "second", url: "https://second.example/2" },
@@ -141,6 +143,7 @@ const EXCEPTIONS = {
   },
   newLine: {
     cues: "They are turns of the line that was",
+    surfaces: "They are those of the line that was",
     segments: "They are parts of the line that was",
     distance: "It is measured, where none is sent with the line"
   },

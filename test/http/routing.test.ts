@@ -1,6 +1,7 @@
 import { assert, layer, vi } from "@effect/vitest"
 import { Effect, Fiber, Schema } from "effect"
 import { TestClock } from "effect/testing"
+import { SurfaceShares } from "../../src/schema/Routing.ts"
 import { anonymous } from "../support/Actors.ts"
 import { sampled } from "../support/Connections.ts"
 import { ask, asked, fresh, lastAsked, REQUEST, serverLayer, TRIP } from "../support/RoutingCalls.ts"
@@ -8,6 +9,8 @@ import { type Behaviour, json, refusal, StandInEngine } from "../support/StandIn
 import { until } from "../support/Waiting.ts"
 
 const Warned = Schema.Struct({ warnings: Schema.Array(Schema.Struct({ code: Schema.String, message: Schema.String })) })
+
+const Surfaced = Schema.Struct({ surfaces: Schema.optionalKey(SurfaceShares) })
 
 /** A trip that there is nothing to warn of. */
 const quiet = json({ trip: { ...TRIP.trip, summary: {} } })
@@ -116,6 +119,35 @@ layer(serverLayer())("a computed route", (it) => {
       assert.deepStrictEqual(yield* warned(911, { surfacePreference: "paved", avoidHighways: true }), [])
       yield* engine.behave((request, response) => (request.path === "/route" ? quiet : refusal(443))(request, response))
       assert.deepStrictEqual(yield* warned(912, { surfacePreference: "paved" }), [])
+    }))
+
+  it.effect("has how much of it has each surface, where that is asked for and known", () =>
+    Effect.gen(function*() {
+      const engine = yield* StandInEngine
+      const edges = [
+        { surface: "paved_smooth", length: 1.25, unpaved: false },
+        { surface: "gravel", length: 0.5, unpaved: true },
+        { length: 0.25 }
+      ]
+      const walked: Behaviour = (request, response) =>
+        (request.path === "/route" ? quiet : json({ edges }))(request, response)
+      const asks = Effect.fnUntraced(function*(query: string, members: object) {
+        const visitor = yield* anonymous
+        const { body } = yield* visitor.post(`/routing/route${query}`, { ...fresh(915), preferences: {}, ...members })
+        return Schema.decodeUnknownSync(Surfaced)(body).surfaces
+      })
+      yield* engine.behave(walked)
+      // Each of the two legs has all edges.
+      const surfaces = [
+        { surface: "paved_smooth", length: 2.5, share: 0.625 },
+        { surface: "gravel", length: 1, share: 0.25 },
+        { surface: "unknown", length: 0.5, share: 0.125 }
+      ]
+      assert.deepStrictEqual(yield* asks("", { surfaces: true }), surfaces)
+      assert.deepStrictEqual(yield* asks("?surfaces=true", {}), surfaces)
+      assert.isUndefined(yield* asks("", {}))
+      yield* engine.behave((request, response) => (request.path === "/route" ? quiet : refusal(443))(request, response))
+      assert.isUndefined(yield* asks("", { surfaces: true, ...fresh(916) }))
     }))
 
   it.effect("names a surface preference that it does not know", () =>

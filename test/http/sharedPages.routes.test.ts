@@ -3,6 +3,7 @@ import { Effect } from "effect"
 import { anonymous, type Rider, signedIn } from "../support/Actors.ts"
 import { created, newRoute } from "../support/Routes.ts"
 import { TestServer } from "../support/TestServer.ts"
+import { setZones } from "../support/Zones.ts"
 
 const LINE = Array.from({ length: 30 }, (_, index) => [9.5 + index / 300, 47.1 + index / 400, 450 + index])
 
@@ -79,6 +80,44 @@ layer(TestServer.layer())("pages of routes", (it) => {
         ["cue", "8.3 km", "Turn right"],
         ["waypoint", "15.2 km", "Home again"]
       ])
+    }))
+
+  it.effect("show how much of the line has each surface, to others only where they see the whole line", () =>
+    Effect.gen(function*() {
+      const rider = yield* signedIn
+      const visitor = yield* anonymous
+      const { id, shareToken } = yield* make(rider, {
+        routingPreferences: { surfacePreference: "paved" },
+        surfaces: [
+          { surface: "paved_smooth", length: 7.5, share: 0.75 },
+          { surface: "gravel", length: 2.48, share: 0.248 },
+          { surface: "<b>ice</b>", length: 0.02, share: 0.002 }
+        ]
+      })
+      const shown = (caller: Pick<Rider, "get">, language = "en") =>
+        Effect.map(
+          caller.get(`//r/${shareToken}`, { headers: { "accept-language": language } }),
+          ({ text }) => ({
+            fact: /<dt>Surface<\/dt><dd>([^<]+)</.exec(text)?.[1],
+            words: [...text.matchAll(/<li class="surface-(\d)">([^<]+)</g)].map(([, color, words]) =>
+              `${color} ${words}`
+            )
+          })
+        )
+      const known = {
+        fact: "75 % paved",
+        words: ["0 Smoothly paved 75 % (7.5 km)", "4 Gravel 25 % (2.5 km)", "8 &lt;b&gt;ice&lt;/b&gt; &lt; 1 % (20 m)"]
+      }
+      assert.deepStrictEqual(yield* shown(visitor), known)
+      assert.include((yield* shown(visitor, "en-US")).words, "4 Gravel 25 % (1.5 mi)")
+
+      yield* setZones(rider, [{ center: LINE[0]?.slice(0, 2), radius: 500 }])
+      const asked = { fact: "Paved, if possible", words: [] }
+      assert.deepStrictEqual(yield* shown(visitor), asked)
+      assert.deepStrictEqual(yield* shown(rider), known)
+      yield* setZones(rider, [])
+      yield* rider.patch(`/routes/${id}`, { geometry: LINE.toReversed() })
+      assert.deepStrictEqual(yield* shown(rider), asked)
     }))
 
   it.effect("of routes with a tag are linked by it from each route", () =>

@@ -67,6 +67,7 @@ export const inputOf = (route: Route): RouteInput => ({
   distance: route.distance ?? null,
   routingPreferences: route.routingPreferences,
   cues: route.cues ?? null,
+  surfaces: route.surfaces ?? null,
   tags: route.tags,
   favourite: route.favourite,
   recordedAt: route.recordedAt ?? null,

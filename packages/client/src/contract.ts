@@ -314,6 +314,8 @@ export interface CollectionRoute {
   readonly cues?: ReadonlyArray<Maneuver> | undefined
   /** Metres */
   readonly distance?: number | undefined
+  /** How much of the line has each surface; not for others, where a privacy zone cuts the line */
+  readonly surfaces?: ReadonlyArray<SurfaceShare> | undefined
   /** The city that the route starts in or near */
   readonly placeCity?: string | undefined
   /** The first-level region that the route starts in */
@@ -383,6 +385,8 @@ export interface CreatedRoute {
   readonly cues?: ReadonlyArray<Maneuver> | undefined
   /** Metres */
   readonly distance?: number | undefined
+  /** How much of the line has each surface; not for others, where a privacy zone cuts the line */
+  readonly surfaces?: ReadonlyArray<SurfaceShare> | undefined
   /** The city that the route starts in or near */
   readonly placeCity?: string | undefined
   /** The first-level region that the route starts in */
@@ -528,6 +532,8 @@ export interface DeletedRoute {
   readonly cues?: ReadonlyArray<Maneuver> | undefined
   /** Metres */
   readonly distance?: number | undefined
+  /** How much of the line has each surface; not for others, where a privacy zone cuts the line */
+  readonly surfaces?: ReadonlyArray<SurfaceShare> | undefined
   /** The city that the route starts in or near */
   readonly placeCity?: string | undefined
   /** The first-level region that the route starts in */
@@ -835,6 +841,8 @@ export interface ImportedRoute {
   readonly cues?: ReadonlyArray<Maneuver> | undefined
   /** Metres */
   readonly distance?: number | undefined
+  /** How much of the line has each surface; not for others, where a privacy zone cuts the line */
+  readonly surfaces?: ReadonlyArray<SurfaceShare> | undefined
   /** The city that the route starts in or near */
   readonly placeCity?: string | undefined
   /** The first-level region that the route starts in */
@@ -1461,6 +1469,8 @@ export interface Route {
   readonly cues?: ReadonlyArray<Maneuver> | undefined
   /** Metres */
   readonly distance?: number | undefined
+  /** How much of the line has each surface; not for others, where a privacy zone cuts the line */
+  readonly surfaces?: ReadonlyArray<SurfaceShare> | undefined
   /** The city that the route starts in or near */
   readonly placeCity?: string | undefined
   /** The first-level region that the route starts in */
@@ -1553,6 +1563,8 @@ export interface RouteInput {
   } | null | undefined
   /** Turns along the geometry, in the shape of a computed route's `maneuvers`; a new geometry without new cues removes them */
   readonly cues?: ReadonlyArray<Maneuver> | null | undefined
+  /** How much of the line has each surface, as a computed route or a matched trace has it; a new geometry without new surfaces removes them */
+  readonly surfaces?: ReadonlyArray<SurfaceShare> | null | undefined
   /** The owner's words for it */
   readonly tags?: ReadonlyArray<string> | null | undefined
   /** Where the route is from */
@@ -1623,6 +1635,8 @@ export interface RoutePatch {
   } | null | undefined
   /** Turns along the geometry, in the shape of a computed route's `maneuvers`; a new geometry without new cues removes them */
   readonly cues?: ReadonlyArray<Maneuver> | null | undefined
+  /** How much of the line has each surface, as a computed route or a matched trace has it; a new geometry without new surfaces removes them */
+  readonly surfaces?: ReadonlyArray<SurfaceShare> | null | undefined
   /** The owner's words for it */
   readonly tags?: ReadonlyArray<string> | null | undefined
   /** Where the route is from */
@@ -1652,6 +1666,8 @@ export interface RoutingAnswer {
   readonly locations: ReadonlyArray<SnappedLocation>
   /** What to do along the line, where `directions` asks for it */
   readonly maneuvers?: ReadonlyArray<Maneuver> | undefined
+  /** How much of the line has each surface, where `surfaces` asks for it and the engine responds in time */
+  readonly surfaces?: ReadonlyArray<SurfaceShare> | undefined
   /** What the route takes, or could not be done */
   readonly warnings: ReadonlyArray<RoutingWarning>
 }
@@ -1693,6 +1709,8 @@ export interface RoutingRequest {
   readonly walkingSpeedKmh?: number | null | undefined
   /** `true` for `maneuvers` */
   readonly directions?: boolean | null | undefined
+  /** `true` for `surfaces`, which the engine is asked for by another call */
+  readonly surfaces?: boolean | null | undefined
   /** The language of the instructions (BCP 47); `en-US` if absent */
   readonly language?: Language | null | undefined
 }
@@ -1790,13 +1808,13 @@ export interface SnappedLocation {
   readonly original_index: number
 }
 
-/** How much of a trace has a surface. */
+/** How much of a line has a surface. */
 export interface SurfaceShare {
   /** The surface, in the engine's words */
   readonly surface: string
   /** Kilometres */
   readonly length: number
-  /** The part of the matched length: 0 to 1 */
+  /** The part of the length: 0 to 1 */
   readonly share: number
 }
 
@@ -1956,7 +1974,7 @@ export interface TraceAnswer {
   readonly edges: ReadonlyArray<TraceEdge>
   /** Where each point of the trace was matched */
   readonly matched_points: ReadonlyArray<MatchedPoint>
-  /** How much of the trace has each surface */
+  /** How much of the matched trace has each surface */
   readonly surfaces: ReadonlyArray<SurfaceShare>
 }
 
@@ -3290,6 +3308,8 @@ export interface Endpoints {
       readonly query?: {
         /** `true` for `maneuvers` */
         readonly directions?: Flag | undefined
+        /** `true` for `surfaces`, which the engine is asked for by another call */
+        readonly surfaces?: Flag | undefined
         /** The language of the instructions (BCP 47); `en-US` if absent */
         readonly language?: Language | undefined
       } | undefined

@@ -24,10 +24,11 @@ export const RoutingHandlers = HttpApiBuilder.group(
     const elevations = yield* Elevations
     const withGeometry = yield* makeWithGeometry
     return handlers.handleAll({
-      route: Effect.fnUntraced(function*({ payload, query: { directions, ...query } }) {
+      route: Effect.fnUntraced(function*({ payload, query: { directions, surfaces, ...query } }) {
         const { isCached, response } = yield* routing.route({
           ...payload,
           ...(directions === undefined ? {} : { directions: directions === "true" }),
+          ...(surfaces === undefined ? {} : { surfaces: surfaces === "true" }),
           ...query
         })
         return HttpServerResponse.jsonUnsafe(response, {

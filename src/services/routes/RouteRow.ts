@@ -39,6 +39,8 @@ export class RouteRecord extends Model.Class<RouteRecord>("RouteRecord")({
   placeVersion: written(Schema.Int),
   /** The column is JSON, which `toStoredRoute` reads. */
   routingPreferences: Text,
+  /** JSON as well. */
+  surfaces: Text,
   provenance: Provenance,
   shareToken: writtenOnce(ShareToken),
   importedFrom: Model.Field({ insert: Schema.NullOr(ShareToken) }),
@@ -119,6 +121,9 @@ const sourceValues = (source: RouteChange["source"]) => ({
   sourceUrl: source?.url ?? null
 })
 
+const surfaceText = (surfaces: RouteDraft["surfaces"]) =>
+  surfaces === undefined || surfaces === null || surfaces.length === 0 ? null : JSON.stringify(surfaces)
+
 /** An absent member changes no column; `null`, and "" for a text, clear theirs. */
 export const changedValues = (change: RouteChange): RouteChanges => {
   const line = lineOf(change.geometry)
@@ -131,8 +136,9 @@ export const changedValues = (change: RouteChange): RouteChanges => {
     waypoints: change.waypoints && waypointText(change.waypoints),
     ...(line === undefined ? {} : lineValues(line)),
     ...(change.source === undefined ? {} : sourceValues(change.source)),
-    // Cues point into the line that they came with.
+    // Cues and surfaces are those of the line that they came with.
     cues: change.cues === undefined && line === undefined ? undefined : cueText(change.cues),
+    surfaces: change.surfaces === undefined && line === undefined ? undefined : surfaceText(change.surfaces),
     // A new geometry without a distance is measured: the old distance no longer applies.
     distance: change.distance === undefined && line !== undefined ? line?.metres ?? null : change.distance,
     routingPreferences: change.routingPreferences && JSON.stringify(change.routingPreferences),
@@ -162,6 +168,7 @@ export const valuesWithoutPlace = (route: Omit<RouteDraft, "geometry">, line: Li
   distance: route.distance ?? line?.metres ?? null,
   elevationGain: route.elevationGain ?? line?.elevationGain ?? null,
   routingPreferences: route.routingPreferences ? JSON.stringify(route.routingPreferences) : null,
+  surfaces: surfaceText(route.surfaces),
   provenance: route.provenance ?? "routing-engine" as const
 })
 

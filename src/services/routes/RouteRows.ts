@@ -3,6 +3,7 @@ import type { SqlClient, Statement } from "effect/sql"
 import type { GeometryForm } from "../../schema/Geometry.ts"
 import { RoutingPreferences } from "../../schema/Preferences.ts"
 import { PLAIN, type StoredRoute } from "../../schema/Route.ts"
+import { SurfaceShares } from "../../schema/Routing.ts"
 import { columnsOf } from "../db/Tables.ts"
 import type { Pseudonyms } from "../identity/Names.ts"
 import { ownerColumns, OwnerFields, toUserSummary } from "../identity/Users.ts"
@@ -40,7 +41,16 @@ const StoredColumns = RouteRecord.select.mapFields(
 )
 
 const OpenColumns = StoredColumns.mapFields(
-  Struct.omit(["waypoints", "distance", "duration", "elevationGain", "startAddress", "endAddress", "placeCity"])
+  Struct.omit([
+    "waypoints",
+    "distance",
+    "duration",
+    "elevationGain",
+    "startAddress",
+    "endAddress",
+    "placeCity",
+    "surfaces"
+  ])
 )
 
 export const OWNER_COLUMNS = `${ownerColumns}, u.zones_revision AS "zonesRevision"`
@@ -76,6 +86,7 @@ const SEEN_COLUMNS = [
   `${SEEN("start_address")} AS "startAddress"`,
   `${SEEN("end_address")} AS "endAddress"`,
   "CASE WHEN s.is_open THEN r.waypoints ELSE coalesce(v.waypoints, '[]') END AS waypoints",
+  "CASE WHEN s.is_open THEN r.surfaces END AS surfaces",
   SHARED,
   `CASE WHEN NOT s.is_open THEN v.zones_revision END AS "cutRevision"`,
   `NOT s.is_open AND v.route_id IS NULL AS "isDue"`
@@ -151,6 +162,13 @@ const decodePreferences = Schema.decodeUnknownOption(Schema.fromJsonString(Routi
 /** A route whose preferences cannot be read is shown without them. */
 const preferencesOf = (json: string | null) => json === null ? null : Option.getOrNull(decodePreferences(json))
 
+const decodeSurfaces = Schema.decodeUnknownOption(Schema.fromJsonString(SurfaceShares))
+
+const surfacesOf = (json: string | null) => {
+  const surfaces = json === null ? undefined : Option.getOrUndefined(decodeSurfaces(json))
+  return surfaces === undefined ? {} : { surfaces }
+}
+
 const sourceOf = (
   { sourceExternalId, sourceProvider, sourceUrl }: Pick<RouteRow, `source${string}` & keyof RouteRow>
 ) =>
@@ -176,6 +194,7 @@ export const toStoredRoute = (row: ShownRow, pseudonyms: Pseudonyms["Service"]):
   ...present(row, OPTIONAL),
   ...sourceOf(row),
   routingPreferences: preferencesOf(row.routingPreferences),
+  ...surfacesOf(row.surfaces),
   provenance: row.provenance,
   shareToken: row.shareToken,
   user: toUserSummary(row, pseudonyms),

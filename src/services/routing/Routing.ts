@@ -6,7 +6,7 @@ import { type RoutingAnswer, RoutingRequest, type Warning } from "../../schema/R
 import { HeavyWork } from "../admission/HeavyWork.ts"
 import { NoRoad } from "../DomainErrors.ts"
 import { type EngineFailure, readBy, RoutingEngine, unusable } from "./Engine.ts"
-import { readRoadless, readTrip, readWays, type Trip, type Ways } from "./TripJobs.ts"
+import { readRoadless, readTrip, readWays, surfaceShares, type Trip, type Ways } from "./TripJobs.ts"
 
 /** Costing options of Valhalla, which silently resets values out of range. */
 interface Costing {
@@ -66,13 +66,15 @@ export const costingOf = (
 
 const TIMEOUT = "1 second"
 
+const WAY_ATTRIBUTES = ["edge.unpaved", "edge.road_class", "edge.surface", "edge.length"]
+
 /** `edge_walk` needs no search: the polyline is the engine's own. */
 const walkRequest = (shape: string, costing: Costing) =>
   JSON.stringify({
     encoded_polyline: shape,
     ...costing,
     shape_match: "edge_walk",
-    filters: { attributes: ["edge.unpaved", "edge.road_class"], action: "include" }
+    filters: { attributes: WAY_ATTRIBUTES, action: "include" }
   })
 
 const waysAlong = (
@@ -90,7 +92,8 @@ const waysAlong = (
     Effect.orElseSucceed((): ReadonlyArray<Ways> => []),
     Effect.map((ways) => ({
       hasUnpaved: ways.some(({ hasUnpaved }) => hasUnpaved),
-      hasHighway: ways.some(({ hasHighway }) => hasHighway)
+      hasHighway: ways.some(({ hasHighway }) => hasHighway),
+      surfaces: surfaceShares(ways.flatMap(({ surfaces }) => surfaces))
     }))
   )
 
@@ -126,9 +129,9 @@ export class Routing extends Context.Service<Routing, {
         return yield* new NoRoad({ near: { metres: MAX_SNAP_METRES, locations } })
       })
 
-      /** Requests surfaces and road classes if a preference needs them: a route has neither. */
-      const waysOf = ({ legs }: Trip, { activity, preferences, walkingSpeedKmh }: RoutingRequest) =>
-        preferences.surfacePreference === "paved" || preferences.avoidHighways === true
+      /** Requests surfaces and road classes for the caller or a preference that needs them: a route has neither. */
+      const waysOf = ({ legs }: Trip, { activity, preferences, surfaces, walkingSpeedKmh }: RoutingRequest) =>
+        surfaces === true || preferences.surfacePreference === "paved" || preferences.avoidHighways === true
           ? waysAlong(engine, heavy, legs.map(({ shape }) => shape), costingOf(activity, preferences, walkingSpeedKmh))
           : Effect.succeed(NO_WAYS)
 
@@ -143,11 +146,13 @@ export class Routing extends Context.Service<Routing, {
         )
         const { legs, locations, maneuvers } = trip
         if (locations.length !== request.locations.length) return yield* unusable()
+        const ways = yield* waysOf(trip, request)
         return {
           legs,
           locations,
           ...(request.directions === true ? { maneuvers } : {}),
-          warnings: warningsOf(trip, yield* waysOf(trip, request), request)
+          ...(request.surfaces === true && ways.surfaces.length > 0 ? { surfaces: ways.surfaces } : {}),
+          warnings: warningsOf(trip, ways, request)
         }
       })
 
@@ -191,7 +196,7 @@ const isShort = ({ legs, maneuvers = [] }: RoutingAnswer) =>
       + maneuvers.reduce((sum, { instruction }) => sum + MANEUVER_CHARACTERS + instruction.length, 0)
     <= MAX_KEPT_CHARACTERS
 
-const NO_WAYS: Ways = { hasUnpaved: false, hasHighway: false }
+const NO_WAYS: Ways = { hasUnpaved: false, hasHighway: false, surfaces: [] }
 
 const directionsOf = ({ directions, language = "en-US" }: RoutingRequest) =>
   directions === true

@@ -15,8 +15,7 @@ import { decodeBounded } from "../bodies/BoundedJson.ts"
 import { longBodyJob } from "../bodies/LongBody.ts"
 import { type Coordinates, isOnEarth, metresAlong } from "../geometry/Geodesy.ts"
 import { decodePolyline, encodePolyline, positionCount } from "../geometry/Polyline.ts"
-
-const UNKNOWN_SURFACE = "unknown"
+import { surfaceShares } from "./TripJobs.ts"
 
 /** JSON text: the engine's response for a piece, or the points of a piece without roads. */
 export type PieceMatch = { readonly match: string } | { readonly unmatched: string }
@@ -112,24 +111,10 @@ const round = (value: number, decimals: number) => Number(value.toFixed(decimals
 
 const kilometresOf = (edges: ReadonlyArray<TraceEdge>) => edges.reduce((sum, { length }) => sum + length, 0)
 
-const surfacesOf = (edges: ReadonlyArray<TraceEdge>, total: number) => {
-  const lengths = edges.reduce(
-    (sums, { length, surface = UNKNOWN_SURFACE }) => sums.set(surface, (sums.get(surface) ?? 0) + length),
-    new Map<string, number>()
-  )
-  return [...lengths]
-    .map(([surface, length]) => ({
-      surface,
-      length: round(length, 3),
-      share: total === 0 ? 0 : round(length / total, 4)
-    }))
-    .toSorted((a, b) => b.length - a.length)
-}
-
 /** A partial match is no error: `coverage` is its share. */
 const responseOf = ({ edges, lats, lngs, points }: Joined, metres: number): TraceAnswer | undefined => {
   const total = kilometresOf(edges)
-  const surfaces = surfacesOf(edges, total)
+  const surfaces = surfaceShares(edges)
   // A sum of finite lengths may be infinite, which JSON has as null.
   const figures = [total, ...surfaces.flatMap(({ length, share }) => [length, share])]
   if (!figures.every(Number.isFinite)) return undefined

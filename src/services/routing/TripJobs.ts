@@ -1,6 +1,8 @@
 import { Option, Schema } from "effect"
 import { isLatitude, isLongitude } from "../../schema/Geometry.ts"
 import { Maneuver, MAX_INSTRUCTION, MAX_MANEUVERS } from "../../schema/Maneuver.ts"
+import { MAX_DISTANCE, upTo } from "../../schema/Measures.ts"
+import type { SurfaceShares } from "../../schema/Routing.ts"
 import { HeavyJob } from "../admission/HeavyJob.ts"
 import type { Coordinates } from "../geometry/Geodesy.ts"
 import { decodePolyline } from "../geometry/Polyline.ts"
@@ -83,15 +85,38 @@ export const readTrip = new HeavyJob<string, Trip | undefined>(import.meta.url, 
   run: (text) => Option.getOrUndefined(Option.flatMap(Option.flatMap(parse(text), decodeResponse), tripOf))
 })
 
+const round = (value: number, decimals: number) => Number(value.toFixed(decimals))
+
+const UNKNOWN_SURFACE = "unknown"
+
+/** Sums up the surfaces of parts of a line. The longest comes first. */
+export const surfaceShares = (
+  parts: ReadonlyArray<{ readonly surface?: string | undefined; readonly length: number }>
+): SurfaceShares => {
+  const lengths = new Map<string, number>()
+  for (const { length, surface = UNKNOWN_SURFACE } of parts) lengths.set(surface, (lengths.get(surface) ?? 0) + length)
+  const total = parts.reduce((sum, { length }) => sum + length, 0)
+  return [...lengths]
+    .map(([surface, length]) => ({
+      surface,
+      length: round(length, 3),
+      share: total === 0 ? 0 : round(length / total, 4)
+    }))
+    .toSorted((a, b) => b.length - a.length)
+}
+
 export interface Ways {
   readonly hasUnpaved: boolean
   readonly hasHighway: boolean
+  readonly surfaces: SurfaceShares
 }
 
 const HIGHWAYS = new Set(["motorway", "trunk"])
 
 const Walked = Schema.Struct({
   edges: Schema.Array(Schema.Struct({
+    surface: Schema.optionalKey(Schema.String),
+    length: Schema.optionalKey(Schema.Finite.check(upTo(MAX_DISTANCE / 1000))),
     unpaved: Schema.optionalKey(Schema.Boolean),
     road_class: Schema.optionalKey(Schema.String)
   }))
@@ -103,7 +128,8 @@ const waysOf = (body: unknown): Ways => {
   const { edges } = Option.getOrElse(decodeWalked(body), (): typeof Walked.Type => ({ edges: [] }))
   return {
     hasUnpaved: edges.some(({ unpaved }) => unpaved === true),
-    hasHighway: edges.some(({ road_class = "" }) => HIGHWAYS.has(road_class))
+    hasHighway: edges.some(({ road_class = "" }) => HIGHWAYS.has(road_class)),
+    surfaces: surfaceShares(edges.flatMap(({ length, surface }) => length === undefined ? [] : [{ length, surface }]))
   }
 }
 

@@ -37,7 +37,22 @@ export const pagesEnglish = {
     surface: "Surface",
     added: "Added"
   },
-  surfaces: { paved: "Paved, if possible", unpaved: "Unpaved, if possible" },
+  askedSurfaces: { paved: "Paved, if possible", unpaved: "Unpaved, if possible" },
+  surfaces: "Surfaces",
+  /** The names are those of the engine, in the order of their colours. */
+  surfaceWords: {
+    paved_smooth: "Smoothly paved",
+    paved: "Paved",
+    paved_rough: "Roughly paved",
+    compacted: "Compacted",
+    gravel: "Gravel",
+    dirt: "Earth",
+    path: "Path",
+    impassable: "Impassable",
+    unknown: "Unknown"
+  },
+  pavedShare: (percent: string) => `${percent} paved`,
+  surfacesOfMap: "As the map has them; where it names no surface, it is guessed from the kind of road.",
   otherUnits: { metric: "Show miles and feet", imperial: "Show kilometres and metres" },
   tags: "Tags",
   start: "Start:",

@@ -35,7 +35,21 @@ export const pagesGerman: PagesTexts = {
     surface: "Untergrund",
     added: "Hinzugefügt"
   },
-  surfaces: { paved: "Möglichst befestigt", unpaved: "Möglichst unbefestigt" },
+  askedSurfaces: { paved: "Möglichst befestigt", unpaved: "Möglichst unbefestigt" },
+  surfaces: "Untergrund",
+  surfaceWords: {
+    paved_smooth: "Glatt befestigt",
+    paved: "Befestigt",
+    paved_rough: "Holprig befestigt",
+    compacted: "Verdichtet",
+    gravel: "Schotter",
+    dirt: "Erde",
+    path: "Pfad",
+    impassable: "Unpassierbar",
+    unknown: "Unbekannt"
+  },
+  pavedShare: (percent) => `${percent} befestigt`,
+  surfacesOfMap: "Wie die Karte ihn kennt; wo sie keinen nennt, nach der Art des Weges geschätzt.",
   otherUnits: { metric: "In Meilen und Fuß zeigen", imperial: "In Kilometern und Metern zeigen" },
   tags: "Schlagwörter",
   start: "Start:",

@@ -119,6 +119,45 @@ ${qrCode(url, texts)}
 </section>
 `
 
-/** What the route asks of the routing engine: no surface is stored. */
-export const surfaceText = ({ routingPreferences }: StoredRoute, { pages }: Texts): string | undefined =>
-  Object.entries(pages.surfaces).find(([surface]) => surface === routingPreferences?.surfacePreference)?.[1]
+const PAVED: ReadonlyArray<string> = ["paved_smooth", "paved", "paved_rough"]
+
+const percentText = (share: number, { wording }: Texts) =>
+  share > 0 && share < 0.005 ? "< 1 %" : `${wording.number(100 * share)} %`
+
+/** How much is paved, or what the route asks of the routing engine. */
+export const surfaceText = ({ routingPreferences, surfaces }: StoredRoute, texts: Texts): string | undefined => {
+  const { pages } = texts
+  return surfaces === undefined
+    ? Object.entries(pages.askedSurfaces).find(([surface]) => surface === routingPreferences?.surfacePreference)?.[1]
+    : pages.pavedShare(percentText(
+      surfaces.reduce((sum, { share, surface }) => PAVED.includes(surface) ? sum + share : sum, 0),
+      texts
+    ))
+}
+
+/** The shares of surfaces, as a bar and in words. */
+export const surfaceBar = ({ surfaces = [] }: StoredRoute, texts: Texts, units: Units): Html => {
+  if (surfaces.length === 0) return html``
+  const { pages } = texts
+  const words = Object.entries(pages.surfaceWords)
+  const parts = surfaces.map(({ length, share, surface }) => {
+    const known = words.findIndex(([name]) => name === surface)
+    const [, word = surface] = words[known] ?? []
+    const color = known === -1 ? words.length - 1 : known
+    return { color, share, text: `${word} ${percentText(share, texts)} (${distanceText(1000 * length, texts, units)})` }
+  })
+  const total = parts.reduce((sum, { share }) => sum + share, 0) || 1
+  let end = 0
+  const bar = parts.map(({ color, share }) => {
+    const width = round(PLOT.width * share / total)
+    const x = round(end)
+    end += width
+    return html`<rect class="surface-${color}" x="${x}" width="${width}" height="1"/>`
+  })
+  return html`<section class="surfaces" aria-labelledby="surfaces"><h2 id="surfaces">${pages.surfaces}</h2>
+<svg viewBox="0 0 ${PLOT.width} 1" preserveAspectRatio="none" aria-hidden="true">${bar}</svg>
+<ul class="legend">${parts.map(({ color, text }) => html`<li class="surface-${color}">${text}</li>`)}</ul>
+<p class="hint">${pages.surfacesOfMap}</p>
+</section>
+`
+}

@@ -11,7 +11,7 @@ import { configuredSite, type Site } from "../../../services/texts/Site.ts"
 import { SHARED_PAGES } from "../../request/RouteTemplates.ts"
 import { type PageLinks, pageLinks } from "../../response/ResourceJson.ts"
 import { assetLayer, makeAsset } from "../layout/Assets.ts"
-import { profile, share, stops, surfaceText } from "./RouteDetails.ts"
+import { profile, share, stops, surfaceBar, surfaceText } from "./RouteDetails.ts"
 import { type RouteMap, routeMap } from "./RouteMap.ts"
 import {
   attribution,
@@ -134,7 +134,7 @@ ${sheet === undefined ? undefined : map?.body({ ...shown, sheet })}</div>
 ${sheet === undefined ? undefined : profile(sheet, texts, units)}</section>
 ${factList(allFacts(shown))}
 <p class="hint units"><a href="?units=${OTHER_UNITS[units]}" rel="nofollow">${pages.otherUnits[units]}</a></p>
-${paragraph(route.description)}${tagLinks(route.tags, texts, root)}${ends(shown)}${
+${paragraph(route.description)}${tagLinks(route.tags, texts, root)}${ends(shown)}${surfaceBar(route, texts, units)}${
     route.allowDownload === false ? undefined : downloads(ref, root, texts)
   }${route.visibility === "private" ? undefined : share(urlOf(shown), frameOf(links.root, token, route.name), texts)}${
     sheet === undefined ? undefined : stops(sheet, texts, units)

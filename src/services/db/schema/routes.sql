@@ -31,6 +31,8 @@ CREATE TABLE routes (
   -- The rule and the data by which the place was derived.
   place_version smallint NOT NULL DEFAULT 0,
   routing_preferences text,
+  -- How much of the line has each surface.
+  surfaces text,
   provenance text NOT NULL CHECK (provenance IN ('routing-engine', 'legacy-provider', 'gpx-import', 'generation')),
   share_token text NOT NULL CONSTRAINT routes_share_token_key UNIQUE CHECK (share_token ~ '^[0-9a-f]{32}$'),
   -- The share token of the route that was first exported: an import knows by it what it brought before.
