@@ -1,15 +1,84 @@
 import { assert, it } from "@effect/vitest"
-import { Effect } from "effect"
-import { HttpClient } from "effect/http"
+import { ConfigProvider, Effect, Layer, Option } from "effect"
+import { HttpClient, HttpClientRequest } from "effect/http"
+import { TestClock } from "effect/testing"
 import { createServer } from "node:http"
 import { httpClientLive } from "../../src/layers/Live.ts"
+import { Warnings } from "../../src/services/operations/Warnings.ts"
 import { readBaseMap } from "../../src/services/pictures/BaseMap.ts"
+import { CurrentMapStyle, mapStyleLayer } from "../../src/services/pictures/MapStyle.ts"
 import { listening } from "../support/Listening.ts"
+import { until } from "../support/Waiting.ts"
 
 /** A picture of 512 x 256 pixels of the whole Earth between 85 degrees north and the equator, at zoom 1. */
 const FRAME = { west: -180, north: 180, degrees: 360 / 512 }
 
 const SIZE = [512, 256] as const
+
+/** What OpenFreeMap has at these addresses: the tiles are at another one after each update of the map. */
+const OPEN_FREE_MAP: Readonly<Record<string, unknown>> = {
+  "/styles/liberty": {
+    version: 8,
+    sources: {
+      ne2_shaded: {
+        maxzoom: 6,
+        tileSize: 256,
+        tiles: ["https://tiles.openfreemap.org/natural_earth/ne2sr/{z}/{x}/{y}.png"],
+        type: "raster"
+      },
+      openmaptiles: { type: "vector", url: "https://tiles.openfreemap.org/planet" }
+    },
+    sprite: "https://tiles.openfreemap.org/sprites/ofm_f384/ofm",
+    glyphs: "https://tiles.openfreemap.org/fonts/{fontstack}/{range}.pbf",
+    layers: [{ id: "background", type: "background", paint: { "background-color": "#f8f4f0" } }]
+  }
+}
+
+const planet = (update: string) => ({
+  tilejson: "3.0.0",
+  tiles: [`https://tiles.openfreemap.org/planet/${update}/{z}/{x}/{y}.pbf`],
+  vector_layers: [{ id: "transportation", fields: { class: "String" }, minzoom: 4, maxzoom: 14 }],
+  attribution: "OpenFreeMap © OpenMapTiles Data from OpenStreetMap",
+  maxzoom: 14,
+  minzoom: 0
+})
+
+it.effect("the style of MAP_STYLE=openfreemap is read, and its tiles where they are after a day", () =>
+  Effect.gen(function*() {
+    let update = "20250430_001001_pt"
+    const server = createServer(({ url = "" }, response) => {
+      const body = url === "/planet" ? planet(update) : OPEN_FREE_MAP[url]
+      response.writeHead(body === undefined ? 404 : 200, { "content-type": "application/json" })
+      response.end(JSON.stringify(body))
+    })
+    const origin = `http://127.0.0.1:${yield* listening(server)}`
+    const client = Layer.effect(
+      HttpClient.HttpClient,
+      Effect.map(
+        HttpClient.HttpClient,
+        HttpClient.mapRequest((request) =>
+          HttpClientRequest.setUrl(request, request.url.toString().replace("https://tiles.openfreemap.org", origin))
+        )
+      )
+    ).pipe(Layer.provide(httpClientLive))
+    const configured = ConfigProvider.layer(
+      ConfigProvider.fromUnknown({ MAP_STYLE: "openfreemap", BASE_URL: "https://routes.example.com" })
+    )
+    yield* Effect.gen(function*() {
+      const style = yield* CurrentMapStyle
+      const template = Effect.map(style, (read) => Option.getOrUndefined(read)?.tiles?.template)
+      const tilesOf = (update: string) => `https://tiles.openfreemap.org/planet/${update}/{z}/{x}/{y}.pbf`
+      const isOf = (update: string) => Effect.map(template, (found) => found === tilesOf(update))
+      yield* until(isOf(update))
+      assert.deepStrictEqual(Option.getOrThrow(yield* style).origins, ["https://tiles.openfreemap.org"])
+      update = "20250507_001001_pt"
+      yield* TestClock.adjust("1 day")
+      yield* until(isOf(update))
+      assert.deepStrictEqual(yield* (yield* Warnings).all, [])
+    }).pipe(
+      Effect.provide(mapStyleLayer.pipe(Layer.provideMerge([Warnings.layer, configured, client])))
+    )
+  }).pipe(Effect.scoped))
 
 it.live("a base map is of all tiles below a picture, or of none", () =>
   Effect.gen(function*() {

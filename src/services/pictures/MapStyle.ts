@@ -142,9 +142,12 @@ const readStyle = Effect.fnUntraced(function*(style: URL, isSecure: boolean) {
   return found
 })
 
+/** Some servers have the tiles of each state of the map at another address, and not for ever. */
+const READ_AGAIN = Duration.days(1)
+
 const RETRIES = Schedule.min([Schedule.exponential("5 seconds"), Schedule.spaced("5 minutes")])
 
-/** Reads the style beside the start, again while its server is away, and warns of one that cannot be used. */
+/** Reads the style beside the start and each day, again while its server is away, and warns of one that cannot be used. */
 export const mapStyleLayer = Layer.effect(
   CurrentMapStyle,
   Effect.gen(function*() {
@@ -158,12 +161,15 @@ export const mapStyleLayer = Layer.effect(
       Effect.flatMap((read) => Ref.set(current, Option.some(read))),
       Effect.tapErrorTag(
         "Unreadable",
-        ({ host }) =>
-          add(
+        Effect.fnUntraced(function*({ host }) {
+          if (Option.isSome(yield* Ref.get(current))) return
+          yield* add(
             `MAP_STYLE_URL: no style of MapLibre can be read from ${style.host}, for an error at ${host}: pages have no map`
           )
+        })
       ),
       Effect.retry({ schedule: RETRIES, while: ({ _tag }) => _tag === "Unreadable" }),
+      Effect.repeat(Schedule.spaced(READ_AGAIN)),
       Effect.catchTag("Unusable", ({ origins }) =>
         add(
           `MAP_STYLE_URL: the style of ${style.host} is refused, since pages cannot load what it needs from ${
