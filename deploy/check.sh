@@ -26,6 +26,11 @@ if command -v go > /dev/null; then
   # Compiling it the first time takes four minutes.
   check go -C checks/kubernetes build -o "$PWD/.data/kubernetes" . &&
     check .data/kubernetes deploy/kubernetes/*.yaml deploy/kubernetes/examples/*.yaml
+  if command -v kubectl > /dev/null; then
+    check bash checks/kubernetes/run.sh
+  else
+    echo "skipped: the commands of kubectl (1.27 or newer)"
+  fi
   operator=$(go mod download -json github.com/cloudnative-pg/cloudnative-pg@v1.30.0 | sed -n 's/.*"Dir": "\(.*\)".*/\1/p')
   check "$linters/bin/python" checks/cloudnativepg.py "$operator/config/crd/bases" deploy/ha/cloudnativepg.yaml
 else

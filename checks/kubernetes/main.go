@@ -1,4 +1,5 @@
-// Checks manifests by the validation of Kubernetes' API server: defaults and rules between fields, which schemas lack.
+// Checks manifests by the validation of Kubernetes' API server: defaults and rules between fields, which schemas lack. With
+// "serve ADDRESS SCHEMAS" it takes what kubectl sends, by the same code: see server.go.
 package main
 
 import (
@@ -8,6 +9,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/serializer"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	"k8s.io/kubernetes/pkg/api/legacyscheme"
 	"k8s.io/kubernetes/pkg/apis/apps"
@@ -24,8 +26,21 @@ import (
 	policyvalidation "k8s.io/kubernetes/pkg/apis/policy/validation"
 )
 
+// A field that the API server does not know is an error, as it is for kubectl.
+var codecs = serializer.NewCodecFactory(legacyscheme.Scheme, serializer.EnableStrict)
+
+func decode(media string, text []byte) (runtime.Object, error) {
+	info, ok := runtime.SerializerInfoForMediaType(codecs.SupportedMediaTypes(), media)
+	if !ok {
+		return nil, fmt.Errorf("no serializer for %s", media)
+	}
+	return runtime.Decode(codecs.DecoderToVersion(info.StrictSerializer, runtime.InternalGroupVersioner), text)
+}
+
 func problems(object runtime.Object) field.ErrorList {
 	switch object := object.(type) {
+	case *core.Namespace:
+		return corevalidation.ValidateNamespace(object)
 	case *apps.Deployment:
 		return appsvalidation.ValidateDeployment(object, corevalidation.PodValidationOptions{})
 	case *core.ConfigMap:
@@ -46,6 +61,10 @@ func problems(object runtime.Object) field.ErrorList {
 }
 
 func main() {
+	if len(os.Args) == 4 && os.Args[1] == "serve" {
+		fmt.Println(serve(os.Args[2], os.Args[3]))
+		os.Exit(1)
+	}
 	failed := false
 	separator := regexp.MustCompile(`(?m)^---$`)
 	for _, file := range os.Args[1:] {
@@ -55,7 +74,7 @@ func main() {
 			os.Exit(1)
 		}
 		for _, document := range separator.Split(string(text), -1) {
-			object, _, err := legacyscheme.Codecs.UniversalDecoder().Decode([]byte(document), nil, nil)
+			object, err := decode(runtime.ContentTypeYAML, []byte(document))
 			if err != nil {
 				fmt.Printf("%s: %v\n", file, err)
 				failed = true
