@@ -38,7 +38,19 @@ const Track = Schema.Struct({
   placeCountryCode: Schema.String
 })
 
-const told = ["name", "description", "activity", "tags", "waypoints", "geometry", "segments", "distance"]
+const told = [
+  "name",
+  "description",
+  "activity",
+  "tags",
+  "waypoints",
+  "geometry",
+  "segments",
+  "cues",
+  "distance",
+  "duration",
+  "elevationGain"
+]
 
 const saidOf = (route: Readonly<Record<string, unknown>>) =>
   Object.fromEntries(told.filter((key) => key in route).map((key) => [key, route[key]]))
@@ -65,7 +77,11 @@ layer(TestServer.layer({}, inVaduz))("files", (it) => {
               type: "direct"
             }],
             geometry: [[9.512345678901234, 47.1, 455.5], [9.6, 47.2], [-179.99999999999997, 1e-7, -3.25]],
-            segments: [0, 2]
+            segments: [0, 2],
+            cues: [{ instruction: "Turn <left>\n& go on", type: 15, begin_shape_index: 1, length: 12.5, time: 3600 }],
+            distance: 16_000_000.25,
+            duration: 86_400,
+            elevationGain: 1234.5
           })
         )).body
       )

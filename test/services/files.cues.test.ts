@@ -6,7 +6,7 @@ import type { WrittenRoute } from "../../src/services/files/Draft.ts"
 import { readFit } from "../../src/services/files/Fit.ts"
 import { writeFit } from "../../src/services/files/FitWriter.ts"
 import { writeRouteFile } from "../../src/services/files/RouteFile.ts"
-import { read, readAll, written } from "../support/Files.ts"
+import { FORMATS, read, readAll, written } from "../support/Files.ts"
 
 const cue = (type: number, begin_shape_index: number, instruction: string) => ({
   instruction,
@@ -34,7 +34,7 @@ const ROUTE: WrittenRoute = {
 }
 
 describe("cues in files", () => {
-  for (const format of ["gpx", "tcx"] as const) {
+  for (const format of FORMATS) {
     it(`come back from ${format} as they were, beside the waypoints`, () => {
       const { document, dropped } = read(written(ROUTE, format), format)
       assert.deepStrictEqual(document.cues, CUES)

@@ -6,7 +6,8 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import type { Position } from "../../src/schema/Geometry.ts"
-import type { WrittenRoute } from "../../src/services/files/Draft.ts"
+import { draftsOf, type WrittenRoute } from "../../src/services/files/Draft.ts"
+import { finish } from "../../src/services/files/Finish.ts"
 import { writeFit } from "../../src/services/files/FitWriter.ts"
 import { writeRouteFile } from "../../src/services/files/RouteFile.ts"
 import { readPacked } from "../../src/services/files/Upload.ts"
@@ -170,7 +171,47 @@ describe("a route with gaps that goes out and comes in again", () => {
     })))
 })
 
+/** The route of an engine is longer than its line, and takes as long as it says. */
+const MEASURED: WrittenRoute = {
+  name: "Planned",
+  tags: [],
+  waypoints: [{ coord: [9.5, 47.1] }],
+  geometry: [[9.5, 47.1, 450], [9.51, 47.1], [9.52, 47.1]],
+  segments: [0, 2],
+  distance: 1234.56,
+  duration: 300,
+  elevationGain: 12.5
+}
+
+const MEASURES = { distance: 1234.56, duration: 300, elevationGain: 12.5 }
+
 describe("a route that goes out and comes in again", () => {
+  it.each(FORMATS)("has the measures that it had, as %s", (format) => {
+    const text = written(MEASURED, format)
+    const { dropped, measures } = read(text, format)
+    assert.deepStrictEqual([measures, dropped], [MEASURES, []])
+    const { segments: _, ...planned } = MEASURED
+    const place = read(written({ ...planned, geometry: [] }, format), format)
+    assert.deepStrictEqual([place.measures, place.dropped], [MEASURES, []])
+    assert.deepStrictEqual(
+      read(text.replaceAll("9.51", "9.515"), format).measures,
+      {},
+      "another program moved its line"
+    )
+    assert.deepStrictEqual(read(text.replace("distance:1234.56", "distance:-1"), format).measures, {})
+  })
+
+  it("has the measures that it had, as FIT to a centimetre", () =>
+    Effect.runPromise(Effect.gen(function*() {
+      for (const distance of [1234.56, 30_000_000]) {
+        const bytes = writeFit({ ...MEASURED, distance })
+        const { draft } = yield* readPacked({ name: "a.fit", contentType: undefined, bytes }, undefined)
+        const [only] = yield* draftsOf(draft, { split: false, join: false, track: undefined })
+        const { measures } = yield* Effect.flatMap(Effect.fromNullishOr(only), finish)
+        assert.deepStrictEqual(measures, { ...MEASURES, distance })
+      }
+    })))
+
   it("as GPX is the same route, every coordinate and elevation to the last digit", () => {
     fc.assert(
       fc.property(route(dateTime), (route) => {

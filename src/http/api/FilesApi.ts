@@ -27,7 +27,8 @@ const fileOf = (format: "gpx" | "geojson" | "tcx" | "kml") => ({
   error: [Forbidden, NotFound]
 } as const)
 
-const AGAIN = "A route as a file, for anyone who may read it. Importing it again gives the same route"
+const AGAIN = "A route as a file, for anyone who may read it. Importing it again gives the same route, with its "
+  + "measures and cues"
 
 const download = <const Format extends "geojson" | "tcx" | "kml">(format: Format, name: string, more = "") =>
   HttpApiEndpoint.get(format, `/:ref/${format}`, fileOf(format))
@@ -59,7 +60,7 @@ const downloadFit = HttpApiEndpoint.get("fit", "/:ref/fit", {
     "A route as a FIT course, for anyone who may read it: positions to a centimetre, elevations to 20 cm, at most 254 "
       + "bytes of the name, neither tags nor description. Cues are course points, with the start of the instruction; an "
       + "import of it has those that are turns. An unnamed waypoint of the type `routed` is no course point, but in a message of our "
-      + "own, which an import reads. "
+      + "own, which an import reads, and so are distance and gain. "
       + "At a gap the timer stops and starts a second later. "
       + BOUNDED
   ))

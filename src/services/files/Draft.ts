@@ -6,7 +6,7 @@ import type { Activity } from "../../schema/Preferences.ts"
 import type { Waypoint } from "../../schema/Route.ts"
 import { InvalidInput } from "../DomainErrors.ts"
 import { boundsOf, coordinatesOf, lineMetres, metresBetween, radians } from "../geometry/Geodesy.ts"
-import { type Recording, sumOf } from "./FileValues.ts"
+import { type OwnMeasures, type Recording, sumOf } from "./FileValues.ts"
 import { NearestPositions } from "./NearestPositions.ts"
 
 export type TextFormat = Exclude<FileFormat, "fit">
@@ -22,11 +22,13 @@ export interface RouteDocument {
   readonly cues?: ReadonlyArray<Maneuver>
 }
 
-/** `createdAt` and `recordedAt` are ISO 8601, `duration` in seconds. */
+/** `createdAt` and `recordedAt` are ISO 8601, `duration` in seconds, `distance` and `elevationGain` in metres. */
 export type WrittenRoute = RouteDocument & {
   readonly createdAt?: string
   readonly recordedAt?: string
+  readonly distance?: number
   readonly duration?: number
+  readonly elevationGain?: number
 }
 
 export const UNUSED = "a route has no place for it"
@@ -67,8 +69,9 @@ interface About {
   readonly tags: ReadonlyArray<string>
   readonly activity: string | undefined
   readonly waypoints: ReadonlyArray<DraftWaypoint>
-  /** Set in files that this service wrote. */
+  /** Set in files that this service wrote, as `measures`. */
   readonly cues?: ReadonlyArray<Maneuver>
+  readonly measures?: OwnMeasures | undefined
 }
 
 export const NOTHING_SAID: About = { names: [], descriptions: [], tags: [], activity: undefined, waypoints: [] }
@@ -165,7 +168,9 @@ const nearestTracks = (tracks: ReadonlyArray<DraftTrack>, waypoints: ReadonlyArr
 }
 
 /** Gives each track the members of the file, and the waypoints that it is nearest to. */
-export const separate = ({ activity, cues = [], descriptions, names, tags, tracks, waypoints }: DraftFile) => {
+export const separate = (
+  { activity, cues = [], descriptions, measures, names, tags, tracks, waypoints }: DraftFile
+) => {
   const isShared = tracks.length > 1 && tracks.length <= MAX_TRACKS && waypoints.length > 0
   const owners = isShared ? nearestTracks(tracks, waypoints) : waypoints.map(() => tracks.length === 1 ? 0 : -1)
   const aloneOf = (track: DraftTrack, index: number): DraftTrack => ({
@@ -175,12 +180,15 @@ export const separate = ({ activity, cues = [], descriptions, names, tags, track
     tags: [...track.tags, ...tags],
     activity: track.activity ?? activity,
     waypoints: [...track.waypoints, ...waypoints.filter((_, at) => owners[at] === index)],
-    cues: [...track.cues ?? [], ...tracks.length === 1 ? cues : []]
+    cues: [...track.cues ?? [], ...tracks.length === 1 ? cues : []],
+    measures: track.measures ?? (tracks.length === 1 ? measures : undefined)
   })
   return tracks.map(aloneOf)
 }
 
-const together = ({ activity, cues = [], descriptions, names, tags, tracks, waypoints }: DraftFile): DraftTrack => ({
+const together = (
+  { activity, cues = [], descriptions, measures, names, tags, tracks, waypoints }: DraftFile
+): DraftTrack => ({
   names: [...names, ...tracks.flatMap((track) => track.names)],
   descriptions: [...descriptions, ...tracks.flatMap((track) => track.descriptions)],
   tags: [...tags, ...tracks.flatMap((track) => track.tags)],
@@ -192,6 +200,7 @@ const together = ({ activity, cues = [], descriptions, names, tags, tracks, wayp
   seconds: sumOf(tracks.map(({ seconds }) => seconds)),
   recordedAt: tracks.flatMap(({ recordedAt }) => recordedAt ?? []).toSorted()[0]
 })
+  measures: tracks.length > 1 ? undefined : tracks[0]?.measures ?? measures,
 
 const requireTrack = (count: number, index: number) => {
   if (index < count) return Effect.void

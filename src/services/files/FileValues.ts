@@ -3,6 +3,35 @@ import { recordedAtOf } from "../../schema/Measures.ts"
 import { InvalidInput } from "../DomainErrors.ts"
 import { childOf, textOf, type XmlElement } from "./XmlTree.ts"
 
+/** Metres, seconds and metres; `line` has the metres of the line that they belong to. */
+export interface OwnMeasures {
+  readonly line: number
+  readonly distance?: number
+  readonly duration?: number
+  readonly elevationGain?: number
+}
+
+/** Files that this service writes have the measures of the route, which need not be those of its line. */
+export const OWN_MEASURES = "rps:measures"
+
+const MEASURES = ["distance", "duration", "elevationGain"] as const
+
+/** Returns undefined for a route that has none. */
+export const measuresText = (route: Partial<OwnMeasures>, line: number): string | undefined => {
+  const known = MEASURES.flatMap((name) => route[name] === undefined ? [] : [`${name}:${route[name]}`])
+  return known.length === 0 ? undefined : [`line:${line}`, ...known].join(" ")
+}
+
+const measureIn = (text: string, name: string): number | undefined =>
+  numberOf(text.split(" ", MEASURES.length + 1).find((part) => part.startsWith(`${name}:`))?.slice(name.length + 1))
+
+export const measuresIn = (text: string | undefined): OwnMeasures | undefined => {
+  const line = text === undefined ? undefined : measureIn(text, "line")
+  if (text === undefined || line === undefined) return undefined
+  const known = MEASURES.map((name) => [name, measureIn(text, name)] as const)
+  return { line, ...Object.fromEntries(known.filter(([, value]) => value !== undefined)) }
+}
+
 export const MAX_WORDS = 10_000
 
 const NUMBER = /^\s*[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?\s*$/

@@ -272,15 +272,34 @@ const cuesOfTurns = (
 
 const gainOf = (segment: ReadonlyArray<Position>) => elevationGainOf(coordinatesOf(segment), elevationsOf(segment))
 
+/** The positions of FIT are so far apart. */
+const ROUNDED_METRES = 0.02
+
+const isWithin = (measure: number | undefined, most: number) =>
+  measure === undefined || (measure >= 0 && measure <= most)
+
+/** The measures that a file of this service says, where no other program changed its line. */
+const ownMeasures = ({ measures }: Draft, segments: Closed["segments"], positions: number): Measures => {
+  if (measures === undefined || Math.abs(metresOf(segments) - measures.line) > ROUNDED_METRES * (1 + positions)) {
+    return {}
+  }
+  const { line: _, ...own } = measures
+  const isUsable = isWithin(own.distance, MAX_DISTANCE) && isWithin(own.duration, MAX_DURATION)
+    && isWithin(own.elevationGain, MAX_ELEVATION_GAIN)
+  return isUsable ? own : {}
+}
+
 /** The measures from before positions are left out; empty if the stored polyline measures the same. */
-const measuresOf = ({ recordedAt, seconds }: Draft, { segments }: Closed, positions: number): Measures => {
+const measuresOf = (draft: Draft, { segments }: Closed, positions: number): Measures => {
+  const { recordedAt, seconds } = draft
   const isOther = positions > MAX_POSITIONS
   const gain = isOther ? sumOf(segments.map(gainOf)) : undefined
   return {
     ...(isOther ? { distance: Math.min(centimetres(metresOf(segments)), MAX_DISTANCE) } : {}),
     ...(gain === undefined ? {} : { elevationGain: Math.min(gain, MAX_ELEVATION_GAIN) }),
     ...(seconds === undefined || seconds > MAX_DURATION ? {} : { duration: seconds }),
-    ...(recordedAt === undefined ? {} : { recordedAt })
+    ...(recordedAt === undefined ? {} : { recordedAt }),
+    ...ownMeasures(draft, segments, positions)
   }
 }
 

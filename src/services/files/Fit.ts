@@ -14,12 +14,13 @@ import {
   separate,
   withoutEmptyTracks
 } from "./Draft.ts"
-import { coordOf, positionOf, sumOf } from "./FileValues.ts"
+import { coordOf, type OwnMeasures, positionOf, sumOf } from "./FileValues.ts"
 import {
   chainedFiles,
   type FitRoom,
   MAX_FIELDS,
   MAX_MESSAGES,
+  OWN_MEASURES,
   roomOfFit,
   SEMICIRCLES,
   SHAPING_POINT,
@@ -192,25 +193,43 @@ const recordedAt = (fit: ParsedFit, { parts, session }: Part) => {
 
 const degreesOf = (semicircles: number) => semicircles * 180 / SEMICIRCLES
 
-const numberIn = ({ fields, littleEndian }: FitRawMessage, number: number): number => {
+const numberIn = ({ fields, littleEndian }: FitRawMessage, number: number): number | undefined => {
   const bytes = fields.find(({ fieldNumber }) => fieldNumber === number)?.bytes
-  if (bytes?.length !== 4) return Number.NaN
+  if (bytes?.length !== 4) return undefined
   return new DataView(bytes.buffer, bytes.byteOffset, bytes.length).getInt32(0, littleEndian)
 }
 
 const readMessages = Option.liftThrowable((bytes: Uint8Array) =>
-  readFitMessages(bytes, { messageNumbers: [SHAPING_POINT] }).messages
+  readFitMessages(bytes, { messageNumbers: [SHAPING_POINT, OWN_MEASURES] }).messages
 )
 
 /** A damaged file keeps its line, and not these. */
-const shapingIn = (bytes: Uint8Array): ReadonlyArray<ShapingPoint> =>
-  Option.getOrElse(readMessages(bytes), () => []).flatMap((message) => {
+const ownMessages = (bytes: Uint8Array) =>
+  Map.groupBy(Option.getOrElse(readMessages(bytes), () => []), ({ globalMessageNumber }) => globalMessageNumber)
+
+const shapingIn = (messages: ReadonlyArray<FitRawMessage>): ReadonlyArray<ShapingPoint> =>
+  messages.flatMap((message) => {
     const [index = Number.NaN, lat = Number.NaN, lng = Number.NaN] = [0, 1, 2].map((number) =>
       numberIn(message, number)
     )
     const position = positionOf(degreesOf(lng), degreesOf(lat), undefined)
     return position === undefined || !(index >= 0) ? [] : [{ index, coord: coordOf(position), timestamp: undefined }]
   })
+
+const metresIn = (message: FitRawMessage, number: number) => {
+  const centimetres = numberIn(message, number)
+  return centimetres === undefined ? undefined : (centimetres >>> 0) / 100
+}
+
+const measuresIn = ([message]: ReadonlyArray<FitRawMessage>): OwnMeasures | undefined => {
+  if (message === undefined) return undefined
+  const [line = 0, distance, elevationGain] = [0, 1, 2].map((number) => metresIn(message, number))
+  return {
+    line,
+    ...(distance === undefined ? {} : { distance }),
+    ...(elevationGain === undefined ? {} : { elevationGain })
+  }
+}
 
 /** Counts records without a position, which sensors write indoors. */
 const readOne = Effect.fnUntraced(function*(given: Uint8Array, room: FitRoom, isOnly: boolean) {
@@ -231,10 +250,12 @@ const readOne = Effect.fnUntraced(function*(given: Uint8Array, room: FitRoom, is
   })
   const own = markedWaypoints(fit.file_ids?.[0]?.product_name)
   const points = yield* courseWaypoints(course_points, own, tracks)
+  const messages = own === Infinity ? new Map<number, ReadonlyArray<FitRawMessage>>() : ownMessages(given)
   const course = fit.messages?.course?.[0]
   const file: DraftFile = {
     ...NOTHING_SAID,
-    waypoints: withShaping(points.waypoints, own === Infinity ? [] : shapingIn(given)),
+    waypoints: withShaping(points.waypoints, shapingIn(messages.get(SHAPING_POINT) ?? [])),
+    measures: measuresIn(messages.get(OWN_MEASURES) ?? []),
     tracks: sessions.map((part, index): DraftTrack => ({
       names: [
         course?.name,

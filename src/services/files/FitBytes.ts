@@ -5,6 +5,9 @@ import { isFit } from "./PackedFile.ts"
 /** A number for messages of manufacturers (FIT protocol, `mesg_num`), which other readers pass over. */
 export const SHAPING_POINT = 0xff00
 
+/** Another one: the measures of the route in centimetres and milliseconds. */
+export const OWN_MEASURES = 0xff01
+
 /** 180 degrees are so many. */
 export const SEMICIRCLES = 2 ** 31
 

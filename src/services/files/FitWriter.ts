@@ -4,7 +4,7 @@ import type { Activity } from "../../schema/Preferences.ts"
 import { coordinatesOf, metresAlong, NO_GAPS, rangesOf } from "../geometry/Geodesy.ts"
 import { coursePointOf, turnOf, waypointMark } from "./CourseTurns.ts"
 import type { WrittenRoute } from "./Draft.ts"
-import { SEMICIRCLES, SHAPING_POINT } from "./FitBytes.ts"
+import { OWN_MEASURES, SEMICIRCLES, SHAPING_POINT } from "./FitBytes.ts"
 import { NearestPositions } from "./NearestPositions.ts"
 import { isShaping, shapingPoints } from "./ShapingPoints.ts"
 
@@ -90,10 +90,9 @@ const timerEvent = (time: number, type: number): Array<FitEncoderField> => [
  * Writes a course with the duration of the route, or a second for each position. At a gap the timer stops for a second, by
  * which a reader knows it.
  */
-export const writeFit = (
-  { activity, createdAt, cues = [], duration, geometry, name, recordedAt, segments = NO_GAPS, waypoints: all }:
-    WrittenRoute
-): Uint8Array => {
+export const writeFit = (route: WrittenRoute): Uint8Array => {
+  const { activity, createdAt, cues = [], duration, geometry, name, recordedAt, segments = NO_GAPS, waypoints: all } =
+    route
   const encoder = new FitEncoder({ protocolVersion: PROTOCOL_VERSION })
   const start = FitEncoder.toFitTimestamp(
     new Date(Math.max(LEAST_INSTANT, Date.parse(recordedAt ?? createdAt ?? "") || 0))
@@ -143,6 +142,13 @@ export const writeFit = (
       encoder.writeMessage(EVENT, timerEvent(timeAt(index), EVENT_START))
     }
     encoder.writeMessage(RECORD, recordOf(position, timeAt(index), distances[index] ?? 0), 1)
+  }
+  const measures = [route.distance, route.elevationGain]
+  if (measures.some((measure) => measure !== undefined)) {
+    const known = [length, ...measures].flatMap((measure, number) =>
+      measure === undefined ? [] : [uint32(number, centimetres(measure))]
+    )
+    encoder.writeMessage(OWN_MEASURES, known, 4)
   }
   for (const { coord: [lng, lat], index } of shapingPoints(all)) {
     encoder.writeMessage(SHAPING_POINT, [sint32(0, index), semicircles(1, lat), semicircles(2, lng)], 3)

@@ -1,9 +1,10 @@
-import { Effect, Predicate } from "effect"
+import { Effect, Option, Predicate, Schema } from "effect"
 import { MAX_POSITIONS, type Position } from "../../schema/Geometry.ts"
 import type { Dropped } from "../../schema/Import.ts"
+import { Maneuvers } from "../../schema/Maneuver.ts"
 import { excessOf, type TextLimits } from "../bodies/JsonScanner.ts"
 import { InvalidInput } from "../DomainErrors.ts"
-import { NO_GAPS, rangesOf } from "../geometry/Geodesy.ts"
+import { coordinatesOf, lineMetres, NO_GAPS, rangesOf } from "../geometry/Geodesy.ts"
 import {
   type DraftFile,
   type DraftTrack,
@@ -12,7 +13,17 @@ import {
   OTHER_SHAPE,
   type WrittenRoute
 } from "./Draft.ts"
-import { coordOf, decimal, instantText, MAX_WORDS, positionOf, recordingOf } from "./FileValues.ts"
+import {
+  coordOf,
+  decimal,
+  instantText,
+  MAX_WORDS,
+  measuresIn,
+  measuresText,
+  OWN_MEASURES,
+  positionOf,
+  recordingOf
+} from "./FileValues.ts"
 import { placedPoints, placedTracks, segmentsOf } from "./Positions.ts"
 
 type JsonObject = Readonly<Record<string, unknown>>
@@ -74,6 +85,8 @@ const readPosition = (value: unknown): Position | undefined => {
   const [lng, lat, elevation] = listOf(value)
   return positionOf(numberOf(lng), numberOf(lat), numberOf(elevation))
 }
+
+const decodeCues = Schema.decodeUnknownOption(Maneuvers)
 
 const isLine = ({ properties, type }: Part) =>
   type === "LineString" || type === "MultiLineString" || (type === "Point" && properties["role"] === "geometry")
@@ -197,13 +210,18 @@ const saidOf = (about: ReadonlyArray<JsonObject>) => ({
   names: about.map((object) => textOf(object["name"]) ?? textOf(object["title"])),
   descriptions: about.map((object) => textOf(object["description"])),
   tags: about.flatMap((object) => listOf(object["tags"]).slice(0, MAX_WORDS)).filter((tag) => typeof tag === "string"),
-  activity: about.map((object) => textOf(object["activity"])).find((activity) => activity !== undefined)
+  activity: about.map((object) => textOf(object["activity"])).find((activity) => activity !== undefined),
+  measures: about.map((object) => measuresIn(textOf(object[OWN_MEASURES]))).find((measures) => measures !== undefined)
 })
+
+const cuesIn = (properties: JsonObject) =>
+  properties["role"] === "geometry" ? Option.getOrElse(decodeCues(properties["cues"]), () => []) : []
 
 const trackOf = (properties: JsonObject, lines: ReadonlyArray<Part>, segments: DraftTrack["segments"]): DraftTrack => {
   const { recordedAt, seconds } = recordingOf(lines.flatMap(timesOf), timeOf)
   return {
     ...saidOf([properties]),
+    cues: cuesIn(properties),
     waypoints: [],
     segments,
     seconds,
@@ -279,9 +297,20 @@ function* lineOf({ geometry, segments = NO_GAPS }: WrittenRoute): Generator<stri
 
 /** Writes RFC 7946: one feature for the line and the route's properties, then one for each waypoint. */
 export function* writeGeoJson(route: WrittenRoute): Generator<string> {
-  const { activity, createdAt, description, name, recordedAt, tags, waypoints } = route
+  const { activity, createdAt, cues, description, geometry, name, recordedAt, segments, tags, waypoints } = route
+  const measures = measuresText(route, lineMetres(coordinatesOf(geometry), segments))
   yield "{\"type\":\"FeatureCollection\",\"features\":[\n"
-  yield feature({ role: "geometry", name, description, tags, activity, createdAt, recordedAt })
+  yield feature({
+    role: "geometry",
+    name,
+    description,
+    tags,
+    activity,
+    createdAt,
+    recordedAt,
+    [OWN_MEASURES]: measures,
+    cues
+  })
   yield* lineOf(route)
   yield "}"
   for (const { coord, name, timestamp, type } of waypoints) {

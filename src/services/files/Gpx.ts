@@ -14,7 +14,17 @@ import {
   type FileOrigin,
   UNUSED
 } from "./Draft.ts"
-import { beyondEdge, coordOf, MAX_WORDS, numberOf, OWN_LONGITUDE, positionOf, recordingOf } from "./FileValues.ts"
+import {
+  beyondEdge,
+  coordOf,
+  MAX_WORDS,
+  measuresIn,
+  numberOf,
+  OWN_LONGITUDE,
+  OWN_MEASURES,
+  positionOf,
+  recordingOf
+} from "./FileValues.ts"
 import { type Placed, placedPoints, placedTracks, segmentsOf } from "./Positions.ts"
 import { SHAPING, SHAPING_MEMBERS, shapingIn, withShaping } from "./ShapingPoints.ts"
 import { parseXml, type TextPieces } from "./Xml.ts"
@@ -62,7 +72,8 @@ const KNOWN = new Set([
   SHAPE_POINT,
   ...SHAPING_MEMBERS,
   OWN_LONGITUDE,
-  OWN_MANEUVER
+  OWN_MANEUVER,
+  OWN_MEASURES
 ])
 
 const longitudeOf = (point: XmlElement) => beyondEdge(numberOf(attributeOf(point, "lon")), point, "extensions")
@@ -123,7 +134,7 @@ const isElevationUnread = (point: XmlElement) =>
   point.position?.length !== 3 && (textOf(point, "ele") ?? "").trim() !== ""
 
 const isForeignToTrack = ({ children }: XmlElement) =>
-  children.length === 0 || children.some(({ name }) => name !== SHAPING)
+  children.length === 0 || children.some(({ name }) => name !== SHAPING && name !== OWN_MEASURES)
 
 const extensionsOf = (points: ReadonlyArray<XmlElement>): ReadonlyArray<Dropped> =>
   droppedIf(points.filter((point) => isForeign(childOf(point, "extensions"))).length, "extensions of points", UNUSED)
@@ -270,6 +281,7 @@ const trackOf = (
   activity: textsOf(owners, "type").find((type) => type !== undefined),
   waypoints,
   segments: segmentsOf(placed),
+  measures: measuresIn(textOf(childOf(owners[0], "extensions"), OWN_MEASURES)),
   ...recordingOf(parts, timeOf)
 })
 

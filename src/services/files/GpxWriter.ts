@@ -1,10 +1,10 @@
 import type { Position } from "../../schema/Geometry.ts"
 import { DEFAULT_GPX_FORM, type GpxForm } from "../../schema/Import.ts"
 import { SERVICE_TITLE } from "../../schema/ServiceName.ts"
-import { NO_GAPS, rangesOf } from "../geometry/Geodesy.ts"
+import { coordinatesOf, lineMetres, NO_GAPS, rangesOf } from "../geometry/Geodesy.ts"
 import { coursePointOf, maneuverMark, turnOf } from "./CourseTurns.ts"
 import type { WrittenRoute } from "./Draft.ts"
-import { decimal, edgeMark, isDateTime, withinEdge } from "./FileValues.ts"
+import { decimal, edgeMark, isDateTime, measuresText, OWN_MEASURES, withinEdge } from "./FileValues.ts"
 import { isShaping, SHAPING, shapingParts } from "./ShapingPoints.ts"
 import { recordedTimes } from "./TrackTimes.ts"
 import { OWN_NAMESPACE, XML_DECLARATION, xmlOf, type XmlParts } from "./XmlWriter.ts"
@@ -82,7 +82,10 @@ function* waypointsAndCues({ cues = [], geometry, waypoints }: WrittenRoute, for
 /** A track has what is no `wpt` in an extension. It is written even if it is empty, to be no file of points. */
 function* trackOfRoute(route: WrittenRoute, form: GpxForm): Generator<string> {
   const shaping = form === "track" ? shapingParts(route.waypoints) : []
-  const extensions = shaping.length === 0 ? undefined : { [SHAPING]: shaping }
+  const measures = measuresText(route, lineMetres(coordinatesOf(route.geometry), route.segments))
+  const extensions = shaping.length === 0 && measures === undefined
+    ? undefined
+    : { [SHAPING]: shaping, [OWN_MEASURES]: measures }
   yield `<trk>${xmlOf({ name: route.name, type: route.activity, extensions })}<trkseg>\n`
   const timeAt = recordedTimes(route)
   for (const { from, to } of rangesOf(route.geometry.length, route.segments ?? NO_GAPS)) {

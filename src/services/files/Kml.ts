@@ -1,8 +1,10 @@
 import { Effect } from "effect"
 import type { Position } from "../../schema/Geometry.ts"
 import type { Dropped } from "../../schema/Import.ts"
+import type { Maneuver } from "../../schema/Maneuver.ts"
 import { InvalidInput } from "../DomainErrors.ts"
-import { NO_GAPS, rangesOf } from "../geometry/Geodesy.ts"
+import { coordinatesOf, lineMetres, NO_GAPS, rangesOf } from "../geometry/Geodesy.ts"
+import { maneuverMark, maneuverOf, OWN_MANEUVER } from "./CourseTurns.ts"
 import {
   type DraftFile,
   type DraftTrack,
@@ -19,7 +21,10 @@ import {
   instantText,
   isDateTime,
   MAX_WORDS,
+  measuresIn,
+  measuresText,
   numberOf,
+  OWN_MEASURES,
   positionOf,
   recordingOf
 } from "./FileValues.ts"
@@ -33,6 +38,7 @@ interface Feature {
   readonly description: string | undefined
   readonly timestamp: string | undefined
   readonly data: ReadonlyMap<string | undefined, string | undefined>
+  readonly cues: () => ReadonlyArray<Maneuver>
 }
 
 interface Part {
@@ -76,6 +82,7 @@ const KNOWN = new Set([
   "description",
   "ExtendedData",
   "Data",
+  "displayName",
   "value"
 ])
 
@@ -113,8 +120,14 @@ const featureOf = (feature: XmlElement): Feature => ({
   name: textOf(feature, "name"),
   description: textOf(feature, "description"),
   timestamp: textOf(childOf(feature, "TimeStamp"), "when")?.trim(),
-  data: dataOf(feature)
+  data: dataOf(feature),
+  cues: () => cuesOf(feature)
 })
+
+const cuesOf = (feature: XmlElement) =>
+  childrenOf(childOf(feature, "ExtendedData"), "Data")
+    .filter((data) => attributeOf(data, "name") === OWN_MANEUVER)
+    .flatMap((data) => maneuverOf(textOf(data, "value") ?? "", textOf(data, "displayName")) ?? [])
 
 const isLine = ({ geometry, placemark }: Part) =>
   LINES.has(geometry.name) || (geometry.name === "Point" && placemark.data.get("role") === "geometry")
@@ -198,7 +211,8 @@ const saidOf = (features: ReadonlyArray<Feature>) => ({
   names: features.map(({ name }) => name),
   descriptions: features.map(({ description }) => description),
   tags: features.flatMap(({ data }) => data.get("tags")?.split(",", MAX_WORDS) ?? []),
-  activity: features.map(({ data }) => data.get("activity")).find((activity) => activity !== undefined)
+  activity: features.map(({ data }) => data.get("activity")).find((activity) => activity !== undefined),
+  measures: features.map(({ data }) => measuresIn(data.get(OWN_MEASURES))).find((measures) => measures !== undefined)
 })
 
 const timesOf = ({ geometry }: Part) => childrenOf(geometry, "when")
@@ -211,6 +225,7 @@ const trackOf = (
   const { recordedAt, seconds } = recordingOf(parts.map(timesOf), ({ text }) => text)
   return {
     ...saidOf([placemark]),
+    cues: placemark.cues(),
     waypoints: [],
     segments,
     seconds,
@@ -262,12 +277,22 @@ export const readKml = Effect.fnUntraced(function*(pieces: TextPieces): Effect.f
 
 const ROOT = "<kml xmlns=\"http://www.opengis.net/kml/2.2\"><Document>"
 
-const coordinatesOf = (position: Position) => position.map(decimal).join(",")
+const tupleOf = (position: Position) => position.map(decimal).join(",")
 
-const writtenData = (values: Readonly<Record<string, string | null | undefined>>): XmlParts => {
-  const data = Object.entries(values).flatMap(([name, value]) =>
-    value === undefined || value === null ? [] : [{ "@name": name, value }]
-  )
+const writtenData = (
+  values: Readonly<Record<string, string | null | undefined>>,
+  cues: ReadonlyArray<Maneuver> = []
+): XmlParts => {
+  const data = [
+    ...Object.entries(values).flatMap(([name, value]) =>
+      value === undefined || value === null ? [] : [{ "@name": name, value }]
+    ),
+    ...cues.map((cue) => ({
+      "@name": OWN_MANEUVER,
+      displayName: cue.instruction,
+      value: maneuverMark(cue)[OWN_MANEUVER]
+    }))
+  ]
   return data.length === 0 ? {} : { ExtendedData: { Data: data } }
 }
 
@@ -275,34 +300,35 @@ const placemarkOf = ({ coord, name, timestamp, type }: WrittenRoute["waypoints"]
   name: name ?? undefined,
   ...(isDateTime(timestamp ?? "") ? { TimeStamp: { when: timestamp ?? undefined } } : {}),
   ...writtenData({ role: "waypoint", type, timestamp }),
-  Point: { coordinates: coordinatesOf(coord) }
+  Point: { coordinates: tupleOf(coord) }
 })
 
 /** A line needs two positions (KML 2.2, 10.7). */
 function* partOf(positions: ReadonlyArray<Position>): Generator<string> {
   const element = positions.length === 1 ? "Point" : "LineString"
   yield `<${element}><coordinates>`
-  for (const position of positions) yield `${coordinatesOf(position)}\n`
+  for (const position of positions) yield `${tupleOf(position)}\n`
   yield `</coordinates></${element}>`
 }
 
-function* lineOf({ geometry, name, recordedAt, segments = NO_GAPS }: WrittenRoute): Generator<string> {
+function* lineOf({ cues, geometry, name, recordedAt, segments = NO_GAPS }: WrittenRoute): Generator<string> {
   const ranges = rangesOf(geometry.length, segments)
   const [start, end] = ranges.length > 1 ? ["<MultiGeometry>", "</MultiGeometry>"] : ["", ""]
-  yield `<Placemark>${xmlOf({ name, ...writtenData({ role: "geometry", recordedAt }) })}${start}`
+  yield `<Placemark>${xmlOf({ name, ...writtenData({ role: "geometry", recordedAt }, cues) })}${start}`
   for (const { from, to } of ranges) yield* partOf(geometry.slice(from, to))
   yield `${end}</Placemark>\n`
 }
 
 export function* writeKml(route: WrittenRoute): Generator<string> {
-  const { activity, description, name, tags, waypoints } = route
+  const { activity, description, geometry, name, segments, tags, waypoints } = route
+  const measures = measuresText(route, lineMetres(coordinatesOf(geometry), segments))
   yield `${XML_DECLARATION}${ROOT}\n`
   yield xmlOf({
     name,
     description,
-    ...writtenData({ tags: tags.length === 0 ? undefined : tags.join(", "), activity })
+    ...writtenData({ tags: tags.length === 0 ? undefined : tags.join(", "), activity, [OWN_MEASURES]: measures })
   })
-  if (route.geometry.length > 0) yield* lineOf(route)
+  if (geometry.length > 0) yield* lineOf(route)
   for (const waypoint of waypoints) yield `${xmlOf({ Placemark: placemarkOf(waypoint) })}\n`
   yield "</Document></kml>\n"
 }

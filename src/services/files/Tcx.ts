@@ -30,9 +30,12 @@ import {
   instantText,
   isWithinSeconds,
   MAX_WORDS,
+  measuresIn,
+  measuresText,
   NOT_RECORDED,
   numberOf,
   OWN_LONGITUDE,
+  OWN_MEASURES,
   positionOf,
   type Recording,
   recordingOf,
@@ -87,7 +90,8 @@ const KNOWN = new Set([
   "rps:timestamp",
   ...SHAPING_MEMBERS,
   OWN_LONGITUDE,
-  OWN_MANEUVER
+  OWN_MANEUVER,
+  OWN_MEASURES
 ])
 
 const pointOf = (point: XmlElement): Position | undefined => {
@@ -210,6 +214,7 @@ const trackOf = (
       shapingIn(own)
     ),
     cues: coursePoints.flatMap((point) => cueOf(point) ?? []),
+    measures: measuresIn(textOf(own, OWN_MEASURES)),
     segments: segmentsOf(placed),
     ...recordingOfOwner(owner, parts, own)
   }
@@ -300,14 +305,18 @@ const notesOf = ({ description, name }: WrittenRoute) =>
   description === undefined || description === "" ? name : `${name}\n\n${description}`
 
 /** Repeats the parts of `Notes`, where the end of the name is unknown. */
-const ownOf = ({ activity, description, name, recordedAt, tags, waypoints }: WrittenRoute): XmlParts => ({
-  "rps:name": name,
-  "rps:description": description,
-  "rps:tags": tags.length === 0 ? undefined : tags.join(", "),
-  "rps:activity": activity,
-  [OWN_RECORDING]: recordedAt,
-  [SHAPING]: shapingParts(waypoints)
-})
+const ownOf = (route: WrittenRoute, metres: number): XmlParts => {
+  const { activity, description, name, recordedAt, tags, waypoints } = route
+  return {
+    "rps:name": name,
+    "rps:description": description,
+    "rps:tags": tags.length === 0 ? undefined : tags.join(", "),
+    "rps:activity": activity,
+    [OWN_RECORDING]: recordedAt,
+    [OWN_MEASURES]: measuresText(route, metres),
+    [SHAPING]: shapingParts(waypoints)
+  }
+}
 
 export function* writeTcx(route: WrittenRoute): Generator<string> {
   const { geometry, name, segments = NO_GAPS, waypoints } = route
@@ -337,5 +346,5 @@ export function* writeTcx(route: WrittenRoute): Generator<string> {
     if (position === undefined) continue
     yield `${xmlOf({ CoursePoint: cuePointOf(cue, position, timeAt(cue.begin_shape_index)) })}\n`
   }
-  yield `${xmlOf({ Extensions: ownOf(route) })}</Course></Courses></TrainingCenterDatabase>\n`
+  yield `${xmlOf({ Extensions: ownOf(route, metres.at(-1) ?? 0) })}</Course></Courses></TrainingCenterDatabase>\n`
 }

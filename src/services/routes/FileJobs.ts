@@ -157,7 +157,10 @@ export const readForm = new HeavyJob<GivenForm, FormOutcome>(import.meta.url, {
 })
 
 interface WrittenFile {
-  readonly route: Pick<WrittenRoute, "activity" | "createdAt" | "duration" | "name" | "recordedAt">
+  readonly route: Pick<
+    WrittenRoute,
+    "activity" | "createdAt" | "distance" | "duration" | "elevationGain" | "name" | "recordedAt"
+  >
   readonly geometry: string
   readonly segments: string
   readonly waypoints: string

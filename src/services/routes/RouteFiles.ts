@@ -56,13 +56,13 @@ export class RouteFiles extends Context.Service<RouteFiles, {
 
       /** FIT is written in a thread: its encoder takes 6 us for each field. */
       const fitOf = (route: StoredRoute) => {
-        const { activity, createdAt, cues, duration, geometry, name, recordedAt, segments, waypoints } = route
+        const { activity, createdAt, cues, geometry, name, recordedAt, segments, waypoints } = route
         const written = {
           route: {
             name,
             createdAt,
             ...(activity === undefined ? {} : { activity }),
-            ...(duration === undefined ? {} : { duration }),
+            ...measuresOf(route),
             ...(recordedAt === undefined ? {} : { recordedAt })
           },
           geometry: textOf(geometry ?? "[]"),
@@ -106,8 +106,14 @@ export class RouteFiles extends Context.Service<RouteFiles, {
 /** Writing FIT takes this many times longer than parsing the stored text. */
 const FIT_WEIGHT = 8
 
+const measuresOf = ({ distance, duration, elevationGain }: StoredRoute) => ({
+  ...(distance === undefined ? {} : { distance }),
+  ...(duration === undefined ? {} : { duration }),
+  ...(elevationGain === undefined ? {} : { elevationGain })
+})
+
 export const toDocument = Effect.fnUntraced(function*(route: StoredRoute) {
-  const { activity, createdAt, description, duration, name, recordedAt, tags } = route
+  const { activity, createdAt, description, name, recordedAt, tags } = route
   const document: WrittenRoute = {
     name,
     ...(description === undefined ? {} : { description }),
@@ -117,7 +123,7 @@ export const toDocument = Effect.fnUntraced(function*(route: StoredRoute) {
     geometry: route.geometry === undefined ? [] : yield* readLine(textOf(route.geometry)),
     ...(route.segments === undefined ? {} : { segments: readSegments(route.segments) }),
     ...(route.cues === undefined ? {} : { cues: readCues(route.cues) }),
-    ...(duration === undefined ? {} : { duration }),
+    ...measuresOf(route),
     ...(recordedAt === undefined ? {} : { recordedAt }),
     createdAt
   }
