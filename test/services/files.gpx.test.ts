@@ -261,6 +261,40 @@ describe("GPX of others", () => {
     assert.deepStrictEqual([...days, ...none].filter((day) => isDateTime(`${day}T10:00:00Z`)), days)
   })
 
+  it("has times in the forms that programs write", () => {
+    const durationOf = (from: string, to: string) => {
+      const point = (lat: number, time: string) => `<trkpt lat="${lat}" lon="9"><time>${time}</time></trkpt>`
+      return read(gpx(trk(point(46, from), point(47, to)))).measures
+    }
+    const forms = [
+      ["2024-01-01T10:00:00+02:00", "2024-01-01T10:10:00+02:00"],
+      ["2024-01-01T10:00:00+0200", "2024-01-01T10:10:00+0200"],
+      ["2024-01-01T10:00:00+02", "2024-01-01T10:10:00+02"],
+      ["2024-01-01 08:00:00", "2024-01-01 08:10:00"],
+      ["2024-01-01T08:00:00z", "2024-01-01T08:10:00z"],
+      ["2024-01-01T08:00Z", "2024-01-01T08:10Z"],
+      ["2024-01-01T8:00:00Z", "2024-01-01T8:10:00Z"],
+      ["20240101T080000Z", "20240101T081000Z"],
+      ["2024-01-01T08:00:00,000Z", "2024-01-01T08:10:00,000Z"],
+      ["2024/01/01 08:00:00 UTC", "2024/01/01 08:10:00 GMT"],
+      ["2024-01-01T10:00:00.000+02:00[Europe/Vaduz]", "2024-01-01T10:10:00.000+02:00[Europe/Vaduz]"]
+    ] as const
+    for (const [from, to] of forms) {
+      assert.deepStrictEqual(durationOf(from, to), { duration: 600, recordedAt: "2024-01-01T08:00:00.000Z" }, from)
+    }
+    for (
+      const time of [
+        "yesterday",
+        "2024-02-30 08:00:00",
+        "2024-01-01",
+        "08:00:00",
+        `2024-01-01T08:00:00Z${"]".repeat(99)}`
+      ]
+    ) {
+      assert.deepStrictEqual(durationOf(time, time), {}, time)
+    }
+  })
+
   it("names the sport in its own words", () => {
     const activityOf = (type: string) =>
       read(gpx(`<trk><type>${type}</type><trkseg><trkpt lat="1" lon="2"/></trkseg></trk>`)).document.activity

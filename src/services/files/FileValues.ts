@@ -94,9 +94,24 @@ export const isDateTime = (text: string): boolean => {
   return day !== undefined && Number(day) >= 1 && Number(day) <= daysOf(Number(year), Number(month))
 }
 
+const MAX_TIME = 64
+
+/** Times that other programs write: ISO 8601 in its other forms, and with a blank for `T`, a slash, or a name of the zone. */
+const LOOSE =
+  /^(\d{4})[-/]?(\d\d)[-/]?(\d\d)[T ](\d\d?):?(\d\d)(?::?(\d\d)(?:[.,](\d+))?)? ?(?:Z|UTC|GMT|([+-]\d\d)(?::?(\d\d))?)?(?:\[[^\]]*\])?$/i
+
+const dateTimeIn = (text: string): string => {
+  if (text.length > MAX_TIME || isDateTime(text)) return text
+  const match = LOOSE.exec(text)
+  if (match === null) return text
+  const [, year, month, day, hour = "", minute, second = "00", fraction = "0", offset, minutes = "00"] = match
+  const zone = offset === undefined ? "Z" : `${offset}:${minutes}`
+  return `${year}-${month}-${day}T${hour.padStart(2, "0")}:${minute}:${second}.${fraction}${zone}`
+}
+
 const instantOf = (text: string | undefined): number | undefined => {
   if (text === undefined) return undefined
-  const trimmed = text.trim()
+  const trimmed = dateTimeIn(text.trim())
   if (!isDateTime(trimmed)) return undefined
   return Date.parse(/(?:Z|[+-]\d\d:\d\d)$/.test(trimmed) ? trimmed : `${trimmed}Z`)
 }
