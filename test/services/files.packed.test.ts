@@ -73,8 +73,37 @@ describe("a file", () => {
       for (const [bytes, sent] of encodings) assert.deepStrictEqual(yield* namesOf(bytes, sent), ["Zürich €"])
       const latin = bytesOf(gpx("Zürich", declared("ISO-8859-1")), "latin1")
       assert.deepStrictEqual(yield* namesOf(latin), ["Zürich"])
-      assert.match(yield* refusalOf(bytesOf(gpx("a", declared("EBCDIC-X")))), /^415 The encoding EBCDIC-X/)
+      assert.match(yield* refusalOf(bytesOf(gpx("ü", declared("EBCDIC-X")), "latin1")), /^415 The encoding EBCDIC-X/)
       assert.match(yield* refusalOf(bytesOf(gpx("ü"), "latin1")), /^400 body: Expected valid UTF-8/)
+    }))
+
+  it.effect("is read whatever encoding it declares if its bytes are UTF-8, and in other spellings of those that are known", () =>
+    Effect.gen(function*() {
+      const labelled = (label: string, encoding: BufferEncoding) => bytesOf(gpx("Käse", declared(label)), encoding)
+      for (const label of ["cp437", "ibm850", "none", "x-user"]) {
+        assert.deepStrictEqual(yield* namesOf(labelled(label, "utf8")), ["Käse"], label)
+        const error = yield* Effect.flip(routesOf(labelled(label, "latin1")))
+        assert.deepInclude(error, { _tag: "UnknownEncoding", encoding: label })
+      }
+      for (const label of ["Windows1252", "cp-1252", "win-1252", "8859-1", "ISO8859_1", "latin-1"]) {
+        assert.deepStrictEqual(yield* namesOf(labelled(label, "latin1")), ["Käse"], label)
+      }
+    }))
+
+  it.effect("of several that are split has the warnings of its own, and the first those of what is not read", () =>
+    Effect.gen(function*() {
+      const timed = gpx("Timed").replace("lon=\"2\"/>", "lon=\"2\"><time>2026-01-01T08:00:00Z</time><hr>1</hr></trkpt>")
+      const archive = yield* zipped([["a.gpx", gpx("Plain")], ["b.gpx", timed], ["c.txt", "none"]])
+      const droppedOf = (choice: { readonly split?: boolean; readonly join?: boolean; readonly track?: number }) =>
+        Effect.gen(function*() {
+          const { draft } = yield* draftOf(Buffer.from(archive))
+          const drafts = yield* draftsOf(draft, { split: false, join: false, track: undefined, ...choice })
+          return drafts.map(({ dropped }) => dropped.map(({ what }) => what))
+        })
+      const own = ["time of trkpt", "hr of trkpt"]
+      assert.deepStrictEqual(yield* droppedOf({ split: true }), [["file c.txt"], own])
+      assert.deepStrictEqual(yield* droppedOf({ join: true }), [["file c.txt", ...own]])
+      assert.deepStrictEqual(yield* droppedOf({ track: 1 }), [["file c.txt", ...own, "tracks"]])
     }))
 
   it.effect("may be compressed, in an archive, or in a form, alone or with others", () =>

@@ -1,4 +1,5 @@
-import { Effect } from "effect"
+import { Effect, Option } from "effect"
+import { isUtf8 } from "node:buffer"
 import { buffer } from "node:stream/consumers"
 import { gunzipSync } from "node:zlib"
 import { type Entry, fromBufferPromise, type ZipFile } from "yauzl"
@@ -209,11 +210,25 @@ const encodingOf = (bytes: Uint8Array, contentType: string | undefined): string 
   return ANSI.test(declared) ? OF_WINDOWS : declared
 }
 
-const decoderOf = (encoding: string) =>
-  Effect.try({
-    try: () => new TextDecoder(encoding),
-    catch: () => new UnknownEncoding({ encoding })
-  })
+/** Other spellings of the labels that browsers know (WHATWG Encoding, 4.2). */
+const SPELLINGS: ReadonlyArray<readonly [RegExp, string]> = [
+  [/^(?:windows|win|ms|cp)?[-_]?(125\d|874)$/i, "windows-$1"],
+  [/^(?:iso)?[-_]?8859[-_](\d{1,2})$/i, "iso-8859-$1"],
+  [/^(?:iso[-_]?)?latin[-_]?(\d)$/i, "latin$1"]
+]
+
+const standardLabel = (label: string) =>
+  SPELLINGS.reduce((given, [spelling, standard]) => given.replace(spelling, standard), label)
+
+const makeDecoder = Option.liftThrowable((label: string) => new TextDecoder(label))
+
+/** The label of an encoding that is not known does no harm where the bytes are UTF-8, as all ASCII is. */
+const decoderOf = (encoding: string, bytes: Uint8Array) =>
+  makeDecoder(standardLabel(encoding)).pipe(
+    Option.orElse(() => isUtf8(bytes) ? makeDecoder(UTF_8) : Option.none()),
+    Effect.fromOption,
+    Effect.mapError(() => new UnknownEncoding({ encoding }))
+  )
 
 /** Decodes by byte-order mark, `charset` or XML declaration (RFC 7303, 3), else as UTF-8. */
 const decodedPieces = Effect.fnUntraced(function*(bytes: Uint8Array, encoding: string) {
@@ -286,7 +301,7 @@ const readOne = Effect.fnUntraced(function*(file: PackedFile) {
     const read: NamedDraft = { name, format: "fit", draft: yield* readFit(bytes) }
     return read
   }
-  const decoder = yield* decoderOf(encodingOf(bytes, contentType))
+  const decoder = yield* decoderOf(encodingOf(bytes, contentType), bytes)
   const start = decoder.decode(bytes.subarray(0, PROLOG_BYTES))
   if (HTML.test(start) && mediaTypeOf(contentType) !== MEDIA_TYPES.html) {
     return yield* InvalidInput.at("", "Expected a route file, not an HTML page, such as one to sign in")
