@@ -80,6 +80,8 @@ export interface DraftTrack extends About, Recording {
   /** Recorded parts with gaps between them. None is empty. */
   readonly segments: ReadonlyArray<ReadonlyArray<Position>>
   readonly file?: string | undefined
+  /** Set where a track is one of several files: what its file has beside it. */
+  readonly dropped?: ReadonlyArray<Dropped>
 }
 
 /** The program that wrote a file, and the pages that it is about. */
@@ -93,6 +95,8 @@ export const NO_ORIGIN: FileOrigin = { creator: undefined, links: [] }
 export interface DraftFile extends About {
   readonly tracks: ReadonlyArray<DraftTrack>
   readonly dropped: ReadonlyArray<Dropped>
+  /** The part of `dropped` that is in no file of a track. */
+  readonly unread?: ReadonlyArray<Dropped>
   readonly origin?: FileOrigin
 }
 
@@ -196,11 +200,11 @@ const together = (
   waypoints: [...tracks.flatMap((track) => track.waypoints), ...waypoints],
   // On the polyline of another track the indexes are wrong.
   cues: tracks.length === 1 ? [...tracks.flatMap((track) => track.cues ?? []), ...cues] : [],
+  measures: tracks.length > 1 ? undefined : tracks[0]?.measures ?? measures,
   segments: tracks.flatMap(({ segments }) => segments),
   seconds: sumOf(tracks.map(({ seconds }) => seconds)),
   recordedAt: tracks.flatMap(({ recordedAt }) => recordedAt ?? []).toSorted()[0]
 })
-  measures: tracks.length > 1 ? undefined : tracks[0]?.measures ?? measures,
 
 const requireTrack = (count: number, index: number) => {
   if (index < count) return Effect.void
@@ -212,6 +216,15 @@ const requireTrack = (count: number, index: number) => {
 
 const draftOf = (track: DraftTrack, dropped: Draft["dropped"]): Draft => ({ ...track, dropped })
 
+/** The first route of several files names those that could not be read. */
+const alonesOf = (file: DraftFile): ReadonlyArray<Draft> =>
+  separate(file).map((track, index) =>
+    draftOf(
+      track,
+      track.dropped === undefined ? file.dropped : [...index === 0 ? file.unread ?? [] : [], ...track.dropped]
+    )
+  )
+
 const splitOf = (file: DraftFile) =>
   file.tracks.length > MAX_TRACKS
     ? Effect.fail(
@@ -220,13 +233,15 @@ const splitOf = (file: DraftFile) =>
         `Expected at most ${MAX_TRACKS} tracks, the file has ${file.tracks.length}`
       )
     )
-    : Effect.succeed(separate(file).map((track) => draftOf(track, file.dropped)))
+    : Effect.succeed(alonesOf(file))
 
 const chosenOf = Effect.fnUntraced(function*(file: DraftFile, index: number) {
   yield* requireTrack(file.tracks.length, index)
   const lost = droppedIf(file.tracks.length - 1, "tracks", "another one was chosen by `track`")
-  const dropped = [...file.dropped, ...lost]
-  return separate(file).filter((_, at) => at === index).map((track) => draftOf(track, dropped))
+  const unread = index === 0 ? [] : file.unread ?? []
+  return alonesOf(file).filter((_, at) => at === index).map((draft) =>
+    draftOf(draft, [...unread, ...draft.dropped, ...lost])
+  )
 })
 
 export const draftsOf = (

@@ -322,12 +322,15 @@ const readNamed = (file: PackedFile) =>
 /** A file of waypoints alone is a track without a line. */
 const noLine: DraftTrack = { ...NOTHING_SAID, segments: [], ...NOT_RECORDED }
 
-const tracksOf = ({ draft, name }: NamedDraft): ReadonlyArray<DraftTrack> => {
+const tracksOf = (file: NamedDraft): ReadonlyArray<DraftTrack> => {
+  const { draft, name } = file
+  const dropped = sum(droppedIn(file))
   const withTrack = draft.tracks.length === 0 ? { ...draft, tracks: [noLine] } : draft
   const nameOf = (track: DraftTrack): DraftTrack => ({
     ...track,
     names: [...track.names, stemOf(name)],
-    file: name
+    file: name,
+    dropped
   })
   return separate(withTrack).map(nameOf)
 }
@@ -410,6 +413,7 @@ const readAll = Effect.fnUntraced(function*(files: ReadonlyArray<PackedFile>) {
   if (first === undefined) return yield* Effect.fail(allUnread(unread))
   const draft: DraftFile = {
     ...(second === undefined ? alone(first) : merged(known)),
+    unread: unreadOf(unread),
     dropped: sum([...unreadOf(unread), ...known.flatMap(droppedIn)])
   }
   return { format: first.format, draft }

@@ -116,7 +116,7 @@ const readAll = Effect.fnUntraced(function*({ bytes, ...options }: GivenFile, ro
     tracks: summariesOf(draft, (track) => nameOf({ names: [...track.names, ...draft.names] })),
     trackCount: draft.tracks.length,
     routes: routes.map(({ file }) => file),
-    dropped: routes[0]?.dropped ?? draft.dropped,
+    dropped: routes.length === 1 ? routes[0]?.dropped ?? [] : draft.dropped,
     origin: draft.origin ?? NO_ORIGIN,
     digest
   }
