@@ -1,5 +1,6 @@
 import { assert, layer } from "@effect/vitest"
 import { Effect, Schema } from "effect"
+import { FitEncoder } from "fit-file-parser/encoder"
 import { execFile } from "node:child_process"
 import { writeFileSync } from "node:fs"
 import { join } from "node:path"
@@ -7,6 +8,7 @@ import { gzipSync } from "node:zlib"
 import { ZipImportLine } from "../../src/schema/ZipImport.ts"
 import { type Rider, signedIn } from "../support/Actors.ts"
 import { zipped } from "../support/Archives.ts"
+import { byte, degrees, START, uint32 } from "../support/FitFields.ts"
 import { temporaryDirectory } from "../support/TemporaryDirectory.ts"
 import { TestServer } from "../support/TestServer.ts"
 import { mint } from "../support/Tokens.ts"
@@ -15,6 +17,16 @@ const gpx = (lat: number, inner = "", name = "Ride") =>
   `<gpx version="1.1" creator="x" xmlns="http://www.topografix.com/GPX/1/1"><trk><name>${name}</name>${inner}<trkseg>`
   + `<trkpt lat="${lat}" lon="9.5"><time>2025-06-01T08:00:00Z</time></trkpt>`
   + `<trkpt lat="${lat + 0.01}" lon="9.51"><time>2025-06-01T09:00:00Z</time></trkpt></trkseg></trk></gpx>`
+
+/** A recording of a watch, which has no title. */
+const fit = (start: number, lat: number) =>
+  Buffer.from(
+    [0, 60, 120].reduce(
+      (file, second) =>
+        file.writeMessage(20, [uint32(253, start + second), degrees(0, lat + second / 1e4), degrees(1, 9.5)]),
+      new FitEncoder().writeMessage(0, [byte(0, 4)])
+    ).writeMessage(18, [uint32(253, start + 120), byte(5, 2), uint32(2, start), uint32(8, 120_000)]).close()
+  )
 
 const linesOf = (text: string) =>
   text.trim().split("\n").map((line) => Schema.decodeUnknownSync(Schema.fromJsonString(ZipImportLine))(line))
@@ -92,6 +104,51 @@ layer(TestServer.layer())("a ZIP of route files", (it) => {
       assert.deepInclude((yield* moved(rider, changed)).at(-1), { imported: 0, duplicates: 1 })
       const allowed = yield* moved(rider, changed, "?duplicates=allow")
       assert.deepInclude(allowed.at(-1), { imported: 1, duplicates: 0 })
+    }))
+
+  it.effect("as Garmin gives it has the titles that another of its files says, and not the address of the rider", () =>
+    Effect.gen(function*() {
+      const rider = yield* signedIn
+      const summary = (activityId: number, name: string, start: number) => ({
+        activityId,
+        name,
+        activityType: "cycling",
+        beginTimestamp: Date.UTC(1989, 11, 31) + 1000 * start,
+        duration: 120_000
+      })
+      const folder = "DI_CONNECT/DI-Connect-Fitness"
+      const uploads = yield* zipped([
+        ["ada@example.com_7000000001.fit", fit(START, 46)],
+        ["ada@example.com_7000000002.fit", fit(START + 3600, 47)],
+        ["ada@example.com_7000000003.fit", fit(START + 9000, 48)]
+      ])
+      const bytes = yield* zipped([
+        [
+          `${folder}/ada@example.com_0_summarizedActivities.json`,
+          JSON.stringify([{
+            summarizedActivitiesExport: [summary(502, "Lunch ride", START + 3600), summary(501, "Early", START), {
+              name: 1
+            }]
+          }])
+        ],
+        [`${folder}/ada@example.com_1001_summarizedActivities.json`, "{"],
+        ["DI_CONNECT/DI-Connect-User/customer.json", "{\"type\":\"Point\"}"],
+        ["DI_CONNECT/DI-Connect-Uploaded-Files/UploadedFiles_0-_Part1.zip", Buffer.from(uploads)]
+      ])
+      const lines = yield* moved(rider, bytes)
+      assert.deepInclude(lines.at(-1), { outcome: "ended", imported: 3, duplicates: 0, skipped: 3 })
+      const routes = yield* routesOf(rider)
+      const page = (id: string) => ({
+        provider: "garmin",
+        externalId: id,
+        url: `https://connect.garmin.com/modern/activity/${id}`
+      })
+      assert.deepStrictEqual(routes.map(({ activity, name, source }) => ({ activity, name, source })), [
+        { activity: "cycle", name: "7000000003", source: { provider: "garmin", externalId: "upload/7000000003" } },
+        { activity: "cycle", name: "Early", source: page("501") },
+        { activity: "cycle", name: "Lunch ride", source: page("502") }
+      ])
+      assert.deepInclude((yield* moved(rider, bytes)).at(-1), { imported: 0, duplicates: 3 })
     }))
 
   it.effect("may have folders and nested archives, and no file stops another", () =>

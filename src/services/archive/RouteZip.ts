@@ -23,12 +23,15 @@ export interface RouteZip {
   /** The archive is an export of this service. */
   readonly isOwn: boolean
   readonly count: number
-  readonly find: (isWanted: (name: string) => boolean) => Effect.Effect<ZippedFile | undefined, InvalidInput>
+  readonly find: (isWanted: (name: string) => boolean) => Effect.Effect<ReadonlyArray<ZippedFile>, InvalidInput>
   /** Counts what a file of the archive unpacks to beyond its own bytes: a KMZ is an archive, too. */
   readonly spend: (bytes: number) => Effect.Effect<void>
   /** The files in their order, with those of nested archives. */
   readonly files: Stream.Stream<ZippedFile, InvalidInput | Overloaded>
 }
+
+/** Garmin's export has a file for each thousand activities. */
+const MAX_FOUND = 100
 
 type Disk = ImportDisk["Service"]
 
@@ -186,13 +189,13 @@ export const routeZip = Effect.fnUntraced(function*(file: NamelessFile, disk: Di
       const zip = yield* opened(file, true)
       const found = yield* entriesOf(file).pipe(
         Stream.filter((entry) => isWanted(nameOf(entry))),
-        Stream.take(1),
+        Stream.take(MAX_FOUND),
         Stream.runCollect
       )
       return found.map((entry): ZippedFile => ({
         name: nameOf(entry),
         bytes: bytesOf(zip, entry, nameOf(entry), room)
-      }))[0]
+      }))
     }),
     spend: (bytes) => Effect.sync(() => void (room.bytes -= bytes)),
     files: Stream.unwrap(filesOf(file, room, disk))

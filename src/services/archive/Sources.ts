@@ -1,6 +1,6 @@
 import type { Source } from "../../schema/Route.ts"
 import type { FileOrigin } from "../files/Draft.ts"
-import type { StravaActivity } from "./StravaActivities.ts"
+import { activityAt, type GarminActivity, type StravaActivity } from "./ExportedActivities.ts"
 
 interface Page {
   readonly provider: string
@@ -66,7 +66,7 @@ const ofGarminFile = (path: string): Source | undefined => {
   const course = idIn(GARMIN_COURSE.exec(name))
   if (course !== undefined) return garmin(course, "course/")
   const upload = folders.some((folder) => GARMIN_UPLOADS.test(folder)) ? idIn(GARMIN_UPLOAD.exec(name)) : undefined
-  return upload === undefined ? undefined : { provider: "garmin", externalId: `upload/${upload}` }
+  return upload === undefined ? undefined : { provider: "garmin", externalId: `${UPLOAD}${upload}` }
 }
 
 /**
@@ -87,6 +87,21 @@ const ofCreator = (path: string, creator = ""): Source | undefined => {
   if (tour !== undefined) return { provider: "komoot", externalId: tour, url: `https://www.komoot.com/tour/${tour}` }
   const trail = creator === "wanderer" ? idIn(WANDERER_FILE.exec(path)) : undefined
   return trail === undefined ? undefined : { provider: "wanderer", externalId: trail }
+}
+
+const UPLOAD = "upload/"
+
+/** Returns the activity that a file of Garmin's export is of. */
+export const activityOfUpload = (
+  source: Source | undefined,
+  activities: ReadonlyArray<GarminActivity>,
+  recordedAt: string | null | undefined
+): { readonly name?: string; readonly source?: Source } => {
+  if (source?.provider !== "garmin" || !source.externalId.startsWith(UPLOAD)) return {}
+  const activity = activityAt(activities, recordedAt)
+  if (activity === undefined) return {}
+  const name = activity.name.trim()
+  return { ...(name === "" ? {} : { name }), source: garmin(activity.id) }
 }
 
 const isGarmins = (creator: string | undefined) => creator === undefined || creator.startsWith("Garmin")

@@ -35,20 +35,23 @@ import {
   UnknownEncoding,
   UnknownFormat
 } from "../DomainErrors.ts"
+import { nameOf } from "../files/Finish.ts"
 import { isPacked } from "../files/PackedFile.ts"
 import { ImportDisk } from "../files/Spool.ts"
 import { Draining } from "../operations/Draining.ts"
 import { readFile, type ReadFiles, refusalOf } from "../routes/FileJobs.ts"
 import { type Kept, type ReadDraft, RouteDuplicates } from "../routes/RouteDuplicates.ts"
 import { Routes } from "../routes/Routes.ts"
+import { type GarminActivity, readActivities, readSummaries, type StravaActivity } from "./ExportedActivities.ts"
 import { AccountImport, type Received } from "./Import.ts"
 import { isNested, type RouteZip, routeZip, type ZippedFile } from "./RouteZip.ts"
-import { sourceOf } from "./Sources.ts"
-import { readActivities, type StravaActivity } from "./StravaActivities.ts"
+import { activityOfUpload, sourceOf } from "./Sources.ts"
 
 const ROUTE_FILE = /\.(?:gpx|geojson|json|tcx|kml|kmz|fit|xml)(?:\.gz)?$/i
 
 const ACTIVITIES = /^(?:[^/]+\/)?activities\.csv$/
+
+const SUMMARIES = /_summarizedActivities\.json$/
 
 const FULL: Readonly<Record<Quota, string>> = {
   routes: "the account has as many routes as it may have",
@@ -134,14 +137,24 @@ const storedLine = (file: string, kept: ReadonlyArray<Kept>): ZipImportLine => {
 
 const withoutSource = (draft: ReadDraft): ReadDraft => Struct.omit(draft, ["source"])
 
-const draftsOf = ({ routes }: ReadFiles, { tags = [], visibility = "private" }: ZipImportQuery, source?: Source) =>
-  routes.map(({ line, route }): ReadDraft => ({
-    ...route,
-    geometry: line,
-    visibility,
-    tags: [...new Set([...tags, ...route.tags ?? []])].slice(0, MAX_TAGS),
-    ...(source === undefined || routes.length > 1 ? {} : { source })
-  }))
+const draftsOf = (
+  { routes }: ReadFiles,
+  { tags = [], visibility = "private" }: ZipImportQuery,
+  source: Source | undefined,
+  summaries: ReadonlyArray<GarminActivity>
+) =>
+  routes.map(({ line, route }): ReadDraft => {
+    const activity = activityOfUpload(source, summaries, route.recordedAt)
+    const known = activity.source ?? source
+    return {
+      ...route,
+      geometry: line,
+      visibility,
+      tags: [...new Set([...tags, ...route.tags ?? []])].slice(0, MAX_TAGS),
+      ...(activity.name === undefined ? {} : { name: nameOf({ names: [activity.name] }) }),
+      ...(known === undefined || routes.length > 1 ? {} : { source: known })
+    }
+  })
 
 /** Who sends the archive. `recheck` admits the caller again before each file. */
 export interface Sender<E, R> {
@@ -176,12 +189,26 @@ const routeImport = Effect.gen(function*() {
   }, Effect.catchTags({ ClientIdUsed: Effect.die, Missing: Effect.die, RoutesMissing: Effect.die }))
 
   const activitiesOf = Effect.fnUntraced(function*(zip: RouteZip) {
-    const found = yield* zip.find((name) => ACTIVITIES.test(name))
+    const [found] = yield* zip.find((name) => ACTIVITIES.test(name))
     const bytes = found === undefined ? Option.none() : yield* Effect.option(found.bytes)
     if (found === undefined || Option.isNone(bytes)) return new Map<string, StravaActivity>()
     const folder = found.name.replace(/[^/]+$/, "")
     const all = yield* patient(turns.run(readActivities, bytes.value, bytes.value.length))
     return new Map(all.map((activity) => [`${folder}${activity.file}`, activity]))
+  })
+
+  /** One that cannot be read names no activity. */
+  const summariesOf = Effect.fnUntraced(function*(zip: RouteZip) {
+    const found = yield* zip.find((name) => SUMMARIES.test(name))
+    const all = yield* Effect.forEach(found, ({ bytes }) =>
+      bytes.pipe(
+        Effect.flatMap((bytes) => patient(turns.run(readSummaries, bytes, bytes.length))),
+        Effect.catchIf(
+          (failure) => failure._tag === "InvalidInput" || OF_ONE_FILE[failure.reason] !== undefined,
+          () => Effect.succeed([])
+        )
+      ))
+    return all.flat().toSorted((a, b) => a.from - b.from)
   })
 
   const readOne = Effect.fnUntraced(function*(
@@ -253,15 +280,16 @@ const routeImport = Effect.gen(function*() {
   ) {
     const collectionId = query.collection === undefined ? undefined : yield* collectionNamed(owner, query.collection)
     const activities = yield* activitiesOf(zip)
+    const summaries = yield* summariesOf(zip)
     const progress: Progress = { imported: 0, duplicates: 0, skipped: 0, notCollected: 0, full: undefined }
 
     const importOne = Effect.fnUntraced(function*({ bytes, name }: ZippedFile) {
-      if (ACTIVITIES.test(name)) return skippedLine(name, "it names the activities")
+      if (ACTIVITIES.test(name) || SUMMARIES.test(name)) return skippedLine(name, "it names the activities")
       if (!ROUTE_FILE.test(name) && !isNested(name)) return skippedLine(name, "its name is not that of a route file")
       if (progress.full !== undefined) return skippedLine(name, progress.full)
       const activity = activities.get(name)
       const read = yield* reads.withPermit(Effect.flatMap(bytes, (bytes) => readOne(zip, name, bytes, activity)))
-      const drafts = draftsOf(read, query, sourceOf(name, read.origin, activity))
+      const drafts = draftsOf(read, query, sourceOf(name, read.origin, activity), summaries)
       const kept = yield* store(owner, drafts, query)
       if (collectionId !== undefined) yield* collect(owner, collectionId, kept, progress)
       return storedLine(name, kept)

@@ -33,8 +33,14 @@ export const isForm = (contentType: string | undefined): boolean => mediaTypeOf(
 export const isPacked = (bytes: Uint8Array, contentType: string | undefined): boolean =>
   isGzip(bytes) || isZip(bytes) || isFit(bytes) || isForm(contentType)
 
+/** Garmin's export names its files by the rider's address. */
+const ADDRESS = /^[^@\s]+@[^@\s_]+_(?=\d)/
+
 export const stemOf = (name: string | undefined): string | undefined => {
   const file = name?.split(/[\\/]/).at(-1)?.trim() ?? ""
-  const stem = file.replace(/\.gz$/i, "").replace(/\.(?:gpx|geojson|json|tcx|kml|kmz|fit|xml|zip)$/i, "").trim()
+  const stem = file.replace(ADDRESS, "").replace(/\.gz$/i, "").replace(
+    /\.(?:gpx|geojson|json|tcx|kml|kmz|fit|xml|zip)$/i,
+    ""
+  ).trim()
   return stem === "" ? undefined : stem
 }
