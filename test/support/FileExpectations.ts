@@ -1,4 +1,4 @@
-import { Effect, Result, Schema } from "effect"
+import { Effect, Result, Schema, Struct } from "effect"
 import { readFile } from "node:fs/promises"
 import { basename, join } from "node:path"
 import { publicErrorOf } from "../../src/http/response/PublicErrors.ts"
@@ -6,8 +6,11 @@ import type { Position } from "../../src/schema/Geometry.ts"
 import { turnOf, turnTypeOf } from "../../src/services/files/CourseTurns.ts"
 import { draftsOf, type ReadRoute } from "../../src/services/files/Draft.ts"
 import { finish } from "../../src/services/files/Finish.ts"
+import { writeRouteFile } from "../../src/services/files/RouteFile.ts"
 import { readPacked } from "../../src/services/files/Upload.ts"
 import { coordinatesOf, lineMetres, nearest, radians } from "../../src/services/geometry/Geodesy.ts"
+import { measurePositions } from "../../src/services/geometry/MeasuredPolyline.ts"
+import { repeatsIn } from "../../src/services/routes/RouteDuplicates.ts"
 
 export const EXPECTATIONS = "expectations.json"
 
@@ -25,12 +28,23 @@ const ExpectedRoute = {
   duration: Schema.optionalKey(Schema.Finite),
   distance: Schema.optionalKey(Schema.Finite),
   distance_tolerance: Schema.optionalKey(Schema.Finite),
-  distance_max: Schema.optionalKey(Schema.Finite)
+  distance_max: Schema.optionalKey(Schema.Finite),
+  /** What the warnings of the route name, and no other one does. */
+  warnings: Schema.optionalKey(Schema.Array(Schema.String)),
+  /** What an export in a format has and what it lacks. */
+  exports: Schema.optionalKey(Schema.Record(
+    Schema.Literals(["gpx", "geojson", "tcx", "kml"]),
+    Schema.optionalKey(Schema.Struct({
+      has: Schema.optionalKey(Schema.Array(Schema.String)),
+      lacks: Schema.optionalKey(Schema.Array(Schema.String))
+    }))
+  ))
 }
 
 const Expectation = Schema.Struct({
   file: Schema.String,
   request: Schema.String,
+  content_type: Schema.optionalKey(Schema.String),
   expect: Schema.Struct({
     ...ExpectedRoute,
     status: Schema.optionalKey(Schema.Int),
@@ -96,6 +110,18 @@ const isSameLine = ({ document: { geometry } }: ReadRoute, expected: ReadonlyArr
 const isSameList = (actual: ReadonlyArray<unknown>, expected: ReadonlyArray<unknown>) =>
   actual.map(String).toSorted().join("\n") === expected.map(String).toSorted().join("\n")
 
+const isWarned = ({ warnings }: ReadRoute, expected: ReadonlyArray<string>) =>
+  warnings.length === expected.length && expected.every((what, index) => warnings[index]?.message.includes(what))
+
+const formatsOf = (exports: NonNullable<Expected["exports"]>) => Struct.keys(exports)
+
+const isExported = ({ document, measures }: ReadRoute, exports: NonNullable<Expected["exports"]>) =>
+  formatsOf(exports).every((format) => {
+    const text = [...writeRouteFile({ ...document, ...measures }, format)].join("")
+    const { has = [], lacks = [] } = exports[format] ?? {}
+    return has.every((part) => text.includes(part)) && !lacks.some((part) => text.includes(part))
+  })
+
 const problemsOfRoute = (route: ReadRoute, expected: Expected): ReadonlyArray<string> => {
   const { document, measures } = route
   const { positions } = expected
@@ -118,6 +144,8 @@ const problemsOfRoute = (route: ReadRoute, expected: Expected): ReadonlyArray<st
       "distance",
       expected.distance === undefined || isMeasured(route, expected.distance, expected.distance_tolerance)
     ],
+    ["warnings", expected.warnings === undefined || isWarned(route, expected.warnings)],
+    ["exports", expected.exports === undefined || isExported(route, expected.exports)],
     ["distance_max", expected.distance_max === undefined || metresOf(route) <= expected.distance_max]
   ]
   return checks.filter(([, isRight]) => !isRight).map(([what]) => what)
@@ -133,11 +161,19 @@ const problemsOf = (routes: ReadonlyArray<ReadRoute>, { expect }: Expectation): 
   ]
 }
 
-const routesOf = Effect.fnUntraced(function*(path: string, split: boolean) {
+/** A track that repeats an earlier one makes no route. */
+const withoutRepeats = (routes: ReadonlyArray<ReadRoute>) => {
+  const repeats = repeatsIn(
+    routes.map(({ document }) => measurePositions(document.geometry, document.segments ?? null))
+  )
+  return routes.filter((_, index) => !repeats.has(index))
+}
+
+const routesOf = Effect.fnUntraced(function*(path: string, { content_type, request }: Expectation) {
   const bytes = yield* Effect.promise(() => readFile(path))
-  const { draft } = yield* readPacked({ name: basename(path), contentType: undefined, bytes }, undefined)
-  const drafts = yield* draftsOf(draft, { split, join: false, track: undefined })
-  return yield* Effect.forEach(drafts, finish)
+  const { draft } = yield* readPacked({ name: basename(path), contentType: content_type, bytes }, undefined)
+  const drafts = yield* draftsOf(draft, { split: request.includes("split=true"), join: false, track: undefined })
+  return withoutRepeats(yield* Effect.forEach(drafts, finish))
 })
 
 /** Compares the files of a folder with its expectations: what is not as expected, by file. */
@@ -146,8 +182,8 @@ export const compared = Effect.fnUntraced(function*(folder: string) {
   const expectations = yield* decodeExpectations(text)
   return yield* Effect.forEach(expectations, (expectation) =>
     Effect.gen(function*() {
-      const { expect, file, request } = expectation
-      const outcome = yield* Effect.result(routesOf(join(folder, file), request.includes("split=true")))
+      const { expect, file } = expectation
+      const outcome = yield* Effect.result(routesOf(join(folder, file), expectation))
       const accepted = expect.status_any ?? [expect.status ?? CREATED]
       if (Result.isSuccess(outcome)) {
         const problems = problemsOf(outcome.success, expectation)
