@@ -10,6 +10,9 @@ import { DOCS_ASSET, DOCS_DOCUMENT, DOCS_PAGE } from "../request/RouteTemplates.
 import { respond, unknownPath } from "../response/ErrorResponse.ts"
 import { type Asset, assetResponse, countedAndCompressed, makeAsset } from "./layout/Assets.ts"
 
+/** Lines of code within blocks that scroll would make the page wider than a phone. */
+const AS_WIDE_AS_THE_SCREEN = "html, body { overflow-x: clip }"
+
 /**
  * Disables everything that calls the vendor's servers. A visitor who has signed in has the cookie; an empty bearer token, the first
  * scheme of the document, is 401.
@@ -17,6 +20,7 @@ import { type Asset, assetResponse, countedAndCompressed, makeAsset } from "./la
 const SCALAR = {
   authentication: { preferredSecurityScheme: "sessionCookie" },
   withDefaultFonts: false,
+  customCss: AS_WIDE_AS_THE_SCREEN,
   showDeveloperTools: "never",
   hideClientButton: true,
   telemetry: false,
