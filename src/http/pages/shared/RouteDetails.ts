@@ -119,7 +119,7 @@ ${qrCode(url, texts)}
 </section>
 `
 
-const PAVED: ReadonlyArray<string> = ["paved_smooth", "paved", "paved_rough"]
+const PAVED = new Set(["paved_smooth", "paved", "paved_rough"])
 
 const percentText = (share: number, { wording }: Texts) =>
   share > 0 && share < 0.005 ? "< 1 %" : `${wording.number(100 * share)} %`
@@ -130,7 +130,7 @@ export const surfaceText = ({ routingPreferences, surfaces }: StoredRoute, texts
   return surfaces === undefined
     ? Object.entries(pages.askedSurfaces).find(([surface]) => surface === routingPreferences?.surfacePreference)?.[1]
     : pages.pavedShare(percentText(
-      surfaces.reduce((sum, { share, surface }) => PAVED.includes(surface) ? sum + share : sum, 0),
+      surfaces.reduce((sum, { share, surface }) => PAVED.has(surface) ? sum + share : sum, 0),
       texts
     ))
 }
