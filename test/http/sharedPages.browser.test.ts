@@ -2,6 +2,7 @@ import { assert, describe, layer } from "@effect/vitest"
 import axe from "axe-core"
 import { Context, Effect, Layer } from "effect"
 import { createServer } from "node:http"
+import { setTimeout } from "node:timers/promises"
 import type { Page } from "playwright-core"
 import { type Rider, signedInAs } from "../support/Actors.ts"
 import { Browser, hasBrowser } from "../support/Browser.ts"
@@ -44,7 +45,7 @@ const publish = (rider: Rider, name: string, turn: number) =>
         tags: ["gravel", "long-ride"],
         description: "Gravel along the river, then up to the pass.\n\nWater at the chapel.",
         startAddress: "Städtle 1, Vaduz",
-        waypoints: [{ coord: [9.58, 47.14] }, { coord: [9.46, 47.15] }, { coord: [9.58, 47.15] }]
+        waypoints: [{ coord: [9.58, 47.14], name: "Bridge" }, { coord: [9.46, 47.15] }, { coord: [9.58, 47.15] }]
       })
     ),
     ({ body }) => created(body)
@@ -111,6 +112,13 @@ describe.skipIf(!hasBrowser)(
   }
 )
 
+/** The values at a position. */
+const LINKED = /^[\d.]+ km · \d+ m · -?\d+ %$/
+
+const until = async (condition: () => Promise<boolean>) => {
+  while (!await condition()) await setTimeout(50)
+}
+
 /** A style with tiles, of which each third one fails. */
 class MapServer extends Context.Service<MapServer, { readonly origin: string }>()("test/MapServer") {
   static readonly layer = Layer.effect(
@@ -172,7 +180,7 @@ describe.skipIf(!hasBrowser)("the map of a shared page (skipped where there is n
               await page.locator(".plot").focus()
               await page.keyboard.press("End")
               const slider = page.getByRole("slider", { name: "Position along the route" })
-              assert.match(await slider.getAttribute("aria-valuetext") ?? "", /^[\d.]+ km · \d+ m · -?\d+ %$/)
+              assert.match(await slider.getAttribute("aria-valuetext") ?? "", LINKED)
               await page.keyboard.press("Tab")
               assert.isFalse(await page.locator(".cursor").isVisible())
             })
@@ -181,6 +189,83 @@ describe.skipIf(!hasBrowser)("the map of a shared page (skipped where there is n
           }),
         60_000
       )
+
+      it.effect(
+        "links its positions with the profile and the list, fills the screen, and its page copies its link",
+        () =>
+          Effect.gen(function*() {
+            const visit = yield* visitWith(
+              { viewport: SCREENS.desktop, locale: "en-IE", permissions: ["clipboard-read", "clipboard-write"] },
+              true
+            )
+            const { page } = visit
+            yield* Effect.promise(async () => {
+              await page.locator("[data-state=drawn]").waitFor()
+              const cursor = page.locator(".cursor")
+              const readout = page.locator(".readout")
+              // A position of the line is where the map shows that of the profile.
+              const canvas = map(page).locator("canvas")
+              const still = await canvas.screenshot()
+              await page.locator(".plot").hover({ position: { x: 200, y: 40 } })
+              assert.match(await readout.textContent() ?? "", LINKED)
+              await until(async () => !(await canvas.screenshot()).equals(still))
+              await page.locator("h1").hover()
+              assert.isFalse(await cursor.isVisible())
+
+              // The line fills the map from side to side, so that each row of it is crossed somewhere.
+              const { height = 0, width = 0, x = 0, y = 0 } = await map(page).boundingBox() ?? {}
+              for (let step = 1; step < 60 && !(await cursor.isVisible()); step++) {
+                await page.mouse.move(x + width * step / 60, y + height / 2)
+              }
+              assert.match(await readout.textContent() ?? "", LINKED)
+
+              await page.locator("[data-stop]").first().hover()
+              assert.match(await readout.textContent() ?? "", LINKED)
+
+              await page.getByRole("button", { name: "Full screen" }).click()
+              await page.locator(".drawing:fullscreen").waitFor()
+              assert.isTrue(await page.locator(".plot").isVisible())
+              assert.isAbove((await map(page).boundingBox())?.width ?? 0, width)
+              await page.getByRole("button", { name: "Leave full screen" }).click()
+              await page.locator(".drawing:not(:fullscreen)").waitFor()
+
+              await page.getByRole("button", { name: "Copy link" }).click()
+              await page.getByText("The link is copied.").waitFor()
+              const link = await page.locator("#link").inputValue()
+              assert.strictEqual(await page.evaluate("navigator.clipboard.readText()"), link)
+            })
+          }),
+        60_000
+      )
+
+      it.effect("is the picture on a phone, until it is touched", () =>
+        Effect.gen(function*() {
+          const { page, requests } = yield* visitWith({ viewport: SCREENS.phone, hasTouch: true, isMobile: true }, true)
+          const isLoaded = () => requests.some((url) => url.includes("/assets/maplibre-"))
+          yield* Effect.promise(async () => {
+            await page.waitForLoadState("networkidle")
+            assert.isTrue(await picture(page).isVisible())
+            assert.isFalse(isLoaded())
+            await page.locator("h1").tap()
+            await page.locator("[data-state=drawn]").waitFor()
+            assert.isTrue(isLoaded())
+          })
+        }), 60_000)
+
+      it.effect("is the picture in print, with the profile, the code and all words, and without buttons", () =>
+        Effect.gen(function*() {
+          const { page } = yield* visitWith({ viewport: SCREENS.desktop }, true)
+          yield* Effect.promise(async () => {
+            await page.locator("[data-state=drawn]").waitFor()
+            await page.emulateMedia({ media: "print" })
+            for (const part of [picture(page), page.locator(".plot"), page.locator(".qr"), page.locator(".facts")]) {
+              assert.isTrue(await part.isVisible(), String(part))
+            }
+            for (const part of [map(page), page.getByRole("navigation"), page.getByRole("button").first()]) {
+              assert.isFalse(await part.isVisible(), String(part))
+            }
+          })
+        }), 60_000)
 
       it.effect("gives way to the picture without scripts, and without the style", () =>
         Effect.gen(function*() {

@@ -124,18 +124,21 @@ const filled = (colour, shape) => (context) => {
   context.stroke()
 }
 
+const lineColour = matchMedia("(prefers-color-scheme: dark)").matches ? COLOURS.dark : COLOURS.light
+
 const ICONS = {
   "route-start": icon(20, filled(COLOURS.start, (context) => context.arc(10, 10, 7.5, 0, 7))),
   "route-end": icon(20, filled(COLOURS.end, (context) => context.roundRect(3, 3, 14, 14, 2))),
-  "route-arrow": icon(12, (context) => {
-    context.beginPath()
-    context.moveTo(4.5, 2.5)
-    context.lineTo(8, 6)
-    context.lineTo(4.5, 9.5)
-    context.lineCap = "round"
-    context.lineWidth = 2
-    context.stroke()
-  })
+  // It is wider than the line, and points along it.
+  "route-arrow": icon(
+    18,
+    filled(lineColour, (context) => {
+      context.moveTo(4, 2.5)
+      context.lineTo(15.5, 9)
+      context.lineTo(4, 15.5)
+      context.closePath()
+    })
+  )
 }
 
 const point = (coordinates, properties) => ({ type: "Feature", properties, geometry: { type: "Point", coordinates } })
@@ -166,7 +169,7 @@ const addRoute = (map, line, starts) => {
       paint: { "line-color": color, "line-width": width }
     })
   stroke("route-edge", COLOURS.edge, 8)
-  stroke("route-line", matchMedia("(prefers-color-scheme: dark)").matches ? COLOURS.dark : COLOURS.light, 5)
+  stroke("route-line", lineColour, 5)
   map.addLayer({
     id: "route-direction",
     type: "symbol",
@@ -229,8 +232,15 @@ const styled = (href) =>
     document.head.append(Object.assign(document.createElement("link"), { rel: "stylesheet", href, onload, onerror }))
   })
 
+// Where there is no mouse, the picture is enough until its reader does something.
+const used = new Promise((resolve) => {
+  if (!matchMedia("(hover: none)").matches) resolve()
+  for (const sign of ["pointerdown", "scroll", "keydown"]) addEventListener(sign, resolve, { once: true, passive: true })
+})
+
 // A map takes much of a phone: it waits until the page is there and at rest, and the place of the map is near the screen.
 const wanted = async () => {
+  await used
   if (document.readyState !== "complete") await new Promise((resolve) => addEventListener("load", resolve, { once: true }))
   await new Promise((resolve) => window.requestIdleCallback?.(resolve, { timeout: 2000 }) ?? setTimeout(resolve, 200))
   await new Promise((resolve) => {
