@@ -52,6 +52,14 @@ after() {
       systemd-analyze security --no-pager route-planning-service@3000 | tail -n 1
       [ "$(curl --silent --output /dev/null --write-out '%{http_code}' "http://$DOMAIN/")" = 308 ] || fail "HTTP is not redirected"
       [ "$(curl --silent --insecure --output /dev/null --write-out '%{http_code}' "https://$DOMAIN/metrics")" = 404 ] || fail "metrics"
+      # What the documents have in the midst of sentences for who is on call.
+      export REDIS_URL=redis://127.0.0.1:6379
+      mapfile -t commands < <(grep --no-filename --only-matching --extended-regexp '`(systemctl status|redis-cli|journalctl) [^`]+`' $service/docs/{runbook,hosting}.md | tr -d '`')
+      [ ${#commands[@]} = 3 ] || fail "the documents have ${#commands[@]} such commands: ${commands[*]}"
+      for command in "${commands[@]}"; do
+        bash -euc "$command" > /check/said || fail "$command"
+        echo "$command: $(head -n 3 /check/said | tail -n 1)"
+      done
       ;;
     *"user -- create"*)
       people join "https://$DOMAIN" "$ADMIN" "$(grep --only-matching 'https://[^ ]*token=[^ ]*' "$2")" || fail "people cannot join"

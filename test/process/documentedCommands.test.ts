@@ -6,6 +6,7 @@ import { join } from "node:path"
 import { freePort } from "../../development/FreePort.ts"
 import { clonedDatabase } from "../support/Databases.ts"
 import { DEVELOPMENT, replica } from "../support/Replica.ts"
+import { StandInEngine } from "../support/StandInEngine.ts"
 import { temporaryDirectory } from "../support/TemporaryDirectory.ts"
 import { until } from "../support/Waiting.ts"
 
@@ -19,6 +20,17 @@ const documents = globSync(["*.md", "{docs,deploy,packages}/**/*.md"], { cwd: RO
 const blocksOf = (document: string) =>
   [...textOf(document).matchAll(/^```(?:sh|bash)\n([^]*?)^```$/gm)].map(([, block = ""]) => block)
 
+/** The commands that a document has in the midst of sentences. Those of npm are scripts of package.json, and checked below. */
+const sentencesOf = (document: string) =>
+  [...textOf(document).replaceAll(/^```[^]*?^```$/gm, "").matchAll(/`([^`]+)`/g)].map(([, command = ""]) =>
+    command.replaceAll(/\s+/g, " ")
+  )
+    .filter((command) =>
+      /^(?:docker|buildah|curl|psql|systemctl|redis-cli|journalctl|kubectl|pgbouncer|openssl|\/opt\/\S+) \S/.test(
+        command
+      )
+    )
+
 const HERE = "test/process/documentedCommands.test.ts"
 
 /** Which test or script runs the commands of a document that have these words. */
@@ -26,41 +38,39 @@ const RUNNERS: ReadonlyArray<readonly [document: string, words: RegExp, runner: 
   ["README.md", /npm ci && npm run dev/, ".ci/run"],
   ["README.md", /api=|api\/auth\/tokens/, HERE],
   ["docs/api.md", /\$api\//, HERE],
-  ["deploy/README.md", /docker compose/, "checks/compose/run.sh"],
+  ["deploy/README.md", /^docker|docker compose/, "checks/compose/run.sh"],
+  ["deploy/README.md", /^buildah build/, "checks/image.sh"],
   ["deploy/README.md", /kubectl/, "checks/kubernetes/run.sh"],
+  ["deploy/ha/README.md", /./, "checks/ha.sh"],
   ["docs/guides/a-nightly-backup.md", /backup\.mjs/, "test/process/guides.test.ts"],
   ["docs/guides/moving.md", /move\.mjs/, "test/process/guides.test.ts"],
   ["docs/hosting.md", /./, "checks/hosting.sh"],
   ["docs/operations.md", /pg_dump/, "test/process/backup.test.ts"],
+  ["docs/operations.md", /^docker compose exec service|^openssl rand/, "checks/compose/run.sh"],
   ["docs/reliability.md", /npm run torture/, "test/process/torture.test.ts"],
-  ["docs/runbook.md", /./, HERE],
+  ["docs/runbook.md", /^(?!systemctl|redis-cli|\/opt\/patroni)/, HERE],
+  ["docs/runbook.md", /^(?:systemctl status|redis-cli) /, "checks/hosting.sh"],
+  ["docs/runbook.md", /^\/opt\/patroni/, "checks/ha.sh"],
   ["docs/upgrading.md", /./, "checks/hosting.sh"],
   ["packages/cli/README.md", /^rps /, "test/http/packages.cli.test.ts"]
 ]
 
-/** Commands for machines that no test has, and what is checked of them. */
-const UNRUN: ReadonlyArray<readonly [document: string, words: RegExp, why: string]> = [
-  [
-    "deploy/ha/README.md",
-    /./,
-    "it needs three machines: `npm run torture -- failover` starts what the files describe on one"
-  ]
-]
-
-const all = documents.flatMap((document) => blocksOf(document).map((block) => ({ document, block })))
+const all = documents.flatMap((document) =>
+  [...blocksOf(document), ...sentencesOf(document)].map((block) => ({ document, block }))
+)
 
 const fits = ({ block, document }: (typeof all)[number]) => ([name, words]: readonly [string, RegExp, string]) =>
   name === document && words.test(block)
 
 describe("the commands of documents", () => {
-  it("are run by a test or a script each, or cannot be", () => {
+  it("are run by a test or a script each", () => {
     assert.isAbove(all.length, 20)
-    const unknown = all.filter((each) => [...RUNNERS, ...UNRUN].filter(fits(each)).length !== 1)
+    const unknown = all.filter((each) => RUNNERS.filter(fits(each)).length !== 1)
     assert.deepStrictEqual(unknown.map(({ block, document }) => `${document}: ${block.split("\n")[0] ?? ""}`), [])
   })
 
   it("have runners that are there, and no runner without commands", () => {
-    const known = [...RUNNERS, ...UNRUN].filter(([document]) => existsSync(join(ROOT, document)))
+    const known = RUNNERS.filter(([document]) => existsSync(join(ROOT, document)))
     assert.deepStrictEqual(known.filter((runner) => !all.some((each) => fits(each)(runner))).map(([name]) => name), [])
     const runners = RUNNERS.filter(([document]) => existsSync(join(ROOT, document))).map(([, , runner]) => runner)
     assert.deepStrictEqual(runners.filter((runner) => !existsSync(join(ROOT, runner))), [])
@@ -165,6 +175,12 @@ describe.skipIf(!hasPrograms)(
         writeFileSync(join(folder, "journalctl"), `#!/bin/sh\ncat ${join(folder, "log")}\n`, { mode: 0o755 })
         const statements = statementsOf("docs/runbook.md")
         assert.isAbove(statements.length, 4)
+        const engine = yield* StandInEngine
+        const calls = sentencesOf("docs/runbook.md").filter((command) => /^(?:psql|curl) /.test(command))
+        assert.strictEqual(calls.length, 2)
+        for (const call of calls) {
+          assert.notStrictEqual((yield* run(`ROUTING_ENGINE_URL=${engine.url}\n${call}`)).trim(), "", call)
+        }
         for (const sql of statements) yield* run(`psql "$DATABASE_URL" --set=ON_ERROR_STOP=1 -c ${JSON.stringify(sql)}`)
 
         for (const block of blocksOf("docs/runbook.md")) {
@@ -173,6 +189,6 @@ describe.skipIf(!hasPrograms)(
             .replaceAll(/idHash == "\w+"/g, `idHash == "${refused?.annotations.idHash}"`)
           assert.notStrictEqual((yield* run(own)).trim(), "", block)
         }
-      }).pipe(Effect.scoped), 120_000)
+      }).pipe(Effect.provide(StandInEngine.layer), Effect.scoped), 120_000)
   }
 )
