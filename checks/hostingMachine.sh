@@ -19,7 +19,7 @@ people() {
 # Both processes run that commit, and the service is there.
 runs() {
   for port in 3000 3001; do
-    curl --silent --retry 60 --retry-all-errors --retry-delay 1 --fail --output /dev/null "http://127.0.0.1:$port/health/ready"
+    curl --silent --retry 120 --retry-all-errors --retry-delay 1 --fail --output /dev/null "http://127.0.0.1:$port/health/ready"
     journalctl --unit="route-planning-service@$port" --output=cat | grep '"message":"starting"' | tail -n 1 | grep --quiet "$1" || fail "$port runs another commit"
   done
   people find "https://$DOMAIN" || fail "the route is gone"
@@ -69,7 +69,7 @@ after() {
       people remove "https://$DOMAIN"
       ;;
     *restore.sh*)
-      curl --silent --insecure --retry 30 --retry-all-errors --retry-delay 1 --fail --output /dev/null "https://$DOMAIN/health/ready"
+      curl --silent --insecure --retry 120 --retry-all-errors --retry-delay 1 --fail --output /dev/null "https://$DOMAIN/health/ready"
       people find "https://$DOMAIN" || fail "the restored route"
       git --git-dir=/srv/source.git update-ref HEAD next
       ;;
