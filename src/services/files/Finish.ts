@@ -35,21 +35,21 @@ import { NearestPositions } from "./NearestPositions.ts"
 
 /** Words that have one of `PARTS` in them and are none of the three. */
 const OTHER_SPORTS =
-  /motor|moto|ski|snow|sleigh|eislauf|schlittschuh|rollschuh|langlauf|skat|horse|reiten|pferd|driv|drone|flight/
+  /motor|moto|ski|snow|sleigh|eislauf|schlittschuh|rollschuh|langlauf|skat|swim|horse|reiten|pferd|driv|drone|flight/
 
 /** Parts of the words of devices and services, in several languages, without marks; the first that fits counts. */
 const PARTS: ReadonlyArray<readonly [Activity, RegExp]> = [
   [
     "cycle",
-    /cycl|bik|mtb|bmx|velo|vtt|^btt|pedelec|ride$|^riding|gravel|spinning|fahrrad|rennrad|rad(?:fahr|tour|sport|reise)|ciclis|bici|fiets|wielren|cykel|cykl|sykl|pyorail|kolarst|kerekpar/
+    /cycl|bik|mtb|bmx|velo|vtt|^btt|pedelec|ride$|^riding|gravel|spinning|fahrrad|rennrad|rad(?:fahr|tour|sport|reise)|ciclis|bici|fiets|wielren|cykel|cykl|sykl|pyorail|kolarst|rowerow|narowerze|kerekpar|tandem/
   ],
   [
     "run",
-    /run(?!g)|jog|laufen$|lauf$|courir|courseapied|footing|canicross|marathon|hardlop|correr|corrida|corsa|lopning|loping|lping|juoks|bieganie/
+    /run(?!g)|jog|laufen$|lauf$|courir|courseapied|footing|canicross|marathon|hardlop|correr|corrida|corsa|lopning|loping|lping|juoks|bieganie|carrera|futas|treadmill|orienteering|plogg/
   ],
   [
     "walk",
-    /walk|hik|trek|wander|mountaineer|bergsteig|backpack|fastpack|^ruck|pedestr|onfoot|stroll|marche|rando|promenade|senderis|camin|e[sx]cursion|cammin|passeggi|vandr|fottur|gatur|spazier|zufu|gehen$|wandel|vaellus|kavely|spacer|wedrowk|piesz|turyst|trilha/
+    /walk|hik|trek|wander|mountaineer|bergsteig|backpack|fastpack|^ruck|pedestr|onfoot|stroll|marche|rando|promenade|senderis|camin|e[sx]cursion|cammin|passeggi|vandr|fottur|gatur|spazier|zufu|gehen$|wandel|vaellus|kavely|spacer|wedrowk|piesz|turyst|turisti|gyalog|trilha|apied|bergtour/
   ]
 ]
 
@@ -60,6 +60,8 @@ const WORDS: ReadonlyMap<string, Activity> = new Map([
   ["9", "run"],
   ["course", "run"],
   ["trail", "run"],
+  ["beh", "run"],
+  ["lob", "run"],
   ["4", "walk"],
   ["10", "walk"],
   ["foot", "walk"],
@@ -69,7 +71,10 @@ const WORDS: ReadonlyMap<string, Activity> = new Map([
 const MAX_SPORT = 100
 
 const activityOf = (sport: string): Activity | undefined => {
-  const word = sport.slice(0, MAX_SPORT).toLowerCase().normalize("NFD").replace(/[^a-z0-9]/g, "")
+  const word = sport.slice(0, MAX_SPORT).toLowerCase().normalize("NFD").replaceAll("\u00F8", "o").replace(
+    /[^a-z0-9]/g,
+    ""
+  )
   if (OTHER_SPORTS.test(word)) return undefined
   return WORDS.get(word) ?? PARTS.find(([, part]) => part.test(word))?.[0]
 }
