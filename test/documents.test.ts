@@ -1,4 +1,5 @@
 import { assert, describe, it } from "@effect/vitest"
+import { Schema } from "effect"
 import { globSync, readFileSync } from "node:fs"
 import { join } from "node:path"
 
@@ -20,6 +21,12 @@ const textOf = (document: string) => readFileSync(join(ROOT, document), "utf8")
 const missingIn = (document: string, wanted: RegExp, isThere: (name: string) => boolean) =>
   [...textOf(document).matchAll(wanted)].flatMap(([, name = ""]) => isThere(name) ? [] : [`${document}: ${name}`])
 
+const decodeContract = Schema.decodeUnknownSync(Schema.fromJsonString(Schema.Struct({
+  components: Schema.Struct({
+    schemas: Schema.Record(Schema.String, Schema.Struct({ description: Schema.optionalKey(Schema.String) }))
+  })
+})))
+
 describe("documents", () => {
   it("name files and folders of this repository under their present names", () => {
     const isThere = (name: string) => {
@@ -34,6 +41,15 @@ describe("documents", () => {
       )
     )
     assert.deepStrictEqual(named, [])
+  })
+
+  it("that are generated print no missing value, and describe every schema", () => {
+    const missing = ["docs/api.md", "docs/authorization.md", "docs/operations.md", "docs/openapi.json"].filter((
+      document
+    ) => /\bundefined\b|\[object |\bNaN\b/.test(textOf(document)))
+    assert.deepStrictEqual(missing, [])
+    const { components: { schemas } } = decodeContract(textOf("docs/openapi.json"))
+    assert.deepStrictEqual(Object.keys(schemas).filter((name) => !schemas[name]?.description), [])
   })
 
   it("walk through the service in at most ten steps each", () => {
