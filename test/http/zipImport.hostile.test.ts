@@ -106,7 +106,6 @@ layer(TestServer.layer({ MAX_ROUTES_PER_USER: "2" }))("a hostile ZIP of route fi
 
   it.effect("has no more files than 50,000 with those of nested archives, also of one that names an export", () =>
     Effect.gen(function*() {
-      const rider = yield* signedIn
       const { packed, size } = deflated("", "")
       const names = ["routes.json", ...Array.from({ length: 49_999 }, (_, index) => String(index))]
       const nested = Buffer.from(archiveOfPacked(names.map((name) => ({ name, packed, size }))))
@@ -114,11 +113,17 @@ layer(TestServer.layer({ MAX_ROUTES_PER_USER: "2" }))("a hostile ZIP of route fi
         { name: "many.zip", packed: deflateRawSync(nested), size: nested.length },
         deflated("note.txt", "x")
       ])
+      const tooMany = archiveOfPacked([...names.slice(1), "a", "b"].map((name) => ({ name, packed, size })))
+      // Later than the archives, which take longer than a connection may be idle.
+      const rider = yield* signedIn
       const { text } = yield* sent(rider, bytes)
       assert.deepStrictEqual(outcomesOf(text), [
         ["many.zip", "with it there are more than 50000 files"],
         ["note.txt", "its name is not that of a route file"]
       ])
+      const refused = yield* sent(rider, tooMany)
+      assert.strictEqual(refused.status, 400)
+      assert.include(refused.text, "it has more than 50000 files")
     }))
 
   it.effect("has each file of gzip that fails counted as the most that one unpacks to", () =>

@@ -103,6 +103,12 @@ const reasonOf = (fault: FileFault): string => {
 /** Nothing of a request waits for what the service has to do meanwhile. */
 const WAITS = { schedule: Schedule.spaced("2 seconds"), times: 30 }
 
+/** Files that are not read cost nothing: an archive may have tens of thousands of pictures. */
+const unreadBecause = (name: string): string | undefined => {
+  if (ACTIVITIES.test(name) || SUMMARIES.test(name)) return "it names the activities"
+  return ROUTE_FILE.test(name) || isNested(name) ? undefined : "its name is not that of a route file"
+}
+
 const isOverloaded = Schema.is(Overloaded)
 
 const isBusy = (error: unknown) => isOverloaded(error) && OF_ONE_FILE[error.reason] === undefined
@@ -284,9 +290,6 @@ const routeImport = Effect.gen(function*() {
     const progress: Progress = { imported: 0, duplicates: 0, skipped: 0, notCollected: 0, full: undefined }
 
     const importOne = Effect.fnUntraced(function*({ bytes, name }: ZippedFile) {
-      if (ACTIVITIES.test(name) || SUMMARIES.test(name)) return skippedLine(name, "it names the activities")
-      if (!ROUTE_FILE.test(name) && !isNested(name)) return skippedLine(name, "its name is not that of a route file")
-      if (progress.full !== undefined) return skippedLine(name, progress.full)
       const activity = activities.get(name)
       const read = yield* reads.withPermit(Effect.flatMap(bytes, (bytes) => readOne(zip, name, bytes, activity)))
       const drafts = draftsOf(read, query, sourceOf(name, read.origin, activity), summaries)
@@ -296,6 +299,8 @@ const routeImport = Effect.gen(function*() {
     })
 
     const lineOf = Effect.fnUntraced(function*(file: ZippedFile) {
+      const unread = unreadBecause(file.name) ?? progress.full
+      if (unread !== undefined) return skippedLine(file.name, unread)
       yield* recheck
       yield* requireRunning
       const result = yield* Effect.result(importOne(file))
