@@ -124,6 +124,8 @@ const parted: fc.Arbitrary<Pick<WrittenRoute, "geometry" | "segments">> = fc.arr
 
 const duration = fc.option(fc.integer({ min: 1, max: 100_000 }), { nil: undefined })
 
+const recordedAt = fc.option(fc.constant("2025-06-01T17:00:00.250Z"), { nil: undefined })
+
 /** The positions of FIT are about a centimetre apart. */
 const METRES_OF_FIT = 0.05
 
@@ -132,14 +134,18 @@ const partsOf = ({ geometry, segments = [0] }: Pick<WrittenRoute, "geometry" | "
 
 describe("a route with gaps that goes out and comes in again", () => {
   for (const format of FORMATS) {
-    it(`has the same parts and the same distance as ${format}`, () => {
+    it(`has the same parts, distance and times as ${format}`, () => {
       fc.assert(
-        fc.property(parted, ({ geometry, segments = [] }) => {
+        fc.property(parted, duration, recordedAt, ({ geometry, segments = [] }, seconds, began) => {
           const route = { name: "Gaps", tags: [], waypoints: [{ coord: [1, 2] as const }], geometry, segments }
-          const { document, measures, warnings } = read(written(route, format), format)
+          const recording = {
+            ...(seconds === undefined ? {} : { duration: seconds }),
+            ...(began === undefined ? {} : { recordedAt: began })
+          }
+          const { document, measures, warnings } = read(written({ ...route, ...recording }, format), format)
           assert.deepStrictEqual(document, route)
           assert.strictEqual(metresOf(document), metresOf(route))
-          assert.deepStrictEqual([measures.distance, warnings], [undefined, []])
+          assert.deepStrictEqual([measures, warnings], [recording, []])
         }),
         { numRuns: 200 }
       )
