@@ -1,5 +1,5 @@
 import { assert, it } from "@effect/vitest"
-import { Effect, Fiber, Schema } from "effect"
+import { Effect, Fiber, Schedule, Schema } from "effect"
 import { type Actor, anonymous, signedIn } from "../support/Actors.ts"
 import { caughtUp, cluster, type Member, promote, query } from "../support/Cluster.ts"
 import { sampled } from "../support/Connections.ts"
@@ -159,6 +159,47 @@ it.live(
         yield* within(SOON)(untilFound(rider.get(path), ({ status }) => status === 200))
         assert.deepStrictEqual(statuses(yield* Effect.replicateEffect(rider.get(path), 20)), [200])
       }).pipe(Effect.provide(TestServer.on(several([stale, primary, fresh]), CONFIG)))
+    }).pipe(Effect.scoped),
+  120_000
+)
+
+it.live(
+  "without a primary a standby that lacks what was stored refuses it for a time, and never says that it does not exist",
+  () =>
+    Effect.gen(function*() {
+      const { primary, standby } = yield* cluster
+      yield* signedIn.pipe(Effect.provide(TestServer.on(primary.url, CONFIG)))
+      const copy = yield* standby(primary, "copy")
+      yield* Effect.gen(function*() {
+        const rider = yield* signedIn
+        const { body: old } = yield* stored(rider)
+        yield* caughtUp(primary, copy)
+        yield* query(copy.url, "SELECT pg_wal_replay_pause()")
+        const { body: young } = yield* stored(rider)
+        const newcomer = yield* signedIn
+        const paths = [old, young].map((body) => `/routes/${created(body).id}`)
+        const [known = "", unknown = ""] = paths
+        yield* untilFound(
+          query(primary.url, "SELECT FROM pg_stat_replication WHERE flush_lsn >= pg_current_wal_flush_lsn()"),
+          (rows) => rows.length === 1
+        )
+        yield* primary.stop
+        const seen = yield* Effect.forkChild(
+          Effect.repeat(rider.get(unknown), {
+            schedule: Schedule.spaced("20 millis"),
+            until: ({ status }) => status !== 503
+          })
+        )
+        // Once reads go on there, they still cannot tell.
+        yield* untilFound(rider.get(known), ({ status }) => status === 200)
+        refused(yield* rider.get(unknown))
+        refused(yield* newcomer.get("/routes"))
+        assert.isEmpty((yield* newcomer.get("/routes/public")).headers.getSetCookie())
+        assert.strictEqual((yield* rider.get("/nowhere")).status, 404)
+        yield* query(copy.url, "SELECT pg_wal_replay_resume()")
+        assert.strictEqual((yield* Fiber.join(seen)).status, 200)
+        assert.strictEqual((yield* newcomer.get("/routes")).status, 200)
+      }).pipe(Effect.provide(TestServer.on(several([primary, copy]), CONFIG)))
     }).pipe(Effect.scoped),
   120_000
 )

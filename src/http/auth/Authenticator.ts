@@ -6,6 +6,7 @@ import { TOKEN_EXPIRY_NOTICE } from "../../schema/Limits.ts"
 import type { Principal, TokenPrincipal } from "../../schema/Principal.ts"
 import { Sessions } from "../../services/accounts/Sessions.ts"
 import { looksLikeToken, PersonalAccessTokens } from "../../services/accounts/Tokens.ts"
+import { DatabaseReadOnly } from "../../services/db/DatabaseErrors.ts"
 import { Pseudonyms } from "../../services/identity/Names.ts"
 import { RequestNotes } from "../../services/operations/RequestNotes.ts"
 import { OpenWhenOver } from "../api/Access.ts"
@@ -78,6 +79,13 @@ export class Authenticator extends Context.Service<Authenticator, {
       const tokens = yield* PersonalAccessTokens
       const crossSite = yield* CrossSite
       const { idHash } = yield* Pseudonyms
+      const isReadOnly = yield* DatabaseReadOnly
+
+      // A standby may not know a session that another one has stored as the new primary.
+      const clearUnknown = Effect.flatMap(
+        isReadOnly,
+        (is) => is ? Effect.void : unlessServerError(clearSessionCookie)
+      )
 
       const authenticate = (token: string, endpoint: Endpoint) =>
         Effect.map(
@@ -117,7 +125,7 @@ export class Authenticator extends Context.Service<Authenticator, {
       ) {
         const live = yield* authenticate(token, endpoint)
         if (Option.isNone(live)) {
-          yield* unlessServerError(clearSessionCookie)
+          yield* clearUnknown
           return yield* refused()
         }
         if (!isSafe(request.method)) yield* crossSite.check(request)
@@ -157,7 +165,7 @@ export class Authenticator extends Context.Service<Authenticator, {
           if (crossSite.isForeignRead(request)) return
           const looked = yield* authenticate(cookie, endpoint).pipe(Effect.timeout(COOKIE_TIMEOUT), Effect.exit)
           if (Exit.isFailure(looked)) return
-          yield* Option.isSome(looked.value) ? noteCredential : unlessServerError(clearSessionCookie)
+          yield* Option.isSome(looked.value) ? noteCredential : clearUnknown
         })
       })
     })

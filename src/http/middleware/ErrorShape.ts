@@ -12,7 +12,7 @@ import {
 } from "../../schema/Errors.ts"
 import { inPart, issuesOf, MAX_ISSUES, summaryOf, type ValidationIssue } from "../../schema/Issues.ts"
 import { NoFreeConnection } from "../../services/admission/ConnectionQueue.ts"
-import { isReadOnly, isServerState, UnknownCommit } from "../../services/db/DatabaseErrors.ts"
+import { DatabaseReadOnly, isReadOnly, isServerState, UnknownCommit } from "../../services/db/DatabaseErrors.ts"
 import { RequestNotes } from "../../services/operations/RequestNotes.ts"
 import { settings } from "../../services/settings/Registry.ts"
 import { headerName } from "../api/Headers.ts"
@@ -62,12 +62,12 @@ export const commonFailuresLayer = HttpApiMiddleware.layerSchemaErrorTransform(
 const isBusy = Schema.is(NoFreeConnection)
 const isUnknownCommit = Schema.is(UnknownCommit)
 
+const takesNoWrites = () => Unavailable.retryAfter("The database takes no writes at the moment", DATABASE_RETRY_AFTER)
+
 /** Maps the errors after which a retry may succeed. */
 const fromSql = (error: SqlError.SqlError) => {
   const { reason } = error
-  if (isReadOnly(error)) {
-    return Unavailable.retryAfter("The database takes no writes at the moment", DATABASE_RETRY_AFTER)
-  }
+  if (isReadOnly(error)) return takesNoWrites()
   switch (reason._tag) {
     case "ConnectionError":
       if (isUnknownCommit(reason.cause)) {
@@ -163,12 +163,29 @@ const render = (cause: Cause.Cause<unknown>) =>
     ? Effect.succeed(HttpServerResponse.empty({ status: CLIENT_CLOSED_REQUEST }))
     : Effect.flatMap(serviceErrorOf(cause), respond)
 
+/** Refusals that a credential decides which the database knows. */
+const BY_CREDENTIAL = new Set(["session_invalid", "token_unknown"])
+
+/** A standby may lack what another one has stored as the new primary: a client would forget what is not found there, or its credential. */
+const isDoubtful = ({ details, statusCode }: ServiceError) =>
+  statusCode === 404 || statusCode === 401 && BY_CREDENTIAL.has(details?.reason ?? "")
+
 /** The framework would encode declared 5xx errors without a trace id. */
-export const tracedFaultsLayer = Layer.succeed(TracedFaults, (httpEffect) =>
-  httpEffect.pipe(Effect.catch((error) => {
-    if (!isServiceError(error)) return Effect.fail(error)
-    return isFault(error) ? respond(error) : Effect.andThen(noteError(error), Effect.fail(error))
-  })))
+export const tracedFaultsLayer = Layer.effect(
+  TracedFaults,
+  Effect.map(
+    DatabaseReadOnly,
+    (isReadOnly) => (httpEffect) =>
+      Effect.flatMap(isReadOnly, (wasReadOnly) =>
+        httpEffect.pipe(Effect.catch((error) => {
+          if (!isServiceError(error)) return Effect.fail(error)
+          if (isFault(error)) return respond(error)
+          const refused = Effect.andThen(noteError(error), Effect.fail(error))
+          if (!isDoubtful(error)) return refused
+          return Effect.flatMap(isReadOnly, (isStill) => wasReadOnly || isStill ? respond(takesNoWrites()) : refused)
+        })))
+  )
+)
 
 const isRouteNotFound = (failure: unknown) =>
   HttpServerError.isHttpServerError(failure) && failure.reason._tag === "RouteNotFound"

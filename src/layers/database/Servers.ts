@@ -5,12 +5,14 @@ import { isServerState } from "../../services/db/DatabaseErrors.ts"
 import { dropConnection } from "../../upstream/ConnectionSocket.ts"
 import type { Statements } from "./Watch.ts"
 
-/** `timeline` is 0 in recovery, `replayed` on a primary. `pid` is another than the connection's own behind a pooler. */
+/** `timeline` is 0 in recovery, `received` and `replayed` on a primary. `pid` is another than the connection's own behind a pooler. */
 const ROLE = `
   SELECT pg_backend_pid() AS pid, current_setting('transaction_read_only')::bool AS "isReadOnly",
     (SELECT system_identifier::text FROM pg_control_system()) AS system,
     CASE WHEN pg_is_in_recovery() THEN 0
       ELSE ('x' || left(pg_walfile_name(pg_current_wal_lsn()), 8))::bit(32)::int END AS timeline,
+    CASE WHEN pg_is_in_recovery() THEN coalesce(pg_wal_lsn_diff(pg_last_wal_receive_lsn(), '0/0')::float8, 0)
+      ELSE 0 END AS received,
     CASE WHEN pg_is_in_recovery() THEN coalesce(pg_wal_lsn_diff(pg_last_wal_replay_lsn(), '0/0')::float8, 0)
       ELSE 0 END AS replayed`
 
@@ -19,6 +21,7 @@ const Role = Schema.Struct({
   isReadOnly: Schema.Boolean,
   system: Schema.String,
   timeline: Schema.Int,
+  received: Schema.Finite,
   replayed: Schema.Finite
 })
 type Role = typeof Role.Type
@@ -85,6 +88,9 @@ const SEARCH_INTERVAL = Duration.millis(250)
 
 const LOOK_TIMEOUT = Duration.millis(750)
 
+/** Without a primary, reads wait so long for a standby that is known to have all: what was acknowledged may be received and not replayed. */
+const LONGEST_DOUBT = Duration.seconds(3)
+
 /** A server that froze between the handshake and this question would hold its connection, and the end of the process, for ever. */
 const MEET_TIMEOUT = Duration.seconds(2)
 
@@ -107,7 +113,7 @@ interface Options {
  * writes. Where that is another server, or one of a newer timeline, or the first one again after there was none, a new pool takes
  * the place of the old one, whose transactions are ended. A new connection is asked what it leads to before it is used: one to a primary of
  * an older timeline than this process has seen is closed, since the servers of the newer one do not have its writes.
- * While no server takes writes, reads go on at the standby that has replayed the most.
+ * While no server takes writes, reads go on at the standby that has replayed the most: as soon as that is all that any has received.
  */
 export const primaryPool = Effect.fnUntraced(
   function*({ clock, first, hosts, maxConnections, statements }: Options) {
@@ -125,6 +131,7 @@ export const primaryPool = Effect.fnUntraced(
       newest: first.role,
       isLost: false,
       isReportedReadOnly: false,
+      doubtedSince: Infinity,
       lookedAt: now()
     }
     yield* Metric.update(READ_ONLY, 0)
@@ -198,8 +205,10 @@ export const primaryPool = Effect.fnUntraced(
         const isSame = primary.config === server.config && primary.role.timeline === server.role.timeline
         const isFit = isSame && !statements.isReadOnly && now() - openedAt < Duration.toMillis(LONGEST_LIFE)
         state.newest = primary.role
+        state.doubtedSince = Infinity
+        if (!isFit) yield* follow(primary)
         statements.isReadOnly = false
-        return isFit ? undefined : yield* follow(primary)
+        return undefined
       }
       const isUsed = ({ config }: Server) => config === server.config
       const standby = servers.toSorted((one, other) =>
@@ -208,6 +217,13 @@ export const primaryPool = Effect.fnUntraced(
       if (standby === undefined) {
         return undefined
       }
+      // One that does not respond is the lost primary, or the only standby that has the last writes.
+      const isComplete = answers.filter(Option.isSome).length >= hosts.length - 1
+        && servers.every(({ role }) =>
+          role.received <= standby.role.replayed
+        )
+      state.doubtedSince = isComplete ? -Infinity : Math.min(state.doubtedSince, now())
+      if (now() - state.doubtedSince < Duration.toMillis(LONGEST_DOUBT)) return undefined
       if (!isUsed(standby)) {
         yield* follow(standby)
       }
@@ -216,7 +232,8 @@ export const primaryPool = Effect.fnUntraced(
     })
 
     const check = Effect.suspend(() => {
-      const interval = statements.isReadOnly || state.isLost ? SEARCH_INTERVAL : LOOK_INTERVAL
+      const isSearching = statements.isReadOnly || state.isLost || state.doubtedSince < Infinity
+      const interval = isSearching ? SEARCH_INTERVAL : LOOK_INTERVAL
       if (now() - state.lookedAt < Duration.toMillis(interval)) return Effect.void
       state.lookedAt = now()
       return look
