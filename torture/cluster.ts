@@ -114,11 +114,12 @@ const Members = Schema.Struct({
 /** The standby that Patroni would promote in place of a leader. */
 const nextOf = async ({ name, url }: Machine) => {
   const { hostname } = new URL(url)
-  const response = await fetch(`http://${hostname}:8008/cluster`, { signal: AbortSignal.timeout(1000) }).catch(() =>
-    undefined
-  )
-  if (response === undefined || !response.ok) return undefined
-  const { members } = Schema.decodeUnknownSync(Members)(await response.json())
+  // The response of a busy machine may also end in the middle.
+  const cluster: unknown = await fetch(`http://${hostname}:8008/cluster`, { signal: AbortSignal.timeout(1000) })
+    .then((response) => response.ok ? response.json() : undefined)
+    .catch(() => undefined)
+  if (cluster === undefined) return undefined
+  const { members } = Schema.decodeUnknownSync(Members)(cluster)
   const named = (wanted: string) => members.find(({ role }) => role === wanted)?.name
   return named("leader") === name ? named("sync_standby") : undefined
 }
