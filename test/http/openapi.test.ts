@@ -333,7 +333,7 @@ describe("the OpenAPI document", () => {
     )
     assert.deepStrictEqual(
       [...formats].toSorted(),
-      ["bbox", "binary", "date-time", "double", "email", "int32", "int64", "polyline6", "uri", "uuid"]
+      ["bbox", "binary", "date-time", "double", "idn-email", "int32", "int64", "polyline6", "uri", "uuid"]
     )
   })
 
