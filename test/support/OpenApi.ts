@@ -11,10 +11,8 @@ const Parameter = Schema.Struct({
   schema: Json
 })
 
-const Content = Schema.Record(Schema.String, Schema.Struct({ schema: Json, example: Schema.optionalKey(Json) }))
-
 /** A file of text has an example that is text, another file one by its address. */
-const RequestContent = Schema.Record(
+const Content = Schema.Record(
   Schema.String,
   Schema.Struct({
     schema: Json,
@@ -29,6 +27,13 @@ const Answer = Schema.Struct({
   content: Schema.optionalKey(Content)
 })
 
+const ErrorContent = Schema.Record(
+  Schema.String,
+  Schema.Struct({ schema: Json, example: Schema.optionalKey(Json) })
+)
+
+const Refusal = Schema.Struct({ ...Answer.fields, content: Schema.optionalKey(ErrorContent) })
+
 const Reference = Schema.Struct({ $ref: Schema.String })
 
 const Operation = Schema.Struct({
@@ -37,7 +42,7 @@ const Operation = Schema.Struct({
   summary: Schema.String,
   description: Schema.String,
   parameters: Schema.Array(Parameter),
-  requestBody: Schema.optionalKey(Schema.Struct({ content: RequestContent })),
+  requestBody: Schema.optionalKey(Schema.Struct({ content: Content })),
   security: Schema.Array(Schema.Record(Schema.String, Schema.Array(Schema.String))),
   responses: Schema.Record(Schema.String, Schema.Union([Reference, Answer])),
   "x-rate-limit": Schema.optionalKey(
@@ -54,7 +59,7 @@ const Document = Schema.Struct({
   paths: Schema.Record(Schema.String, Schema.Record(Schema.String, Operation)),
   components: Schema.Struct({
     schemas: Schema.Record(Schema.String, Json),
-    responses: Schema.Record(Schema.String, Answer),
+    responses: Schema.Record(Schema.String, Refusal),
     headers: Schema.Record(Schema.String, Schema.Struct({ description: Schema.String })),
     securitySchemes: Schema.Record(Schema.String, Json)
   })

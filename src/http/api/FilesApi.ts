@@ -1,4 +1,4 @@
-import { Schema } from "effect"
+import { Record, Schema } from "effect"
 import { HttpApiEndpoint, HttpApiGroup, HttpApiSchema, OpenApi } from "effect/http-api"
 import {
   Conflict,
@@ -65,9 +65,6 @@ const downloadFit = HttpApiEndpoint.get("fit", "/:ref/fit", {
       + BOUNDED
   ))
 
-/** A file of text has an example, which Postman and others send. */
-const text = (example: string) => ({ schema: { type: "string" }, example })
-
 const GPX =
   "<gpx version=\"1.1\" xmlns=\"http://www.topografix.com/GPX/1/1\"><trk><trkseg><trkpt lat=\"47.1415\" lon=\"9.5209\"/>"
   + "<trkpt lat=\"47.1501\" lon=\"9.53\"/></trkseg></trk></gpx>"
@@ -84,6 +81,14 @@ const KML =
   "<kml xmlns=\"http://www.opengis.net/kml/2.2\"><Placemark><name>Vaduz</name><LineString><coordinates>9.5209,47.1415 "
   + "9.53,47.1501</coordinates></LineString></Placemark></kml>"
 
+/** Short files of text. */
+export const FILE_TEXTS = {
+  [MEDIA_TYPES.gpx]: GPX,
+  [MEDIA_TYPES.geojson]: GEOJSON,
+  [MEDIA_TYPES.tcx]: TCX,
+  [MEDIA_TYPES.kml]: KML
+}
+
 const binary = { schema: { type: "string", format: "binary" } }
 
 /** A part with a file name is a file, under any field name. */
@@ -99,10 +104,7 @@ const anyFile = Schema.String.pipe(HttpApiSchema.asText({ contentType: MEDIA_TYP
 const importBody = {
   required: true,
   content: {
-    [MEDIA_TYPES.gpx]: text(GPX),
-    [MEDIA_TYPES.geojson]: text(GEOJSON),
-    [MEDIA_TYPES.tcx]: text(TCX),
-    [MEDIA_TYPES.kml]: text(KML),
+    ...Record.map(FILE_TEXTS, (example) => ({ schema: { type: "string" }, example })),
     [MEDIA_TYPES.kmz]: binary,
     [MEDIA_TYPES.fit]: binary,
     [MEDIA_TYPES.zip]: binary,

@@ -6,6 +6,7 @@ import { POSITION_TEXT } from "../../schema/Geometry.ts"
 import { MEDIA_TYPES } from "../../schema/MediaTypes.ts"
 import { TracePoint } from "../../schema/Routing.ts"
 import { portableSchemas } from "../../upstream/PortableSchemas.ts"
+import { FILE_TEXTS } from "../api/FilesApi.ts"
 import { enumerations, withEnumerations } from "./Enumerations.ts"
 
 const details = { traceId: "4bf92f3577b34da6a3ce929d0e0e4736" }
@@ -154,7 +155,13 @@ export const describeBodies = (schemas: OpenApi.OpenAPIComponents["schemas"]) =>
   return { ...Rec.map(portableSchemas(referring(all), "op"), withEnumerations), ...enumerations() }
 }
 
-/** Short files of one line each. A format that is not text has no other way to have an example than an address. */
+const TEXTS: Readonly<Record<string, string>> = {
+  ...FILE_TEXTS,
+  [MEDIA_TYPES.metrics]: "http_server_requests_total{method=\"GET\",route=\"/health\",status=\"2xx\"} 1",
+  [MEDIA_TYPES.svg]: "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 9 9\"><path d=\"M1 8L8 1\"/></svg>"
+}
+
+/** Short files. A format that is not text has no other way to have an example than an address. */
 const FILES: Readonly<Record<string, string>> = {
   [MEDIA_TYPES.fit]:
     "DiDEUswAAAAuRklUMQpAAAAAAAUAAQABAoQCAoQEBIYIEAcABv8AAAAAbbhDcnBzIHdheXBvaW50cyAwAEAAAB8AAgQBAAUGBwAA"
@@ -168,6 +175,7 @@ const FILES: Readonly<Record<string, string>> = {
     + "j5nB1bvm4x2lsX3lvF0BSiksbIYWmxiZDLsBgolW4d3pyXgdV4WkvVFPPb+/CEfGmyXzyNHSonAKIc6WdDZJDUyKbjj1F8Z7Lpsd"
     + "zwfIjiPUIkJdAdXY/4L6AVBLAQIUAxQAAAAIAAAAIVzxwxoagQAAAKoAAAAHAAAAAAAAAAAAAACAAQAAAABkb2Mua21sUEsFBgAA"
     + "AAABAAEANQAAAKYAAAAAAA==",
+  [MEDIA_TYPES.png]: "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAAAAAA6fptVAAAACklEQVR4nGP4DwABAQEAsTj2FAAAAABJRU5ErkJggg==",
   [MEDIA_TYPES.zip]:
     "UEsDBBQAAAAIAAAAIVylp0K1eQAAAKMAAAAJAAAAdmFkdXouZ3B4ZY5BCsIwEEWvEuYAMx1tkErTbbcu3RapsZg2IRlMjq8NiAs3"
     + "/20ej9/bUNRrjmnxmwFGBlVWtyUDD5FwJso5o/jgbZzuS8GbX2m8XImJYeglPuuk2VYGUW4SA+0JuWUNyu3VDvWh6YD+FN3wTznu"
@@ -177,7 +185,8 @@ const FILES: Readonly<Record<string, string>> = {
 
 /** The example of a body that is a file of this type. */
 export const fileExampleOf = (type: string) => {
-  const { [type]: file } = FILES
+  const [{ [type]: example }, { [type]: file }] = [TEXTS, FILES]
+  if (example !== undefined) return { example }
   return file === undefined
     ? {}
     : { examples: { file: { summary: "A short file", externalValue: `data:${type};base64,${file}` } } }

@@ -82,7 +82,10 @@ const wordsOf = ({ content = {}, description }: Response, bodies: Bodies): strin
 const withObjects = (content: OpenApi.OpenApiSpecContent = {}) =>
   Record.map(
     content,
-    (media, type) => type === MEDIA_TYPES.geojson ? { schema: { $ref: `${COMPONENT}FeatureCollection` } } : media
+    (media, type) =>
+      type === MEDIA_TYPES.geojson
+        ? { schema: { $ref: `${COMPONENT}FeatureCollection` } }
+        : { ...fileExampleOf(type), ...media }
   )
 
 const describeResponse = (
