@@ -252,20 +252,24 @@ describe.skipIf(!hasBrowser)("the map of a shared page (skipped where there is n
           })
         }), 60_000)
 
-      it.effect("is the picture in print, with the profile, the code and all words, and without buttons", () =>
-        Effect.gen(function*() {
-          const { page } = yield* visitWith({ viewport: SCREENS.desktop }, true)
-          yield* Effect.promise(async () => {
-            await page.locator("[data-state=drawn]").waitFor()
-            await page.emulateMedia({ media: "print" })
-            for (const part of [picture(page), page.locator(".plot"), page.locator(".qr"), page.locator(".facts")]) {
-              assert.isTrue(await part.isVisible(), String(part))
-            }
-            for (const part of [map(page), page.getByRole("navigation"), page.getByRole("button").first()]) {
-              assert.isFalse(await part.isVisible(), String(part))
-            }
-          })
-        }), 60_000)
+      it.effect(
+        "is the picture in print, with the profile, the code and all words, and without buttons",
+        () =>
+          Effect.gen(function*() {
+            const { page } = yield* visitWith({ viewport: SCREENS.desktop }, true)
+            yield* Effect.promise(async () => {
+              await page.locator("[data-state=drawn]").waitFor()
+              await page.emulateMedia({ media: "print" })
+              for (const part of [picture(page), page.locator(".plot"), page.locator(".qr"), page.locator(".facts")]) {
+                assert.isTrue(await part.isVisible(), String(part))
+              }
+              for (const part of [map(page), page.getByRole("navigation"), page.getByRole("button").first()]) {
+                assert.isFalse(await part.isVisible(), String(part))
+              }
+            })
+          }),
+        60_000
+      )
 
       it.effect("gives way to the picture without scripts, and without the style", () =>
         Effect.gen(function*() {
