@@ -126,7 +126,7 @@ const filled = (colour, shape) => (context) => {
 
 const lineColour = matchMedia("(prefers-color-scheme: dark)").matches ? COLOURS.dark : COLOURS.light
 
-const ICONS = {
+const makeIcons = () => ({
   "route-start": icon(20, filled(COLOURS.start, (context) => context.arc(10, 10, 7.5, 0, 7))),
   "route-end": icon(20, filled(COLOURS.end, (context) => context.roundRect(3, 3, 14, 14, 2))),
   // It is wider than the line, and points along it.
@@ -139,7 +139,7 @@ const ICONS = {
       context.closePath()
     })
   )
-}
+})
 
 const point = (coordinates, properties) => ({ type: "Feature", properties, geometry: { type: "Point", coordinates } })
 
@@ -151,7 +151,7 @@ const stops = [...document.querySelectorAll("[data-stop]")].map((stop) => {
 const collection = (features) => ({ type: "geojson", data: { type: "FeatureCollection", features } })
 
 const addRoute = (map, line, starts) => {
-  for (const [name, image] of Object.entries(ICONS)) map.addImage(name, image, { pixelRatio: 2 })
+  for (const [name, image] of Object.entries(makeIcons())) map.addImage(name, image, { pixelRatio: 2 })
   map.addSource("route", {
     type: "geojson",
     data: { type: "Feature", properties: {}, geometry: { type: "MultiLineString", coordinates: split(line, starts) } }
