@@ -231,16 +231,11 @@ const decoderOf = (encoding: string, bytes: Uint8Array) =>
   )
 
 /** Decodes by byte-order mark, `charset` or XML declaration (RFC 7303, 3), else as UTF-8. */
-const decodedPieces = Effect.fnUntraced(function*(bytes: Uint8Array, encoding: string) {
-  const pieces = piecesOfBytes(bytes, encoding)
-  yield* Effect.try({
-    try: () => {
-      for (const _ of pieces);
-    },
+const decodedPieces = (bytes: Uint8Array, encoding: string) =>
+  Effect.try({
+    try: () => piecesOfBytes(bytes, encoding),
     catch: () => InvalidInput.at("", `Expected valid ${encoding.toUpperCase()}`)
   })
-  return pieces
-})
 
 const FORMATS: ReadonlyMap<string, TextFormat> = new Map<string, TextFormat>([
   [MEDIA_TYPES.gpx, "gpx"],
