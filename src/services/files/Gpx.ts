@@ -89,16 +89,28 @@ const FOREIGN: XmlElement = { ...leafOf("extensions"), children: [leafOf("foreig
 const isForeign = (extensions: XmlElement | undefined) =>
   extensions?.children.some(({ name }) => name !== OWN_LONGITUDE && name !== ROUTE_EXTENSION) ?? false
 
+const TIME = leafOf("time")
+
+/** What most points of a track have beside position and elevation. They share it: a ride would have 4 MB of such arrays. */
+const USUAL: ReadonlyArray<ReadonlyArray<XmlElement>> = [[TIME, FOREIGN], [TIME], [FOREIGN], []]
+
+const sharedOf = (children: ReadonlyArray<XmlElement>): ReadonlyArray<XmlElement> =>
+  USUAL.find((usual) => usual.length === children.length && usual.every((one, index) => one === children[index]))
+    ?? children
+
 /** The elevation of a planned point is kept to report it as dropped. */
 const childrenBeside = ({ children, name }: XmlElement, { length }: Position): ReadonlyArray<XmlElement> => {
   if (name !== "trkpt") return length === 3 && children.length === 1 ? ELEVATION_ALONE : children
   const kept: Array<XmlElement> = []
   for (const child of children) {
     if (child.name === "extensions") kept.push(isForeign(child) ? FOREIGN : child)
+    else if (child.name === "time") kept.push(TIME)
     else if (child.name !== "ele" || length !== 3) kept.push(child)
   }
-  return kept
+  return sharedOf(kept)
 }
+
+const timeOf = (point: XmlElement) => point.time ?? textOf(point, "time")
 
 /** Removes the members that the position was read from, and what is only counted. */
 const POINTS: PointReader = {
@@ -106,7 +118,8 @@ const POINTS: PointReader = {
   read: (point) => {
     const position = pointOf(point)
     if (position === undefined) return point
-    return { name: point.name, attributes: NOTHING, children: childrenBeside(point, position), text: "", position }
+    const children = childrenBeside(point, position)
+    return { name: point.name, attributes: NOTHING, children, text: "", position, time: timeOf(point) }
   }
 }
 
@@ -267,8 +280,6 @@ const isOwnFile = (gpx: XmlElement) => attributeOf(gpx, "creator") === SERVICE_T
 
 const textsOf = (elements: ReadonlyArray<XmlElement | undefined>, name: string) =>
   elements.map((element) => textOf(element, name))
-
-const timeOf = (point: XmlElement) => textOf(point, "time")
 
 const trackOf = (
   { owners, parts }: Line,

@@ -112,7 +112,7 @@ const POINTS: PointReader = {
     const position = pointOf(point)
     if (position === undefined) return point
     const children = point.children.filter(({ name }) => !READ.has(name))
-    return { name: point.name, attributes: NOTHING, children, text: "", position }
+    return { name: point.name, attributes: NOTHING, children, text: "", position, time: undefined }
   }
 }
 

@@ -9,6 +9,8 @@ export interface XmlElement {
   readonly children: ReadonlyArray<XmlElement>
   readonly text: string
   readonly position: Position | undefined
+  /** The time of a point that was read. */
+  readonly time: string | undefined
 }
 
 export interface PointReader {
@@ -34,6 +36,14 @@ export const NOTHING: Readonly<Record<string, string>> = Object.freeze({})
 
 const NO_CHILDREN: Array<XmlElement> = []
 
+const NO_NAMES: ReadonlyArray<string> = []
+
+/** Most elements have no attributes: they need no array. */
+const namesOf = (attributes: Readonly<Record<string, string>>): ReadonlyArray<string> => {
+  for (const _ in attributes) return Object.keys(attributes)
+  return NO_NAMES
+}
+
 /** An element is mutable until its end tag: a file has hundreds of thousands. */
 interface OpenElement {
   readonly name: string
@@ -42,6 +52,7 @@ interface OpenElement {
   children: Array<XmlElement>
   text: string
   readonly position: undefined
+  readonly time: undefined
 }
 
 export const OWN_URI = "urn:route-planning-service:1"
@@ -86,7 +97,8 @@ const newElement = (name: string, isKnown: boolean, attributes: OpenElement["att
   attributes,
   children: NO_CHILDREN,
   text: "",
-  position: undefined
+  position: undefined,
+  time: undefined
 })
 
 export const leafOf = (name: string): XmlElement => newElement(name, false, NOTHING)
@@ -135,7 +147,7 @@ export class XmlTree {
     if (this.#count > MAX_ELEMENTS) return `there are more than ${MAX_ELEMENTS} elements`
     if (name === TRAP) return `no element has the name ${TRAP}`
     if (this.#count === 1) this.#localName = localNames(name, attributes)
-    const names = Object.keys(attributes)
+    const names = namesOf(attributes)
     if (names.length > MAX_ATTRIBUTES) return `an element has more than ${MAX_ATTRIBUTES} attributes`
     for (const attribute of names) if (attribute.startsWith("xmlns")) this.#declare(attribute, attributes[attribute])
     const scope = this.#scopes.at(-1)?.prefix
@@ -164,8 +176,8 @@ export class XmlTree {
 
   #keptOf(attributes: Readonly<Record<string, string>>, names: ReadonlyArray<string>): OpenElement["attributes"] {
     if (names.length === 0) return NOTHING
+    if (names.every((name) => this.#known.has(name))) return attributes
     const known = names.filter((name) => this.#known.has(name))
-    if (known.length === names.length) return attributes
     return Object.fromEntries(known.map((name) => [name, attributes[name] ?? ""]))
   }
 
