@@ -1,4 +1,5 @@
 import { Context, Duration, Effect, Layer, type Scope, Semaphore } from "effect"
+import type { Transferable } from "node:worker_threads"
 import { Overloaded } from "../DomainErrors.ts"
 import type { HeavyJob } from "./HeavyJob.ts"
 import { HeavyWork } from "./HeavyWork.ts"
@@ -17,7 +18,12 @@ const tooMany = () => Overloaded.retryAfter("archives", RETRY_AFTER)
 export type Turn = <A, E, R>(piece: Effect.Effect<A, E, R>) => Effect.Effect<A, E, R>
 
 /** Runs a job of `HeavyWork` in turn with other imports, queued for up to 30 seconds. Fails as `HeavyWork` does. */
-export type RunJob = <I, O>(job: HeavyJob<I, O>, input: NoInfer<I>, bytes: number) => Effect.Effect<O, Overloaded>
+export type RunJob = <I, O>(
+  job: HeavyJob<I, O>,
+  input: NoInfer<I>,
+  bytes: number,
+  transfer?: ReadonlyArray<Transferable>
+) => Effect.Effect<O, Overloaded>
 
 /** Pieces of work are queued first in, first out, so that a small archive does not wait for a large one. */
 export class ImportTurns extends Context.Service<ImportTurns, {
@@ -34,8 +40,10 @@ export class ImportTurns extends Context.Service<ImportTurns, {
       const places = yield* Semaphore.make(AT_ONCE.archives)
       const pieces = yield* Semaphore.make(AT_ONCE.archivePieces)
       return ImportTurns.of({
-        run: (job, input, bytes) =>
-          pieces.withPermit(Effect.andThen(Effect.yieldNow, heavy.run(job, input, bytes, [], MAX_WAIT_FOR_THREAD))),
+        run: (job, input, bytes, transfer) =>
+          pieces.withPermit(
+            Effect.andThen(Effect.yieldNow, heavy.run(job, input, bytes, transfer, MAX_WAIT_FOR_THREAD))
+          ),
         place: places.takeScoped(1).pipe(
           Effect.timeoutOrElse({ duration: MAX_WAIT, orElse: () => Effect.fail(tooMany()) })
         ),

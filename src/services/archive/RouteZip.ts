@@ -1,7 +1,6 @@
 import { Effect, Stream } from "effect"
-import { buffer } from "node:stream/consumers"
 import { promisify } from "node:util"
-import { gunzip } from "node:zlib"
+import { gunzip, inflateRaw } from "node:zlib"
 import { type Entry, fromRandomAccessReaderPromise, getFileNameLowLevel, validateFileName, type ZipFile } from "yauzl"
 import { ARCHIVE_BODY_LIMIT, MAX_ARCHIVE_FILES } from "../../schema/Archive.ts"
 import { MAX_UNPACKED_BYTES } from "../../schema/Import.ts"
@@ -98,7 +97,9 @@ const requireReadable = (name: string, entry: Entry, room: Room, most: number) =
   if (validateFileName(name) !== null) return Effect.fail(skipped("its name leads out of the archive"))
   if (entry.isEncrypted()) return Effect.fail(skipped("it is encrypted"))
   if (isSymbolicLink(entry)) return Effect.fail(skipped("it is a symbolic link"))
-  if (entry.uncompressedSize > most) return Effect.fail(skipped(`it has more than ${most} bytes`))
+  if (Math.max(entry.compressedSize, entry.uncompressedSize) > most) {
+    return Effect.fail(skipped(`it has more than ${most} bytes`))
+  }
   return requireRoom(room, entry.uncompressedSize)
 }
 
@@ -123,20 +124,40 @@ const gunzipped = (bytes: Uint8Array) =>
     catch: (error) => skipped(isTooLarge(error) ? `it has more than ${MAX_UNPACKED_BYTES} bytes` : "Malformed gzip")
   })
 
-const own = (bytes: Uint8Array): Uint8Array<ArrayBuffer> => new Uint8Array(bytes)
+const DEFLATED = 8
+
+const inflate = promisify(inflateRaw)
+
+/** With room to spare, zlib sees the end of a file without a second buffer of its size. */
+const SPARE_BYTES = 64
+
+/** Unpacks into one buffer, since copies of a file are memory outside of the heap, which starts collections of garbage. */
+const inflated = async (packed: Uint8Array, size: number) => {
+  const room = size + SPARE_BYTES
+  const bytes = await inflate(packed, { chunkSize: room, maxOutputLength: room })
+  if (bytes.length !== size) throw new Error(`it has ${bytes.length} bytes, ${size} by the directory of the archive`)
+  return bytes
+}
+
+const readEntry = async (zip: ZipFile, entry: Entry) => {
+  const isDeflated = entry.compressionMethod === DEFLATED
+  const stream = await zip.openReadStreamPromise(entry, isDeflated ? { decodeFileData: false } : {})
+  const bytes = Buffer.concat(await stream.toArray())
+  return isDeflated ? inflated(bytes, entry.uncompressedSize) : bytes
+}
 
 /** Not interruptible, as reads of a `NamelessFile`: the descriptor could belong to another file by then. */
 const bytesOf = Effect.fnUntraced(function*(zip: ZipFile, entry: Entry, name: string, room: Room) {
   yield* requireReadable(name, entry, room, MAX_UNPACKED_BYTES)
   const bytes = yield* Effect.uninterruptible(Effect.tryPromise({
-    try: async () => buffer(await zip.openReadStreamPromise(entry)),
+    try: () => readEntry(zip, entry),
     catch: (error) => brokenFile("", error)
   }))
-  if (!isGzip(bytes)) return own(bytes)
+  if (!isGzip(bytes)) return bytes
   // One that fails may have been unpacked to the limit before.
   const unpacked = yield* Effect.tapError(gunzipped(bytes), () => requireRoom(room, MAX_UNPACKED_BYTES))
   yield* requireRoom(room, unpacked.byteLength)
-  return own(unpacked)
+  return unpacked
 })
 
 const onlyProblem = (name: string, problem: InvalidInput) =>

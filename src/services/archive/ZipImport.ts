@@ -224,8 +224,10 @@ const routeImport = Effect.gen(function*() {
     activity?: StravaActivity
   ) {
     const weight = isPacked(bytes, undefined) ? INLINE_BYTES + bytes.length : bytes.length
+    // Node keeps small files in a buffer of several.
+    const transfer = bytes.length > INLINE_BYTES ? [bytes.buffer] : []
     const given = {
-      bytes: bytes.buffer,
+      bytes,
       split: true,
       join: false,
       track: undefined,
@@ -235,7 +237,7 @@ const routeImport = Effect.gen(function*() {
       name: activity === undefined || activity.name.trim() === "" ? undefined : activity.name,
       ...(activity === undefined ? {} : { about: { description: activity.description, activity: activity.type } })
     }
-    const outcome = yield* patient(turns.run(readFile, given, weight)).pipe(
+    const outcome = yield* patient(turns.run(readFile, given, weight, transfer)).pipe(
       Effect.tapError(() => zip.spend(MAX_UNPACKED_BYTES)),
       // A fault of a reader must not end the import.
       Effect.catchDefect((defect) =>

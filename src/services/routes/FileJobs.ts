@@ -34,7 +34,7 @@ export interface ImportOptions extends TrackChoice {
 }
 
 interface GivenFile extends ImportOptions {
-  readonly bytes: ArrayBuffer
+  readonly bytes: Uint8Array
 }
 
 interface ReadFile {
@@ -106,7 +106,7 @@ const withAbout = (drafts: ReadonlyArray<Draft>, about: ImportOptions["about"]):
 const readAll = Effect.fnUntraced(function*({ bytes, ...options }: GivenFile, room: Room) {
   const digest = fileDigest(bytes, options)
   const { about, contentEncoding, contentType, fileName } = options
-  const packed = { name: fileName, contentType, bytes: new Uint8Array(bytes) }
+  const packed = { name: fileName, contentType, bytes }
   const { draft, format, name: field } = yield* readPacked(packed, contentEncoding, room)
   const name = options.name ?? field
   const drafts = yield* draftsOf(draft, options)
@@ -123,8 +123,8 @@ const readAll = Effect.fnUntraced(function*({ bytes, ...options }: GivenFile, ro
   return read
 })
 
-const fileDigest = (bytes: ArrayBuffer, options: ImportOptions) =>
-  createHash("sha256").update(new Uint8Array(bytes)).update(JSON.stringify(options)).digest("base64url")
+const fileDigest = (bytes: Uint8Array, options: ImportOptions) =>
+  createHash("sha256").update(bytes).update(JSON.stringify(options)).digest("base64url")
 
 export const readFile = new HeavyJob<GivenFile, FileOutcome>(import.meta.url, {
   name: "read file",

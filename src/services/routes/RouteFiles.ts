@@ -88,10 +88,10 @@ export class RouteFiles extends Context.Service<RouteFiles, {
             : writeRouteFile(yield* toDocument(route), format, form)
           return yield* spool.take(pieces)
         }),
-        read: Effect.fnUntraced(function*(bytes, options) {
-          const isLong = isPacked(new Uint8Array(bytes), options.contentType)
-          const weight = isLong ? INLINE_BYTES + bytes.byteLength : bytes.byteLength
-          const outcome = yield* heavy.run(readFile, { ...options, bytes }, weight, [bytes])
+        read: Effect.fnUntraced(function*(body, options) {
+          const bytes = new Uint8Array(body)
+          const weight = isPacked(bytes, options.contentType) ? INLINE_BYTES + bytes.length : bytes.length
+          const outcome = yield* heavy.run(readFile, { ...options, bytes }, weight, [body])
           return "read" in outcome ? outcome.read : yield* refusalOf(outcome.refused)
         }),
         parts: Effect.fnUntraced(function*(bytes, contentType) {
