@@ -137,6 +137,7 @@ layer(TestServer.layer())("a ZIP of route files", (it) => {
       ])
       const lines = yield* moved(rider, bytes)
       assert.deepInclude(lines.at(-1), { outcome: "ended", imported: 3, duplicates: 0, skipped: 3 })
+      assert.include(skippedIn(lines)["DI_CONNECT/DI-Connect-User/customer.json"], "not a route file")
       const routes = yield* routesOf(rider)
       const page = (id: string) => ({
         provider: "garmin",

@@ -68,10 +68,10 @@ describe("what is refused", () => {
   it("a file of another kind", () => {
     assert.strictEqual(refusal("<kml/>"), "Expected <gpx>, not <kml>")
     assert.match(refusal("{", "geojson"), /^Malformed JSON/)
-    for (const text of ["null", "[]", "\"x\"", "{}", "{\"type\":\"User\"}"]) {
+    for (const text of ["null", "[]", "\"x\"", "{}", "{\"type\":\"User\"}", "{\"type\":\"LineString\"}"]) {
       assert.match(refusal(text, "geojson"), /^It is not a route file: expected GeoJSON/)
     }
-    for (const text of ["{\"type\":\"LineString\"}", "{\"type\":\"Feature\",\"geometry\":null}"]) {
+    for (const text of ["{\"type\":\"LineString\",\"coordinates\":[]}", "{\"type\":\"Feature\",\"geometry\":null}"]) {
       assert.strictEqual(refusal(text, "geojson"), "The file has no points")
     }
   })

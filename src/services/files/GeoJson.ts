@@ -34,17 +34,17 @@ interface Part {
   readonly properties: JsonObject
 }
 
-/** RFC 7946, 1.4. */
-const TYPES = new Set([
-  "FeatureCollection",
-  "Feature",
-  "GeometryCollection",
-  "Point",
-  "MultiPoint",
-  "LineString",
-  "MultiLineString",
-  "Polygon",
-  "MultiPolygon"
+/** RFC 7946, 1.4: the member that an object of the type has; objects of other programs have such types, too. */
+const MEMBERS: ReadonlyMap<string, string> = new Map([
+  ["FeatureCollection", "features"],
+  ["Feature", "geometry"],
+  ["GeometryCollection", "geometries"],
+  ["Point", "coordinates"],
+  ["MultiPoint", "coordinates"],
+  ["LineString", "coordinates"],
+  ["MultiLineString", "coordinates"],
+  ["Polygon", "coordinates"],
+  ["MultiPolygon", "coordinates"]
 ])
 
 const MAX_DEPTH = 32
@@ -232,7 +232,8 @@ const trackOf = (properties: JsonObject, lines: ReadonlyArray<Part>, segments: D
 /** Reads RFC 7946: lines are tracks, points are waypoints of all tracks. */
 export const readGeoJson = Effect.fnUntraced(function*(text: string): Effect.fn.Return<DraftFile, InvalidInput> {
   const root = yield* parseJson(text)
-  if (!TYPES.has(textOf(objectOf(root)["type"]) ?? "")) {
+  const member = MEMBERS.get(textOf(objectOf(root)["type"]) ?? "")
+  if (member === undefined || objectOf(root)[member] === undefined) {
     return yield* InvalidInput.at("", "It is not a route file: expected GeoJSON, an object with one of its types")
   }
   const parts = withMultiPoints(partsOf(root, {}, 0))
