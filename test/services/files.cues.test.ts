@@ -86,11 +86,17 @@ describe("cues in files", () => {
       ])
     }))
 
-  it.effect("of a FIT file of this service are cues again where they are turns, and others are reported", () =>
+  it.effect("come back from a FIT file of this service with the start of their instruction, from a damaged one where they are turns", () =>
     Effect.gen(function*() {
-      const { dropped, waypoints } = yield* readFit(writeFit(ROUTE))
-      assert.deepStrictEqual(waypoints.map(({ turn }) => turn), [undefined, 10, 15])
-      assert.deepStrictEqual(dropped, [{ what: "course_point", why: "it is a cue without a kind", count: 3 }])
+      const { cues, dropped, waypoints } = yield* readFit(writeFit(ROUTE))
+      assert.deepStrictEqual(
+        cues,
+        CUES.map((cue) => ({ ...cue, instruction: cue.instruction.slice(0, 63) }))
+      )
+      assert.deepStrictEqual([waypoints.length, dropped], [1, []])
+      const damaged = yield* readFit(writeFit(ROUTE).slice(0, -2))
+      assert.deepStrictEqual(damaged.waypoints.map(({ turn }) => turn), [undefined, 10, 15])
+      assert.deepInclude(damaged.dropped, { what: "course_point", why: "it is a cue without a kind", count: 3 })
       const { cues: _, ...without } = ROUTE
       assert.deepStrictEqual((yield* readFit(writeFit(without))).dropped, [])
     }))

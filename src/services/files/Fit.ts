@@ -4,7 +4,7 @@ import { type FitRawMessage, readFitMessages } from "fit-file-parser/raw"
 import type { Position } from "../../schema/Geometry.ts"
 import { recordedAtOf } from "../../schema/Measures.ts"
 import { InvalidInput } from "../DomainErrors.ts"
-import { markedWaypoints, pointTypeOf, turnTypeOf } from "./CourseTurns.ts"
+import { maneuverOf, markedWaypoints, pointTypeOf, turnTypeOf } from "./CourseTurns.ts"
 import {
   type DraftFile,
   type DraftTrack,
@@ -20,6 +20,7 @@ import {
   type FitRoom,
   MAX_FIELDS,
   MAX_MESSAGES,
+  OWN_CUE,
   OWN_MEASURES,
   roomOfFit,
   SEMICIRCLES,
@@ -200,7 +201,7 @@ const numberIn = ({ fields, littleEndian }: FitRawMessage, number: number): numb
 }
 
 const readMessages = Option.liftThrowable((bytes: Uint8Array) =>
-  readFitMessages(bytes, { messageNumbers: [SHAPING_POINT, OWN_MEASURES] }).messages
+  readFitMessages(bytes, { messageNumbers: [SHAPING_POINT, OWN_MEASURES, OWN_CUE] }).messages
 )
 
 /** A damaged file keeps its line, and not these. */
@@ -216,9 +217,11 @@ const shapingIn = (messages: ReadonlyArray<FitRawMessage>): ReadonlyArray<Shapin
     return position === undefined || !(index >= 0) ? [] : [{ index, coord: coordOf(position), timestamp: undefined }]
   })
 
+const unsigned = (number: number) => number >>> 0
+
 const metresIn = (message: FitRawMessage, number: number) => {
   const centimetres = numberIn(message, number)
-  return centimetres === undefined ? undefined : (centimetres >>> 0) / 100
+  return centimetres === undefined ? undefined : unsigned(centimetres) / 100
 }
 
 const measuresIn = ([message]: ReadonlyArray<FitRawMessage>): OwnMeasures | undefined => {
@@ -230,6 +233,14 @@ const measuresIn = ([message]: ReadonlyArray<FitRawMessage>): OwnMeasures | unde
     ...(elevationGain === undefined ? {} : { elevationGain })
   }
 }
+
+/** The course points behind those that are waypoints have their instructions. */
+const cuesIn = (messages: ReadonlyArray<FitRawMessage>, points: ReadonlyArray<CoursePoint>) =>
+  messages.flatMap((message, index) => {
+    const [type, at, centimetres, milliseconds] = [0, 1, 2, 3].map((number) => unsigned(numberIn(message, number) ?? 0))
+    const numbers = [type, at, (centimetres ?? 0) / 100_000, (milliseconds ?? 0) / 1000]
+    return maneuverOf(numbers.join(" "), points[index]?.name) ?? []
+  })
 
 /** Counts records without a position, which sensors write indoors. */
 const readOne = Effect.fnUntraced(function*(given: Uint8Array, room: FitRoom, isOnly: boolean) {
@@ -249,12 +260,15 @@ const readOne = Effect.fnUntraced(function*(given: Uint8Array, room: FitRoom, is
     path: "record"
   })
   const own = markedWaypoints(fit.file_ids?.[0]?.product_name)
-  const points = yield* courseWaypoints(course_points, own, tracks)
   const messages = own === Infinity ? new Map<number, ReadonlyArray<FitRawMessage>>() : ownMessages(given)
+  const cues = cuesIn(messages.get(OWN_CUE) ?? [], course_points.slice(own))
+  const others = cues.length === 0 ? course_points : course_points.slice(0, own)
+  const points = yield* courseWaypoints(others, own, tracks)
   const course = fit.messages?.course?.[0]
   const file: DraftFile = {
     ...NOTHING_SAID,
     waypoints: withShaping(points.waypoints, shapingIn(messages.get(SHAPING_POINT) ?? [])),
+    cues,
     measures: measuresIn(messages.get(OWN_MEASURES) ?? []),
     tracks: sessions.map((part, index): DraftTrack => ({
       names: [

@@ -8,6 +8,9 @@ export const SHAPING_POINT = 0xff00
 /** Another one: the measures of the route in centimetres and milliseconds. */
 export const OWN_MEASURES = 0xff01
 
+/** A cue, of which a course point has the start of the instruction: type, index, centimetres and milliseconds. */
+export const OWN_CUE = 0xff02
+
 /** 180 degrees are so many. */
 export const SEMICIRCLES = 2 ** 31
 

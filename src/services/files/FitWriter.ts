@@ -4,7 +4,7 @@ import type { Activity } from "../../schema/Preferences.ts"
 import { coordinatesOf, metresAlong, NO_GAPS, rangesOf } from "../geometry/Geodesy.ts"
 import { coursePointOf, turnOf, waypointMark } from "./CourseTurns.ts"
 import type { WrittenRoute } from "./Draft.ts"
-import { OWN_MEASURES, SEMICIRCLES, SHAPING_POINT } from "./FitBytes.ts"
+import { OWN_CUE, OWN_MEASURES, SEMICIRCLES, SHAPING_POINT } from "./FitBytes.ts"
 import { NearestPositions } from "./NearestPositions.ts"
 import { isShaping, shapingPoints } from "./ShapingPoints.ts"
 
@@ -149,6 +149,14 @@ export const writeFit = (route: WrittenRoute): Uint8Array => {
       measure === undefined ? [] : [uint32(number, centimetres(measure))]
     )
     encoder.writeMessage(OWN_MEASURES, known, 4)
+  }
+  for (const { begin_shape_index, length, time, type } of cuesOnLine) {
+    encoder.writeMessage(OWN_CUE, [
+      uint32(0, type),
+      uint32(1, begin_shape_index),
+      uint32(2, centimetres(1000 * length)),
+      uint32(3, milliseconds(time))
+    ], 5)
   }
   for (const { coord: [lng, lat], index } of shapingPoints(all)) {
     encoder.writeMessage(SHAPING_POINT, [sint32(0, index), semicircles(1, lat), semicircles(2, lng)], 3)
