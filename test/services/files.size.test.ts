@@ -68,6 +68,7 @@ describe("the largest route", () => {
         assert.deepStrictEqual([document.geometry.length, moved], [MAX_POSITIONS, -1])
         assert.deepStrictEqual(document.segments, LARGEST.segments)
         assert.strictEqual(document.waypoints.length, MAX_WAYPOINTS)
+        assert.deepStrictEqual(document.cues, LARGEST.cues)
         if (format !== "fit") assert.strictEqual(metresOf(document), metresOf(LARGEST))
       }), 120_000)
   }
