@@ -8,7 +8,7 @@ import { TestServer } from "../support/TestServer.ts"
 const filesOf = (operationId: string) => {
   const found = operations.find(({ operation }) => operation.operationId === operationId)
   return Object.entries(found?.operation.requestBody?.content ?? {}).map(([type, { example, examples }]) => {
-    const data = examples?.["file"]?.externalValue.split(",")[1]
+    const data = examples?.["file"]?.value
     if (data !== undefined) return { type, raw: new Uint8Array(Buffer.from(data, "base64")) }
     if (typeof example === "string") return { type, raw: example }
     const parts = Object.entries(Object(example)).map(([name, text]) =>

@@ -11,13 +11,13 @@ const Parameter = Schema.Struct({
   schema: Json
 })
 
-/** A file of text has an example that is text, another file one by its address. */
+/** A file of text has an example that is text, another file one in Base64. */
 const Content = Schema.Record(
   Schema.String,
   Schema.Struct({
     schema: Json,
     example: Schema.optionalKey(Schema.Unknown),
-    examples: Schema.optionalKey(Schema.Record(Schema.String, Schema.Struct({ externalValue: Schema.String })))
+    examples: Schema.optionalKey(Schema.Record(Schema.String, Schema.Struct({ value: Schema.String })))
   })
 )
 

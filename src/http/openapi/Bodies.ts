@@ -161,7 +161,7 @@ const TEXTS: Readonly<Record<string, string>> = {
   [MEDIA_TYPES.svg]: "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 9 9\"><path d=\"M1 8L8 1\"/></svg>"
 }
 
-/** Short files. A format that is not text has no other way to have an example than an address. */
+/** Short files in Base64: generators fetch what `externalValue` names, also from a `data:` address. */
 const FILES: Readonly<Record<string, string>> = {
   [MEDIA_TYPES.fit]:
     "DiDEUswAAAAuRklUMQpAAAAAAAUAAQABAoQCAoQEBIYIEAcABv8AAAAAbbhDcnBzIHdheXBvaW50cyAwAEAAAB8AAgQBAAUGBwAA"
@@ -189,5 +189,5 @@ export const fileExampleOf = (type: string) => {
   if (example !== undefined) return { example }
   return file === undefined
     ? {}
-    : { examples: { file: { summary: "A short file", externalValue: `data:${type};base64,${file}` } } }
+    : { examples: { file: { summary: "A short file, in Base64", value: file } } }
 }
