@@ -252,6 +252,19 @@ layer(TestServer.layer({ ADMIN_EMAILS: ADMINS.join(",") }))("pages of an account
       assertSeeOther(yield* submit(rider, "/me/password", right), "../me/password?done=saved")
     }))
 
+  it.effect("show lengths in the units of the account", () =>
+    Effect.gen(function*() {
+      const rider = yield* signedIn
+      const { id } = created((yield* rider.post("/routes", newRoute({ distance: 16_093 }))).body)
+      const collection = created((yield* rider.post("/collections", { name: "Long", routeIds: [id] })).body)
+      for (const [units, length] of [["metric", "16.1 km"], ["imperial", "10.0 mi"]] as const) {
+        yield* rider.patch("/users/me", { preferences: { units } })
+        for (const path of ["//me/routes", `//me/routes/${id}`, `//me/collections/${collection.id}`]) {
+          assert.include((yield* rider.get(path)).text, length, path)
+        }
+      }
+    }))
+
   it.effect("delete the account, and lead to where it is kept", () =>
     Effect.gen(function*() {
       const rider = yield* signedIn

@@ -26,6 +26,7 @@ import {
   queryOf,
   responseTo
 } from "../layout/PageRoutes.ts"
+import { makeReaderUnits, type Units } from "../shared/Units.ts"
 import { ACTION, decodeForm, notice } from "./Forms.ts"
 import { keptForms } from "./KeptForm.ts"
 
@@ -42,6 +43,8 @@ export interface Visit {
   /** The relative path to the root of the service. */
   readonly root: string
   readonly texts: Texts
+  /** Those of the account, else of the browser's language. */
+  readonly units: Result<Units>
 }
 
 type Services = HttpServerRequest.HttpServerRequest | Scope.Scope
@@ -151,17 +154,20 @@ export const accountPageLayer = ({ actions = {}, isForAdmins = false, path, rece
     const { texts } = site
     const kept = yield* keptForms
     const failed = failureAt(site, path)
+    const readerUnits = yield* makeReaderUnits
 
     const visitFor = Effect.fnUntraced(function*(endpoint: Endpoint) {
       const request = yield* HttpServerRequest.HttpServerRequest
       const session = yield* admit(endpoint)
+      const query = queryOf(request)
       const visit: Visit = {
         session,
         params: yield* HttpRouter.params,
-        query: queryOf(request),
+        query,
         fields: {},
         root,
-        texts
+        texts,
+        units: readerUnits(query, request, Option.some(session))
       }
       return visit
     })

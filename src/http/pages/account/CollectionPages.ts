@@ -14,6 +14,7 @@ import { Api } from "../../api/Api.ts"
 import { ACCOUNT_PAGES } from "../../request/RouteTemplates.ts"
 import type { Fields } from "../layout/PageRoutes.ts"
 import { cardPage, pagesAround, picture, summaryOf } from "../shared/RouteParts.ts"
+import type { Units } from "../shared/Units.ts"
 import { accountPageLayer, done, idOf, type Visit } from "./AccountPage.ts"
 import {
   ACTION,
@@ -102,16 +103,17 @@ const SHOTS = { wide: { width: 160, height: 100 }, isLazy: true }
 
 const member = (
   { id, name, ...route }: StoredCollectionRoute,
-  { index, last, root, texts }: {
+  { index, last, root, texts, units }: {
     readonly index: number
     readonly last: number
     readonly root: string
     readonly texts: Texts
+    readonly units: Units
   }
 ) =>
   html`<li class="member"><div class="pictured">${picture(String(id), SHOTS, "", root)}
 <div><strong>${name}</strong>
-<p class="hint">${summaryOf({ id, name, ...route }, texts)}</p></div></div>
+<p class="hint">${summaryOf({ id, name, ...route }, texts, units)}</p></div></div>
 <form method="post" class="actions">
 ${hidden("route", id)}${hidden("index", index)}
 ${index === 0 ? undefined : button("up", texts.collections.up, "quiet", name)}${
@@ -162,6 +164,7 @@ const collectionLayer = Layer.unwrap(Effect.gen(function*() {
   const show = Effect.fnUntraced(function*(visit: Visit) {
     const { fields, root, session: { userId }, texts } = visit
     const words = texts.collections
+    const units = yield* visit.units
     const collection = yield* own(visit)
     const { id, routeIds, shareToken, visibility } = collection
     const viewer = Option.some(userId)
@@ -178,7 +181,7 @@ ${
         items.length === 0
           ? undefined
           : html`<ol class="rows">${
-            items.map((route, index) => member(route, { index, last: items.length - 1, root, texts }))
+            items.map((route, index) => member(route, { index, last: items.length - 1, root, texts, units }))
           }</ol>`
       }
 ${searchForm(texts, search, mine)}${addForm(texts, mine.items, new Set(routeIds))}

@@ -111,14 +111,14 @@ export const routePageOfOwnerLayer = Layer.unwrap(Effect.gen(function*() {
   })
 
   const show = Effect.fnUntraced(function*(visit: Visit) {
-    const { fields, root, texts } = visit
+    const { fields, root, texts, units } = visit
     const words = texts.route
     const route = yield* own(visit)
     const shared = { kind: "route", id: route.id } as const
     return {
       title: route.name,
       body: html`<figure>${picture(String(route.id), SHOTS, words.lineAndProfile(route.name), root)}</figure>
-${facts(route, texts)}
+${facts(route, texts, yield* units)}
 <p><a href="${root}r/${route.visibility === "private" ? route.id : route.shareToken}">${words.seePage}</a></p>
 <h2>${words.change}</h2>
 ${publishForm(texts, route)}

@@ -23,6 +23,7 @@ import { RequestBodies } from "../../request/RequestBodies.ts"
 import { ACCOUNT_PAGES } from "../../request/RouteTemplates.ts"
 import { type Page, plainWords } from "../layout/Layout.ts"
 import { cardPage, formatName, pagesAround, picture, summaryOf } from "../shared/RouteParts.ts"
+import type { Units } from "../shared/Units.ts"
 import { accountPageLayer, type Visit } from "./AccountPage.ts"
 import { decodeForm, filesForm, input, optionsOf, orNull, select } from "./Forms.ts"
 
@@ -74,10 +75,10 @@ const SHOTS = { wide: { width: 360, height: 225 }, isLazy: true }
 const FEW_TAGS = 4
 
 /** Private routes have pictures for their owner by id. */
-const card = (texts: Texts, route: StoredRoute, root: string) =>
+const card = (texts: Texts, units: Units, route: StoredRoute, root: string) =>
   html`<li>${picture(String(route.id), SHOTS, "", root)}
 <h2><a href="${root}${ROUTES}/${route.id}">${route.name}</a></h2>
-<p class="hint">${summaryOf(route, texts)}</p>
+<p class="hint">${summaryOf(route, texts, units)}</p>
 <ul class="tags" aria-label="${texts.routes.marksOf(route.name)}"><li class="${route.visibility}">${
     texts.visibility[route.visibility]
   }</li>${route.favourite ? html`<li>${texts.routes.favourite}</li>` : undefined}${
@@ -117,13 +118,13 @@ const uploadForm = ({ routes, signIn, visibilities }: Texts, visibility: string 
     )
   }</details>\n`
 
-const listOf = (routes: PageOf<StoredRoute>, { query, root, texts }: Visit, filters: Filters): Html => {
+const listOf = (routes: PageOf<StoredRoute>, { query, root, texts }: Visit, units: Units, filters: Filters): Html => {
   const { limit, offset } = cardPage(query)
   if (routes.items.length === 0) {
     const isEmpty = Object.keys(filters).length === 0 && offset === 0
     return html`<p>${isEmpty ? texts.routes.noRoutes : texts.routes.notFound}</p>`
   }
-  return html`<ul class="cards">\n${routes.items.map((route) => card(texts, route, root))}</ul>
+  return html`<ul class="cards">\n${routes.items.map((route) => card(texts, units, route, root))}</ul>
 ${pagesAround(routes, { filters, limit, offset }, texts)}`
 }
 
@@ -155,7 +156,7 @@ export const routesPageLayer = Layer.unwrap(Effect.gen(function*() {
       body: html`${results.length === 0 ? undefined : resultsOf(texts, results, root)}${
         uploadForm(texts, preferences?.defaultRouteVisibility)
       }${filterForm(texts, filters, tags.slice(0, 50), root)}<p class="hint">${texts.routes.count(routes.total)}</p>
-${listOf(routes, visit, filters)}`
+${listOf(routes, visit, yield* visit.units, filters)}`
     }
     return page
   })

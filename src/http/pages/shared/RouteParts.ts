@@ -40,7 +40,7 @@ export const factsOf = (
   activity: activity && texts.activities[activity]
 })
 
-export const summaryOf = (route: StoredCollectionRoute, texts: Texts, units: Units = "metric"): string => {
+export const summaryOf = (route: StoredCollectionRoute, texts: Texts, units: Units): string => {
   const { activity, climb, distance, time } = factsOf(route, texts, units)
   return [distance, climb && texts.shared.climbing(climb), time, activity, placeText(route, texts)]
     .filter((part) => part !== undefined).join(" · ")
@@ -56,8 +56,8 @@ export const factList = (facts: Facts): Html => {
   return shown.length === 0 ? html`` : html`<dl class="facts">${shown}</dl>`
 }
 
-export const facts = (route: StoredCollectionRoute, texts: Texts): Html => {
-  const { activity, climb, distance, time } = factsOf(route, texts, "metric")
+export const facts = (route: StoredCollectionRoute, texts: Texts, units: Units): Html => {
+  const { activity, climb, distance, time } = factsOf(route, texts, units)
   const names = texts.shared.facts
   return factList([[names.distance, distance], [names.climb, climb], [names.time, time], [names.activity, activity]])
 }
