@@ -130,7 +130,7 @@ within 300 "docker compose logs service | grep --fixed-strings '$commit'"
 says 'docker compose up --detach --scale service=2'
 within 300 'curl --silent --fail http://127.0.0.1:3000/health/ready && curl --silent --fail http://127.0.0.1:3001/health/ready'
 holds 'docker compose cp caddy:/data/caddy/pki/authorities/local/root.crt /tmp/root.crt'
-call() { echo "curl --silent --fail --cacert /tmp/root.crt --header 'Content-Type: application/json' https://localhost$1"; }
+call() { echo "curl --silent --fail --retry 30 --retry-delay 1 --cacert /tmp/root.crt --header 'Content-Type: application/json' https://localhost$1"; }
 within 300 "$(call /health/ready)"
 holds "[ \$($(call '/metrics --output /dev/null --write-out %{http_code}' | sed 's/ --fail//')) = 404 ]"
 holds "$(call /api/v1/auth/reset-password) --data '{\"token\":\"$token\",\"password\":\"a long enough password\"}'"
