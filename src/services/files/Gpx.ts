@@ -112,6 +112,9 @@ const childrenBeside = ({ children, name }: XmlElement, { length }: Position): R
 
 const timeOf = (point: XmlElement) => point.time ?? textOf(point, "time")
 
+/** V8 makes a slice of the text of a file, which would keep all of it in memory. */
+const copied = (text: string | undefined) => text === undefined ? undefined : ` ${text}`.slice(1)
+
 /** Removes the members that the position was read from, and what is only counted. */
 const POINTS: PointReader = {
   names: new Set(["trkpt", "rtept", "wpt", SHAPE_POINT]),
@@ -119,7 +122,7 @@ const POINTS: PointReader = {
     const position = pointOf(point)
     if (position === undefined) return point
     const children = childrenBeside(point, position)
-    return { name: point.name, attributes: NOTHING, children, text: "", position, time: timeOf(point) }
+    return { name: point.name, attributes: NOTHING, children, text: "", position, time: copied(timeOf(point)) }
   }
 }
 
