@@ -91,7 +91,7 @@ const isForeign = (extensions: XmlElement | undefined) =>
 
 const TIME = leafOf("time")
 
-/** What most points of a track have beside position and elevation. They share it: a ride would have 4 MB of such arrays. */
+/** Most points of a track have these beside position and elevation. They share them: a ride would have 4 MB of such arrays. */
 const USUAL: ReadonlyArray<ReadonlyArray<XmlElement>> = [[TIME, FOREIGN], [TIME], [FOREIGN], []]
 
 const sharedOf = (children: ReadonlyArray<XmlElement>): ReadonlyArray<XmlElement> =>
