@@ -9,7 +9,6 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/oapi-codegen/runtime/types"
 
 	"route-planning-service/generated/api"
 )
@@ -30,7 +29,7 @@ func main() {
 	line := readLine()
 	ctx := context.Background()
 
-	signIn := api.EmailSignIn{Email: types.Email(os.Getenv("EMAIL")), Password: os.Getenv("PASSWORD")}
+	signIn := api.EmailSignIn{Email: os.Getenv("EMAIL"), Password: os.Getenv("PASSWORD")}
 	signedIn, err := with("").AuthLogInWithResponse(ctx, signIn)
 	must(err)
 	session := with(signedIn.JSON200.AccessToken)
