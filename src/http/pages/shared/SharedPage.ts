@@ -63,8 +63,8 @@ const respond = (site: Site, path: string, page: SharedPage, request: HttpServer
     : HttpServerResponse.setHeaders(pageResponse(site, path, shown, text), headers)
 }
 
-/** Brotli takes too long for a page that is made for each request. A shared page repeats nothing of its request, so that lengths reveal no secret (BREACH). */
-const compression = HttpMiddleware.compression({ algorithms: ["gzip"] })
+/** A shared page repeats nothing of its request, so that lengths reveal no secret (BREACH). */
+const compression = HttpMiddleware.compression()
 
 /** A page that shows what its viewer may see: the user of the session cookie, if there is one. */
 export const sharedPageLayer = <E, R>(
