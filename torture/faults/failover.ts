@@ -81,12 +81,17 @@ const FAILOVERS: ReadonlyArray<Failover> = [
   {
     key: "standbys",
     title: "both standbys are away",
+    // Frozen ones count as synchronous until their leases end: commits wait meanwhile.
     strike: (_, [, near, far]) =>
       Effect.as(
-        Effect.forEach([near, far], (machine) => machine.signal(["patroni", "postgres"], "SIGKILL")),
+        Effect.forEach([near, far], (machine) => machine.signal(["patroni", "postgres"], "SIGSTOP")),
         undefined
       ),
-    mend: started,
+    mend: (cluster, [, near, far]) =>
+      Effect.andThen(
+        Effect.forEach([near, far], (machine) => machine.signal(["patroni", "postgres"], "SIGCONT")),
+        started(cluster)
+      ),
     hold: 25_000
   },
   {
