@@ -175,9 +175,8 @@ describe("standard output", () => {
 
   it.live("goes on without a reader", () =>
     Effect.gen(function*() {
-      const file = openSync("/dev/full", "w")
-      yield* Effect.addFinalizer(() => Effect.sync(() => closeSync(file)))
-      const output = yield* standardOutput(file)
+      // The output closes a file that it cannot write: closed twice, it may be a socket of the next test by then.
+      const output = yield* standardOutput(openSync("/dev/full", "w"))
       output.write("a line")
       yield* output.drained
       output.write("another")
