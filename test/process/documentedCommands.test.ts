@@ -169,7 +169,8 @@ describe.skipIf(!hasPrograms)(
         // There is no route 12 to change, and no engine.
         assert.notMatch(called, /"statusCode":(?!404|50[234])/)
 
-        yield* until(Effect.sync(() => refusedIn(program.output()) !== undefined))
+        // Lines are written together, the last one after the commands have ended.
+        yield* until(Effect.sync(() => /"status":50[234]/.test(program.output())))
         const refused = refusedIn(program.output())
         writeFileSync(join(folder, "log"), program.output())
         writeFileSync(join(folder, "journalctl"), `#!/bin/sh\ncat ${join(folder, "log")}\n`, { mode: 0o755 })
