@@ -35,9 +35,6 @@ const DEFAULTS: HeavyLimits = {
  */
 export const INLINE_BYTES = 65_536
 
-/** In 32 MiB, decoding batches of an archive takes a quarter more processor time. */
-const MAX_YOUNG_MIB = 64
-
 const RETRY_AFTER = Duration.seconds(5)
 
 const overloaded = (reason: Overloaded["reason"]) => Overloaded.retryAfter(reason, RETRY_AFTER)
@@ -95,7 +92,7 @@ const makeThread = (maxHeapMiB: number) =>
       const worker = new Worker(new URL("./HeavyThread.ts", import.meta.url), {
         env: COMPILE_CACHE,
         execArgv: [],
-        resourceLimits: { maxOldGenerationSizeMb: maxHeapMiB, maxYoungGenerationSizeMb: MAX_YOUNG_MIB }
+        resourceLimits: { maxOldGenerationSizeMb: maxHeapMiB }
       })
       // Without a listener an error would end the process.
       worker.on("error", () => {}).unref()
