@@ -47,7 +47,7 @@ const withHeader = (zip: Uint8Array, name: string, change: (header: Buffer) => v
 const TOO_LONG = `it has more than ${MAX_UNPACKED_BYTES} bytes`
 
 layer(TestServer.layer({ MAX_ROUTES_PER_USER: "2" }))("a hostile ZIP of route files", (it) => {
-  it.effect("has its encrypted files, links and paths skipped, and the others imported", () =>
+  it.effect("has its encrypted files, links, paths and wrong sizes skipped, and the others imported", () =>
     Effect.gen(function*() {
       const rider = yield* signedIn
       const plain = archiveOfPacked([
@@ -57,6 +57,8 @@ layer(TestServer.layer({ MAX_ROUTES_PER_USER: "2" }))("a hostile ZIP of route fi
         deflated("secret.gpx", gpx(4)),
         deflated("link.gpx", gpx(5)),
         deflated("method.gpx", gpx(6)),
+        deflated("longer.gpx", gpx(8)),
+        deflated("shorter.gpx", gpx(9)),
         deflated("good.gpx", gpx(7))
       ])
       const encrypted = withHeader(plain, "secret.gpx", (header) => header.writeUInt16LE(1, 8))
@@ -64,7 +66,9 @@ layer(TestServer.layer({ MAX_ROUTES_PER_USER: "2" }))("a hostile ZIP of route fi
         header.writeUInt8(3, 5)
         header.writeUInt32LE(0o120777 * 0x10000, 38)
       })
-      const bytes = withHeader(linked, "method.gpx", (header) => header.writeUInt16LE(99, 10))
+      const other = withHeader(linked, "method.gpx", (header) => header.writeUInt16LE(99, 10))
+      const longer = withHeader(other, "longer.gpx", (header) => header.writeUInt32LE(100, 24))
+      const bytes = withHeader(longer, "shorter.gpx", (header) => header.writeUInt32LE(1000, 24))
       const { status, text } = yield* sent(rider, bytes)
       assert.strictEqual(status, 200, text)
       const outside = "its name leads out of the archive"
@@ -75,6 +79,8 @@ layer(TestServer.layer({ MAX_ROUTES_PER_USER: "2" }))("a hostile ZIP of route fi
         ["secret.gpx", "it is encrypted"],
         ["link.gpx", "it is a symbolic link"],
         ["method.gpx", "The file cannot be read: unsupported compression method: 99"],
+        ["longer.gpx", "The file cannot be read: it has not the 100 bytes that the d"],
+        ["shorter.gpx", "The file cannot be read: it has not the 1000 bytes that the "],
         ["good.gpx", "imported"]
       ])
     }))

@@ -134,8 +134,11 @@ const SPARE_BYTES = 64
 /** Unpacks into one buffer, since copies of a file are memory outside of the heap, which starts collections of garbage. */
 const inflated = async (packed: Uint8Array, size: number) => {
   const room = size + SPARE_BYTES
-  const bytes = await inflate(packed, { chunkSize: room, maxOutputLength: room })
-  if (bytes.length !== size) throw new Error(`it has ${bytes.length} bytes, ${size} by the directory of the archive`)
+  const wrong = new Error(`it has not the ${size} bytes that the directory of the archive says`)
+  const bytes = await inflate(packed, { chunkSize: room, maxOutputLength: room }).catch((error: unknown) => {
+    throw isTooLarge(error) ? wrong : error
+  })
+  if (bytes.length !== size) throw wrong
   return bytes
 }
 

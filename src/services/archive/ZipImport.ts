@@ -103,9 +103,11 @@ const reasonOf = (fault: FileFault): string => {
 /** Nothing of a request waits for what the service has to do meanwhile. */
 const WAITS = { schedule: Schedule.spaced("2 seconds"), times: 30 }
 
+const isList = (name: string) => ACTIVITIES.test(name) || SUMMARIES.test(name)
+
 /** Files that are not read cost nothing: an archive may have tens of thousands of pictures. */
 const unreadBecause = (name: string): string | undefined => {
-  if (ACTIVITIES.test(name) || SUMMARIES.test(name)) return "it names the activities"
+  if (isList(name)) return "it names the activities"
   return ROUTE_FILE.test(name) || isNested(name) ? undefined : "its name is not that of a route file"
 }
 
@@ -194,8 +196,8 @@ const routeImport = Effect.gen(function*() {
     return Option.isSome(found) ? found.value : (yield* collections.create(owner, { name })).id
   }, Effect.catchTags({ ClientIdUsed: Effect.die, Missing: Effect.die, RoutesMissing: Effect.die }))
 
-  const activitiesOf = Effect.fnUntraced(function*(zip: RouteZip) {
-    const [found] = yield* zip.find((name) => ACTIVITIES.test(name))
+  const activitiesOf = Effect.fnUntraced(function*(lists: ReadonlyArray<ZippedFile>) {
+    const found = lists.find(({ name }) => ACTIVITIES.test(name))
     const bytes = found === undefined ? Option.none() : yield* Effect.option(found.bytes)
     if (found === undefined || Option.isNone(bytes)) return new Map<string, StravaActivity>()
     const folder = found.name.replace(/[^/]+$/, "")
@@ -204,9 +206,8 @@ const routeImport = Effect.gen(function*() {
   })
 
   /** One that cannot be read names no activity. */
-  const summariesOf = Effect.fnUntraced(function*(zip: RouteZip) {
-    const found = yield* zip.find((name) => SUMMARIES.test(name))
-    const all = yield* Effect.forEach(found, ({ bytes }) =>
+  const summariesOf = Effect.fnUntraced(function*(lists: ReadonlyArray<ZippedFile>) {
+    const all = yield* Effect.forEach(lists.filter(({ name }) => SUMMARIES.test(name)), ({ bytes }) =>
       bytes.pipe(
         Effect.flatMap((bytes) => patient(turns.run(readSummaries, bytes, bytes.length))),
         Effect.catchIf(
@@ -287,8 +288,9 @@ const routeImport = Effect.gen(function*() {
     release: Effect.Effect<void>
   ) {
     const collectionId = query.collection === undefined ? undefined : yield* collectionNamed(owner, query.collection)
-    const activities = yield* activitiesOf(zip)
-    const summaries = yield* summariesOf(zip)
+    const lists = yield* zip.find(isList)
+    const activities = yield* activitiesOf(lists)
+    const summaries = yield* summariesOf(lists)
     const progress: Progress = { imported: 0, duplicates: 0, skipped: 0, notCollected: 0, full: undefined }
 
     const importOne = Effect.fnUntraced(function*({ bytes, name }: ZippedFile) {
