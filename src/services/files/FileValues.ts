@@ -1,6 +1,7 @@
-import { isLatitude, MAX_LONGITUDE, type Position } from "../../schema/Geometry.ts"
+import { isLatitude, MAX_LONGITUDE, type Position, type Segments } from "../../schema/Geometry.ts"
 import { recordedAtOf } from "../../schema/Measures.ts"
 import { InvalidInput } from "../DomainErrors.ts"
+import { coordinatesOf, lineMetres } from "../geometry/Geodesy.ts"
 import { childOf, textOf, type XmlElement } from "./XmlTree.ts"
 
 /** Metres, seconds and metres; `line` has the metres of the line that they belong to. */
@@ -16,8 +17,16 @@ export const OWN_MEASURES = "rps:measures"
 
 const MEASURES = ["distance", "duration", "elevationGain"] as const
 
+type MeasuredRoute = Omit<Partial<OwnMeasures>, "line"> & {
+  readonly geometry: ReadonlyArray<Position>
+  readonly segments?: Segments
+}
+
 /** Returns undefined for a route that has none. */
-export const measuresText = (route: Partial<OwnMeasures>, line: number): string | undefined => {
+export const measuresText = (
+  route: MeasuredRoute,
+  line = lineMetres(coordinatesOf(route.geometry), route.segments)
+): string | undefined => {
   const known = MEASURES.flatMap((name) => route[name] === undefined ? [] : [`${name}:${route[name]}`])
   return known.length === 0 ? undefined : [`line:${line}`, ...known].join(" ")
 }
@@ -25,9 +34,9 @@ export const measuresText = (route: Partial<OwnMeasures>, line: number): string 
 const measureIn = (text: string, name: string): number | undefined =>
   numberOf(text.split(" ", MEASURES.length + 1).find((part) => part.startsWith(`${name}:`))?.slice(name.length + 1))
 
-export const measuresIn = (text: string | undefined): OwnMeasures | undefined => {
-  const line = text === undefined ? undefined : measureIn(text, "line")
-  if (text === undefined || line === undefined) return undefined
+export const measuresIn = (text = ""): OwnMeasures | undefined => {
+  const line = measureIn(text, "line")
+  if (line === undefined) return undefined
   const known = MEASURES.map((name) => [name, measureIn(text, name)] as const)
   return { line, ...Object.fromEntries(known.filter(([, value]) => value !== undefined)) }
 }

@@ -5,7 +5,7 @@ import { isFit } from "./PackedFile.ts"
 /** A number for messages of manufacturers (FIT protocol, `mesg_num`), which other readers pass over. */
 export const SHAPING_POINT = 0xff00
 
-/** Another one: the measures of the route in centimetres and milliseconds. */
+/** Another one: the length of the line, the distance and the elevation gain of the route, in centimetres. */
 export const OWN_MEASURES = 0xff01
 
 /** A cue, of which a course point has the start of the instruction: type, index, centimetres and milliseconds. */

@@ -4,7 +4,7 @@ import type { Dropped } from "../../schema/Import.ts"
 import { Maneuvers } from "../../schema/Maneuver.ts"
 import { excessOf, type TextLimits } from "../bodies/JsonScanner.ts"
 import { InvalidInput } from "../DomainErrors.ts"
-import { coordinatesOf, lineMetres, NO_GAPS, rangesOf } from "../geometry/Geodesy.ts"
+import { NO_GAPS, rangesOf } from "../geometry/Geodesy.ts"
 import {
   type DraftFile,
   type DraftTrack,
@@ -298,8 +298,7 @@ function* lineOf({ geometry, segments = NO_GAPS }: WrittenRoute): Generator<stri
 
 /** Writes RFC 7946: one feature for the line and the route's properties, then one for each waypoint. */
 export function* writeGeoJson(route: WrittenRoute): Generator<string> {
-  const { activity, createdAt, cues, description, geometry, name, recordedAt, segments, tags, waypoints } = route
-  const measures = measuresText(route, lineMetres(coordinatesOf(geometry), segments))
+  const { activity, createdAt, cues, description, name, recordedAt, tags, waypoints } = route
   yield "{\"type\":\"FeatureCollection\",\"features\":[\n"
   yield feature({
     role: "geometry",
@@ -309,7 +308,7 @@ export function* writeGeoJson(route: WrittenRoute): Generator<string> {
     activity,
     createdAt,
     recordedAt,
-    [OWN_MEASURES]: measures,
+    [OWN_MEASURES]: measuresText(route),
     cues
   })
   yield* lineOf(route)

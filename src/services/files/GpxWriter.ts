@@ -1,7 +1,7 @@
 import type { Position } from "../../schema/Geometry.ts"
 import { DEFAULT_GPX_FORM, type GpxForm } from "../../schema/Import.ts"
 import { SERVICE_TITLE } from "../../schema/ServiceName.ts"
-import { coordinatesOf, lineMetres, NO_GAPS, rangesOf } from "../geometry/Geodesy.ts"
+import { NO_GAPS, rangesOf } from "../geometry/Geodesy.ts"
 import { coursePointOf, maneuverMark, turnOf } from "./CourseTurns.ts"
 import type { WrittenRoute } from "./Draft.ts"
 import { decimal, edgeMark, isDateTime, measuresText, OWN_MEASURES, withinEdge } from "./FileValues.ts"
@@ -82,7 +82,7 @@ function* waypointsAndCues({ cues = [], geometry, waypoints }: WrittenRoute, for
 /** A track has what is no `wpt` in an extension. It is written even if it is empty, to be no file of points. */
 function* trackOfRoute(route: WrittenRoute, form: GpxForm): Generator<string> {
   const shaping = form === "track" ? shapingParts(route.waypoints) : []
-  const measures = measuresText(route, lineMetres(coordinatesOf(route.geometry), route.segments))
+  const measures = measuresText(route)
   const extensions = shaping.length === 0 && measures === undefined
     ? undefined
     : { [SHAPING]: shaping, [OWN_MEASURES]: measures }

@@ -3,7 +3,7 @@ import type { Position } from "../../schema/Geometry.ts"
 import type { Dropped } from "../../schema/Import.ts"
 import type { Maneuver } from "../../schema/Maneuver.ts"
 import { InvalidInput } from "../DomainErrors.ts"
-import { coordinatesOf, lineMetres, NO_GAPS, rangesOf } from "../geometry/Geodesy.ts"
+import { NO_GAPS, rangesOf } from "../geometry/Geodesy.ts"
 import { maneuverMark, maneuverOf, OWN_MANEUVER } from "./CourseTurns.ts"
 import {
   type DraftFile,
@@ -320,13 +320,16 @@ function* lineOf({ cues, geometry, name, recordedAt, segments = NO_GAPS }: Writt
 }
 
 export function* writeKml(route: WrittenRoute): Generator<string> {
-  const { activity, description, geometry, name, segments, tags, waypoints } = route
-  const measures = measuresText(route, lineMetres(coordinatesOf(geometry), segments))
+  const { activity, description, geometry, name, tags, waypoints } = route
   yield `${XML_DECLARATION}${ROOT}\n`
   yield xmlOf({
     name,
     description,
-    ...writtenData({ tags: tags.length === 0 ? undefined : tags.join(", "), activity, [OWN_MEASURES]: measures })
+    ...writtenData({
+      tags: tags.length === 0 ? undefined : tags.join(", "),
+      activity,
+      [OWN_MEASURES]: measuresText(route)
+    })
   })
   if (geometry.length > 0) yield* lineOf(route)
   for (const waypoint of waypoints) yield `${xmlOf({ Placemark: placemarkOf(waypoint) })}\n`

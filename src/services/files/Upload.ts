@@ -21,7 +21,7 @@ import { readFit } from "./Fit.ts"
 import { type FormParts, partsOfForm } from "./FormParts.ts"
 import { FILE_ENCODINGS, isFit, isForm, isGzip, isZip, type PackedFile, stemOf } from "./PackedFile.ts"
 import { readRouteFile } from "./RouteFile.ts"
-import { piecesOfBytes } from "./Xml.ts"
+import { piecesOfBytes, UTF_8 } from "./Xml.ts"
 
 /** The bytes that may still be unpacked. */
 export interface Room {
@@ -181,8 +181,6 @@ const DECLARED = /^<\?xml\s[^>]*?encoding\s*=\s*["']([\w.:-]+)["']/
 
 /** The utility `file` calls what it does not know `binary` or `unknown-8bit`. */
 const CHARSET = /;\s*charset\s*=\s*"?(?!binary|unknown)([\w.:-]+)"?/i
-
-const UTF_8 = "utf-8"
 
 /** Recognises UTF-16 by a byte-order mark, or by an ASCII character (XML 1.0, appendix F). */
 const utf16Of = ([first, second]: Uint8Array): string | undefined => {

@@ -17,7 +17,7 @@ const OTHERS = [["<!--", "-->"], ["<![CDATA[", "]]>"], ["<?", "?>"]] as const
 /** A text in pieces that can be read more than once. No piece ends within a character. */
 export type TextPieces = Iterable<string>
 
-const UTF_8 = "utf-8"
+export const UTF_8 = "utf-8"
 
 const BYTE_ORDER_MARK = "\uFEFF"
 

@@ -156,11 +156,19 @@ export const readForm = new HeavyJob<GivenForm, FormOutcome>(import.meta.url, {
     }))
 })
 
+/** Members of a route that each format has a place for, as they are. */
+export const IN_EVERY_FILE = [
+  "name",
+  "activity",
+  "distance",
+  "duration",
+  "elevationGain",
+  "recordedAt",
+  "createdAt"
+] as const
+
 interface WrittenFile {
-  readonly route: Pick<
-    WrittenRoute,
-    "activity" | "createdAt" | "distance" | "duration" | "elevationGain" | "name" | "recordedAt"
-  >
+  readonly route: Pick<WrittenRoute, typeof IN_EVERY_FILE[number]>
   readonly geometry: string
   readonly segments: string
   readonly waypoints: string

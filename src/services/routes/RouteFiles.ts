@@ -1,4 +1,4 @@
-import { Context, Effect, Layer, type Option, type Scope } from "effect"
+import { Context, Effect, Layer, type Option, type Scope, Struct } from "effect"
 import type { RouteRef, UserId } from "../../schema/Ids.ts"
 import type { FileFormat, GpxForm } from "../../schema/Import.ts"
 import { type StoredRoute } from "../../schema/Route.ts"
@@ -14,6 +14,7 @@ import { readSegments } from "../geometry/MeasuredPolyline.ts"
 import {
   type FileRefusal,
   type ImportOptions,
+  IN_EVERY_FILE,
   readFile,
   type ReadFiles,
   readForm,
@@ -56,15 +57,9 @@ export class RouteFiles extends Context.Service<RouteFiles, {
 
       /** FIT is written in a thread: its encoder takes 6 us for each field. */
       const fitOf = (route: StoredRoute) => {
-        const { activity, createdAt, cues, geometry, name, recordedAt, segments, waypoints } = route
+        const { cues, geometry, segments, waypoints } = route
         const written = {
-          route: {
-            name,
-            createdAt,
-            ...(activity === undefined ? {} : { activity }),
-            ...measuresOf(route),
-            ...(recordedAt === undefined ? {} : { recordedAt })
-          },
+          route: Struct.pick(route, IN_EVERY_FILE),
           geometry: textOf(geometry ?? "[]"),
           segments: segments ?? "[]",
           waypoints,
@@ -106,26 +101,13 @@ export class RouteFiles extends Context.Service<RouteFiles, {
 /** Writing FIT takes this many times longer than parsing the stored text. */
 const FIT_WEIGHT = 8
 
-const measuresOf = ({ distance, duration, elevationGain }: StoredRoute) => ({
-  ...(distance === undefined ? {} : { distance }),
-  ...(duration === undefined ? {} : { duration }),
-  ...(elevationGain === undefined ? {} : { elevationGain })
-})
-
 export const toDocument = Effect.fnUntraced(function*(route: StoredRoute) {
-  const { activity, createdAt, description, name, recordedAt, tags } = route
   const document: WrittenRoute = {
-    name,
-    ...(description === undefined ? {} : { description }),
-    tags,
-    ...(activity === undefined ? {} : { activity }),
+    ...Struct.pick(route, [...IN_EVERY_FILE, "description", "tags"]),
     waypoints: readWaypoints(route.waypoints),
     geometry: route.geometry === undefined ? [] : yield* readLine(textOf(route.geometry)),
     ...(route.segments === undefined ? {} : { segments: readSegments(route.segments) }),
-    ...(route.cues === undefined ? {} : { cues: readCues(route.cues) }),
-    ...measuresOf(route),
-    ...(recordedAt === undefined ? {} : { recordedAt }),
-    createdAt
+    ...(route.cues === undefined ? {} : { cues: readCues(route.cues) })
   }
   return document
 }, Effect.orDie)
