@@ -7,6 +7,7 @@ import { databaseProxy } from "../support/DatabaseProxy.ts"
 import { created, newRoute } from "../support/Routes.ts"
 import { type Answer, TestServer } from "../support/TestServer.ts"
 import { untilFound, within } from "../support/Waiting.ts"
+import { setZones } from "../support/Zones.ts"
 
 const CONFIG = { DATABASE_POOL_SIZE: "4" }
 
@@ -212,6 +213,10 @@ it.live(
       yield* Effect.gen(function*() {
         const riders = yield* Effect.replicateEffect(signedIn, 5)
         yield* Effect.forEach(riders, stored)
+        const owner = yield* signedIn
+        const { shareToken } = created((yield* owner.post("/routes", newRoute({ visibility: "unlisted" }))).body)
+        yield* setZones(owner, [{ center: [9.5, 47.1], radius: 500 }])
+        yield* query(primary.url, "UPDATE route_views SET cut_version = 0")
         yield* query(primary.url, "UPDATE sessions SET last_seen_at = '2020-01-01'")
         yield* query(primary.url, "ALTER SYSTEM SET synchronous_standby_names = 'away'")
         yield* query(primary.url, "SELECT pg_reload_conf()")
@@ -227,6 +232,8 @@ it.live(
           concurrency: "unbounded"
         })
         assert.deepStrictEqual(statuses(reads.flat()), [200])
+        const visitor = yield* anonymous
+        assert.strictEqual((yield* visitor.get(`/routes/${shareToken}`)).status, 200, "its view is made")
         yield* query(primary.url, "ALTER SYSTEM RESET synchronous_standby_names")
         yield* query(primary.url, "SELECT pg_reload_conf()")
         assert.includeMembers([201, 503], statuses(yield* Fiber.join(writes)))

@@ -116,6 +116,21 @@ describe("the queue for connections", () => {
       assert.strictEqual(queue.lateness(), 0)
     }))
 
+  it.effect("counts a statement that commits by itself as a transaction, and lets a read pass it", () =>
+    Effect.gen(function*() {
+      const queue = yield* queueOf(4, 10)
+      const seen = { writes: 0 }
+      const write = queue.run(Effect.andThen(Effect.sync(() => seen.writes++), Effect.never), true)
+      const writes = yield* Effect.replicateEffect(Effect.forkChild(write), 4)
+      yield* TestClock.adjust(0)
+      assert.strictEqual(seen.writes, 3)
+      yield* queue.run(Effect.void)
+      assert.strictEqual(seen.writes, 3)
+      yield* Effect.forEach(writes.slice(0, 1), Fiber.interrupt)
+      yield* TestClock.adjust(0)
+      assert.strictEqual(seen.writes, 4)
+    }))
+
   it.effect("does not call reads late where only transactions wait, which leave them a connection", () =>
     Effect.gen(function*() {
       const queue = yield* queueOf(4, 10)

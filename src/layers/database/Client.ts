@@ -1,9 +1,15 @@
 import { PgClient, PgConnection } from "@effect/sql-pg"
-import { Clock, Context, Duration, Effect, Layer, Predicate, Queue, RcRef, Schema, type Scope } from "effect"
+import { Clock, Context, Duration, Effect, Layer, Predicate, Queue, RcRef, Schema, type Scope, Stream } from "effect"
 import { Reactivity } from "effect/reactivity"
 import { SqlClient, type SqlConnection, SqlError } from "effect/sql"
 import { makeConnectionQueue, QueueLateness } from "../../services/admission/ConnectionQueue.ts"
-import { DatabaseReadOnly, DatabaseResponses, isServerState, UnknownCommit } from "../../services/db/DatabaseErrors.ts"
+import {
+  DatabaseReadOnly,
+  DatabaseResponses,
+  isServerState,
+  UNCONFIRMED,
+  UnknownCommit
+} from "../../services/db/DatabaseErrors.ts"
 import { DatabaseLocks, DatabaseNotifications } from "../../services/db/DatabaseSessions.ts"
 import { settings } from "../../services/settings/Registry.ts"
 import { primaryPool, PrimaryServer, type Server } from "./Servers.ts"
@@ -82,6 +88,27 @@ const makeLocks = Effect.fnUntraced(function*(open: Effect.Effect<PooledConnecti
       ))
 })
 
+/** A commit may wait for a standby, unless the statement says that it need not. */
+const commits = (text: string) => /\b(?:INSERT INTO|UPDATE|DELETE FROM)\b/.test(text) && !text.includes(UNCONFIRMED)
+
+type Lone = <A>(
+  text: string,
+  statement: (connection: PooledConnection) => Effect.Effect<A, SqlError.SqlError>
+) => Effect.Effect<A, SqlError.SqlError>
+
+/** Each statement takes its own turn and connection. */
+const loneStatements = (run: Lone, reserve: SqlConnection.Acquirer): SqlConnection.Connection => ({
+  execute: (text, params, transform) => run(text, (connection) => connection.execute(text, params, transform)),
+  executeRaw: (text, params) => run(text, (connection) => connection.executeRaw(text, params)),
+  executeUnprepared: (text, params, transform) =>
+    run(text, (connection) => connection.executeUnprepared(text, params, transform)),
+  executeValues: (text, params) => run(text, (connection) => connection.executeValues(text, params)),
+  executeValuesUnprepared: (text, params) =>
+    run(text, (connection) => connection.executeValuesUnprepared(text, params)),
+  executeStream: (text, params, transform) =>
+    Stream.unwrap(Effect.map(reserve, (connection) => connection.executeStream(text, params, transform)))
+})
+
 /**
  * `PgClient.make` with a queue in front of the pool, for statements, transactions, streams and `reserve`. Statements of
  * a transaction use its connection and do not queue again.
@@ -102,10 +129,17 @@ const make = Effect.fnUntraced(function*(config: PoolSettings) {
   const admitted = (turn: typeof queue.turn, connection: typeof pool.get) =>
     Effect.andThen(turn, Effect.map(connection, (leased) => new PooledConnection(leased, statements, clock)))
 
+  const acquirer = admitted(queue.turn, pool.get)
+  const lone = loneStatements(
+    (text, statement) =>
+      queue.run(pool.use((lent) => statement(new PooledConnection(lent, statements, clock))), commits(text)),
+    acquirer
+  )
+
   const client = yield* SqlClient.make({
     driver: "pg",
-    acquirer: admitted(queue.turn, pool.get),
-    borrower: (work) => queue.run(pool.use((lent) => work(new PooledConnection(lent, statements, clock)))),
+    acquirer,
+    borrower: (work) => work(lone),
     transactionAcquirer: admitted(queue.transactionTurn, pool.reserve),
     compiler: PgClient.makeCompiler(undefined, false),
     prepareTransactionControls: true,

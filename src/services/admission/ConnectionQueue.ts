@@ -78,18 +78,22 @@ interface ConnectionQueueOptions {
   readonly clock: Clock.Clock
 }
 
-/** The part of the connections that transactions leave to reads: commits wait for a standby for as long as it is away. */
+/** The part of the connections that writes leave to reads: commits wait for a standby for as long as it is away. */
 const LEFT_TO_READS = 0.25
 
 /**
- * Admits at most `connections` users of a pool, three in four of them with a transaction, and queues the others in order; with a free
+ * Admits at most `connections` users of a pool, three in four of them with what commits, and queues the others in order; with a free
  * connection it costs no fiber, timer or queue entry. A full queue and a timeout fail with the cause `NoFreeConnection`; a closed queue fails
  * at once.
  * Where a connection cannot be made, it admits as many users as have one, and one more for each time that all of these
  * succeed. While none has one, a single user tries; those who wait fail with it.
  */
 export interface ConnectionQueue {
-  readonly run: <A, E, R>(work: Effect.Effect<A, E, R>) => Effect.Effect<A, E | SqlError.SqlError, R>
+  /** `isTransaction` is true of a statement by itself that writes, since it commits as well. */
+  readonly run: <A, E, R>(
+    work: Effect.Effect<A, E, R>,
+    isTransaction?: boolean
+  ) => Effect.Effect<A, E | SqlError.SqlError, R>
   readonly turn: Effect.Effect<void, SqlError.SqlError, Scope.Scope>
   /** A turn with a transaction. */
   readonly transactionTurn: Effect.Effect<void, SqlError.SqlError, Scope.Scope>
@@ -158,6 +162,7 @@ export const makeConnectionQueue = Effect.fnUntraced(function*(options: Connecti
       release(exit)
     } else waiting.delete(ticket)
     ticket.state = "left"
+    return undefined
   }
 
   const newTicket = (isTransaction: boolean): Ticket => {
@@ -201,15 +206,18 @@ export const makeConnectionQueue = Effect.fnUntraced(function*(options: Connecti
     )
 
   const queue: ConnectionQueue = {
-    run: (work) =>
+    run: (work, isTransaction = false) =>
       Effect.uninterruptibleMask((restore) => {
-        const refused = refusal()
+        const refused = refusal(isTransaction)
         if (refused !== undefined) return refused
-        if (isFree()) {
+        if (!isTransaction && isFree()) {
           state.used++
           return Effect.onExitPrimitive(restore(work), release)
         }
-        const ticket = newTicket(false)
+        const ticket = newTicket(isTransaction)
+        if (ticket.state === "admitted") {
+          return Effect.onExitPrimitive(restore(work), (exit) => leave(ticket, exit))
+        }
         return Effect.onExit(
           Effect.flatMap(restore(untilAdmitted(ticket)), () => restore(work)),
           (exit) => Effect.sync(() => leave(ticket, exit))

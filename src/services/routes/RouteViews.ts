@@ -15,7 +15,7 @@ import {
 import { SqlClient, type SqlConnection, SqlSchema } from "effect/sql"
 import { RouteId, UserId } from "../../schema/Ids.ts"
 import { HeavyWork } from "../admission/HeavyWork.ts"
-import { databaseDefects } from "../db/DatabaseErrors.ts"
+import { databaseDefects, UNCONFIRMED } from "../db/DatabaseErrors.ts"
 import { plus, runSweep, scheduled, type Swept } from "../db/Sweeps.ts"
 import type { Overloaded } from "../DomainErrors.ts"
 import { Places } from "../places/Places.ts"
@@ -131,7 +131,8 @@ export class RouteViews extends Context.Service<RouteViews, {
         return (yield* places.at(start)).placeCity === placeCity ? placeCity : null
       })
 
-      // Stores nothing if the route changed since it was read, and replaces no view of later zones.
+      // Stores nothing if the route changed since it was read, and replaces no view of later zones. A reader waits for it, and
+      // a view that is lost is made again.
       const store = Effect.fnUntraced(function*(id: RouteId, row: WholeRow, cut: Cut) {
         const city = cut === undefined ? null : yield* cityOf(row, cut)
         const line = cut?.line
@@ -149,7 +150,8 @@ export class RouteViews extends Context.Service<RouteViews, {
             CASE WHEN ${cut !== undefined} THEN search_vector(concat_ws(' ', r.name, array_to_string(r.tags, ' '),
               r.description, ${city}::text, r.place_region, waypoint_names(${cut?.waypoints ?? null}::text))) END
           FROM routes r
-          WHERE r.id = ${id} AND r.version = ${row.routeVersion} AND r.place_version = ${row.placeVersion} FOR KEY SHARE
+          WHERE r.id = ${id} AND r.version = ${row.routeVersion} AND r.place_version = ${row.placeVersion}
+            AND ${sql.literal(UNCONFIRMED)} FOR KEY SHARE
           ON CONFLICT (route_id) DO UPDATE SET (${sql.literal(WRITTEN.join(", "))})
             = ROW (${sql.literal(WRITTEN.map((column) => `excluded.${column}`).join(", "))})
           WHERE route_views.zones_revision <= excluded.zones_revision`
