@@ -166,6 +166,39 @@ const elsewhere = Effect.fnUntraced(function*(listener: RequestListener) {
   return { RPS_URL: `http://127.0.0.1:${port}`, RPS_TOKEN: "x", RPS_CONFIG_DIR: yield* temporaryDirectory }
 })
 
+describe("the command line without an account", () => {
+  test.live("ends wrong usage with --json in one line of JSON, and asks nothing", () =>
+    Effect.gen(function*() {
+      const env = { RPS_CONFIG_DIR: yield* temporaryDirectory, RPS_PASSWORD: undefined }
+      const cases: ReadonlyArray<readonly [ReadonlyArray<string>, string]> = [
+        [[], "no command: rps --help lists them"],
+        [["no-such-command"], "Unknown subcommand \"no-such-command\" for \"rps\""],
+        [["ls", "--nope"], "Unrecognized flag: --nope in command rps ls"],
+        [["share"], "Missing required argument: id"],
+        [
+          ["publish", "1", "--as", "secret"],
+          "Invalid value for flag --as: \"secret\". Expected: \"public\" | \"unlisted\" | \"private\""
+        ],
+        [["login", "ftp://x"], "url: \"ftp://x\" is not accepted: expected such as https://routes.example.com"],
+        [["login", "http://localhost"], "no account: add --email, or set RPS_TOKEN to a token"],
+        [
+          ["login", "http://localhost", "--email", "ada@example.com"],
+          "no password: set RPS_PASSWORD, or RPS_TOKEN to a token"
+        ]
+      ]
+      for (const [words, message] of cases) {
+        for (const flag of ["--json", "--json=true"]) {
+          const { code, stderr, stdout } = yield* rps(env, [...words, flag])
+          assert.deepStrictEqual([code, stdout, stderr], [2, "", `${JSON.stringify({ error: { message } })}\n`])
+        }
+      }
+      const inWords = yield* rps(env, ["ls", "--nope"])
+      assert.deepStrictEqual([inWords.code, inWords.stdout.includes("USAGE")], [2, true])
+      assert.include(inWords.stderr, "Unrecognized flag: --nope")
+      assert.strictEqual((yield* rps(env, ["--version", "--json"])).stdout, "{\"version\":\"0.2.0\"}\n")
+    }).pipe(Effect.scoped))
+})
+
 describe("the command line at a service that is slow or hostile", () => {
   test.live("says that it waits, and for how long", () =>
     Effect.gen(function*() {

@@ -1,8 +1,8 @@
 import { Console, Effect, Option } from "effect"
-import { Command, Flag } from "effect/cli"
-import { attempt, EXIT_CODES_TEXT } from "./Failure.ts"
+import { Command, Flag, Prompt } from "effect/cli"
+import { attempt, EXIT_CODES, EXIT_CODES_TEXT, Failure } from "./Failure.ts"
 import { accountAt } from "./Logins.ts"
-import { clearProgress, lineOf } from "./Terminal.ts"
+import { clearProgress, isJson, lineOf } from "./Terminal.ts"
 
 export const rps = Command.make("rps").pipe(
   Command.withSharedFlags({
@@ -26,3 +26,7 @@ export const account = Effect.flatMap(rps, ({ url }) => attempt(() => accountAt(
 /** Prints a result: as JSON with `--json`, else as the text in one line. */
 export const print = (value: unknown, text: string) =>
   Effect.andThen(Effect.sync(clearProgress), Console.log(lineOf(value, text)))
+
+/** Asks the person at the terminal. A script, which nobody watches, fails with what it lacks. */
+export const ask = <A>(prompt: Prompt.Prompt<A>, lacking: string) =>
+  process.stdin.isTTY && !isJson ? Prompt.run(prompt) : Effect.fail(Failure.because(lacking, EXIT_CODES.usage))

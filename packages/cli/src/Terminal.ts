@@ -2,7 +2,7 @@
 const harmless = (text: string): string => text.replaceAll(/\p{Cc}/gu, "?")
 
 /** `--json` holds for all that is written, also before the words of the command are read. */
-const isJson = process.argv.includes("--json")
+export const isJson = process.argv.some((word) => /^--json(=(true|yes|on|1|y))?$/.test(word))
 
 /** A line of a result: the value with `--json`, else the text. */
 export const lineOf = (value: unknown, text: string): string => isJson ? JSON.stringify(value) : harmless(text)

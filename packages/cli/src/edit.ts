@@ -2,7 +2,7 @@ import { Clock, Effect, Option } from "effect"
 import { Argument, Command, Flag, Prompt } from "effect/cli"
 import { batch, type BatchOperation, type BatchResult, type Client, type Route } from "../../client/src/index.ts"
 import { attempt, EXIT_CODES, Failure } from "./Failure.ts"
-import { account, print } from "./Root.ts"
+import { account, ask, print } from "./Root.ts"
 import { all, filters, ids, lineOf, selected } from "./Routes.ts"
 
 export const ls = Command.make("ls", filters, (given) =>
@@ -68,9 +68,8 @@ export const publish = Command.make(
     const { client } = yield* account
     const routes = (yield* attempt(() => selected(client, given))).filter(({ visibility }) => visibility !== as)
     if (routes.length > 0 && !yes) {
-      if (!process.stdin.isTTY) return yield* Failure.because("not confirmed: add --yes", EXIT_CODES.usage)
       const question = `${routes.map(lineOf).join("\n")}\nMake these ${as}?`
-      if (!(yield* Prompt.run(Prompt.Confirm({ message: question })))) {
+      if (!(yield* ask(Prompt.Confirm({ message: question }), "not confirmed: add --yes"))) {
         return yield* Failure.because("nothing was changed")
       }
     }

@@ -3,21 +3,22 @@ import { Argument, Command, Flag, Prompt } from "effect/cli"
 import { hostname } from "node:os"
 import { attempt } from "./Failure.ts"
 import { clientAt, originOf, saveLogin } from "./Logins.ts"
-import { print } from "./Root.ts"
+import { ask, print } from "./Root.ts"
 import { note } from "./Terminal.ts"
 
 const DAYS = 90
 
 /** A script gives the token or the password by the environment, where no list of processes shows it. */
-const passwordOf = Effect.suspend(() => {
+const passwordOf = Effect.gen(function*() {
   const given = process.env["RPS_PASSWORD"]
-  return given === undefined
-    ? Prompt.run(Prompt.Password({ message: "Password" }))
-    : Effect.succeed(Redacted.make(given))
+  if (given !== undefined) return Redacted.make(given)
+  return yield* ask(Prompt.Password({ message: "Password" }), "no password: set RPS_PASSWORD, or RPS_TOKEN to a token")
 })
 
 const mintedToken = Effect.fnUntraced(function*(origin: string, given: Option.Option<string>, scope: "read" | "write") {
-  const email = Option.isSome(given) ? given.value : yield* Prompt.run(Prompt.String({ message: "Email address" }))
+  const email = Option.isSome(given)
+    ? given.value
+    : yield* ask(Prompt.String({ message: "Email address" }), "no account: add --email, or set RPS_TOKEN to a token")
   const password = Redacted.value(yield* passwordOf)
   return yield* attempt(async () => {
     const session = clientAt(origin)
