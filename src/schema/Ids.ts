@@ -52,21 +52,23 @@ export type ShareToken = typeof ShareToken.Type
 /** The share token of examples. */
 export const SHARE_TOKEN = ShareToken.make("5f2d8c1e9b7a4036a1c4e8d2f0b3967d")
 
-const DecimalId = Schema.String.check(
-  Schema.isPattern(/^[1-9][0-9]{0,15}$/u, { expected: "the id, a decimal number: a share token only reads" })
-)
+const fromPath = <Brand extends Schema.Codec<number, number>>(id: Brand, expected = "an id, a decimal number") =>
+  Schema.String.check(Schema.isPattern(/^[1-9][0-9]{0,15}$/u, { expected })).pipe(
+    Schema.decodeTo(id, { decode: SchemaGetter.transform(Number), encode: SchemaGetter.String() })
+  )
 
-const fromPath = <Brand extends Schema.Codec<number, number>>(id: Brand) =>
-  DecimalId.pipe(Schema.decodeTo(id, { decode: SchemaGetter.transform(Number), encode: SchemaGetter.String() }))
+const NO_SHARE_TOKEN = "the id, a decimal number: a share token only reads"
 
-export const RouteIdFromPath = fromPath(RouteId)
+export const RouteIdFromPath = fromPath(RouteId, NO_SHARE_TOKEN)
 export const TokenIdFromPath = fromPath(TokenId)
 export const LinkIdFromPath = fromPath(LinkId)
-export const CollectionIdFromPath = fromPath(CollectionId)
+export const CollectionIdFromPath = fromPath(CollectionId, NO_SHARE_TOKEN)
 export const SignUpIdFromPath = fromPath(SignUpId)
 export const UserIdFromPath = fromPath(UserId)
 
-const ShareTokenFromPath = Schema.String.check(Schema.isPattern(/^[0-9a-fA-F]{32}$/u, { expected: "32 hex digits" }))
+const ShareTokenFromPath = Schema.String.check(
+  Schema.isPattern(/^[0-9a-fA-F]{32}$/u, { expected: "a share token, 32 hex digits" })
+)
   .pipe(
     Schema.decodeTo(
       ShareToken.annotate({ description: "A share token, or that of a link: 32 hex digits" }),
@@ -77,8 +79,8 @@ const ShareTokenFromPath = Schema.String.check(Schema.isPattern(/^[0-9a-fA-F]{32
 /** 32 hex digits (case-insensitive) are a share token, fewer decimal digits an id. */
 const REF = { description: "An id, a share token or the token of a link: 32 hex digits" }
 
-export const RouteRef = Schema.Union([ShareTokenFromPath, RouteIdFromPath]).annotate(REF)
+export const RouteRef = Schema.Union([ShareTokenFromPath, fromPath(RouteId)]).annotate(REF)
 export type RouteRef = typeof RouteRef.Type
 
-export const CollectionRef = Schema.Union([ShareTokenFromPath, CollectionIdFromPath]).annotate(REF)
+export const CollectionRef = Schema.Union([ShareTokenFromPath, fromPath(CollectionId)]).annotate(REF)
 export type CollectionRef = typeof CollectionRef.Type

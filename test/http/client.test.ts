@@ -147,7 +147,10 @@ layer(TestServer.layer())("the typed client", (it) => {
       }
       yield* rider.auth.logOut()
       const refused = yield* Effect.flip(rider.users.me())
-      assert.deepInclude(refused, { _tag: "Unauthorized", message: "Sign in first" })
+      assert.deepInclude(refused, {
+        _tag: "Unauthorized",
+        message: "Sign in first, or send Authorization: Bearer and a token"
+      })
     }))
 
   it.effect("goes on from a session's JWT, and renews it", () =>

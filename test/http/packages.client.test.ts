@@ -116,7 +116,10 @@ layer(TestServer.layer())("the client package", (it) => {
         assert.strictEqual((await client.users.me()).email, email)
         await client.auth.logOut()
         assert.isUndefined(client.token())
-        assert.deepInclude(await failureOf(client.users.me()), { statusCode: 401, message: "Sign in first" })
+        assert.deepInclude(await failureOf(client.users.me()), {
+          statusCode: 401,
+          message: "Sign in first, or send Authorization: Bearer and a token"
+        })
       })
     }))
 })

@@ -114,7 +114,7 @@ layer(TestServer.layer())("lists of own routes", (it) => {
         assert.deepStrictEqual(body, {
           statusCode: 401,
           code: "UNAUTHORIZED",
-          message: "Sign in first",
+          message: "Sign in first, or send Authorization: Bearer and a token",
           details: { reason: "not_signed_in" }
         })
         assert.match(headers.get("www-authenticate") ?? "", /^Bearer/)

@@ -271,7 +271,10 @@ layer(DatabaseUrl.layer, { excludeTestServices: true })("traces", (it) => {
       new Missing({ kind: "route" }),
       new StaleVersion({ kind: "route", current: 2 }),
       new NotFound({ message: "No such route" }),
-      new Unauthorized({ message: "Sign in first", details: { reason: "not_signed_in" } })
+      new Unauthorized({
+        message: "Sign in first, or send Authorization: Bearer and a token",
+        details: { reason: "not_signed_in" }
+      })
     ]
     for (const error of refusals) assert.notStrictEqual(codeOf(error), ERROR, error._tag)
     const failures = [

@@ -62,7 +62,13 @@ const required = <A>(
   known: Admission<A, Unauthorized | Forbidden>["known"]
 ): Admission<A, Unauthorized | Forbidden> => ({
   identify: (authenticator, endpoint) => authenticator.read(endpoint),
-  anonymous: () => Effect.fail(new Unauthorized({ message: "Sign in first", details: { reason: "not_signed_in" } })),
+  anonymous: () =>
+    Effect.fail(
+      new Unauthorized({
+        message: "Sign in first, or send Authorization: Bearer and a token",
+        details: { reason: "not_signed_in" }
+      })
+    ),
   known
 })
 

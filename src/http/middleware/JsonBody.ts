@@ -26,7 +26,7 @@ const JSON_TYPE = new RegExp(String.raw`^${MEDIA_TYPES.json}\s*(;\s*charset\s*=\
 const checkType = (request: HttpServerRequest.HttpServerRequest) =>
   JSON_TYPE.test(request.headers["content-type"] ?? "")
     ? Effect.void
-    : Effect.fail(new UnsupportedMediaType({ message: `Send the body as ${MEDIA_TYPES.json} in UTF-8` }))
+    : Effect.fail(new UnsupportedMediaType({ message: `Content-Type: expected ${MEDIA_TYPES.json}, in UTF-8` }))
 
 interface ReadBody {
   readonly text: string

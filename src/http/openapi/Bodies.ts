@@ -20,7 +20,10 @@ const impact = {
 
 const errors = (): ReadonlyArray<Errors.ServiceError> => [
   Errors.ValidationFailed.at("body", "name", "Required, but missing"),
-  new Errors.Unauthorized({ message: "Sign in first", details: { reason: "not_signed_in" } }),
+  new Errors.Unauthorized({
+    message: "Sign in first, or send Authorization: Bearer and a token",
+    details: { reason: "not_signed_in" }
+  }),
   new Errors.Forbidden({
     message: "Insufficient scope: expected a token with scope \"write\"",
     details: { reason: "insufficient_scope" }
@@ -37,7 +40,7 @@ const errors = (): ReadonlyArray<Errors.ServiceError> => [
     details: { reason: "cursor_expired" }
   }),
   new Errors.PayloadTooLarge({ message: "The body may have at most 65536 bytes", details: { limitBytes: 65_536 } }),
-  new Errors.UnsupportedMediaType({ message: `Send the body as ${MEDIA_TYPES.json} in UTF-8` }),
+  new Errors.UnsupportedMediaType({ message: `Content-Type: expected ${MEDIA_TYPES.json}, in UTF-8` }),
   new Errors.ExpectationFailed({ message: "Expect: only \"100-continue\" is implemented" }),
   new Errors.PreconditionRequired({
     message: "Send X-Service-Confirm: true to confirm",
