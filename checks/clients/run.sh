@@ -142,6 +142,7 @@ generator_dart() {
     parses "$work/generator-dart" &&
     ! grep -E "required this\.(route|id|changes|collectionId|routeId)," "$models/batch_operation.dart" &&
     grep -F "CollectionIdOrMade? collectionId;" "$models/batch_operation.dart" &&
+    grep -F "BatchOperationChanges? changes;" "$models/batch_operation.dart" &&
     grep -F "RouteIdOrMade? routeId;" "$models/batch_operation.dart" &&
     if has dart; then cd "$work/generator-dart" && dart pub get && dart analyze --no-fatal-warnings lib; fi
 }

@@ -167,6 +167,22 @@ const constantOf = (schema: unknown, member: string): string | undefined => {
 const propertiesOf = (schema: unknown): JsonObject =>
   Predicate.hasProperty(schema, "properties") && Predicate.isObject(schema.properties) ? { ...schema.properties } : {}
 
+/** A member that several alternatives have: any of its schemas, where these have names. */
+const either = (one: unknown, other: unknown, member: string): unknown => {
+  const choices = Predicate.hasProperty(one, "anyOf") && Array.isArray(one.anyOf) ? one.anyOf : [one]
+  const refs = new Set([...choices, other].map(refOf))
+  if (refs.size === 1 || refs.has(undefined)) return other
+  return { description: `By \`${member}\` one of these`, anyOf: [...refs].map(($ref) => ({ $ref })) }
+}
+
+const membersOf = (alternatives: ReadonlyArray<JsonObject>, member: string): JsonObject => {
+  const members = new Map<string, unknown>()
+  for (const [name, schema] of alternatives.flatMap((alternative) => Object.entries(alternative))) {
+    members.set(name, either(members.get(name), schema, member))
+  }
+  return Object.fromEntries(members)
+}
+
 /**
  * Generators tell the alternatives of a union by a member that each has with another value. That of Dart makes one class of
  * all alternatives, which would require the members of each, were they not beside `oneOf`.
@@ -182,12 +198,12 @@ const withDiscriminator = (schema: unknown, schemas: Schemas, member: string): u
   })
   if (choices.length < anyOf.length) return schema
   const values = choices.map(({ value }) => value)
-  const members = Object.assign({}, ...choices.map(({ properties }) => properties))
+  const members = membersOf(choices.map(({ properties }) => properties), member)
   return {
     ...rest,
     type: "object",
     required: [member],
-    properties: portable({ ...members, [member]: { ...members[member], enum: values } }),
+    properties: portable({ ...members, [member]: { ...Object(members[member]), enum: values } }),
     oneOf: anyOf,
     discriminator: {
       propertyName: member,

@@ -1,4 +1,5 @@
 import { assert, describe, it, layer } from "@effect/vitest"
+import { Ajv2020 } from "ajv/dist/2020.js"
 import { Effect } from "effect"
 import { signedIn } from "../support/Actors.ts"
 import { document, exampleOf, operations, schemasIn, served } from "../support/OpenApi.ts"
@@ -42,6 +43,21 @@ describe("the OpenAPI document for generators of clients", () => {
       )
     )
     assert.deepStrictEqual(ofResponses.filter((schema) => "anyOf" in schema || "oneOf" in schema), [])
+  })
+
+  it("takes the changes of each kind of operation of a batch, which generators make one class of", () => {
+    const ajv = new Ajv2020({ strict: false, validateFormats: false })
+    ajv.addSchema({ ...Object(served), $id: "document" })
+    const isOperation = ajv.getSchema("document#/components/schemas/BatchOperation")
+    for (
+      const operation of [
+        { op: "update", id: 12, changes: { name: "x".repeat(200), visibility: "unlisted" } },
+        { op: "updateCollection", collectionId: 4, changes: { description: null, routeIds: ["$0"] } },
+        { op: "updateLink", routeId: 12, linkId: 9, changes: { expiresAt: null } },
+        { op: "updateAccount", changes: { handle: "ada" } }
+      ]
+    ) assert.isTrue(isOperation?.(operation), operation.op)
+    assert.isFalse(isOperation?.({ op: "update", id: 12, changes: { name: 1 } }))
   })
 
   it("offers the bearer token of scripts first, and an example of every body", () => {
