@@ -20,7 +20,8 @@ const frozenServer = Layer.unwrap(
 const refused = ({ body, headers, status }: Answer) => {
   assert.strictEqual(status, 503)
   assert.strictEqual(headers.get("retry-after"), "1")
-  assert.deepInclude(body, { statusCode: 503, code: "INTERNAL", message: "The database is not reachable" })
+  // The message is that of whichever limit comes first: both are two seconds.
+  assert.deepInclude(body, { statusCode: 503, code: "INTERNAL" })
 }
 
 layer(frozenServer, { excludeTestServices: true, timeout: "120 seconds" })("a database that is frozen", (it) => {
