@@ -33,6 +33,9 @@ if command -v go > /dev/null; then
   fi
   operator=$(go mod download -json github.com/cloudnative-pg/cloudnative-pg@v1.30.0 | sed -n 's/.*"Dir": "\(.*\)".*/\1/p')
   check "$linters/bin/python" checks/cloudnativepg.py "$operator/config/crd/bases" deploy/ha/cloudnativepg.yaml
+  rm -rf .data/cloudnativepg && cp -r --no-preserve=mode "$operator" .data/cloudnativepg && mkdir .data/cloudnativepg/cmd/check &&
+    cp checks/cloudnativepg.go .data/cloudnativepg/cmd/check/main.go &&
+    check go -C .data/cloudnativepg run ./cmd/check "$PWD/deploy/ha/cloudnativepg.yaml"
 else
   echo "skipped: the validation of Kubernetes' API server, and that of CloudNativePG (they need Go 1.26 or newer)"
 fi
