@@ -1,11 +1,12 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
-import { gzipSync } from "node:zlib"
+import { deflateRawSync, gzipSync } from "node:zlib"
 import { publicErrorOf } from "../../src/http/response/PublicErrors.ts"
 import { draftsOf } from "../../src/services/files/Draft.ts"
 import { finish } from "../../src/services/files/Finish.ts"
 import { readPacked } from "../../src/services/files/Upload.ts"
 import { zipped } from "../support/Archives.ts"
+import { archiveOfPacked } from "../support/Bombs.ts"
 
 const MIB = 1024 * 1024
 
@@ -137,6 +138,31 @@ describe("a file", () => {
       assert.deepStrictEqual(yield* namesOf(form([["Tuesday.gpx", file]]), FORM), ["Tuesday"])
       assert.deepStrictEqual(yield* namesOf(form([["a.gpx", file], ["b.gpx", file]]), FORM), ["a", "b"])
       assert.deepStrictEqual(yield* namesOf(bytesOf(gpx("Own")), { name: "Monday.gpx" }), ["Own"])
+    }))
+
+  it.effect("of a ZIP is read whatever bytes its name has, and is left out where that leads out of the archive", () =>
+    Effect.gen(function*() {
+      const archiveOf = (name: Buffer) => {
+        const placeholder = "_".repeat(name.length)
+        const packed = deflateRawSync(gpx(""))
+        const files = [placeholder, "b.gpx"].map((name) => ({ name, packed, size: gpx("").length }))
+        return Buffer.from(
+          Buffer.from(archiveOfPacked(files)).toString("latin1").replaceAll(placeholder, name.toString("latin1")),
+          "latin1"
+        )
+      }
+      const names: ReadonlyArray<readonly [Buffer, string]> = [
+        [bytesOf("Höhe.gpx"), "Höhe"],
+        [Buffer.from([0x48, 0x94, ...bytesOf("he.gpx")]), "Höhe"],
+        // A character of Shift JIS ends with the byte of a backslash.
+        [Buffer.from([0x83, 0x5c, ...bytesOf(".gpx")]), "Imported route"],
+        [bytesOf("./a.gpx"), "a"],
+        [bytesOf("rides\\a.gpx"), "a"]
+      ]
+      for (const [name, expected] of names) assert.deepStrictEqual(yield* namesOf(archiveOf(name)), [expected, "b"])
+      for (const name of ["../a.gpx", "/a.gpx", "C:\\a.gpx"]) {
+        assert.deepStrictEqual(yield* namesOf(archiveOf(bytesOf(name))), ["b"])
+      }
     }))
 
   it.effect("that is not read is 415, and the response names what is", () =>

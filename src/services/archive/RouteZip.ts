@@ -1,12 +1,12 @@
 import { Effect, Stream } from "effect"
 import { promisify } from "node:util"
 import { gunzip, inflateRaw } from "node:zlib"
-import { type Entry, fromRandomAccessReaderPromise, getFileNameLowLevel, validateFileName, type ZipFile } from "yauzl"
+import { type Entry, fromRandomAccessReaderPromise, type ZipFile } from "yauzl"
 import { ARCHIVE_BODY_LIMIT, MAX_ARCHIVE_FILES } from "../../schema/Archive.ts"
 import { MAX_UNPACKED_BYTES } from "../../schema/Import.ts"
 import { MAX_UNPACKED_ROUTES } from "../../schema/ZipImport.ts"
 import { InvalidInput, type Overloaded } from "../DomainErrors.ts"
-import { isGzip } from "../files/PackedFile.ts"
+import { entryName, isGzip, isNoFile, LEADS_OUT, leadsOut } from "../files/PackedFile.ts"
 import { type ImportDisk, kept, type NamelessFile } from "../files/Spool.ts"
 import { brokenArchive, brokenFile } from "../files/Upload.ts"
 import { OWN_FILES } from "./Lists.ts"
@@ -47,15 +47,9 @@ const UNIX = 3
 const isSymbolicLink = ({ externalFileAttributes, versionMadeBy }: Entry) =>
   versionMadeBy >> 8 === UNIX && (externalFileAttributes >>> 16 & FILE_TYPE) === SYMBOLIC_LINK
 
-const nameOf = ({ extraFields, fileNameRaw, generalPurposeBitFlag }: Entry) =>
-  getFileNameLowLevel(generalPurposeBitFlag, fileNameRaw, extraFields, false)
-
-/** Folders, and what macOS adds beside the files. */
-const isNoFile = (name: string) => /(?:^|\/)(?:__MACOSX\/|\.(?!\.\/))|\/$/.test(name)
-
 export const isNested = (name: string): boolean => /\.zip$/i.test(name)
 
-/** Names are not decoded by the library, which gives up the archive where one is malformed. */
+/** Names are not decoded by the library, which gives up the archive where one leads out of it. */
 const opened = (file: NamelessFile, validateEntrySizes: boolean) =>
   Effect.flatMap(file.size, (size) =>
     Effect.tryPromise({
@@ -81,7 +75,7 @@ const surveyed = (file: NamelessFile) =>
         for await (const entry of zip.eachEntry()) {
           seen.bytes += entry.fileNameLength + entry.extraFieldLength + entry.fileCommentLength
           if (seen.bytes > MAX_DIRECTORY) throw new Error(`its directory has more than ${MAX_DIRECTORY} bytes`)
-          const name = nameOf(entry)
+          const name = entryName(entry)
           if (OWN_FILES.has(name)) seen.isOwn = true
           if (!isNoFile(name)) seen.count++
         }
@@ -93,8 +87,8 @@ const surveyed = (file: NamelessFile) =>
 
 const skipped = (reason: string) => InvalidInput.at("", reason)
 
-const requireReadable = (name: string, entry: Entry, room: Room, most: number) => {
-  if (validateFileName(name) !== null) return Effect.fail(skipped("its name leads out of the archive"))
+const requireReadable = (entry: Entry, room: Room, most: number) => {
+  if (leadsOut(entry)) return Effect.fail(skipped(LEADS_OUT))
   if (entry.isEncrypted()) return Effect.fail(skipped("it is encrypted"))
   if (isSymbolicLink(entry)) return Effect.fail(skipped("it is a symbolic link"))
   if (Math.max(entry.compressedSize, entry.uncompressedSize) > most) {
@@ -150,8 +144,8 @@ const readEntry = async (zip: ZipFile, entry: Entry) => {
 }
 
 /** Not interruptible, as reads of a `NamelessFile`: the descriptor could belong to another file by then. */
-const bytesOf = Effect.fnUntraced(function*(zip: ZipFile, entry: Entry, name: string, room: Room) {
-  yield* requireReadable(name, entry, room, MAX_UNPACKED_BYTES)
+const bytesOf = Effect.fnUntraced(function*(zip: ZipFile, entry: Entry, room: Room) {
+  yield* requireReadable(entry, room, MAX_UNPACKED_BYTES)
   const bytes = yield* Effect.uninterruptible(Effect.tryPromise({
     try: () => readEntry(zip, entry),
     catch: (error) => brokenFile("", error)
@@ -169,7 +163,7 @@ const onlyProblem = (name: string, problem: InvalidInput) =>
 /** The files of a nested archive, which is on the disk until they are read. */
 const nestedFiles = (zip: ZipFile, entry: Entry, name: string, room: Room, disk: Disk) =>
   Stream.unwrap(Effect.gen(function*() {
-    yield* requireReadable(name, entry, room, ARCHIVE_BODY_LIMIT)
+    yield* requireReadable(entry, room, ARCHIVE_BODY_LIMIT)
     const source = yield* Effect.acquireRelease(
       Effect.tryPromise({ try: () => zip.openReadStreamPromise(entry), catch: (error) => brokenFile("", error) }),
       (source) => Effect.sync(() => source.destroy())
@@ -190,11 +184,11 @@ const filesOf = Effect.fnUntraced(function*(
 ): Effect.fn.Return<Stream.Stream<ZippedFile, InvalidInput | Overloaded>, InvalidInput> {
   const zip = yield* opened(file, true)
   return entriesOf(file).pipe(
-    Stream.map((entry) => ({ entry, name: nameOf(entry) })),
+    Stream.map((entry) => ({ entry, name: entryName(entry) })),
     Stream.filter(({ name }) => !isNoFile(name)),
     Stream.flatMap(({ entry, name }): Stream.Stream<ZippedFile, InvalidInput | Overloaded> => {
       const full = `${folder}${name}`
-      if (!isNested(name)) return Stream.succeed({ name: full, bytes: bytesOf(zip, entry, name, room) })
+      if (!isNested(name)) return Stream.succeed({ name: full, bytes: bytesOf(zip, entry, room) })
       return folder === ""
         ? nestedFiles(zip, entry, name, room, disk)
         : onlyProblem(full, skipped("an archive in a nested archive is not read"))
@@ -212,13 +206,13 @@ export const routeZip = Effect.fnUntraced(function*(file: NamelessFile, disk: Di
     find: Effect.fnUntraced(function*(isWanted) {
       const zip = yield* opened(file, true)
       const found = yield* entriesOf(file).pipe(
-        Stream.filter((entry) => isWanted(nameOf(entry))),
+        Stream.filter((entry) => isWanted(entryName(entry))),
         Stream.take(MAX_FOUND),
         Stream.runCollect
       )
       return found.map((entry): ZippedFile => ({
-        name: nameOf(entry),
-        bytes: bytesOf(zip, entry, nameOf(entry), room)
+        name: entryName(entry),
+        bytes: bytesOf(zip, entry, room)
       }))
     }),
     spend: (bytes) => Effect.sync(() => void (room.bytes -= bytes)),

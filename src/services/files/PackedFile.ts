@@ -1,3 +1,5 @@
+import { isUtf8 } from "node:buffer"
+import { type Entry, getFileNameLowLevel, validateFileName } from "yauzl"
 import { MEDIA_TYPES, mediaTypeOf } from "../../schema/MediaTypes.ts"
 import type { InvalidInput } from "../DomainErrors.ts"
 
@@ -44,3 +46,18 @@ export const stemOf = (name: string | undefined): string | undefined => {
   ).trim()
   return stem === "" ? undefined : stem
 }
+
+const NAMED_IN_UTF_8 = 0x800
+
+/** Many programs write UTF-8 without the flag for it. In other encodings a character may have the byte of a backslash. */
+export const entryName = ({ extraFields, fileNameRaw }: Entry): string => {
+  const isText = isUtf8(fileNameRaw)
+  return getFileNameLowLevel(isText ? NAMED_IN_UTF_8 : 0, fileNameRaw, extraFields, !isText)
+}
+
+export const LEADS_OUT = "its name leads out of the archive"
+
+export const leadsOut = (entry: Entry): boolean => validateFileName(entryName(entry).replaceAll("\\", "/")) !== null
+
+/** Folders, hidden files, and what macOS adds beside the files. */
+export const isNoFile = (name: string): boolean => /(?:^|\/)(?:__MACOSX\/|\.(?!\.?\/))|\/$/.test(name)

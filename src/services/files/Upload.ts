@@ -19,7 +19,19 @@ import {
 import { NOT_RECORDED } from "./FileValues.ts"
 import { readFit } from "./Fit.ts"
 import { type FormParts, partsOfForm } from "./FormParts.ts"
-import { FILE_ENCODINGS, isFit, isForm, isGzip, isZip, type PackedFile, stemOf } from "./PackedFile.ts"
+import {
+  entryName,
+  FILE_ENCODINGS,
+  isFit,
+  isForm,
+  isGzip,
+  isNoFile,
+  isZip,
+  LEADS_OUT,
+  leadsOut,
+  type PackedFile,
+  stemOf
+} from "./PackedFile.ts"
 import { readRouteFile } from "./RouteFile.ts"
 import { piecesOfBytes, UTF_8 } from "./Xml.ts"
 
@@ -56,12 +68,10 @@ export const brokenArchive = (error: unknown) => InvalidInput.at("", `The archiv
 export const brokenFile = (name: string, error: unknown) =>
   InvalidInput.at(name, `The file cannot be read: ${reasonOf(error)}`)
 
-const isFile = ({ fileName }: Entry) => !/(?:\/|^)(?:__MACOSX\/|\.)|\/$/.test(fileName)
-
 const entriesOf = async (zip: ZipFile, room: Room) => {
   const entries: Array<Entry> = []
   for await (const entry of zip.eachEntry()) {
-    if (!isFile(entry)) continue
+    if (isNoFile(entryName(entry))) continue
     if (room.files === 0) throw new Error(`it has more than ${MAX_FILES} files`)
     room.files -= 1
     entries.push(entry)
@@ -70,13 +80,15 @@ const entriesOf = async (zip: ZipFile, room: Room) => {
 }
 
 const fileOf = Effect.fnUntraced(function*(zip: ZipFile, entry: Entry, room: Room) {
-  if (entry.isEncrypted()) return yield* brokenArchive(new Error(`${entry.fileName} is encrypted`))
+  const name = entryName(entry)
+  if (leadsOut(entry)) return yield* brokenArchive(new Error(LEADS_OUT))
+  if (entry.isEncrypted()) return yield* brokenArchive(new Error(`${name} is encrypted`))
   yield* take(room, entry.uncompressedSize)
   const bytes = yield* Effect.tryPromise({
     try: async () => buffer(await zip.openReadStreamPromise(entry)),
     catch: brokenArchive
   })
-  const file: PackedFile = { name: entry.fileName, contentType: undefined, bytes }
+  const file: PackedFile = { name, contentType: undefined, bytes }
   return file
 })
 
@@ -109,7 +121,9 @@ const filesOfZip = Effect.fnUntraced(function*(bytes: Uint8Array, room: Room) {
   const { entries, zip } = yield* Effect.tryPromise({
     try: async () => {
       const zip = await fromBufferPromise(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength), {
-        autoClose: false
+        autoClose: false,
+        // The library gives up the archive where a name leads out of it.
+        decodeStrings: false
       })
       return { zip, entries: await entriesOf(zip, room) }
     },
@@ -119,7 +133,7 @@ const filesOfZip = Effect.fnUntraced(function*(bytes: Uint8Array, room: Room) {
     Effect.catchTag(
       fileOf(zip, entry, room),
       "InvalidInput",
-      keptWithProblem({ name: entry.fileName, contentType: undefined })
+      keptWithProblem({ name: entryName(entry), contentType: undefined })
     ))
   return yield* eachWithoutGzip(files, room)
 })
