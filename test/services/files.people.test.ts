@@ -247,8 +247,19 @@ describe("GPX of BaseCamp", () => {
     assert.deepStrictEqual(dropped, [])
   })
 
-  it("is known by its namespace, whatever its prefix, as other extensions are", () => {
+  it("is known by its namespace, whatever its prefix is or meant elsewhere, as other extensions are", () => {
     const garmin = "http://www.garmin.com/xmlschemas/GpxExtensions/v3"
+    const other =
+      "<wpt lat=\"46\" lon=\"9\"><extensions><n:rpt xmlns:n=\"urn:x\" lat=\"1\" lon=\"1\"/></extensions></wpt>"
+    assert.deepStrictEqual(
+      read(gpx(
+        `${other}<rte><rtept lat="46" lon="9"><extensions xmlns:n="${garmin}"><n:RoutePointExtension>`
+          + "<n:rpt lat=\"46.1\" lon=\"9.3\"/><n:rpt xmlns:n=\"urn:x\" lat=\"1\" lon=\"1\"/><n:rpt lat=\"46.2\" lon=\"9.4\"/>"
+          + "</n:RoutePointExtension></extensions></rtept><rtept lat=\"46.3\" lon=\"9.5\"/></rte>",
+        "xmlns:n=\"urn:y\""
+      )).document.geometry,
+      [[9, 46], [9.3, 46.1], [9.4, 46.2], [9.5, 46.3]]
+    )
     const routes = [
       ["ns3:", `xmlns:ns3="${garmin}"`, ""],
       ["ns0:", "", ` xmlns:ns0="${garmin}"`],

@@ -59,30 +59,19 @@ export const OWN_URI = "urn:route-planning-service:1"
 
 /** The namespaces that are read are known by these prefixes, whatever a file calls them. */
 const PREFIXES: ReadonlyMap<string | undefined, string> = new Map([
-  ["http://www.garmin.com/xmlschemas/GpxExtensions/v3", "gpxx"],
-  ["http://www.google.com/kml/ext/2.2", "gx"],
-  [OWN_URI, "rps"]
+  ["http://www.garmin.com/xmlschemas/GpxExtensions/v3", "gpxx:"],
+  ["http://www.google.com/kml/ext/2.2", "gx:"],
+  [OWN_URI, "rps:"]
 ])
 
+const DEFAULT = "xmlns"
 const DECLARES = "xmlns:"
 
-/** A default namespace below the root, and the prefix that it is known by. */
-interface Scope {
+/** An element at `depth` gives a prefix another meaning than it had before. */
+interface Rebinding {
   readonly depth: number
-  readonly prefix: string | undefined
-}
-
-const localNames = (rootName: string, declared: Readonly<Record<string, string>>) => {
-  const [prefix] = rootName.includes(":") ? rootName.split(":") : []
-  const namespace = declared[prefix === undefined ? "xmlns" : `xmlns:${prefix}`]
-  const prefixes = Object.keys(declared)
-    .filter((name) => name.startsWith(DECLARES) && declared[name] === namespace)
-    .map((name) => name.slice(DECLARES.length))
-  const own = new Set(prefix === undefined ? prefixes : [...prefixes, prefix])
-  return (name: string) => {
-    const colon = name.indexOf(":")
-    return colon > 0 && own.has(name.slice(0, colon)) ? name.slice(colon + 1) : name
-  }
+  readonly prefix: string
+  readonly before: string | undefined
 }
 
 const countBelow = ({ children }: XmlElement): number => {
@@ -110,9 +99,10 @@ export class XmlTree {
   readonly #points: PointReader | undefined
   readonly #open: Array<OpenElement> = []
   readonly #shared = new Map<string, OpenElement>()
-  readonly #prefixes = new Map<string, string>()
-  readonly #scopes: Array<Scope> = []
-  #localName = (name: string) => name
+  /** Each declared prefix has one of `PREFIXES` here, or none in the namespace of the root. The default prefix is empty. */
+  readonly #meanings = new Map<string, string>()
+  readonly #rebindings: Array<Rebinding> = []
+  #namespace: string | undefined
   #count = 0
   #kept = 0
 
@@ -146,29 +136,44 @@ export class XmlTree {
     this.#count++
     if (this.#count > MAX_ELEMENTS) return `there are more than ${MAX_ELEMENTS} elements`
     if (name === TRAP) return `no element has the name ${TRAP}`
-    if (this.#count === 1) this.#localName = localNames(name, attributes)
     const names = namesOf(attributes)
     if (names.length > MAX_ATTRIBUTES) return `an element has more than ${MAX_ATTRIBUTES} attributes`
-    for (const attribute of names) if (attribute.startsWith("xmlns")) this.#declare(attribute, attributes[attribute])
-    const scope = this.#scopes.at(-1)?.prefix
-    const shared = this.#sharedOf(scope === undefined || name.includes(":") ? name : `${scope}:${name}`)
+    if (this.#count === 1) this.#beginRoot(name, attributes)
+    for (const attribute of names) {
+      if (attribute === DEFAULT) this.#declare("", attributes[attribute])
+      if (attribute.startsWith(DECLARES)) this.#declare(attribute.slice(DECLARES.length), attributes[attribute])
+    }
+    const shared = this.#sharedOf(name)
     this.#open.push(shared.isKnown ? newElement(shared.name, true, this.#keptOf(attributes, names)) : shared)
     return undefined
   }
 
-  #declare(attribute: string, namespace: string | undefined): void {
-    const prefix = PREFIXES.get(namespace)
-    if (attribute.startsWith(DECLARES)) {
-      if (prefix !== undefined) this.#prefixes.set(attribute.slice(DECLARES.length), prefix)
-    } else if (this.#open.length > 0) this.#scopes.push({ depth: this.#open.length, prefix })
+  #beginRoot(name: string, attributes: Readonly<Record<string, string>>): void {
+    const prefix = name.slice(0, Math.max(0, name.indexOf(":")))
+    this.#namespace = attributes[prefix === "" ? DEFAULT : `${DECLARES}${prefix}`]
+    if (prefix !== "") this.#meanings.set(prefix, "")
+  }
+
+  #declare(prefix: string, namespace: string | undefined): void {
+    const meaning = prefix !== "" && namespace === this.#namespace ? "" : PREFIXES.get(namespace)
+    const before = this.#meanings.get(prefix)
+    if (meaning === before) return
+    this.#rebindings.push({ depth: this.#open.length, prefix, before })
+    this.#bind(prefix, meaning)
+  }
+
+  #bind(prefix: string, meaning: string | undefined): void {
+    if (meaning === undefined) this.#meanings.delete(prefix)
+    else this.#meanings.set(prefix, meaning)
+    this.#shared.clear()
   }
 
   #sharedOf(name: string): OpenElement {
     const shared = this.#shared.get(name)
     if (shared !== undefined) return shared
-    const [given = "", ...rest] = name.split(":")
-    const prefix = rest.length === 0 ? undefined : this.#prefixes.get(given)
-    const local = this.#localName(prefix === undefined ? name : [prefix, ...rest].join(":"))
+    const colon = name.indexOf(":")
+    const meaning = this.#meanings.get(name.slice(0, Math.max(0, colon)))
+    const local = meaning === undefined ? name : `${meaning}${name.slice(colon + 1)}`
     const made = newElement(local, this.#known.has(local), NOTHING)
     if (this.#shared.size < MAX_NAMES) this.#shared.set(name, made)
     return made
@@ -184,12 +189,19 @@ export class XmlTree {
   #end(): string | undefined {
     const element = this.#open.pop()
     if (element === undefined) return undefined
-    if (this.#scopes.at(-1)?.depth === this.#open.length) this.#scopes.pop()
+    this.#unbind()
     const parent = this.#open.at(-1)
     const closed = element.isKnown ? this.#closed(element) : element
     if (parent === undefined) this.root = closed
     else if (parent.isKnown || element.isKnown || closed.children.length > 0) this.#adopt(parent, closed)
     return this.#kept > MAX_KEPT_ELEMENTS ? `there are more than ${MAX_KEPT_ELEMENTS} elements` : undefined
+  }
+
+  #unbind(): void {
+    for (let last = this.#rebindings.at(-1); last?.depth === this.#open.length; last = this.#rebindings.at(-1)) {
+      this.#rebindings.pop()
+      this.#bind(last.prefix, last.before)
+    }
   }
 
   #adopt(parent: OpenElement, child: XmlElement): void {
