@@ -1,5 +1,6 @@
 import { Iterable, Option, Schema } from "effect"
 import { MAX_ARCHIVE_FILES } from "../../schema/Archive.ts"
+import { recordedAtOf } from "../../schema/Measures.ts"
 import { HeavyJob } from "../admission/HeavyJob.ts"
 import { excessOf, type TextLimits } from "../bodies/JsonScanner.ts"
 
@@ -10,6 +11,7 @@ export interface StravaActivity {
   readonly name: string
   readonly type: string
   readonly description: string
+  readonly recordedAt: string | undefined
 }
 
 /** A cell in quotes or without, and what ends it (RFC 4180). */
@@ -28,10 +30,18 @@ function* rowsOf(text: string): Generator<ReadonlyArray<string>> {
 const ID = /^\d{1,20}$/
 const FILE = /^activities\//
 
+/** Strava writes UTC. Dates of other languages may have the day first, which no parser can know. */
+const instantOf = (date: string) =>
+  /^(?:[A-Z][a-z]{2} \d|\d{4}-)/.test(date)
+    ? recordedAtOf(Date.parse(`${date.replaceAll(/\s+/g, " ")} UTC`))
+    : undefined
+
 /** The names of the columns are in the rider's language: the first five are known by their place, the file by its folder. */
-const activityOf = ([id = "", , name = "", type = "", description = "", ...others]: ReadonlyArray<string>) => {
+const activityOf = ([id = "", date = "", name = "", type = "", description = "", ...others]: ReadonlyArray<string>) => {
   const file = others.find((cell) => FILE.test(cell))
-  return file === undefined || !ID.test(id) ? [] : [{ file, id, name, type, description }]
+  return file === undefined || !ID.test(id)
+    ? []
+    : [{ file, id, name, type, description, recordedAt: instantOf(date) }]
 }
 
 /** Returns no more activities than an archive has files: each is copied to the thread that handles requests. */

@@ -236,7 +236,7 @@ const routeImport = Effect.gen(function*() {
       contentEncoding: undefined,
       fileName: name,
       name: activity === undefined || activity.name.trim() === "" ? undefined : activity.name,
-      ...(activity === undefined ? {} : { about: { description: activity.description, activity: activity.type } })
+      ...(activity === undefined ? {} : { about: { ...activity, activity: activity.type } })
     }
     const outcome = yield* patient(turns.run(readFile, given, weight, transfer)).pipe(
       Effect.tapError(() => zip.spend(MAX_UNPACKED_BYTES)),

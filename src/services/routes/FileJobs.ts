@@ -30,7 +30,11 @@ export interface ImportOptions extends TrackChoice {
   readonly fileName: string | undefined
   readonly name: string | undefined
   /** The facts that are known beside the file, for what it does not say itself. */
-  readonly about?: { readonly description: string; readonly activity: string }
+  readonly about?: {
+    readonly description: string
+    readonly activity: string
+    readonly recordedAt: string | undefined
+  }
 }
 
 interface GivenFile extends ImportOptions {
@@ -100,7 +104,8 @@ const withAbout = (drafts: ReadonlyArray<Draft>, about: ImportOptions["about"]):
   about === undefined ? drafts : drafts.map((draft) => ({
     ...draft,
     descriptions: [...draft.descriptions, about.description],
-    activity: draft.activity ?? about.activity
+    activity: draft.activity ?? about.activity,
+    recordedAt: draft.recordedAt ?? about.recordedAt
   }))
 
 const readAll = Effect.fnUntraced(function*({ bytes, ...options }: GivenFile, room: Room) {
