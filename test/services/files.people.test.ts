@@ -228,6 +228,7 @@ describe("a position that is none", () => {
     const { document, dropped } = read(gpx(trk(point(0, 0), ...line, point("0.0", "-0"))))
     assert.strictEqual(document.geometry.length, 4)
     assert.deepStrictEqual(dropped, [{ what: "trkpt", why: "it is at 0/0, far from the others", count: 2 }])
+    assert.strictEqual(geometryOf(point(46, 9), point(0, 0), point(46.01, 9)).length, 2)
     const near = [point(0, 0), point(0.1, 0.1), point(0.2, 0.1), point(0.3, 0.2)]
     assert.strictEqual(geometryOf(...near).length, 4)
   })

@@ -66,7 +66,7 @@ const withinTurn = (read: ReadonlyArray<Read>): ReadonlyArray<Read> => {
 
 const isNullIsland = (position: Read): boolean => position !== undefined && position[0] === 0 && position[1] === 0
 
-const LEAST_OTHERS = 3
+const LEAST_OTHERS = 2
 const FAR_METRES = 100_000
 const FAR_TIMES = 1.5
 
