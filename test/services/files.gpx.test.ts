@@ -34,6 +34,18 @@ describe("GPX of others", () => {
     assert.deepStrictEqual(document.geometry, [[1, 2, 3.5]])
   })
 
+  it("may have a page of HTML as its description", () => {
+    const page = "<!DOCTYPE html><html><!ENTITY a 'b'></html>"
+    const { document } = read(
+      gpx(
+        `<!-- ${page} -->${
+          trk("<trkpt lat=\"1\" lon=\"2\"/>").replace("<trkseg>", `<desc><![CDATA[${page}]]></desc><trkseg>`)
+        }`
+      )
+    )
+    assert.strictEqual(document.description, page)
+  })
+
   it("distinguishes namespaces, whatever their prefixes", () => {
     const text = gpx(
       trk("<trkpt lat=\"1\" lon=\"2\"><x:ele>9</x:ele><own:ele>5</own:ele></trkpt>"),

@@ -109,10 +109,6 @@ class TagCheck {
   }
 }
 
-const DECLARATION = /<!(?:DOCTYPE|ENTITY)/i
-
-const LONGEST_DECLARATION = "<!DOCTYPE".length
-
 const hasLongTag = (pieces: TextPieces): boolean => {
   const tags = new TagCheck()
   for (const piece of pieces) {
@@ -121,22 +117,15 @@ const hasLongTag = (pieces: TextPieces): boolean => {
   return false
 }
 
-/** Rejects document types and entity declarations before parsing, so that nothing expands, and long tags. */
+/** Rejects long tags before parsing. */
 const check = Effect.fnUntraced(function*(pieces: TextPieces) {
-  let before = ""
   let sinceTag = 0
   let mayBeLong = false
   for (const piece of pieces) {
-    const text = before + piece
-    // Most files have no `!`, which is found faster than the expression.
-    if (text.includes("!") && DECLARATION.test(text)) {
-      return yield* InvalidInput.at("", "Document types and entity declarations are not accepted")
-    }
     const first = piece.indexOf("<")
     sinceTag += first === -1 ? piece.length : first
     mayBeLong ||= sinceTag > MAX_TAG || piece.length > MAX_TAG
     if (first !== -1) sinceTag = piece.length - piece.lastIndexOf("<")
-    before = piece.slice(1 - LONGEST_DECLARATION)
   }
   // A parser rejects `<` within a tag (XML 1.0, 2.3): no tag is longer than the way to the next.
   if ((mayBeLong || sinceTag > MAX_TAG) && hasLongTag(pieces)) return yield* malformed(LONG_TAG)

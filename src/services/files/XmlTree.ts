@@ -127,6 +127,9 @@ export class XmlTree {
         return this.#end()
       case "Text":
         return this.#addText(event.text)
+      // The parser skips declarations of entities, and refuses what refers to one.
+      case "Doctype":
+        return "document types and entity declarations are not accepted"
       default:
         return undefined
     }
