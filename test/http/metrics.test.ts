@@ -3,7 +3,13 @@ import { Effect, Fiber, Layer } from "effect"
 import { spawnSync } from "node:child_process"
 import { readFileSync } from "node:fs"
 import { join } from "node:path"
-import { operations } from "../../src/http/request/RouteTemplates.ts"
+import {
+  ACCOUNT_PAGES,
+  inOpenApiSyntax,
+  operations,
+  PAGES,
+  SHARED_PAGES
+} from "../../src/http/request/RouteTemplates.ts"
 import { anonymous, signedUp, withHeaders } from "../support/Actors.ts"
 import { requestHead, sendRaw } from "../support/RawHttp.ts"
 import { refusal, StandInEngine } from "../support/StandInEngine.ts"
@@ -44,16 +50,18 @@ layer(serverLayer, { excludeTestServices: true })("metrics", (it) => {
       yield* visitor.call("PUT", "/routes/1")
       for (let n = 0; n < 20; n++) yield* visitor.get(`/nowhere/${n}`)
       yield* visitor.call("PROPFIND", "/routes/1")
+      yield* visitor.call("HEAD", "/routes/1")
+      yield* visitor.call("OPTIONS", "/routes/1")
       yield* visitor.get("//health")
       yield* visitor.get("//api/openapi.json")
       const counts = yield* sampled(COUNT)
-      assert.strictEqual(counts.get(`{method="GET",route="/api/v1/routes/{ref}",status="4xx"}`), 2)
-      assert.strictEqual(counts.get(`{method="PUT",route="/api/v1/routes/{ref}",status="4xx"}`), 1)
+      assert.strictEqual(counts.get(`{method="GET",route="/api/v1/routes/{ref}",status="4xx"}`), 3)
+      assert.strictEqual(counts.get(`{method="PUT",route="unmatched",status="4xx"}`), 1)
       assert.strictEqual(counts.get(`{method="GET",route="unmatched",status="4xx"}`), 20)
-      assert.strictEqual(counts.get(`{method="_OTHER",route="/api/v1/routes/{ref}",status="4xx"}`), 1)
+      assert.strictEqual(counts.get(`{method="_OTHER",route="unmatched",status="4xx"}`), 1)
       assert.strictEqual(counts.get(`{method="GET",route="/health",status="2xx"}`), 1)
       assert.strictEqual(counts.get(`{method="GET",route="/api/openapi.json",status="2xx"}`), 1)
-      assert.strictEqual([...counts.keys()].filter((labels) => labels.includes("unmatched")).length, 1)
+      assert.strictEqual([...counts.keys()].filter((labels) => labels.includes("unmatched")).length, 4)
       assert.strictEqual((yield* sampled("http_server_active_requests")).get(""), 1)
     }))
 
@@ -206,12 +214,16 @@ layer(freshLayer, { excludeTestServices: true })("metrics of a fresh process", (
       assert.strictEqual(samplesOf(text, "database_queue_waiting").get(""), 0)
     }))
 
-  it.effect("take less than 150 KB once every operation was asked", () =>
+  it.effect("take less than 150 KB once every operation and page was asked by every method", () =>
     Effect.gen(function*() {
       const visitor = yield* anonymous
+      const pages = [PAGES, ACCOUNT_PAGES, SHARED_PAGES].flatMap((paths) => Object.values(paths))
+      const templates = new Set([...operations.map(([, template]) => template), ...pages.map(inOpenApiSyntax)])
       yield* Effect.forEach(
-        operations,
-        ([method, template]) => visitor.call(method, `/${template.replace(/\{\w+\}/g, "1")}`),
+        [...templates].flatMap((template) =>
+          ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE"].map((method) => ({ method, template }))
+        ),
+        ({ method, template }) => visitor.call(method, `/${template.replace(/\{\w+\}/g, "1")}`),
         { concurrency: 8 }
       )
       assert.isBelow((yield* scrape).text.length, 150_000)

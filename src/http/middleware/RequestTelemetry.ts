@@ -17,7 +17,7 @@ import { RequestNotes } from "../../services/operations/RequestNotes.ts"
 import { settings } from "../../services/settings/Registry.ts"
 import { HEADERS } from "../api/Headers.ts"
 import { addressSubjects, isFromPeerIn } from "../request/ClientAddress.ts"
-import { isProbe, operations, templateOf } from "../request/RouteTemplates.ts"
+import { isFormPage, isProbe, isServed, operations, templateOf } from "../request/RouteTemplates.ts"
 import { Refusal, TransportRules } from "./ErrorShape.ts"
 
 /** Never the path, which may include a share token. */
@@ -36,6 +36,15 @@ const labelsOf = ({ method, url }: HttpServerRequest.HttpServerRequest, isRefuse
   method: HttpMethod.isHttpMethod(method) ? method : OTHER,
   route: isRefused ? UNMATCHED : templateOf(method, url) ?? UNMATCHED
 })
+
+/** The series stay few whatever clients send: a HEAD counts as GET, and what a path does not have as unmatched. */
+const countedAs = ({ method, route }: Labels): Labels => {
+  const served = method === "HEAD" ? "GET" : method
+  return isServed(served, route) ? { method: served, route } : { method, route: UNMATCHED }
+}
+
+/** A histogram has nine samples, so the pages with forms share one. */
+const timedAs = ({ method, route }: Labels): Labels => ({ method, route: isFormPage(route) ? "pages" : route })
 
 const active = Metric.gauge("http_server_active_requests", { description: "Requests in progress" })
 
@@ -68,12 +77,14 @@ const prepareCounters = Effect.forEach(
   { discard: true }
 )
 
+const seriesOf = (labels: Labels, status: string) => [durations(timedAs(labels)), requests(labels, status)] as const
+
 /** The series of an operation and a class, made once. */
 const makeSeries = () => {
-  const known = new Map<string, readonly [ReturnType<typeof durations>, ReturnType<typeof requests>]>()
+  const known = new Map<string, ReturnType<typeof seriesOf>>()
   return (labels: Labels, status: number) => {
     const key = `${labels.method} ${labels.route} ${classOf(status)}`
-    const series = known.get(key) ?? [durations(labels), requests(labels, classOf(status))] as const
+    const series = known.get(key) ?? seriesOf(countedAs(labels), classOf(status))
     known.set(key, series)
     return series
   }

@@ -118,6 +118,16 @@ export const shadowed = paths.flatMap((same) => {
   return [...new Set(others.map(({ method }) => method))].map((method) => ({ method, path }))
 })
 
+/** The methods and templates of the interface, without pages. */
+export const operations: ReadonlyArray<readonly [method: string, template: string]> = endpoints.map((
+  { method, path }
+) => [method, inOpenApiSyntax(path)])
+
+const served = new Set(operations.map((operation) => operation.join(" ")))
+
+/** HEAD is served as GET. */
+export const isServed = (method: string, template: string): boolean => served.has(`${method} ${template}`)
+
 const addPages = (
   parts: ReadonlyArray<Part>,
   given: ReadonlyArray<`/${string}`>,
@@ -125,16 +135,23 @@ const addPages = (
 ) => {
   for (const path of given) {
     knownPaths.on("GET", path, { parts, methods: withHead(methods), templateOf: () => inOpenApiSyntax(path) })
+    for (const method of methods) served.add(`${method} ${inOpenApiSyntax(path)}`)
   }
 }
 
 const { home, ...forms } = PAGES
 
+const formPages = [...Object.values(forms), ...Object.values(ACCOUNT_PAGES)]
+
+const formTemplates = new Set(formPages.map(inOpenApiSyntax))
+
+export const isFormPage = (template: string): boolean => formTemplates.has(template)
+
 addPages(["api"], Object.values(PROVIDER_SIGN_IN))
 addPages(["docs"], [DOCS_PAGE, DOCS_DOCUMENT])
 addPages(["docs", "pages"], [DOCS_ASSET])
 addPages(["pages"], [home, ...Object.values(SHARED_PAGES)])
-addPages(["pages"], [...Object.values(forms), ...Object.values(ACCOUNT_PAGES)], ["GET", "POST"])
+addPages(["pages"], formPages, ["GET", "POST"])
 
 const pathOf = (url: string) => {
   const query = url.indexOf("?")
@@ -159,11 +176,6 @@ export const methodsAt = (url: string, isOn: (part: Part) => boolean): ReadonlyA
   const known = knownPath(url)
   return known?.parts.some(isOn) === true ? known.methods : []
 }
-
-/** The methods and templates of the interface, without pages. */
-export const operations: ReadonlyArray<readonly [method: string, template: string]> = endpoints.map((
-  { method, path }
-) => [method, inOpenApiSyntax(path)])
 
 const storingNothing = new Set(
   endpoints.filter(({ annotations }) => Context.get(annotations, StoresNothing)).map(({ path }) =>
