@@ -1,5 +1,5 @@
 import * as NodeHttpClient from "@effect/platform-node/NodeHttpClient"
-import { type Config, Effect, Layer, Option } from "effect"
+import { Config, Effect, Layer, Option } from "effect"
 import { SecureRandom } from "effect/crypto"
 import type { HttpClient } from "effect/http"
 import { IdentityProvider } from "../services/accounts/Provider.ts"
@@ -9,9 +9,9 @@ import { cardLogoLayer } from "../services/pictures/CardLogo.ts"
 import { mapStyleLayer } from "../services/pictures/MapStyle.ts"
 import { Places } from "../services/places/Places.ts"
 import { RoutingEngine } from "../services/routing/Engine.ts"
+import { settings } from "../services/settings/Registry.ts"
 import { listenLayer } from "./NodeServer.ts"
 import { rateCountersLayer } from "./Redis.ts"
-import { mailWays, type SettingsRefused } from "./Settings.ts"
 import { telemetryLayer } from "./telemetry/Telemetry.ts"
 
 export const identityProviderLive = IdentityProvider.layer
@@ -38,9 +38,9 @@ export const httpServerLive = listenLayer.pipe(Layer.provide(telemetryLayer))
 export const mailerLayerOr = <E, R>(other: Layer.Layer<Mailer, E, R>) =>
   Layer.unwrap(Effect.gen(function*(): Effect.fn.Return<
     Layer.Layer<Mailer, E | Config.ConfigError, R | HttpClient.HttpClient>,
-    Config.ConfigError | SettingsRefused
+    Config.ConfigError
   > {
-    const { key, server } = yield* mailWays
+    const { key, server } = yield* Config.all({ key: settings.EMAIL_API_KEY, server: settings.SMTP_URL })
     if (Option.isSome(key)) return Mailer.layerApi(key.value)
     return Option.match(server, { onNone: () => other, onSome: smtpMailerLayer })
   }))

@@ -16,7 +16,7 @@ import { isProduction, OIDC_PREFIX, oidcSettings, registry, settings } from "../
 import type { Setting } from "../services/settings/Setting.ts"
 
 /** The message names every setting that is wrong, and no value. */
-export class SettingsRefused extends Schema.TaggedError<SettingsRefused>()("SettingsRefused", {
+class SettingsRefused extends Schema.TaggedError<SettingsRefused>()("SettingsRefused", {
   message: Schema.String
 }) {}
 
@@ -144,18 +144,10 @@ const unlimited = Config.all({ isProduction, isLimited: settings.RATE_LIMITS_ENA
   )
 )
 
-export const mailWays = Effect.gen(function*() {
-  const ways = yield* Config.all({ key: settings.EMAIL_API_KEY, server: settings.SMTP_URL })
-  if (Option.isSome(ways.key) && Option.isSome(ways.server)) {
-    return yield* new SettingsRefused({ message: "EMAIL_API_KEY and SMTP_URL are both set: set one of them" })
-  }
-  return ways
-})
-
-const twoWaysToMail = Effect.match(mailWays, {
-  onFailure: (problem) => problem._tag === "SettingsRefused" ? [problem.message] : [],
-  onSuccess: () => []
-})
+const twoWaysToMail = Effect.map(
+  Effect.forEach(["EMAIL_API_KEY", "SMTP_URL"], textOf),
+  (ways) => ways.every(Option.isSome) ? ["EMAIL_API_KEY and SMTP_URL are both set: set one of them"] : []
+)
 
 const refuseFor = (problems: ReadonlyArray<string>) =>
   problems.length === 0 ? Effect.void : Effect.fail(new SettingsRefused({ message: problems.join("; ") }))

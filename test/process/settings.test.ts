@@ -230,8 +230,9 @@ describe("a production start", () => {
       assert.deepStrictEqual([...new Set(named)].toSorted(), [...wrong].toSorted())
       assert.notInclude(told, "canary")
       assert.strictEqual(
-        yield* refusal({ ...COMPLETE, PAT_PEPPER: "", EMAIL_API_KEY: "key", SMTP_URL: "smtp://mail.example.com" }),
-        "PAT_PEPPER is missing; EMAIL_API_KEY and SMTP_URL are both set: set one of them"
+        yield* refusal({ ...COMPLETE, PAT_PEPPER: "", EMAIL_API_KEY: "key", SMTP_URL: "mail" }),
+        "PAT_PEPPER is missing; SMTP_URL: Expected a valid URL string "
+          + "(for example SMTP_URL=smtp://user:password@mail.example.com:587); EMAIL_API_KEY and SMTP_URL are both set: set one of them"
       )
     }))
 
