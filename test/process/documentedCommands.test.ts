@@ -89,12 +89,20 @@ describe("the scripts that documents name", () => {
   })
 })
 
-/** The SQL that a document has in the midst of sentences. No process has the number 0, and there is no standby to promote. */
-const statementsOf = (document: string) =>
-  [...textOf(document).matchAll(/`(SELECT\s[^`]+)`/g)].map(([, sql = ""]) =>
+/** Tests promote standbys by `test/support/Cluster.ts`: the database of this one has none. */
+const PROMOTE = "SELECT pg_promote()"
+
+/** The SQL that documents have in the midst of sentences. No process has the number 0. */
+const statements = ["docs/runbook.md", "docs/operations.md"].flatMap((document) =>
+  [...textOf(document).matchAll(/`((?:SELECT|UPDATE|TRUNCATE|REINDEX|ALTER)\s[^`]+)`/g)].map(([, sql = ""]) =>
     sql.replaceAll(/\s+/g, " ").replaceAll("PID", "0")
   )
-    .filter((sql) => !sql.includes("pg_promote"))
+)
+
+/** The blocks of SQL, for a role that the end of the transaction drops. */
+const roleChanges = [...textOf("docs/operations.md").matchAll(/^```sql\n([^]*?)^```$/gm)].map(([, sql = ""]) =>
+  `BEGIN; CREATE ROLE documented; ${sql.replaceAll("ROLE service", "ROLE documented").replaceAll("\n", " ")} ROLLBACK`
+)
 
 /** Runs a script as a reader does who has pasted it. */
 const shell = (script: string, cwd: string, env: Readonly<Record<string, string>>) =>
@@ -174,15 +182,20 @@ describe.skipIf(!hasPrograms)(
         const refused = refusedIn(program.output())
         writeFileSync(join(folder, "log"), program.output())
         writeFileSync(join(folder, "journalctl"), `#!/bin/sh\ncat ${join(folder, "log")}\n`, { mode: 0o755 })
-        const statements = statementsOf("docs/runbook.md")
-        assert.isAbove(statements.length, 4)
+        assert.include(statements, PROMOTE)
+        assert.include(textOf("test/support/Cluster.ts"), PROMOTE)
+        const local = statements.filter((sql) => sql !== PROMOTE)
+        assert.isAbove(local.length, 8)
+        assert.strictEqual(roleChanges.length, 1)
         const engine = yield* StandInEngine
         const calls = sentencesOf("docs/runbook.md").filter((command) => /^(?:psql|curl) /.test(command))
         assert.strictEqual(calls.length, 2)
         for (const call of calls) {
           assert.notStrictEqual((yield* run(`ROUTING_ENGINE_URL=${engine.url}\n${call}`)).trim(), "", call)
         }
-        for (const sql of statements) yield* run(`psql "$DATABASE_URL" --set=ON_ERROR_STOP=1 -c ${JSON.stringify(sql)}`)
+        for (const sql of [...local, ...roleChanges]) {
+          yield* run(`psql "$DATABASE_URL" --set=ON_ERROR_STOP=1 -c ${JSON.stringify(sql)}`)
+        }
 
         for (const block of blocksOf("docs/runbook.md")) {
           const own = block.replace(/^openssl.*:443/, `${PROVIDER}\nopenssl s_client -connect 127.0.0.1:$PROVIDER`)
