@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # Does on a fresh Debian what docs/hosting.md and docs/upgrading.md say: their blocks of commands one after another, and between them what
 # people do in a browser.
-# systemd-nspawn runs the machine, with a network of its own once its packages are there. It needs root and Debian's packages debootstrap
-# and systemd-container, and the network for those of the machine.
+# systemd-nspawn runs the machine, with a network of its own once its packages are there. It needs root, Debian's packages debootstrap
+# and systemd-container, Go for Pebble, the server of Let's Encrypt for tests, and the network for the packages.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -11,6 +11,8 @@ if [ ! -d "$debian" ]; then
   mkdir -p "$debian"
   debootstrap --variant=minbase --include=systemd,systemd-sysv,dbus,ca-certificates bookworm "$debian" || { rm -rf "$debian"; exit 1; }
 fi
+
+CGO_ENABLED=0 GOBIN=$PWD/.data/hosting go install github.com/letsencrypt/pebble/v2/cmd/pebble@v2.10.3
 
 work=$(mktemp -d)
 root=$work/root
@@ -31,12 +33,11 @@ sed -i 's/^Description=.*/& (next)/' "$work/next/deploy/hosting/route-planning-s
 git -C "$work/next" add .
 git -C "$work/next" -c user.name=check -c user.email=check@routes.test commit --quiet --message=Next
 git -C "$work/next" push --quiet origin HEAD:refs/heads/next
-cp checks/hostingMachine.sh checks/hostingPeople.ts "$check"
+cp checks/hostingMachine.sh checks/hostingPeople.ts .data/hosting/pebble "$check"
 # The authorities that this machine trusts: that of a proxy may be one of them.
 cp /etc/ssl/certs/ca-certificates.crt "$check"
 awk -v folder="$check" '
-  /checks\/hosting.sh leaves this block out/ { skipped = 1 }
-  /^```sh$/ { inside = 1; file = skipped ? "/dev/null" : sprintf("%s/block-%02d", folder, ++count); skipped = 0; next }
+  /^```sh$/ { inside = 1; file = sprintf("%s/block-%02d", folder, ++count); next }
   /^```$/ { inside = 0 }
   inside { print > file }
 ' docs/hosting.md docs/upgrading.md

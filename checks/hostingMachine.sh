@@ -13,8 +13,10 @@ fail() {
 }
 
 people() {
-  NODE_EXTRA_CA_CERTS=/etc/ssl/route-planning-service/fullchain.pem "$node" /check/hostingPeople.ts "$@"
+  NODE_EXTRA_CA_CERTS=/check/root.pem "$node" /check/hostingPeople.ts "$@"
 }
+
+served() { openssl s_client -connect 127.0.0.1:443 -servername "$DOMAIN" < /dev/null 2> /dev/null | openssl x509 -noout -serial; }
 
 # Both processes run that commit, and the service is there.
 runs() {
@@ -42,6 +44,14 @@ after() {
       ;;
     *"npm run setup"*)
       [ "$(stat --format='%a %U' $service/.env)" = "600 route-planning-service" ] || fail "the mode or the owner of .env"
+      ;;
+    *"certbot certonly"*)
+      curl --silent --insecure https://127.0.0.1:15000/roots/0 > /check/root.pem
+      systemctl is-active --quiet certbot.timer || fail "the timer of certbot"
+      first=$(served)
+      systemctl start certbot.service
+      for _ in $(seq 100); do [ "$(served)" != "$first" ] && break; sleep 0.1; done
+      [ "$(served)" != "$first" ] || fail "certbot renewed nothing"
       ;;
     *health/ready*)
       for unit in route-planning-service@3000 route-planning-service@3001; do
@@ -76,6 +86,19 @@ after() {
   esac
 }
 
+# An authority, whose certificates expire so soon that the first run of certbot's timer renews them.
+acme() {
+  cd /check
+  openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -subj /CN=localhost -keyout pebble.key -out pebble.pem 2> /dev/null
+  cat > pebble.json << 'JSON'
+{ "pebble": {
+  "listenAddress": "127.0.0.1:14000", "managementListenAddress": "127.0.0.1:15000", "certificate": "pebble.pem", "privateKey": "pebble.key",
+  "httpPort": 80, "tlsPort": 443, "profiles": { "default": { "description": "short", "validityPeriod": 864000 } } } }
+JSON
+  printf 'server = https://localhost:14000/dir\nno-verify-ssl = true\n' >> /etc/letsencrypt/cli.ini
+  PEBBLE_VA_NOSLEEP=1 ./pebble -config pebble.json > pebble.log 2>&1
+}
+
 blocks() {
   for block in "$@"; do
     began=$SECONDS
@@ -102,7 +125,8 @@ fi
 after /check/block-01
 cd $service
 echo "127.0.0.1 localhost $DOMAIN" > /etc/hosts
-people mails &
+"$node" /check/hostingPeople.ts mails &
+acme &
 # There is no network: what was installed before is in the cache.
 export NPM_CONFIG_OFFLINE=true
 rest=()
