@@ -14,7 +14,7 @@ if [ ! -d "$debian" ]; then
   mkdir -p "$debian.part"
   mmdebstrap --quiet --variant=minbase --dpkgopt=force-unsafe-io --dpkgopt='path-exclude=/usr/share/doc/*' trixie "$debian.part" --include="$(echo \
     docker.io docker-cli docker-compose docker-buildx iptables iproute2 ca-certificates curl git jq openssl \
-    postgresql redis-server caddy prometheus python3-pip wget | tr ' ' ',')"
+    postgresql redis-server caddy prometheus docker-registry python3-pip wget | tr ' ' ',')"
   cp node_modules/node/bin/node "$debian.part/usr/local/bin/"
   npm install --global --prefix="$debian.part/usr/local" --loglevel=error npm@11
   # The authorities that this machine trusts: that of a proxy may be one of them.
@@ -139,6 +139,7 @@ session=$(jq --raw-output .accessToken "$work/log")
 holds "$(call /api/v1/routes) --header 'Authorization: Bearer $session' --data '{\"name\":\"Around\",\"activity\":\"cycle\",\"waypoints\":[{\"coord\":[9.52,47.14],\"type\":\"routed\"}],\"geometry\":[[9.52,47.14,455],[9.53,47.15,470]]}'"
 holds "$(call /api/v1/admin/system) --header 'Authorization: Bearer $session'"
 jq --compact-output '{service, warnings}' "$work/log"
+if [ -n "$extract" ]; then within 120 "$(call /health/ready) | grep --fixed-strings '\"routingEngine\":{\"status\":\"ok\"'"; fi
 inside "docker compose ps --format '{{.Service}}: {{.Status}}'"
 within 300 "docker compose exec prometheus wget --quiet --output-document=- 'http://127.0.0.1:9090/api/v1/query?query=sum(up{job=\"route-planning-service\"})' | grep --fixed-strings '\"2\"'"
 # Counts are kept for the current minute only.
@@ -159,8 +160,15 @@ says 'docker build --build-arg REVISION=$(git rev-parse HEAD) --build-arg SOURCE
   docker image inspect --format="{{.Config.Labels}}" labelled'
 grep --quiet "revision:$commit" "$work/log" || fail "the label of the commit"
 
-# The names of images of others are in a registry.
-said+=('docker buildx imagetools inspect NAME:VERSION')
+# A registry of the machine has one of the images, and prints its digest when it is pushed.
+printf '%s\n' 'version: 0.1' 'storage: { filesystem: { rootdirectory: /tmp/registry } }' 'http: { addr: 127.0.0.1:5000 }' > "$root$source/registry.yml"
+inside 'docker-registry serve registry.yml' > "$work/registry.log" 2>&1 &
+within 60 'curl --silent --fail http://127.0.0.1:5000/v2/'
+holds "docker tag ${images[0]} localhost:5000/${images[0]} && docker push localhost:5000/${images[0]}"
+digest=$(grep --only-matching 'sha256:[0-9a-f]*' "$work/log" | tail -n 1)
+says 'docker buildx imagetools inspect NAME:VERSION' "docker buildx imagetools inspect localhost:5000/${images[0]}"
+grep --quiet "^Digest: *$digest" "$work/log" || fail "imagetools prints another digest than $digest: $(cat "$work/log")"
+
 printf '%s\n' "${said[@]}" > "$work/said"
 missing=$(grep --no-filename --only-matching --extended-regexp '`(REVISION=\S+ \S+ \S+ )?docker [^`]+`|^(REVISION=.*)?docker .*' "${documents[@]}" | tr -d '`' | grep --invert-match --fixed-strings --file="$work/said" || true)
 [ -z "$missing" ] || fail "documents say what did not run: $missing"
