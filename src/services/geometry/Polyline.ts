@@ -28,17 +28,18 @@ const write = (into: Uint8Array, start: number, difference: number): number => {
   return index + 1
 }
 
-/** Encodes in Google's format, with six decimals. */
+/** Encodes in Google's format. */
 export const encodePolyline = (
-  { lats, lngs }: { readonly lats: ArrayLike<number>; readonly lngs: ArrayLike<number> }
+  { lats, lngs }: { readonly lats: ArrayLike<number>; readonly lngs: ArrayLike<number> },
+  factor = FACTOR
 ): string => {
   const bytes = Buffer.allocUnsafe(lngs.length * 2 * MAX_CHARACTERS)
   let end = 0
   let lastLat = 0
   let lastLng = 0
   for (let index = 0; index < lngs.length; index++) {
-    const lat = rounded((lats[index] ?? 0) * FACTOR)
-    const lng = rounded((lngs[index] ?? 0) * FACTOR)
+    const lat = rounded((lats[index] ?? 0) * factor)
+    const lng = rounded((lngs[index] ?? 0) * factor)
     end = write(bytes, write(bytes, end, lat - lastLat), lng - lastLng)
     lastLat = lat
     lastLng = lng

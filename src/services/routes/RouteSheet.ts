@@ -22,8 +22,8 @@ export interface Sample {
 export interface Stop {
   readonly kind: "waypoint" | "cue"
   readonly metres: number
-  readonly lng: number
-  readonly lat: number
+  /** A cue is on the line, where its metres say, and a page may have hundreds. */
+  readonly coord?: Waypoint["coord"]
   /** Empty for a cue without an instruction, which has its turn only. */
   readonly text: string
   readonly turn: TurnName | undefined
@@ -32,8 +32,11 @@ export interface Stop {
 /** The measures of a line that its page shows. */
 export interface RouteSheet {
   readonly start: readonly [lng: number, lat: number] | undefined
-  /** The parts of the line between its gaps, or the waypoints of a route without one, separated by spaces. A very long line is thinned. */
-  readonly polyline6: string
+  /**
+   * The parts of the line between its gaps, or the waypoints of a route without one, separated by spaces, with five decimals. A
+   * very long line is thinned.
+   */
+  readonly polyline5: string
   readonly climb: ReturnType<typeof climbOf>
   readonly samples: ReadonlyArray<Sample>
   /** The first ones along the line. */
@@ -79,22 +82,14 @@ const waypointStops = (
   return waypoints.flatMap((waypoint, order) => {
     const { coord, name } = waypoint
     if (isShaping(waypoint) || name === undefined || name === null || name === "") return []
-    const [lng, lat] = coord
-    return [{ kind: "waypoint", metres: along[indexOf(coord, order)] ?? 0, lng, lat, text: name, turn: undefined }]
+    return [{ kind: "waypoint", metres: along[indexOf(coord, order)] ?? 0, coord, text: name, turn: undefined }]
   })
 }
 
-const cueStops = (
-  cues: ReadonlyArray<Maneuver>,
-  line: ReadonlyArray<Position>,
-  along: Float64Array
-): ReadonlyArray<Stop> =>
+const cueStops = (cues: ReadonlyArray<Maneuver>, along: Float64Array): ReadonlyArray<Stop> =>
   cues.flatMap((cue) => {
-    const position = line[cue.begin_shape_index]
-    if (position === undefined) return []
-    const [lng, lat] = position
-    const metres = along[cue.begin_shape_index] ?? 0
-    return [{ kind: "cue", metres, lng, lat, text: cue.instruction, turn: turnOf(cue).name }]
+    const metres = along[cue.begin_shape_index]
+    return metres === undefined ? [] : [{ kind: "cue", metres, text: cue.instruction, turn: turnOf(cue).name }]
   })
 
 interface Given {
@@ -105,14 +100,17 @@ interface Given {
 }
 
 /** Beyond these a page would grow by more than the eye sees. */
-const MAX_DRAWN = 8000
+const MAX_DRAWN = 5000
+
+/** A decimal less than files have is a metre, and half the bytes of a recorded line on its page. */
+const DRAWN_FACTOR = 1e5
 
 const drawn = (line: ReadonlyArray<Position>, segments: Segments): string => {
   const every = Math.ceil(line.length / MAX_DRAWN)
   const parts = rangesOf(line.length, segments).map(({ from, to }) =>
     line.slice(from, to).filter((_, index) => index % every === 0 || index === to - from - 1)
   )
-  return parts.map((part) => encodePolyline(coordinatesOf(part))).join(" ")
+  return parts.map((part) => encodePolyline(coordinatesOf(part), DRAWN_FACTOR)).join(" ")
 }
 
 const sheetOf = ({ cues, geometry, segments: given, waypoints }: Given): RouteSheet => {
@@ -120,12 +118,12 @@ const sheetOf = ({ cues, geometry, segments: given, waypoints }: Given): RouteSh
   const segments = readSegments(given)
   const places = readWaypoints(waypoints)
   const along = metresAlong(coordinatesOf(line), segments)
-  const stops = [...waypointStops(places, line, along), ...cueStops(readCues(cues), line, along)]
+  const stops = [...waypointStops(places, line, along), ...cueStops(readCues(cues), along)]
     .toSorted((one, other) => one.metres - other.metres)
   const [lng, lat] = line[0] ?? places[0]?.coord ?? []
   return {
     start: lng === undefined || lat === undefined ? undefined : [lng, lat],
-    polyline6: line.length > 0 ? drawn(line, segments) : drawn(places.map(({ coord }) => coord), NO_GAPS),
+    polyline5: line.length > 0 ? drawn(line, segments) : drawn(places.map(({ coord }) => coord), NO_GAPS),
     climb: climbOf(along, elevationsOf(line), segments),
     samples: sampled(line, segments),
     stops: stops.slice(0, MAX_STOPS),

@@ -58,11 +58,11 @@ const acceptsBrotli = ({ headers }: HttpServerRequest.HttpServerRequest) =>
 const PACKED_AFTER = Duration.seconds(5)
 
 /**
- * A large file is compressed once, after the start, so that no reader waits for it: compressing each response as it is sent makes
- * a quarter more bytes.
+ * A file is compressed once, after the start, so that no reader waits for it: compressing each response as it is sent makes a
+ * quarter more bytes.
  * `more` are headers that may change with time.
  */
-export const packedAssetLayer = (
+export const assetLayer = (
   asset: Asset,
   more: Effect.Effect<Readonly<Record<string, string>>> = Effect.succeed({})
 ) =>
@@ -81,11 +81,6 @@ export const packedAssetLayer = (
     })
     yield* router.add("GET", path, respond)
   })).pipe(Layer.provide(countedAndCompressed(asset.path)))
-
-export const assetLayer = (asset: Asset) =>
-  HttpRouter.use((router) => router.add("GET", asset.path, assetResponse(asset))).pipe(
-    Layer.provide(countedAndCompressed(asset.path))
-  )
 
 const ONE_HOUR_SECONDS = 3600
 

@@ -25,8 +25,8 @@ const plotOf = (samples: ReadonlyArray<Sample>, { pages }: Texts): Html => {
   const bottom = (low + high - rise) / 2
   const length = samples.at(-1)?.metres ?? 1
   const points = samples.map(({ height, metres }) =>
-    `${round(PLOT.width * metres / length)} ${
-      round(PLOT.height - (0.04 + 0.92 * (height - bottom) / rise) * PLOT.height)
+    `${Math.round(PLOT.width * metres / length)} ${
+      Math.round(PLOT.height - (0.04 + 0.92 * (height - bottom) / rise) * PLOT.height)
     }`
   )
   const runs: Array<{ readonly steepness: number; readonly from: number; to: number }> = []
@@ -75,9 +75,11 @@ const stopText = ({ text, turn }: Stop, { pages }: Texts) =>
   text === "" && turn !== undefined ? pages.turns[turn] : text
 
 const stopItem = (stop: Stop, texts: Texts, units: Units) =>
-  html`<li class="${stop.kind}" data-stop="${Math.round(stop.metres)} ${stop.lng} ${stop.lat}"><span class="at">${
-    alongText(stop.metres, texts, units)
-  }</span> <span class="what">${stopText(stop, texts)}</span></li>\n`
+  html`<li class="${stop.kind}" data-stop="${
+    [Math.round(stop.metres), ...stop.coord ?? []].join(" ")
+  }"><span class="at">${alongText(stop.metres, texts, units)}</span> <span class="what">${
+    stopText(stop, texts)
+  }</span></li>\n`
 
 /** More than these are folded. */
 const FEW = 12

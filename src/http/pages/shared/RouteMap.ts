@@ -9,7 +9,7 @@ import { CurrentMapStyle, type MapStyle } from "../../../services/pictures/MapSt
 import type { RouteSheet } from "../../../services/routes/RouteSheet.ts"
 import { mapStyleUrl } from "../../../services/settings/Registry.ts"
 import type { Site } from "../../../services/texts/Site.ts"
-import { type Asset, assetLayer, makeAsset, packedAssetLayer } from "../layout/Assets.ts"
+import { type Asset, assetLayer, makeAsset } from "../layout/Assets.ts"
 
 interface MappedRoute {
   readonly route: StoredRoute
@@ -49,10 +49,13 @@ const workerHeaders = Option.match<Readonly<Record<string, string>>, MapStyle>({
   })
 })
 
+/** The rules of controls that the map does not have are three quarters of the style sheet. */
+const ABSENT = /[^{}]*maplibregl-(?:ctrl-(?:geolocate|globe|logo|terrain)|user-location)[^{}]*\{[^{}]*\}/g
+
 const makeAssets = (): MapAssets => ({
   library: makeAsset("maplibre", "js", packaged("maplibre-gl.mjs")),
   worker: makeAsset("maplibre-worker", "js", packaged("maplibre-gl-worker.mjs")),
-  styles: makeAsset("maplibre", "css", packaged("maplibre-gl.css")),
+  styles: makeAsset("maplibre", "css", packaged("maplibre-gl.css").replaceAll(ABSENT, "")),
   script: makeAsset("map", "js", readFileSync(join(import.meta.dirname, "map.js"), "utf8"))
 })
 
@@ -63,7 +66,7 @@ const mapOf = ({ library, script, styles, worker }: MapAssets, style: MapStyle):
   head: (root) => html`<script type="module" src="${at(script, root)}"></script>`,
   // `import()` resolves from the script, which is beside the library.
   body: ({ root, route, sheet, site: { texts: { pages } } }) =>
-    html`<div class="map" role="region" aria-label="${pages.map}" hidden data-map-style="${style.url.href}" data-line="${sheet.polyline6}" data-library="./${
+    html`<div class="map" role="region" aria-label="${pages.map}" hidden data-map-style="${style.url.href}" data-line="${sheet.polyline5}" data-library="./${
       library.path.split("/").at(-1)
     }" data-worker="${at(worker, root)}" data-styles="${at(styles, root)}" data-controls="${
       JSON.stringify(pages.mapControls)
@@ -90,9 +93,9 @@ export const mapAssetsLayer = Layer.unwrap(Effect.map(
     onNone: () => Layer.empty,
     onSome: ({ assets: { library, script, styles, worker }, style }) =>
       Layer.mergeAll(
-        packedAssetLayer(library),
-        packedAssetLayer(worker, Effect.map(style, workerHeaders)),
-        packedAssetLayer(styles),
+        assetLayer(library),
+        assetLayer(worker, Effect.map(style, workerHeaders)),
+        assetLayer(styles),
         assetLayer(script)
       )
   })

@@ -11,7 +11,7 @@ const leavePicture = () => {
   container.hidden = true
 }
 
-// An encoded polyline with six decimals, latitude first.
+// An encoded polyline with five decimals, latitude first.
 const decoded = (text) => {
   const positions = []
   let index = 0
@@ -30,7 +30,7 @@ const decoded = (text) => {
   while (index < text.length) {
     lat += next()
     lng += next()
-    positions.push([lng / 1e6, lat / 1e6])
+    positions.push([lng / 1e5, lat / 1e5])
   }
   return positions
 }
@@ -143,21 +143,26 @@ const makeIcons = () => ({
 
 const point = (coordinates, properties) => ({ type: "Feature", properties, geometry: { type: "Point", coordinates } })
 
-const stops = [...document.querySelectorAll("[data-stop]")].map((stop) => {
-  const [, lng, lat] = stop.dataset.stop.split(" ").map(Number)
-  return point([lng, lat], { kind: stop.className, text: stop.textContent.replaceAll(/\s+/g, " ") })
-})
+// A stop without a position is on the line.
+const stops = (line, metres) =>
+  [...document.querySelectorAll("[data-stop]")].map((stop) => {
+    const [at, ...position] = stop.dataset.stop.split(" ").map(Number)
+    return point(position.length === 0 ? positionAt(line, metres, at) : position, {
+      kind: stop.className,
+      text: stop.textContent.replaceAll(/\s+/g, " ")
+    })
+  })
 
 const collection = (features) => ({ type: "geojson", data: { type: "FeatureCollection", features } })
 
-const addRoute = (map, line, starts) => {
+const addRoute = (map, line, starts, metres) => {
   for (const [name, image] of Object.entries(makeIcons())) map.addImage(name, image, { pixelRatio: 2 })
   map.addSource("route", {
     type: "geojson",
     data: { type: "Feature", properties: {}, geometry: { type: "MultiLineString", coordinates: split(line, starts) } }
   })
   map.addSource("route-ends", collection([point(line.at(-1), { icon: "route-end" }), point(line[0], { icon: "route-start" })]))
-  map.addSource("route-stops", collection(stops))
+  map.addSource("route-stops", collection(stops(line, metres)))
   map.addSource("route-position", collection([]))
   const layout = { "line-cap": "round", "line-join": "round" }
   const stroke = (id, color, width) =>
@@ -202,8 +207,7 @@ const addRoute = (map, line, starts) => {
 
 const REACH_PIXELS = 24
 
-const link = (map, line, starts, Popup) => {
-  const metres = along(line, starts)
+const link = (map, line, starts, metres, Popup) => {
   const show = (at) => drawing.dispatchEvent(new CustomEvent("position", { detail: at }))
   drawing.addEventListener("position", ({ detail }) => {
     const features = detail === null ? [] : [point(positionAt(line, metres, detail), {})]
@@ -260,6 +264,7 @@ const main = async () => {
   const parts = encoded.split(" ").map(decoded)
   const line = unrolled(parts.flat())
   const starts = startsOf(parts)
+  const metres = along(line, starts)
   const [maplibre] = await Promise.all([import(library), styled(styles)])
   const { AttributionControl, FullscreenControl, LngLatBounds, Map, NavigationControl, Popup, ScaleControl } = maplibre
   maplibre.setWorkerUrl(new URL(worker, location.href).href)
@@ -285,8 +290,8 @@ const main = async () => {
   // Later errors are those of a tile, a font or an icon: its place stays empty.
   map.on("error", leavePicture)
   map.once("style.load", () => {
-    addRoute(map, line, starts)
-    link(map, line, starts, Popup)
+    addRoute(map, line, starts, metres)
+    link(map, line, starts, metres, Popup)
     container.dataset.state = "shown"
     map.once("idle", () => {
       container.dataset.state = "drawn"
