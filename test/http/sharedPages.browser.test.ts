@@ -112,6 +112,24 @@ describe.skipIf(!hasBrowser)(
   }
 )
 
+/**
+ * How the height of a horizontal line changes where an arrow on it has its base: it grows there, if the arrow points to the right,
+ * while it shrinks slowly towards the point.
+ */
+const BASES_OF_ARROWS = `async (pixels) => {
+  const bytes = Uint8Array.from(atob(pixels), (character) => character.charCodeAt(0))
+  const image = await createImageBitmap(new Blob([bytes], { type: "image/png" }))
+  const { height, width } = image
+  const context = new OffscreenCanvas(width, height).getContext("2d")
+  context.drawImage(image, 0, 0)
+  const { data } = context.getImageData(0, 0, width, height)
+  const isLine = (x, y) => [0, 1, 2].some((channel) => data[4 * (y * width + x) + channel] !== data[channel])
+  const heights = Array.from({ length: width }, (_, x) =>
+    Array.from({ length: height }, (_, y) => isLine(x, y)).filter(Boolean).length
+  )
+  return heights.slice(2).map((height, x) => height - heights[x]).filter((step) => Math.abs(step) > 5)
+}`
+
 /** The values at a position. */
 const LINKED = /^[\d.]+ km · \d+ m · -?\d+ %$/
 
@@ -153,10 +171,10 @@ describe.skipIf(!hasBrowser)("the map of a shared page (skipped where there is n
   layer(withMap)(
     (it) => {
       const visitWith = Effect.fnUntraced(
-        function*(options: Parameters<Browser["Service"]["visit"]>[1], isMapThere: boolean) {
+        function*(options: Parameters<Browser["Service"]["visit"]>[1], isMapThere: boolean, path?: string) {
           const { origin } = yield* TestServer
           const maps = yield* MapServer
-          const { route } = yield* shared
+          const route = path ?? (yield* shared).route
           const visit = yield* (yield* Browser).visit(origin, options, isMapThere ? [maps.origin] : [])
           yield* Effect.promise(() => visit.page.goto(`${origin}${route}`))
           return visit
@@ -240,6 +258,29 @@ describe.skipIf(!hasBrowser)("the map of a shared page (skipped where there is n
           }),
         60_000
       )
+
+      it.effect("has arrows along the line, from its start to its end", () =>
+        Effect.gen(function*() {
+          const rider = yield* signedInAs({})
+          const eastward = Array.from({ length: 50 }, (_, index) => [9.5 + index / 500, 47.14])
+          const pointing = Effect.fnUntraced(function*(geometry: ReadonlyArray<ReadonlyArray<number>>) {
+            const { body } = yield* rider.post("/routes", newRoute({ visibility: "unlisted", geometry }))
+            const { page } = yield* visitWith({ viewport: SCREENS.desktop }, true, `/r/${created(body).shareToken}`)
+            return yield* Effect.promise(async () => {
+              await page.locator("[data-state=drawn]").waitFor()
+              const { height = 0, width = 0, x = 0, y = 0 } = await map(page).boundingBox() ?? {}
+              const clip = { x: x + width / 4, y: y + height / 2 - 15, width: width / 2, height: 30 }
+              const pixels = (await page.screenshot({ clip })).toString("base64")
+              const bases: ReadonlyArray<number> = await page.evaluate(`(${BASES_OF_ARROWS})("${pixels}")`)
+              return bases
+            })
+          })
+          const [east, west] = [yield* pointing(eastward), yield* pointing(eastward.toReversed())]
+          assert.isAtLeast(east.length, 3)
+          assert.isAtLeast(west.length, 3)
+          assert.isTrue(east.every((step) => step > 0), JSON.stringify(east))
+          assert.isTrue(west.every((step) => step < 0), JSON.stringify(west))
+        }), 60_000)
 
       it.effect("is the picture on a phone, until it is touched", () =>
         Effect.gen(function*() {
