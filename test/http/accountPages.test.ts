@@ -5,6 +5,7 @@ import { type Actor, anonymous, newEmail, type Rider, signedIn, signedInAs, with
 import { exported } from "../support/Archives.ts"
 import { Mailbox } from "../support/Mailbox.ts"
 import { created, newRoute } from "../support/Routes.ts"
+import { signInAgain } from "../support/SignIns.ts"
 import { type Answer, TestServer } from "../support/TestServer.ts"
 
 const PASSWORD = "a long enough password"
@@ -84,6 +85,23 @@ layer(TestServer.layer({ ADMIN_EMAILS: ADMINS.join(",") }))("pages of an account
       assertSeeOther(yield* browser.get("//sign-in"), "me/routes")
       assertSeeOther(yield* submit(browser, "/sign-out", {}), "./")
       assertSeeOther(yield* browser.get("//me/profile"), "../sign-in?to=me%2Fprofile")
+    }))
+
+  it.effect("name the browser and the system of each session, and other programs as they call themselves", () =>
+    Effect.gen(function*() {
+      const rider = yield* signedIn
+      const chromium = "AppleWebKit/537.36 (KHTML, like Gecko) Chrome/140.0.0.0"
+      const names = {
+        "Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0": "Firefox, Linux",
+        [`Mozilla/5.0 (Windows NT 10.0; Win64; x64) ${chromium} Safari/537.36 Edg/140.0.0.0`]: "Edge, Windows",
+        [`Mozilla/5.0 (Linux; Android 10; K) ${chromium} Mobile Safari/537.36`]: "Chrome, Android",
+        "Mozilla/5.0 (iPhone; CPU iPhone OS 18_5 like Mac OS X) AppleWebKit/605.1.15 Version/18.5 Safari/604.1":
+          "Safari, iPhone",
+        "rps/0.2.0": "rps/0.2.0"
+      }
+      yield* Effect.forEach(Object.keys(names), (userAgent) => signInAgain(rider, userAgent))
+      const { text } = yield* rider.get("//me/sessions")
+      for (const name of Object.values(names)) assert.include(text, `<strong>${name}</strong>`)
     }))
 
   it.effect("lead to the sign-in without a session, and from it to no other site", () =>

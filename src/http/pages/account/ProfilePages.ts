@@ -135,8 +135,38 @@ const profileLayer = Layer.unwrap(Effect.map(Profiles, (profiles) =>
     }
   })))
 
+/** The first of these is the browser: the others are what it passes itself off as. */
+const BROWSERS = {
+  Firefox: "Firefox",
+  FxiOS: "Firefox",
+  Edg: "Edge",
+  OPR: "Opera",
+  CriOS: "Chrome",
+  Chrome: "Chrome",
+  Safari: "Safari"
+}
+
+const SYSTEMS = {
+  Windows: "Windows",
+  Android: "Android",
+  iPhone: "iPhone",
+  iPad: "iPad",
+  Macintosh: "macOS",
+  CrOS: "ChromeOS",
+  Linux: "Linux"
+}
+
+const namedIn = (userAgent: string, names: Readonly<Record<string, string>>) =>
+  Object.entries(names).find(([mark]) => userAgent.includes(mark))?.[1]
+
+/** A browser and its system; another program as it calls itself. */
+const programOf = (userAgent: string): string => {
+  const browser = namedIn(userAgent, BROWSERS)
+  return browser === undefined ? userAgent : [browser, namedIn(userAgent, SYSTEMS)].filter(Boolean).join(", ")
+}
+
 const sessionItem = ({ sessions }: Texts) => (session: Session) => {
-  const program = session.userAgent ?? sessions.unknown
+  const program = session.userAgent === null ? sessions.unknown : programOf(session.userAgent)
   return html`<li><div><strong>${program}</strong>
 <p class="hint">${sessions.facts(session)}</p></div>
 ${form(hidden("id", session.id), button("revoke", sessions.signOut, "quiet", program))}</li>\n`
