@@ -73,6 +73,8 @@ layer(TestServer.layer({ ADMIN_EMAILS: ADMINS.join(",") }))("pages of an account
       const refused = yield* submit(visitor, "/sign-up", { email, name: "Ada", password: "short" })
       assertAlert(refused, "Use 12 to 1,024 characters.")
       assert.include(refused.text, `value="${email}"`)
+      const misspelt = yield* submit(visitor, "/sign-up", { email: "a@", name: "Ada", password: PASSWORD })
+      assertAlert(misspelt, "Email address: Expected an email address.</p>")
       const signedUp = yield* submit(visitor, "/sign-up", { email, name: "Ada", password: PASSWORD })
       assert.include(signedUp.text, `A mail is on its way to <strong>${email}</strong>`)
       const token = yield* (yield* Mailbox).tokenFor(email)
@@ -334,7 +336,7 @@ layer(TestServer.layer({ ADMIN_EMAILS: ADMINS.join(",") }))("pages of an account
       const other = newEmail()
       const emails = `${email}\n${other}, ${admin.email}`
       const invited = yield* submit(admin, "/admin/invitations", { do: "invite", emails })
-      assertAlert(invited, `2 invited, not these: ${admin.email}: The address has an account already.`)
+      assertAlert(invited, `2 invited, not these: ${admin.email}: The address has an account already.</p>`)
       const token = yield* mailbox.tokenFor(email)
       const [mail] = yield* mailbox.mailsTo(email)
       assert.match(mail?.text ?? "", /^Welcome!/)

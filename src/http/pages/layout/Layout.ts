@@ -185,7 +185,8 @@ const decodeDetails = Schema.decodeUnknownOption(Details)
 const MAX_SHOWN = 3
 
 /** An issue of a field in the words of its form; others are worded by the page. */
-const issueWords = ({ errors, fields }: Texts) => ({ message, path }: ValidationIssue) => {
+const issueWords = ({ errors, fields }: Texts) => ({ message: given, path }: ValidationIssue) => {
+  const message = given.replace(/\.$/, "")
   const names = path.split(".").slice(1)
   const field = names.flatMap((part) => Struct.keys(fields).filter((name) => name === part)).at(-1)
   if (field !== undefined) return errors.field(fields[field], message)
@@ -193,6 +194,11 @@ const issueWords = ({ errors, fields }: Texts) => ({ message, path }: Validation
   const words = errors.issue(message)
   return parameter === "" ? words : `${parameter}: ${words}`
 }
+
+/** A schema lists what a field lacks from the general to the special. */
+const lastOfEachPath = (issues: ReadonlyArray<ValidationIssue>) => [
+  ...new Map(issues.map((issue) => [issue.path, issue])).values()
+]
 
 /** What a person reads of an error: the message of the API is for programs. */
 export const plainWords = (texts: Texts, { details, message, statusCode }: ServiceError): string => {
@@ -216,7 +222,7 @@ export const plainWords = (texts: Texts, { details, message, statusCode }: Servi
   if (known !== undefined) return errors.reasons[known]
   return issues.length === 0
     ? errors.other(message, statusCode)
-    : issues.slice(0, MAX_SHOWN).map(issueWords(texts)).join(" ")
+    : lastOfEachPath(issues).slice(0, MAX_SHOWN).map(issueWords(texts)).join(" ")
 }
 
 /** `aria-describedby` refers to it. */
