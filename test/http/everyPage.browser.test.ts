@@ -9,7 +9,15 @@ import { publish } from "../support/PublicRoutes.ts"
 import { created } from "../support/Routes.ts"
 import { TestServer } from "../support/TestServer.ts"
 
-const [ADMIN, OTHER_ADMIN] = ["admin@example.com", "other-admin@example.com"] as const
+const ADMIN = "admin@example.com"
+
+/** An administrator with scripts, and one without. */
+const KEEPERS = [
+  { email: "scripted@example.com", javaScriptEnabled: true },
+  { email: "plain@example.com", javaScriptEnabled: false }
+]
+
+const ADMINS = [ADMIN, ...KEEPERS.map(({ email }) => email)].join(",")
 
 const PHONE = { width: 360, height: 740 }
 
@@ -213,11 +221,11 @@ const keepAccount = async (page: Page, password: string) => {
   await page.getByText("Saved.").waitFor()
 }
 
-const administer = async (page: Page) => {
+const administer = async (page: Page, email: string) => {
   await link(page, "Administration").click()
   await page.getByText("in all").first().waitFor()
   await link(page, "Users").click()
-  await fill(page, { q: OTHER_ADMIN })
+  await fill(page, { q: email })
   await page.locator(".filters button").click()
   await page.getByText("1 account").waitFor()
   await link(page, "Invitations").click()
@@ -232,7 +240,7 @@ const administer = async (page: Page) => {
 }
 
 describe.skipIf(!hasBrowser)("every page (skipped where there is no Chromium; CHROMIUM names one)", () => {
-  layer(TestServer.layer({ ADMIN_EMAILS: `${ADMIN},${OTHER_ADMIN}` }).pipe(Layer.provideMerge(Browser.layer)))((it) => {
+  layer(TestServer.layer({ ADMIN_EMAILS: ADMINS }).pipe(Layer.provideMerge(Browser.layer)))((it) => {
     it.effect(
       "is walked by Tab in its order with a mark that is seen, passes axe-core in both themes, and is two clicks from any other",
       () =>
@@ -304,24 +312,28 @@ describe.skipIf(!hasBrowser)("every page (skipped where there is no Chromium; CH
       120_000
     )
 
-    it.effect(
-      "does what it is for: each act of an account and of an administrator, once",
-      () =>
-        Effect.gen(function*() {
-          const { origin } = yield* TestServer
-          const admin = yield* signedInAs({ email: OTHER_ADMIN })
-          const { page, problems } = yield* (yield* Browser).visit(origin)
-          yield* Effect.promise(async () => {
-            await enter(page, origin, admin)
-            await keepRoutes(page)
-            await keepCollections(page)
-            await keepAccount(page, admin.password)
-            await administer(page)
-          })
-          // The picture of the profile is at another host, which nothing is asked of.
-          assert.deepStrictEqual(problems.filter((text) => !text.includes("net::ERR_FAILED")), [])
-        }),
-      300_000
-    )
+    for (const { email, javaScriptEnabled } of KEEPERS) {
+      it.effect(
+        `does what it is for ${
+          javaScriptEnabled ? "with" : "without"
+        } JavaScript: each act of an account and of an administrator, once`,
+        () =>
+          Effect.gen(function*() {
+            const { origin } = yield* TestServer
+            const admin = yield* signedInAs({ email })
+            const { page, problems } = yield* (yield* Browser).visit(origin, { javaScriptEnabled })
+            yield* Effect.promise(async () => {
+              await enter(page, origin, admin)
+              await keepRoutes(page)
+              await keepCollections(page)
+              await keepAccount(page, admin.password)
+              await administer(page, email)
+            })
+            // The picture of the profile is at another host, which nothing is asked of.
+            assert.deepStrictEqual(problems.filter((text) => !text.includes("net::ERR_FAILED")), [])
+          }),
+        300_000
+      )
+    }
   })
 })
