@@ -29,6 +29,7 @@ layer(TestServer.layer())("the API page", (it) => {
       const [start = "", ...more] = text.split("<script>").slice(1).map((part) =>
         part.slice(0, part.indexOf("</script>"))
       )
+      assert.include(text, "<html lang=\"en\">")
       assert.include(start, "createApiReference")
       assert.deepStrictEqual(more, [])
       assert.strictEqual(
