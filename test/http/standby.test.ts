@@ -197,6 +197,8 @@ it.live(
         refused(yield* newcomer.get("/routes"))
         assert.isEmpty((yield* newcomer.get("/routes/public")).headers.getSetCookie())
         assert.strictEqual((yield* rider.get("/nowhere")).status, 404)
+        assert.strictEqual((yield* newcomer.get("//r/0123456789abcdef0123456789abcdef")).status, 503)
+        assert.strictEqual((yield* newcomer.get("//me/routes")).status, 503)
         yield* query(copy.url, "SELECT pg_wal_replay_resume()")
         assert.strictEqual((yield* Fiber.join(seen)).status, 200)
         assert.strictEqual((yield* newcomer.get("/routes")).status, 200)

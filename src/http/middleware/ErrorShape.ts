@@ -170,6 +170,12 @@ const BY_CREDENTIAL = new Set(["session_invalid", "token_unknown"])
 const isDoubtful = ({ details, statusCode }: ServiceError) =>
   statusCode === 404 || statusCode === 401 && BY_CREDENTIAL.has(details?.reason ?? "")
 
+/** Returns what a response says of an error: another one where a standby may have caused it. */
+export const undoubted = (error: ServiceError, isReadOnly: Effect.Effect<boolean>, wasReadOnly: boolean) =>
+  isDoubtful(error)
+    ? Effect.map(isReadOnly, (isStill) => wasReadOnly || isStill ? takesNoWrites() : error)
+    : Effect.succeed(error)
+
 /** The framework would encode declared 5xx errors without a trace id. */
 export const tracedFaultsLayer = Layer.effect(
   TracedFaults,
@@ -177,13 +183,14 @@ export const tracedFaultsLayer = Layer.effect(
     DatabaseReadOnly,
     (isReadOnly) => (httpEffect) =>
       Effect.flatMap(isReadOnly, (wasReadOnly) =>
-        httpEffect.pipe(Effect.catch((error) => {
-          if (!isServiceError(error)) return Effect.fail(error)
-          if (isFault(error)) return respond(error)
-          const refused = Effect.andThen(noteError(error), Effect.fail(error))
-          if (!isDoubtful(error)) return refused
-          return Effect.flatMap(isReadOnly, (isStill) => wasReadOnly || isStill ? respond(takesNoWrites()) : refused)
-        })))
+        httpEffect.pipe(Effect.catch((error) =>
+          isServiceError(error)
+            ? Effect.flatMap(
+              undoubted(error, isReadOnly, wasReadOnly),
+              (certain) => isFault(certain) ? respond(certain) : Effect.andThen(noteError(error), Effect.fail(error))
+            )
+            : Effect.fail(error)
+        )))
   )
 )
 

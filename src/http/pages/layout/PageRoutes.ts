@@ -3,13 +3,14 @@ import { HttpRouter, HttpServerRequest, HttpServerResponse } from "effect/http"
 import { HttpApiEndpoint } from "effect/http-api"
 import { type ServiceError, UnsupportedMediaType } from "../../../schema/Errors.ts"
 import { MEDIA_TYPES, mediaTypeOf } from "../../../schema/MediaTypes.ts"
+import { DatabaseReadOnly } from "../../../services/db/DatabaseErrors.ts"
 import { html } from "../../../services/operations/Html.ts"
 import { RequestNotes } from "../../../services/operations/RequestNotes.ts"
 import { configuredSite, type Site } from "../../../services/texts/Site.ts"
 import { ResponseWithin } from "../../api/Requests.ts"
 import { CrossSite } from "../../middleware/CrossSite.ts"
 import { within } from "../../middleware/Deadline.ts"
-import { serviceErrorOf } from "../../middleware/ErrorShape.ts"
+import { serviceErrorOf, undoubted } from "../../middleware/ErrorShape.ts"
 import { Limiter } from "../../middleware/RateLimit.ts"
 import { decodeUtf8, RequestBodies } from "../../request/RequestBodies.ts"
 import { isFault } from "../../response/ErrorResponse.ts"
@@ -91,7 +92,14 @@ export const pageRoute = <E, R, R2>(
   work: Effect.Effect<HttpServerResponse.HttpServerResponse, E, R>,
   refused: (error: ServiceError) => Effect.Effect<HttpServerResponse.HttpServerResponse, never, R2>,
   deadline = DEADLINE
-) => router.add(method, path, orElse(within(work, deadline), refused))
+) =>
+  Effect.flatMap(DatabaseReadOnly, (isReadOnly) =>
+    router.add(
+      method,
+      path,
+      Effect.flatMap(isReadOnly, (wasReadOnly) =>
+        orElse(within(work, deadline), (error) => Effect.flatMap(undoubted(error, isReadOnly, wasReadOnly), refused)))
+    ))
 
 /** Limits GET requests by address and refuses cross-site forms. */
 export const pageLayer = <E, R, E2 = never, R2 = never>({ path, show, submit }: PageRoute<E, R, E2, R2>) =>
