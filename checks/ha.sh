@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Does what deploy/ha/README.md says on three machines with Debian 12, each in a network of its own: its blocks of commands one after
+# Does what deploy/ha/README.md says on three machines with Debian 13, each in a network of its own: its blocks of commands one after
 # another, with two processes of the service and clients that write. Then the power of the leader's machine goes, and the cluster goes on from
 # a restored backup. systemd-nspawn runs the machines. It needs root, the packages of `npm ci`, Debian's packages debootstrap,
 # systemd-container, iproute2 and jq, and the network for the packages of the machines.
@@ -7,7 +7,7 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 
 page=deploy/ha/README.md
-debian=$PWD/.data/hosting/debian
+debian=$PWD/.data/ha/debian
 packages=$PWD/.data/ha/packages
 source=/srv/deploy/ha
 path=/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin
@@ -18,15 +18,22 @@ block() {
     inside { text = text $0 "\n" } END { exit !found }' "$page"
 }
 
-# systemd-nspawn keeps its state in /run, which is no file system in memory everywhere.
+# systemd-nspawn keeps its state in /run, which is no file system in memory everywhere. Machines that share a control group remove the
+# groups of each other's units.
 machine() {
-  unshare --mount sh -c 'mount -t tmpfs tmpfs /run && exec systemd-nspawn --quiet --register=no --keep-unit --console=pipe "$@"' sh "$@" < /dev/null
+  unshare --mount sh -euc 'mount -t tmpfs tmpfs /run
+    for hierarchy in /sys/fs/cgroup /sys/fs/cgroup/systemd /sys/fs/cgroup/unified; do
+      [ -f $hierarchy/cgroup.procs ] || continue
+      mkdir $hierarchy/check-ha-$$
+      echo $$ > $hierarchy/check-ha-$$/cgroup.procs
+    done
+    exec systemd-nspawn --quiet --register=no --keep-unit --console=pipe "$@"' sh "$@" < /dev/null
 }
 
 if [ ! -d "$packages" ]; then
   if [ ! -d "$debian" ]; then
     mkdir -p "$debian"
-    debootstrap --variant=minbase --include=systemd,systemd-sysv,dbus,ca-certificates bookworm "$debian" || { rm -rf "$debian"; exit 1; }
+    debootstrap --variant=minbase --include=systemd,systemd-sysv,dbus,ca-certificates trixie "$debian" || { rm -rf "$debian"; exit 1; }
   fi
   work=$(mktemp -d)
   trap 'umount "$work/root" 2> /dev/null; rm -rf "$work"' EXIT
@@ -52,6 +59,7 @@ cleanUp() {
   kill -KILL "${processes[@]}" "${boot[@]}" "${machines[@]}" 2> /dev/null || true
   wait 2> /dev/null
   for root in "$work"/*/root; do umount "$root"; done
+  timeout 10 sh -c "until find /sys/fs/cgroup -depth -type d -path '*/check-ha-*' -exec rmdir {} +; do sleep 0.1; done" 2> /dev/null || true
   rm -rf "$work"
 }
 trap cleanUp EXIT
@@ -123,7 +131,7 @@ holds one 'cp /var/lib/postgresql/routes/nginx.conf /etc/nginx/conf.d/routes.con
 # The first process finds the leader itself, the second by PgBouncer.
 export JWT_SECRET=$(openssl rand -base64 48) ANALYTICS_SALT=$(openssl rand -base64 48) PAT_PEPPER=$(openssl rand -base64 48)
 export BASE_URL=https://routes.test PROVIDER_SIGN_IN_ENABLED=false TRUSTED_PROXIES=10.0.0.0/24 RATE_LIMIT_MAX=100000
-settings() { block "$1" | sed 's/PASSWORD/of-the-check/; s/ *#.*//'; }
+settings() { block "$1" | sed 's/PASSWORD/of-the-check/g; s/ *#.*//'; }
 process() {
   mapfile -t own < <(settings "$2")
   nsenter --target="${machines[$1]}" --net env HOST="${addresses[$1]}" PORT=3000 "${own[@]}" ./node.sh src/main.ts > "$work/$1.service.log" 2>&1 &
@@ -149,7 +157,7 @@ names() { front 8080 '/api/v1/routes' --header "Authorization: Bearer $session" 
 # A route that is stored as soon as it can be.
 stored() {
   began=$(date +%s%N)
-  for _ in $(seq 240); do store "$@" > /dev/null 2>&1 && break; sleep 0.2; done
+  for _ in $(seq 240); do store "$@" > /dev/null 2>&1 && break; sleep 1; done
   echo "$1: stored after $((($(date +%s%N) - began) / 1000000)) ms, the leader is $(leader "${3-one}")"
 }
 stored first
@@ -170,9 +178,10 @@ whole one
 until [ "$(leader one)" != one ]; do does one 'switchover --force'; whole one; done
 before=$(leader one)
 kill -KILL "${boot[$before]}" "${machines[$before]}"
-wait "${boot[$before]}" 2> /dev/null || true
-stored dark
 if [ "$before" = two ]; then kill -KILL "${processes[1]}" 2> /dev/null || true; fi
+tail --pid="${machines[$before]}" --follow /dev/null
+stored dark
+[ "$(leader one)" != "$before" ] || fail "$before still leads"
 power "$before"
 whole one
 [ "$(names)" = "dark first killed second switched" ] || fail "routes: $(names)"
