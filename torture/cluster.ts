@@ -1,7 +1,8 @@
 import { Effect, Schema, type Scope } from "effect"
 import { type ChildProcess, execFile, spawn } from "node:child_process"
+import { globSync } from "node:fs"
 import { mkdir, readFile, rm, writeFile } from "node:fs/promises"
-import { join } from "node:path"
+import { dirname, join } from "node:path"
 import { promisify } from "node:util"
 import { Client } from "pg"
 import { dataDirectoryFor, postgresOwner } from "../development/PostgresBinaries.ts"
@@ -16,7 +17,9 @@ import { warmUp } from "./world.ts"
 
 const DEPLOY = join(import.meta.dirname, "../deploy/ha")
 
-const BIN = "/usr/lib/postgresql/15/bin"
+const [POSTGRES = ""] = globSync("/usr/lib/postgresql/*/bin/postgres")
+
+const BIN = dirname(POSTGRES)
 
 const VENV = "/opt/patroni"
 
@@ -24,21 +27,29 @@ const SEARCHED = `${VENV}/bin:${BIN}:/usr/sbin:${PATH}`
 
 const PROGRAMS = ["postgres", "etcd", "patroni", "patronictl", "haproxy", "pgbouncer", "nginx", "envsubst"]
 
+/** The oldest of each that loses no write: `deploy/ha/README.md` says what older ones do. */
+const OLDEST = { etcd: "3.5.13", patroni: "4.1" }
+
 const INSTALLED =
-  `apt-get install postgresql-15 etcd-server haproxy pgbouncer nginx-light gettext-base python3-venv, and python3 -m venv ${VENV} `
-  + `&& ${VENV}/bin/pip install 'patroni[etcd3,psycopg3]==4.1.5' 'psycopg[binary]'`
+  "deploy/ha/README.md has the commands that install them on Debian 13; Debian 12 needs etcd-server of Debian 13"
 
 const env = { PATH: SEARCHED, LC_ALL: "C.UTF-8" }
 
 const run = promisify(execFile)
 
+const isOlder = (version: string, oldest: string) => version.localeCompare(oldest, "en", { numeric: true }) < 0
+
 const programs = Effect.tryPromise({
   try: async () => {
     await Promise.all(PROGRAMS.map((name) => run("sh", ["-c", `command -v ${name}`], { env })))
-    const { stdout } = await run("patroni", ["--version"], { env })
-    if (Number(/\d+/.exec(stdout)?.[0]) < 4) throw new Error(stdout)
+    const owner = await postgresOwner()
+    for (const [name, oldest] of Object.entries(OLDEST)) {
+      const { stdout } = await run(name, ["--version"], { env, ...owner })
+      const version = /[\d.]+/.exec(stdout)?.[0] ?? ""
+      if (isOlder(version, oldest)) throw new Error(`${name} ${version} loses writes, ${oldest} or newer does not`)
+    }
   },
-  catch: () => new Skipped(`not all of ${PROGRAMS.join(", ")} (4 or newer of Patroni) are there: ${INSTALLED}`)
+  catch: (cause) => new Skipped(`${cause instanceof Error ? cause.message : String(cause)}: ${INSTALLED}`)
 })
 
 const NAMES = ["one", "two", "three"]
