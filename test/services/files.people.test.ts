@@ -96,8 +96,13 @@ describe("an archive", () => {
 
   it.effect("of which nothing is left names each file with its reason", () =>
     Effect.gen(function*() {
-      const zip = yield* zipped(new Map([["a.gpx", bytes(gpx("<trk/>"))], ["b.gpx", bytes("<gpx>")]]))
-      assert.match(yield* messageOf(zip), /a\.gpx: The file has no points.*b\.gpx: Malformed XML/)
+      const zip = yield* zipped(
+        new Map([["a.gpx", bytes(gpx("<trk/>"))], ["b.gpx", bytes("<gpx>")], ["c.json", bytes("[{\"a\":1}]")]])
+      )
+      assert.match(
+        yield* messageOf(zip),
+        /a\.gpx: The file has no points.*b\.gpx: Malformed XML.*c\.json: It is not a route file/
+      )
     }))
 
   it.effect("of a backup has its files, and not the document that links them", () =>

@@ -271,9 +271,12 @@ const ROOT = /<(?:[\w.-]+:)?(gpx|kml|TrainingCenterDatabase)[\s/>]/
 /** Google Earth also opens a feature without the root of KML. */
 const KML_FEATURE = /^(?:<\?[^>]*\?>\s*|<!--[^>]*-->\s*)*<(?:[\w.-]+:)?(?:Document|Folder|Placemark)[\s/>]/
 
+/** A list is no GeoJSON either, which its reader says; `[` alone may begin the settings of a program. */
+const JSON_TEXT = /^(?:\{|\[\s*[[{"])/
+
 const formatOfContent = (text: string): TextFormat | undefined => {
   const start = text.slice(0, PROLOG_LENGTH).replace(/^\uFEFF/, "").trimStart()
-  if (start.startsWith("{")) return "geojson"
+  if (JSON_TEXT.test(start)) return "geojson"
   if (!start.startsWith("<")) return undefined
   return ROOTS.get(ROOT.exec(start)?.[1] ?? "") ?? (KML_FEATURE.test(start) ? "kml" : undefined)
 }
