@@ -1,15 +1,16 @@
 #!/usr/bin/env bash
 # Does on a fresh Debian what docs/hosting.md and docs/upgrading.md say: their blocks of commands one after another, and between them what
-# people do in a browser.
+# people do in a browser. On Debian 13 with the argument trixie.
 # systemd-nspawn runs the machine, with a network of its own once its packages are there. It needs root, Debian's packages debootstrap
 # and systemd-container, Go for Pebble, the server of Let's Encrypt for tests, and the network for the packages.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
-debian=$PWD/.data/hosting/debian
+suite=${1:-bookworm}
+debian=$PWD/.data/hosting/$suite
 if [ ! -d "$debian" ]; then
   mkdir -p "$debian"
-  debootstrap --variant=minbase --include=systemd,systemd-sysv,dbus,ca-certificates bookworm "$debian" || { rm -rf "$debian"; exit 1; }
+  debootstrap --variant=minbase --include=systemd,systemd-sysv,dbus,ca-certificates "$suite" "$debian" || { rm -rf "$debian"; exit 1; }
 fi
 
 CGO_ENABLED=0 GOBIN=$PWD/.data/hosting go install github.com/letsencrypt/pebble/v2/cmd/pebble@v2.10.3

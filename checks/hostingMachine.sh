@@ -76,6 +76,10 @@ after() {
       ;;
     *"systemctl start route-planning-service-backup"*)
       journalctl --unit=route-planning-service-backup --output=cat | grep 'restored on trial: 2 users, 1 routes' || fail "the backup"
+      old=/var/lib/route-planning-service-backups/route-planning-service-20200101T000000Z.dump
+      touch --date='16 days ago' "$old"
+      systemctl start route-planning-service-backup
+      [ ! -e "$old" ] || fail "a backup of 16 days ago is kept"
       people remove "https://$DOMAIN"
       ;;
     *restore.sh*)
@@ -86,7 +90,7 @@ after() {
   esac
 }
 
-# An authority, whose certificates expire so soon that the first run of certbot's timer renews them.
+# An authority, whose certificates expire so soon that the first run of certbot's timer renews them. By default it refuses requests at random.
 acme() {
   cd /check
   openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -subj /CN=localhost -keyout pebble.key -out pebble.pem 2> /dev/null
@@ -96,7 +100,7 @@ acme() {
   "httpPort": 80, "tlsPort": 443, "profiles": { "default": { "description": "short", "validityPeriod": 864000 } } } }
 JSON
   printf 'server = https://localhost:14000/dir\nno-verify-ssl = true\n' >> /etc/letsencrypt/cli.ini
-  PEBBLE_VA_NOSLEEP=1 ./pebble -config pebble.json > pebble.log 2>&1
+  PEBBLE_VA_NOSLEEP=1 PEBBLE_WFE_NONCEREJECT=0 ./pebble -config pebble.json > pebble.log 2>&1
 }
 
 blocks() {
@@ -104,7 +108,7 @@ blocks() {
     began=$SECONDS
     echo "== $(basename "$block")"
     # In this shell: blocks set variables and change the directory for those that follow. A failure ends it.
-    trap 'cat "$block.log" "$block"' EXIT
+    trap 'cat "$block.log" "$block"; journalctl --unit="route-planning-service*" --lines=30 --no-pager' EXIT
     . "$block" > "$block.log" 2>&1
     trap - EXIT
     tail -n 5 "$block.log"
