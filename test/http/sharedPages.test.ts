@@ -135,7 +135,7 @@ layer(TestServer.layer({ BASE_URL: ROOT, CORS_ORIGINS: "" }, inVaduz))("shared p
       assert.strictEqual(content(shared.text, "og:title"), "Around Vaduz")
       assert.match(
         content(shared.text, "og:description") ?? "",
-        /^[\d.]+ km · \d+ m of climbing · Vaduz, Liechtenstein$/
+        /^[\d.]+ km\u00a0· \d+ m of climbing\u00a0· Vaduz, Liechtenstein$/
       )
       assert.strictEqual(content(shared.text, "og:url"), `${ROOT}r/${unlisted.shareToken}`)
       const image = content(shared.text, "og:image")?.replaceAll("&amp;", "&") ?? ""

@@ -40,10 +40,13 @@ export const factsOf = (
   activity: activity && texts.activities[activity]
 })
 
+/** A line may end with the dot, and does not begin with it. */
+const NEXT = "\u00a0· "
+
 export const summaryOf = (route: StoredCollectionRoute, texts: Texts, units: Units): string => {
   const { activity, climb, distance, time } = factsOf(route, texts, units)
   return [distance, climb && texts.shared.climbing(climb), time, activity, placeText(route, texts)]
-    .filter((part) => part !== undefined).join(" · ")
+    .filter((part) => part !== undefined).join(NEXT)
 }
 
 /** The names and values of what is known. */
