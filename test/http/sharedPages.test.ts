@@ -53,7 +53,7 @@ layer(TestServer.layer({ BASE_URL: ROOT, CORS_ORIGINS: "" }, inVaduz))("shared p
       assert.strictEqual(status, 200)
       assert.strictEqual(headers.get("content-type"), "text/html; charset=utf-8")
       assert.include(text, "<html lang=\"en\">")
-      for (const fact of ["12.3 km", "2 h 05 min", "Ride"]) assert.include(text, `<dd>${fact}</dd>`)
+      for (const fact of ["12.3 km", "2\u00a0h\u00a005\u00a0min", "Ride"]) assert.include(text, `<dd>${fact}</dd>`)
       for (const name of ["Ascent", "Descent", "Highest point", "Lowest point"]) {
         assert.match(text, new RegExp(`<dt>${name}</dt><dd>\\d+ m</dd>`))
       }

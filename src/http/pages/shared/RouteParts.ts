@@ -16,7 +16,7 @@ const HOUR = 60 * MINUTE
 const durationText = (seconds: number, { shared }: Texts): string => {
   const minutes = Math.round(seconds / MINUTE)
   const hours = Math.floor((minutes * MINUTE) / HOUR)
-  return shared.duration(hours, minutes - hours * (HOUR / MINUTE))
+  return shared.duration(hours, minutes - hours * (HOUR / MINUTE)).replaceAll(" ", "\u00a0")
 }
 
 export const placeText = (
