@@ -237,8 +237,10 @@ describe.skipIf(!hasBrowser)("the map of a shared page (skipped where there is n
               }
               assert.match(await readout.textContent() ?? "", LINKED)
 
-              // Chromium repeats the last move of the mouse after the page has scrolled to the stop.
+              // Chromium repeats the last move of the mouse after the page has scrolled to the stop, and a mouse that is there
+              // already enters nothing.
               await until(async () => {
+                await page.mouse.move(0, 0)
                 await page.locator("[data-stop]").first().hover()
                 return LINKED.test(await readout.textContent() ?? "")
               })
