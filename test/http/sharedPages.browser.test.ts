@@ -284,19 +284,29 @@ describe.skipIf(!hasBrowser)("the map of a shared page (skipped where there is n
           assert.isTrue(west.every((step) => step < 0), JSON.stringify(west))
         }), 60_000)
 
-      it.effect("is the picture on a phone, until it is touched", () =>
-        Effect.gen(function*() {
-          const { page, requests } = yield* visitWith({ viewport: SCREENS.phone, hasTouch: true, isMobile: true }, true)
-          const isLoaded = () => requests.some((url) => url.includes("/assets/maplibre-"))
-          yield* Effect.promise(async () => {
-            await page.waitForLoadState("networkidle")
-            assert.isTrue(await picture(page).isVisible())
-            assert.isFalse(isLoaded())
-            await page.locator("h1").tap()
-            await page.locator("[data-state=drawn]").waitFor()
-            assert.isTrue(isLoaded())
-          })
-        }), 60_000)
+      it.effect(
+        "is the picture on a phone, until it is touched, and shows what is touched of the profile",
+        () =>
+          Effect.gen(function*() {
+            const phone = { viewport: SCREENS.phone, locale: "en-IE", hasTouch: true, isMobile: true }
+            const { page, requests } = yield* visitWith(phone, true)
+            const isLoaded = () => requests.some((url) => url.includes("/assets/maplibre-"))
+            yield* Effect.promise(async () => {
+              await page.waitForLoadState("networkidle")
+              assert.isTrue(await picture(page).isVisible())
+              assert.isFalse(isLoaded())
+              await page.locator("h1").tap()
+              await page.locator("[data-state=drawn]").waitFor()
+              assert.isTrue(isLoaded())
+              const canvas = map(page).locator("canvas")
+              const still = await canvas.screenshot()
+              await page.locator(".plot").tap({ position: { x: 100, y: 40 } })
+              assert.match(await page.locator(".readout").textContent() ?? "", LINKED)
+              await until(async () => !(await canvas.screenshot()).equals(still))
+            })
+          }),
+        60_000
+      )
 
       it.effect(
         "is the picture in print, with the profile, the code and all words, and without buttons",
