@@ -44,10 +44,10 @@ audit() {
   for category in $2; do jq --exit-status ".categories[\"$category\"].score == 1" "$work/report.json" > /dev/null || failed=1; done
 }
 for page in / /sign-in "/r/$listed"; do audit "$page" "accessibility best-practices seo"; done
-# Search engines are asked not to list these, which that score counts against them.
+# Search engines are asked not to list it, which that score counts against it.
 audit "/r/$unlisted" "accessibility best-practices"
 echo "{ \"Cookie\": \"__Host-service_session=$session\" }" > "$work/headers.json"
 for page in /me/routes "/me/routes/$listed" /me/profile /me/tokens; do
-  audit "$page" "accessibility best-practices" --extra-headers="$work/headers.json"
+  audit "$page" "accessibility best-practices seo" --extra-headers="$work/headers.json"
 done
 exit "$failed"

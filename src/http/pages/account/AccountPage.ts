@@ -116,11 +116,14 @@ const doneWords = ({ query, texts }: Visit) => {
   return word === undefined ? undefined : texts.done[word]
 }
 
+/** Robots have no session: they are led to the sign-in. An audit for search engines sees the page. */
 const framed = (page: Page, path: string, visit: Visit, error = page.error): Page => ({
   isWide: true,
+  isIndexable: true,
   ...page,
   reader: visit.session.role,
-  head: html`<script type="module" src="${visit.root}${ACCOUNT_SCRIPT.path.slice(1)}"></script>${page.head}`,
+  head: html`<meta name="description" content="${visit.texts.signUp.lead}">
+<script type="module" src="${visit.root}${ACCOUNT_SCRIPT.path.slice(1)}"></script>${page.head}`,
   policy: { "img-src": "'self' data:", "script-src": "'self'", "connect-src": "'self'", ...page.policy },
   error,
   body: html`${sections(path, visit)}${
