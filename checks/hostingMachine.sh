@@ -108,7 +108,7 @@ blocks() {
     began=$SECONDS
     echo "== $(basename "$block")"
     # In this shell: blocks set variables and change the directory for those that follow. A failure ends it.
-    trap 'cat "$block.log" "$block"; journalctl --unit="route-planning-service*" --lines=30 --no-pager' EXIT
+    trap 'cat "$block.log" "$block"; journalctl --lines=60 --no-pager --unit="route-planning-service*" --unit="postgresql*"' EXIT
     . "$block" > "$block.log" 2>&1
     trap - EXIT
     tail -n 5 "$block.log"
