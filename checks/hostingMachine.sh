@@ -123,6 +123,8 @@ if [ "$1" = packages ]; then
   needed=()
   for block in /check/block-??; do [[ $block > $last ]] || needed+=("$block"); done
   blocks "${needed[@]}"
+  # Debian takes the next port where this network, which is not yet the machine's own, has a server on that of PostgreSQL.
+  sed -i 's/^port = .*/port = 5432/' /etc/postgresql/*/main/postgresql.conf
   exit
 fi
 
