@@ -22,6 +22,7 @@ class Replicas extends Context.Service<Replicas, { readonly a: Replica; readonly
     const url = yield* emptyDatabase
     const settings = {
       ...yield* MailProvider,
+      BASE_URL: "https://routes.example",
       DATABASE_URL: url,
       REDIS_URL: (yield* RedisServer).url,
       OUTBOX_POLL_INTERVAL: "100 millis",
@@ -68,7 +69,10 @@ describe.skipIf(!hasRedis)(
       it.effect("start at the same instant on an empty database, without a problem", () =>
         Effect.gen(function*() {
           const { a, b, c } = yield* Replicas
-          assert.deepStrictEqual([a, b, c].flatMap((one) => logged(one, "WARN", "ERROR", "FATAL")), [])
+          const problems = [a, b, c].flatMap((one) => logged(one, "WARN", "ERROR", "FATAL"))
+          // A slow machine migrates for so long that the others say what they wait for.
+          const others = problems.filter(({ message }) => message !== "migration waits for a lock")
+          assert.deepStrictEqual(others, [])
         }))
 
       it.effect("know each other's sessions, and their end", () =>
