@@ -96,7 +96,7 @@ const DocumentedIssue = Schema.Struct({
 }).annotate({
   identifier: "ValidationIssue",
   description: "What is wrong with a request.",
-  examples: [{ path: "body.name", message: "Missing key" }]
+  examples: [{ path: "body.name", message: "Required, but missing" }]
 })
 
 const member = <S extends Schema.Top>(schema: S, description: string) =>

@@ -61,7 +61,7 @@ const documentedPosition = {
 
 const positionsFilter = Schema.makeFilter(
   (value: unknown) => {
-    if (!Array.isArray(value)) return "Expected an array of positions"
+    if (!Array.isArray(value)) return "Expected an array of positions, such as [[9.52, 47.14], [9.53, 47.15]]"
     if (value.length > MAX_POSITIONS) return `Expected at most ${MAX_POSITIONS} positions`
     return value.every(isPosition) ? undefined : invalidPositions(value)
   },

@@ -31,7 +31,7 @@ const isInstant = (text: string) =>
 
 export const Instant = Schema.String.annotate({ format: "date-time" }).check(
   Schema.makeFilter(isInstant, {
-    expected: "an instant with its offset from UTC (RFC 3339)",
+    expected: "an instant with its offset from UTC (RFC 3339), such as 2026-06-01T08:00:00Z",
     toJsonSchema: () => ({ pattern: INSTANT.source })
   })
 )

@@ -61,7 +61,9 @@ const Bbox = Schema.String.annotate({
 )
 
 const MetresFromQuery = Schema.String.check(
-  Schema.isPattern(/^(0|[1-9][0-9]{0,8})(\.[0-9]{1,20})?([Ee]-[0-9]{1,3})?$/u, { expected: "a number of metres" })
+  Schema.isPattern(/^(0|[1-9][0-9]{0,8})(\.[0-9]{1,20})?([Ee]-[0-9]{1,3})?$/u, {
+    expected: `a number of metres from 0 to ${MAX_DISTANCE}`
+  })
 ).pipe(
   Schema.decodeTo(Metres.check(upTo(MAX_DISTANCE)), {
     decode: SchemaGetter.transform(Number),

@@ -246,7 +246,9 @@ export const ProfilePatch = Schema.Struct({
   name: Schema.optionalKey(DisplayName),
   handle: Schema.optionalKey(Handle),
   avatar: Schema.optionalKey(Schema.NullOr(NewAvatar)),
-  preferences: Schema.optionalKey(Schema.NullOr(PreferencesPatch).annotate({ description: SETTINGS }))
+  preferences: Schema.optionalKey(
+    Schema.NullOr(PreferencesPatch).annotate({ description: SETTINGS, expected: "an object or null" })
+  )
 }).annotate({
   identifier: "ProfilePatch",
   description: "What to change of the account.",

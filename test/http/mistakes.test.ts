@@ -215,6 +215,27 @@ layer(TestServer.layer())("a mistake", (it) => {
           400,
           /body\.geometry\.0: Expected \[lng, lat\].* longitude first/
         ]],
+        [script, "GeoJSON in place of positions", "POST", "/routes", body({ geometry: { type: "LineString" } }), [
+          400,
+          /body\.geometry: Expected an array of positions, such as \[\[9\.52, 47\.14\], /
+        ]],
+        [script, "a parameter twice", "GET", "/routes?limit=5&limit=6&sort=name&sort=name", {}, [
+          400,
+          /query\.sort: Expected the parameter once; query\.limit: Expected the parameter once/
+        ]],
+        [script, "too many tags", "GET", `/routes?${"tag=alps&".repeat(101)}`, {}, [400, /query\.tag: .*at most \d+/]],
+        [script, "a day in place of an instant", "GET", "/routes?updatedSince=2026-06-01", {}, [
+          400,
+          /query\.updatedSince: .*such as 2026-06-01T08:00:00Z/
+        ]],
+        [script, "a distance below 0", "GET", "/routes?minDistance=-1", {}, [
+          400,
+          /query\.minDistance: Expected a number of metres from 0 to \d+/
+        ]],
+        [script, "preferences that are a text", "PATCH", "/users/me", { body: { preferences: "metric" } }, [
+          400,
+          /body\.preferences: Expected an object or null$/
+        ]],
         [script, "a visibility with a capital", "POST", "/routes", body({ visibility: "Public" }), [
           400,
           /body\.visibility: .*"public"/

@@ -55,7 +55,7 @@ describe("what comes from outside", () => {
 
   it("a geometry that is no array is one issue", () => {
     const refusalsOf = refusalsBy(Schema.Struct({ geometry: Positions }))
-    const message = "Expected an array of positions"
+    const message = "Expected an array of positions, such as [[9.52, 47.14], [9.53, 47.15]]"
     assert.deepStrictEqual(refusalsOf("{\"geometry\":\"x\"}"), [{ path: "geometry", message }])
   })
 

@@ -1,6 +1,6 @@
-import { Cause, Config, Context, Effect, Layer, Predicate, Schema } from "effect"
+import { Cause, Config, Context, Effect, Layer, Predicate, Schema, SchemaAST } from "effect"
 import { HttpRouter, HttpServerError, HttpServerRequest, HttpServerResponse } from "effect/http"
-import { HttpApiError, HttpApiMiddleware } from "effect/http-api"
+import { type HttpApiEndpoint, HttpApiError, HttpApiMiddleware } from "effect/http-api"
 import { SqlError } from "effect/sql"
 import {
   MethodNotAllowed,
@@ -39,10 +39,27 @@ const noSuchResource = (cause: Schema.SchemaError) => {
 
 const isServiceError = Schema.is(ServiceError)
 
+const takesSeveral = ({ query }: HttpApiEndpoint.Top, name: string) =>
+  query !== undefined && SchemaAST.isObjects(query.ast)
+  && query.ast.propertySignatures.some((parameter) => parameter.name === name && SchemaAST.isArrays(parameter.type))
+
+/** The decoder says of two values that they are no string. */
+const refuseQuery = Effect.fnUntraced(function*(cause: Schema.SchemaError, endpoint: HttpApiEndpoint.Top) {
+  const query = yield* HttpServerRequest.ParsedSearchParams
+  const issues = issuesOf(cause).map(({ message, path }) => ({
+    path,
+    message: Array.isArray(query[path]) && !takesSeveral(endpoint, path) ? "Expected the parameter once" : message
+  }))
+  return yield* ValidationFailed.of("query", issues)
+})
+
 /** A response that does not match its schema is a defect. */
 export const commonFailuresLayer = HttpApiMiddleware.layerSchemaErrorTransform(
   CommonFailures,
-  (error): Effect.Effect<HttpServerResponse.HttpServerResponse, ValidationFailed> => {
+  (
+    error,
+    { endpoint }
+  ): Effect.Effect<HttpServerResponse.HttpServerResponse, ValidationFailed, HttpServerRequest.ParsedSearchParams> => {
     switch (error.kind) {
       case "Params":
         return respond(noSuchResource(error.cause))
@@ -52,7 +69,7 @@ export const commonFailuresLayer = HttpApiMiddleware.layerSchemaErrorTransform(
       case "Headers":
         return Effect.fail(ValidationFailed.of("header", issuesOf(error.cause).map(inHeader)))
       case "Query":
-        return Effect.fail(ValidationFailed.of("query", issuesOf(error.cause)))
+        return refuseQuery(error.cause, endpoint)
       default:
         return Effect.fail(ValidationFailed.of("body", issuesOf(error.cause)))
     }
