@@ -134,6 +134,8 @@ layer(TestServer.layer())("other origins, where none is listed", (it) => {
         assert.isNull((yield* stale.get(path, { headers: { origin: STRANGER } })).headers.get("set-cookie"), path)
         assert.isNotNull((yield* stale.get(path)).headers.get("set-cookie"), path)
       }
+      const write = yield* stale.post("/routes", newRoute({}), { headers: { origin: STRANGER } })
+      assert.deepStrictEqual([write.status, write.headers.get("set-cookie")], [403, null])
     }))
 
   it.effect("read no metrics, which the network of the browser would open", () =>

@@ -123,12 +123,12 @@ export class Authenticator extends Context.Service<Authenticator, {
         token: string,
         endpoint: Endpoint
       ) {
+        if (!isSafe(request.method)) yield* crossSite.check(request)
         const live = yield* authenticate(token, endpoint)
         if (Option.isNone(live)) {
           yield* clearUnknown
           return yield* refused()
         }
-        if (!isSafe(request.method)) yield* crossSite.check(request)
         yield* unlessServerError(setSessionCookie(live.value.freshToken))
         return live.value.principal
       })
