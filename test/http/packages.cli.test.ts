@@ -152,6 +152,7 @@ layer(TestServer.layer())("the command line", (it) => {
       const imported = yield* ada("import", files)
       assert.strictEqual(imported.code, 0, imported.stderr)
       assert.strictEqual((yield* ada("tag", "--add", "alps")).code, 2)
+      assert.strictEqual((yield* ada("tag", "--all")).code, 2)
       assert.strictEqual((yield* ada("no-such-command")).code, 2)
       const refused = yield* ada("ls", "--bbox", "1", "--json")
       assert.strictEqual(refused.code, 1)

@@ -38,6 +38,9 @@ export const tag = Command.make(
     remove: Flag.String("remove").pipe(Flag.withDescription("A tag to remove; repeat it for several"), Flag.atLeast(0))
   },
   Effect.fnUntraced(function*({ add, remove, ...given }) {
+    if (add.length + remove.length === 0) {
+      return yield* Failure.because("no tag: --add or --remove names one", EXIT_CODES.usage)
+    }
     const { client } = yield* account
     const tagsOf = ({ tags }: Route) => [...new Set([...tags.filter((tag) => !remove.includes(tag)), ...add])]
     const found = yield* attempt(() => selected(client, given))
