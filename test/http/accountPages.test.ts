@@ -196,6 +196,11 @@ layer(TestServer.layer({ ADMIN_EMAILS: ADMINS.join(",") }))("pages of an account
       yield* submit(rider, page, { do: "publish" })
       assert.include((yield* visitor.get("//")).text, "After &lt;b&gt;")
       const linked = { do: "addLink", label: "Sunday", expires: "2999-01-01", allowDownload: "true" }
+      const past = yield* submit(rider, page, { do: "addLink", label: "Kept <b>", expires: "1960-01-01" })
+      assertAlert(past, "Last day: ")
+      assert.include(past.text, "name=\"label\" value=\"Kept &lt;b&gt;\"")
+      assert.include(past.text, "name=\"expires\" value=\"1960-01-01\"")
+      assert.include(past.text, "name=\"allowDownload\" value=\"true\">")
       yield* submit(rider, page, linked)
       assert.include((yield* rider.get(`/${page}`)).text, "Expires: Jan 1, 2999.")
       yield* submit(rider, page, { do: "delete" })

@@ -10,7 +10,19 @@ import type { Texts } from "../../../services/texts/Texts.ts"
 import type { Endpoint } from "../../middleware/RateLimit.ts"
 import { type PageLinks, pageLinks } from "../../response/ResourceJson.ts"
 import { type Action, done, idOf, type Visit } from "./AccountPage.ts"
-import { button, checkbox, confirmed, copyField, decodeForm, form, hidden, input, isChecked, orNull } from "./Forms.ts"
+import {
+  ACTION,
+  button,
+  checkbox,
+  confirmed,
+  copyField,
+  decodeForm,
+  form,
+  hidden,
+  input,
+  isChecked,
+  orNull
+} from "./Forms.ts"
 
 const PATHS = { route: "r", collection: "c" } as const
 
@@ -63,8 +75,9 @@ export const makeSharing = Effect.gen(function*() {
   const links = yield* ShareLinks
   const views = yield* RouteViews
 
-  const section = Effect.fnUntraced(function*({ session, texts }: Visit, resource: SharedResource) {
+  const section = Effect.fnUntraced(function*({ fields: sent, session, texts }: Visit, resource: SharedResource) {
     const { fields, sharing } = texts
+    const given = sent[ACTION] === "addLink" ? sent : undefined
     const { kind } = resource.shared
     const all = yield* links.list(session.userId, resource.shared)
     return html`<section aria-labelledby="sharing"><h2 id="sharing">${sharing.title}</h2>
@@ -78,10 +91,16 @@ ${
     }${
       form(
         html`<div class="columns">`,
-        input({ name: "label", label: sharing.label, hint: sharing.labelHint }),
-        input({ name: "expires", label: fields.expiresAt, type: "date", hint: sharing.expiresHint }),
+        input({ name: "label", label: sharing.label, value: given?.["label"], hint: sharing.labelHint }),
+        input({
+          name: "expires",
+          label: fields.expiresAt,
+          type: "date",
+          value: given?.["expires"],
+          hint: sharing.expiresHint
+        }),
         html`</div>\n`,
-        checkbox("allowDownload", sharing.allowDownload, true),
+        checkbox("allowDownload", sharing.allowDownload, given === undefined || isChecked(given, "allowDownload")),
         button("addLink", sharing.make, "quiet")
       )
     }</section>\n`
