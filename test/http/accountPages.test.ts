@@ -262,6 +262,7 @@ layer(TestServer.layer({ ADMIN_EMAILS: ADMINS.join(",") }))("pages of an account
       assertAlert(yield* submit(rider, "/me/profile", { ...fields, handle: "A B" }), "Handle: ")
       const zone = { do: "add", label: "Home", radius: "300" }
       assertAlert(yield* submit(rider, "/me/privacy-zones", { ...zone, place: "at home" }), "Middle: enter latitude")
+      assertAlert(yield* submit(rider, "/me/privacy-zones", { ...zone, place: "97.1 9.5" }), "Middle: enter latitude")
       yield* submit(rider, "/me/privacy-zones", {
         ...zone,
         place: "https://www.openstreetmap.org/#map=15/47.1415/9.5209"

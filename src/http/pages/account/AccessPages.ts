@@ -115,9 +115,10 @@ const notCoordinates = ({ zones }: Texts) => ValidationFailed.at("body", "", zon
 
 const centerOf = (place: string | undefined, texts: Texts) => {
   const found = COORDINATES.exec(place ?? "") ?? IN_ADDRESS.exec(place ?? "")
-  return found === null
+  const [, latitude, longitude] = (found ?? []).map(Number)
+  return latitude === undefined || longitude === undefined || Math.abs(latitude) > 90 || Math.abs(longitude) > 180
     ? Effect.fail(notCoordinates(texts))
-    : Effect.succeed([Number(found[2]), Number(found[1])] as const)
+    : Effect.succeed([longitude, latitude] as const)
 }
 
 const zoneName = ({ zones }: Texts, { label }: PrivacyZone, index: number) => label ?? zones.unnamed(index + 1)
