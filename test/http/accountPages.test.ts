@@ -317,7 +317,15 @@ layer(TestServer.layer({ ADMIN_EMAILS: ADMINS.join(",") }))("pages of an account
         assert.strictEqual(status, 404)
         assert.deepInclude(body, { statusCode: 404, code: "NOT_FOUND" })
       }
-      assert.deepInclude((yield* (yield* anonymous).get("//no/such/page")).body, { statusCode: 404 })
+      for (const path of ["//r/abc%20", "//u/%F0%9F%98%80", "//no%3Csuch;page", "//%6detrics", "//me/routes/"]) {
+        const escaped = yield* browser.get(path)
+        assert.deepStrictEqual([escaped.status, escaped.headers.get("content-type")], [404, "text/html; charset=utf-8"])
+        assert.include(escaped.text, "There is no such page")
+      }
+      for (const path of ["//no/such/page", "//r/abc%20", "/no%20", "//me/routes/"]) {
+        assert.deepInclude((yield* (yield* anonymous).get(path)).body, { statusCode: 404 })
+      }
+      assert.deepInclude((yield* browser.get("/no%20")).body, { statusCode: 404 })
       assert.strictEqual((yield* browser.post("//no/such/page")).status, 404)
       assert.strictEqual((yield* browser.get("//api/v1/auth/login-email")).status, 405)
     }))

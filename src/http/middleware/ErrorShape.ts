@@ -17,7 +17,15 @@ import { RequestNotes } from "../../services/operations/RequestNotes.ts"
 import { settings } from "../../services/settings/Registry.ts"
 import { headerName } from "../api/Headers.ts"
 import { CommonFailures, NoParameters, TracedFaults } from "../api/Requests.ts"
-import { endsInSlash, isExactPath, meantPath, methodsAt, shadowed } from "../request/RouteTemplates.ts"
+import {
+  endsInSlash,
+  isExactPath,
+  meantPath,
+  methodsAt,
+  pathOf,
+  shadowed,
+  wantsPage
+} from "../request/RouteTemplates.ts"
 import {
   DATABASE_RETRY_AFTER,
   databaseUnavailable,
@@ -247,14 +255,21 @@ export const errorShapeLayer = HttpRouter.middleware(
   { global: true }
 )
 
+/** A path of the same depth that leads nowhere, so that a browser gets the page for one. */
+const nowhere = (request: HttpServerRequest.HttpServerRequest) =>
+  request.modify({ url: "/_".repeat(pathOf(request.url).split("/").length - 1) })
+
 export const exactPathsLayer = HttpRouter.middleware(
   (httpEffect) =>
     Effect.flatMap(
       HttpServerRequest.HttpServerRequest,
-      ({ url }) => {
-        if (!isExactPath(url)) return respond(unknownPath())
+      (request) => {
+        const { url } = request
         // The router would take the slash at the end of a list for a resource without an id.
-        return endsInSlash(url) ? respond(unknownPath(meantPath(url, isOfApi))) : httpEffect
+        if (isExactPath(url) && !endsInSlash(url)) return httpEffect
+        return wantsPage(request)
+          ? Effect.provideService(httpEffect, HttpServerRequest.HttpServerRequest, nowhere(request))
+          : respond(unknownPath(isExactPath(url) ? meantPath(url, isOfApi) : undefined))
       }
     ),
   { global: true }

@@ -4,14 +4,14 @@ import { HttpApiEndpoint } from "effect/http-api"
 import { html } from "../../services/operations/Html.ts"
 import { configuredSite, type Site } from "../../services/texts/Site.ts"
 import { Authenticator } from "../auth/Authenticator.ts"
-import { templateOf } from "../request/RouteTemplates.ts"
+import { templateOf, wantsPage } from "../request/RouteTemplates.ts"
 import { noteError, unknownPath } from "../response/ErrorResponse.ts"
 import { pageResponse, type Reader, readerOf, rootFrom } from "./layout/Layout.ts"
 
 const ENDPOINT = HttpApiEndpoint.get("page", "/*")
 
-const isForBrowser = ({ headers, method, url }: HttpServerRequest.HttpServerRequest) =>
-  (headers["accept"] ?? "").includes("text/html") && !url.startsWith("/api/") && templateOf(method, url) === undefined
+const isForBrowser = (request: HttpServerRequest.HttpServerRequest) =>
+  wantsPage(request) && templateOf(request.method, request.url) === undefined
 
 const missing = (site: Site, { url }: HttpServerRequest.HttpServerRequest, reader: Reader) => {
   const [path = "/"] = url.split("?")

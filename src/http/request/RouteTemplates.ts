@@ -153,13 +153,22 @@ addPages(["docs", "pages"], [DOCS_ASSET])
 addPages(["pages"], [home, ...Object.values(SHARED_PAGES)])
 addPages(["pages"], formPages, ["GET", "POST"])
 
-const pathOf = (url: string) => {
+export const pathOf = (url: string) => {
   const query = url.indexOf("?")
   return query === -1 ? url : url.slice(0, query)
 }
 
 /** The router decodes `%` and ends paths at `;` and `#`: `/%6detrics` would bypass a proxy's rule for `/metrics`. */
 export const isExactPath = (url: string): boolean => !/[%;#]/.test(pathOf(url))
+
+/** Browsers name HTML among the types that they accept. */
+export const wantsPage = (
+  { headers, method, url }: {
+    readonly headers: Readonly<Record<string, string | undefined>>
+    readonly method: string
+    readonly url: string
+  }
+): boolean => method === "GET" && (headers["accept"] ?? "").includes("text/html") && !url.startsWith("/api/")
 
 export const endsInSlash = (url: string): boolean => /.\/$/.test(pathOf(url))
 
