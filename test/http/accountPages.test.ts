@@ -330,6 +330,17 @@ layer(TestServer.layer({ ADMIN_EMAILS: ADMINS.join(",") }))("pages of an account
       assert.strictEqual((yield* browser.get("//api/v1/auth/login-email")).status, 405)
     }))
 
+  it.effect("keep the links of who is signed in on the page of an error", () =>
+    Effect.gen(function*() {
+      const rider = yield* signedIn
+      for (const path of ["me/routes?q=%25", "me/routes/999999", "admin", "r/no-such-route"]) {
+        const { status, text } = yield* rider.get(`//${path}`)
+        assert.isAtLeast(status, 400, path)
+        assert.include(text, "me/profile\">Account</a>", path)
+        assert.include((yield* (yield* anonymous).get("//r/no-such-route")).text, "sign-in\">Sign in</a>")
+      }
+    }))
+
   it.effect("lead on to an account from shared pages and the start page", () =>
     Effect.gen(function*() {
       const rider = yield* signedIn

@@ -1,12 +1,12 @@
-import { Effect, Option } from "effect"
+import { Effect } from "effect"
 import { HttpRouter, HttpServerError, HttpServerRequest } from "effect/http"
 import { HttpApiEndpoint } from "effect/http-api"
 import { html } from "../../services/operations/Html.ts"
 import { configuredSite, type Site } from "../../services/texts/Site.ts"
-import { Authenticator } from "../auth/Authenticator.ts"
 import { templateOf, wantsPage } from "../request/RouteTemplates.ts"
 import { noteError, unknownPath } from "../response/ErrorResponse.ts"
-import { pageResponse, type Reader, readerOf, rootFrom } from "./layout/Layout.ts"
+import { pageResponse, type Reader, rootFrom } from "./layout/Layout.ts"
+import { makeReader } from "./layout/PageRoutes.ts"
 
 const ENDPOINT = HttpApiEndpoint.get("page", "/*")
 
@@ -27,16 +27,14 @@ const missing = (site: Site, { url }: HttpServerRequest.HttpServerRequest, reade
 
 /** An unknown path is a page for a browser; for others it has the shape of every error. */
 export const missingPageLayer = HttpRouter.use(Effect.fnUntraced(function*(router) {
-  const authenticator = yield* Authenticator
+  const reader = (yield* makeReader)(ENDPOINT)
   const site = yield* configuredSite
-  const known = Effect.orElseSucceed(authenticator.readOptional(ENDPOINT), () => Option.none())
   yield* router.add(
     "GET",
     "/*",
     Effect.flatMap(HttpServerRequest.HttpServerRequest, (request) =>
       isForBrowser(request)
-        ? Effect.map(Effect.tap(known, noteError(unknownPath())), (principal) =>
-          missing(site, request, readerOf(principal)))
+        ? Effect.map(Effect.tap(reader, noteError(unknownPath())), (known) => missing(site, request, known))
         : Effect.fail(
           new HttpServerError.HttpServerError({ reason: new HttpServerError.RouteNotFound({ request }) })
         ))

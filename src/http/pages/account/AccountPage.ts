@@ -20,6 +20,7 @@ import { alert, type Page, plainWords, rootFrom } from "../layout/Layout.ts"
 import {
   failureAt,
   type Fields,
+  makeReader,
   makeReadFields,
   type PageResult,
   pageRoute,
@@ -156,7 +157,7 @@ export const accountPageLayer = ({ actions = {}, isForAdmins = false, path, rece
     const site = yield* configuredSite
     const { texts } = site
     const kept = yield* keptForms
-    const failed = failureAt(site, path)
+    const failed = failureAt(site, path, (yield* makeReader)(page))
     const readerUnits = yield* makeReaderUnits
 
     const visitFor = Effect.fnUntraced(function*(endpoint: Endpoint) {

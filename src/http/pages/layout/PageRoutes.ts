@@ -1,4 +1,4 @@
-import { Cause, Effect, Schema } from "effect"
+import { Cause, Effect, Option, Schema } from "effect"
 import { HttpRouter, HttpServerRequest, HttpServerResponse } from "effect/http"
 import { HttpApiEndpoint } from "effect/http-api"
 import { type ServiceError, UnsupportedMediaType } from "../../../schema/Errors.ts"
@@ -8,13 +8,14 @@ import { html } from "../../../services/operations/Html.ts"
 import { RequestNotes } from "../../../services/operations/RequestNotes.ts"
 import { configuredSite, type Site } from "../../../services/texts/Site.ts"
 import { ResponseWithin } from "../../api/Requests.ts"
+import { Authenticator } from "../../auth/Authenticator.ts"
 import { CrossSite } from "../../middleware/CrossSite.ts"
 import { within } from "../../middleware/Deadline.ts"
 import { serviceErrorOf, undoubted } from "../../middleware/ErrorShape.ts"
-import { Limiter } from "../../middleware/RateLimit.ts"
+import { type Endpoint, Limiter } from "../../middleware/RateLimit.ts"
 import { decodeUtf8, RequestBodies } from "../../request/RequestBodies.ts"
 import { isFault } from "../../response/ErrorResponse.ts"
-import { alert, type Page, pageResponse, plainWords } from "./Layout.ts"
+import { alert, type Page, pageResponse, plainWords, type Reader, readerOf } from "./Layout.ts"
 
 export type Fields = Readonly<Record<string, string | undefined>>
 
@@ -42,12 +43,28 @@ const checkType = ({ headers }: HttpServerRequest.HttpServerRequest) =>
 
 export const queryOf = ({ url }: HttpServerRequest.HttpServerRequest) => new URL(url, "http://localhost").searchParams
 
+/** Who reads a page that needs no session. */
+export const makeReader = Effect.map(
+  Authenticator,
+  (authenticator) => (endpoint: Endpoint) =>
+    Effect.map(Effect.orElseSucceed(authenticator.readOptional(endpoint), () => Option.none()), readerOf)
+)
+
+const VISITOR = Effect.succeed<Reader>("visitor")
+
 /** The page of an error of the service has the id by which an operator finds the request. */
-export const failureAt = (site: Site, path: string) => (error: ServiceError) =>
-  Effect.map(RequestNotes, ({ id }) => {
+export const failureAt = <R = never>(
+  site: Site,
+  path: string,
+  reader?: Effect.Effect<Reader, never, R>
+) =>
+  Effect.fnUntraced(function*(error: ServiceError) {
+    const { id } = yield* RequestNotes
     const { errors } = site.texts
     return pageResponse(site, path, {
       title: errors.title,
+      // A service that refuses work looks nobody up.
+      reader: yield* isFault(error) || error.statusCode === 429 ? VISITOR : reader ?? VISITOR,
       body: html`${alert(plainWords(site.texts, error))}${
         isFault(error) ? html`<p class="hint">${errors.requestId(id)}</p>` : undefined
       }`,

@@ -12,7 +12,7 @@ import { SHARED_PAGES } from "../../request/RouteTemplates.ts"
 import { worded } from "../../response/PublicErrors.ts"
 import { isKnown, storableFor } from "../../response/Versioned.ts"
 import { type Page, pageResponse, pageText, policyHeaders, readerOf, rootFrom } from "../layout/Layout.ts"
-import { failureAt, pageRoute, queryOf } from "../layout/PageRoutes.ts"
+import { failureAt, makeReader, pageRoute, queryOf } from "../layout/PageRoutes.ts"
 import { makeReaderUnits, type Units } from "./Units.ts"
 
 export interface SharedRequest {
@@ -92,5 +92,5 @@ export const sharedPageLayer = <E, R>(
 
     const compressed = compression(shown).pipe(Effect.provideService(HttpPlatform.HttpPlatform, platform))
 
-    yield* pageRoute(router, "GET", path, compressed, failureAt(site, path))
+    yield* pageRoute(router, "GET", path, compressed, failureAt(site, path, (yield* makeReader)(endpoint)))
   }))
