@@ -97,10 +97,24 @@ layer(clubServer)("a site with a name, a logo, a colour and a language of its ow
     Effect.gen(function*() {
       const rider = yield* signedIn
       const { id, version } = created((yield* rider.post("/routes", newRoute({ name: "Rund um Vaduz" }))).body)
-      const fields = { do: "save", version: String(version), name: "x", tags: "!", visibility: "private" }
+      const fields = { do: "save", version: String(version), name: "x", tags: "!, ?", visibility: "private" }
       const { status, text } = yield* submit(rider, `/me/routes/${id}`, fields)
       assert.strictEqual(status, 400)
       assert.match(text, /role="alert">Schlagwörter: Erlaubt ist hier: 1 bis 24 Zeichen aus a–z, 0–9 und „-“\.</)
+      const passwords = { do: "change", currentPassword: "", newPassword: "short" }
+      const short = yield* submit(rider, "/me/password", passwords)
+      assert.include(short.text, "role=\"alert\">Passwort: Erlaubt ist hier: 12 bis 1.024 Zeichen.<")
+      const unnamed = yield* submit(rider, "/me/password", { ...passwords, newPassword: PASSWORD })
+      assert.include(unnamed.text, "role=\"alert\">Bisheriges Passwort: Erlaubt ist hier: das bisherige Passwort.<")
+      const weak = yield* submit(yield* anonymous, "/sign-up", { email: newEmail(), password: "short" })
+      assert.include(weak.text, "role=\"alert\">Erlaubt ist hier: 12 bis 1.024 Zeichen.<")
+      const search = yield* rider.get("//me/routes?q=%25")
+      assert.include(
+        search.text,
+        "role=\"alert\">Suche: Erlaubt ist hier: einige Wörter aus Buchstaben, Ziffern oder Emojis.<"
+      )
+      const zone = { do: "add", place: "47.1 9.5", radius: "wide" }
+      assert.include((yield* submit(rider, "/me/privacy-zones", zone)).text, "Erlaubt ist hier: eine Zahl wie 12.5.<")
       const wrong = yield* submit(yield* anonymous, "/sign-in", { email: rider.email, password: "wrong" })
       assert.include(wrong.text, "role=\"alert\">E-Mail-Adresse oder Passwort ist falsch.<")
     }))

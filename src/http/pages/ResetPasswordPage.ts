@@ -74,7 +74,7 @@ export const resetPasswordPageLayer = Layer.unwrap(Effect.gen(function*() {
           yield* limiter.countAddress(Api.groups.auth.endpoints.resetPassword)
           const token = yield* Effect.result(tokenOf(fields))
           if (Result.isFailure(token)) return pages.unusable(token.failure, "unknown")
-          const password = yield* newPasswordOf(texts, fields["password"])
+          const password = yield* newPasswordOf(fields["password"])
           return changed(texts, yield* passwordChanges.reset(token.success, password))
         },
         Effect.catchTag(

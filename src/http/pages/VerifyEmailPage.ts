@@ -89,7 +89,7 @@ export const verifyEmailPageLayer = Layer.unwrap(Effect.gen(function*() {
     const newPassword = fields[NEW_PASSWORD]
     return newPassword === undefined
       ? { password: yield* decodeField(PasswordField, fields["password"], noPassword(texts)) }
-      : { newPassword: yield* newPasswordOf(texts, newPassword) }
+      : { newPassword: yield* newPasswordOf(newPassword) }
   })
 
   const pages = { addressOf: accounts.addressOf, form: formWith(texts), unusable: unusable(texts) }

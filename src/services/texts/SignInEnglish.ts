@@ -62,7 +62,6 @@ export const signInEnglish = {
     yourAddress: "your email address",
     newPassword: "New password",
     newPasswordHint: `${PASSWORD_RULE}. A few words that do not belong together are long and easy to remember.`,
-    wrongLength: `Use ${PASSWORD_RULE}`,
     another: "Choose another password.",
     next: "What is next"
   },

@@ -66,7 +66,6 @@ eine.`
     yourAddress: "Ihrer E-Mail-Adresse",
     newPassword: "Neues Passwort",
     newPasswordHint: `${PASSWORD_RULE}. Einige Wörter, die nicht zusammengehören, sind lang und leicht zu merken.`,
-    wrongLength: `Erlaubt sind ${PASSWORD_RULE}`,
     another: "Wählen Sie ein anderes Passwort.",
     next: "Wie es weitergeht"
   },

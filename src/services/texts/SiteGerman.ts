@@ -21,6 +21,9 @@ const ACCEPTED: ReadonlyArray<readonly [message: RegExp, german: (...parts: Read
   [/between (-?[\d.]+) and (-?[\d.]+)/, (least, most) => `ein Wert von ${least} bis ${most}`],
   [/email address/, () => "eine E-Mail-Adresse wie ada@example.com"],
   [/https URL/, () => "eine Adresse, die mit https:// beginnt"],
+  [/words of letters/, () => "einige Wörter aus Buchstaben, Ziffern oder Emojis"],
+  [/number/, () => "eine Zahl wie 12.5"],
+  [/current password/, () => "das bisherige Passwort"],
   [/future/, () => "ein Tag, der noch kommt"],
   [/instant/, () => "ein Datum"],
   [/length of at most (\d+)/, (most) => `höchstens ${most}`]
@@ -36,6 +39,7 @@ const accepted = (message: string): string => {
 
 /** Readers of files say these of a file. */
 const PROBLEMS: ReadonlyArray<readonly [english: RegExp, german: string]> = [
+  [/is empty/, "Sie ist leer."],
   [/has no points/, "Sie hat keine Punkte."],
   [/WGS 84/, "Ihre Koordinaten sind nicht in WGS 84."],
   [/at most|more than/, "Sie ist größer, als hier erlaubt ist."],

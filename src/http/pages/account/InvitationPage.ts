@@ -78,7 +78,7 @@ export const invitationPageLayer = Layer.unwrap(Effect.gen(function*() {
           yield* accounts.invitedAddress(token.success)
           const given = orNull(fields["name"])
           const name = given === null ? undefined : yield* decodeNamed(DisplayName, "name", given)
-          const password = yield* newPasswordOf(texts, fields["password"])
+          const password = yield* newPasswordOf(fields["password"])
           yield* signedIn(yield* accounts.acceptInvitation(token.success, { name, password }, deviceOf(request)))
           return { seeOther: `${ACCOUNT_PAGES.routes.slice(1)}?done=welcome` }
         },

@@ -218,8 +218,8 @@ const passwordLayer = Layer.unwrap(Effect.gen(function*() {
   const devices = yield* Devices
   const profiles = yield* Profiles
 
-  const change = Effect.fnUntraced(function*({ fields, session, texts }: Visit) {
-    const newPassword = yield* newPasswordOf(texts, fields["newPassword"])
+  const change = Effect.fnUntraced(function*({ fields, session }: Visit) {
+    const newPassword = yield* newPasswordOf(fields["newPassword"])
     const current = orNull(fields["currentPassword"])
     const currentPassword = current === null
       ? undefined

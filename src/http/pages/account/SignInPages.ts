@@ -157,7 +157,7 @@ export const signInPagesLayer = Layer.unwrap(Effect.gen(function*() {
     const email = yield* decodeNamed(NewEmail, "email", fields["email"])
     const name = orNull(fields["name"])
     const given = name === null ? undefined : yield* decodeNamed(DisplayName, "name", name)
-    const password = yield* newPasswordOf(texts, fields["password"])
+    const password = yield* newPasswordOf(fields["password"])
     yield* limitEmail(request, email, "signUp")
     yield* accounts.signUp({ email, name: given, password, network: clientNetwork(request) })
     return mailed(texts, email)

@@ -222,7 +222,7 @@ export const plainWords = (texts: Texts, { details, message, statusCode }: Servi
   if (known !== undefined) return errors.reasons[known]
   return issues.length === 0
     ? errors.other(message, statusCode)
-    : lastOfEachPath(issues).slice(0, MAX_SHOWN).map(issueWords(texts)).join(" ")
+    : [...new Set(lastOfEachPath(issues).map(issueWords(texts)))].slice(0, MAX_SHOWN).join(" ")
 }
 
 /** `aria-describedby` refers to it. */

@@ -1,6 +1,6 @@
 import { Effect, Option, Schema } from "effect"
 import { type ServiceError, ValidationFailed } from "../../../schema/Errors.ts"
-import { MailedToken, NewPassword } from "../../../schema/User.ts"
+import { MailedToken, NewPassword, PASSWORD_RULE } from "../../../schema/User.ts"
 import type { LinkState, LinkUnusable, Overloaded } from "../../../services/DomainErrors.ts"
 import { type Html, html } from "../../../services/operations/Html.ts"
 import type { Texts } from "../../../services/texts/Texts.ts"
@@ -56,10 +56,9 @@ export const refusedLink = ({ form, unusable }: LinkPages) => (error: ServiceErr
     ? unusable(error, "unknown")
     : form({ token: fields["token"], email: fields["email"] }, fields, error)
 
-const wrongLength = ({ link }: Texts) => () => ValidationFailed.at("body", "password", link.wrongLength)
+const wrongLength = () => ValidationFailed.at("body", "password", `Use ${PASSWORD_RULE}`)
 
-export const newPasswordOf = (texts: Texts, value: string | undefined) =>
-  decodeField(Password, value, wrongLength(texts))
+export const newPasswordOf = (value: string | undefined) => decodeField(Password, value, wrongLength)
 
 const issuesOf = Schema.decodeUnknownOption(
   Schema.Struct({ issues: Schema.Array(Schema.Struct({ path: Schema.String, message: Schema.String })) })
