@@ -49,6 +49,15 @@ layer(TestServer.layer())("pages of routes", (it) => {
       assert.strictEqual((yield* shown(rider, "", "en-US"))[0], miles)
     }))
 
+  it.effect("have no profile where all positions are the same", () =>
+    Effect.gen(function*() {
+      const { shareToken } = yield* make(yield* signedIn, { geometry: [[9.5, 47.1, 450], [9.5, 47.1, 450]] })
+      const { status, text } = yield* (yield* anonymous).get(`//r/${shareToken}`)
+      assert.strictEqual(status, 200)
+      assert.notInclude(text, "NaN")
+      assert.notInclude(text, "class=\"profile\"")
+    }))
+
   it.effect("list named waypoints and cues by the kilometre, each round trip from its start to its end", () =>
     Effect.gen(function*() {
       const rider = yield* signedIn

@@ -50,11 +50,11 @@ const legend = ({ pages }: Texts) =>
     html`<li class="steep-${steepness}">${pages.steepness(from, STEEPNESS[steepness + 1])}</li>`
   )
 
-/** Empty without elevations. A script shows the values at one position (`route.js`). */
+/** Empty without elevations, and for a route whose positions are all the same. A script shows the values at one position (`route.js`). */
 export const profile = ({ samples }: RouteSheet, texts: Texts, units: Units): Html => {
-  if (samples.length < 2) return html``
-  const heights = samples.map(({ height }) => height)
   const length = samples.at(-1)?.metres ?? 0
+  if (length === 0) return html``
+  const heights = samples.map(({ height }) => height)
   const { long, short } = SYSTEMS[units]
   const data = JSON.stringify(samples.map(({ height, metres, slope }) => [Math.round(metres), height, round(slope)]))
   return html`<figure class="profile" data-profile="${data}" data-long="${long.metres} ${long.name}" data-short="${short.metres} ${short.name}" data-label="${texts.pages.position}">
