@@ -146,7 +146,9 @@ layer(TestServer.layer())("pages", (it) => {
       const visitor = yield* anonymous
       const { email, password, ...rider } = yield* signedIn
       yield* rider.delete("/users/me")
-      assert.include((yield* visitor.get(pathOf("cancelDeletion"))).text, "autocomplete=\"current-password\"")
+      const { text } = yield* visitor.get(pathOf("cancelDeletion"))
+      assert.include(text, "autocomplete=\"current-password\"")
+      assert.include(text, "href=\"../forgot-password\"", "for an account without a password")
       const wrong = yield* submit(visitor, "cancelDeletion", { email, password: "wrong" })
       assert.strictEqual(wrong.status, 401)
       assertAlert(wrong, "Wrong email address or password.")

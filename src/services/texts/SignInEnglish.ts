@@ -12,7 +12,6 @@ export const signInEnglish = {
     button: "Sign in",
     byProvider: (name: string) => `Sign in by ${name}`,
     withoutPassword: "Or without a password:",
-    inApp: "If you sign in by another provider, do so in your app first, and then open this page again.",
     forgot: "Forgot your password?",
     signUp: (page: string) => html`No account yet? <a href="${page}">Sign up</a>.`,
     byInvitation: "No account yet? Accounts are by invitation here: ask an administrator.",

@@ -14,8 +14,6 @@ export const signInGerman: SignInTexts = {
     button: "Anmelden",
     byProvider: (name) => `Über ${name} anmelden`,
     withoutPassword: "Oder ohne Passwort:",
-    inApp:
-      "Wenn Sie sich über einen anderen Dienst anmelden, tun Sie das zuerst in Ihrer App und öffnen Sie dann diese Seite.",
     forgot: "Passwort vergessen?",
     signUp: (page) => html`Noch kein Konto? <a href="${page}">Registrieren</a>.`,
     byInvitation: "Noch kein Konto? Konten gibt es hier auf Einladung: Fragen Sie die Verwaltung.",

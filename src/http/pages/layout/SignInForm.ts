@@ -10,7 +10,7 @@ import type { Texts } from "../../../services/texts/Texts.ts"
 import { Api } from "../../api/Api.ts"
 import { deviceOf, signInResponses } from "../../auth/SignInResponses.ts"
 import { Limiter } from "../../middleware/RateLimit.ts"
-import { providerPath } from "../../request/RouteTemplates.ts"
+import { ACCOUNT_PAGES, providerPath } from "../../request/RouteTemplates.ts"
 import { wrongCredentials } from "../../response/PublicErrors.ts"
 import { pageLinks } from "../../response/ResourceJson.ts"
 import { ERROR_ID, rootFrom } from "./Layout.ts"
@@ -60,9 +60,9 @@ ${links}</ul>`
 /** How those without a password come to a page. */
 export const otherSignIns = Effect.fnUntraced(function*(page: `/${string}`) {
   const providers = yield* oidcProviders
-  const { texts } = yield* configuredSite
+  const { texts: { signIn } } = yield* configuredSite
   return providers.length === 0
-    ? html`<p>${texts.signIn.inApp}</p>`
+    ? html`<p><a href="${rootFrom(page)}${ACCOUNT_PAGES.forgotPassword.slice(1)}">${signIn.forgot}</a></p>`
     : (yield* providerLinksFrom(page))(page.slice(1))
 })
 
