@@ -20,7 +20,7 @@ export const EnvironmentNames = Context.Reference<ReadonlyArray<string>>("route-
   defaultValue: () => Object.keys(process.env)
 })
 
-const misspeltNames = Effect.map(EnvironmentNames, (names) => names.flatMap(misspelt))
+export const misspeltNames = Effect.map(EnvironmentNames, (names) => names.flatMap(misspelt))
 
 const isLocal = ({ hostname }: URL) => /^(?:localhost|127\..*|\[::1\])$/.test(hostname)
 

@@ -14,6 +14,7 @@ import {
 import { issuesOf, type ValidationIssue } from "../schema/Issues.ts"
 import { isProduction, OIDC_PREFIX, oidcSettings, registry, settings } from "../services/settings/Registry.ts"
 import type { Setting } from "../services/settings/Setting.ts"
+import { misspeltNames } from "./SettingWarnings.ts"
 
 /** The message names every setting that is wrong, and no value. */
 class SettingsRefused extends Schema.TaggedError<SettingsRefused>()("SettingsRefused", {
@@ -162,17 +163,18 @@ const OF_THE_SERVICE = registry.filter(({ isForDevelopment }) => !isForDevelopme
 
 const withoutMalformed = <A, E>(check: Effect.Effect<ReadonlyArray<A>, E>) => Effect.orElseSucceed(check, () => [])
 
-/** Fails with one message that names all settings that are missing or malformed. */
+/** Fails with one message that names all settings that are missing or malformed, and what may be meant as one of them. */
 const checkedLayer = (required: Effect.Effect<ReadonlyArray<string>>) =>
   Layer.effectDiscard(Effect.gen(function*() {
-    yield* refuseFor([
+    const problems = [
       ...(yield* Effect.forEach(yield* required, requirementOf)).flat(),
       ...yield* malformed(OF_THE_SERVICE),
       ...yield* withoutMalformed(unlimited),
       ...yield* withoutMalformed(incompleteProviders),
       ...yield* twoWaysToMail,
       ...yield* retired
-    ])
+    ]
+    yield* refuseFor(problems.length === 0 ? [] : [...problems, ...yield* misspeltNames])
   }))
 
 /** `POST /auth/google` needs no client where sign-in is by other providers, or by none. */

@@ -7,6 +7,7 @@ import { join } from "node:path"
 import { generatedSecrets } from "../../development/DevelopmentSecrets.ts"
 import { awaitDatabase, databaseLive } from "../../src/layers/Database.ts"
 import { problemOf, refusalOf, secretsLayer, settingsLayer } from "../../src/layers/Settings.ts"
+import { EnvironmentNames } from "../../src/layers/SettingWarnings.ts"
 import { registry, settings } from "../../src/services/settings/Registry.ts"
 import { clonedDatabase } from "../support/Databases.ts"
 import { listening } from "../support/Listening.ts"
@@ -137,6 +138,17 @@ describe("a production start", () => {
       for (const name of Object.keys(COMPLETE)) {
         assert.strictEqual(yield* refusal({ ...COMPLETE, [name]: "" }), `${name} is missing`)
       }
+    }))
+
+  it.effect("is refused with what is misspelt beside what is missing", () =>
+    Effect.gen(function*() {
+      const misspelt = refusal({ ...COMPLETE, JWT_SECRET: "" }).pipe(
+        Effect.provideService(EnvironmentNames, ["JWT_SECRTE", "HOME"])
+      )
+      assert.strictEqual(
+        yield* misspelt,
+        "JWT_SECRET is missing; JWT_SECRTE is no setting: did you mean JWT_SECRET?"
+      )
     }))
 
   it.effect("is refused with a part of an OpenID Connect provider, and needs no other where it has a whole one", () =>
