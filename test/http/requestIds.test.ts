@@ -1,7 +1,11 @@
 import { assert, layer } from "@effect/vitest"
-import { Effect, Layer, Logger, References, Schema } from "effect"
+import { Cause, Effect, Layer, Logger, References, Schema } from "effect"
 import { SqlClient } from "effect/sql"
+import { serviceErrorOf, undoubted } from "../../src/http/middleware/ErrorShape.ts"
+import { unknownPath } from "../../src/http/response/ErrorResponse.ts"
 import { jsonLogger } from "../../src/layers/Logging.ts"
+import type { ServiceError } from "../../src/schema/Errors.ts"
+import { RequestNotes } from "../../src/services/operations/RequestNotes.ts"
 import { anonymous, signedIn, signedUp, withHeaders } from "../support/Actors.ts"
 import { whileLocked } from "../support/Locks.ts"
 import { served } from "../support/OpenApi.ts"
@@ -201,6 +205,18 @@ layer(
       const refused = answers.find(({ status }) => status === 429)
       if (refused === undefined) return assert.fail("not limited")
       assert.deepInclude(yield* fieldsOf(refused), { code: "RATE_LIMITED", reason: "rate_limited", limit: "auth" })
+    }))
+
+  it.effect("has why it is a 503 at a stop, or while a standby may lack what is not found", () =>
+    Effect.gen(function*() {
+      const causeAfter = Effect.fnUntraced(function*(work: Effect.Effect<ServiceError>) {
+        const notes: RequestNotes = { id: "" }
+        assert.strictEqual((yield* Effect.provideService(work, RequestNotes, notes)).statusCode, 503)
+        return notes.fault?.cause
+      })
+      assert.strictEqual(yield* causeAfter(serviceErrorOf(Cause.interrupt(1))), "Stopping")
+      const doubtful = undoubted(unknownPath(), Effect.succeed(true), false)
+      assert.strictEqual(yield* causeAfter(doubtful), "DatabaseReadOnly")
     }))
 
   it.effect("has PostgreSQL's code for a 503 and for a 500", () =>

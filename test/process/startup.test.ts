@@ -14,7 +14,8 @@ import { until } from "../support/Waiting.ts"
 const absentDatabase = Effect.gen(function*() {
   const { proxy, url } = yield* Effect.flatMap(clonedDatabase, databaseProxy)
   yield* Effect.promise(() => proxy.set("refuse"))
-  return { url, comeUp: Effect.promise(() => proxy.set("pass")) }
+  const goAway = Effect.promise(() => proxy.set("refuse"))
+  return { url, goAway, comeUp: Effect.promise(() => proxy.set("pass")) }
 })
 
 const LIVE = "GET /health/live HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n"
@@ -60,8 +61,25 @@ const isStarting = Effect.fnUntraced(function*(process: Replica, path: string) {
     "x-content-type-options": "nosniff"
   })
   const isLogged = () =>
-    process.output().split("\n").some((line) => line.includes(traceId) && line.includes(`"status":503`))
+    process.output().split("\n").some((line) =>
+      line.includes(traceId) && line.includes(`"status":503`) && line.includes(`"cause":"Starting"`)
+    )
   if (path !== PROBE) yield* until(Effect.sync(isLogged))
+})
+
+const Failed = Schema.fromJsonString(Schema.Struct({
+  annotations: Schema.Struct({
+    status: Schema.Literal(503),
+    cause: Schema.Literal("ConnectionError"),
+    sqlState: Schema.optional(Schema.Never)
+  })
+}))
+
+/** The line of the request names the connection, and no code of Node as one of PostgreSQL. */
+const isCalledAway = Effect.fnUntraced(function*(process: Replica, id: string) {
+  const line = () => process.output().split("\n").find((line) => line.includes(id) && line.includes("\"request\""))
+  yield* until(Effect.sync(() => line() !== undefined))
+  yield* Schema.decodeEffect(Failed)(line() ?? "")
 })
 
 describe("a start before the database", () => {
@@ -84,6 +102,8 @@ describe("a start before the database", () => {
         const statuses = yield* livenessDuring(process, Effect.andThen(database.comeUp, process.ready))
         assert.deepStrictEqual(statuses, [200])
         assert.strictEqual((yield* visitor.get("/routes")).status, 401)
+        yield* database.goAway
+        yield* isCalledAway(process, (yield* visitor.get("/routes/public")).headers.get("x-request-id") ?? "")
         yield* process.tell("SIGTERM")
         assert.strictEqual((yield* process.ended).code, 0)
       }).pipe(Effect.scoped),

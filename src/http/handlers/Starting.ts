@@ -3,7 +3,7 @@ import { HttpRouter, HttpServerRequest, HttpServerResponse } from "effect/http"
 import { Unavailable } from "../../schema/Errors.ts"
 import { Api } from "../api/Api.ts"
 import { templateOf } from "../request/RouteTemplates.ts"
-import { respond } from "../response/ErrorResponse.ts"
+import { noteCause, respond } from "../response/ErrorResponse.ts"
 
 const notReady = () => Unavailable.retryAfter("The service is starting: it waits for the database", Duration.seconds(1))
 
@@ -19,6 +19,8 @@ export const startingLayer = HttpRouter.add(
   Effect.flatMap(
     HttpServerRequest.HttpServerRequest,
     (request) =>
-      isForLive(request) ? Effect.succeed(HttpServerResponse.jsonUnsafe({ status: "ok" })) : respond(notReady())
+      isForLive(request)
+        ? Effect.succeed(HttpServerResponse.jsonUnsafe({ status: "ok" }))
+        : Effect.andThen(noteCause("Starting"), respond(notReady()))
   )
 )

@@ -12,7 +12,13 @@ import {
 } from "../../schema/Errors.ts"
 import { inPart, issuesOf, MAX_ISSUES, summaryOf, type ValidationIssue } from "../../schema/Issues.ts"
 import { NoFreeConnection } from "../../services/admission/ConnectionQueue.ts"
-import { DatabaseReadOnly, isReadOnly, isServerState, UnknownCommit } from "../../services/db/DatabaseErrors.ts"
+import {
+  DatabaseReadOnly,
+  isReadOnly,
+  isServerState,
+  sqlStateOf,
+  UnknownCommit
+} from "../../services/db/DatabaseErrors.ts"
 import { RequestNotes } from "../../services/operations/RequestNotes.ts"
 import { settings } from "../../services/settings/Registry.ts"
 import { headerName } from "../api/Headers.ts"
@@ -31,6 +37,7 @@ import {
   databaseUnavailable,
   internalError,
   isFault,
+  noteCause,
   noteError,
   respond,
   unknownPath
@@ -150,10 +157,11 @@ const nameOf = (failure: unknown): string => {
 const noteFailure = (failure: unknown) =>
   Effect.map(RequestNotes, (notes) => {
     const cause = SqlError.isSqlError(failure) ? failure.reason.cause : undefined
+    const sqlState = sqlStateOf(cause)
     notes.fault = {
       cause: nameOf(failure),
       ...isBusy(cause) ? { limit: "connections" } : {},
-      ...Predicate.hasProperty(cause, "code") ? { sqlState: String(cause.code) } : {}
+      ...sqlState === undefined ? {} : { sqlState }
     }
   })
 
@@ -175,11 +183,14 @@ const isAbandoned = (cause: Cause.Cause<unknown>) =>
     (reason) => reason._tag === "Interrupt" && reason.annotations.has(HttpServerError.ClientAbort.key)
   )
 
-const shuttingDown = () => new Unavailable({ message: "The service is shutting down" })
+const shuttingDown = Effect.as(
+  noteCause("Stopping"),
+  new Unavailable({ message: "The service is shutting down" })
+)
 
 /** Logs causes without a public error, and maps them to `Internal`. */
 export const serviceErrorOf = Effect.fnUntraced(function*(cause: Cause.Cause<unknown>) {
-  const known = Cause.hasInterruptsOnly(cause) ? shuttingDown() : yield* toServiceError(failureOf(cause))
+  const known = Cause.hasInterruptsOnly(cause) ? yield* shuttingDown : yield* toServiceError(failureOf(cause))
   return yield* noteError(known ?? (yield* renderUnknown(cause)))
 })
 
@@ -198,7 +209,11 @@ const isDoubtful = ({ details, statusCode }: ServiceError) =>
 /** Returns what a response says of an error: another one where a standby may have caused it. */
 export const undoubted = (error: ServiceError, isReadOnly: Effect.Effect<boolean>, wasReadOnly: boolean) =>
   isDoubtful(error)
-    ? Effect.map(isReadOnly, (isStill) => wasReadOnly || isStill ? takesNoWrites() : error)
+    ? Effect.flatMap(
+      isReadOnly,
+      (isStill) =>
+        wasReadOnly || isStill ? Effect.as(noteCause("DatabaseReadOnly"), takesNoWrites()) : Effect.succeed(error)
+    )
     : Effect.succeed(error)
 
 /** The framework would encode declared 5xx errors without a trace id. */

@@ -17,6 +17,10 @@ export const noteError = (error: ServiceError): Effect.Effect<ServiceError> =>
     return error
   })
 
+/** Writes a cause that a response hides into the notes of the request. */
+export const noteCause = (cause: string): Effect.Effect<void> =>
+  Effect.map(RequestNotes, (notes) => void (notes.fault = { cause }))
+
 export const retryAfter = (details: Readonly<Record<string, unknown>> = {}) =>
   typeof details["retryAfterSeconds"] === "number"
     ? { [HEADERS.retryAfter.key]: String(details["retryAfterSeconds"]) }

@@ -4,6 +4,7 @@ import { SqlError } from "effect/sql"
 import { isFault } from "../../http/response/ErrorResponse.ts"
 import { isDomainError, publicErrorOf } from "../../http/response/PublicErrors.ts"
 import { ServiceError } from "../../schema/Errors.ts"
+import { sqlStateOf } from "../../services/db/DatabaseErrors.ts"
 
 export type OtlpSpan = OtlpTracer.ScopeSpan["spans"][number]
 
@@ -62,11 +63,10 @@ const allowed = (attributes: Iterable<readonly [string, unknown]>): Array<Attrib
   return encoded
 }
 
-/** PostgreSQL's code of the error (SQLSTATE). */
-const sqlStateOf = (error: unknown) =>
-  SqlError.isSqlError(error) && Predicate.hasProperty(error.reason.cause, "code")
-    ? [attribute("db.response.status_code", error.reason.cause.code)]
-    : []
+const sqlStateAttributes = (error: unknown) => {
+  const code = SqlError.isSqlError(error) ? sqlStateOf(error.reason.cause) : undefined
+  return code === undefined ? [] : [attribute("db.response.status_code", code)]
+}
 
 const exceptionOf = (error: unknown, endTime: bigint): OtlpSpan["events"][number] => ({
   name: "exception",
@@ -99,7 +99,7 @@ const endOf = ({ kind }: Tracer.Span, endTime: bigint, exit: Exit.Exit<unknown, 
   if (isRefusal(error)) return SUCCEEDED
   return {
     status: ERROR,
-    attributes: sqlStateOf(error),
+    attributes: sqlStateAttributes(error),
     events: kind === "server" ? [] : [exceptionOf(error, endTime)]
   }
 }

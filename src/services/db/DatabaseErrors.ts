@@ -17,6 +17,13 @@ export const DatabaseResponses = Context.Reference<Effect.Effect<number>>("route
   defaultValue: () => Effect.succeed(0)
 })
 
+/** Node's names of errors of sockets, such as `EPIPE`, have no digit. */
+const SQL_STATE = /^(?=.*\d)[0-9A-Z]{5}$/
+
+/** PostgreSQL's code (SQLSTATE), which an error of the connection has not. */
+export const sqlStateOf = (cause: unknown): string | undefined =>
+  Predicate.hasProperty(cause, "code") && SQL_STATE.test(String(cause.code)) ? String(cause.code) : undefined
+
 /** The functions of this file fail in recovery, with a code (55000) that others have too, and a message in the server's language. */
 const RECOVERY_FILE = "xlogfuncs.c"
 
