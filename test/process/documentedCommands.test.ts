@@ -116,6 +116,14 @@ const shell = (script: string, cwd: string, env: Readonly<Record<string, string>
     })
   })
 
+const metricsIn = (text: string) => [...new Set(text.split("\n").map((line) => /^\w+/.exec(line)?.[0] ?? ""))]
+
+/** The metrics of the example that follows a block. */
+const metricsAfter = (document: string, block: string) => {
+  const [, example] = textOf(document).split(`\`\`\`sh\n${block}\`\`\`\n\n\`\`\`\n`)
+  return example === undefined || !/metrics \| grep/.test(block) ? [] : metricsIn(example.split("```")[0] ?? "")
+}
+
 const Line = Schema.fromJsonString(Schema.Struct({
   traceId: Schema.String,
   annotations: Schema.Struct({ idHash: Schema.String, status: Schema.Int })
@@ -201,7 +209,10 @@ describe.skipIf(!hasPrograms)(
           const own = block.replace(/^openssl.*:443/, `${PROVIDER}\nopenssl s_client -connect 127.0.0.1:$PROVIDER`)
             .replaceAll(/traceId == "\w+"/g, `traceId == "${refused?.traceId}"`)
             .replaceAll(/idHash == "\w+"/g, `idHash == "${refused?.annotations.idHash}"`)
-          assert.notStrictEqual((yield* run(own)).trim(), "", block)
+          const printed = yield* run(own)
+          assert.notStrictEqual(printed.trim(), "", block)
+          const shown = metricsAfter("docs/runbook.md", block)
+          if (shown.length > 0) assert.deepStrictEqual(metricsIn(printed), shown)
         }
       }).pipe(Effect.provide(StandInEngine.layer), Effect.scoped), 120_000)
   }
