@@ -17,7 +17,7 @@ import { RequestNotes } from "../../services/operations/RequestNotes.ts"
 import { settings } from "../../services/settings/Registry.ts"
 import { HEADERS } from "../api/Headers.ts"
 import { addressSubjects, isFromPeerIn } from "../request/ClientAddress.ts"
-import { isFormPage, isProbe, isServed, operations, templateOf } from "../request/RouteTemplates.ts"
+import { isFormPage, isProbe, isServed, operations, pageOperations, templateOf } from "../request/RouteTemplates.ts"
 import { Refusal, TransportRules } from "./ErrorShape.ts"
 
 /** Never the path, which may include a share token. */
@@ -67,13 +67,21 @@ const requests = (labels: Labels, status: string) =>
     incremental: true
   })
 
-/** Those of the interface exist from the start, so that the first failures are an increase. */
+/**
+ * Those of each operation exist from the start, so that the first failures are an increase. Of pages, which are many, only what
+ * alerts look at.
+ */
 const CLASSES = ["2xx", "4xx", "5xx"]
 
+const prepared = [
+  ...operations.flatMap(([method, route]) => CLASSES.map((status) => [{ method, route }, status] as const)),
+  ...pageOperations.map(([method, route]) => [{ method, route }, "5xx"] as const),
+  ...["GET", "POST"].map((method) => [{ method, route: UNMATCHED }, "4xx"] as const)
+]
+
 const prepareCounters = Effect.forEach(
-  operations,
-  ([method, route]) =>
-    Effect.forEach(CLASSES, (status) => Metric.update(requests({ method, route }, status), 0), { discard: true }),
+  prepared,
+  ([labels, status]) => Metric.update(requests(labels, status), 0),
   { discard: true }
 )
 

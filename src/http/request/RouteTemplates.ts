@@ -128,6 +128,9 @@ const served = new Set(operations.map((operation) => operation.join(" ")))
 /** HEAD is served as GET. */
 export const isServed = (method: string, template: string): boolean => served.has(`${method} ${template}`)
 
+/** The methods and templates of what is outside of the interface. */
+export const pageOperations: Array<readonly [method: string, template: string]> = []
+
 const addPages = (
   parts: ReadonlyArray<Part>,
   given: ReadonlyArray<`/${string}`>,
@@ -135,7 +138,10 @@ const addPages = (
 ) => {
   for (const path of given) {
     knownPaths.on("GET", path, { parts, methods: withHead(methods), templateOf: () => inOpenApiSyntax(path) })
-    for (const method of methods) served.add(`${method} ${inOpenApiSyntax(path)}`)
+    for (const method of methods) {
+      pageOperations.push([method, inOpenApiSyntax(path)])
+      served.add(`${method} ${inOpenApiSyntax(path)}`)
+    }
   }
 }
 
