@@ -123,7 +123,8 @@ const checkPlain = (settings: Readonly<Record<string, string>>) => {
 
 const addressOf = (text: string) => {
   const url = URL.canParse(text) ? new URL(text) : undefined
-  return url?.protocol === "https:" && url.port === "" && url.href === `${url.origin}/`
+  // A host of a URL may have characters that end a line of nginx.
+  return url?.protocol === "https:" && /^[a-z0-9.-]+$/.test(url.host) && url.href === `${url.origin}/`
     ? Effect.succeed(url)
     : Effect.fail(
       new SetupFailed({

@@ -209,6 +209,7 @@ layer(Layer.empty, { excludeTestServices: true })("npm run setup", (it) => {
         const root = yield* temporaryDirectory
         const wrong = [
           [{ address: "http://routes.example.com" }, /^setup: address: http:\S+ is not the https address of a host/],
+          [{ address: "https://routes.example.com;reboot" }, /^setup: address: \S+;reboot is not the https address/],
           [{ admin: "ada" }, /^setup: ADMIN_EMAILS\.0: Expected an email address/],
           [{ mail: "mail.example.com" }, /^setup: SMTP_URL: Expected /],
           [
