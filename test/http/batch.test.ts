@@ -173,29 +173,6 @@ layer(TestServer.layer())("a batch", (it) => {
       assert.deepStrictEqual(lengths, [3000, 3000, 3, undefined])
     }))
 
-  it.effect("names the member of the operation that what is stored or the time refuses, also where it is atomic", () =>
-    Effect.gen(function*() {
-      const rider = yield* signedIn
-      const geometry = [[9.5, 47.1], [9.6, 47.2]]
-      const id = yield* makeRoute(rider, { geometry })
-      const cues = [{ type: 1, instruction: "Left", length: 1, time: 1, begin_shape_index: 99 }]
-      const link = { expiresAt: "1960-01-01T00:00:00Z" }
-      const refused: ReadonlyArray<readonly [path: string, operation: object]> = [
-        ["changes.cues.0.begin_shape_index", { op: "update", id, changes: { cues } }],
-        ["route.cues.0.begin_shape_index", create({ cues, geometry })],
-        ["link.expiresAt", { op: "createLink", routeId: id, link }],
-        ["changes.handle", { op: "updateAccount", changes: { handle: "profile" } }]
-      ]
-      for (const [path, operation] of refused) {
-        const start = `body.operations.1.${path}: Expected`
-        const results = resultsIn((yield* batch(rider, [create(), operation])).body)
-        assert.include(results[1]?.error?.message, start)
-        const { details, message } = errorIn((yield* batch(rider, [create(), operation], { atomic: true })).body)
-        assert.isTrue(message.startsWith(start), message)
-        assert.strictEqual(details["operation"], 1)
-      }
-    }))
-
   it.effect("that is atomic is refused with all issues, whatever its length", () =>
     Effect.gen(function*() {
       const rider = yield* signedIn

@@ -44,17 +44,11 @@ const expected = ({ ifMatch, ifVersion }: { readonly ifMatch?: string; readonly 
     ? expectedVersions(ifMatch === undefined ? {} : { [HEADERS.ifMatch.key]: ifMatch })
     : [ifVersion]
 
-const BODIES = ["route", "collection", "link", "changes"]
-
-/** The paths of an operation's errors begin where its endpoint would have the body. */
-const under = (operation: BatchOperation, index: number) => {
-  const path = ["operations", index, ...BODIES.filter((member) => member in operation)].join(".")
-  return (error: ValidationFailed) =>
-    Effect.fail(ValidationFailed.of(
-      "body",
-      error.details?.issues?.map((issue) => ({ ...issue, path: issue.path.replace(/^body/, path) })) ?? []
-    ))
-}
+const under = (path: string) => (error: ValidationFailed) =>
+  ValidationFailed.of(
+    "body",
+    error.details?.issues?.map((issue) => ({ ...issue, path: issue.path.replace(/^body/, path) })) ?? []
+  )
 
 const refusal = ({ error, index }: FailedOperation<Refusal>) => {
   const message = `operations.${index}: ${error.message}`
@@ -64,7 +58,7 @@ const refusal = ({ error, index }: FailedOperation<Refusal>) => {
     case "Conflict":
       return new Conflict({ message, details: { ...error.details, operation: index } })
     case "ValidationFailed":
-      return new ValidationFailed({ message: error.message, details: { ...error.details, operation: index } })
+      return new ValidationFailed({ message, details: { ...error.details, operation: index } })
     case "PreconditionRequired":
       return new PreconditionRequired({ message, details: { ...error.details, operation: index } })
   }
@@ -352,10 +346,10 @@ export const routeBatch = Effect.gen(function*() {
       const line = lines[index]
       return prepared(owner, operation, isAllowed).pipe(
         Effect.provideService(BodyParts, line === undefined ? {} : { line }),
-        Effect.map((change): Change => (before) =>
-          Effect.catchTag(change(before), "ValidationFailed", under(operation, index))
-        ),
-        Effect.catchTag("ValidationFailed", under(operation, index))
+        Effect.catchTag(
+          "ValidationFailed",
+          (error) => Effect.fail(under(`operations.${index}.${operation.op === "create" ? "route" : "changes"}`)(error))
+        )
       )
     })
   })
