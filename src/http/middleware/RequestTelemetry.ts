@@ -43,8 +43,11 @@ const countedAs = ({ method, route }: Labels): Labels => {
   return isServed(served, route) ? { method: served, route } : { method, route: UNMATCHED }
 }
 
-/** A histogram has nine samples, so the pages with forms share one. */
-const timedAs = ({ method, route }: Labels): Labels => ({ method, route: isFormPage(route) ? "pages" : route })
+/** A histogram has nine samples, so the pages with forms share one, and so do the methods of what is unmatched. */
+const timedAs = ({ method, route }: Labels): Labels => {
+  if (route === UNMATCHED) return { method: OTHER, route }
+  return { method, route: isFormPage(route) ? "pages" : route }
+}
 
 const active = Metric.gauge("http_server_active_requests", { description: "Requests in progress" })
 
@@ -67,15 +70,13 @@ const requests = (labels: Labels, status: string) =>
     incremental: true
   })
 
-/**
- * Those of each operation exist from the start, so that the first failures are an increase. Of pages, which are many, only what
- * alerts look at.
- */
+/** Those of each operation and page exist from the start, so that the first failures are an increase. */
 const CLASSES = ["2xx", "4xx", "5xx"]
 
 const prepared = [
-  ...operations.flatMap(([method, route]) => CLASSES.map((status) => [{ method, route }, status] as const)),
-  ...pageOperations.map(([method, route]) => [{ method, route }, "5xx"] as const),
+  ...[...operations, ...pageOperations].flatMap(([method, route]) =>
+    CLASSES.map((status) => [{ method, route }, status] as const)
+  ),
   ...["GET", "POST"].map((method) => [{ method, route: UNMATCHED }, "4xx"] as const)
 ]
 
