@@ -108,6 +108,9 @@ const link = (page: Page, name: string) => page.getByRole("link", { name, exact:
 
 const action = (page: Page, name: string) => page.locator(`main button[value="${name}"]`).first()
 
+/** The words of a form that asks before are like those of what it has done. */
+const hears = (page: Page, said: string) => page.getByRole("status").getByText(said).first().waitFor()
+
 /** Sends a form, which may be in a part that asks before. */
 const send = async (page: Page, name: string, said: string) => {
   const button = action(page, name)
@@ -115,7 +118,7 @@ const send = async (page: Page, name: string, said: string) => {
     await page.locator("details", { has: page.locator(`button[value="${name}"]`) }).first().locator("summary").click()
   }
   await button.click()
-  await page.getByText(said).first().waitFor()
+  await hears(page, said)
 }
 
 const fill = async (page: Page, fields: Readonly<Record<string, string>>) => {
@@ -302,7 +305,7 @@ describe.skipIf(!hasBrowser)("every page (skipped where there is no Chromium; CH
             await heading(page, "Long rides")
             await press(page, page.locator("summary").last())
             await press(page, action(page, "delete"), "Space")
-            await page.getByText("Moved to the trash").waitFor()
+            await hears(page, "Moved to the trash")
             await press(page, link(page, "Account"))
             await heading(page, "Profile")
             await press(page, page.getByRole("button", { name: "Sign out" }))
