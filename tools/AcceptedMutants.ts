@@ -39,7 +39,7 @@ export const ACCEPTED: ReadonlyArray<Accepted> = [
     reason: "a millisecond more changes no behaviour"
   },
   {
-    file: "src/services/pictures/Projection.ts",
+    file: "src/services/pictures/Shapes.ts",
     line: "const middle = lngs.length === 0 ? marks.lngs[1] ?? 0 : middleOf(rangeOf(lngs))",
     reason: "any of the waypoints may be the one that the others are shown beside"
   },

@@ -1,7 +1,6 @@
 import { assert, it } from "@effect/vitest"
 import { ConfigProvider, Effect, Result } from "effect"
-import { checkDatabaseUrl, hostsOf } from "../../src/services/settings/DatabaseUrl.ts"
-import { fetchedPort } from "../../src/services/settings/SettingTypes.ts"
+import { checkDatabaseUrl, fetchedPort, hostsOf } from "../../src/services/settings/SettingTypes.ts"
 
 const isAccepted = (port: number) =>
   Effect.map(

@@ -1,4 +1,4 @@
-import type { Circle } from "../../src/services/geometry/Circles.ts"
+import type { Circle } from "../../src/services/geometry/Geodesy.ts"
 import { METRES_OF_A_DEGREE, type Place } from "./Zones.ts"
 
 const ROUNDS = 50

@@ -5,8 +5,7 @@ import type { RoutingRequest, TraceRequest } from "../../src/schema/Routing.ts"
 import { HeavyWork } from "../../src/services/admission/HeavyWork.ts"
 import { NoRoad } from "../../src/services/DomainErrors.ts"
 import { RoutingEngine } from "../../src/services/routing/Engine.ts"
-import { Routing } from "../../src/services/routing/Routing.ts"
-import { TraceMatching } from "../../src/services/routing/TraceMatching.ts"
+import { Routing, TraceMatching } from "../../src/services/routing/Routing.ts"
 import { type Place, TOWN } from "./Town.ts"
 
 const Recording = Schema.Struct({

@@ -1,6 +1,6 @@
 import { Schema } from "effect"
 import { Positions } from "../../src/schema/Geometry.ts"
-import type { Circle } from "../../src/services/geometry/Circles.ts"
+import type { Circle } from "../../src/services/geometry/Geodesy.ts"
 import { cutRoute } from "../../src/services/routes/ZoneCut.ts"
 import { bestCircle } from "./CircleFit.ts"
 import { beside, metresFrom, type Place, ray } from "./Zones.ts"

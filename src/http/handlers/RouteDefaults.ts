@@ -1,7 +1,7 @@
 import { Effect } from "effect"
 import type { ImportWarning } from "../../schema/Import.ts"
 import { MAX_DURATION } from "../../schema/Measures.ts"
-import { type NewRoute } from "../../schema/Route.ts"
+import type { NewRoute } from "../../schema/Route.ts"
 import { durationOf } from "../../services/files/FileValues.ts"
 import { metresBetween } from "../../services/geometry/Geodesy.ts"
 import type { MeasuredPolyline } from "../../services/geometry/MeasuredPolyline.ts"

@@ -1,9 +1,27 @@
 import { Duration, Effect, type FileSystem, Option, type Path, Predicate, Schedule, Schema } from "effect"
 import { Migrator, SqlClient, SqlError, SqlSchema } from "effect/sql"
 import { fromFileSystem } from "effect/sql/MigratorFileSystem"
+import { readFile } from "node:fs/promises"
 import { fileURLToPath } from "node:url"
 import { SERVICE_NAME } from "../../schema/ServiceName.ts"
-import { createSchema } from "../../services/db/CreateSchema.ts"
+
+/** The files are in the order in which they refer to each other. */
+const SUBJECTS = ["accounts", "mail", "routes", "collections", "sharing", "words", "changes", "usage", "versions"]
+
+const DIRECTORY = new URL("../../services/db/schema/", import.meta.url)
+
+/** Builds the tables, functions and triggers as they are now, `schema/*.sql`, in an empty database. */
+const createSchema = SqlClient.SqlClient.use((sql) =>
+  Effect.forEach(
+    SUBJECTS,
+    (subject) =>
+      Effect.promise(() => readFile(new URL(`${subject}.sql`, DIRECTORY), "utf8")).pipe(
+        // The driver sends one statement at a time.
+        Effect.flatMap((statements) => sql.unsafe(`DO $schema$ BEGIN ${statements} END $schema$`))
+      ),
+    { discard: true }
+  )
+)
 
 /** The connections of a process that migrates have this name in `pg_stat_activity`. */
 export const MIGRATIONS = `${SERVICE_NAME} migrations`

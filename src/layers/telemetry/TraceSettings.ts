@@ -1,6 +1,6 @@
 import { Config, Effect, Option, Redacted } from "effect"
-import { hostsOf } from "../../services/settings/DatabaseUrl.ts"
 import { settings } from "../../services/settings/Registry.ts"
+import { hostsOf } from "../../services/settings/SettingTypes.ts"
 
 const POSTGRES_PORT = 5432
 

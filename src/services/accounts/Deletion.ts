@@ -17,7 +17,7 @@ import { DateColumn } from "../db/Tables.ts"
 import { Missing, NothingToCancel } from "../DomainErrors.ts"
 import { actedOn, Audit } from "../identity/Audit.ts"
 import { isErasureDue, lockedUser, UserRecord, users } from "../identity/Users.ts"
-import { MailQuota } from "../mail/Quota.ts"
+import { MailQuota } from "../mail/Outbox.ts"
 import { settings } from "../settings/Registry.ts"
 import { Sessions } from "./Sessions.ts"
 

@@ -20,8 +20,17 @@ import { AT_ONCE } from "../admission/Lanes.ts"
 import { ProviderBusy, ProviderDisabled, ProviderNotConfigured, UpstreamUnusable } from "../DomainErrors.ts"
 import { requestJson } from "../operations/Upstream.ts"
 import { GOOGLE, settings } from "../settings/Registry.ts"
-import { makeOpenIdConnect, type OpenIdConnect, type ProviderFailure, stateOf } from "./OpenIdConnect.ts"
-import { type Identity, identityOf, notAccepted, PROVIDER, SKEW_SECONDS } from "./ProviderRules.ts"
+import {
+  type Identity,
+  identityOf,
+  makeOpenIdConnect,
+  notAccepted,
+  type OpenIdConnect,
+  PROVIDER,
+  type ProviderFailure,
+  SKEW_SECONDS,
+  stateOf
+} from "./OpenIdConnect.ts"
 
 /** No shared secret, and never `none` (RFC 8725, 3.1). */
 const ALGORITHMS = ["RS256", "ES256"] as const

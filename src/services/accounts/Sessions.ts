@@ -32,8 +32,8 @@ import { deletionCutoff } from "../db/Sweeps.ts"
 import { columnsOf, Instant, readOnly, tableOf, TimestampColumn, writtenOnce } from "../db/Tables.ts"
 import { Missing, SignInRefused } from "../DomainErrors.ts"
 import { actedOn, Audit } from "../identity/Audit.ts"
-import { accountLock, canSignIn, DELETION_STATE, lockedUser, Roles, users } from "../identity/Users.ts"
-import { ownText } from "../operations/Keys.ts"
+import { accountLock, canSignIn, DELETION_STATE, emailKey, lockedUser, Roles, users } from "../identity/Users.ts"
+import { derivedKey, ownText } from "../operations/Keys.ts"
 import { settings } from "../settings/Registry.ts"
 
 /** The last use of a credential is only displayed: one write a minute is precise enough. */
@@ -53,7 +53,7 @@ interface Purpose {
 }
 
 /** JWTs of this service for one audience: HS256, and nothing but HS256 (RFC 8725, 3.1). */
-export const signedTokens = ({ audience, key, lifetime }: Purpose) => ({
+const signedTokens = ({ audience, key, lifetime }: Purpose) => ({
   /** The text to sign of claims; `issuedAt` is in seconds. */
   payloadOf: (claims: JWTPayload & { readonly sub: string }, issuedAt: number): string =>
     JSON.stringify({
@@ -378,3 +378,58 @@ const LiveRow = Schema.Struct({
   deletion: DeletionState,
   lastSeenAt: TimestampColumn
 })
+
+export const DEVICE_LIFETIME = Duration.days(180)
+
+/** `iat` is in seconds with decimals, because it is compared with the time of revocation. */
+const DeviceClaims = Schema.Struct({
+  sub: Schema.FiniteFromString.pipe(Schema.decodeTo(UserId)),
+  jti: Schema.String,
+  iat: Schema.Finite
+})
+
+const decodeDevice = Schema.decodeUnknownOption(DeviceClaims)
+
+/**
+ * Devices that have signed in (OWASP, Slow Down Online Guessing Attacks with Device Cookies). Each has its own limit
+ * for wrong passwords, so that attackers cannot lock the owner out. Its token proves nothing else.
+ */
+export class Devices extends Context.Service<Devices, {
+  readonly remember: (userId: UserId) => Effect.Effect<string>
+  /** Returns the device's id; none for a token that is forged, expired, revoked, or of another address. */
+  readonly recognise: (token: string, email: string) => Effect.Effect<Option.Option<string>>
+}>()("route-planning-service/Devices") {
+  static readonly layer = Layer.effect(
+    Devices,
+    Effect.gen(function*() {
+      const sql = yield* SqlClient.SqlClient
+      const random = yield* SecureRandom.SecureRandom
+      const tokens = signedTokens({
+        audience: "route-planning-service/device",
+        key: yield* derivedKey("device"),
+        lifetime: DEVICE_LIFETIME
+      })
+
+      return Devices.of({
+        remember: Effect.fnUntraced(function*(userId) {
+          const now = (yield* Clock.currentTimeMillis) / 1000
+          const id = yield* random.uuidV4()
+          return tokens.sign(tokens.payloadOf({ sub: String(userId), jti: id }, now))
+        }),
+
+        recognise: Effect.fnUntraced(function*(token, email) {
+          const claims = yield* tokens.verify(token).pipe(
+            Effect.map(decodeDevice),
+            Effect.orElseSucceed(() => Option.none())
+          )
+          if (Option.isNone(claims)) return Option.none()
+          const { iat, jti, sub } = claims.value
+          const rows = yield* sql`
+            SELECT 1 FROM users WHERE id = ${sub} AND email_key = ${emailKey(email)}
+              AND (devices_revoked_at IS NULL OR devices_revoked_at <= ${new Date(Math.round(iat * 1000))})`
+          return rows.length > 0 ? Option.some(jti) : Option.none()
+        }, Effect.orDie)
+      })
+    })
+  )
+}

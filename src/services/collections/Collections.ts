@@ -15,10 +15,10 @@ import type { StoredCollectionRoute } from "../../schema/Route.ts"
 import { textOrNull } from "../../schema/Text.ts"
 import { Lanes } from "../admission/Lanes.ts"
 import { quotaFailures } from "../admission/Quotas.ts"
-import { clientColumns, FIRST_VERSION, UNLESS_MADE } from "../db/ClientIds.ts"
 import { databaseDefects, type DatabaseError } from "../db/DatabaseErrors.ts"
 import { replicaReads } from "../db/ReadReplicas.ts"
 import { makeSharedTime } from "../db/SharedTime.ts"
+import { clientColumns, FIRST_VERSION, UNLESS_MADE } from "../db/Tables.ts"
 import {
   ClientIdUsed,
   CollectionFull,

@@ -7,7 +7,7 @@ import type { WrittenRoute } from "./Draft.ts"
 import { decimal, edgeMark, isDateTime, measuresText, OWN_MEASURES, withinEdge } from "./FileValues.ts"
 import { isShaping, SHAPING, shapingParts } from "./ShapingPoints.ts"
 import { recordedTimes } from "./TrackTimes.ts"
-import { OWN_NAMESPACE, XML_DECLARATION, xmlOf, type XmlParts } from "./XmlWriter.ts"
+import { OWN_NAMESPACE, XML_DECLARATION, xmlOf, type XmlParts } from "./Xml.ts"
 
 const ROOT_ATTRIBUTES = `<gpx version="1.1" creator="${SERVICE_TITLE}" xmlns="http://www.topografix.com/GPX/1/1" `
   + `xmlns:xsi="http://www.w3.org/2001/XMLSchema-instance" ${OWN_NAMESPACE} `

@@ -29,9 +29,8 @@ import {
   recordingOf
 } from "./FileValues.ts"
 import { placedPoints, placedTracks, segmentsOf } from "./Positions.ts"
-import { parseXml, type TextPieces } from "./Xml.ts"
+import { parseXml, type TextPieces, XML_DECLARATION, xmlOf, type XmlParts } from "./Xml.ts"
 import { attributeOf, childOf, childrenOf, leafOf, textOf, type XmlElement } from "./XmlTree.ts"
-import { XML_DECLARATION, xmlOf, type XmlParts } from "./XmlWriter.ts"
 
 interface Feature {
   readonly name: string | undefined

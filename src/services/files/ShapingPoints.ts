@@ -1,7 +1,7 @@
 import type { DraftWaypoint, WrittenRoute } from "./Draft.ts"
 import { coordOf, decimal, numberOf, positionOf } from "./FileValues.ts"
+import type { XmlParts } from "./Xml.ts"
 import { attributeOf, childrenOf, textOf, type XmlElement } from "./XmlTree.ts"
-import type { XmlParts } from "./XmlWriter.ts"
 
 /** A position that shapes the route and says nothing: devices would announce it. */
 export const isShaping = ({ name, type }: { readonly name?: string | null; readonly type?: string | null }): boolean =>

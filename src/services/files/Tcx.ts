@@ -45,7 +45,7 @@ import { NearestPositions } from "./NearestPositions.ts"
 import { type Placed, placedPoints, placedTracks, segmentsOf } from "./Positions.ts"
 import { isShaping, SHAPING, SHAPING_MEMBERS, shapingIn, shapingParts, withShaping } from "./ShapingPoints.ts"
 import { timesAlong } from "./TrackTimes.ts"
-import { carried, parseXml, type TextPieces } from "./Xml.ts"
+import { carried, OWN_NAMESPACE, parseXml, type TextPieces, XML_DECLARATION, xmlOf, type XmlParts } from "./Xml.ts"
 import {
   attributeOf,
   childOf,
@@ -57,7 +57,6 @@ import {
   unknownChildren,
   type XmlElement
 } from "./XmlTree.ts"
-import { OWN_NAMESPACE, XML_DECLARATION, xmlOf, type XmlParts } from "./XmlWriter.ts"
 
 /** The schema requires `Time`; an extension of the service marks a longitude. */
 const TRACKPOINT = new Set(["Time", "Position", "AltitudeMeters", "DistanceMeters", "Extensions"])

@@ -4,7 +4,7 @@ import { isUtf8 } from "node:buffer"
 import { StringDecoder } from "node:string_decoder"
 import { InvalidInput } from "../DomainErrors.ts"
 import { PIECE_LENGTH } from "./FileValues.ts"
-import { type PointReader, XmlTree } from "./XmlTree.ts"
+import { OWN_URI, type PointReader, XmlTree } from "./XmlTree.ts"
 
 const MAX_TAG = 65_536
 
@@ -148,13 +148,13 @@ const MAX_TOKEN = 8 * 1024 * 1024
 const MAX_DEPTH = 256
 
 /** The text is decoded: what the declaration says, or gets wrong, does not count any more. */
-const XML_DECLARATION = /^<\?xml\s[^>]*\?>/
+const DECLARATION = /^<\?xml\s[^>]*\?>/
 
 /** Some devices write control characters into names, or blanks before the declaration. */
 function* carriedPieces(pieces: TextPieces): Generator<[string]> {
   let isStarted = false
   for (const piece of pieces) {
-    const text: string = isStarted ? piece : piece.trimStart().replace(XML_DECLARATION, "")
+    const text: string = isStarted ? piece : piece.trimStart().replace(DECLARATION, "")
     isStarted ||= text !== ""
     if (isStarted) yield [carried(text)]
   }
@@ -194,3 +194,42 @@ export const parseXml = Effect.fnUntraced(function*(
   }
   return root
 })
+
+/** Text, elements by name (`@name` is an attribute), or several elements of one name. */
+type XmlContent = string | undefined | XmlParts | ReadonlyArray<XmlContent>
+export interface XmlParts {
+  readonly [name: string]: XmlContent
+}
+
+export const XML_DECLARATION = "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"
+
+export const OWN_NAMESPACE = `xmlns:rps="${OWN_URI}"`
+
+const REFERENCES: Readonly<Record<string, string>> = {
+  "&": "&amp;",
+  "<": "&lt;",
+  ">": "&gt;",
+  "\"": "&quot;",
+  "'": "&apos;",
+  // An unescaped carriage return would be read as a line feed.
+  "\r": "&#13;"
+}
+
+const escaped = (text: string) => carried(text).replace(/[&<>"'\r]/g, (character) => REFERENCES[character] ?? character)
+
+const ATTRIBUTE = "@"
+
+const elementOf = (name: string, content: XmlContent): string => {
+  if (content === undefined) return ""
+  if (typeof content === "string") return `<${name}>${escaped(content)}</${name}>`
+  if (isList(content)) return content.map((item) => elementOf(name, item)).join("")
+  const attributes = Object.entries(content).map(([key, value]) =>
+    key.startsWith(ATTRIBUTE) && typeof value === "string" ? ` ${key.slice(ATTRIBUTE.length)}="${escaped(value)}"` : ""
+  )
+  return `<${name}${attributes.join("")}>${xmlOf(content)}</${name}>`
+}
+
+const isList = (content: XmlContent): content is ReadonlyArray<XmlContent> => Array.isArray(content)
+
+export const xmlOf = (parts: XmlParts): string =>
+  Object.entries(parts).map(([name, content]) => name.startsWith(ATTRIBUTE) ? "" : elementOf(name, content)).join("")

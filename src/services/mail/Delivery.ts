@@ -18,8 +18,15 @@ import { columnsOf, DateColumn } from "../db/Tables.ts"
 import { counterBy } from "../operations/Metrics.ts"
 import { settings } from "../settings/Registry.ts"
 import { MAIL_TIMEOUT, Mailer } from "./Mailers.ts"
-import { mailCipher, Outbox, outbox, type OutboxPayload, OutboxRecord, type StoredRequest } from "./Outbox.ts"
-import { MailQuota } from "./Quota.ts"
+import {
+  mailCipher,
+  MailQuota,
+  Outbox,
+  outbox,
+  type OutboxPayload,
+  OutboxRecord,
+  type StoredRequest
+} from "./Outbox.ts"
 import { AccountMails, type Mail, type MailRequest } from "./Texts.ts"
 
 const QUOTA_RETRY = Duration.toMillis(Duration.minutes(10))

@@ -2,9 +2,8 @@ import type { Position, Segments } from "../../schema/Geometry.ts"
 import { carried } from "../files/Xml.ts"
 import { coordinatesOf } from "../geometry/Geodesy.ts"
 import { type Html, html } from "../operations/Html.ts"
-import type { PlacedTile } from "./BaseMap.ts"
-import { project } from "./Projection.ts"
-import { COLOURS, pathsOf, type Points, round, thinned } from "./Shapes.ts"
+import type { PlacedTile } from "./MapStyle.ts"
+import { COLOURS, pathsOf, type Points, project, round, thinned } from "./Shapes.ts"
 import { drawVectorMap } from "./VectorMap.ts"
 
 /** Most sites show this size without cropping it. */

@@ -3,7 +3,7 @@ import { HttpClient } from "effect/http"
 import { readFile } from "node:fs/promises"
 import { LOGO_TYPES } from "../settings/SettingTypes.ts"
 import { configuredSite, type Logo, logoType } from "../texts/Site.ts"
-import { readPart } from "./BaseMap.ts"
+import { readPart } from "./MapStyle.ts"
 
 /** The logo of the site as a `data:` URL: undefined without one, and if it cannot be had in time. */
 export const CardLogo = Context.Reference<Effect.Effect<string | undefined>>("route-planning-service/CardLogo", {

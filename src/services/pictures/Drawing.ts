@@ -5,8 +5,8 @@ import { type Heights, heightsAlong } from "../geometry/Elevation.ts"
 import { type Coordinates, coordinatesOf, metresAlong, NO_GAPS } from "../geometry/Geodesy.ts"
 import { elevationsOf } from "../geometry/MeasuredPolyline.ts"
 import { type Html, html } from "../operations/Html.ts"
-import { type Box, project } from "./Projection.ts"
 import {
+  type Box,
   COLOURS,
   type Colours,
   distance,
@@ -15,6 +15,7 @@ import {
   metres,
   pathsOf,
   type Points,
+  project,
   round,
   roundLength,
   thinned,

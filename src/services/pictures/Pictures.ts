@@ -17,11 +17,10 @@ import { readWaypoints } from "../routes/RouteText.ts"
 import { settings } from "../settings/Registry.ts"
 import { CountsUses } from "../sharing/LinkUses.ts"
 import type { Viewer } from "../sharing/Visibility.ts"
-import type { PlacedTile } from "./BaseMap.ts"
 import { CARD_GROUND, CARD_MAP, type CardTexts } from "./Card.ts"
-import { CurrentMapStyle } from "./MapStyle.ts"
+import { CurrentMapStyle, type PlacedTile } from "./MapStyle.ts"
 import { drawCardPng, drawPng, drawSvg } from "./PictureJobs.ts"
-import { project } from "./Projection.ts"
+import { project } from "./Shapes.ts"
 
 const kept = Metric.gauge("picture_cache_bytes", { description: "Bytes of pictures kept in memory" })
 

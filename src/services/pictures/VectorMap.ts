@@ -3,7 +3,7 @@ import { gunzipSync } from "node:zlib"
 import { PbfReader } from "pbf"
 import { carried } from "../files/Xml.ts"
 import { type Html, html } from "../operations/Html.ts"
-import type { PlacedTile } from "./BaseMap.ts"
+import type { PlacedTile } from "./MapStyle.ts"
 import { pathsOf, type Points, round, thinned } from "./Shapes.ts"
 
 /** Tiles in the OpenMapTiles schema are drawn in this order, from the ground up. The edge of roads is below all roads. */

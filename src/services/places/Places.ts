@@ -7,6 +7,9 @@ import { brotliDecompress } from "node:zlib"
 import { MAX_LONGITUDE, type Position } from "../../schema/Geometry.ts"
 import type { Place } from "../../schema/Route.ts"
 
+/** The version of the rule and the data. Increase it with each change: the sweep derives earlier routes again. */
+export const PLACES_VERSION = 1
+
 interface City {
   readonly name: string
   readonly region: string | undefined

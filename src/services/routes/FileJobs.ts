@@ -1,6 +1,6 @@
 import { Effect, Schema } from "effect"
 import { createHash } from "node:crypto"
-import { type BoundingBox } from "../../schema/Geometry.ts"
+import type { BoundingBox } from "../../schema/Geometry.ts"
 import { type Dropped, type FileFormat, type ImportWarning, MAX_UNPACKED_BYTES } from "../../schema/Import.ts"
 import { NewRoute } from "../../schema/Route.ts"
 import { HeavyJob } from "../admission/HeavyJob.ts"

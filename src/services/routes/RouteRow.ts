@@ -7,7 +7,7 @@ import { type NewRoute, type Place, PLAIN, Provenance, type RoutePatch, type Way
 import { Instant, InstantOnce, readOnly, tableOf, writtenOnce } from "../db/Tables.ts"
 import { CueBeyondLine } from "../DomainErrors.ts"
 import { boxAround, type MeasuredPolyline, measurePositions } from "../geometry/MeasuredPolyline.ts"
-import { PLACES_VERSION } from "../places/PlaceVersion.ts"
+import { PLACES_VERSION } from "../places/Places.ts"
 import { cueText, waypointText } from "./RouteText.ts"
 
 const Text = Schema.NullOr(Schema.String)

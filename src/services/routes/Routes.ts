@@ -5,11 +5,10 @@ import { RouteId, type RouteRef, UserId } from "../../schema/Ids.ts"
 import type { StoredRoute } from "../../schema/Route.ts"
 import { Lanes } from "../admission/Lanes.ts"
 import { quotaFailures } from "../admission/Quotas.ts"
-import { clientColumns, FIRST_VERSION, UNLESS_MADE } from "../db/ClientIds.ts"
 import { databaseDefects, type DatabaseError } from "../db/DatabaseErrors.ts"
 import { replicaReads } from "../db/ReadReplicas.ts"
 import { makeSharedTime } from "../db/SharedTime.ts"
-import { columnsOf } from "../db/Tables.ts"
+import { clientColumns, columnsOf, FIRST_VERSION, UNLESS_MADE } from "../db/Tables.ts"
 import {
   ClientIdUsed,
   CueBeyondLine,

@@ -14,8 +14,93 @@ import { IpNetwork } from "effect/net"
 import { statSync } from "node:fs"
 import { validateHeaderName, validateHeaderValue } from "node:http"
 import { Email } from "../../schema/User.ts"
-import { colorFrom, colorProblem, type SiteColor } from "./Colors.ts"
-import { checkDatabaseUrl } from "./DatabaseUrl.ts"
+
+/** A colour and the one that replaces it on a dark page. */
+export interface SiteColor {
+  readonly light: string
+  readonly dark: string
+}
+
+/** The lightest and the darkest ground that text of the colour stands on, as in the style sheet of the pages. */
+const GROUNDS = { light: "#eef5fc", dark: "#1d2733" } as const
+
+/** WCAG 2.2, 1.4.3. */
+const CONTRAST = 4.5
+
+const partsOf = (color: string) => [1, 3, 5].map((at) => Number.parseInt(color.slice(at, at + 2), 16))
+
+/** WCAG 2.2, "relative luminance". */
+const luminanceOf = (color: string) => {
+  const [red = 0, green = 0, blue = 0] = partsOf(color).map((part) => {
+    const value = part / 255
+    return value <= 0.040_45 ? value / 12.92 : ((value + 0.055) / 1.055) ** 2.4
+  })
+  return 0.2126 * red + 0.7152 * green + 0.0722 * blue
+}
+
+const contrastOf = (one: string, other: string) => {
+  const [darker = 0, lighter = 0] = [luminanceOf(one), luminanceOf(other)].toSorted((a, b) => a - b)
+  return (lighter + 0.05) / (darker + 0.05)
+}
+
+const mixedWithWhite = (color: string, share: number) =>
+  `#${partsOf(color).map((part) => Math.round(part + (255 - part) * share).toString(16).padStart(2, "0")).join("")}`
+
+const SHARES = Array.from({ length: 21 }, (_, index) => index / 20)
+
+/** The least light variant that can be read on a dark page. */
+const darkOf = (color: string) =>
+  SHARES.map((share) => mixedWithWhite(color, share)).find((mixed) => contrastOf(mixed, GROUNDS.dark) >= CONTRAST)
+    ?? "#ffffff"
+
+/** Returns the problem of a colour: undefined for one that can be read on a light page, and white text on it. */
+const colorProblem = (text: string): string | undefined => {
+  if (!/^#[0-9a-f]{6}$/i.test(text)) return "Expected a colour as in #0b5cad"
+  const contrast = contrastOf(text, GROUNDS.light)
+  return contrast >= CONTRAST
+    ? undefined
+    : `Expected a darker colour: its contrast with a light page is ${(Math.floor(contrast * 10) / 10).toFixed(1)}, `
+      + `and ${CONTRAST} or more can be read (WCAG 2.2, 1.4.3)`
+}
+
+const colorFrom = (light: string): SiteColor => ({ light: light.toLowerCase(), dark: darkOf(light) })
+
+const FORM = /^(postgres(?:ql)?:\/\/(?:[^/?#@]*@)?)([^/?#]*)([^?#]*)(?:\?([^#]*))?$/i
+
+/** Writes need a primary with each of them; the values of libpq that ask for a standby are refused. */
+const SESSION_ATTRIBUTES = ["any", "read-write", "primary"]
+
+const parametersOf = (url: string) => new URLSearchParams(FORM.exec(url)?.[4])
+
+/**
+ * The URL of each host of a libpq URI with several, `postgres://a:5432,b:5432/name` or `postgres:///name?host=a,b&port=5432`
+ * (PostgreSQL, 32.1.1.3), which the driver does not know. One port counts for all hosts.
+ */
+export const hostsOf = (url: string): ReadonlyArray<string> => {
+  const [, before = "", authority = "", path = ""] = FORM.exec(url) ?? []
+  const parameters = parametersOf(url)
+  const hosts = (parameters.get("host") ?? authority).split(",")
+  if (hosts.length === 1) return [url]
+  if (!parameters.has("host")) return hosts.map((host) => `${before}${host}${path}?${parameters}`)
+  const ports = (parameters.get("port") ?? "5432").split(",")
+  return hosts.map((host, n) => {
+    const own = new URLSearchParams(parameters)
+    own.set("host", host)
+    own.set("port", ports[ports.length === 1 ? 0 : n] ?? "")
+    return `${before}${path}?${own}`
+  })
+}
+
+/** Returns what is expected instead of a wrong value. */
+export const checkDatabaseUrl = (text: string): string | undefined => {
+  if (!FORM.test(text) || !hostsOf(text).every((url) => URL.canParse(url))) {
+    return "Expected a postgres or postgresql URL"
+  }
+  const attributes = parametersOf(text).get("target_session_attrs") ?? "any"
+  return SESSION_ATTRIBUTES.includes(attributes)
+    ? undefined
+    : `Expected target_session_attrs to be one of ${SESSION_ATTRIBUTES.join(", ")}`
+}
 
 /** Reads the text of a setting. A message names the accepted values, and never the value. */
 export type SettingType<A> = (name: string) => Config.Config<A>

@@ -6,10 +6,10 @@ import { CollectionId, LinkId, RouteId, ShareToken, type UserId } from "../../sc
 import { MAX_LINKS, type NewShareLink, type ShareLink, type ShareLinkPatch } from "../../schema/ShareLink.ts"
 import { textOrNull } from "../../schema/Text.ts"
 import { Lanes } from "../admission/Lanes.ts"
-import { clientColumns } from "../db/ClientIds.ts"
 import { databaseDefects } from "../db/DatabaseErrors.ts"
 import { countRows, findReadable } from "../db/Lists.ts"
 import {
+  clientColumns,
   columnsOf,
   InstantOnce,
   NullableInstant,

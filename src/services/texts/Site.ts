@@ -1,7 +1,6 @@
 import { Config, Option, Struct } from "effect"
-import type { SiteColor } from "../settings/Colors.ts"
 import { settings } from "../settings/Registry.ts"
-import { isHttps, LOGO_TYPES } from "../settings/SettingTypes.ts"
+import { isHttps, LOGO_TYPES, type SiteColor } from "../settings/SettingTypes.ts"
 import { type Texts, textsIn } from "./Texts.ts"
 
 export interface Logo {

@@ -2,7 +2,7 @@ import { MAX_ROUTES } from "../../schema/Collection.ts"
 import { GRACE_PERIOD, MAX_TOKENS, PROVIDER_SIGN_IN_LIFETIME } from "../../schema/Limits.ts"
 import { MAX_ZONES } from "../../schema/PrivacyZone.ts"
 import { MAX_LINKS } from "../../schema/ShareLink.ts"
-import { html } from "../operations/Html.ts"
+import { type Html, html } from "../operations/Html.ts"
 import { wordingIn } from "./Wording.ts"
 
 const { counted, duration, number } = wordingIn("en")
@@ -151,3 +151,114 @@ every operation and sends requests from the browser, and the <a href="${document
 }
 
 export type SiteTexts = typeof siteEnglish
+
+/** The pages of routes, collections and users for everybody. */
+export const pagesEnglish = {
+  by: (author: Html, place: string | undefined) =>
+    place === undefined ? html`By ${author}` : html`By ${author} in ${place}`,
+  planned: "A planned route",
+  lineAlt: "The line of the route on a plain ground, from its start (a round mark) to its end (a square one)",
+  drawing: "Map and elevation profile",
+  map: "Map of the route",
+  /** The names are those of MapLibre. */
+  mapControls: {
+    "Map.Title": "Map",
+    "NavigationControl.ZoomIn": "Zoom in",
+    "NavigationControl.ZoomOut": "Zoom out",
+    "FullscreenControl.Enter": "Full screen",
+    "FullscreenControl.Exit": "Leave full screen",
+    "CooperativeGesturesHandler.WindowsHelpText": "Use Ctrl + scroll to zoom the map",
+    "CooperativeGesturesHandler.MacHelpText": "Use ⌘ + scroll to zoom the map",
+    "CooperativeGesturesHandler.MobileHelpText": "Use two fingers to move the map"
+  },
+  profile: "Elevation profile",
+  position: "Position along the route",
+  climbs: "Climbs:",
+  steepness: (from: number, to: number | undefined) => {
+    if (to === undefined) return `${from} % and more`
+    return from === 0 ? `under ${to} %` : `${from} to ${to} %`
+  },
+  facts: {
+    descent: "Descent",
+    highest: "Highest point",
+    lowest: "Lowest point",
+    steepest: "Steepest climb",
+    surface: "Surface",
+    added: "Added"
+  },
+  askedSurfaces: { paved: "Paved, if possible", unpaved: "Unpaved, if possible" },
+  surfaces: "Surfaces",
+  /** The names are those of the engine, in the order of their colours. */
+  surfaceWords: {
+    paved_smooth: "Smoothly paved",
+    paved: "Paved",
+    paved_rough: "Roughly paved",
+    compacted: "Compacted",
+    gravel: "Gravel",
+    dirt: "Earth",
+    path: "Path",
+    impassable: "Impassable",
+    unknown: "Unknown"
+  },
+  pavedShare: (percent: string) => `${percent} paved`,
+  surfacesOfMap: "As the map has them; where it names no surface, it is guessed from the kind of road.",
+  otherUnits: { metric: "Show miles and feet", imperial: "Show kilometres and metres" },
+  tags: "Tags",
+  start: "Start:",
+  end: "End:",
+  openStart: "Open the start in a map app",
+  files: "Take it along",
+  share: "Share",
+  link: "Link to this page",
+  copy: "Copy link",
+  copied: "The link is copied.",
+  shareButton: "Share",
+  qr: "QR code of the link",
+  embed: "Embed in a page",
+  embedCode: "HTML",
+  stops: "Waypoints and turns",
+  allStops: (count: number) => `Show all ${number(count)}`,
+  moreStops: (count: number) => `${number(count)} more are in the files.`,
+  turns: {
+    "Note": "Note",
+    "Start": "Start",
+    "Finish": "Finish",
+    "Straight": "Straight on",
+    "Bear right": "Bear right",
+    "Right": "Turn right",
+    "Hard right": "Turn sharp right",
+    "Bear left": "Bear left",
+    "Left": "Turn left",
+    "Hard left": "Turn sharp left",
+    "U-turn": "Turn around",
+    "Fork right": "Keep right at the fork",
+    "Fork left": "Keep left at the fork",
+    "Roundabout": "Roundabout",
+    "Ferry": "Ferry"
+  },
+  collectionBy: (routes: string, author: string) => `${routes} by ${author}`,
+  collectedBy: (routes: string, author: Html) => html`${routes}, collected by ${author}`,
+  publicRoutes: (count: number) => counted(count, "public route", "public routes"),
+  openRoute: "Open the route",
+  tagged: (tag: string) => `Public routes with the tag ${tag}`,
+  allPublic: "All public routes"
+}
+
+export type PagesTexts = typeof pagesEnglish
+
+/** All pages with routes say these of them. */
+export const sharedEnglish = {
+  facts: { distance: "Distance", climb: "Ascent", time: "Time", activity: "Activity" },
+  climbing: (climb: string) => `${climb} of climbing`,
+  duration: (hours: number, minutes: number) =>
+    hours === 0 ? `${minutes} min` : `${number(hours)} h ${String(minutes).padStart(2, "0")} min`,
+  lineOf: (name: string) => `The line of ${name}`,
+  followsRoads: (source: Html) => html`Follows road data ${source}.`,
+  pages: "Pages",
+  previousRoutes: "Previous routes",
+  moreRoutes: "More routes",
+  noRoutes: "There are no routes here.",
+  routes: (count: number) => counted(count, "route", "routes")
+}
+
+export type SharedTexts = typeof sharedEnglish

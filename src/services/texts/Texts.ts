@@ -1,18 +1,17 @@
 import type { Language } from "../settings/SettingTypes.ts"
-import { accountEnglish, type AccountTexts } from "./AccountEnglish.ts"
-import { accountGerman } from "./AccountGerman.ts"
-import { mailsEnglish, type MailTexts } from "./MailsEnglish.ts"
-import { mailsGerman } from "./MailsGerman.ts"
-import { pagesEnglish, type PagesTexts } from "./PagesEnglish.ts"
-import { pagesGerman } from "./PagesGerman.ts"
-import { routesEnglish, type RoutesTexts } from "./RoutesEnglish.ts"
-import { routesGerman } from "./RoutesGerman.ts"
-import { sharedEnglish, type SharedTexts } from "./SharedEnglish.ts"
-import { sharedGerman } from "./SharedGerman.ts"
-import { signInEnglish, type SignInTexts } from "./SignInEnglish.ts"
-import { signInGerman } from "./SignInGerman.ts"
-import { siteEnglish, type SiteTexts } from "./SiteEnglish.ts"
-import { siteGerman } from "./SiteGerman.ts"
+import { accountEnglish, type AccountTexts, routesEnglish, type RoutesTexts } from "./AccountEnglish.ts"
+import { accountGerman, routesGerman } from "./AccountGerman.ts"
+import { mailsEnglish, type MailTexts, signInEnglish, type SignInTexts } from "./SignInEnglish.ts"
+import { mailsGerman, signInGerman } from "./SignInGerman.ts"
+import {
+  pagesEnglish,
+  type PagesTexts,
+  sharedEnglish,
+  type SharedTexts,
+  siteEnglish,
+  type SiteTexts
+} from "./SiteEnglish.ts"
+import { pagesGerman, sharedGerman, siteGerman } from "./SiteGerman.ts"
 import { wordingIn } from "./Wording.ts"
 
 /** All texts that people read in pages and mails. A language without one of them is a type error. */

@@ -5,8 +5,8 @@ import type { StoredCollectionRoute, StoredRoute } from "../../../schema/Route.t
 import { withoutFormat } from "../../../schema/Text.ts"
 import { type Html, html } from "../../../services/operations/Html.ts"
 import { CARD } from "../../../services/pictures/Card.ts"
-import type { SharedTexts } from "../../../services/texts/SharedEnglish.ts"
 import type { Site } from "../../../services/texts/Site.ts"
+import type { SharedTexts } from "../../../services/texts/SiteEnglish.ts"
 import type { Texts } from "../../../services/texts/Texts.ts"
 import { distanceText, heightText, type Units } from "./Units.ts"
 
