@@ -44,7 +44,7 @@ export const ACCEPTED: ReadonlyArray<Accepted> = [
     reason: "any of the waypoints may be the one that the others are shown beside"
   },
   {
-    file: "src/services/routing/TraceJobs.ts",
+    file: "src/services/routing/EngineJobs.ts",
     line: "return Array.from(line.lats, (lat, index) => ({ lat, lon: line.lngs[index] ?? 1 }))",
     reason: "there are as many longitudes as latitudes"
   }

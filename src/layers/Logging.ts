@@ -14,8 +14,7 @@ import {
   type Scope
 } from "effect"
 import sonic from "sonic-boom"
-import { RequestNotes } from "../services/operations/RequestNotes.ts"
-import { lineIdsOf } from "../services/operations/Tracing.ts"
+import { lineIdsOf, RequestNotes } from "../services/operations/RequestNotes.ts"
 import { settings } from "../services/settings/Registry.ts"
 import { type LOG_FORMATS, LogFormat } from "../services/settings/SettingTypes.ts"
 

@@ -1,6 +1,6 @@
-import "effect/schema/SchemaJITCompiler/enable"
 import { Effect, Layer } from "effect"
-import { Warnings } from "../services/operations/Warnings.ts"
+import "effect/schema/SchemaJITCompiler/enable"
+import { Warnings } from "../services/operations/Metrics.ts"
 import { build } from "../services/settings/Build.ts"
 import { applicationLayer, backgroundLayer, listeningLayer } from "./Application.ts"
 import { databaseLive } from "./Database.ts"

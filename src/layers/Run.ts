@@ -1,7 +1,7 @@
 import * as NodeRuntime from "@effect/platform-node/NodeRuntime"
 import { Cause, Effect, Exit, Layer, Result } from "effect"
 import { availableParallelism } from "node:os"
-import { Stopping } from "../services/operations/Draining.ts"
+import { Stopping } from "../services/admission/Health.ts"
 import { loggingLayer, type LogSettings, logSettings } from "./Logging.ts"
 import { refusalOf } from "./Settings.ts"
 import { endByForce, noteStop, signalled, uncaught } from "./Shutdown.ts"

@@ -1,6 +1,6 @@
 import { Context, Effect, Layer, Option } from "effect"
 import leven from "leven"
-import { Warnings } from "../services/operations/Warnings.ts"
+import { Warnings } from "../services/operations/Metrics.ts"
 import { isProduction, registry, settings } from "../services/settings/Registry.ts"
 
 const NAMES = registry.map(({ name }) => name)

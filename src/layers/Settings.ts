@@ -13,7 +13,7 @@ import {
 } from "effect"
 import { issuesOf, type ValidationIssue } from "../schema/Issues.ts"
 import { isProduction, OIDC_PREFIX, oidcSettings, registry, settings } from "../services/settings/Registry.ts"
-import type { Setting } from "../services/settings/Setting.ts"
+import type { Setting } from "../services/settings/SettingTypes.ts"
 import { misspeltNames } from "./SettingWarnings.ts"
 
 /** The message names every setting that is wrong, and no value. */

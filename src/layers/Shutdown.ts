@@ -1,5 +1,5 @@
 import { Cause, Deferred, Duration, Effect, Layer } from "effect"
-import { Draining, EndedRequests } from "../services/operations/Draining.ts"
+import { Draining, EndedRequests } from "../services/admission/Health.ts"
 import { settings } from "../services/settings/Registry.ts"
 import { OutputDrained } from "./Logging.ts"
 

@@ -3,7 +3,7 @@ import { ConfigProvider, Effect, Layer, Logger, Schedule } from "effect"
 import { createServer } from "node:http"
 import { httpClientLive } from "../../src/layers/Live.ts"
 import { EnvironmentNames, settingWarningsLayer } from "../../src/layers/SettingWarnings.ts"
-import { Warnings } from "../../src/services/operations/Warnings.ts"
+import { Warnings } from "../../src/services/operations/Metrics.ts"
 import { mapStyleLayer } from "../../src/services/pictures/MapStyle.ts"
 import { listening } from "../support/Listening.ts"
 

@@ -5,7 +5,7 @@ import * as fc from "fast-check"
 import { databaseLive } from "../../src/layers/Database.ts"
 import { RouteId } from "../../src/schema/Ids.ts"
 import { DateColumn, TimestampColumn } from "../../src/services/db/Tables.ts"
-import { RouteRow } from "../../src/services/routes/RouteRows.ts"
+import { RouteRow } from "../../src/services/routes/RouteRow.ts"
 import { clonedDatabase } from "../support/Databases.ts"
 import { configLayer } from "../support/TestServer.ts"
 

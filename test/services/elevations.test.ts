@@ -6,8 +6,8 @@ import { ELEVATION_TIMEOUT } from "../../src/schema/Limits.ts"
 import type { HeavyJob } from "../../src/services/admission/HeavyJob.ts"
 import { HeavyWork } from "../../src/services/admission/HeavyWork.ts"
 import { measurePositions } from "../../src/services/geometry/MeasuredPolyline.ts"
-import { Elevations } from "../../src/services/routing/Elevations.ts"
 import { RoutingEngine } from "../../src/services/routing/Engine.ts"
+import { Elevations } from "../../src/services/routing/Routing.ts"
 
 describe("the elevations of a file", () => {
   const lineOf = (...positions: ReadonlyArray<Position>) => measurePositions(positions)

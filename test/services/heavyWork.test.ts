@@ -6,7 +6,7 @@ import { readManifest } from "../../src/services/archive/Lists.ts"
 import { Overloaded } from "../../src/services/DomainErrors.ts"
 import { readFile } from "../../src/services/routes/FileJobs.ts"
 import { readNewRoute, readRoutePatch } from "../../src/services/routes/RouteJobs.ts"
-import { joinMatches, measureShortTrace, readTrace } from "../../src/services/routing/TraceJobs.ts"
+import { joinMatches, measureShortTrace, readTrace } from "../../src/services/routing/EngineJobs.ts"
 import { until } from "../support/Waiting.ts"
 import {
   crash,

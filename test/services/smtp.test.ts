@@ -4,8 +4,7 @@ import { ConfigProvider, Effect, Exit, Layer, Redacted } from "effect"
 import { createServer, type Socket } from "node:net"
 import { SMTPServer, type SMTPServerOptions } from "smtp-server"
 import { mailerLayerOr } from "../../src/layers/Live.ts"
-import { Mailer } from "../../src/services/mail/Mailers.ts"
-import type { Mail } from "../../src/services/mail/Texts.ts"
+import { type Mail, Mailer } from "../../src/services/mail/Mailers.ts"
 import { listening } from "../support/Listening.ts"
 
 const MAIL: Mail = {

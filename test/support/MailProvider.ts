@@ -2,7 +2,7 @@ import { Context, Effect, Layer, Redacted, Schema } from "effect"
 import { createServer } from "node:http"
 import { text } from "node:stream/consumers"
 import { setTimeout } from "node:timers/promises"
-import type { Mail } from "../../src/services/mail/Texts.ts"
+import type { Mail } from "../../src/services/mail/Mailers.ts"
 import { listening } from "./Listening.ts"
 import { Mailbox } from "./Mailbox.ts"
 

@@ -1,6 +1,5 @@
 import { Context, Effect, Layer, Option, Redacted, Ref } from "effect"
-import { Mailer } from "../../src/services/mail/Mailers.ts"
-import type { Mail } from "../../src/services/mail/Texts.ts"
+import { type Mail, Mailer } from "../../src/services/mail/Mailers.ts"
 import { until } from "./Waiting.ts"
 
 /** Where the mails of a test go instead of to a provider. */

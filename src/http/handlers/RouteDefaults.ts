@@ -6,7 +6,7 @@ import { durationOf } from "../../services/files/FileValues.ts"
 import { metresBetween } from "../../services/geometry/Geodesy.ts"
 import type { MeasuredPolyline } from "../../services/geometry/MeasuredPolyline.ts"
 import { lineOf, type RouteDraft } from "../../services/routes/RouteRow.ts"
-import { Elevations } from "../../services/routing/Elevations.ts"
+import { Elevations } from "../../services/routing/Routing.ts"
 
 /** The default duration is the time between the first and the last waypoint with a timestamp. */
 export const withDuration = <A extends Pick<NewRoute, "duration" | "waypoints">>(route: A): A => {

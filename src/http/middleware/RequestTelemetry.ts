@@ -11,7 +11,7 @@ import {
 } from "effect/http"
 import type { IpNetwork } from "effect/net"
 import type { ServiceError } from "../../schema/Errors.ts"
-import { EndedRequests } from "../../services/operations/Draining.ts"
+import { EndedRequests } from "../../services/admission/Health.ts"
 import { metricsEnabled } from "../../services/operations/Metrics.ts"
 import { RequestNotes } from "../../services/operations/RequestNotes.ts"
 import { settings } from "../../services/settings/Registry.ts"

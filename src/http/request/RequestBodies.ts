@@ -13,14 +13,14 @@ import { NOT_UTF8 } from "../../schema/Issues.ts"
 import { BODY_ALLOWANCE } from "../../schema/Limits.ts"
 import { MEDIA_TYPES, mediaTypeOf } from "../../schema/MediaTypes.ts"
 import { HeavyWork, INLINE_BYTES } from "../../services/admission/HeavyWork.ts"
-import { waitingForOthers } from "../../services/admission/RunningRequests.ts"
+import { waitingForOthers } from "../../services/admission/Lane.ts"
 import {
   BROKEN_POLYLINE6,
   type MeasuredPolyline,
   polyline6Bytes,
   readPolyline6
 } from "../../services/geometry/MeasuredPolyline.ts"
-import type { MeasuredTrace } from "../../services/routing/TraceJobs.ts"
+import type { MeasuredTrace } from "../../services/routing/EngineJobs.ts"
 import { settings } from "../../services/settings/Registry.ts"
 import type { RefusedOperation } from "../../services/sync/BatchJobs.ts"
 import { makeAddressShares } from "./AddressShares.ts"

@@ -7,7 +7,7 @@ import { machineClock } from "../db/SharedTime.ts"
 import { Overloaded } from "../DomainErrors.ts"
 import { counterBy, during } from "../operations/Metrics.ts"
 import type { HeavyJob, Order, Reply } from "./HeavyJob.ts"
-import { waitingForOthers } from "./RunningRequests.ts"
+import { waitingForOthers } from "./Lane.ts"
 
 export interface HeavyLimits {
   readonly threads: number

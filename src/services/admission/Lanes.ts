@@ -1,14 +1,15 @@
-import { Context, Duration, Effect, Layer, Record, Semaphore } from "effect"
+import { Cache, Context, Duration, Effect, Exit, Fiber, Layer, Record, Semaphore } from "effect"
+import type { SqlError } from "effect/sql"
 import { availableParallelism } from "node:os"
 import type { UserId } from "../../schema/Ids.ts"
-import type { Overloaded } from "../DomainErrors.ts"
+import { Overloaded } from "../DomainErrors.ts"
 import { settings } from "../settings/Registry.ts"
 import { type Lane, type LaneNumbers, makeLane, makeLanesByKey } from "./Lane.ts"
 
 const LONGEST_WAIT = Duration.seconds(2)
 
 /** A list waits so long for its total. */
-export const LONGEST_COUNT = Duration.seconds(1)
+const LONGEST_COUNT = Duration.seconds(1)
 
 interface Share {
   /** Part of the connections of the database, at least `least` and at most `most` of them. */
@@ -136,3 +137,36 @@ export class Lanes extends Context.Service<
     })
   )
 }
+
+const MAX_KEPT = 1000
+
+const late = Effect.suspend(() => Effect.fail(Overloaded.retryAfter("totals", LONGEST_COUNT)))
+
+/**
+ * Counts what strangers list, in a share of the connections of its own (`Lanes`): equal counts that run at once are one,
+ * and a total is kept since its count began for `keptFor`. Fails with `Overloaded` after a second; a count that runs goes
+ * on, for the next one who asks.
+ */
+export const sharedTotals = Effect.fnUntraced(function*(
+  count: (key: string) => Effect.Effect<number, SqlError.SqlError>,
+  keptFor: Duration.Duration
+) {
+  const { totals } = yield* Lanes
+  const scope = yield* Effect.scope
+
+  const counts = yield* Cache.makeWith(
+    (key: string) => Effect.timed(totals(count(key))),
+    {
+      capacity: MAX_KEPT,
+      timeToLive: (exit) => Exit.isSuccess(exit) ? Duration.subtract(keptFor, exit.value[0]) : Duration.zero
+    }
+  )
+
+  // Without a fiber that stays, the cache would interrupt the count with the last caller that leaves.
+  return (key: string) =>
+    Effect.forkIn(Cache.get(counts, key), scope).pipe(
+      Effect.flatMap(Fiber.join),
+      Effect.timeoutOrElse({ duration: LONGEST_COUNT, orElse: () => late }),
+      Effect.map(([, total]) => total)
+    )
+})

@@ -29,7 +29,7 @@ import { writeRouteFile } from "../files/RouteFile.ts"
 import { Spool, type SpooledFile } from "../files/Spool.ts"
 import { Pseudonyms, slugOf } from "../identity/Names.ts"
 import { toDocument } from "../routes/RouteFiles.ts"
-import { routeColumns, RouteRow, toStoredRoute } from "../routes/RouteRows.ts"
+import { routeColumns, RouteRow, toStoredRoute } from "../routes/RouteRow.ts"
 import { collectionVisibility, routeVisibility } from "../sharing/Visibility.ts"
 import { type AddFile, type FileWriter, piecesOf, zipOf } from "./Zip.ts"
 

@@ -18,6 +18,7 @@ import { MAX_UNPACKED_BYTES } from "../../schema/Import.ts"
 import { MAX_TAGS, type Source } from "../../schema/Route.ts"
 import type { Quota } from "../../schema/User.ts"
 import type { ZipImportLine, ZipImportQuery } from "../../schema/ZipImport.ts"
+import { Draining } from "../admission/Health.ts"
 import { INLINE_BYTES } from "../admission/HeavyWork.ts"
 import { ImportTurns } from "../admission/ImportTurns.ts"
 import { AT_ONCE } from "../admission/Lanes.ts"
@@ -38,14 +39,19 @@ import {
 import { nameOf } from "../files/Finish.ts"
 import { isPacked } from "../files/PackedFile.ts"
 import { ImportDisk } from "../files/Spool.ts"
-import { Draining } from "../operations/Draining.ts"
 import { readFile, type ReadFiles, refusalOf } from "../routes/FileJobs.ts"
 import { type Kept, type ReadDraft, RouteDuplicates } from "../routes/RouteDuplicates.ts"
 import { Routes } from "../routes/Routes.ts"
-import { type GarminActivity, readActivities, readSummaries, type StravaActivity } from "./ExportedActivities.ts"
 import { AccountImport, type Received } from "./Import.ts"
 import { isNested, type RouteZip, routeZip, type ZippedFile } from "./RouteZip.ts"
-import { activityOfUpload, sourceOf } from "./Sources.ts"
+import {
+  activityOfUpload,
+  type GarminActivity,
+  readActivities,
+  readSummaries,
+  sourceOf,
+  type StravaActivity
+} from "./Sources.ts"
 
 const ROUTE_FILE = /\.(?:gpx|geojson|json|tcx|kml|kmz|fit|xml)(?:\.gz)?$/i
 

@@ -6,7 +6,7 @@ import { findReadable } from "../db/Lists.ts"
 import { replicaReads } from "../db/ReadReplicas.ts"
 import { TimestampColumn } from "../db/Tables.ts"
 import { routeFilters } from "../routes/RouteLists.ts"
-import { asSeenBy } from "../routes/RouteRows.ts"
+import { asSeenBy } from "../routes/RouteRow.ts"
 import { ANONYMOUS, collectionVisibility, routeVisibility } from "../sharing/Visibility.ts"
 
 /** A part covers this many ids, and has no more addresses. The protocol of sitemaps allows 50,000. */

@@ -4,7 +4,7 @@ import { type FitRawMessage, readFitMessages } from "fit-file-parser/raw"
 import type { Position } from "../../schema/Geometry.ts"
 import { recordedAtOf } from "../../schema/Measures.ts"
 import { InvalidInput } from "../DomainErrors.ts"
-import { maneuverOf, markedWaypoints, pointTypeOf, turnTypeOf } from "./CourseTurns.ts"
+import { maneuverOf, markedWaypoints, pointTypeOf, type ShapingPoint, turnTypeOf, withShaping } from "./CoursePoints.ts"
 import {
   type DraftFile,
   type DraftTrack,
@@ -27,9 +27,7 @@ import {
   SHAPING_POINT,
   wholeFit
 } from "./FitBytes.ts"
-import { type Placed, placedPoints, placedTracks, segmentsOf } from "./Positions.ts"
-import { type ShapingPoint, withShaping } from "./ShapingPoints.ts"
-import { soundTimes } from "./TrackTimes.ts"
+import { type Placed, placedPoints, placedTracks, segmentsOf, soundTimes } from "./Positions.ts"
 
 type FitRecord = NonNullable<ParsedFit["records"]>[number]
 

@@ -2,11 +2,10 @@ import { FitBaseType, FitEncoder, type FitEncoderField } from "fit-file-parser/e
 import type { Position } from "../../schema/Geometry.ts"
 import type { Activity } from "../../schema/Preferences.ts"
 import { coordinatesOf, metresAlong, NO_GAPS, rangesOf } from "../geometry/Geodesy.ts"
-import { coursePointOf, turnOf, waypointMark } from "./CourseTurns.ts"
+import { coursePointOf, isShaping, shapingPoints, turnOf, waypointMark } from "./CoursePoints.ts"
 import type { WrittenRoute } from "./Draft.ts"
 import { OWN_CUE, OWN_MEASURES, SEMICIRCLES, SHAPING_POINT } from "./FitBytes.ts"
 import { NearestPositions } from "./NearestPositions.ts"
-import { isShaping, shapingPoints } from "./ShapingPoints.ts"
 
 const FILE_ID = 0
 const LAP = 19

@@ -4,7 +4,16 @@ import type { Dropped } from "../../schema/Import.ts"
 import { MAX_WAYPOINTS } from "../../schema/Route.ts"
 import { SERVICE_TITLE } from "../../schema/ServiceName.ts"
 import type { InvalidInput } from "../DomainErrors.ts"
-import { maneuverOf, OWN_MANEUVER, pointTypeOf, turnTypeOf } from "./CourseTurns.ts"
+import {
+  maneuverOf,
+  OWN_MANEUVER,
+  pointTypeOf,
+  SHAPING,
+  SHAPING_MEMBERS,
+  shapingIn,
+  turnTypeOf,
+  withShaping
+} from "./CoursePoints.ts"
 import {
   type DraftFile,
   type DraftTrack,
@@ -26,7 +35,6 @@ import {
   recordingOf
 } from "./FileValues.ts"
 import { type Placed, placedPoints, placedTracks, segmentsOf } from "./Positions.ts"
-import { SHAPING, SHAPING_MEMBERS, shapingIn, withShaping } from "./ShapingPoints.ts"
 import { parseXml, type TextPieces } from "./Xml.ts"
 import {
   attributeOf,

@@ -2,11 +2,10 @@ import type { Position } from "../../schema/Geometry.ts"
 import { DEFAULT_GPX_FORM, type GpxForm } from "../../schema/Import.ts"
 import { SERVICE_TITLE } from "../../schema/ServiceName.ts"
 import { NO_GAPS, rangesOf } from "../geometry/Geodesy.ts"
-import { coursePointOf, maneuverMark, turnOf } from "./CourseTurns.ts"
+import { coursePointOf, isShaping, maneuverMark, SHAPING, shapingParts, turnOf } from "./CoursePoints.ts"
 import type { WrittenRoute } from "./Draft.ts"
 import { decimal, edgeMark, isDateTime, measuresText, OWN_MEASURES, withinEdge } from "./FileValues.ts"
-import { isShaping, SHAPING, shapingParts } from "./ShapingPoints.ts"
-import { recordedTimes } from "./TrackTimes.ts"
+import { recordedTimes } from "./Positions.ts"
 import { OWN_NAMESPACE, XML_DECLARATION, xmlOf, type XmlParts } from "./Xml.ts"
 
 const ROOT_ATTRIBUTES = `<gpx version="1.1" creator="${SERVICE_TITLE}" xmlns="http://www.topografix.com/GPX/1/1" `

@@ -4,7 +4,7 @@ import type { Dropped } from "../../schema/Import.ts"
 import type { Maneuver } from "../../schema/Maneuver.ts"
 import { InvalidInput } from "../DomainErrors.ts"
 import { NO_GAPS, rangesOf } from "../geometry/Geodesy.ts"
-import { maneuverMark, maneuverOf, OWN_MANEUVER } from "./CourseTurns.ts"
+import { maneuverMark, maneuverOf, OWN_MANEUVER } from "./CoursePoints.ts"
 import {
   type DraftFile,
   type DraftTrack,

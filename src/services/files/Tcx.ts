@@ -5,13 +5,19 @@ import type { InvalidInput } from "../DomainErrors.ts"
 import { coordinatesOf, metresAlong, NO_GAPS, rangesOf } from "../geometry/Geodesy.ts"
 import {
   coursePointOf as kindsOf,
+  isShaping,
   maneuverMark,
   maneuverOf,
   OWN_MANEUVER,
   pointTypeOf,
+  SHAPING,
+  SHAPING_MEMBERS,
+  shapingIn,
+  shapingParts,
   turnOf,
-  turnTypeOf
-} from "./CourseTurns.ts"
+  turnTypeOf,
+  withShaping
+} from "./CoursePoints.ts"
 import {
   type DraftFile,
   type DraftTrack,
@@ -42,9 +48,7 @@ import {
   withinEdge
 } from "./FileValues.ts"
 import { NearestPositions } from "./NearestPositions.ts"
-import { type Placed, placedPoints, placedTracks, segmentsOf } from "./Positions.ts"
-import { isShaping, SHAPING, SHAPING_MEMBERS, shapingIn, shapingParts, withShaping } from "./ShapingPoints.ts"
-import { timesAlong } from "./TrackTimes.ts"
+import { type Placed, placedPoints, placedTracks, segmentsOf, timesAlong } from "./Positions.ts"
 import { carried, OWN_NAMESPACE, parseXml, type TextPieces, XML_DECLARATION, xmlOf, type XmlParts } from "./Xml.ts"
 import {
   attributeOf,

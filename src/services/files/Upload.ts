@@ -18,10 +18,10 @@ import {
 } from "./Draft.ts"
 import { NOT_RECORDED } from "./FileValues.ts"
 import { readFit } from "./Fit.ts"
-import { type FormParts, partsOfForm } from "./FormParts.ts"
 import {
   entryName,
   FILE_ENCODINGS,
+  type FormParts,
   isFit,
   isForm,
   isGzip,
@@ -30,6 +30,7 @@ import {
   LEADS_OUT,
   leadsOut,
   type PackedFile,
+  partsOfForm,
   stemOf
 } from "./PackedFile.ts"
 import { readRouteFile } from "./RouteFile.ts"

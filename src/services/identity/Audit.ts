@@ -7,7 +7,7 @@ import type { Page, PageOf } from "../../schema/Page.ts"
 import { ifThereIsRoom } from "../db/DatabaseErrors.ts"
 import { newest, readableRows, selectPage } from "../db/Lists.ts"
 import { columnsOf, Instant, readOnly, tableOf, writtenOnce } from "../db/Tables.ts"
-import { traceIdsOf } from "../operations/Tracing.ts"
+import { traceIdsOf } from "../operations/RequestNotes.ts"
 
 class AuditRecord extends Model.Class<AuditRecord>("AuditRecord")({
   id: readOnly(Schema.Int),

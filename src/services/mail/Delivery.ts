@@ -17,7 +17,7 @@ import { AT_ONCE } from "../admission/Lanes.ts"
 import { columnsOf, DateColumn } from "../db/Tables.ts"
 import { counterBy } from "../operations/Metrics.ts"
 import { settings } from "../settings/Registry.ts"
-import { MAIL_TIMEOUT, Mailer } from "./Mailers.ts"
+import { AccountMails, type Mail, MAIL_TIMEOUT, Mailer, type MailRequest } from "./Mailers.ts"
 import {
   mailCipher,
   MailQuota,
@@ -27,7 +27,6 @@ import {
   OutboxRecord,
   type StoredRequest
 } from "./Outbox.ts"
-import { AccountMails, type Mail, type MailRequest } from "./Texts.ts"
 
 const QUOTA_RETRY = Duration.toMillis(Duration.minutes(10))
 

@@ -8,8 +8,8 @@ import { MAILS_A_DAY, MAILS_A_DAY_IN_ALL, MAILS_AN_HOUR } from "../../schema/Lim
 import { Instant, InstantOnce, readOnly, tableOf, TimestampColumn } from "../db/Tables.ts"
 import { emailKey } from "../identity/Users.ts"
 import { derivedKey } from "../operations/Keys.ts"
-import { traceIdsOf } from "../operations/Tracing.ts"
-import { type Mail, MailRequest } from "./Texts.ts"
+import { traceIdsOf } from "../operations/RequestNotes.ts"
+import { type Mail, MailRequest } from "./Mailers.ts"
 
 const HOUR = Duration.toMillis(Duration.hours(1))
 const DAY = Duration.toMillis(Duration.days(1))

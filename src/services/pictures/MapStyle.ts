@@ -1,9 +1,12 @@
 import { Array as Arr, Context, Duration, Effect, Layer, Option, Ref, Result, Schedule, Schema, Stream } from "effect"
 import { HttpClient, HttpClientRequest } from "effect/http"
+import { readFile } from "node:fs/promises"
 import { mediaTypeOf } from "../../schema/MediaTypes.ts"
+import { Warnings } from "../operations/Metrics.ts"
 import { hangUp, requestJson } from "../operations/Upstream.ts"
-import { Warnings } from "../operations/Warnings.ts"
 import { mapStyleUrl, settings } from "../settings/Registry.ts"
+import { LOGO_TYPES } from "../settings/SettingTypes.ts"
+import { configuredSite, type Logo, logoType } from "../texts/Site.ts"
 import type { Frame } from "./Shapes.ts"
 
 /** Tiles by the template of their addresses. */
@@ -63,7 +66,7 @@ const addressOf = (template: string, [z = 0, x = 0, y = 0]: ReadonlyArray<number
   )
 
 /** Reads a part of a card. Redirects are not followed. */
-export const readPart = Effect.fnUntraced(
+const readPart = Effect.fnUntraced(
   function*(client: HttpClient.HttpClient, address: string, types: ReadonlyArray<string>) {
     const response = yield* client.execute(HttpClientRequest.get(address))
     const type = mediaTypeOf(response.headers["content-type"])
@@ -273,5 +276,32 @@ export const mapStyleLayer = Layer.effect(
     )
     yield* Effect.forkScoped(reading)
     return Ref.get(current)
+  })
+)
+
+/** The logo of the site as a `data:` URL: undefined without one, and if it cannot be had in time. */
+export const CardLogo = Context.Reference<Effect.Effect<string | undefined>>("route-planning-service/CardLogo", {
+  defaultValue: () => Effect.undefined
+})
+
+/** Another server may change its logo, or be away. */
+const KEPT_FOR = "10 minutes"
+
+const read = (client: HttpClient.HttpClient, { address, file }: Logo) =>
+  file === undefined
+    ? readPart(client, address, Object.values(LOGO_TYPES))
+    : Effect.map(Effect.promise(() => readFile(file)), (bytes) => ({ bytes, type: logoType(file) }))
+
+export const cardLogoLayer = Layer.effect(
+  CardLogo,
+  Effect.gen(function*() {
+    const client = yield* HttpClient.HttpClient
+    const { logo } = yield* configuredSite
+    if (logo === undefined) return Effect.undefined
+    const url = Effect.map(
+      read(client, logo),
+      ({ bytes, type }) => `data:${type};base64,${Buffer.from(bytes).toString("base64")}`
+    )
+    return yield* Effect.cachedWithTTL(Effect.orElseSucceed(url, () => undefined), KEPT_FOR)
   })
 )

@@ -17,7 +17,7 @@ import {
 } from "../files/Draft.ts"
 import { finish, nameOf } from "../files/Finish.ts"
 import { writeFit } from "../files/FitWriter.ts"
-import { type FormParts, partsOfForm } from "../files/FormParts.ts"
+import { type FormParts, partsOfForm } from "../files/PackedFile.ts"
 import { readPacked, type Room, roomOfFile } from "../files/Upload.ts"
 import { boundsOf, coordinatesOf } from "../geometry/Geodesy.ts"
 import { type MeasuredPolyline, measurePositions, positionsOf, readSegments } from "../geometry/MeasuredPolyline.ts"

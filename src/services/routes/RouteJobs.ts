@@ -4,7 +4,7 @@ import type { Position, Segments } from "../../schema/Geometry.ts"
 import type { ValidationIssue } from "../../schema/Issues.ts"
 import { NewRoute, RoutePatch } from "../../schema/Route.ts"
 import { HeavyJob } from "../admission/HeavyJob.ts"
-import { decodeBounded } from "../bodies/BoundedJson.ts"
+import { decodeBounded, longBodyJob } from "../bodies/BoundedJson.ts"
 import {
   BACKSLASH,
   CLOSE_ARRAY,
@@ -15,7 +15,6 @@ import {
   OPEN_OBJECT,
   QUOTE
 } from "../bodies/JsonScanner.ts"
-import { longBodyJob } from "../bodies/LongBody.ts"
 import { profileOf } from "../geometry/Elevation.ts"
 import {
   BROKEN_POLYLINE6,

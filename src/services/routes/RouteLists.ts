@@ -9,7 +9,7 @@ import { keyset, type ListOrder, positionOf, readableRows, totalOf } from "../db
 import { FULL_TURN } from "../geometry/Geodesy.ts"
 import { Pseudonyms } from "../identity/Names.ts"
 import { routeVisibility } from "../sharing/Visibility.ts"
-import { asSeenBy, OWN, routeColumns, RouteRow, SEEN, seenColumns, type Source, toStoredRoute } from "./RouteRows.ts"
+import { asSeenBy, OWN, routeColumns, RouteRow, SEEN, seenColumns, type Source, toStoredRoute } from "./RouteRow.ts"
 
 /** A viewport as two boxes: stored boxes may start in the west of it, or run past 180 degrees. */
 export const boxesOf = ({ east, north, south, west }: BoundingBox): readonly [string, string] => {

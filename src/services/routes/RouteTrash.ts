@@ -12,8 +12,7 @@ import { DeletionColumn } from "../db/Tables.ts"
 import { Missing, type Overloaded } from "../DomainErrors.ts"
 import { Pseudonyms } from "../identity/Names.ts"
 import { boundedPage, extentOf } from "./RouteLists.ts"
-import { RouteRecord } from "./RouteRow.ts"
-import { routeColumns, RouteRow, toStoredRoute } from "./RouteRows.ts"
+import { routeColumns, RouteRecord, RouteRow, toStoredRoute } from "./RouteRow.ts"
 import { RouteViews } from "./RouteViews.ts"
 
 /** Rows that one statement erases: with the longest lines or the most members it stays below its timeout. */

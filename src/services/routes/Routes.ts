@@ -27,28 +27,25 @@ import {
   boxOf,
   ChangedRouteRow,
   changedValues,
+  forOthers,
   type Line,
   lineOf,
+  OWNER_COLUMNS,
+  OwnerColumns,
   placeValues,
   requireOnLine,
   type RouteChange,
+  routeColumns,
   type RouteDraft,
   RouteRecord,
+  RouteRow,
   routesTable,
+  type ShownRow,
   startOf,
+  toStoredRoute,
   valuesWithoutPlace
 } from "./RouteRow.ts"
-import {
-  forOthers,
-  OWNER_COLUMNS,
-  OwnerColumns,
-  routeColumns,
-  RouteRow,
-  type ShownRow,
-  toStoredRoute
-} from "./RouteRows.ts"
-import { refreshShown, RouteViews } from "./RouteViews.ts"
-import { seenRoutes } from "./SeenRoutes.ts"
+import { refreshShown, RouteViews, seenRoutes } from "./RouteViews.ts"
 
 const OwnRoute = Schema.Struct({ owner: UserId, id: RouteId })
 

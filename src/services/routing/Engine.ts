@@ -21,8 +21,8 @@ import { MEDIA_TYPES } from "../../schema/MediaTypes.ts"
 import type { EngineState } from "../../schema/Routing.ts"
 import type { HeavyJob } from "../admission/HeavyJob.ts"
 import type { HeavyWork } from "../admission/HeavyWork.ts"
+import { waitingForOthers } from "../admission/Lane.ts"
 import { AT_ONCE } from "../admission/Lanes.ts"
-import { waitingForOthers } from "../admission/RunningRequests.ts"
 import {
   BeyondEngine,
   EngineBusy,

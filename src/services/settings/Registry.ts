@@ -2,13 +2,13 @@ import { Config, Duration, LogLevel, Option, Struct } from "effect"
 import { IpNetwork } from "effect/net"
 import { GrafanaUrls } from "../../schema/Admin.ts"
 import { SERVICE_NAME, SERVICE_TITLE } from "../../schema/ServiceName.ts"
-import { derived, optional, required, type Setting, setting } from "./Setting.ts"
 import {
   attributes,
   byteSize,
   color,
   databaseUrl,
   databaseUrls,
+  derived,
   duration,
   emails,
   fetchedPort,
@@ -22,13 +22,17 @@ import {
   logo,
   networks,
   oneOf,
+  optional,
   origins,
   period,
   prefixes,
   ratio,
   redisUrl,
+  required,
   secret,
   sender,
+  type Setting,
+  setting,
   siteName,
   smtpUrl,
   text,

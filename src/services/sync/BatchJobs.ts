@@ -1,8 +1,7 @@
 import { Predicate, Result, Schema } from "effect"
 import { MAX_ISSUES, type ValidationIssue } from "../../schema/Issues.ts"
 import { BatchOperation, operationCount, RouteBatch } from "../../schema/RouteBatch.ts"
-import { decodeBounded, decodeValue } from "../bodies/BoundedJson.ts"
-import { longBodyJob } from "../bodies/LongBody.ts"
+import { decodeBounded, decodeValue, longBodyJob } from "../bodies/BoundedJson.ts"
 import type { MeasuredPolyline } from "../geometry/MeasuredPolyline.ts"
 import { splitRoute } from "../routes/RouteJobs.ts"
 

@@ -13,7 +13,7 @@ import { columnsOf, TimestampColumn } from "../db/Tables.ts"
 import { Pseudonyms } from "../identity/Names.ts"
 import { UserRecord } from "../identity/Users.ts"
 import { boundedRoutes, unboundedCount } from "../routes/RouteLists.ts"
-import { RouteRow, toStoredRoute } from "../routes/RouteRows.ts"
+import { RouteRow, toStoredRoute } from "../routes/RouteRow.ts"
 import { LinkRow } from "../sharing/ShareLinks.ts"
 import { collectionVisibility, isUnexpired, routeVisibility } from "../sharing/Visibility.ts"
 

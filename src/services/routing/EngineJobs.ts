@@ -1,9 +1,13 @@
 import { Option, Predicate, Result, Schema } from "effect"
+import { isLatitude, isLongitude, type Position } from "../../schema/Geometry.ts"
 import type { ValidationIssue } from "../../schema/Issues.ts"
+import { Maneuver, MAX_INSTRUCTION, MAX_MANEUVERS } from "../../schema/Maneuver.ts"
+import { MAX_DISTANCE, upTo } from "../../schema/Measures.ts"
 import {
   type MatchedPoint,
   MAX_TRACE,
   MIN_TRACE,
+  type SurfaceShares,
   type TraceAnswer,
   TraceEdge,
   type TracePoint,
@@ -11,11 +15,86 @@ import {
   TraceRoom
 } from "../../schema/Routing.ts"
 import { HeavyJob } from "../admission/HeavyJob.ts"
-import { decodeBounded } from "../bodies/BoundedJson.ts"
-import { longBodyJob } from "../bodies/LongBody.ts"
-import { type Coordinates, isOnEarth, metresAlong } from "../geometry/Geodesy.ts"
+import { decodeBounded, longBodyJob } from "../bodies/BoundedJson.ts"
+import { MAX_ELEVATION } from "../geometry/Elevation.ts"
+import { type Coordinates, coordinatesOf, isOnEarth, metresAlong } from "../geometry/Geodesy.ts"
+import { type MeasuredPolyline, measurePositions, positionsOf, readSegments } from "../geometry/MeasuredPolyline.ts"
 import { decodePolyline, encodePolyline, positionCount } from "../geometry/Polyline.ts"
-import { surfaceShares } from "./TripJobs.ts"
+
+const parse = Option.liftThrowable((text: string): unknown => JSON.parse(text))
+
+const ELEVATIONS = "elevations"
+
+/** The engine takes 750,000 (`service_limits.skadi.max_shape`); fewer keep a call short. */
+const POSITIONS_A_CALL = 20_000
+
+const isBare = (position: Position) => position.length === 2
+
+/** Takes positions without an elevation, at most those of one call. */
+export interface BarePositions {
+  readonly polyline: string
+  readonly count: number
+}
+
+export const readBare = new HeavyJob<string, ReadonlyArray<BarePositions>>(import.meta.url, {
+  name: "read positions without elevation",
+  share: ELEVATIONS,
+  run: (json) => {
+    const bare = positionsOf(json).filter(isBare)
+    const calls = Math.ceil(bare.length / POSITIONS_A_CALL)
+    return Array.from({ length: calls }, (_, call) => {
+      const positions = bare.slice(call * POSITIONS_A_CALL, (call + 1) * POSITIONS_A_CALL)
+      return { polyline: encodePolyline(coordinatesOf(positions)), count: positions.length }
+    })
+  }
+})
+
+const Heights = Schema.Struct({
+  height: Schema.Array(Schema.NullOr(Schema.Finite)).check(Schema.isMaxLength(POSITIONS_A_CALL))
+})
+
+const decodeHeights = Schema.decodeUnknownOption(Schema.fromJsonString(Heights))
+
+/** Returns NaN for a position without an elevation; undefined for an unusable response. */
+export const readHeights = new HeavyJob<string, Float64Array | undefined>(import.meta.url, {
+  name: "read elevations",
+  share: ELEVATIONS,
+  run: (text) =>
+    Option.getOrUndefined(
+      Option.map(decodeHeights(text), ({ height }) => Float64Array.from(height, (metres) => metres ?? Number.NaN))
+    )
+})
+
+export interface FilledLine {
+  readonly line: MeasuredPolyline
+  readonly filled: number
+  readonly missing: number
+}
+
+interface Bare {
+  readonly json: string
+  readonly segments: string | null | undefined
+  /** The elevations of the positions without one, in their order. */
+  readonly heights: Float64Array
+}
+
+export const fillHeights = new HeavyJob<Bare, FilledLine>(import.meta.url, {
+  name: "fill elevations",
+  share: ELEVATIONS,
+  run: ({ heights, json, segments }) => {
+    const seen = { bare: 0, filled: 0 }
+    const positions = positionsOf(json).map((position): Position => {
+      if (!isBare(position)) return position
+      const height = heights[seen.bare++] ?? Number.NaN
+      // The engine sends -32,768 where it has no elevation.
+      if (!(Math.abs(height) <= MAX_ELEVATION)) return position
+      seen.filled++
+      return [position[0], position[1], height]
+    })
+    const given = typeof segments === "string" ? readSegments(segments) : segments
+    return { line: measurePositions(positions, given), filled: seen.filled, missing: seen.bare - seen.filled }
+  }
+})
 
 /** JSON text: the engine's response for a piece, or the points of a piece without roads. */
 export type PieceMatch = { readonly match: string } | { readonly unmatched: string }
@@ -30,8 +109,6 @@ interface Match {
   readonly edges: ReadonlyArray<TraceEdge>
   readonly points: ReadonlyArray<MatchedPoint>
 }
-
-const parse = Option.liftThrowable((text: string): unknown => JSON.parse(text))
 
 /** The schema of a matched point takes 45 ms for 16,000 of them, this 1. */
 const isMatchedPoint = (value: unknown): value is MatchedPoint =>
@@ -224,10 +301,149 @@ export const joinMatches = new HeavyJob<MatchedPieces, Uint8Array | undefined>(i
   run: joinPieces
 })
 
-const isJson = Option.liftThrowable((text: string) => void JSON.parse(text))
-
 export const checkMatch = new HeavyJob<string, true | undefined>(import.meta.url, {
   name: "check match",
   share: "matches",
-  run: (text) => Option.isSome(isJson(text)) || undefined
+  run: (text) => Option.isSome(parse(text)) || undefined
+})
+
+const TRIPS = "routes of the engine"
+
+const Response = Schema.Struct({
+  trip: Schema.Struct({
+    legs: Schema.NonEmptyArray(Schema.Struct({
+      shape: Schema.String,
+      summary: Schema.Struct({ length: Schema.Finite, time: Schema.Finite }),
+      maneuvers: Schema.optionalKey(
+        Schema.Array(Schema.Struct({ ...Maneuver.fields, instruction: Schema.String })).check(
+          Schema.isMaxLength(MAX_MANEUVERS)
+        )
+      )
+    })),
+    summary: Schema.Struct({
+      has_ferry: Schema.optionalKey(Schema.Boolean),
+      has_highway: Schema.optionalKey(Schema.Boolean)
+    })
+  })
+})
+
+type Legs = typeof Response.Type["trip"]["legs"]
+
+type Lines = ReadonlyArray<Coordinates>
+
+const decodeResponse = Schema.decodeUnknownOption(Response)
+
+const pointOf = (line: Coordinates | undefined, index: number) => ({
+  lat: line?.lats.at(index) ?? Number.NaN,
+  lon: line?.lngs.at(index) ?? Number.NaN
+})
+
+/** The engine returns requested locations; the snapped ones are the ends of the legs. */
+const snappedOf = (lines: Lines) =>
+  [pointOf(lines[0], 0), ...lines.map((line) => pointOf(line, -1))]
+    .filter(({ lat, lon }) => isLatitude(lat) && isLongitude(lon))
+    .map(({ lat, lon }, original_index) => ({ lat, lon, original_index }))
+
+/** Joins the maneuvers of all legs. The engine's indexes are into each leg, these into the joined polyline. */
+const maneuversOf = (legs: Legs, lines: Lines): ReadonlyArray<Maneuver> => {
+  const joined = { offset: 0 }
+  return legs.flatMap(({ maneuvers = [] }, leg) => {
+    const { offset } = joined
+    joined.offset += Math.max(0, (lines[leg]?.lats.length ?? 0) - 1)
+    return maneuvers.map(({ begin_shape_index, instruction, ...maneuver }) => ({
+      ...maneuver,
+      instruction: [...instruction.toWellFormed()].slice(0, MAX_INSTRUCTION).join(""),
+      begin_shape_index: offset + begin_shape_index
+    }))
+  })
+}
+
+const hasIndexesOf = (legs: Legs, lines: Lines) =>
+  legs.every(({ maneuvers = [] }, leg) =>
+    maneuvers.every(({ begin_shape_index }) => begin_shape_index < (lines[leg]?.lats.length ?? 0))
+  )
+
+const tripOf = ({ trip: { legs, summary } }: typeof Response.Type) => {
+  const lines = legs.map(({ shape }) => decodePolyline(shape)).filter((line) => line !== undefined)
+  const maneuvers = maneuversOf(legs, lines)
+  if (lines.length < legs.length || maneuvers.length > MAX_MANEUVERS || !hasIndexesOf(legs, lines)) return Option.none()
+  return Option.some({
+    legs: legs.map(({ shape, summary }) => ({ shape, summary })),
+    summary,
+    locations: snappedOf(lines),
+    maneuvers
+  })
+}
+
+export type Trip = Option.Option.Value<ReturnType<typeof tripOf>>
+
+export const readTrip = new HeavyJob<string, Trip | undefined>(import.meta.url, {
+  name: "read trip",
+  share: TRIPS,
+  run: (text) => Option.getOrUndefined(Option.flatMap(Option.flatMap(parse(text), decodeResponse), tripOf))
+})
+
+const UNKNOWN_SURFACE = "unknown"
+
+/** Sums up the surfaces of parts of a line. The longest comes first. */
+export const surfaceShares = (
+  parts: ReadonlyArray<{ readonly surface?: string | undefined; readonly length: number }>
+): SurfaceShares => {
+  const lengths = new Map<string, number>()
+  for (const { length, surface = UNKNOWN_SURFACE } of parts) lengths.set(surface, (lengths.get(surface) ?? 0) + length)
+  const total = parts.reduce((sum, { length }) => sum + length, 0)
+  return [...lengths]
+    .map(([surface, length]) => ({
+      surface,
+      length: round(length, 3),
+      share: total === 0 ? 0 : round(length / total, 4)
+    }))
+    .toSorted((a, b) => b.length - a.length)
+}
+
+export interface Ways {
+  readonly hasUnpaved: boolean
+  readonly hasHighway: boolean
+  readonly surfaces: SurfaceShares
+}
+
+const HIGHWAYS = new Set(["motorway", "trunk"])
+
+const decodeWalked = Schema.decodeUnknownOption(Schema.Struct({
+  edges: Schema.Array(Schema.Struct({
+    surface: Schema.optionalKey(Schema.String),
+    length: Schema.optionalKey(Schema.Finite.check(upTo(MAX_DISTANCE / 1000))),
+    unpaved: Schema.optionalKey(Schema.Boolean),
+    road_class: Schema.optionalKey(Schema.String)
+  }))
+}))
+
+const waysOf = (body: unknown): Ways => {
+  const { edges } = Option.getOrElse(decodeWalked(body), () => ({ edges: [] }))
+  return {
+    hasUnpaved: edges.some(({ unpaved }) => unpaved === true),
+    hasHighway: edges.some(({ road_class = "" }) => HIGHWAYS.has(road_class)),
+    surfaces: surfaceShares(edges.flatMap(({ length, surface }) => length === undefined ? [] : [{ length, surface }]))
+  }
+}
+
+export const readWays = new HeavyJob<string, Ways | undefined>(import.meta.url, {
+  name: "read ways",
+  share: TRIPS,
+  run: (text) => Option.getOrUndefined(Option.map(parse(text), waysOf))
+})
+
+/** Older engines return null for none. */
+const decodeLocated = Schema.decodeUnknownOption(
+  Schema.Array(Schema.Struct({ edges: Schema.NullOr(Schema.Array(Schema.Unknown)) }))
+)
+
+const roadlessOf = (body: unknown): ReadonlyArray<number> =>
+  Option.getOrElse(decodeLocated(body), () => [])
+    .flatMap(({ edges }, index) => edges === null || edges.length === 0 ? [index] : [])
+
+export const readRoadless = new HeavyJob<string, ReadonlyArray<number> | undefined>(import.meta.url, {
+  name: "read locations",
+  share: TRIPS,
+  run: (text) => Option.getOrUndefined(Option.map(parse(text), roadlessOf))
 })
