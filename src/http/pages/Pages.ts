@@ -6,19 +6,16 @@ import { ACCOUNT_SCRIPT } from "./account/AccountPage.ts"
 import { adminPagesLayer } from "./account/AdminPages.ts"
 import { collectionPagesLayer } from "./account/CollectionPages.ts"
 import { dataPageLayer } from "./account/DataPage.ts"
-import { invitationPageLayer } from "./account/InvitationPage.ts"
 import { profilePagesLayer } from "./account/ProfilePages.ts"
 import { routePageOfOwnerLayer } from "./account/RoutePage.ts"
 import { routesPageLayer } from "./account/RoutesPage.ts"
 import { signInPagesLayer } from "./account/SignInPages.ts"
 import { trashPageLayer } from "./account/TrashPage.ts"
-import { cancelDeletionPageLayer } from "./CancelDeletionPage.ts"
 import { homePageLayer } from "./HomePage.ts"
 import { assetLayer, fileLayer } from "./layout/Assets.ts"
 import { colorSheet, STYLESHEET } from "./layout/Layout.ts"
+import { mailedLinkPagesLayer } from "./MailedLinkPages.ts"
 import { missingPageLayer } from "./MissingPage.ts"
-import { resetPasswordPageLayer } from "./ResetPasswordPage.ts"
-import { revokeTokensPageLayer } from "./RevokeTokensPage.ts"
 import { cardImageLayer } from "./shared/CardImage.ts"
 import { collectionPageLayer } from "./shared/CollectionPage.ts"
 import { embedPageLayer } from "./shared/EmbedPage.ts"
@@ -27,7 +24,7 @@ import { mapAssetsLayer } from "./shared/RouteMap.ts"
 import { routePageLayer } from "./shared/RoutePage.ts"
 import { sitemapLayer } from "./shared/Sitemap.ts"
 import { userPageLayer } from "./shared/UserPage.ts"
-import { verifyEmailPageLayer } from "./VerifyEmailPage.ts"
+import { signedInPagesLayer } from "./SignedInPages.ts"
 
 const logoLayer = ({ logo }: Site) => {
   if (logo?.file === undefined) return Layer.empty
@@ -45,28 +42,25 @@ export const pagesLayer = Layer.unwrap(
         assetLayer(ACCOUNT_SCRIPT),
         assetLayer(STYLESHEET),
         assetLayer(colorSheet(site)),
-        cancelDeletionPageLayer,
         cardImageLayer,
         collectionPageLayer,
         collectionPagesLayer,
         embedPageLayer,
         homePageLayer,
-        invitationPageLayer,
         logoLayer(site),
         mapAssetsLayer,
         missingPageLayer,
         oembedLayer,
-        resetPasswordPageLayer,
-        revokeTokensPageLayer,
+        mailedLinkPagesLayer,
         profilePagesLayer,
         routePageLayer,
         routePageOfOwnerLayer,
         routesPageLayer,
+        signedInPagesLayer,
         signInPagesLayer,
         sitemapLayer,
         trashPageLayer,
-        userPageLayer,
-        verifyEmailPageLayer
+        userPageLayer
       )
       : Layer.empty)
 )

@@ -16,9 +16,15 @@ import { Limiter } from "../../middleware/RateLimit.ts"
 import { clientNetwork } from "../../request/ClientAddress.ts"
 import { ACCOUNT_PAGES } from "../../request/RouteTemplates.ts"
 import { alert, type Page, plainWords, readerOf } from "../layout/Layout.ts"
-import { newPasswordInput, newPasswordOf, passwordWords } from "../layout/LinkForm.ts"
 import { type Fields, pageLayer } from "../layout/PageRoutes.ts"
-import { providerLinksFrom, signInByForm, signInForm } from "../layout/SignInForm.ts"
+import {
+  newPasswordInput,
+  newPasswordOf,
+  passwordWords,
+  providerLinksFrom,
+  signInByForm,
+  signInForm
+} from "../layout/SignInForm.ts"
 import { decodeNamed, hidden, input, orNull } from "./Forms.ts"
 
 const { signIn: SIGN_IN, signOut: SIGN_OUT, signUp: SIGN_UP, forgotPassword: FORGOT } = ACCOUNT_PAGES

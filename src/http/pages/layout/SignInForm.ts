@@ -1,7 +1,7 @@
-import { Effect, Schema } from "effect"
+import { Effect, Option, Schema } from "effect"
 import type { HttpServerRequest } from "effect/http"
-import type { ServiceError } from "../../../schema/Errors.ts"
-import { Email, PasswordAttempt } from "../../../schema/User.ts"
+import { type ServiceError, ValidationFailed } from "../../../schema/Errors.ts"
+import { Email, NewPassword, PASSWORD_RULE, PasswordAttempt } from "../../../schema/User.ts"
 import { oidcProviders } from "../../../services/accounts/OpenIdConnect.ts"
 import { Accounts } from "../../../services/accounts/SignIn.ts"
 import { type Html, html } from "../../../services/operations/Html.ts"
@@ -13,7 +13,7 @@ import { Limiter } from "../../middleware/RateLimit.ts"
 import { ACCOUNT_PAGES, providerPath } from "../../request/RouteTemplates.ts"
 import { wrongCredentials } from "../../response/PublicErrors.ts"
 import { pageLinks } from "../../response/ResourceJson.ts"
-import { ERROR_ID, rootFrom } from "./Layout.ts"
+import { ERROR_ID, plainWords, rootFrom } from "./Layout.ts"
 import { decodeField, type Fields } from "./PageRoutes.ts"
 
 const PasswordField = Schema.RedactedFromValue(PasswordAttempt)
@@ -79,3 +79,37 @@ export const signInByForm = Effect.gen(function*() {
     yield* signedIn(yield* accounts.logIn({ email, password }, deviceOf(request)))
   })
 })
+
+const Password = Schema.RedactedFromValue(NewPassword)
+
+const wrongLength = () => ValidationFailed.at("body", "password", `Use ${PASSWORD_RULE}`)
+
+export const newPasswordOf = (value: string | undefined) => decodeField(Password, value, wrongLength)
+
+const issuesOf = Schema.decodeUnknownOption(
+  Schema.Struct({ issues: Schema.Array(Schema.Struct({ path: Schema.String, message: Schema.String })) })
+)
+
+const passwordIssue = ({ details }: ServiceError) =>
+  Option.getOrUndefined(issuesOf(details))?.issues.find(({ path }) => path === "body.password")?.message
+
+/** Says what is wrong with the password, after some advice, or else with the request. */
+export const passwordWords = (texts: Texts, error: ServiceError, advice?: string): string => {
+  const issue = passwordIssue(error)
+  if (issue === undefined) return plainWords(texts, error)
+  return [advice, texts.errors.password(issue)].filter((part) => part !== undefined).join(" ")
+}
+
+export const newPasswordInput = (
+  { link }: Texts,
+  name: string,
+  error?: ServiceError,
+  label = link.newPassword
+): Html => {
+  const state = error === undefined || passwordIssue(error) === undefined
+    ? html`aria-describedby="${name}-hint"`
+    : html`aria-describedby="${name}-hint ${ERROR_ID}" aria-invalid="true" autofocus`
+  return html`<label for="${name}">${label}</label>
+<p class="hint" id="${name}-hint">${link.newPasswordHint}</p>
+<input type="password" id="${name}" name="${name}" autocomplete="new-password" required ${state}>`
+}
