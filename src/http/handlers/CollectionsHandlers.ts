@@ -11,15 +11,7 @@ import { Api } from "../api/Api.ts"
 import { Caller, Viewer } from "../api/Authentication.ts"
 import type { MatchHeader } from "../api/Requests.ts"
 import { success } from "../api/Success.ts"
-import {
-  deleting,
-  isConfirmed,
-  publishing,
-  purging,
-  purgingAll,
-  requireConfirmed,
-  unconfirmed
-} from "../request/Confirmation.ts"
+import { deleting, publishing, requireConfirmed } from "../request/Confirmation.ts"
 import { Idempotency } from "../request/Idempotency.ts"
 import { bodyDigest } from "../request/RequestBodies.ts"
 import { makeRequestedPage } from "../request/RequestedPage.ts"
@@ -33,6 +25,7 @@ import {
   withCurrentTag
 } from "../response/Versioned.ts"
 import { currentCollection } from "./Current.ts"
+import { trashHandlers } from "./TrashHandlers.ts"
 
 export const CollectionsHandlers = HttpApiBuilder.group(
   Api,
@@ -75,6 +68,7 @@ export const CollectionsHandlers = HttpApiBuilder.group(
     const removeRoute = changed(collections.removeRoute)
 
     return handlers.handleAll({
+      ...trashHandlers("collection", trash, (collection) => versionedResponse(versionedCollection(collection))),
       list: Effect.fnUntraced(function*({ query, request }) {
         const { userId } = yield* Caller
         const page = yield* requestedPage({ query, request }, Option.some(userId))
@@ -114,29 +108,6 @@ export const CollectionsHandlers = HttpApiBuilder.group(
         const { userId } = yield* Caller
         const page = yield* requestedPage({ query, request }, Option.some(userId))
         return collectionPage(request.url, page, yield* lists(trash.list(userId, page)))
-      }, worded),
-      restore: Effect.fnUntraced(function*({ headers, params: { id } }) {
-        const caller = yield* Caller
-        const mayPublish = isConfirmed(caller, headers)
-        if (!mayPublish) {
-          const { name, visibility } = yield* trash.requireOwn(caller.userId, id)
-          if (visibility === "public") return yield* unconfirmed(publishing("collection", name, id))
-        }
-        return versionedResponse(versionedCollection(yield* trash.restore(caller.userId, id, { mayPublish })))
-      }, worded),
-      emptyTrash: Effect.fnUntraced(function*({ headers }) {
-        const caller = yield* Caller
-        const impact = Effect.map(trash.count(caller.userId), (count) => purgingAll("collection", count))
-        yield* requireConfirmed(caller, headers, impact)
-        yield* trash.empty(caller.userId)
-        return success
-      }, worded),
-      purge: Effect.fnUntraced(function*({ headers, params: { id } }) {
-        const caller = yield* Caller
-        const impact = Effect.map(trash.requireOwn(caller.userId, id), ({ name }) => purging("collection", name, id))
-        yield* requireConfirmed(caller, headers, impact)
-        yield* trash.purge(caller.userId, id)
-        return success
       }, worded),
       setRoutes: (call) => worded(setRoutes(call, call.payload.routeIds)),
       addRoute: (call) => worded(addRoute(call, call.payload)),

@@ -14,15 +14,7 @@ import { RouteTrash } from "../../services/routes/RouteTrash.ts"
 import { Api } from "../api/Api.ts"
 import { Caller, Viewer } from "../api/Authentication.ts"
 import { success } from "../api/Success.ts"
-import {
-  deleting,
-  isConfirmed,
-  publishing,
-  purging,
-  purgingAll,
-  requireConfirmed,
-  unconfirmed
-} from "../request/Confirmation.ts"
+import { deleting, publishing, requireConfirmed } from "../request/Confirmation.ts"
 import { Idempotency } from "../request/Idempotency.ts"
 import { bodyDigest, makeWithGeometry } from "../request/RequestBodies.ts"
 import { makeRequestedPage } from "../request/RequestedPage.ts"
@@ -39,6 +31,7 @@ import {
 import { currentRoute } from "./Current.ts"
 import { routeBatch } from "./RouteBatch.ts"
 import { makeWithElevations, swappedWarnings, withDuration } from "./RouteDefaults.ts"
+import { trashHandlers } from "./TrashHandlers.ts"
 
 export const RoutesHandlers = HttpApiBuilder.group(
   Api,
@@ -77,6 +70,7 @@ export const RoutesHandlers = HttpApiBuilder.group(
     const batch = yield* routeBatch
 
     return handlers.handleAll({
+      ...trashHandlers("route", trash, (route) => versionedResponse(versionedRoute(route))),
       batch,
       list: Effect.fnUntraced(function*({ query, request }) {
         const { userId } = yield* Caller
@@ -145,29 +139,6 @@ export const RoutesHandlers = HttpApiBuilder.group(
         const { userId } = yield* Caller
         const page = yield* requestedPage({ query, request }, Option.some(userId))
         return yield* routePage(request.url, page, yield* lists(trash.list(userId, page, query.geometry ?? "full")))
-      }, worded),
-      restore: Effect.fnUntraced(function*({ headers, params: { id } }) {
-        const caller = yield* Caller
-        const mayPublish = isConfirmed(caller, headers)
-        if (!mayPublish) {
-          const { name, visibility } = yield* trash.requireOwn(caller.userId, id)
-          if (visibility === "public") return yield* unconfirmed(publishing("route", name, id))
-        }
-        return versionedResponse(versionedRoute(yield* trash.restore(caller.userId, id, { mayPublish })))
-      }, worded),
-      emptyTrash: Effect.fnUntraced(function*({ headers }) {
-        const caller = yield* Caller
-        const impact = Effect.map(trash.count(caller.userId), (count) => purgingAll("route", count))
-        yield* requireConfirmed(caller, headers, impact)
-        yield* trash.empty(caller.userId)
-        return success
-      }, worded),
-      purge: Effect.fnUntraced(function*({ headers, params: { id } }) {
-        const caller = yield* Caller
-        const impact = Effect.map(trash.requireOwn(caller.userId, id), ({ name }) => purging("route", name, id))
-        yield* requireConfirmed(caller, headers, impact)
-        yield* trash.purge(caller.userId, id)
-        return success
       }, worded),
       listPublic: Effect.fnUntraced(function*({ query, request }) {
         const { cursor: _, gate = "indexable", geometry = DEFAULT_FORM[gate], limit: __, offset: ___, ...filters } =

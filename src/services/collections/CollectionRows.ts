@@ -1,4 +1,4 @@
-import { Context, DateTime, Duration, Effect, flow, Layer, Option, Schema, Struct } from "effect"
+import { Context, DateTime, Duration, Effect, Layer, Option, Schema, Struct } from "effect"
 import { Model } from "effect/schema"
 import { SqlClient, SqlSchema, type Statement } from "effect/sql"
 import type { DeletedStoredCollection, StoredCollection } from "../../schema/Collection.ts"
@@ -9,7 +9,6 @@ import { Visibility } from "../../schema/Resource.ts"
 import type { StoredCollectionRoute } from "../../schema/Route.ts"
 import { Lanes, sharedTotals } from "../admission/Lanes.ts"
 import { quotaFailures } from "../admission/Quotas.ts"
-import { databaseDefects } from "../db/DatabaseErrors.ts"
 import { countRows, type ListOrder, readableRows, selectPage } from "../db/Lists.ts"
 import { replicaReads } from "../db/ReadReplicas.ts"
 import { deletionCutoff, trashedAt } from "../db/Sweeps.ts"
@@ -28,7 +27,7 @@ import { Pseudonyms } from "../identity/Names.ts"
 import { ownerColumns, OwnerFields, toUserSummary } from "../identity/Users.ts"
 import { boundedPage, extentOf } from "../routes/RouteLists.ts"
 import { forOthers, RouteRow, toStoredRoute } from "../routes/RouteRow.ts"
-import { trashQueries } from "../routes/RouteTrash.ts"
+import { type Trash, trashQueries } from "../routes/RouteTrash.ts"
 import { RouteViews } from "../routes/RouteViews.ts"
 import { LinkUses } from "../sharing/LinkUses.ts"
 import {
@@ -345,52 +344,28 @@ export const collectionRouteQueries = Effect.gen(function*() {
   }
 })
 
-/** Deleted collections, until their grace period ends, in no quota. Changes take a turn (`Lanes.writes`). */
-export class CollectionTrash extends Context.Service<CollectionTrash, {
-  /** Lists an owner's collections that can be restored, newest deletion first. */
-  readonly list: (owner: UserId, page: Page) => Effect.Effect<PageOf<DeletedStoredCollection>>
-  readonly count: (owner: UserId) => Effect.Effect<number>
-  /** Returns the collection for a confirmation before restoring or erasing. */
-  readonly requireOwn: (owner: UserId, id: CollectionId) => Effect.Effect<typeof DeletedRow.Type, Missing>
-  /** Restores a collection as it was, a public one only if it `mayPublish`. One of concurrent callers succeeds. */
-  readonly restore: (
-    owner: UserId,
-    id: CollectionId,
-    options: { readonly mayPublish: boolean }
-  ) => Effect.Effect<StoredCollection, Missing | QuotaExceeded | Overloaded>
-  readonly purge: (owner: UserId, id: CollectionId) => Effect.Effect<void, Missing | Overloaded>
-  /** Erases all collections in the trash. After a failure another call erases the rest. */
-  readonly empty: (owner: UserId) => Effect.Effect<void, Overloaded>
-}>()("route-planning-service/CollectionTrash") {
+/** Deleted collections are in no quota. */
+export class CollectionTrash extends Context.Service<
+  CollectionTrash,
+  Trash<CollectionId, StoredCollection, Missing | QuotaExceeded | Overloaded> & {
+    /** Lists an owner's collections that can be restored, newest deletion first. */
+    readonly list: (owner: UserId, page: Page) => Effect.Effect<PageOf<DeletedStoredCollection>>
+  }
+>()("route-planning-service/CollectionTrash") {
   static readonly layer = Layer.effect(
     CollectionTrash,
     Effect.gen(function*() {
       const sql = yield* SqlClient.SqlClient
       const pseudonyms = yield* Pseudonyms
       const queries = yield* collectionQueries
-      const trash = yield* trashQueries("collection")
       const { writes } = yield* Lanes
 
-      const findDeleted = SqlSchema.findOneOption({
-        Request: Schema.Struct({ owner: UserId, id: CollectionId, since: Schema.Date }),
-        Result: DeletedRow,
-        execute: ({ id, owner, since }) =>
-          sql`
-            SELECT name, visibility FROM collections
-            WHERE id = ${id} AND user_id = ${owner} AND deleted_at > ${since}`
-      })
-
       return CollectionTrash.of({
+        ...yield* trashQueries("collection"),
+
         list: Effect.fnUntraced(function*(owner, page) {
           return yield* queries.deleted(owner, yield* deletionCutoff, page, pseudonyms)
         }),
-
-        count: flow((owner) => trash.count(owner), Effect.orDie),
-
-        requireOwn: Effect.fnUntraced(function*(owner, id) {
-          const row = yield* findDeleted({ owner, id, since: yield* deletionCutoff })
-          return Option.isSome(row) ? row.value : yield* new Missing({ kind: "collection" })
-        }, databaseDefects),
 
         restore: Effect.fnUntraced(
           function*(owner, id, { mayPublish }) {
@@ -407,13 +382,8 @@ export class CollectionTrash extends Context.Service<CollectionTrash, {
           sql.withTransaction,
           (restoring, owner) => writes(owner, restoring),
           quotaFailures
-        ),
-
-        purge: flow((owner, id) => trash.purge(owner, id), databaseDefects),
-        empty: flow((owner) => trash.empty(owner), databaseDefects)
+        )
       })
     })
   )
 }
-
-const DeletedRow = CollectionRecord.select.mapFields(Struct.pick(["name", "visibility"]))

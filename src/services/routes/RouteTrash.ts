@@ -20,7 +20,26 @@ const PURGED_AT_ONCE = 100
 
 const TABLES = { route: "routes", collection: "collections" } as const
 
-/** The trash of routes and of collections. Rows are erased in a turn of the account (`Lanes.writes`). */
+/** Names a resource for a confirmation before it is restored or erased. */
+const DeletedRow = RouteRecord.select.mapFields(Struct.pick(["name", "visibility"]))
+
+/** Deleted resources, until their grace period ends. Changes take a turn of the account (`Lanes.writes`). */
+export interface Trash<Id, Restored, Refusal = Missing | Overloaded> {
+  readonly count: (owner: UserId) => Effect.Effect<number>
+  readonly requireOwn: (owner: UserId, id: Id) => Effect.Effect<typeof DeletedRow.Type, Missing>
+  /** Restores a resource as it was, a public one only if it `mayPublish`. One of concurrent callers succeeds. */
+  readonly restore: (
+    owner: UserId,
+    id: Id,
+    options: { readonly mayPublish: boolean }
+  ) => Effect.Effect<Restored, Refusal>
+  /** Erases a resource before its time, so that it no longer counts. */
+  readonly purge: (owner: UserId, id: Id) => Effect.Effect<void, Missing | Overloaded>
+  /** Erases all in several transactions: after a failure another call erases the rest. */
+  readonly empty: (owner: UserId) => Effect.Effect<void, Overloaded>
+}
+
+/** The trash of routes and that of collections do this alike. */
 export const trashQueries = Effect.fnUntraced(function*(kind: keyof typeof TABLES) {
   const sql = yield* SqlClient.SqlClient
   const { writes } = yield* Lanes
@@ -40,10 +59,22 @@ export const trashQueries = Effect.fnUntraced(function*(kind: keyof typeof TABLE
       (purged) => purged.length < PURGED_AT_ONCE ? Effect.void : empty(owner)
     )
 
+  const findDeleted = SqlSchema.findOneOption({
+    Request: Schema.Struct({ owner: UserId, id: Schema.Int, since: Schema.Date }),
+    Result: DeletedRow,
+    execute: ({ id, owner, since }) =>
+      sql`SELECT name, visibility FROM ${table} WHERE id = ${id} AND user_id = ${owner} AND deleted_at > ${since}`
+  })
+
   return {
     count: Effect.fnUntraced(function*(owner: UserId) {
       return yield* countRows(sql, sql`${table} WHERE user_id = ${owner} AND deleted_at > ${yield* deletionCutoff}`)
-    }),
+    }, Effect.orDie),
+
+    requireOwn: Effect.fnUntraced(function*(owner: UserId, id: CollectionId | RouteId) {
+      const row = yield* findDeleted({ owner, id, since: yield* deletionCutoff })
+      return Option.isSome(row) ? row.value : yield* new Missing({ kind })
+    }, databaseDefects),
 
     purge: Effect.fnUntraced(function*(owner: UserId, id: CollectionId | RouteId) {
       const since = yield* deletionCutoff
@@ -52,32 +83,21 @@ export const trashQueries = Effect.fnUntraced(function*(kind: keyof typeof TABLE
         sql`DELETE FROM ${table} WHERE id = ${id} AND user_id = ${owner} AND deleted_at > ${since} RETURNING id`
       )
       if (rows.length === 0) return yield* new Missing({ kind })
-    }),
+    }, databaseDefects),
 
-    /** Erases in several transactions: after a failure another call erases the rest. */
-    empty
+    empty: flow(empty, databaseDefects)
   }
 })
 
 const NEWEST_DELETION: ListOrder = { by: "r.deleted_at", type: "timestamptz", id: "r.id", direction: "DESC" }
 
-export class RouteTrash extends Context.Service<RouteTrash, {
-  /** Lists an owner's routes that can be restored, newest deletion first. */
-  readonly list: (owner: UserId, page: Page, form: GeometryForm) => Effect.Effect<PageOf<DeletedStoredRoute>>
-  readonly count: (owner: UserId) => Effect.Effect<number>
-  /** Returns the route for a confirmation before restoring or erasing. */
-  readonly requireOwn: (owner: UserId, id: RouteId) => Effect.Effect<typeof DeletedRow.Type, Missing>
-  /** Restores a route, a public one only if it `mayPublish`. One of concurrent callers succeeds. Takes a turn. */
-  readonly restore: (
-    owner: UserId,
-    id: RouteId,
-    options: { readonly mayPublish: boolean }
-  ) => Effect.Effect<StoredRoute, Missing | Overloaded>
-  /** Erases a route before its time, so that it no longer counts. Takes a turn, as `empty` does. */
-  readonly purge: (owner: UserId, id: RouteId) => Effect.Effect<void, Missing | Overloaded>
-  /** Erases all routes in the trash. After a failure another call erases the rest. */
-  readonly empty: (owner: UserId) => Effect.Effect<void, Overloaded>
-}>()("route-planning-service/RouteTrash") {
+export class RouteTrash extends Context.Service<
+  RouteTrash,
+  Trash<RouteId, StoredRoute> & {
+    /** Lists an owner's routes that can be restored, newest deletion first. */
+    readonly list: (owner: UserId, page: Page, form: GeometryForm) => Effect.Effect<PageOf<DeletedStoredRoute>>
+  }
+>()("route-planning-service/RouteTrash") {
   static readonly layer = Layer.effect(
     RouteTrash,
     Effect.gen(function*() {
@@ -108,19 +128,14 @@ export class RouteTrash extends Context.Service<RouteTrash, {
             SELECT ${sql.literal(routeColumns("full"))} FROM r JOIN users u ON u.id = r.user_id`
       })
 
-      const findDeleted = SqlSchema.findOneOption({
-        Request: Schema.Struct({ owner: UserId, id: RouteId, since: Schema.Date }),
-        Result: DeletedRow,
-        execute: ({ id, owner, since }) =>
-          sql`SELECT name, visibility FROM routes WHERE id = ${id} AND user_id = ${owner} AND deleted_at > ${since}`
-      })
-
       const toDeleted = (row: typeof DeletedRouteRow.Type): DeletedStoredRoute => ({
         ...toStoredRoute(row, pseudonyms),
         ...trashedAt(row.deletedAt)
       })
 
       return RouteTrash.of({
+        ...queries,
+
         list: Effect.fnUntraced(
           function*(owner, page, form) {
             const since = yield* deletionCutoff
@@ -141,13 +156,6 @@ export class RouteTrash extends Context.Service<RouteTrash, {
           Effect.orDie
         ),
 
-        count: flow((owner) => queries.count(owner), Effect.orDie),
-
-        requireOwn: Effect.fnUntraced(function*(owner, id) {
-          const row = yield* findDeleted({ owner, id, since: yield* deletionCutoff })
-          return Option.isSome(row) ? row.value : yield* new Missing({ kind: "route" })
-        }, databaseDefects),
-
         restore: Effect.fnUntraced(function*(owner, id, { mayPublish }) {
           const since = yield* deletionCutoff
           const now = yield* DateTime.nowAsDate
@@ -155,15 +163,10 @@ export class RouteTrash extends Context.Service<RouteTrash, {
           if (Option.isNone(row)) return yield* new Missing({ kind: "route" })
           if (row.value.zonesRevision !== null) yield* views.refresh(owner)
           return toStoredRoute(row.value, pseudonyms)
-        }, databaseDefects),
-
-        purge: flow((owner, id) => queries.purge(owner, id), databaseDefects),
-        empty: flow((owner) => queries.empty(owner), databaseDefects)
+        }, databaseDefects)
       })
     })
   )
 }
 
 const DeletedRouteRow = Schema.Struct({ ...RouteRow.fields, deletedAt: DeletionColumn })
-
-const DeletedRow = RouteRecord.select.mapFields(Struct.pick(["name", "visibility"]))
