@@ -15,6 +15,7 @@ import {
 } from "effect"
 import { SqlClient, SqlError } from "effect/sql"
 import type { ReplicaState } from "../../schema/Admin.ts"
+import { abandonedAfter } from "../../services/db/DatabaseErrors.ts"
 import { ReadReplicas, type Replicas } from "../../services/db/ReadReplicas.ts"
 import { settings } from "../../services/settings/Registry.ts"
 import { dropConnection } from "../../upstream/ConnectionSocket.ts"
@@ -103,9 +104,7 @@ const follow = Effect.fnUntraced(function*({ maxConnections, maxLag, urls }: Opt
     yield* Effect.addFinalizer(() => Effect.sync(() => dropConnection(connection)))
     const once = Effect.gen(function*() {
       const at = now()
-      // A query to a server that hangs does not end when interrupted, so nothing waits for it.
-      const asking = yield* Effect.forkDetach(connection.query(query, []))
-      const { rows } = yield* Effect.timeout(Fiber.join(asking), RESPONSE_TIMEOUT)
+      const { rows } = yield* abandonedAfter(RESPONSE_TIMEOUT)(connection.query(query, []))
       const [{ position }] = yield* decodePosition(rows)
       yield* note({ position, at })
     })

@@ -1,7 +1,7 @@
 import { PgConnection, PgPool } from "@effect/sql-pg"
-import { Cause, Clock, Context, Duration, Effect, Exit, Fiber, Metric, Option, Result, Schema, Scope } from "effect"
+import { Cause, Clock, Context, Duration, Effect, Exit, Metric, Option, Result, Schema, Scope } from "effect"
 import { SqlError } from "effect/sql"
-import { isServerState } from "../../services/db/DatabaseErrors.ts"
+import { abandonedAfter, isServerState } from "../../services/db/DatabaseErrors.ts"
 import { dropConnection } from "../../upstream/ConnectionSocket.ts"
 import type { Statements } from "./Watch.ts"
 
@@ -59,7 +59,7 @@ const refused = (message: string) =>
 
 const readOnly = () => refused("the server takes no writes: it is a standby, or read-only")
 
-/** Whether a later try may succeed. */
+/** A later try may succeed. */
 export const mayComeUp = ({ reason }: SqlError.SqlError) => reason._tag === "ConnectionError" || isServerState(reason)
 
 const newest = (servers: ReadonlyArray<Server>): Server | undefined =>
@@ -87,6 +87,13 @@ const LOOK_INTERVAL = Duration.seconds(1)
 const SEARCH_INTERVAL = Duration.millis(250)
 
 const LOOK_TIMEOUT = Duration.millis(750)
+
+const answer = (host: PgConnection.Config) =>
+  ask({ ...host, connectTimeout: LOOK_TIMEOUT }).pipe(
+    abandonedAfter(LOOK_TIMEOUT),
+    Effect.map(({ role }): Server => ({ config: host, role })),
+    Effect.option
+  )
 
 /** Without a primary, reads wait so long for a standby that is known to have all: what was acknowledged may be received and not replayed. */
 const LONGEST_DOUBT = Duration.seconds(3)
@@ -183,18 +190,6 @@ export const primaryPool = Effect.fnUntraced(
       )
     })
 
-    // A query to a server that hangs does not end when interrupted, so nothing waits for it.
-    const answer = Effect.fnUntraced(function*(host: PgConnection.Config) {
-      const asking = yield* Effect.forkDetach(ask({ ...host, connectTimeout: LOOK_TIMEOUT }))
-      const role = yield* Fiber.join(asking).pipe(
-        Effect.map(({ role }) => role),
-        Effect.timeout(LOOK_TIMEOUT),
-        Effect.ensuring(Effect.sync(() => asking.interruptUnsafe())),
-        Effect.option
-      )
-      return Option.map(role, (role): Server => ({ config: host, role }))
-    })
-
     const look = Effect.gen(function*() {
       const answers = yield* Effect.forEach(hosts, answer, { concurrency: "unbounded" })
       const servers = answers.flatMap(Option.toArray).filter(({ role }) => !isOlder(role))
@@ -224,9 +219,7 @@ export const primaryPool = Effect.fnUntraced(
         )
       state.doubtedSince = isComplete ? -Infinity : Math.min(state.doubtedSince, now())
       if (now() - state.doubtedSince < Duration.toMillis(LONGEST_DOUBT)) return undefined
-      if (!isUsed(standby)) {
-        yield* follow(standby)
-      }
+      if (!isUsed(standby)) yield* follow(standby)
       statements.isReadOnly = true
       return undefined
     })

@@ -1,8 +1,8 @@
 import { PgConnection } from "@effect/sql-pg"
-import { Clock, Duration, Effect, Exit, Fiber, Option, Predicate, Schema, Stream } from "effect"
+import { Clock, Duration, Effect, Exit, Option, Predicate, Schema, Stream } from "effect"
 import type { SqlConnection, SqlError } from "effect/sql"
 import type { ConnectionQueue } from "../../services/admission/ConnectionQueue.ts"
-import { isReadOnly } from "../../services/db/DatabaseErrors.ts"
+import { abandonedAfter, isReadOnly } from "../../services/db/DatabaseErrors.ts"
 import { dropConnection } from "../../upstream/ConnectionSocket.ts"
 
 type Rows = <A extends object>(rows: ReadonlyArray<A>) => ReadonlyArray<A>
@@ -165,11 +165,9 @@ export const watchDatabase = Effect.fnUntraced(function*({ clock, config, queue,
 
   const probe = Effect.fnUntraced(function*(timeout: Duration.Duration) {
     const asked = suspects()
-    // A query to a server that hangs does not end when interrupted, so nothing waits for it.
-    const asking = yield* Effect.forkDetach(activeOf(asked, timeout))
-    const response = yield* Fiber.join(asking).pipe(
-      Effect.timeoutOption(timeout),
-      Effect.ensuring(Effect.sync(() => asking.interruptUnsafe())),
+    const response = yield* activeOf(asked, timeout).pipe(
+      abandonedAfter(timeout),
+      Effect.asSome,
       Effect.catchCause(() => Effect.succeedNone)
     )
     if (Option.isNone(response)) return false

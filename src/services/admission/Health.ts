@@ -1,6 +1,6 @@
-import { Context, Deferred, Duration, Effect, Fiber, Layer, Schema } from "effect"
+import { Context, Deferred, Duration, Effect, Layer, Schema } from "effect"
 import { SqlClient } from "effect/sql"
-import { DatabaseReadOnly, DatabaseResponses } from "../db/DatabaseErrors.ts"
+import { abandonedAfter, DatabaseReadOnly, DatabaseResponses } from "../db/DatabaseErrors.ts"
 import { NotReady } from "../DomainErrors.ts"
 import { settings } from "../settings/Registry.ts"
 import { NoFreeConnection } from "./ConnectionQueue.ts"
@@ -60,11 +60,11 @@ export class Health extends Context.Service<Health, {
           if (yield* draining.hasBegun) return yield* new NotReady({ reason: "shutdown" })
           const before = yield* responses
           const sinceBefore = Effect.flatMap(responses, (now) => now > before ? Effect.void : Effect.fail(away()))
-          // A query to a hung server does not end when interrupted, so nothing waits for it.
-          const query = yield* Effect.forkDetach(sql`SELECT 1`)
-          yield* Fiber.join(query).pipe(
-            Effect.catch(({ reason }) => isBusy(reason.cause) ? Effect.void : Effect.fail(away())),
-            Effect.timeoutOrElse({ duration: "500 millis", orElse: () => sinceBefore })
+          yield* abandonedAfter("500 millis")(sql`SELECT 1`).pipe(
+            Effect.catchTags({
+              SqlError: ({ reason }) => isBusy(reason.cause) ? Effect.void : Effect.fail(away()),
+              TimeoutError: () => sinceBefore
+            })
           )
           return { database: (yield* isReadOnly) ? "read-only" as const : "ok" as const }
         }).pipe(Effect.withSpan("Health.ready"))

@@ -1,4 +1,4 @@
-import { Cause, Context, Effect, Predicate, Schema } from "effect"
+import { Cause, Context, type Duration, Effect, Fiber, Predicate, Schema } from "effect"
 import { SqlError } from "effect/sql"
 
 export type DatabaseError = SqlError.SqlError | Schema.SchemaError | Cause.NoSuchElementError
@@ -11,6 +11,14 @@ export const databaseDefects = <A, E, R>(effect: Effect.Effect<A, E, R>) =>
       SqlError.isSqlError(error) || Schema.isSchemaError(error) || Cause.isNoSuchElementError(error),
     Effect.die
   )
+
+/** Fails after the timeout. A query to a server that hangs does not end when interrupted, so nothing waits for it. */
+export const abandonedAfter = (timeout: Duration.Input) => <A, E, R>(query: Effect.Effect<A, E, R>) =>
+  Effect.flatMap(Effect.forkDetach(query), (running) =>
+    Fiber.join(running).pipe(
+      Effect.timeout(timeout),
+      Effect.ensuring(Effect.sync(() => running.interruptUnsafe()))
+    ))
 
 /** Responses of the database to this process, counted also while statements wait for a connection. */
 export const DatabaseResponses = Context.Reference<Effect.Effect<number>>("route-planning-service/DatabaseResponses", {
