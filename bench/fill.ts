@@ -11,6 +11,10 @@ export interface Filled {
   readonly publicIds: ReadonlyArray<number>
 }
 
+/** The `bbox` of a list near the middle of a city. */
+export const boxAround = ([lng, lat]: readonly [number, number]) =>
+  [lng - 0.2, lat - 0.2, lng + 0.2, lat + 0.2].map((degrees) => degrees.toFixed(4)).join(",")
+
 const USERS = 1000
 
 /** It has one in a hundred of all routes. */

@@ -1,6 +1,6 @@
 import { NodeRuntime } from "@effect/platform-node"
 import { Console, Effect } from "effect"
-import { fill, type Filled, GATHERER } from "./fill.ts"
+import { boxAround, fill, type Filled, GATHERER } from "./fill.ts"
 import type { Call } from "./load.ts"
 import { type Figures, measured, postmaster, warmUp } from "./measure.ts"
 import { newRoute } from "./people.ts"
@@ -16,9 +16,6 @@ const SECONDS = Number(argument("seconds", "1.5"))
 const SIGNED_IN = 100
 
 type Rows = ReadonlyArray<readonly [name: string, calls: ReadonlyArray<Call>]>
-
-const boxAround = ([lng, lat]: readonly [number, number]) =>
-  [lng - 0.2, lat - 0.2, lng + 0.2, lat + 0.2].map((degrees) => degrees.toFixed(4)).join(",")
 
 const rowsOf = Effect.fnUntraced(function*(origin: string, { centres, publicIds }: Filled, routes: number) {
   const numbers = Array.from({ length: SIGNED_IN }, (_, n) => GATHERER + 1 + n)

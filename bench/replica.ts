@@ -1,7 +1,7 @@
 import { NodeRuntime } from "@effect/platform-node"
 import { Effect } from "effect"
 import { cluster } from "../test/support/Cluster.ts"
-import { fill, type Filled } from "./fill.ts"
+import { boxAround, fill, type Filled } from "./fill.ts"
 import type { Call } from "./load.ts"
 import { measured, postmaster } from "./measure.ts"
 import { argument, childrenTimes, service } from "./processes.ts"
@@ -13,9 +13,6 @@ import { sum } from "./statistics.ts"
 const ROUTES = Number(argument("routes", "100000"))
 const SECONDS = Number(argument("seconds", "10"))
 const CALLERS = 2
-
-const boxAround = ([lng, lat]: readonly [number, number]) =>
-  [lng - 0.2, lat - 0.2, lng + 0.2, lat + 0.2].map((degrees) => degrees.toFixed(4)).join(",")
 
 /** For 14 lists of a box there are 8 of the world, 4 searches, 4 lists of a person and 25 reads of one route. */
 const rowsOf = ({ centres, publicIds }: Filled) => (origin: string) => {

@@ -9,7 +9,7 @@ import { dataDirectoryFor, postgresOwner } from "../development/PostgresBinaries
 import { PATH } from "../development/ProductionProcess.ts"
 import { type Account, accounts } from "./accounts.ts"
 import { type Asking, asking } from "./ask.ts"
-import type { Keeper } from "./keeper.ts"
+import { hasEnded, type Keeper } from "./keeper.ts"
 import { childrenOf, queryAt, signal } from "./postgres.ts"
 import { service } from "./service.ts"
 import { Skipped } from "./skipped.ts"
@@ -181,7 +181,7 @@ const rendered = async (directory: string, name: string, addresses: ReadonlyArra
   return state
 }
 
-const isOver = (child?: ChildProcess) => child === undefined || child.exitCode !== null || child.signalCode !== null
+const isOver = (child?: ChildProcess) => child === undefined || hasEnded(child)
 
 const machineOf = Effect.fnUntraced(
   function*(keeper: Keeper, state: string, address: string, launch: Effect.Success<ReturnType<typeof launcher>>) {

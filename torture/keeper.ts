@@ -1,5 +1,5 @@
 import { Effect } from "effect"
-import { spawn } from "node:child_process"
+import { type ChildProcess, spawn } from "node:child_process"
 import { writeFileSync } from "node:fs"
 import { join } from "node:path"
 
@@ -11,6 +11,20 @@ export interface Keeper {
   readonly add: (...pids: ReadonlyArray<number>) => void
   readonly remove: (...pids: ReadonlyArray<number>) => void
 }
+
+export interface Ending {
+  readonly code: number | null
+  readonly signal: NodeJS.Signals | null
+}
+
+export const hasEnded = ({ exitCode, signalCode }: ChildProcess) => exitCode !== null || signalCode !== null
+
+/** At once where it has ended already. */
+export const endingOf = (child: ChildProcess) =>
+  new Promise<Ending>((resolve) => {
+    if (hasEnded(child)) return resolve({ code: child.exitCode, signal: child.signalCode })
+    child.once("exit", (code, signal) => resolve({ code, signal }))
+  })
 
 export const keeperIn = Effect.fnUntraced(function*(directory: string) {
   const path = join(directory, "pids")

@@ -8,7 +8,7 @@ import { Client } from "pg"
 import { embeddedPostgres } from "../development/EmbeddedDatabase.ts"
 import { freePort } from "../development/FreePort.ts"
 import { binariesFor, dataDirectoryFor, type Owner, postgresOwner } from "../development/PostgresBinaries.ts"
-import type { Keeper } from "./keeper.ts"
+import { endingOf, type Keeper } from "./keeper.ts"
 
 /** A PostgreSQL that can be killed, stopped and started again on its port and its data. Commits are flushed to the disk. */
 export interface Postgres {
@@ -47,12 +47,6 @@ export const signal = (pid: number, name: NodeJS.Signals) => {
     // It ended in between.
   }
 }
-
-const ended = (child: ChildProcess) =>
-  new Promise<void>((resolve) => {
-    if (child.exitCode !== null || child.signalCode !== null) return resolve()
-    child.once("exit", () => resolve())
-  })
 
 const ready = (child: ChildProcess) =>
   new Promise<void>((resolve, reject) => {
@@ -131,7 +125,7 @@ export const postgres: (settings: Settings) => Effect.Effect<Postgres, never, Sc
     const kill = Effect.promise(async () => {
       const pids = await all()
       pids.forEach((pid) => signal(pid, "SIGKILL"))
-      if (state.child !== undefined) await ended(state.child)
+      if (state.child !== undefined) await endingOf(state.child)
       keeper.remove(...pids)
     }).pipe(Effect.andThen(resume))
 

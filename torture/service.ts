@@ -3,12 +3,7 @@ import { type ChildProcess, spawn } from "node:child_process"
 import { join } from "node:path"
 import { freePort } from "../development/FreePort.ts"
 import { NODE, PATH } from "../development/ProductionProcess.ts"
-import type { Keeper } from "./keeper.ts"
-
-interface Ending {
-  readonly code: number | null
-  readonly signal: NodeJS.Signals | null
-}
+import { type Ending, endingOf, hasEnded, type Keeper } from "./keeper.ts"
 
 /** The production program on a port that it keeps through its restarts. */
 export interface Service {
@@ -63,15 +58,6 @@ const untilReady = (origin: string, hasEnded: () => boolean, tries: number): Eff
   Effect.flatMap(isReady(origin), (is) => {
     if (is || tries === 0 || hasEnded()) return Effect.succeed(is)
     return Effect.andThen(Effect.sleep("50 millis"), Effect.suspend(() => untilReady(origin, hasEnded, tries - 1)))
-  })
-
-const hasEnded = ({ exitCode, signalCode }: ChildProcess) => exitCode !== null || signalCode !== null
-
-/** At once where it has ended already. */
-const endingOf = (child: ChildProcess) =>
-  new Promise<Ending>((resolve) => {
-    if (hasEnded(child)) return resolve({ code: child.exitCode, signal: child.signalCode })
-    child.once("exit", (code, signal) => resolve({ code, signal }))
   })
 
 /** Not started yet; killed when the scope closes. `root` has the sources of another version. */
