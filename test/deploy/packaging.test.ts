@@ -63,7 +63,7 @@ describe("the image", () => {
       references.filter(({ name }) => name.startsWith(".")).map(({ file, name }) => toPath(file, name))
     )
     assert.isTrue(
-      ["migrations", "src/services/places/cities.bin.br", "src/services/db/schema"].every((path) => paths.has(path))
+      ["migrations", "src/services/geometry/cities.bin.br", "src/services/db/schema"].every((path) => paths.has(path))
     )
     assert.includeMembers(copied, ["package.json"])
     // The image has no clone: `SOURCE_COMMIT` says its commit.

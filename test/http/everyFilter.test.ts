@@ -1,7 +1,7 @@
 import { assert, layer } from "@effect/vitest"
 import { Effect, Layer, Schema, SchemaAST } from "effect"
 import { Api } from "../../src/http/api/Api.ts"
-import { Places } from "../../src/services/places/Places.ts"
+import { Places } from "../../src/services/geometry/Places.ts"
 import { type Rider, signedInAs } from "../support/Actors.ts"
 import { newRoute } from "../support/Routes.ts"
 import { TestServer } from "../support/TestServer.ts"

@@ -1,7 +1,7 @@
 import { assert, layer } from "@effect/vitest"
 import { Effect, Layer, Schema } from "effect"
 import { gzipSync } from "node:zlib"
-import { Places } from "../../src/services/places/Places.ts"
+import { Places } from "../../src/services/geometry/Places.ts"
 import { anonymous, type Rider, signedIn } from "../support/Actors.ts"
 import { zipped } from "../support/Archives.ts"
 import { created, newRoute, shareTokenOf } from "../support/Routes.ts"

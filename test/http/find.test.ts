@@ -1,6 +1,6 @@
 import { assert, layer } from "@effect/vitest"
 import { Effect, Layer, Schema } from "effect"
-import { Places } from "../../src/services/places/Places.ts"
+import { Places } from "../../src/services/geometry/Places.ts"
 import { anonymous, type Rider, signedIn, signedInAs, withHeaders } from "../support/Actors.ts"
 import { newRoute } from "../support/Routes.ts"
 import { TestServer } from "../support/TestServer.ts"

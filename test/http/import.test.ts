@@ -5,7 +5,7 @@ import { TestClock } from "effect/testing"
 import * as fc from "fast-check"
 import { readdir } from "node:fs/promises"
 import { setTimeout } from "node:timers/promises"
-import { Places } from "../../src/services/places/Places.ts"
+import { Places } from "../../src/services/geometry/Places.ts"
 import { type Rider, signedIn } from "../support/Actors.ts"
 import {
   archiveOf,

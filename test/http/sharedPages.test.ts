@@ -1,7 +1,7 @@
 import { assert, it as test, layer } from "@effect/vitest"
 import { Effect, Layer, Schema } from "effect"
 import { templateOf } from "../../src/http/request/RouteTemplates.ts"
-import { Places } from "../../src/services/places/Places.ts"
+import { Places } from "../../src/services/geometry/Places.ts"
 import { anonymous, type Rider, signedIn, signedInAs } from "../support/Actors.ts"
 import { created, newRoute, shareTokenOf } from "../support/Routes.ts"
 import { TestServer } from "../support/TestServer.ts"

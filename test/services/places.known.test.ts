@@ -3,7 +3,7 @@ import { Effect } from "effect"
 import { readFileSync } from "node:fs"
 import { join } from "node:path"
 import { brotliDecompressSync } from "node:zlib"
-import { Places } from "../../src/services/places/Places.ts"
+import { Places } from "../../src/services/geometry/Places.ts"
 import { packedCities } from "../../tools/cities.ts"
 
 /**
@@ -36,7 +36,7 @@ layer(Places.layer)("known places", (it) => {
     }))
 
   it("the cities that the service reads are those of the packages", () => {
-    const file = readFileSync(join(import.meta.dirname, "../../src/services/places/cities.bin.br"))
+    const file = readFileSync(join(import.meta.dirname, "../../src/services/geometry/cities.bin.br"))
     assert.isTrue(brotliDecompressSync(file).equals(packedCities()), "run `npm run cities`")
   })
 })

@@ -1,7 +1,7 @@
 import { assert, layer } from "@effect/vitest"
 import { Effect } from "effect"
 import type { Position } from "../../src/schema/Geometry.ts"
-import { Places } from "../../src/services/places/Places.ts"
+import { Places } from "../../src/services/geometry/Places.ts"
 
 const at = (...position: Position) => Places.use((places) => places.at(position))
 

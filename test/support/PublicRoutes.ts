@@ -1,5 +1,5 @@
 import { Effect, Layer } from "effect"
-import { Places } from "../../src/services/places/Places.ts"
+import { Places } from "../../src/services/geometry/Places.ts"
 import { anonymous, type Rider } from "./Actors.ts"
 import { created, idsIn, newRoute } from "./Routes.ts"
 

@@ -14,7 +14,7 @@ import {
 } from "../../src/layers/Live.ts"
 import { ConnectionTimeouts } from "../../src/layers/NodeServer.ts"
 import { HashCost } from "../../src/services/accounts/Passwords.ts"
-import { Places } from "../../src/services/places/Places.ts"
+import { Places } from "../../src/services/geometry/Places.ts"
 import { DatabaseProxy } from "./DatabaseProxy.ts"
 import { clonedDatabase } from "./Databases.ts"
 import { requireDocumented } from "./DocumentedResponses.ts"

@@ -2,7 +2,7 @@ import { Config, Context, Duration, Effect, Layer, Option, Schema } from "effect
 import { SqlClient, SqlSchema } from "effect/sql"
 import { RouteId } from "../../schema/Ids.ts"
 import { nothingSwept, overdue, runSweep, scheduled, sweepUntilShort, type Swept } from "../db/Sweeps.ts"
-import { Places, PLACES_VERSION } from "../places/Places.ts"
+import { Places, PLACES_VERSION } from "../geometry/Places.ts"
 import { placeValues } from "./RouteRow.ts"
 
 const BATCH = 100

@@ -18,9 +18,9 @@ import { SurfaceShares } from "../../schema/Routing.ts"
 import { columnsOf, Instant, InstantOnce, readOnly, tableOf, writtenOnce } from "../db/Tables.ts"
 import { CueBeyondLine } from "../DomainErrors.ts"
 import { boxAround, type MeasuredPolyline, measurePositions } from "../geometry/MeasuredPolyline.ts"
+import { PLACES_VERSION } from "../geometry/Places.ts"
 import type { Pseudonyms } from "../identity/Names.ts"
 import { ownerColumns, OwnerFields, toUserSummary } from "../identity/Users.ts"
-import { PLACES_VERSION } from "../places/Places.ts"
 import { cueText, readWaypoints, waypointText } from "./RouteText.ts"
 
 const Text = Schema.NullOr(Schema.String)

@@ -20,7 +20,7 @@ import { databaseDefects, type DatabaseError, UNCONFIRMED } from "../db/Database
 import { gatheredRead } from "../db/GatheredReads.ts"
 import { plus, runSweep, scheduled, type Swept } from "../db/Sweeps.ts"
 import { Missing, Overloaded } from "../DomainErrors.ts"
-import { Places } from "../places/Places.ts"
+import { Places } from "../geometry/Places.ts"
 import {
   ANONYMOUS,
   firstOpened,

@@ -18,8 +18,8 @@ import {
   SourceUsed,
   StaleVersion
 } from "../DomainErrors.ts"
+import { Places } from "../geometry/Places.ts"
 import { Pseudonyms } from "../identity/Names.ts"
-import { Places } from "../places/Places.ts"
 import { LinkUses } from "../sharing/LinkUses.ts"
 import { shareTokens } from "../sharing/ShareLinks.ts"
 import { idOf, routeVisibility, type Viewer } from "../sharing/Visibility.ts"
