@@ -8,8 +8,8 @@ import {
   type HttpClientResponse
 } from "effect/http"
 import { HttpApiClient } from "effect/http-api"
+import { SESSION_COOKIE } from "./http/api/Access.ts"
 import { Api } from "./http/api/Api.ts"
-import { SESSION_COOKIE } from "./http/api/Authentication.ts"
 import { HEADERS } from "./http/api/Headers.ts"
 import type { ChangePage, SyncQuery } from "./schema/Change.ts"
 import { type BatchOperation, MAX_OPERATIONS } from "./schema/RouteBatch.ts"

@@ -15,8 +15,14 @@ import { GRACE_PERIOD, grouped, inWords } from "../../schema/Limits.ts"
 import { listQuery } from "../../schema/Page.ts"
 import { CollectionRoute } from "../../schema/Route.ts"
 import { SearchText } from "../../schema/RouteSearch.ts"
-import { AddressLimit, RequiredScope, Tier } from "./Access.ts"
-import { CallerAuthentication, OptionalAuthentication, StaleCookie } from "./Authentication.ts"
+import {
+  AddressLimit,
+  CallerAuthentication,
+  OptionalAuthentication,
+  RequiredScope,
+  StaleCookie,
+  Tier
+} from "./Access.ts"
 import { BOUNDED_PAGE, described, PAGED, titled } from "./Described.ts"
 import {
   ConfirmHeader,

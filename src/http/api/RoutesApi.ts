@@ -9,8 +9,14 @@ import { listQuery } from "../../schema/Page.ts"
 import { DeletedRoute, NewRoute, Route, RoutePatch } from "../../schema/Route.ts"
 import { BatchResults, MAX_OPERATIONS, RouteBatch } from "../../schema/RouteBatch.ts"
 import { ListingQuery, MAX_SEARCH_WORDS, OwnRoutesQuery, TagCount } from "../../schema/RouteSearch.ts"
-import { AddressLimit, RequiredScope, Tier } from "./Access.ts"
-import { CallerAuthentication, OptionalAuthentication, StaleCookie } from "./Authentication.ts"
+import {
+  AddressLimit,
+  CallerAuthentication,
+  OptionalAuthentication,
+  RequiredScope,
+  StaleCookie,
+  Tier
+} from "./Access.ts"
 import { BOUNDED_PAGE, described, MOVING, PAGED, titled } from "./Described.ts"
 import {
   BodyLimit,

@@ -12,8 +12,7 @@ import {
   TraceAnswer,
   TraceRequest
 } from "../../schema/Routing.ts"
-import { AddressLimit, Tier } from "./Access.ts"
-import { StaleCookie } from "./Authentication.ts"
+import { AddressLimit, StaleCookie, Tier } from "./Access.ts"
 import { described, titled } from "./Described.ts"
 import { HEADERS, OwnHeaders } from "./Headers.ts"
 import {

@@ -4,8 +4,7 @@ import { ChangePage, LONGEST_CHANGE_WAIT, SyncQuery, TOMBSTONE_RETENTION } from 
 import { Forbidden, Gone, RateLimited, Unauthorized } from "../../schema/Errors.ts"
 import { inWords } from "../../schema/Limits.ts"
 import { MAX_PAGE_BYTES } from "../../schema/Page.ts"
-import { RequiredScope } from "./Access.ts"
-import { CallerAuthentication } from "./Authentication.ts"
+import { CallerAuthentication, RequiredScope } from "./Access.ts"
 import { described, mebibytes, titled } from "./Described.ts"
 
 export class SyncApi extends HttpApiGroup.make("sync")

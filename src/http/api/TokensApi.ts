@@ -12,8 +12,7 @@ import {
   TOKEN_EXPIRY_NOTICE
 } from "../../schema/Limits.ts"
 import { listQuery } from "../../schema/Page.ts"
-import { OpenWhilePending, RequiredScope, Tier } from "./Access.ts"
-import { CallerAuthentication, SessionAuthentication } from "./Authentication.ts"
+import { CallerAuthentication, OpenWhilePending, RequiredScope, SessionAuthentication, Tier } from "./Access.ts"
 import { described, titled } from "./Described.ts"
 import { JsonBody, NoParameters } from "./Requests.ts"
 import { Success } from "./Success.ts"

@@ -14,8 +14,16 @@ import {
   PublicProfile,
   USER_PATHS
 } from "../../schema/User.ts"
-import { AddressLimit, OpenWhenOver, OpenWhilePending, RequiredScope, Tier } from "./Access.ts"
-import { CallerAuthentication, SessionAuthentication, StaleCookie } from "./Authentication.ts"
+import {
+  AddressLimit,
+  CallerAuthentication,
+  OpenWhenOver,
+  OpenWhilePending,
+  RequiredScope,
+  SessionAuthentication,
+  StaleCookie,
+  Tier
+} from "./Access.ts"
 import { described, titled } from "./Described.ts"
 import { ConfirmHeader, JsonBody, NoParameters } from "./Requests.ts"
 import { Success } from "./Success.ts"

@@ -4,17 +4,19 @@ import type { HttpApiEndpoint } from "effect/http-api"
 import { Forbidden, Unauthorized } from "../../schema/Errors.ts"
 import type { Principal } from "../../schema/Principal.ts"
 import { looksLikeToken } from "../../services/accounts/Tokens.ts"
-import { OpenWhilePending, RequiredScope, TokensRefused } from "../api/Access.ts"
 import {
   AdminAuthentication,
   Caller,
   CallerAuthentication,
   CurrentSession,
+  OpenWhilePending,
   OptionalAuthentication,
+  RequiredScope,
   SessionAuthentication,
   StaleCookie,
+  TokensRefused,
   Viewer
-} from "../api/Authentication.ts"
+} from "../api/Access.ts"
 import { type Endpoint, Limiter } from "../middleware/RateLimit.ts"
 import { noteCredential } from "../request/AddressShares.ts"
 import { Authenticator } from "./Authenticator.ts"

@@ -2,7 +2,7 @@ import { Duration } from "effect"
 import { type HttpServerRequest, HttpServerResponse } from "effect/http"
 import { PROVIDER_SIGN_IN_LIFETIME, SESSION_TOKEN_LIFETIME } from "../../schema/Limits.ts"
 import { DEVICE_LIFETIME } from "../../services/accounts/Sessions.ts"
-import { DEVICE_COOKIE, SESSION_COOKIE, SIGN_IN_COOKIE } from "../api/Authentication.ts"
+import { DEVICE_COOKIE, SESSION_COOKIE, SIGN_IN_COOKIE } from "../api/Access.ts"
 import { HEADERS } from "../api/Headers.ts"
 import { changeResponse } from "../request/ResponseChange.ts"
 

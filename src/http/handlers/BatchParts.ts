@@ -1,11 +1,16 @@
 import { Effect, Result } from "effect"
+import type { Impact } from "../../schema/ErrorDetails.ts"
 import { type Conflict, NotFound, type PreconditionRequired, type ValidationFailed } from "../../schema/Errors.ts"
-import type { CollectionId, RouteId } from "../../schema/Ids.ts"
+import type { CollectionId, RouteId, UserId } from "../../schema/Ids.ts"
 import type { BatchOperation } from "../../schema/RouteBatch.ts"
-import type { Overloaded } from "../../services/DomainErrors.ts"
+import { Profiles } from "../../services/accounts/Profile.ts"
+import { PrivacyZones } from "../../services/accounts/Zones.ts"
+import type { Missing, Overloaded } from "../../services/DomainErrors.ts"
+import { type Shared, ShareLinks } from "../../services/sharing/ShareLinks.ts"
 import type { Operation as BatchChange } from "../../services/sync/Batches.ts"
+import { deletingLink, shrinking } from "../request/Confirmation.ts"
 import { worded } from "../response/PublicErrors.ts"
-import type { BatchOutcome } from "../response/ResourceJson.ts"
+import { accountOutcome, type BatchOutcome, done, linkOutcome, zonesOutcome } from "../response/ResourceJson.ts"
 
 export type Operation<Op extends BatchOperation["op"]> = Extract<BatchOperation, { readonly op: Op }>
 
@@ -44,3 +49,87 @@ export const known = <Id extends number>(
 /** An operation uses the turn of its batch, and waits for none. */
 export const inBatch = <A, E extends { readonly _tag: string }>(change: Effect.Effect<A, E | Overloaded>) =>
   worded(Effect.catchTag(change, "Overloaded", Effect.die))
+
+type LinkOperation = Operation<"createLink" | "updateLink" | "deleteLink">
+
+type AccountOperation = LinkOperation | Operation<"setPrivacyZones" | "updateAccount">
+
+/** What a link opens that is there before the batch. */
+export const openedBefore = ({ collectionId, routeId }: LinkOperation): ReadonlyArray<Shared> => [
+  ...(typeof routeId === "number" ? [{ kind: "route", id: routeId } as const] : []),
+  ...(typeof collectionId === "number" ? [{ kind: "collection", id: collectionId } as const] : [])
+]
+
+const openedIn = (before: Before, { collectionId, routeId }: LinkOperation) =>
+  routeId === undefined
+    ? Effect.map(collectionIn(before)(collectionId), (id): Shared => ({ kind: "collection", id }))
+    : Effect.map(routeIn(before)(routeId), (id): Shared => ({ kind: "route", id }))
+
+export const changesAccount = ({ op }: BatchOperation): boolean => op === "setPrivacyZones" || op === "updateAccount"
+
+/** Operations on links and on the account, each as its own endpoint. */
+export const accountOperations = Effect.gen(function*() {
+  const links = yield* ShareLinks
+  const profiles = yield* Profiles
+  const zones = yield* PrivacyZones
+
+  const requireLink = Effect.fnUntraced(function*(
+    owner: UserId,
+    operation: Operation<"updateLink" | "deleteLink">,
+    restored: ReadonlySet<RouteId>
+  ) {
+    const [opened] = openedBefore(operation)
+    // A link to a route in the trash cannot be read before that is restored.
+    if (opened === undefined || (opened.kind === "route" && restored.has(opened.id))) return null
+    return (yield* links.get(owner, opened, operation.linkId)).label
+  })
+
+  const impactOf = Effect.fnUntraced(function*(
+    owner: UserId,
+    operation: AccountOperation,
+    restored: ReadonlySet<RouteId>
+  ): Effect.fn.Return<ReadonlyArray<Impact>, Missing> {
+    switch (operation.op) {
+      case "deleteLink": {
+        const kind = operation.routeId === undefined ? "collection" : "route"
+        return [deletingLink(kind, yield* requireLink(owner, operation, restored), operation.linkId)]
+      }
+      case "setPrivacyZones": {
+        const lost = yield* zones.lost(owner, operation.zones)
+        return lost === 0 ? [] : [shrinking(lost)]
+      }
+      case "createLink":
+      case "updateLink":
+      case "updateAccount":
+        return []
+    }
+  })
+
+  const linkChange = (owner: UserId, operation: LinkOperation): Change =>
+    Effect.fnUntraced(function*(before) {
+      const opened = yield* openedIn(before, operation)
+      switch (operation.op) {
+        case "createLink":
+          return linkOutcome(yield* inBatch(links.create(owner, opened, operation.link)), 201)
+        case "updateLink":
+          return linkOutcome(yield* inBatch(links.change(owner, opened, operation.linkId, operation.changes)))
+        case "deleteLink":
+          return yield* Effect.as(inBatch(links.remove(owner, opened, operation.linkId)), done)
+      }
+    })
+
+  const change = (owner: UserId, operation: AccountOperation, mayShrink: boolean): Change => {
+    switch (operation.op) {
+      case "setPrivacyZones":
+        return () => Effect.map(inBatch(zones.replace(owner, operation.zones, { mayShrink })), zonesOutcome)
+      case "updateAccount":
+        return () => Effect.map(inBatch(profiles.update(owner, operation.changes)), accountOutcome)
+      case "createLink":
+      case "updateLink":
+      case "deleteLink":
+        return linkChange(owner, operation)
+    }
+  }
+
+  return { change, impactOf, requireLink }
+})

@@ -10,7 +10,7 @@ import type { Missing, Overloaded } from "../../services/DomainErrors.ts"
 import { Routes } from "../../services/routes/Routes.ts"
 import { RouteTrash } from "../../services/routes/RouteTrash.ts"
 import { Batches, type FailedOperation } from "../../services/sync/Batches.ts"
-import { Caller } from "../api/Authentication.ts"
+import { Caller } from "../api/Access.ts"
 import { HEADERS } from "../api/Headers.ts"
 import type { ConfirmHeader, IdempotencyHeader } from "../api/Requests.ts"
 import { deleting, isConfirmed, publishing, unconfirmedAll } from "../request/Confirmation.ts"
@@ -19,13 +19,15 @@ import { bodyDigest, BodyParts, makeWithGeometry } from "../request/RequestBodie
 import { worded } from "../response/PublicErrors.ts"
 import { batchResults, collectionOutcome, done, routeOutcome } from "../response/ResourceJson.ts"
 import { expectedVersions, withCurrentTag } from "../response/Versioned.ts"
-import { accountOperations, changesAccount, openedBefore } from "./AccountOperations.ts"
 import {
+  accountOperations,
   type Before,
   type Change,
+  changesAccount,
   collectionIn,
   inBatch,
   known,
+  openedBefore,
   type Operation,
   type Refusal,
   routeIn

@@ -3,7 +3,7 @@ import { HttpRouter, HttpServerRequest } from "effect/http"
 import { isSafe } from "../../schema/Http.ts"
 import { IsStranger } from "../../services/db/ReadReplicas.ts"
 import { settings } from "../../services/settings/Registry.ts"
-import { SESSION_COOKIE } from "../api/Authentication.ts"
+import { SESSION_COOKIE } from "../api/Access.ts"
 
 const isFromStranger = ({ cookies, headers, method }: HttpServerRequest.HttpServerRequest) =>
   isSafe(method) && headers["authorization"] === undefined && cookies[SESSION_COOKIE] === undefined

@@ -1,5 +1,5 @@
 import { inWords, SESSION_TOKEN_LIFETIME } from "../../schema/Limits.ts"
-import { SESSION_COOKIE } from "../api/Authentication.ts"
+import { SESSION_COOKIE } from "../api/Access.ts"
 import type { Declared } from "./Declared.ts"
 
 /** Programs that try requests use the first one that they find. */

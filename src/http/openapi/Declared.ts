@@ -2,9 +2,16 @@ import { Context, Schema } from "effect"
 import { HttpApi, type HttpApiEndpoint, type HttpApiMiddleware } from "effect/http-api"
 import type { Scope } from "../../schema/Credential.ts"
 import { RATE_TIERS, RATE_WINDOW_SECONDS, type RateTier } from "../../schema/Limits.ts"
-import { AddressLimit, OpenWhilePending, RequiredScope, Tier, TokensRefused } from "../api/Access.ts"
+import {
+  AddressLimit,
+  CallerAuthentication,
+  OpenWhilePending,
+  OptionalAuthentication,
+  RequiredScope,
+  Tier,
+  TokensRefused
+} from "../api/Access.ts"
 import { Api } from "../api/Api.ts"
-import { CallerAuthentication, OptionalAuthentication } from "../api/Authentication.ts"
 import { BodyLimit, CommonFailures, JsonBody, NoParameters } from "../api/Requests.ts"
 
 /** `session` refuses personal access tokens. */

@@ -15,7 +15,7 @@ import {
 } from "../../services/bodies/JsonText.ts"
 import { StaleVersion } from "../../services/DomainErrors.ts"
 import type { ExpectedVersion } from "../../services/routes/Routes.ts"
-import { SESSION_COOKIE } from "../api/Authentication.ts"
+import { SESSION_COOKIE } from "../api/Access.ts"
 import { HEADERS } from "../api/Headers.ts"
 import type { MatchHeader, NoneMatchHeader } from "../api/Requests.ts"
 import { piecedResponse } from "../request/BodyPieces.ts"
