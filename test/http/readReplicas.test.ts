@@ -1,14 +1,18 @@
 import { assert, it, layer } from "@effect/vitest"
 import { Context, Effect, Layer, Schema } from "effect"
 import { anonymous, signedIn } from "../support/Actors.ts"
-import { cluster, directoryOf } from "../support/Cluster.ts"
+import { cluster, directoryOf, query } from "../support/Cluster.ts"
 import { freezing } from "../support/OwnPostgres.ts"
 import { line, list, publish } from "../support/PublicRoutes.ts"
 import { created, newRoute } from "../support/Routes.ts"
-import { primaryWithStandby } from "../support/Standby.ts"
 import { TestServer } from "../support/TestServer.ts"
 import { until, within } from "../support/Waiting.ts"
 import { setZones } from "../support/Zones.ts"
+
+const primaryWithStandby = Effect.gen(function*() {
+  const { primary, standby } = yield* cluster
+  return { primary, standby: yield* standby(primary, "standby") }
+})
 
 class Servers extends Context.Service<Servers, Effect.Success<typeof primaryWithStandby>>()("test/Servers") {}
 
@@ -18,7 +22,7 @@ const serversLayer = Layer.effect(Servers, primaryWithStandby)
 const serviceWith = (lag: string) =>
   Layer.unwrap(
     Effect.map(Servers, ({ primary, standby }) =>
-      TestServer.on(primary, { DATABASE_READ_URL: standby, DATABASE_READ_MAX_LAG: lag }))
+      TestServer.on(primary.url, { DATABASE_READ_URL: standby.url, DATABASE_READ_MAX_LAG: lag }))
   )
 
 const START = [9.5, 47.1]
@@ -47,15 +51,20 @@ const counting = <A, E, R>(outcome: "changed" | "served" | "unserved", work: Eff
 const untilServed = until(Effect.map(counting("served", list(PUBLIC)), ({ count }) => count > 0))
 
 const untilReplayed = (id: number) =>
-  Effect.flatMap(Servers, ({ onStandby }) =>
+  Effect.flatMap(Servers, ({ standby }) =>
     until(Effect.map(
-      onStandby(`SELECT FROM routes WHERE id = ${id} AND visibility = 'public' AND deleted_at IS NULL`),
+      query(standby.url, `SELECT FROM routes WHERE id = ${id} AND visibility = 'public' AND deleted_at IS NULL`),
       (rows) => rows.length === 1
     )))
 
-/** A replay that is paused goes on afterwards, also where the work fails. */
+/** What is committed meanwhile does not appear on the standby. The replay goes on afterwards, also where the work fails. */
 const whilePaused = <A, E, R>(work: Effect.Effect<A, E, R>) =>
-  Effect.flatMap(Servers, ({ pause, resume }) => Effect.acquireUseRelease(pause, () => work, () => resume))
+  Effect.flatMap(Servers, ({ standby }) =>
+    Effect.acquireUseRelease(
+      query(standby.url, "SELECT pg_wal_replay_pause()"),
+      () => work,
+      () => query(standby.url, "SELECT pg_wal_replay_resume()")
+    ))
 
 layer(Layer.provideMerge(serviceWith("1 minute"), serversLayer), {
   excludeTestServices: true,
@@ -117,7 +126,7 @@ layer(Layer.provideMerge(serviceWith("1 minute"), serversLayer), {
 
   it.effect("go on without a primary, for what is public", () =>
     Effect.gen(function*() {
-      const { stopPrimary } = yield* Servers
+      const { primary } = yield* Servers
       const visitor = yield* anonymous
       const rider = yield* signedIn
       const shown = yield* publish(rider, { name: "Shown" })
@@ -127,7 +136,7 @@ layer(Layer.provideMerge(serviceWith("1 minute"), serversLayer), {
       )
       yield* untilReplayed(shown.id)
       yield* untilServed
-      yield* stopPrimary
+      yield* primary.stop
       yield* until(Effect.map(rider.get("/routes"), ({ status }) => status === 503))
       const paths = [
         `/routes/public?${PUBLIC}`,
@@ -164,10 +173,10 @@ layer(Layer.provideMerge(serviceWith("1 second"), serversLayer), {
 
   it.effect("leaves all lists to the primary while it is away", () =>
     Effect.gen(function*() {
-      const { stopStandby } = yield* Servers
+      const { standby } = yield* Servers
       const rider = yield* signedIn
       yield* untilServed
-      yield* stopStandby
+      yield* standby.stop
       const { id } = yield* publish(rider, {})
       assert.include(yield* list(PUBLIC), id)
       yield* until(Effect.map(counting("unserved", list(PUBLIC)), ({ count }) => count > 0))

@@ -1,7 +1,16 @@
 import { assert, it } from "@effect/vitest"
 import { Effect, Fiber, Schedule, Schema } from "effect"
 import { type Actor, anonymous, signedIn } from "../support/Actors.ts"
-import { caughtUp, cluster, type Member, promote, query } from "../support/Cluster.ts"
+import {
+  caughtUp,
+  cluster,
+  END_HELD,
+  holdCommits,
+  type Member,
+  promote,
+  query,
+  releaseCommits
+} from "../support/Cluster.ts"
 import { sampled } from "../support/Connections.ts"
 import { databaseProxy } from "../support/DatabaseProxy.ts"
 import { created, newRoute } from "../support/Routes.ts"
@@ -106,7 +115,6 @@ it.live(
   () =>
     Effect.gen(function*() {
       const { primary, standby } = yield* cluster
-      yield* signedIn.pipe(Effect.provide(TestServer.on(primary.url, CONFIG)))
       const copy = yield* standby(primary, "copy")
       yield* caughtUp(primary, copy)
       yield* Effect.gen(function*() {
@@ -147,7 +155,6 @@ it.live(
   () =>
     Effect.gen(function*() {
       const { primary, standby } = yield* cluster
-      yield* signedIn.pipe(Effect.provide(TestServer.on(primary.url, CONFIG)))
       const [stale, fresh] = [yield* standby(primary, "stale"), yield* standby(primary, "fresh")]
       yield* caughtUp(primary, stale)
       yield* query(stale.url, "SELECT pg_wal_replay_pause()")
@@ -169,7 +176,6 @@ it.live(
   () =>
     Effect.gen(function*() {
       const { primary, standby } = yield* cluster
-      yield* signedIn.pipe(Effect.provide(TestServer.on(primary.url, CONFIG)))
       const copy = yield* standby(primary, "copy")
       yield* Effect.gen(function*() {
         const rider = yield* signedIn
@@ -220,8 +226,7 @@ it.live(
         yield* setZones(owner, [{ center: [9.5, 47.1], radius: 500 }])
         yield* query(primary.url, "UPDATE route_views SET cut_version = 0")
         yield* query(primary.url, "UPDATE sessions SET last_seen_at = '2020-01-01'")
-        yield* query(primary.url, "ALTER SYSTEM SET synchronous_standby_names = 'away'")
-        yield* query(primary.url, "SELECT pg_reload_conf()")
+        yield* holdCommits(primary)
         const writes = yield* Effect.forkScoped(
           Effect.forEach(riders, (rider) => rider.post("/routes", newRoute({})), { concurrency: "unbounded" })
         )
@@ -236,8 +241,7 @@ it.live(
         assert.deepStrictEqual(statuses(reads.flat()), [200])
         const visitor = yield* anonymous
         assert.strictEqual((yield* visitor.get(`/routes/${shareToken}`)).status, 200, "its view is made")
-        yield* query(primary.url, "ALTER SYSTEM RESET synchronous_standby_names")
-        yield* query(primary.url, "SELECT pg_reload_conf()")
+        yield* releaseCommits(primary)
         assert.includeMembers([201, 503], statuses(yield* Fiber.join(writes)))
         yield* Effect.forEach(riders, stored)
       }).pipe(Effect.provide(TestServer.on(primary.url, CONFIG)))
@@ -253,19 +257,13 @@ it.live(
       yield* Effect.gen(function*() {
         const rider = yield* signedIn
         const store = rider.post("/routes", newRoute({}), { headers: { "idempotency-key": "unconfirmed" } })
-        yield* query(primary.url, "ALTER SYSTEM SET synchronous_standby_names = 'away'")
-        yield* query(primary.url, "SELECT pg_reload_conf()")
+        yield* holdCommits(primary)
         const waiting = yield* Effect.forkChild(store)
-        const ended = query(
-          primary.url,
-          "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE wait_event = 'SyncRep'"
-        )
-        yield* untilFound(ended, (rows) => rows.length > 0)
+        yield* untilFound(query(primary.url, END_HELD), (rows) => rows.length > 0)
         const answer = yield* Fiber.join(waiting)
         refused(answer)
         assert.include(answer.text, "The database did not confirm the change, which may be stored")
-        yield* query(primary.url, "ALTER SYSTEM RESET synchronous_standby_names")
-        yield* query(primary.url, "SELECT pg_reload_conf()")
+        yield* releaseCommits(primary)
         yield* untilFound(store, ({ status }) => status === 201)
         assert.strictEqual((yield* rider.get("/routes")).headers.get("x-total-count"), "1")
       }).pipe(Effect.provide(TestServer.on(primary.url, CONFIG)))

@@ -1,16 +1,17 @@
 import { PgClient } from "@effect/sql-pg"
-import { Effect, Exit, Redacted, Scope } from "effect"
+import { Effect, Exit, Fiber, Redacted, Scope } from "effect"
 import { SqlClient } from "effect/sql"
 import { spawnSync } from "node:child_process"
 import { chownSync, copyFileSync, rmSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { embeddedPostgres } from "../../development/EmbeddedDatabase.ts"
-import { postgresOwner } from "../../development/PostgresBinaries.ts"
-import { temporaryDirectory } from "./TemporaryDirectory.ts"
+import { dataDirectoryFor, passwordFile, postgresOwner } from "../../development/PostgresBinaries.ts"
+import { migrated } from "./Databases.ts"
+import { directoryInMemory } from "./TemporaryDirectory.ts"
 import { until } from "./Waiting.ts"
 
 /** Commits wait for no disk, but are in the log of a standby as in production. */
-const SETTINGS = ["synchronous_commit=on", "wal_keep_size=64MB", "jit=off"]
+const SETTINGS = ["synchronous_commit=on", "wal_keep_size=64MB", "autovacuum=off", "jit=off"]
 
 export const query = (url: string, statement: string) =>
   SqlClient.SqlClient.use((sql) => sql.unsafe<Readonly<Record<string, unknown>>>(statement)).pipe(
@@ -36,11 +37,26 @@ const started = Effect.fnUntraced(function*(directory: string) {
   return { url, port: Number(new URL(url).port), stop: Scope.close(scope, Exit.void) }
 })
 
-/** A PostgreSQL, and copies of it: the programs of the npm package lack `pg_basebackup`. */
+/** The data of a migrated server, made once in a process: to copy it takes a tenth of the time. */
+const data = Effect.gen(function*() {
+  const root = yield* directoryInMemory
+  process.on("exit", () => rmSync(root, { recursive: true, force: true }))
+  const directory = join(root, "data")
+  yield* Effect.scoped(
+    Effect.flatMap(embeddedPostgres({ directory, durable: false }), (url) => migrated(Redacted.value(url)))
+  )
+  return yield* Effect.promise(async () => dataDirectoryFor(directory, await postgresOwner()))
+}).pipe(Scope.provide(Scope.makeUnsafe()), Effect.orDie, Effect.cached, Effect.runSync)
+
+/** A migrated PostgreSQL, and copies of it: the programs of the npm package lack `pg_basebackup`. */
 export const cluster = Effect.gen(function*() {
-  const root = yield* temporaryDirectory
+  const from = yield* data
+  const root = yield* directoryInMemory
   const owner = yield* Effect.promise(postgresOwner)
-  const primary = yield* started(join(root, "primary"))
+  const place = yield* Effect.promise(() => dataDirectoryFor(join(root, "primary"), owner))
+  spawnSync("cp", ["-a", from, place])
+  copyFileSync(passwordFile(from), passwordFile(place))
+  const primary = yield* started(place)
   const directory = yield* directoryOf(primary)
 
   const write = (path: string, text: string) => {
@@ -61,7 +77,7 @@ export const cluster = Effect.gen(function*() {
         return row?.label ?? ""
       })
     ).pipe(Effect.provide(PgClient.layer({ url: Redacted.make(source.url), maxConnections: 1 })), Effect.orDie)
-    copyFileSync(`${directory}.password`, `${to}.password`)
+    copyFileSync(passwordFile(directory), passwordFile(to))
     rmSync(join(to, "postmaster.pid"), { force: true })
     write(join(to, "backup_label"), label)
     return to
@@ -96,6 +112,26 @@ export const caughtUp = Effect.fnUntraced(function*(primary: Member, standby: Me
       ([row]) => row?.["isThere"] === true
     )
   )
+})
+
+/**
+ * From now on each commit waits for a standby that there is not. The checkpointer tells the others of the setting once it has read
+ * it: until then a commit is not held.
+ */
+export const holdCommits = Effect.fnUntraced(function*({ url }: Member) {
+  yield* query(url, "ALTER SYSTEM SET synchronous_standby_names = 'away'")
+  yield* query(url, "SELECT pg_reload_conf()")
+  const commits = yield* Effect.forkChild(Effect.forever(query(url, "COMMENT ON DATABASE postgres IS 'held'")))
+  yield* until(Effect.map(query(url, END_HELD), (rows) => rows.length > 0))
+  yield* Fiber.await(commits)
+})
+
+/** Ends the sessions whose commits wait. */
+export const END_HELD = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE wait_event = 'SyncRep'"
+
+export const releaseCommits = Effect.fnUntraced(function*({ url }: Member) {
+  yield* query(url, "ALTER SYSTEM RESET synchronous_standby_names")
+  yield* query(url, "SELECT pg_reload_conf()")
 })
 
 export const promote = (standby: Member) => query(standby.url, "SELECT pg_promote()")

@@ -1,8 +1,9 @@
 import { PgClient } from "@effect/sql-pg"
-import { Effect, Layer, ManagedRuntime, Redacted } from "effect"
+import { ConfigProvider, Effect, Layer, ManagedRuntime, Redacted } from "effect"
 import { SqlClient } from "effect/sql"
 import { randomUUID } from "node:crypto"
 import { inject } from "vitest"
+import { databaseLive } from "../../src/layers/Database.ts"
 
 /** The migrated database that the others are clones of. */
 export const TEMPLATE = "template_migrated"
@@ -13,6 +14,12 @@ export const databaseAt = (url: string, name: string): string => {
   address.pathname = `/${name}`
   return address.href
 }
+
+/** Migrates a database. */
+export const migrated = (url: string) =>
+  Effect.void.pipe(Effect.provide(
+    Layer.provide(databaseLive, ConfigProvider.layer(ConfigProvider.fromUnknown({ DATABASE_URL: url })))
+  ))
 
 /** The one connection of a worker to the server, for all of its files. */
 const server = ManagedRuntime.make(Layer.orDie(

@@ -1,11 +1,10 @@
 import { PgClient } from "@effect/sql-pg"
-import { ConfigProvider, Effect, Exit, Layer, Redacted, Scope } from "effect"
+import { Effect, Exit, Redacted, Scope } from "effect"
 import { SqlClient } from "effect/sql"
 import { join } from "node:path"
 import type { TestProject } from "vitest/node"
 import { embeddedPostgres } from "../../development/EmbeddedDatabase.ts"
-import { databaseLive } from "../../src/layers/Database.ts"
-import { databaseAt, TEMPLATE } from "./Databases.ts"
+import { databaseAt, migrated, TEMPLATE } from "./Databases.ts"
 import { pooler } from "./Pooler.ts"
 import { directoryInMemory } from "./TemporaryDirectory.ts"
 
@@ -16,9 +15,6 @@ declare module "vitest" {
     readonly poolerPort: number
   }
 }
-
-const withDatabase = (url: string) =>
-  databaseLive.pipe(Layer.provide(ConfigProvider.layer(ConfigProvider.fromUnknown({ DATABASE_URL: url }))))
 
 /** Nothing here lasts: no work ahead of it is worth its processor time, and nobody copies the log. */
 const SETTINGS = [
@@ -57,7 +53,7 @@ const start = Effect.gen(function*() {
   yield* SqlClient.SqlClient.use((sql) => sql`CREATE DATABASE ${sql(TEMPLATE)}`).pipe(
     Effect.provide(PgClient.layer({ url: Redacted.make(url), maxConnections: 1 }))
   )
-  yield* Effect.void.pipe(Effect.provide(withDatabase(databaseAt(url, TEMPLATE))))
+  yield* migrated(databaseAt(url, TEMPLATE))
   return url
 })
 
