@@ -1,3 +1,4 @@
+import { threadId } from "node:worker_threads"
 import { HeavyJob } from "../../src/services/admission/HeavyJob.ts"
 
 /** Jobs that do what no job should. */
@@ -11,6 +12,9 @@ export const lengthOfBody = new HeavyJob<Uint8Array, number>(import.meta.url, {
   share: "bodies",
   run: (bytes) => bytes.length
 })
+
+/** Returns the thread that it runs in. */
+export const thread = new HeavyJob<null, number>(import.meta.url, { name: "thread", run: () => threadId })
 
 export const throwError = new HeavyJob<string, never>(import.meta.url, {
   name: "throw",
@@ -33,18 +37,23 @@ export const spin = new HeavyJob<null, never>(import.meta.url, {
 })
 
 /** Works for so long of the thread's own time. */
-const workFor = (milliseconds: number) => {
-  const end = performance.now() + milliseconds
-  while (performance.now() < end);
-  return milliseconds
-}
+export const work = new HeavyJob<number, number>(import.meta.url, {
+  name: "work",
+  run: (milliseconds) => {
+    const end = performance.now() + milliseconds
+    while (performance.now() < end);
+    return milliseconds
+  }
+})
 
-export const work = new HeavyJob<number, number>(import.meta.url, { name: "work", run: workFor })
-
-export const workOnFile = new HeavyJob<number, number>(import.meta.url, {
-  name: "work on a file",
+/** Ends once the first number of a shared array is not 0. */
+export const heldFile = new HeavyJob<Int32Array<SharedArrayBuffer>, null>(import.meta.url, {
+  name: "held file",
   share: "files",
-  run: workFor
+  run: (gate) => {
+    Atomics.wait(gate, 0, 0)
+    return null
+  }
 })
 
 export const eat = new HeavyJob<null, never>(import.meta.url, {
