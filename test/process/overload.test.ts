@@ -2,8 +2,6 @@ import { assert, layer } from "@effect/vitest"
 import { Context, Effect, Fiber, Layer, Schema } from "effect"
 import { Agent } from "node:http"
 import { ask, type Call, closedLoop, type Outcome } from "../../bench/load.ts"
-import { forgetPeak, peakMemory, residentMemory } from "../../bench/processes.ts"
-import { median } from "../../bench/statistics.ts"
 import { type Rider, signedUp } from "../support/Actors.ts"
 import { clonedDatabase } from "../support/Databases.ts"
 import { MailProvider } from "../support/MailProvider.ts"
@@ -11,8 +9,6 @@ import { type Replica, replica } from "../support/Replica.ts"
 import { newRoute } from "../support/Routes.ts"
 import { TestServer } from "../support/TestServer.ts"
 import { until } from "../support/Waiting.ts"
-
-const MIB = 1024 * 1024
 
 /** A process of its own, so that what a test takes of the processor is not the service's. */
 class Service extends Context.Service<Service, Replica>()("test/Service") {
@@ -24,7 +20,6 @@ class Service extends Context.Service<Service, Replica>()("test/Service") {
       NODE_ENV: "test",
       RATE_LIMITS_ENABLED: "false",
       MAX_RUNNING_REQUESTS: "32",
-      BODY_MEMORY_BUDGET: "64 MiB",
       CORS_ORIGINS: "https://app.example.com"
     })
     yield* started.ready
@@ -69,8 +64,6 @@ const watched = (origin: string, path: string, into: Array<Outcome>) => {
 const statusesOf = (outcomes: ReadonlyArray<Outcome>) =>
   [...new Set(outcomes.map(({ status }) => status))].toSorted((a, b) => a - b)
 
-const timesOf = (outcomes: ReadonlyArray<Outcome>) => outcomes.map(({ milliseconds }) => milliseconds)
-
 /** Runs so many clients until some work beside them has ended. Returns what they got and what the work returned. */
 const crowdDuring = Effect.fnUntraced(
   function*<A>(calls: ReadonlyArray<Call>, clients: number, work: Effect.Effect<A>) {
@@ -88,7 +81,7 @@ const refusalsTotal = Effect.flatMap(TestServer, ({ call }) => call("GET", "//me
 
 layer(Service.layer, { excludeTestServices: true, timeout: "60 seconds" })("a process with too much to do", (it) => {
   it.effect(
-    "refuses a part at once in the shape of all errors, serves the rest and its health, and is as before when it is over",
+    "refuses a part in the shape of all errors, serves the rest and its health, and is as before when it is over",
     () =>
       Effect.gen(function*() {
         const service = yield* Service
@@ -122,15 +115,12 @@ layer(Service.layer, { excludeTestServices: true, timeout: "60 seconds" })("a pr
           })
         )
         const refused = outcomes.filter(({ status }) => status === 503)
-        const served = outcomes.filter(({ status }) => status < 300)
         assert.deepStrictEqual(statusesOf(outcomes), [200, 201, 503])
         assert.isTrue(refused.every(({ retryAfter }) => Number(retryAfter) > 0))
         const total = yield* refusalsTotal
         assert.isAbove(total, 0)
         assert.isAtMost(total, [...refused, short, long].length)
-        assert.isBelow(median(timesOf(refused)), median(timesOf(served)))
         assert.deepStrictEqual(statusesOf(live), [200])
-        assert.isBelow(median(timesOf(live)), median(timesOf(served)))
 
         const { details: { traceId }, ...refusal } = yield* Schema.decodeUnknownEffect(Refusal)(short.body)
         assert.deepStrictEqual(refusal, {
@@ -152,43 +142,6 @@ layer(Service.layer, { excludeTestServices: true, timeout: "60 seconds" })("a pr
 
         assert.deepStrictEqual(statusesOf(yield* fewClients), [200, 201])
         assert.strictEqual(yield* refusalsTotal, total)
-      }),
-    60_000
-  )
-
-  it.effect(
-    "takes as many long bodies into memory as it has room for, and refuses the others",
-    () =>
-      Effect.gen(function*() {
-        const { pid, server: { origin } } = yield* Service
-        const { token } = yield* signedUp
-        const route = JSON.stringify(newRoute({}))
-        const upload = {
-          url: `${origin}/api/v1/routes`,
-          method: "POST" as const,
-          headers: { "authorization": `Bearer ${token}`, "content-type": "application/json" },
-          // As text each request would encode it again, and for seconds the health's request would not be sent.
-          body: Buffer.from(route + " ".repeat(8 * MIB - route.length))
-        }
-        const agent = new Agent()
-        const uploads = 40
-        yield* forgetPeak(pid)
-        const before = yield* residentMemory(pid)
-        const live: Array<Outcome> = []
-        const watcher = yield* Effect.forkChild(watched(origin, "/health/live", live))
-        const outcomes = yield* Effect.promise(() =>
-          Promise.all(Array.from({ length: uploads }, () => ask(agent, upload)))
-        )
-        yield* until(Effect.sync(() => live.length > 0))
-        yield* Fiber.interrupt(watcher)
-        const refused = outcomes.filter(({ status }) => status === 429 || status === 503)
-        assert.isNotEmpty(outcomes.filter(({ status }) => status === 201))
-        assert.isNotEmpty(refused)
-        assert.isTrue(refused.every(({ retryAfter }) => Number(retryAfter) > 0))
-        assert.deepStrictEqual(statusesOf(live), [200])
-        assert.isBelow((yield* peakMemory(pid)) - before, uploads * 8)
-        assert.strictEqual((yield* Effect.promise(() => ask(agent, upload))).status, 201)
-        agent.destroy()
       }),
     60_000
   )
