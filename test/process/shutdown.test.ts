@@ -17,8 +17,10 @@ import { StandInEngine } from "../support/StandInEngine.ts"
 import { serverAt, TestServer } from "../support/TestServer.ts"
 import { until } from "../support/Waiting.ts"
 
-/** Ten looks of the front: a busy machine delays some. */
-const DELAY = 1_000
+const DELAY = 500
+
+/** Forty looks of the front: a busy machine delays some. */
+const FRONT_DELAY = 4_000
 
 const ROUTE = { activity: "walk", preferences: {}, locations: [{ lat: 47, lon: 9 }, { lat: 47.1, lon: 9 }] }
 
@@ -120,7 +122,9 @@ layer(Processes.layer, { excludeTestServices: true, timeout: "60 seconds" })(
     it.effect("fails no request of a front while one of two is restarted", () =>
       Effect.gen(function*() {
         const { leave, start } = yield* Processes
-        const [old, other] = yield* two
+        const [old, other] = yield* Effect.all([start({ SHUTDOWN_DRAIN_DELAY: `${FRONT_DELAY} millis` }), one], {
+          concurrency: 2
+        })
         const { origin, readyCount } = yield* front([old.server.origin, other.server.origin])
         const { callerAt } = yield* riderAt(serverAt(origin))
         const caller = yield* callerAt(serverAt(origin))
@@ -146,7 +150,7 @@ layer(Processes.layer, { excludeTestServices: true, timeout: "60 seconds" })(
           return ending
         }))
         assert.deepStrictEqual([code, signal], [0, null])
-        assert.isAtLeast(milliseconds, DELAY)
+        assert.isAtLeast(milliseconds, FRONT_DELAY)
         assert.strictEqual(yield* readyCount, 1)
         const young = yield* start({}, portOf(old))
         yield* underLoad(Effect.andThen(until(Effect.map(readyCount, (count) => count === 2)), moreResponses))

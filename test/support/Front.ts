@@ -43,7 +43,8 @@ export const front = Effect.fnUntraced(function*(origins: ReadonlyArray<string>)
   const backends = origins.map((origin) => ({ origin, agent: new Agent({ keepAlive: true }) }))
   const ready = new Set<Backend>(backends)
   const turns = { taken: 0 }
-  const server: Server = createServer((incoming, outgoing) => {
+  // Its clients are on a busy machine, where a connection may be used just when it is closed.
+  const server: Server = createServer({ keepAliveTimeout: 60_000 }, (incoming, outgoing) => {
     const backend = [...ready][turns.taken++ % Math.max(ready.size, 1)]
     if (backend === undefined) return void outgoing.writeHead(502).end("nobody is ready")
     return pass(backend, incoming, outgoing)
