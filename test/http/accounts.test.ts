@@ -4,7 +4,7 @@ import { TestClock } from "effect/testing"
 import { anonymous, newEmail, signedUp, signedUpAs, withHeaders } from "../support/Actors.ts"
 import { Mailbox } from "../support/Mailbox.ts"
 import { TestServer } from "../support/TestServer.ts"
-import { until } from "../support/Waiting.ts"
+import { served, until } from "../support/Waiting.ts"
 
 const PASSWORD = "a long enough password"
 
@@ -103,7 +103,7 @@ layer(TestServer.layer())("accounts by email", (it) => {
       const email = newEmail()
       const visitor = yield* anonymous
       const answers = yield* Effect.all(
-        Array.from({ length: 64 }, () => visitor.post("/auth/signup-email", { email, password: PASSWORD })),
+        Array.from({ length: 64 }, () => served(visitor.post("/auth/signup-email", { email, password: PASSWORD }))),
         { concurrency: "unbounded" }
       )
       assert.isTrue(answers.every(({ status }) => status === 201))

@@ -7,6 +7,7 @@ import { make, makeRoute, routeIdsIn, shownTo } from "../support/Collections.ts"
 import { created, idsIn, newRoute, shareTokenOf } from "../support/Routes.ts"
 import { TestServer } from "../support/TestServer.ts"
 import { scriptOf } from "../support/Tokens.ts"
+import { served } from "../support/Waiting.ts"
 
 const NOT_FOUND = { statusCode: 404, code: "NOT_FOUND", message: "No such collection" }
 
@@ -318,8 +319,8 @@ layer(TestServer.layer())("Idempotency-Key", (it) => {
   it.effect("of 32 calls at once lets one do it, and returns its response to the others", () =>
     Effect.gen(function*() {
       const rider = yield* signedIn
-      const calls = Array.from({ length: 32 }, () => rider.post("/collections", { name: "x" }, keyed("race")))
-      const answers = yield* Effect.all(calls, { concurrency: "unbounded" })
+      const call = served(rider.post("/collections", { name: "x" }, keyed("race")))
+      const answers = yield* Effect.replicateEffect(call, 32, { concurrency: "unbounded" })
       assert.deepStrictEqual([...new Set(answers.map(({ status }) => status))], [201])
       assert.lengthOf([...new Set(answers.map(({ text }) => text))], 1)
       assert.strictEqual((yield* rider.get("/collections")).headers.get("x-total-count"), "1")

@@ -5,6 +5,7 @@ import { anonymous, newEmail, type Rider, signedUp, withHeaders } from "../suppo
 import { newRoute } from "../support/Routes.ts"
 import { TestServer } from "../support/TestServer.ts"
 import { mint, withToken } from "../support/Tokens.ts"
+import { served } from "../support/Waiting.ts"
 
 const LIMITED = { RATE_LIMITS_ENABLED: "true" }
 
@@ -147,11 +148,11 @@ layer(TestServer.layer(BEHIND_PROXY))("limits", (it) => {
   it.effect("are exact for many at once", () =>
     Effect.gen(function*() {
       const visitor = yield* from("203.0.113.50")
-      const calls = Array.from({ length: 200 }, () => visitor.post("/auth/logout"))
+      const calls = Array.from({ length: 200 }, () => served(visitor.post("/auth/logout")))
       const logouts = yield* Effect.all(calls, { concurrency: "unbounded" })
       assert.strictEqual(logouts.filter(({ status }) => status === 200).length, 200)
       const rider = yield* riderFrom("203.0.113.51")
-      const reads = yield* Effect.all(Array.from({ length: 100 }, () => rider.get("/routes")), {
+      const reads = yield* Effect.all(Array.from({ length: 100 }, () => served(rider.get("/routes"))), {
         concurrency: "unbounded"
       })
       assert.strictEqual(reads.filter(({ status }) => status === 200).length, 60)

@@ -7,6 +7,7 @@ import { type Rider, signedIn } from "../support/Actors.ts"
 import { exported, imported } from "../support/Archives.ts"
 import { idOf, newRoute } from "../support/Routes.ts"
 import { type Answer, TestServer } from "../support/TestServer.ts"
+import { served } from "../support/Waiting.ts"
 
 const WithUsage = Schema.Struct({ usage: Usage })
 
@@ -49,11 +50,10 @@ const LIMITS = { MAX_ROUTES_PER_USER: "20", MAX_STORED_BYTES_PER_USER: "100 kB",
 
 const WRITERS = 64
 
-/** A machine that is busy refuses some of so many with 503, which is asked again. */
 const all = <E, R>(work: (n: number) => Effect.Effect<Answer, E, R>) =>
   Effect.forEach(
     Array.from({ length: WRITERS }, (_, n) => n),
-    (n) => Effect.repeat(work(n), { while: ({ status }) => status === 503, times: 10 }),
+    (n) => served(work(n)),
     { concurrency: "unbounded" }
   )
 

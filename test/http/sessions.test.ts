@@ -5,6 +5,7 @@ import { TestClock } from "effect/testing"
 import { type JWTPayload, SignJWT, UnsecuredJWT } from "jose"
 import { anonymous, signedUp, withHeaders } from "../support/Actors.ts"
 import { SECRETS, TestServer } from "../support/TestServer.ts"
+import { served } from "../support/Waiting.ts"
 
 const secret = new TextEncoder().encode(SECRETS.JWT_SECRET)
 
@@ -181,7 +182,7 @@ layer(TestServer.layer())("sessions", (it) => {
   it.effect("100 requests at once with one cookie all succeed", () =>
     Effect.gen(function*() {
       const rider = yield* signedUp
-      const answers = yield* Effect.all(Array.from({ length: 100 }, () => rider.get("/users/me")), {
+      const answers = yield* Effect.all(Array.from({ length: 100 }, () => served(rider.get("/users/me"))), {
         concurrency: "unbounded"
       })
       assert.isTrue(answers.every((answer) => answer.status === 200))

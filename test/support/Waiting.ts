@@ -37,6 +37,10 @@ export const untilFound = <A, E, R>(call: Effect.Effect<A, E, R>, isWanted: (val
     return Effect.flatMap(until(condition), () => Effect.orDie(Effect.fromOption(found.value)))
   })
 
+/** The response to a call of many at once, of which a busy machine refuses some with 503: they are sent again. */
+export const served = <A extends { readonly status: number }, E, R>(call: Effect.Effect<A, E, R>) =>
+  untilFound(call, ({ status }) => status !== 503)
+
 /** Ends when a query finds nothing any more. */
 export const untilNone = <E, R>(query: Effect.Effect<ReadonlyArray<unknown>, E, R>) =>
   until(Effect.map(query, (rows) => rows.length === 0))
