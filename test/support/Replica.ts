@@ -98,7 +98,8 @@ const LogLine = Schema.fromJsonString(
   Schema.Struct({
     level: Schema.String,
     message: Schema.String,
-    annotations: Schema.Record(Schema.String, Schema.Json)
+    annotations: Schema.Record(Schema.String, Schema.Json),
+    cause: Schema.optionalKey(Schema.String)
   })
 )
 
