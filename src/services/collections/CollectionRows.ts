@@ -329,11 +329,11 @@ export const collectionRouteQueries = Effect.gen(function*() {
       const opened = yield* decodeOpened(first)
       if (opened.collectionOwner !== viewerId) yield* links.follow(ref, opened)
       const shown = (row: RouteRow): StoredCollectionRoute => {
-        const route = toStoredRoute(row, pseudonyms)
-        if (row.userId === viewerId) return route
+        if (row.userId === viewerId) return toStoredRoute(row, pseudonyms)
+        const route = toStoredRoute(forOthers(row), pseudonyms)
         // The token of an unlisted route would outlive the link.
         const hasHiddenToken = opened.linkId !== null && row.visibility === "unlisted"
-        return forOthers(hasHiddenToken ? Struct.omit(route, ["shareToken"]) : route)
+        return hasHiddenToken ? Struct.omit(route, ["shareToken"]) : route
       }
       return Option.some({
         ...yield* extentOf(found),

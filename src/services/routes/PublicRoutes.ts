@@ -100,7 +100,7 @@ export class PublicRoutes extends Context.Service<PublicRoutes, {
       const replica = yield* replicaReads
       const areCurrent = yield* makeAreCurrent
 
-      const asSeen = (row: RouteRow) => forOthers(toStoredRoute(row, pseudonyms))
+      const asSeen = (row: RouteRow) => toStoredRoute(forOthers(row), pseudonyms)
 
       const filters = routeFilters(sql)
 

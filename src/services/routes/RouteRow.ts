@@ -400,11 +400,13 @@ const withoutTimes = (waypoints: string): string =>
     ? waypointText(readWaypoints(waypoints).map((waypoint) => Struct.omit(waypoint, ["timestamp"])))
     : waypoints
 
-/** A route without what is private to its owner. The times of waypoints say when it was recorded. */
-export const forOthers = <R extends Pick<StoredRoute, "favourite" | "recordedAt" | "source" | "waypoints">>(
-  route: R
-) => ({
-  ...Struct.omit(route, ["recordedAt", "source"]),
-  waypoints: withoutTimes(route.waypoints),
+/** A row without what is private to its owner. The times of waypoints say when the route was recorded. */
+export const forOthers = <R extends ShownRow>(row: R): R => ({
+  ...row,
+  recordedAt: null,
+  sourceProvider: null,
+  sourceExternalId: null,
+  sourceUrl: null,
+  waypoints: withoutTimes(row.waypoints),
   favourite: false
 })

@@ -339,10 +339,9 @@ export class Routes extends Context.Service<Routes, {
             seen({ ref, viewer: viewerId, now: yield* DateTime.nowAsDate, form }),
             ({ linkId, visibility }) => linkId === null && visibility === "public"
           )
-          const route = toStoredRoute(row, pseudonyms)
-          if (route.user.id === viewerId) return route
+          if (row.userId === viewerId) return toStoredRoute(row, pseudonyms)
           return {
-            ...forOthers(route),
+            ...toStoredRoute(forOthers(row), pseudonyms),
             ...(row.cutRevision === null ? {} : { cutRevision: row.cutRevision }),
             ...yield* links.follow(ref, row)
           }
