@@ -76,13 +76,14 @@ const makeTurn = (millis: () => number) => {
   })
 }
 
+/** Made once, since an error captures its stack. */
+const refusal = respond(Unavailable.retryAfter("The service has too many requests: try again", RETRY_AFTER))
+
 const refuse = Effect.fnUntraced(function*(request: HttpServerRequest.HttpServerRequest) {
   yield* Metric.update(refusals, 1)
   const notes = yield* RequestNotes
   notes.fault = { limit: "running_requests" }
-  const response = yield* respond(
-    Unavailable.retryAfter("The service has too many requests: try again", RETRY_AFTER)
-  )
+  const response = yield* refusal
   const isShort = (declaredLength(request) ?? Infinity) <= DROPPED_BYTES
   return isShort ? response : HttpServerResponse.setHeader(response, "connection", "close")
 })

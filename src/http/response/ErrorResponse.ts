@@ -28,19 +28,20 @@ export const retryAfter = (details: Readonly<Record<string, unknown>> = {}) =>
 
 export const isFault = (error: ServiceError): boolean => error.statusCode >= 500
 
-/** Renders an error; a 5xx with its trace id and, if known, `Retry-After`. */
-export const respond = Effect.fnUntraced(function*(error: ServiceError) {
-  yield* noteError(error)
-  if (!isFault(error)) {
-    return HttpServerResponse.jsonUnsafe(encodeError(error), { status: error.statusCode, headers: allow(error) })
-  }
-  const { traceId } = yield* Effect.orDie(Effect.currentParentSpan)
+/** Renders an error, a 5xx with its trace id and, if known, `Retry-After`. It is encoded once, however often the effect runs. */
+export const respond = (error: ServiceError): Effect.Effect<HttpServerResponse.HttpServerResponse> => {
   const encoded = encodeError(error)
-  return HttpServerResponse.jsonUnsafe({ ...encoded, details: { ...encoded.details, traceId } }, {
-    status: error.statusCode,
-    headers: retryAfter(encoded.details)
-  })
-})
+  const headers = isFault(error) ? retryAfter(encoded.details) : allow(error)
+  const bodyWith = (traceId: string) =>
+    isFault(error) ? { ...encoded, details: { ...encoded.details, traceId } } : encoded
+  return Effect.andThen(
+    noteError(error),
+    Effect.map(
+      RequestNotes,
+      ({ id }) => HttpServerResponse.jsonUnsafe(bodyWith(id), { status: error.statusCode, headers })
+    )
+  )
+}
 
 export const internalError = () => new Internal({ message: "Internal error" })
 
