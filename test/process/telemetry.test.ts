@@ -3,7 +3,7 @@ import { Context, Deferred, Duration, Effect, Exit, Fiber, Layer, Option, Redact
 import { SqlError } from "effect/sql"
 import { hostname } from "node:os"
 import manifest from "../../package.json" with { type: "json" }
-import { collectorRequest } from "../../src/layers/telemetry/CollectorExport.ts"
+import { collectorRequest, SpanBatch } from "../../src/layers/telemetry/CollectorExport.ts"
 import { spanEncoder } from "../../src/layers/telemetry/SpanExport.ts"
 import { telemetryLayer } from "../../src/layers/telemetry/Telemetry.ts"
 import { samplingTracer } from "../../src/layers/telemetry/Tracing.ts"
@@ -386,8 +386,10 @@ layer(DatabaseUrl.layer, { excludeTestServices: true })("traces", (it) => {
         const collector = yield* Collector
         const url = new URL(`${collector.url}/v1/traces`)
         const resource = { attributes: [], droppedAttributesCount: 0 }
-        const send = yield* collectorRequest({ url, headers: Redacted.make({}), resource }, "200 millis")
-        const exported = send([spanEncoder(Option.none())(aSpan(), 2n, Exit.void)])
+        const send = yield* collectorRequest({ url, headers: Redacted.make({}) }, "200 millis")
+        const batch = new SpanBatch(resource)
+        batch.add(spanEncoder(Option.none())(aSpan(), 2n, Exit.void))
+        const exported = send(batch)
         yield* collector.become(mode)
         // More than the exporter has places for.
         for (let n = 0; n < 4; n++) {

@@ -1,14 +1,15 @@
 import * as NodeHttpClient from "@effect/platform-node/NodeHttpClient"
-import { Cause, type Duration, Effect, Fiber, Queue, Redacted } from "effect"
+import { type Duration, Effect, Fiber, Latch, Redacted } from "effect"
 import { HttpClientRequest } from "effect/http"
 import type { OtlpResource, OtlpTracer } from "effect/observability"
 import { requestText } from "../../services/operations/Upstream.ts"
 import type { OtlpSpan } from "./SpanExport.ts"
 import type { TraceSettings } from "./TraceSettings.ts"
 
-const MAX_BATCH = 512
+/** A batch of so many spans is sent at once. */
+const FULL_BATCH = 512
 
-const MAX_PENDING = 2048
+const MAX_BATCH_BYTES = 2 * 1024 * 1024
 
 const EXPORT_INTERVAL = "5 seconds"
 
@@ -18,20 +19,59 @@ const SHUTDOWN_TIMEOUT = "2 seconds"
 
 const MAX_RESPONSE_BYTES = 4 * 1024 * 1024
 
+const END = "]}]}]}"
+
+const MOST_BYTES_OF_CHARACTER = 3
+
+/** Encoded spans in memory that is used again: V8's threads take long to collect strings of half a MiB. */
+export class SpanBatch {
+  readonly start: number
+  readonly memory = Buffer.allocUnsafeSlow(MAX_BATCH_BYTES)
+  length: number
+  count = 0
+  dropped = 0
+
+  constructor(resource: OtlpResource.Resource) {
+    const empty: OtlpTracer.TraceData = {
+      resourceSpans: [{ resource, scopeSpans: [{ scope: { name: "effect" }, spans: [] }] }]
+    }
+    this.start = this.memory.write(JSON.stringify(empty).slice(0, -END.length))
+    this.length = this.start
+  }
+
+  add(span: OtlpSpan) {
+    const text = `${this.count === 0 ? "" : ","}${JSON.stringify(span)}`
+    if (this.length + MOST_BYTES_OF_CHARACTER * text.length + END.length > MAX_BATCH_BYTES) {
+      this.dropped += 1
+      return
+    }
+    this.length += this.memory.write(text, this.length)
+    this.count += 1
+  }
+
+  /** The body of a request, until the batch is cleared. */
+  data(): Uint8Array {
+    return this.memory.subarray(0, this.length + this.memory.write(END, this.length))
+  }
+
+  clear() {
+    this.length = this.start
+    this.count = 0
+    this.dropped = 0
+  }
+}
+
 /** Sends one batch to the collector: true if it took the batch in time. */
 export const collectorRequest = Effect.fnUntraced(function*(
-  { headers, resource, url }: Pick<TraceSettings, "headers" | "url"> & { readonly resource: OtlpResource.Resource },
+  { headers, url }: Pick<TraceSettings, "headers" | "url">,
   timeout: Duration.Input = EXPORT_TIMEOUT
 ) {
   const agent = yield* NodeHttpClient.makeAgent({ keepAlive: true, maxFreeSockets: 1 })
   const client = yield* Effect.provideService(NodeHttpClient.makeNodeHttp, NodeHttpClient.HttpAgent, agent)
   const post = HttpClientRequest.setHeaders(HttpClientRequest.post(url), Redacted.value(headers))
   const upstream = { name: "collector", timeout, maxBytes: MAX_RESPONSE_BYTES }
-  return (spans: Array<OtlpSpan>): Effect.Effect<boolean> => {
-    const data: OtlpTracer.TraceData = {
-      resourceSpans: [{ resource, scopeSpans: [{ scope: { name: "effect" }, spans }] }]
-    }
-    const request = HttpClientRequest.bodyText(post, JSON.stringify(data), "application/json")
+  return (batch: SpanBatch): Effect.Effect<boolean> => {
+    const request = HttpClientRequest.bodyUint8Array(post, batch.data(), "application/json")
     return requestText(client, request, upstream).pipe(
       Effect.map(({ status }) => status < 300),
       Effect.catch(() => Effect.succeed(false)),
@@ -41,41 +81,48 @@ export const collectorRequest = Effect.fnUntraced(function*(
 })
 
 /**
- * Exports spans in batches, one after the other. Effect's own exporter has neither a timeout nor a bound of what it keeps for
- * a collector that hangs, and drops everything for a minute after a failure. What is left is sent when the scope closes.
+ * Exports spans in two batches, of which one is sent while the other is filled. Effect's own exporter has neither a timeout nor a bound
+ * of what it keeps for a collector that hangs, and drops everything for a minute after a failure. What is left is sent when the scope
+ * closes.
  */
 export const makeSpanQueue = Effect.fnUntraced(function*(
-  send: (spans: Array<OtlpSpan>) => Effect.Effect<boolean>,
+  resource: OtlpResource.Resource,
+  send: (batch: SpanBatch) => Effect.Effect<boolean>,
   record: (spans: number, isTaken: boolean) => Effect.Effect<void>
 ) {
-  const queue = yield* Queue.dropping<OtlpSpan, Cause.Done>(MAX_PENDING)
-  const dropped = { count: 0 }
-  const recordDropped = Effect.suspend(() => {
-    const { count } = dropped
-    dropped.count = 0
-    return count === 0 ? Effect.void : record(count, false)
+  const due = yield* Latch.make()
+  const state = { filled: new SpanBatch(resource), sent: new SpanBatch(resource), isEnding: false }
+
+  const exported = (batch: SpanBatch) =>
+    batch.count === 0 ? Effect.void : Effect.flatMap(send(batch), (isTaken) => record(batch.count, isTaken))
+  const lost = ({ dropped }: SpanBatch) => dropped === 0 ? Effect.void : record(dropped, false)
+  const sendFilled = Effect.suspend(() => {
+    const batch = state.filled
+    state.filled = state.sent
+    state.sent = batch
+    due.closeUnsafe()
+    return Effect.andThen(Effect.andThen(exported(batch), lost(batch)), Effect.sync(() => batch.clear()))
   })
-  const filled = Effect.timeoutOrElse(Queue.takeN(queue, MAX_BATCH), {
-    duration: EXPORT_INTERVAL,
-    orElse: () => Queue.takeBetween(queue, 1, MAX_BATCH)
-  })
-  const batch = Effect.andThen(Queue.peek(queue), filled)
-  const sending = yield* batch.pipe(
-    Effect.flatMap((spans) => Effect.flatMap(send(spans), (isTaken) => record(spans.length, isTaken))),
-    Effect.andThen(recordDropped),
-    Effect.forever,
-    Effect.ignore,
+
+  const sending = yield* Effect.timeoutOption(due.await, EXPORT_INTERVAL).pipe(
+    Effect.andThen(sendFilled),
+    Effect.repeat({ while: () => !state.isEnding }),
+    Effect.andThen(sendFilled),
     Effect.forkDetach
   )
   yield* Effect.addFinalizer(() =>
-    Queue.end(queue).pipe(
-      Effect.andThen(Fiber.join(sending)),
+    Effect.suspend(() => {
+      state.isEnding = true
+      due.openUnsafe()
+      return Fiber.join(sending)
+    }).pipe(
       Effect.interruptible,
       Effect.timeoutOption(SHUTDOWN_TIMEOUT),
       Effect.andThen(Fiber.interrupt(sending))
     )
   )
   return (span: OtlpSpan) => {
-    if (!Queue.offerUnsafe(queue, span)) dropped.count++
+    state.filled.add(span)
+    if (state.filled.count >= FULL_BATCH) due.openUnsafe()
   }
 })

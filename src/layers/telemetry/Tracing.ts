@@ -89,8 +89,8 @@ export const tracingLayer = (settings: TraceSettings) =>
   Layer.effect(
     Tracer.Tracer,
     Effect.gen(function*() {
-      const send = yield* collectorRequest({ ...settings, resource: yield* resource })
-      const push = yield* makeSpanQueue(send, yield* exportRecorder)
+      const send = yield* collectorRequest(settings)
+      const push = yield* makeSpanQueue(yield* resource, send, yield* exportRecorder)
       const encode = spanEncoder(settings.database)
       return samplingTracer(settings, (span, endTime, exit) => push(encode(span, endTime, exit)))
     })
