@@ -51,7 +51,6 @@ const byToken = (kind: "short" | "day" | "long", positions: string, goals: Row["
     const { id, shareToken } = routeOf(person, kind, turn)
     return { path: `${RECORDS}/${id}?token=${shareToken}` }
   },
-  isLimited: true,
   goals
 })
 
@@ -156,8 +155,7 @@ export const ROWS: ReadonlyArray<Row> = [
         `visibility='public' && west<=9.2 && east>=${9 - turn / 100} && south<=47.2 && north>=46.9`,
         `perPage=20&fields=${FIELDS}`
       )
-    }),
-    isLimited: true
+    })
   },
   storing(100, [0.9, 1.1]),
   storing(1000, [1, 2]),
