@@ -112,7 +112,9 @@ export const pocketbase = Effect.gen(function*() {
   const binary = setting.value
   const folder = yield* temporaryDirectory
   yield* Effect.promise(() => promisify(execFile)(binary, ["--dir", folder, "superuser", "upsert", ADMIN, PASSWORD]))
-  const server = yield* started((port) => [binary, "--dir", folder, "--automigrate=false", "serve", "--http", `127.0.0.1:${port}`])
+  const server = yield* started((
+    port
+  ) => [binary, "--dir", folder, "--automigrate=false", "serve", "--http", `127.0.0.1:${port}`])
   yield* readyAfter(`${server.origin}/api/health`, server.started)
   const api = `${server.origin}/api/collections`
   const signIn = { identity: ADMIN, password: PASSWORD }
