@@ -60,6 +60,9 @@ const refused = (cause: SqlError.SqlError) =>
 
 const RETRY_INTERVAL = Duration.millis(250)
 
+/** So often a database that was reached may fail to respond in time before its start is given up. */
+const CHECKS = 10
+
 const LOG_INTERVAL = Duration.seconds(5)
 
 interface Found {
@@ -146,7 +149,10 @@ class Servers extends Context.Service<Servers, Found>()("route-planning-service/
       const config = yield* connections
       const hostAt = (host: string) => ({ ...config, url: Redacted.make(host) })
       const found = yield* awaitDatabase(hostsOf(url).map(hostAt), yield* settings.DATABASE_WAIT)
-      const wrong = yield* Effect.mapError(checkPooler(found.first.config, SESSION_LIMITS), refused)
+      const wrong = yield* checkPooler(found.first.config, SESSION_LIMITS).pipe(
+        Effect.retry({ while: mayComeUp, schedule: Schedule.spaced(RETRY_INTERVAL), times: CHECKS }),
+        Effect.mapError(refused)
+      )
       if (Option.isSome(wrong)) return yield* new DatabaseUnusable({ message: `DATABASE_URL: ${wrong.value}` })
       return found
     })
@@ -178,11 +184,15 @@ const poolLayer = Layer.unwrap(Effect.gen(function*() {
 /** One connection for the transaction, one for what a migration does outside of it, and one that looks for locks. */
 const MIGRATOR_CONNECTIONS = 3
 
+/** Nobody waits for a migration but the start, which a busy machine slows down as well. */
+const MIGRATOR_TIMEOUT = Duration.seconds(10)
+
 const migratorClient = Layer.unwrap(
   Effect.map(Servers, ({ first }) =>
     PgClient.layer({
       ...first.config,
       applicationName: MIGRATIONS,
+      connectTimeout: MIGRATOR_TIMEOUT,
       maxConnections: MIGRATOR_CONNECTIONS,
       startupParameters: {}
     }))
