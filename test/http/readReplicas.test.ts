@@ -1,7 +1,7 @@
 import { assert, it, layer } from "@effect/vitest"
 import { Context, Effect, Layer, Schema } from "effect"
 import { anonymous, signedIn } from "../support/Actors.ts"
-import { cluster, directoryOf, query } from "../support/Cluster.ts"
+import { caughtUp, cluster, directoryOf, query } from "../support/Cluster.ts"
 import { freezing } from "../support/OwnPostgres.ts"
 import { line, list, publish } from "../support/PublicRoutes.ts"
 import { created, newRoute } from "../support/Routes.ts"
@@ -193,6 +193,8 @@ it.live(
       const alsoFrozen = yield* freezing(yield* directoryOf(other))
       yield* Effect.gen(function*() {
         const { id } = yield* publish(yield* signedIn, {})
+        yield* caughtUp(primary, one)
+        yield* caughtUp(primary, other)
         yield* untilServed
         const lists = Effect.replicateEffect(soon(list(PUBLIC)), 10)
         const found = (ids: ReadonlyArray<ReadonlyArray<number>>) =>
