@@ -1,7 +1,7 @@
 import { assert, describe, it, layer } from "@effect/vitest"
 import { ConfigProvider, Duration, Effect, Layer, Logger, References, Schema } from "effect"
 import { execFileSync } from "node:child_process"
-import { closeSync, constants, openSync, readSync } from "node:fs"
+import { constants, openSync, readSync } from "node:fs"
 import { join } from "node:path"
 import { jsonLogger, logSettings, standardOutput } from "../../src/layers/Logging.ts"
 import { problemOf } from "../../src/layers/Settings.ts"
@@ -155,8 +155,8 @@ describe("standard output", () => {
     Effect.gen(function*() {
       const path = join(yield* temporaryDirectory, "pipe")
       execFileSync("mkfifo", [path])
+      // The file stays open: the output still writes to it at times, and its number may be a socket of the next test otherwise.
       const file = openSync(path, constants.O_RDWR | constants.O_NONBLOCK)
-      yield* Effect.addFinalizer(() => Effect.sync(() => closeSync(file)))
       const output = yield* standardOutput(file)
       const total = 10_000
       for (let n = 0; n < total; n++) output.write(`${n} ${"x".repeat(1000)}`)
