@@ -8,15 +8,18 @@ import { DatabaseProxy } from "../support/DatabaseProxy.ts"
 import { clonedDatabase, onServer } from "../support/Databases.ts"
 import { newRoute } from "../support/Routes.ts"
 import { type Answer, TestServer } from "../support/TestServer.ts"
-import { soon, untilFound } from "../support/Waiting.ts"
+import { untilFound, within } from "../support/Waiting.ts"
 
 const POOL = 4
+
+/** Far less than the 10 to 15 seconds after which a lost statement ends by itself, and room for a busy machine. */
+const SOON = 3000
 
 const times = (count: number, call: Effect.Effect<Answer>) =>
   Effect.forEach(Array.from({ length: count }), () => call, { concurrency: "unbounded" })
 
 /** Calls until a call succeeds again. */
-const recovered = (call: Effect.Effect<Answer>) => soon(untilFound(call, ({ status }) => status === 200))
+const recovered = (call: Effect.Effect<Answer>) => within(SOON)(untilFound(call, ({ status }) => status === 200))
 
 /** Calls until a response is as expected. A call that is stuck is left alone. */
 const until = (

@@ -8,7 +8,7 @@ import { DatabaseProxy } from "../support/DatabaseProxy.ts"
 import { requestHead, sendRaw } from "../support/RawHttp.ts"
 import { newRoute } from "../support/Routes.ts"
 import { TestServer } from "../support/TestServer.ts"
-import { soon, untilFound } from "../support/Waiting.ts"
+import { untilFound, within } from "../support/Waiting.ts"
 
 const AWAY = { statusCode: 503, code: "INTERNAL", message: "The database is not reachable" }
 
@@ -61,7 +61,7 @@ layer(impatientServer, { excludeTestServices: true, timeout: "60 seconds" })("a 
       const visitor = yield* anonymous
       yield* database.refuse
       for (const call of [rider.get("/routes"), rider.post("/routes", newRoute({})), visitor.get("/routes/1")]) {
-        const answer = yield* soon(call)
+        const answer = yield* within(2500)(call)
         assert.strictEqual(answer.status, 503)
         assert.deepInclude(answer.body, AWAY)
         assert.match(answer.text, /"traceId":"[0-9a-f]{32}"/)

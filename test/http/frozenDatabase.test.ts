@@ -5,7 +5,7 @@ import { anonymous, type Rider, signedIn } from "../support/Actors.ts"
 import { ownPostgres } from "../support/OwnPostgres.ts"
 import { newRoute } from "../support/Routes.ts"
 import { type Answer, TestServer } from "../support/TestServer.ts"
-import { soon, until, untilFound } from "../support/Waiting.ts"
+import { until, untilFound, within } from "../support/Waiting.ts"
 
 const POOL = 4
 
@@ -25,18 +25,18 @@ const refused = ({ body, headers, status }: Answer) => {
 }
 
 layer(frozenServer, { excludeTestServices: true, timeout: "120 seconds" })("a database that is frozen", (it) => {
-  /** Calls while it is frozen. */
+  /** Calls while it is frozen, each for at most three seconds. */
   const whileFrozen = (calls: ReadonlyArray<Effect.Effect<Answer>>) =>
     Effect.gen(function*() {
       const { freeze, thaw } = yield* Frozen
       yield* freeze
-      return yield* Effect.all(calls.map(soon), { concurrency: "unbounded" }).pipe(Effect.ensuring(thaw))
+      return yield* Effect.all(calls.map(within(3000)), { concurrency: "unbounded" }).pipe(Effect.ensuring(thaw))
     })
 
   const isUsedAgain = (rider: Rider) => untilFound(rider.get("/routes"), ({ status }) => status === 200)
 
   it.effect(
-    "makes requests 503 with Retry-After soon, also the first ones of an idle service",
+    "makes requests 503 with Retry-After within 3 seconds, also the first ones of an idle service",
     () =>
       Effect.gen(function*() {
         const rider = yield* signedIn
@@ -61,7 +61,7 @@ layer(frozenServer, { excludeTestServices: true, timeout: "120 seconds" })("a da
   )
 
   it.effect(
-    "makes requests 503 with Retry-After soon whose transactions have begun",
+    "makes requests 503 with Retry-After within 3 seconds whose transactions have begun",
     () =>
       Effect.gen(function*() {
         const { freeze, thaw } = yield* Frozen
@@ -80,7 +80,7 @@ layer(frozenServer, { excludeTestServices: true, timeout: "120 seconds" })("a da
           (rows) => rows.length === 1
         ))
         yield* freeze
-        const answer = yield* soon(Fiber.join(stored)).pipe(Effect.ensuring(thaw))
+        const answer = yield* within(3000)(Fiber.join(stored)).pipe(Effect.ensuring(thaw))
         refused(answer)
         yield* isUsedAgain(rider)
         const again = yield* untilFound(store, ({ status }) => status === 201)

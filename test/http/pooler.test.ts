@@ -8,7 +8,7 @@ import { clonedDatabase, onServer } from "../support/Databases.ts"
 import { hasPooler, pooled, pooler } from "../support/Pooler.ts"
 import { created, newRoute } from "../support/Routes.ts"
 import { TestServer } from "../support/TestServer.ts"
-import { soon, until } from "../support/Waiting.ts"
+import { until, within } from "../support/Waiting.ts"
 
 const refusal = (settings: Readonly<Record<string, string>>) =>
   SqlClient.SqlClient.use((sql) => sql`SELECT 1`).pipe(
@@ -71,7 +71,7 @@ describe.skipIf(!hasPooler)(
           ))
           // Without the notification it would be 5 seconds.
           yield* rider.patch(`/routes/${route.id}`, { name: "Seen" })
-          assert.include((yield* soon(Fiber.join(waiting))).text, "Seen")
+          assert.include((yield* within(2000)(Fiber.join(waiting))).text, "Seen")
         }).pipe(Effect.provide(TestServer.on(settings.DATABASE_URL, settings)))
       }).pipe(Effect.scoped), 60_000)
   }

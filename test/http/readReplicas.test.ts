@@ -6,7 +6,7 @@ import { freezing } from "../support/OwnPostgres.ts"
 import { line, list, publish } from "../support/PublicRoutes.ts"
 import { created, newRoute } from "../support/Routes.ts"
 import { TestServer } from "../support/TestServer.ts"
-import { soon, until } from "../support/Waiting.ts"
+import { until, within } from "../support/Waiting.ts"
 import { setZones } from "../support/Zones.ts"
 
 const primaryWithStandby = Effect.gen(function*() {
@@ -196,7 +196,7 @@ it.live(
         yield* caughtUp(primary, one)
         yield* caughtUp(primary, other)
         yield* untilServed
-        const lists = Effect.replicateEffect(soon(list(PUBLIC)), 10)
+        const lists = Effect.replicateEffect(within(3000)(list(PUBLIC)), 10)
         const found = (ids: ReadonlyArray<ReadonlyArray<number>>) =>
           ids.forEach((each) => assert.deepStrictEqual(each, [id]))
 

@@ -15,10 +15,13 @@ import { sampled } from "../support/Connections.ts"
 import { databaseProxy } from "../support/DatabaseProxy.ts"
 import { created, newRoute } from "../support/Routes.ts"
 import { type Answer, TestServer } from "../support/TestServer.ts"
-import { soon, untilFound } from "../support/Waiting.ts"
+import { untilFound, within } from "../support/Waiting.ts"
 import { setZones } from "../support/Zones.ts"
 
 const CONFIG = { DATABASE_POOL_SIZE: "4" }
+
+/** A planned failover may take seconds; of these are what the service adds. */
+const SOON = 3000
 
 const Feed = Schema.Struct({ changes: Schema.Array(Schema.Unknown), cursor: Schema.String })
 
@@ -29,7 +32,7 @@ const cursorOf = Effect.fnUntraced(function*(actor: Pick<Actor, "get">) {
 })
 
 const stored = (rider: Pick<Actor, "post">) =>
-  soon(untilFound(rider.post("/routes", newRoute({})), ({ status }) => status === 201))
+  within(SOON)(untilFound(rider.post("/routes", newRoute({})), ({ status }) => status === 201))
 
 const statuses = (answers: ReadonlyArray<Answer>) => [...new Set(answers.map(({ status }) => status))]
 
@@ -161,7 +164,7 @@ it.live(
         yield* caughtUp(primary, fresh)
         yield* primary.stop
         const path = `/routes/${created(body).id}`
-        yield* soon(untilFound(rider.get(path), ({ status }) => status === 200))
+        yield* within(SOON)(untilFound(rider.get(path), ({ status }) => status === 200))
         assert.deepStrictEqual(statuses(yield* Effect.replicateEffect(rider.get(path), 20)), [200])
       }).pipe(Effect.provide(TestServer.on(several([stale, primary, fresh]), CONFIG)))
     }).pipe(Effect.scoped),

@@ -14,7 +14,7 @@ import { type Answer, TestServer } from "../support/TestServer.ts"
 import { mint } from "../support/Tokens.ts"
 import { until } from "../support/Waiting.ts"
 
-/** Three processes that were started at the same instant on a database without a single table. */
+/** Three of five processes that were started at the same instant on a database without a single table. */
 class Replicas extends Context.Service<Replicas, { readonly a: Replica; readonly b: Replica; readonly c: Replica }>()(
   "test/Replicas"
 ) {
@@ -30,9 +30,10 @@ class Replicas extends Context.Service<Replicas, { readonly a: Replica; readonly
       ERASURE_SWEEP_INTERVAL: "100 millis"
     }
     const start = replica(settings)
-    const all = yield* Effect.all([start, start, start], { concurrency: 3 })
-    const [a, b, c] = all
-    yield* Effect.forEach(all, ({ ready }) => ready, { concurrency: 3 })
+    const all = yield* Effect.all([start, start, start, start, start], { concurrency: 5 })
+    const [a, b, c, ...others] = all
+    yield* Effect.forEach(all, ({ ready }) => ready, { concurrency: 5 })
+    yield* Effect.forEach(others, ({ ended, tell }) => Effect.andThen(tell("SIGTERM"), ended), { concurrency: 2 })
     return Layer.mergeAll(
       Layer.succeed(Replicas, { a, b, c }),
       Layer.succeed(TestServer, a.server),
@@ -59,9 +60,6 @@ const syncIn = Schema.decodeUnknownSync(
   })
 )
 
-/** A busy machine migrates for so long that the others say what they wait for, and connects to Redis late. */
-const BUSY = new Set(["migration waits for a lock", "Redis unreachable, rate limits counted in this process"])
-
 const statusOf = Effect.map(({ status }: Answer) => status)
 
 describe.skipIf(!hasRedis)(
@@ -72,7 +70,9 @@ describe.skipIf(!hasRedis)(
         Effect.gen(function*() {
           const { a, b, c } = yield* Replicas
           const problems = [a, b, c].flatMap((one) => logged(one, "WARN", "ERROR", "FATAL"))
-          assert.deepStrictEqual(problems.filter(({ message }) => !BUSY.has(message)), [])
+          // A slow machine migrates for so long that the others say what they wait for.
+          const others = problems.filter(({ message }) => message !== "migration waits for a lock")
+          assert.deepStrictEqual(others, [])
         }))
 
       it.effect("know each other's sessions, and their end", () =>
@@ -145,8 +145,6 @@ describe.skipIf(!hasRedis)(
       it.effect("erase each account that is due, all sweeping, and no other", () =>
         Effect.gen(function*() {
           const { a, b, c } = yield* Replicas
-          const errors = () => [a, b, c].flatMap((one) => logged(one, "ERROR"))
-          const before = errors()
           const sql = yield* SqlClient.SqlClient
           yield* sql`
           INSERT INTO users (email, email_key, email_verified_at, name, handle, created_at, updated_at, deletion_requested_at)
@@ -156,7 +154,7 @@ describe.skipIf(!hasRedis)(
           SELECT substr(handle, 5)::int AS days FROM users WHERE handle LIKE 'due-%' ORDER BY days`
           yield* until(Effect.map(left, (rows) => rows.length < 30))
           assert.deepStrictEqual((yield* left).map(({ days }) => days), Array.from({ length: 29 }, (_, n) => n + 1))
-          assert.deepStrictEqual(errors(), before)
+          assert.deepStrictEqual([a, b, c].flatMap((one) => logged(one, "ERROR")), [])
         }))
 
       it.effect("send each mail once, although the provider takes longer than they look for mails", () =>

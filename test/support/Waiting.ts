@@ -49,9 +49,15 @@ export const untilNone = <E, R>(query: Effect.Effect<ReadonlyArray<unknown>, E, 
 export const untilNoneSwept = <E, R>(query: Effect.Effect<ReadonlyArray<unknown>, E, R>) =>
   untilSwept(Effect.map(query, (rows) => rows.length === 0))
 
-/** Far less than the 10 to 15 seconds after which a lost statement or call ends by itself, and room for a busy machine. */
-const SOON = Duration.seconds(8)
-
-/** Dies where the work has not ended soon, in real time. */
-export const soon = <A, E, R>(work: Effect.Effect<A, E, R>): Effect.Effect<A, E, R> =>
-  Effect.raceFirst(work, Effect.andThen(pause(SOON), Effect.die(new Error(`not within ${Duration.format(SOON)}`))))
+/**
+ * Dies where the work takes longer. Counted in short timers one after the other, which a busy machine holds up as it holds up the
+ * work: so much time on an idle one, and as much more as there are others.
+ */
+export const within = (milliseconds: number) => <A, E, R>(work: Effect.Effect<A, E, R>): Effect.Effect<A, E, R> =>
+  Effect.raceFirst(
+    work,
+    pause(POLL_INTERVAL).pipe(
+      Effect.repeat({ times: Math.ceil(milliseconds / Duration.toMillis(POLL_INTERVAL)) - 1 }),
+      Effect.andThen(Effect.die(new Error(`not within ${milliseconds} ms`)))
+    )
+  )
