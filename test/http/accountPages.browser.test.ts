@@ -10,11 +10,9 @@ import { TestServer } from "../support/TestServer.ts"
 
 const PASSWORD = "a long enough password"
 
-/** test/http/everyPage.browser.test.ts has pages with scripts on a phone, and without on a desktop. */
-const LIVES = [
-  { admin: "first@example.com", screen: "phone", viewport: { width: 360, height: 740 }, javaScriptEnabled: false },
-  { admin: "second@example.com", screen: "desktop", viewport: { width: 1280, height: 800 }, javaScriptEnabled: true }
-]
+const ADMINS = ["first@example.com", "second@example.com", "third@example.com", "fourth@example.com"]
+
+const SCREENS = { phone: { width: 360, height: 740 }, desktop: { width: 1280, height: 800 } }
 
 const RULES = "axe.run().then(({ violations }) => violations.map(({ id, nodes }) => id + ' ' + nodes[0].html))"
 
@@ -154,9 +152,11 @@ const leave = async (page: Page, email: string) => {
 }
 
 describe.skipIf(!hasBrowser)("an account in a browser (skipped where there is no Chromium; CHROMIUM names one)", () => {
-  const admins = LIVES.map(({ admin }) => admin).join(",")
-  layer(TestServer.layer({ ADMIN_EMAILS: admins }).pipe(Layer.provideMerge(Browser.layer)))((it) => {
-    for (const { admin: adminEmail, javaScriptEnabled, screen, viewport } of LIVES) {
+  layer(TestServer.layer({ ADMIN_EMAILS: ADMINS.join(",") }).pipe(Layer.provideMerge(Browser.layer)))((it) => {
+    const cases = Object.entries(SCREENS).flatMap(([screen, viewport]) =>
+      [true, false].map((javaScriptEnabled) => ({ screen, viewport, javaScriptEnabled }))
+    )
+    for (const [index, { javaScriptEnabled, screen, viewport }] of cases.entries()) {
       it.effect(
         `lives on a ${screen} ${
           javaScriptEnabled ? "with" : "without"
@@ -164,7 +164,7 @@ describe.skipIf(!hasBrowser)("an account in a browser (skipped where there is no
         () =>
           Effect.gen(function*() {
             const { origin } = yield* TestServer
-            const admin = yield* signedInAs({ email: adminEmail })
+            const admin = yield* signedInAs({ email: ADMINS[index] ?? "" })
             const email = newEmail()
             yield* admin.post("/admin/invitations", { email })
             const mailbox = yield* Mailbox

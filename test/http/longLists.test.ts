@@ -9,7 +9,7 @@ import { TestServer } from "../support/TestServer.ts"
 
 const MIB = 1024 * 1024
 
-const ROUTES = 4
+const ROUTES = 6
 
 /** So long that two of them fit into a page. */
 const LINE_BYTES = 6 * MIB
@@ -51,7 +51,7 @@ const pagesOf = Effect.fnUntraced(function*(reader: Pick<Rider, "get">, first: s
   return pages
 })
 
-const IN_PAGES = [["Long 4", "Long 3"], ["Long 2", "Long 1"]]
+const IN_PAGES = [["Long 6", "Long 5"], ["Long 4", "Long 3"], ["Long 2", "Long 1"]]
 
 layer(TestServer.behindProxy)("a list of long routes", (it) => {
   it.effect("ends each page after 16 MiB, and the next begins where it ended", () =>
@@ -59,13 +59,22 @@ layer(TestServer.behindProxy)("a list of long routes", (it) => {
       const rider = yield* signedIn
       const visitor = yield* anonymous
       yield* fillFor(rider)
-      assert.deepStrictEqual(yield* pagesOf(visitor, "/routes/public?gate=public&geometry=polyline6"), IN_PAGES)
+      for (
+        const path of [
+          `/routes/by-user/${rider.id}?geometry=polyline6`,
+          "/routes/public?gate=public&geometry=polyline6"
+        ]
+      ) {
+        assert.deepStrictEqual(yield* pagesOf(visitor, path), IN_PAGES)
+      }
       const database = yield* DatabaseProxy
       const before = yield* database.sent
       const all = yield* rider.get("/routes")
       assert.isBelow((yield* database.sent) - before, MAX_PAGE_BYTES, "sizes are read before texts")
       assert.deepStrictEqual(Named(all.body).map(({ name }) => name), IN_PAGES[0])
-      assert.deepStrictEqual(yield* pagesOf(rider, "/routes?limit=3&offset=1"), [["Long 3", "Long 2"], ["Long 1"]])
+      const short = yield* rider.get("/routes?limit=3&geometry=none")
+      const last = linkOf(short.headers, "last")?.replace("none", "full") ?? ""
+      assert.deepStrictEqual(yield* pagesOf(rider, last), [["Long 3", "Long 2"], ["Long 1"]])
       const second = yield* rider.get("/routes?limit=4&geometry=none&offset=2")
       assert.strictEqual(linkOf(second.headers, "prev"), "/routes?limit=4&geometry=none&offset=0")
       assert.deepStrictEqual(yield* pagesOf(rider, "/routes?geometry=simplified"), [IN_PAGES.flat()])
@@ -74,7 +83,7 @@ layer(TestServer.behindProxy)("a list of long routes", (it) => {
       assert.deepStrictEqual(yield* pagesOf(rider, `/collections/${collection.id}/routes?geometry=polyline6`), IN_PAGES)
       yield* Effect.forEach(ids.toReversed(), (id) => rider.delete(`/routes/${id}`))
       const deleted = yield* pagesOf(rider, "/routes/deleted?geometry=polyline6")
-      assert.deepStrictEqual(deleted.map(({ length }) => length), [2, 2])
+      assert.deepStrictEqual(deleted.map(({ length }) => length), [2, 2, 2])
       assert.sameMembers(deleted.flat(), IN_PAGES.flat())
     }), 60_000)
 })

@@ -81,30 +81,32 @@ describe.skipIf(!hasBrowser)(
   "shared pages in a browser (skipped where there is no Chromium; CHROMIUM names one)",
   () => {
     layer(TestServer.layer({ LOG_LEVEL: "fatal" }).pipe(Layer.provideMerge(Browser.layer)))((it) => {
-      for (const [colorScheme, screen] of [["dark", "phone"], ["light", "desktop"]] as const) {
-        it.effect(
-          `pass axe-core and load all from the service, ${screen}, ${colorScheme}`,
-          () =>
-            Effect.gen(function*() {
-              const { origin } = yield* TestServer
-              const paths = yield* shared
-              const visit = yield* (yield* Browser).visit(origin, { colorScheme, viewport: SCREENS[screen] })
-              yield* Effect.promise(async () => {
-                const faults: Array<string> = []
-                for (const [name, path] of Object.entries(paths)) {
-                  await visit.page.goto(`${origin}${path}`)
-                  faults.push(...(await faultsOf(visit.page)).map((fault) => `${name}: ${fault}`))
-                }
-                assert.deepStrictEqual(faults, [])
-              })
-              assert.deepStrictEqual(visit.strangers, [])
-              // A status of 404 is one for the console.
-              assert.deepStrictEqual(visit.problems.filter((text) => !text.includes("404 (Not Found)")), [])
-              const theme = colorScheme === "dark" ? "theme=dark" : "width="
-              assert.isTrue(visit.requests.some((url) => url.includes("picture.svg") && url.includes(theme)))
-            }),
-          60_000
-        )
+      for (const colorScheme of ["light", "dark"] as const) {
+        for (const [screen, viewport] of Object.entries(SCREENS)) {
+          it.effect(
+            `pass axe-core and load all from the service, ${screen}, ${colorScheme}`,
+            () =>
+              Effect.gen(function*() {
+                const { origin } = yield* TestServer
+                const paths = yield* shared
+                const visit = yield* (yield* Browser).visit(origin, { colorScheme, viewport })
+                yield* Effect.promise(async () => {
+                  const faults: Array<string> = []
+                  for (const [name, path] of Object.entries(paths)) {
+                    await visit.page.goto(`${origin}${path}`)
+                    faults.push(...(await faultsOf(visit.page)).map((fault) => `${name}: ${fault}`))
+                  }
+                  assert.deepStrictEqual(faults, [])
+                })
+                assert.deepStrictEqual(visit.strangers, [])
+                // A status of 404 is one for the console.
+                assert.deepStrictEqual(visit.problems.filter((text) => !text.includes("404 (Not Found)")), [])
+                const theme = colorScheme === "dark" ? "theme=dark" : "width="
+                assert.isTrue(visit.requests.some((url) => url.includes("picture.svg") && url.includes(theme)))
+              }),
+            60_000
+          )
+        }
       }
     })
   }
