@@ -60,14 +60,20 @@ const refused = (cause: SqlError.SqlError) =>
 
 const RETRY_INTERVAL = Duration.millis(250)
 
-/** So often a database that was reached may fail to respond in time before its start is given up. */
-const CHECKS = 10
-
 const LOG_INTERVAL = Duration.seconds(5)
 
 interface Found {
   readonly first: Server
   readonly hosts: ReadonlyArray<PgConnection.Config>
+  /** The fault of a pooler before it, and what to set. */
+  readonly wrong: Option.Option<string>
+}
+
+/** No statement, lock wait or forgotten transaction may block others for long. */
+const SESSION_LIMITS = {
+  statement_timeout: "5000",
+  lock_timeout: "2000",
+  idle_in_transaction_session_timeout: "10000"
 }
 
 /** PgBouncer refuses startup parameters that it does not know, unless it is told to ignore them. */
@@ -75,7 +81,10 @@ const isRefusedParameter = ({ reason: { cause } }: SqlError.SqlError) =>
   Predicate.hasProperty(cause, "message") && String(cause.message).startsWith("unsupported startup parameter")
 
 const find = (hosts: ReadonlyArray<PgConnection.Config>): Effect.Effect<Found, SqlError.SqlError> =>
-  Effect.map(findWritable(hosts), (first) => ({ first, hosts }))
+  Effect.flatMap(
+    findWritable(hosts),
+    (first) => Effect.map(checkPooler(first.config, SESSION_LIMITS), (wrong) => ({ first, hosts, wrong }))
+  )
 
 const reasonOf = ({ reason: { cause, message } }: SqlError.SqlError) =>
   Predicate.hasProperty(cause, "message") ? String(cause.message) : message
@@ -126,13 +135,6 @@ export const awaitDatabase = Effect.fnUntraced(function*(
   )
 })
 
-/** No statement, lock wait or forgotten transaction may block others for long. */
-const SESSION_LIMITS = {
-  statement_timeout: "5000",
-  lock_timeout: "2000",
-  idle_in_transaction_session_timeout: "10000"
-}
-
 const connections = Config.map(settings.DATABASE_PREPARED_STATEMENTS, (prepare) => ({
   connectTimeout: Duration.seconds(2),
   applicationName: SERVICE_NAME,
@@ -149,11 +151,9 @@ class Servers extends Context.Service<Servers, Found>()("route-planning-service/
       const config = yield* connections
       const hostAt = (host: string) => ({ ...config, url: Redacted.make(host) })
       const found = yield* awaitDatabase(hostsOf(url).map(hostAt), yield* settings.DATABASE_WAIT)
-      const wrong = yield* checkPooler(found.first.config, SESSION_LIMITS).pipe(
-        Effect.retry({ while: mayComeUp, schedule: Schedule.spaced(RETRY_INTERVAL), times: CHECKS }),
-        Effect.mapError(refused)
-      )
-      if (Option.isSome(wrong)) return yield* new DatabaseUnusable({ message: `DATABASE_URL: ${wrong.value}` })
+      if (Option.isSome(found.wrong)) {
+        return yield* new DatabaseUnusable({ message: `DATABASE_URL: ${found.wrong.value}` })
+      }
       return found
     })
   ).pipe(Layer.provide(machineClock))
@@ -184,15 +184,11 @@ const poolLayer = Layer.unwrap(Effect.gen(function*() {
 /** One connection for the transaction, one for what a migration does outside of it, and one that looks for locks. */
 const MIGRATOR_CONNECTIONS = 3
 
-/** Nobody waits for a migration but the start, which a busy machine slows down as well. */
-const MIGRATOR_TIMEOUT = Duration.seconds(10)
-
 const migratorClient = Layer.unwrap(
   Effect.map(Servers, ({ first }) =>
     PgClient.layer({
       ...first.config,
       applicationName: MIGRATIONS,
-      connectTimeout: MIGRATOR_TIMEOUT,
       maxConnections: MIGRATOR_CONNECTIONS,
       startupParameters: {}
     }))

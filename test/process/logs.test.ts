@@ -1,7 +1,7 @@
 import { assert, describe, it, layer } from "@effect/vitest"
 import { ConfigProvider, Duration, Effect, Layer, Logger, References, Schema } from "effect"
 import { execFileSync } from "node:child_process"
-import { constants, openSync, readSync } from "node:fs"
+import { closeSync, constants, openSync, readSync } from "node:fs"
 import { join } from "node:path"
 import { jsonLogger, logSettings, standardOutput } from "../../src/layers/Logging.ts"
 import { problemOf } from "../../src/layers/Settings.ts"
@@ -155,9 +155,8 @@ describe("standard output", () => {
     Effect.gen(function*() {
       const path = join(yield* temporaryDirectory, "pipe")
       execFileSync("mkfifo", [path])
-      // The file stays open: the output still writes to it at times, and its number may be a socket of the next test otherwise.
-      const file = openSync(path, constants.O_RDWR | constants.O_NONBLOCK)
-      const output = yield* standardOutput(file)
+      const file = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK)
+      const output = yield* standardOutput(openSync(path, constants.O_WRONLY | constants.O_NONBLOCK))
       const total = 10_000
       for (let n = 0; n < total; n++) output.write(`${n} ${"x".repeat(1000)}`)
       const parts: Array<string> = []
@@ -171,6 +170,10 @@ describe("standard output", () => {
       assert.isTrue(kept.every((line, n) => line === `${n} ${"x".repeat(1000)}`))
       assert.deepInclude(JSON.parse(read.at(-1) ?? ""), { level: "WARN", count: total - kept.length })
       assert.isAbove(kept.length, 4000)
+      // The output closes a file without a reader: it would write to it later, when its number may be a socket of the next test.
+      closeSync(file)
+      output.write("a line")
+      yield* output.drained
     }).pipe(Effect.scoped))
 
   it.live("goes on without a reader", () =>

@@ -82,8 +82,7 @@ export const collectorRequest = Effect.fnUntraced(function*(
 
 /**
  * Exports spans in two batches, of which one is sent while the other is filled. Effect's own exporter has neither a timeout nor a bound
- * of what it keeps for a collector that hangs, and drops everything for a minute after a failure. What is left is sent when the scope
- * closes.
+ * of what it keeps for a collector that hangs, and drops everything for a minute after a failure. The rest is sent when the scope closes.
  */
 export const makeSpanQueue = Effect.fnUntraced(function*(
   resource: OtlpResource.Resource,
