@@ -41,6 +41,10 @@ export const selectUsage = (sql: SqlClient.SqlClient, user: number | Statement.F
     SELECT ${sql.literal(USAGE)} AS usage, ${sql.literal(STATISTICS)}
     FROM route_usage r JOIN collection_usage c USING (user_id) CROSS JOIN usage_limits l WHERE user_id = ${user}`
 
+/** Selects how many live routes a user has, as `total`. */
+export const selectTotalRoutes = (sql: SqlClient.SqlClient, user: number) =>
+  sql`SELECT coalesce((SELECT ${sql.literal(TOTAL_ROUTES)} FROM route_usage r WHERE r.user_id = ${user}), 0) AS total`
+
 export type Addition = Readonly<Record<Quota, number>>
 
 const quotaLimits = Config.all({

@@ -5,6 +5,7 @@ import type { UserId } from "../../schema/Ids.ts"
 import { MAX_PAGE_BYTES, type Page, type PageOf } from "../../schema/Page.ts"
 import type { StoredRoute } from "../../schema/Route.ts"
 import { type Listing, type OwnRoutesFilter, type RouteSort, TagCount } from "../../schema/RouteSearch.ts"
+import { selectTotalRoutes } from "../admission/Quotas.ts"
 import { keyset, type ListOrder, positionOf, readableRows, totalOf } from "../db/Lists.ts"
 import { FULL_TURN } from "../geometry/Geodesy.ts"
 import { Pseudonyms } from "../identity/Names.ts"
@@ -266,13 +267,12 @@ export class OwnRoutes extends Context.Service<OwnRoutes, {
         }) m JOIN routes r ON r.id = m.route_id`
       }
 
-      const listOf = (counted: Statement.Fragment, paged: Statement.Fragment) =>
-        sql`
-          SELECT c.total, p.* FROM (SELECT count(*)::int AS total FROM ${counted}) c LEFT JOIN (${paged}) p ON true
-          ORDER BY p.page_place`
+      const listOf = (total: Statement.Fragment, paged: Statement.Fragment) =>
+        sql`SELECT c.total, p.* FROM (${total}) c LEFT JOIN (${paged}) p ON true ORDER BY p.page_place`
 
-      // An index has all that is counted, and the page in its order.
-      const listAll = (selection: Selection) => listOf(selection.from, boundedPage(sql, selection))
+      // To count all routes of an account takes longer than to read a page of them.
+      const listAll = (owner: UserId, selection: Selection) =>
+        listOf(selectTotalRoutes(sql, owner), boundedPage(sql, selection))
 
       // Matching routes are searched once, to be counted and sorted. The statement is planned for its words each time:
       // a prepared plan for any words compares those of each route of the account.
@@ -285,7 +285,7 @@ export class OwnRoutes extends Context.Service<OwnRoutes, {
         return sql`
           WITH matched AS MATERIALIZED (
             SELECT ${sql.literal(order.id)} AS id, ${sql.literal(order.by)} AS sort FROM ${from}
-          ) ${listOf(sql`matched`, boundedPage(sql, matched))}`.unprepared
+          ) ${listOf(sql`SELECT count(*)::int AS total FROM matched`, boundedPage(sql, matched))}`.unprepared
       }
 
       return OwnRoutes.of({
@@ -300,7 +300,7 @@ export class OwnRoutes extends Context.Service<OwnRoutes, {
             seenBy: "owner" as const
           }
           const isWhole = conditions.length === 0 && filter.q === undefined
-          const rows = yield* isWhole ? listAll(selection) : listMatching(selection)
+          const rows = yield* isWhole ? listAll(owner, selection) : listMatching(selection)
           const found = rows.filter(({ id }) => id !== null)
           const items = (yield* decodeRows(found)).map((row) => toStoredRoute(row, pseudonyms))
           return { ...yield* extentOf(found), items, total: yield* totalOf(rows) }
