@@ -3,25 +3,21 @@ import { Effect, Schema } from "effect"
 import { once } from "node:events"
 import { Agent } from "node:http"
 import { Worker } from "node:worker_threads"
+import { callsOf, ROWS } from "./crowdRows.ts"
 import { ask, type Call, closedLoop, openLoop, type Outcome } from "./load.ts"
+import { newRoute, peopled, type Person } from "./people.ts"
 import { argument, forgetPeak, peakMemory, processorTime, readyAfter, running, service } from "./processes.ts"
 import { openTable } from "./report.ts"
-import { database, JSON_TYPE, post, seed, SHARE_TOKEN, signedIn, tokenOf } from "./seed.ts"
+import { database, JSON_TYPE, lineOf } from "./seed.ts"
 import { median, P99, quantile } from "./statistics.ts"
 
 /** Clients that find the peak, and how many seconds each load lasts. */
 const CLIENTS = 32
 const SECONDS = Number(argument("seconds", "10"))
 const OVERLOAD = 3
-const CONNECTIONS = 1000
+const CONNECTIONS = Number(argument("connections", "1000"))
 const UPLOADS = 60
 const UPLOAD_BYTES = 8 * 1024 * 1024
-
-const lineOf = (positions: number) =>
-  Array.from({ length: positions }, (_, n) => [9.5 + n / 100_000, 47.1 + n / 200_000, 450])
-
-const routeOf = (positions: number) =>
-  JSON.stringify({ name: "A ride", waypoints: [{ coord: [9.5209, 47.1415] }], geometry: lineOf(positions) })
 
 const gpx = () => {
   const points = lineOf(100_000).map(([lon, lat]) => `<trkpt lat="${lat}" lon="${lon}"><ele>450</ele></trkpt>`).join(
@@ -31,23 +27,25 @@ const gpx = () => {
   return file + " ".repeat(UPLOAD_BYTES - file.length)
 }
 
-const Created = Schema.Struct({ id: Schema.Finite })
+/** Beginnings of the names of rows; one request in ten is a write. */
+const MIX = [
+  "route by token, 50",
+  "own route by token",
+  "own route by session",
+  "list of 20 routes without",
+  "own route by token",
+  "`GET /users/me`",
+  "store a route of 100",
+  "own route by token",
+  "public list",
+  "own route by token"
+]
 
-/** A route by its id for anyone and for its owner's script, a profile, two lists, and one write in ten. */
-const mixed = (api: string, id: number, script: Record<string, string>, json: Record<string, string>) => {
-  const route = `${api}/routes/${id}`
-  return [
-    { url: `${api}/routes/${SHARE_TOKEN}` },
-    { url: route, headers: script },
-    { url: route, headers: json },
-    { url: `${api}/routes?limit=20&geometry=none`, headers: json },
-    { url: route, headers: script },
-    { url: `${api}/users/me`, headers: json },
-    { url: `${api}/routes`, method: "POST" as const, headers: json, body: routeOf(100) },
-    { url: route, headers: script },
-    { url: `${api}/routes/public?limit=10&geometry=none` },
-    { url: route, headers: script }
-  ]
+const mixed = (origin: string, people: ReadonlyArray<Person>) => {
+  const columns = MIX.map((begin) =>
+    ROWS.filter(({ name }) => name.startsWith(begin)).flatMap(({ asks }) => callsOf(origin, people, asks))
+  )
+  return (columns[0] ?? []).flatMap((_, turn) => columns.flatMap((calls) => calls.slice(turn, turn + 1)))
 }
 
 /** What a thread of probes replies with. */
@@ -117,13 +115,9 @@ const uploads = (call: Call) => () => {
 const overload = Effect.gen(function*() {
   const url = yield* database
   const server = yield* service(url)
-  yield* seed(url)
+  const people = yield* peopled(url, server.origin)
   const api = `${server.origin}/api/v1`
-  const session = yield* signedIn(server.origin, "bench@example.com")
-  const json = { ...session, ...JSON_TYPE }
-  const { id } = yield* post(`${api}/routes`, session, routeOf(100), Created)
-  const script = yield* tokenOf(server.origin, session)
-  const calls = mixed(api, id, script, json)
+  const calls = mixed(server.origin, people)
   yield* Effect.promise(() => closedLoop(calls, CLIENTS, SECONDS / 2))
 
   const table = yield* openTable("overload", [
@@ -154,18 +148,19 @@ const overload = Effect.gen(function*() {
   yield* row(`${CONNECTIONS} clients that never wait`, () => closedLoop(calls, CONNECTIONS, SECONDS))
   yield* Effect.sleep("1 second")
   yield* row(`${CLIENTS} clients, a second later`, () => closedLoop(calls, CLIENTS, SECONDS))
-  const long = routeOf(100_000)
+  const [uploader] = people
+  const long = JSON.stringify(newRoute("A ride", 100_000, "private"))
   const body = long + " ".repeat(UPLOAD_BYTES - long.length)
   yield* row(
     `${UPLOADS} routes of 8 MiB at once`,
-    uploads({ url: `${api}/routes`, method: "POST", headers: json, body })
+    uploads({ url: `${api}/routes`, method: "POST", headers: { ...uploader?.session, ...JSON_TYPE }, body })
   )
   yield* row(
     `${UPLOADS} files of 8 MiB at once`,
     uploads({
       url: `${api}/routes/import?duplicates=allow`,
       method: "POST",
-      headers: { ...script, "content-type": "application/gpx+xml" },
+      headers: { ...uploader?.token, "content-type": "application/gpx+xml" },
       body: gpx()
     })
   )

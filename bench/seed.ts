@@ -45,9 +45,6 @@ export const lineOf = (positions: number, west = 9) =>
     Number((450 + 100 * Math.cos(n / 300)).toFixed(1))
   ])
 
-/** The share token of the route of `seed`. */
-export const SHARE_TOKEN = "a".repeat(32)
-
 /** The account bench@example.com with a public route of 5,000 positions. */
 export const seed = Effect.fnUntraced(function*(url: string) {
   const client = yield* connected(url)
@@ -62,7 +59,7 @@ export const seed = Effect.fnUntraced(function*(url: string) {
          published_at, created_at, updated_at)
        SELECT id, 'Five thousand positions', 'public', '{}', false, '[{"coord":[9,47]}]', $2, 'routing-engine', $3,
          now(), now(), now() FROM owner`,
-      [digest, JSON.stringify(lineOf(5000)), SHARE_TOKEN]
+      [digest, JSON.stringify(lineOf(5000)), "a".repeat(32)]
     )
   )
 }, Effect.scoped)
