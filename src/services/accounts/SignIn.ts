@@ -37,7 +37,7 @@ interface Credentials {
   readonly password: Redacted.Redacted
 }
 
-/** Proves the mailbox by the password of the sign-up, or sets a new one; without either the link alone is the proof. */
+/** The password of the sign-up proves the mailbox, or a new one is set; without both the link is the proof. */
 interface ChosenPassword {
   readonly password?: Redacted.Redacted | undefined
   readonly newPassword?: Redacted.Redacted | undefined
@@ -50,7 +50,7 @@ interface UsedLink {
 }
 
 export class Accounts extends Context.Service<Accounts, {
-  /** Mails a link to create the account, or a notice to its owner, in equal time. `SignUpClosed` while closed. */
+  /** Mails a link to create the account, or a notice to its owner, in equal time. Fails while sign-up is closed. */
   readonly signUp: (
     registration: Credentials & { readonly name: string | undefined; readonly network: string | undefined }
   ) => Effect.Effect<void, InvalidInput | SignUpClosed | Overloaded>
@@ -273,7 +273,7 @@ export class Accounts extends Context.Service<Accounts, {
         }, databaseDefects),
 
         logIn: Effect.fnUntraced(function*({ email, password }, device) {
-          // An account past its grace period is not found, even before the sweep.
+          // The queries find no account past its grace period, even before the sweep.
           const candidates = yield* signIns(candidatesOf(email))
           const { id: userId, passwordHash } = candidates.account ?? NO_ACCOUNT
           const digest = passwordHash ?? undefined

@@ -9,7 +9,7 @@ export const Stopping = Context.Reference<Effect.Effect<void>>("route-planning-s
   defaultValue: () => Effect.never
 })
 
-/** The number of requests that have ended since the process began. */
+/** `count` is the number of requests that have ended since the process began. */
 export const EndedRequests = Context.Reference<{ count: number }>("route-planning-service/EndedRequests", {
   defaultValue: () => ({ count: 0 })
 })

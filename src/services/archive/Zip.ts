@@ -37,7 +37,7 @@ const MAX_MANIFEST = 16 * 1024 * 1024
 
 export const MAX_DIRECTORY = MAX_MANIFEST
 
-/** The length of the longest JSON body; a longer file is refused before it is unpacked. */
+/** The longest JSON body has this length; a longer file is refused before it is unpacked. */
 const MAX_PROFILE = 8 * 1024 * 1024
 
 interface Directory {
@@ -173,7 +173,7 @@ const adding = (archive: ZipArchive, date: Date): AddFile =>
     return { name, size: seen.size, sha256: hash.digest("hex") }
   })
 
-/** The archive is produced on demand. After a failure it lacks the central directory, so it is no valid archive. */
+/** Produces the archive on demand. After a failure it lacks the central directory, so it is no valid archive. */
 export const zipOf = (write: (add: AddFile) => Effect.Effect<void>): Stream.Stream<Uint8Array> =>
   Stream.unwrap(Effect.gen(function*() {
     const date = yield* DateTime.nowAsDate

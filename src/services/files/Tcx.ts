@@ -234,7 +234,6 @@ const recordingOfOwner = (
   return { seconds, recordedAt: owner.name === "Activity" ? recordedAt : undefined }
 }
 
-/** Reads the courses of a Training Center Database, or its activities. */
 export const readTcx = Effect.fnUntraced(function*(pieces: TextPieces): Effect.fn.Return<DraftFile, InvalidInput> {
   const parts = partsOf(yield* parseXml(pieces, ["TrainingCenterDatabase"], KNOWN, POINTS))
   const { lines } = parts
@@ -258,7 +257,7 @@ export const readTcx = Effect.fnUntraced(function*(pieces: TextPieces): Effect.f
 const ROOT =
   `<TrainingCenterDatabase xmlns="http://www.garmin.com/xmlschemas/TrainingCenterDatabase/v2" ${OWN_NAMESPACE}>`
 
-/** `RestrictedToken_t` and `CoursePointName_t`; `Notes` has the whole text. */
+/** `RestrictedToken_t` and `CoursePointName_t` have these limits; `Notes` has the whole text. */
 const MAX_COURSE_NAME = 15
 const MAX_POINT_NAME = 10
 

@@ -21,7 +21,7 @@ interface SignedCursors<A> {
   readonly open: (binding: string, text: string) => Option.Option<A>
 }
 
-/** Opaque positions in a list, signed with a key of their own. A new `purpose`, which has the version, refuses old ones. */
+/** Signs opaque positions in a list with their own key. A new `purpose`, which has the version, voids old ones. */
 export const signedCursors = <A, I>(purpose: string, schema: Schema.Codec<A, I>): Config.Config<SignedCursors<A>> =>
   Config.map(derivedKey(purpose), (key) => {
     const json = Schema.fromJsonString(schema)
