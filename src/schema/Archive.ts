@@ -91,7 +91,7 @@ const RouteOutcome = Schema.Struct({
 })
 export type RouteOutcome = typeof RouteOutcome.Type
 
-/** `restored` counts what was in the trash, and preferences that the account had not set. */
+/** `restored` counts what was in the trash; `restored` preferences had not been set in the account. */
 export const ImportReport = Schema.Struct({
   routes: RouteOutcome,
   collections: Outcome,

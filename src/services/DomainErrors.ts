@@ -129,6 +129,7 @@ export class TooManyWaiting extends Schema.TaggedError<TooManyWaiting>()("TooMan
   retryAfterSeconds: Schema.Int
 }) {}
 
+/** The cursor belongs to another database, or is older than deletions that were purged. */
 export class CursorExpired extends Schema.TaggedError<CursorExpired>()("CursorExpired", {}) {}
 
 export class DuplicateRoutes extends Schema.TaggedError<DuplicateRoutes>()("DuplicateRoutes", {

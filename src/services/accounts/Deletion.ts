@@ -78,6 +78,7 @@ export class AccountDeletion extends Context.Service<AccountDeletion, {
 
 const BATCH = 100
 
+/** Erases accounts: no table keeps their personal data. */
 export class AccountErasure extends Context.Service<AccountErasure, {
   /** Erases each account in a transaction, also concurrently. One that fails is retried and delays no other. */
   readonly eraseDue: Effect.Effect<Swept>

@@ -276,7 +276,7 @@ export const makeOpenIdConnect = Effect.fnUntraced(function*(client: HttpClient.
       Effect.mapError((error) => upstreamFailureIn(error) ?? unusable())
     )
 
-  /** A document (OpenID Connect Discovery 1.0, 4) is kept for an hour; concurrent calls share one request. */
+  /** Documents (OpenID Connect Discovery 1.0, 4) last an hour, failures do not. Concurrent calls share a request. */
   const documents = yield* Cache.makeWith((id: string) => Effect.flatMap(find(id), discover), {
     capacity: Math.max(1, providers.size),
     timeToLive: (exit) => Exit.isSuccess(exit) ? KEPT : Duration.zero

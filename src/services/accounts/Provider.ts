@@ -103,7 +103,7 @@ const Document = Schema.Struct({
 
 const withoutFinalSlash = (text: string) => text.replace(/\/$/, "")
 
-/** The document (OpenID Connect Discovery 1.0, 4) is kept for an hour; concurrent calls share one request. */
+/** The document (OpenID Connect Discovery 1.0, 4) lasts an hour, failures do not. Concurrent calls share a request. */
 const makeProviderDiscovery = Effect.fnUntraced(function*(client: HttpClient.HttpClient, url: URL) {
   // A parsed URL without a path has a final slash; the document knows whether it was written.
   const expected = withoutFinalSlash(url.href)
@@ -164,8 +164,8 @@ interface Keys {
 }
 
 /**
- * Keys are cached for 10 minutes (OpenID Connect Core, 10.1.1), and longer during an outage of the provider. An unknown
- * id refreshes them, at most once in 30 seconds. Concurrent calls share one request.
+ * Keys are cached for 10 minutes (OpenID Connect Core, 10.1.1), and stay valid during an outage of the provider. An
+ * unknown id refreshes them, at most once in 30 seconds. Concurrent calls share one request.
  */
 const makeProviderKeys = Effect.fnUntraced(function*(client: HttpClient.HttpClient) {
   const latest = yield* Ref.make(Option.none<Keys>())

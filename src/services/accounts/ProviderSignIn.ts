@@ -53,8 +53,8 @@ const LinkedRow = IdentityRecord.select.mapFields(Struct.pick(["userId"]))
 
 export class ProviderSignIn extends Context.Service<ProviderSignIn, {
   /**
-   * Finds the account by the subject identifier, else by the verified email address, else creates one. Fails with
-   * `SignUpClosed` while sign-up is closed, and with `InvalidInput` for an ambiguous address.
+   * Finds the account by the subject identifier, else links the one with the verified email address, else creates one.
+   * A new account fails with `SignUpClosed` while sign-up is closed, with `InvalidInput` for an ambiguous address.
    */
   readonly signIn: (
     credential: ProviderCredential,

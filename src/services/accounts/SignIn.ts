@@ -57,9 +57,9 @@ export class Accounts extends Context.Service<Accounts, {
   /** Returns the address that a verification link was mailed to. Does not consume the link. */
   readonly addressOf: (token: Redacted.Redacted) => Effect.Effect<string, LinkUnusable | Overloaded>
   /**
-   * Creates the account of the link's sign-up, ends all other sign-ups of the address, and signs the caller in. Anyone may
-   * sign up any address, so the holder of the mailbox shows by the password that the sign-up is theirs, or chooses a new
-   * one; the link alone is enough while the address has no other sign-up.
+   * Creates the account of the link's sign-up, ends all other sign-ups of the address, and signs the caller in. Since
+   * anyone may sign up any address, the holder of the mailbox shows by the password that the sign-up is theirs, or
+   * chooses a new one; the link alone is enough while the address has no other sign-up.
    */
   readonly verifyEmail: (
     token: Redacted.Redacted,
@@ -78,8 +78,8 @@ export class Accounts extends Context.Service<Accounts, {
     device: Device
   ) => Effect.Effect<SignIn, InvalidInput | LinkUnusable | SignUpClosed | Overloaded>
   /**
-   * Signs in. An unknown address, a wrong password and an account without a password fail alike and take the same time.
-   * The password of the newest pending sign-up gets `EmailUnverified` and a new mail, also where the address has an account.
+   * Signs in. An unknown address, a wrong password and an account without a password fail alike in equal time. The
+   * password of the newest pending sign-up gets `EmailUnverified` and a new mail, even if the address has an account.
    */
   readonly logIn: (
     credentials: Credentials,

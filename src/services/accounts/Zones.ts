@@ -129,6 +129,7 @@ type Zones = ReadonlyArray<PrivacyZone>
 /** Owners hide these zones from others in all their routes. Only the owner sees the zones. */
 export class PrivacyZones extends Context.Service<PrivacyZones, {
   readonly list: (owner: UserId) => Effect.Effect<Zones>
+  /** Counts the zones of the account that are not inside one of these. */
   readonly lost: (owner: UserId, zones: Zones) => Effect.Effect<number>
   /**
    * Takes effect on the next read: each route is cut again when it is read, or in the background. Fails with

@@ -29,7 +29,7 @@ const DEFAULTS: HeavyLimits = {
   maxIdle: Duration.seconds(30)
 }
 
-/** Smaller work runs inline: 64 KiB take 1.4 ms, as the way to a thread and back. A thread costs 0.3 s and 60 MiB. */
+/** Smaller work runs inline: 64 KiB take 1.4 ms, as the way to a thread and back. A thread costs 330 ms and 60 MiB. */
 export const INLINE_BYTES = 65_536
 
 const RETRY_AFTER = Duration.seconds(5)
@@ -127,9 +127,9 @@ const makeShare = ({ queue, threads }: HeavyLimits) => {
 
 export class HeavyWork extends Context.Service<HeavyWork, {
   /**
-   * Runs short jobs here, others in a thread, to which transferred objects go. Fails with `Overloaded` when the queue
-   * is full, after a timeout, above the memory limit, and when the thread exits. A job that throws, and data that
-   * cannot be cloned, is a defect. An interruption ends the job at once.
+   * Runs short jobs here, others in a thread. Transferred objects are gone from this thread. Fails with `Overloaded`
+   * when the queue is full, after a timeout, above the memory limit, and when the thread exits. A job that throws, and
+   * input or a result that cannot be cloned, is a defect. An interruption ends the job at once.
    */
   readonly run: <I, O>(
     job: HeavyJob<I, O>,

@@ -78,9 +78,9 @@ const writeLimits = Effect.fnUntraced(function*(
 })
 
 /**
- * PostgreSQL counts every row in its statement and refuses what exceeds a limit, exactly. `begin_usage` gives an
- * account its counters. The triggers `usage_on_insert`, `usage_on_update` and `usage_on_delete` call
- * `count_routes_on_*`, `count_idempotency_keys_on_*` and `count_collections_on_*`, which sum `route_bytes`,
+ * PostgreSQL counts every row in its statement, exactly under concurrency, and refuses what exceeds a limit.
+ * `begin_usage` gives an account its counters. The triggers `usage_on_insert`, `usage_on_update` and `usage_on_delete`
+ * call `count_routes_on_*`, `count_idempotency_keys_on_*` and `count_collections_on_*`, which sum `route_bytes`,
  * `response_bytes` and `live_metres` for `add_route_usage` and `add_collection_usage`; these fail by `refuse_usage`
  * (`db/schema/usage.sql`).
  */

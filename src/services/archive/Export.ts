@@ -184,10 +184,10 @@ interface Order {
 
 /**
  * Exports an account as one ZIP archive. `routes.json` and `collections.json` are JSON arrays with one element per
- * line, to be read line by line. `manifest.json` comes last, with size and SHA-256 of every other file. The archive has
- * no secrets but share tokens, and no deleted routes. No transaction or connection stays open while a client reads, so
- * this is no snapshot: a route that was changed or deleted after it was written to `routes.json` gets no GPX file, and
- * is in `changedMeanwhile`.
+ * line. `manifest.json` comes last, with size and SHA-256 of every other file. The archive has no secrets but share
+ * tokens: tokens and sessions are there only as they are listed, without session ids, and links are not. It has no
+ * deleted routes. No transaction or connection stays open while a client reads, so this is no snapshot: a route changed
+ * or deleted after it was written to `routes.json` gets no GPX file, and is in `changedMeanwhile`.
  */
 export class AccountExport extends Context.Service<AccountExport, {
   /** Contents are listed before the first byte, and read as the stream is consumed. */

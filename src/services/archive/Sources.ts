@@ -38,7 +38,7 @@ const instantOf = (date: string) =>
     ? recordedAtOf(Date.parse(`${date.replaceAll(/\s+/g, " ")} UTC`))
     : undefined
 
-/** The names of the columns are in the rider's language: the first five are known by their place, the file by its folder. */
+/** Columns have names in the rider's language: the first five are known by their place, the file by its folder. */
 const activityOf = ([id = "", date = "", name = "", type = "", description = "", ...others]: ReadonlyArray<string>) => {
   const file = others.find((cell) => FILE.test(cell))
   return file === undefined || !ID.test(id)

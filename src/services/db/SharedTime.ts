@@ -8,7 +8,7 @@ export const machineClock = Layer.sync(Clock.Clock, Clock.Clock.defaultValue)
 /** A clock that differs by more was set on purpose, and is used. */
 const MAX_SKEW = Duration.hours(1)
 
-/** Returns the database's time in milliseconds, since a wrong clock of a process could erase early. */
+/** Returns the database's time in milliseconds: a process with a wrong clock neither erases early nor backdates. */
 export const makeSharedTime = Effect.map(SqlClient.SqlClient, (sql) => {
   const find = SqlSchema.findOne({
     Request: Schema.Void,

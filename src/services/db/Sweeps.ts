@@ -207,7 +207,7 @@ const ALL: ReadonlyArray<Expiring> = [
   { table: "share_links", key: "id", ...EXPIRED },
   { table: "sign_ups", key: "id", ...EXPIRED },
   { table: "mail_quotas", key: "recipient", ...EXPIRED },
-  // Used links are kept for a while, so that the response says why they are refused.
+  // Expired links are kept for a while, so that the response says why they are refused.
   { table: "email_tokens", key: "token_hash", column: "expires_at", keptMillis: Duration.toMillis(ENDED_LINKS_KEPT) },
   {
     table: "personal_access_tokens",

@@ -5,7 +5,7 @@ import { coordOf, decimal, numberOf, positionOf } from "./FileValues.ts"
 import type { XmlParts } from "./Xml.ts"
 import { attributeOf, childrenOf, textOf, type XmlElement } from "./XmlTree.ts"
 
-/** `fit` is a `course_point` type of the FIT profile, `tcx` one of `CoursePointType_t`, `name` fits `CoursePointName_t`. */
+/** `fit` is a `course_point` type of FIT, `tcx` one of `CoursePointType_t`, `name` fits `CoursePointName_t`. */
 interface Turn {
   readonly fit: number
   readonly tcx: string
@@ -210,7 +210,7 @@ export const markedWaypoints = (mark: unknown): number => {
 export const isShaping = ({ name, type }: { readonly name?: string | null; readonly type?: string | null }): boolean =>
   type === "routed" && (name === undefined || name === null)
 
-/** Files that this service writes keep the shaping points beside the others, each with its index among all waypoints. */
+/** Our files keep the shaping points beside the others, each with its index among all waypoints. */
 export interface ShapingPoint {
   readonly index: number
   readonly coord: readonly [lng: number, lat: number]

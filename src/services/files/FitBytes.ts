@@ -69,7 +69,7 @@ interface Walk {
   readonly isTooLong: boolean
 }
 
-/** Reads the headers alone, before decoding (FIT protocol, record format), up to the first message that is not whole. */
+/** Reads headers alone, before decoding (FIT protocol, record format), up to the first message that is not whole. */
 const walk = (bytes: Uint8Array, from: number, to: number, room: FitRoom): Walk => {
   const definitions = new Map<number, Definition>()
   let at = from

@@ -43,6 +43,7 @@ const field = (size: number, baseType: FitBaseType) => (number: number, value: n
 const enumerated = field(1, FitBaseType.Enum)
 const uint16 = field(2, FitBaseType.Uint16)
 
+/** The largest number of the type is no value. */
 const MAX_UINT32 = 2 ** 32 - 2
 const uint32 = (number: number, value: number) => field(4, FitBaseType.Uint32)(number, Math.min(value, MAX_UINT32))
 const sint32 = field(4, FitBaseType.Sint32)

@@ -159,7 +159,7 @@ const aboutOf = (root: JsonObject, features: ReadonlyArray<JsonObject>): Readonl
   root
 ]
 
-/** Python and others write numbers that JSON lacks (RFC 8259, 6): a position with one is unusable, the others are not. */
+/** Python and others write numbers that JSON lacks (RFC 8259, 6): positions with one are unusable, others are not. */
 const NO_NUMBER = /(?<=[[,:]\s{0,9})-?(?:NaN|Infinity)(?=\s*[\],}])/g
 
 const valueOf = (text: string): unknown => {

@@ -51,7 +51,7 @@ export const stemOf = (name: string | undefined): string | undefined => {
 
 const NAMED_IN_UTF_8 = 0x800
 
-/** Many programs write UTF-8 without the flag for it. In other encodings a character may have the byte of a backslash. */
+/** Many programs write UTF-8 without its flag. In other encodings a character may have the byte of a backslash. */
 export const entryName = ({ extraFields, fileNameRaw }: Entry): string => {
   const isText = isUtf8(fileNameRaw)
   return getFileNameLowLevel(isText ? NAMED_IN_UTF_8 : 0, fileNameRaw, extraFields, !isText)
@@ -85,6 +85,7 @@ export interface FormParts {
   readonly files: ReadonlyArray<PackedFile>
 }
 
+/** Reads the parts of a form (RFC 7578). */
 export const partsOfForm = Effect.fnUntraced(function*(bytes: Uint8Array, contentType: string) {
   const fields = new Map<string, string>()
   const files: Array<PackedFile> = []

@@ -253,7 +253,7 @@ export const recordedTimes = (route: WrittenRoute): (index: number) => string | 
   return timesAlong(route, metresAlong(coordinatesOf(geometry), segments))
 }
 
-/** Returns the indexes of the longest run of times that do not go backwards, by binary search among the ends of shorter ones. */
+/** Returns the indexes of the longest run of times that do not go backwards, by binary search among shorter runs. */
 const inOrder = (times: ReadonlyArray<number>): ReadonlyArray<number> => {
   const ends: Array<number> = []
   const before = new Int32Array(times.length)
@@ -275,10 +275,10 @@ const inOrder = (times: ReadonlyArray<number>): ReadonlyArray<number> => {
 
 const HOUR = 3_600_000
 
-/** This part of a run may be wrong, and at least one of it. */
+/** This part of the times in a run may be wrong, and at least one time. */
 const FEW = 0.1
 
-/** Leaves out a few times at either end that are over an hour, and over the extent of the others, away from these. */
+/** Leaves out a few times at either end that are farther from the others than an hour, and than their span. */
 const withoutApart = (run: ReadonlyArray<number>, times: ReadonlyArray<number>): ReadonlyArray<number> => {
   const few = run.length > 3 ? Math.max(1, Math.floor(FEW * run.length)) : 0
   const last = run.length - 1

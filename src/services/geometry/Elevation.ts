@@ -110,6 +110,7 @@ const steepestOf = (at: Float64Array, means: Float64Array): number | undefined =
 
 const sumOf = (all: ReadonlyArray<number>) => all.reduce((sum, one) => sum + one, 0)
 
+/** Measures as `elevationGainOf` does. */
 export const climbOf = (at: Float64Array, elevations: Float64Array, segments: Segments): Climb | undefined => {
   const heights = heightsAlong(at, elevations, segments)
   const parts = rangesOf(heights.at.length, heights.segments).filter(({ from, to }) => to - from >= 2).map(

@@ -38,8 +38,8 @@ export const hasAddress = (sql: SqlClient.SqlClient, email: string) => sql`email
 
 /**
  * Selects the row of an account, locked until the transaction ends; other rows may refer to it meanwhile. Against
- * deadlocks, transactions on credentials lock the sign-ups of the address (`SignUps.lock`), the account, then mailed
- * links, personal access tokens, sessions.
+ * deadlocks, transactions on credentials lock in this order: the sign-ups of the address (`SignUps.lock`), the account,
+ * then mailed links, personal access tokens, sessions.
  */
 export const lockedUser = (sql: SqlClient.SqlClient, columns: string, condition: Statement.Fragment) =>
   sql`SELECT ${sql.literal(columns)} FROM users WHERE ${condition} FOR NO KEY UPDATE`

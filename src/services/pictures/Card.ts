@@ -166,6 +166,7 @@ export interface CardTexts {
   readonly site: string
   /** The site has this colour on a light ground. */
   readonly color: string
+  /** The logo is a `data:` URL. */
   readonly logo: string | undefined
   readonly attribution: string | undefined
   readonly tiles: ReadonlyArray<PlacedTile>

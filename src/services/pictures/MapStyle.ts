@@ -194,7 +194,7 @@ const tilesOf = (sources: ReadonlyArray<Source>, style: URL): Tiles | undefined 
 const absolute = (template: string, style: URL) =>
   new URL(template, style).href.replaceAll("%7B", "{").replaceAll("%7D", "}")
 
-/** A template that cannot be parsed may be an address of any server once the numbers of a tile are in it. It may have a key. */
+/** A template that cannot be parsed may be an address of any server with the numbers of a tile, and may have a key. */
 const UNPARSED = "an address that is no URL"
 
 const usableOrigins = Effect.fnUntraced(function*(addresses: ReadonlyArray<string>, style: URL, isSecure: boolean) {

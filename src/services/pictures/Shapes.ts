@@ -105,7 +105,7 @@ export const project = (line: Coordinates, marks: Coordinates, box: Box): Projec
   }
 }
 
-/** The pages have these colours (`pages.css`). `line` has a contrast of 3:1 with `ground` (WCAG 2.2, 1.4.11). */
+/** `pages.css` has these colours. `line` has a contrast of 3:1 or more with `ground` (WCAG 2.2, 1.4.11). */
 export const COLOURS = {
   light: {
     ground: "#f3f5f1",

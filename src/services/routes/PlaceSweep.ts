@@ -34,8 +34,9 @@ const startOfRow = ({ start, waypoints }: typeof StartRow.Type) =>
 
 export class PlaceSweep extends Context.Service<PlaceSweep, {
   /**
-   * Derives the places of routes again, 100 per transaction, without those that another process has locked. `version`
-   * and `updated_at` stay, as this is no edit. Does nothing without cities.
+   * Derives the places of routes of earlier versions, 100 per transaction, without those that another process has
+   * locked: a crash loses at most one batch. `version` and `updated_at` stay, as this is no edit. Does nothing without
+   * cities.
    */
   readonly deriveDue: Effect.Effect<Swept>
   readonly isDue: Effect.Effect<boolean>

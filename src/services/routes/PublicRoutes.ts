@@ -77,7 +77,7 @@ const makeAreCurrent = Effect.map(SqlClient.SqlClient, (sql) => {
 export class PublicRoutes extends Context.Service<PublicRoutes, {
   /** Sorts `indexable` by update, `public` by publication, newest first. Totals are exact, at most 5 seconds old. */
   readonly list: (listing: Listing, page: Page, form: GeometryForm) => Effect.Effect<PageOf<StoredRoute>, Overloaded>
-  /** Lists a user's routes, newest-published first. Fails with `Missing` also while the user's deletion is pending. */
+  /** Lists a user's public routes, newest-published first. `Missing` also says that their deletion is pending. */
   readonly byUser: (
     owner: UserId,
     page: Page,

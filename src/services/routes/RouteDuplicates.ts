@@ -43,6 +43,7 @@ export interface Kept {
 
 /** Finds own live routes with the same positions as an imported one, rounded to 1e-6 degrees. */
 export class RouteDuplicates extends Context.Service<RouteDuplicates, {
+  /** Finds the oldest such route for each of the drafts. */
   readonly find: (owner: UserId, drafts: ReadonlyArray<ReadDraft>) => Effect.Effect<ReadonlyArray<Duplicate>>
   /** Creates all routes or none, also in concurrent imports. A repeated `clientId` repeats `Routes.create`. */
   readonly createUnlessThere: (

@@ -112,7 +112,7 @@ const withLine = <A extends WithGeometry>(
   lineOf: (geometry: WithGeometry["geometry"]) => Line
 ): WithLine<A> => ({ rest, line: lineOf(geometry) })
 
-/** Reads geometry as most clients write it without the slow schema decoder. On failure that decodes all, for issues. */
+/** Passes a geometry as most clients write it by the slow schema decoder, which decodes the whole text on failure. */
 export const readerWithLine = <A extends WithGeometry>(decode: Decode<A>) => (text: Buffer): Read<WithLine<A>> => {
   const cut = cutGeometry(text)
   if (cut !== undefined) {

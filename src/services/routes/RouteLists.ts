@@ -217,6 +217,7 @@ const ORDERS: Readonly<Record<RouteSort, ListOrder>> = {
   relevance: by("m.rank", "real", "DESC")
 }
 
+/** Lists an owner's live routes of every visibility. */
 export class OwnRoutes extends Context.Service<OwnRoutes, {
   /** Lists the newest first without a `sort`; page and total are from one snapshot. */
   readonly list: (

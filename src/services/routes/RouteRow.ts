@@ -50,7 +50,7 @@ export class RouteRecord extends Model.Class<RouteRecord>("RouteRecord")({
   placeRegion: Text,
   placeCountryCode: Text,
   placeVersion: written(Schema.Int),
-  /** The column is JSON, which `toStoredRoute` reads. */
+  /** This column and the next are JSON, which `toStoredRoute` reads. */
   routingPreferences: Text,
   surfaces: Text,
   provenance: Provenance,

@@ -356,7 +356,7 @@ export class Routes extends Context.Service<Routes, {
             const line = lineOf(change.geometry)
             const now = yield* DateTime.nowAsDate
             const { hasDistance, hasGaps, hasLine, positions } = yield* lockExpected(owner, id, expected, line)
-            // A line that is stored already keeps its cues, segments and measures; it is measured if it has no distance.
+            // A line that is stored keeps its cues, segments and measures; it is measured if it has no distance.
             const isMeasured = line && (line.segments !== undefined || !hasGaps)
             const measured = hasLine && !hasDistance && change.distance === undefined && isMeasured && line
             const patch = {

@@ -9,6 +9,7 @@ import { type MeasuredPolyline, measurePositions, positionsOf, readSegments } fr
 import { boxOf } from "./RouteRow.ts"
 import { cueText, readCues, readWaypoints, waypointText } from "./RouteText.ts"
 
+/** Distance and gain are in metres, the duration in seconds. */
 interface Measures {
   readonly distance: number | null
   readonly duration: number | null

@@ -163,7 +163,7 @@ type EngineCall = "directions" | "height" | "locate" | "route" | "trace_attribut
 
 const MIB = 1024 * 1024
 
-/** 500 km have at most 100 positions of 8 bytes a km, and 5,000 maneuvers of 1.5 KiB; a trace 16,000 points with edges. */
+/** 500 km have at most 100 positions of 8 bytes a km, 5,000 maneuvers of 1.5 KiB; a trace 16,000 points with edges. */
 const MAX_BYTES: Readonly<Record<EngineCall, number>> = {
   directions: 12 * MIB,
   height: MIB,

@@ -23,7 +23,7 @@ export interface SiteColor {
   readonly dark: string
 }
 
-/** Text of the colour stands on these grounds at the extremes, as in the style sheet of the pages. */
+/** The lightest and the darkest ground below text of the colour are these, as in the style sheet of the pages. */
 const GROUNDS = { light: "#eef5fc", dark: "#1d2733" } as const
 
 /** See WCAG 2.2, 1.4.3. */

@@ -307,7 +307,7 @@ export class ChangeFeed extends Context.Service<ChangeFeed, {
         return { changes, row: undefined }
       })
 
-      /** A page may show changes that were committed after its number, so those that are committed now are numbered too. */
+      /** A page may show changes committed after its number, so those that are committed now are numbered too. */
       const covering = Effect.fnUntraced(function*(owner: UserId, position: Position) {
         const { hasPending, last, run } = yield* numbers.current(owner, yield* DateTime.nowAsDate)
         return hasPending || run !== position.run ? position : { ...position, seen: last }

@@ -24,17 +24,18 @@ const LogState = Schema.Struct({
 export type LogState = typeof LogState.Type
 
 /**
- * Numbers the changes of an account. Triggers append them to `pending_changes` in the transaction that changes; the next
- * read of the account gives numbers to the committed ones, with its counter locked. So numbers become visible in
- * their order, and a transaction that began earlier and commits later gets later ones.
+ * Numbers the changes of an account. Triggers append them to `pending_changes` in the transaction that changes; the
+ * next read of the account numbers the committed ones, with its counter locked. So numbers become visible in their
+ * order, and a transaction that began earlier and commits later gets later ones.
  *
- * `keep_on_number` (`keep_last_number`, `current_run`) records what an account had when a server was started or promoted, so that a
- * cursor is void if that server lost what its client has seen (decision 0010).
+ * `keep_on_number` (`keep_last_number`, `current_run`) records what an account had when a server was started or
+ * promoted, so that a cursor is void if that server lost what its client has seen (decision 0010).
  *
- * The triggers of changes are `change_on_insert`, `change_on_update` and `change_on_delete` (`record_insert`, `record_update_of_routes`,
- * `record_update_of_collections`, `record_delete`), `change_on_write` of links and zones (`record_link`, `record_zone`), `change_on_update`
- * (`record_account`) and `change_on_deletion` of users (`relist_routes_of_user`; this and a route
- * that is hidden call `relist_for_others`), and `forget_changes` (`forget_changes_of_user`): `db/schema/changes.sql`.
+ * The triggers of changes (`db/schema/changes.sql`) are `change_on_insert`, `change_on_update` and `change_on_delete`
+ * (`record_insert`, `record_update_of_routes`, `record_update_of_collections`, `record_delete`), `change_on_write` of
+ * links and zones (`record_link`, `record_zone`), of users `change_on_update` (`record_account`) and
+ * `change_on_deletion` (`relist_routes_of_user`; this and a hidden route call `relist_for_others`), and
+ * `forget_changes` (`forget_changes_of_user`).
  */
 export const changeNumbers = Effect.map(SqlClient.SqlClient, (sql) => {
   // The identity of the database is another one after a restore from a dump.
