@@ -7,10 +7,10 @@ import { ZoneList } from "./PrivacyZone.ts"
 import { Visibility } from "./Resource.ts"
 import { NewRoute, Provenance } from "./Route.ts"
 
-/** The most bytes of an archive: twice that of 10,000 routes of 1,000 positions. */
+/** An archive has at most this many bytes: twice those of 10,000 routes of 1,000 positions. */
 export const ARCHIVE_BODY_LIMIT = 512 * 1024 * 1024
 
-/** The most bytes that are unpacked from an archive. */
+/** An archive unpacks to at most this many bytes. */
 export const MAX_UNPACKED = 512 * 1024 * 1024
 
 /** A small archive must not keep the service busy for long. */
@@ -24,7 +24,7 @@ export const ArchivedFile = Schema.Struct({
 })
 export type ArchivedFile = typeof ArchivedFile.Type
 
-/** `changedMeanwhile` are routes that changed during the export: in `routes.json` as first read, without a GPX file. */
+/** A route in `changedMeanwhile` changed during the export: `routes.json` has it as first read, no GPX file has it. */
 export const Manifest = Schema.Struct({
   format: Schema.Literal("route-planning-service/account"),
   version: Schema.Literal(1),
@@ -40,7 +40,7 @@ const Instant = Schema.String.check(
   Schema.makeFilter((text) => !Number.isNaN(Date.parse(text)), { expected: "an ISO 8601 instant" })
 )
 
-/** Identifies the same route or collection in every account that it was imported into. */
+/** These members identify the same route or collection in every account that it was imported into. */
 const identity = { origin: ShareToken, createdAt: Instant, updatedAt: Instant }
 
 export const ArchivedRoute = Schema.Struct({
@@ -91,7 +91,7 @@ const RouteOutcome = Schema.Struct({
 })
 export type RouteOutcome = typeof RouteOutcome.Type
 
-/** `restored` counts what was in the trash, and `restored` preferences are some that the account had not set. */
+/** `restored` counts what was in the trash; `restored` preferences had not been set in the account. */
 export const ImportReport = Schema.Struct({
   routes: RouteOutcome,
   collections: Outcome,

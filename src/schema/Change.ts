@@ -9,11 +9,11 @@ import { Route } from "./Route.ts"
 import { LINK, ShareLink } from "./ShareLink.ts"
 import { USER, User } from "./User.ts"
 
-/** In the order in which an account is read. */
+/** An account is read in the order of these types. */
 export const CHANGE_TYPES = ["route", "collection", "link", "account"] as const
 export type ChangeType = (typeof CHANGE_TYPES)[number]
 
-/** Clients that ask for nothing else may know no other types. */
+/** Clients that name no types may know no others. */
 export const DEFAULT_TYPES: ReadonlyArray<ChangeType> = ["route", "collection"]
 
 export const LONGEST_CHANGE_WAIT = Duration.seconds(30)

@@ -8,7 +8,7 @@ import { USER_SUMMARY, UserSummary } from "./User.ts"
 
 export const MAX_ROUTES = 1000
 
-/** The most collections in the trash of an account, which counts for no quota. */
+/** The trash of an account, which counts for no quota, has at most this many collections. */
 export const MAX_IN_TRASH = 1000
 
 const Name = trimmedText(1, 100)

@@ -93,7 +93,7 @@ export const MintedToken = Schema.Struct({
 })
 export type MintedToken = typeof MintedToken.Type
 
-/** The tiers that count by credential: `auth` counts by address. */
+/** These tiers count by credential, while `auth` counts by address. */
 const CREDENTIAL_TIERS = ["default", "moderate", "strict"] as const
 
 const RateTierLimit = Schema.Struct({

@@ -3,7 +3,7 @@ import { Duplicate, ImportTrack, MAX_TRACKS } from "./Import.ts"
 import { MAX_ISSUES } from "./Issues.ts"
 import { QUOTAS } from "./User.ts"
 
-/** All values of `details.reason` by status, with what they mean. Each error of 401, 403, 409, 410 and 429 has one. */
+/** Errors of 401, 403, 409, 410 and 429 always have one of these as `details.reason`, other errors may have one. */
 export const REASON_WORDS = {
   400: {
     too_far: "The locations or points are too far apart, or the trace is too long",
@@ -102,7 +102,6 @@ const DocumentedIssue = Schema.Struct({
 const member = <S extends Schema.Top>(schema: S, description: string) =>
   Schema.optionalKey(schema.annotate({ description }))
 
-/** A resource as a value: the members of a response. */
 const ResourceFacts = Schema.Record(Schema.String, Schema.Json)
 export type ResourceFacts = typeof ResourceFacts.Type
 
@@ -134,7 +133,7 @@ const MEMBERS = {
 const detailsWith = <R extends Schema.Top>(reason: R) =>
   Schema.StructWithRest(Schema.Struct({ ...MEMBERS, reason }), [Schema.Record(Schema.String, Schema.Json)])
 
-/** The details of errors that always have a reason. */
+/** These errors always have a reason. */
 export const ReasonedDetails = {
   401: detailsWith(reasons(REASON_WORDS[401])),
   403: detailsWith(reasons(REASON_WORDS[403])),

@@ -22,14 +22,13 @@ const publicError = <const Status extends number, const Code extends string>(
   description: string
 ) => errorWith(Schema.optionalKey(ErrorDetails), statusCode, code, description)
 
-/** An error that always has a reason of its status. */
 const reasonedError = <const Status extends keyof typeof ReasonedDetails, const Code extends string>(
   statusCode: Status,
   code: Code,
   description: string
 ) => errorWith(ReasonedDetails[statusCode], statusCode, code, description)
 
-/** A body that is too long, too deep or has too many values has that one. */
+/** A body that is too long, too deep or has too many values gets this error. */
 export class ValidationFailed extends Schema.Error<ValidationFailed>("ValidationFailed")(
   ...publicError(
     400,
@@ -49,21 +48,21 @@ export class ValidationFailed extends Schema.Error<ValidationFailed>("Validation
   }
 }
 
-/** RFC 9110, 15.5.9. */
+/** See RFC 9110, 15.5.9. */
 export class RequestTimeout extends Schema.Error<RequestTimeout>("RequestTimeout")(
   ...publicError(408, "VALIDATION_FAILED", "The request did not arrive in time; the connection is closed")
 ) {
   readonly _tag = "RequestTimeout"
 }
 
-/** RFC 9110, 15.5.18. */
+/** See RFC 9110, 15.5.18. */
 export class ExpectationFailed extends Schema.Error<ExpectationFailed>("ExpectationFailed")(
   ...publicError(417, "VALIDATION_FAILED", "The `Expect` header has another value than `100-continue`")
 ) {
   readonly _tag = "ExpectationFailed"
 }
 
-/** RFC 6585, 5. */
+/** See RFC 6585, 5. */
 export class HeadersTooLarge extends Schema.Error<HeadersTooLarge>("HeadersTooLarge")(
   ...publicError(431, "VALIDATION_FAILED", "The request line and headers exceed `details.limitBytes`")
 ) {
@@ -104,7 +103,7 @@ export class NotFound extends Schema.Error<NotFound>("NotFound")(
   readonly _tag = "NotFound"
 }
 
-/** RFC 9110, 15.5.6. */
+/** See RFC 9110, 15.5.6. */
 export class MethodNotAllowed extends Schema.Error<MethodNotAllowed>("MethodNotAllowed")(
   ...publicError(405, "NOT_FOUND", "The path does not have this method; `Allow` lists those that it has")
 ) {
@@ -122,7 +121,7 @@ export class Conflict extends Schema.Error<Conflict>("Conflict")(
   readonly _tag = "Conflict"
 }
 
-/** RFC 9110, 15.5.11. */
+/** See RFC 9110, 15.5.11. */
 export class Gone extends Schema.Error<Gone>("Gone")(
   ...reasonedError(
     410,
@@ -133,7 +132,7 @@ export class Gone extends Schema.Error<Gone>("Gone")(
   readonly _tag = "Gone"
 }
 
-/** Destructive calls with a token (RFC 6585, 3). */
+/** Destructive calls with a token need a precondition (RFC 6585, 3). */
 export class PreconditionRequired extends Schema.Error<PreconditionRequired>("PreconditionRequired")(
   ...publicError(
     428,
@@ -144,21 +143,21 @@ export class PreconditionRequired extends Schema.Error<PreconditionRequired>("Pr
   readonly _tag = "PreconditionRequired"
 }
 
-/** RFC 6585, 4. */
+/** See RFC 6585, 4. */
 export class RateLimited extends Schema.Error<RateLimited>("RateLimited")(
   ...reasonedError(429, "RATE_LIMITED", "Too many requests; `Retry-After` says when the next one is accepted")
 ) {
   readonly _tag = "RateLimited"
 }
 
-/** Reveals nothing of its cause but the trace id. */
+/** The error reveals nothing of its cause but the trace id. */
 export class Internal extends Schema.Error<Internal>("Internal")(
   ...publicError(500, "INTERNAL", "An internal error; an operator finds the cause by `details.traceId`")
 ) {
   readonly _tag = "Internal"
 }
 
-/** RFC 9112, 6.1. */
+/** See RFC 9112, 6.1. */
 export class NotImplemented extends Schema.Error<NotImplemented>("NotImplemented")(
   ...publicError(501, "INTERNAL", "Only the transfer coding `chunked` is implemented")
 ) {

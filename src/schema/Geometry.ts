@@ -1,6 +1,6 @@
 import { Iterable, Schema } from "effect"
 
-/** Longitude and latitude in degrees (WGS 84), then an optional elevation in metres. */
+/** A position has longitude and latitude in degrees (WGS 84), then perhaps an elevation in metres. */
 export type Position = readonly [lng: number, lat: number] | readonly [lng: number, lat: number, elevation: number]
 
 export const MAX_POSITIONS = 100_000
@@ -75,20 +75,17 @@ const positionsFilter = Schema.makeFilter(
   }
 ).abort()
 
-/**
- * The array is read in one pass: the generic tuple decoder takes a hundred times as long for a long route and would
- * block every other request. The JSON codec leaves `Schema.Any` alone.
- */
+/** The generic tuple decoder takes 100 times as long for a long route. The JSON codec leaves `Schema.Any` alone. */
 export const Positions = Schema.Any.check(positionsFilter).pipe(
   Schema.refine((value): value is ReadonlyArray<Position> => Array.isArray(value))
 )
 
-/** The most parts of a line; of more the shortest gaps between them are closed. */
+/** A line has at most this many parts: beyond it the shortest gaps between them are closed. */
 export const MAX_SEGMENTS = 1000
 
 const SEGMENTS_EXPECTED = "Expected 0 first, and each index greater than the one before"
 
-/** The indexes at which the parts of a line begin. A line is not measured or drawn between two parts. */
+/** A part of the line begins at each of these indexes. No line is measured or drawn between two parts. */
 export const Segments = Schema.Array(Schema.Int.check(Schema.isBetween({ minimum: 0, maximum: MAX_POSITIONS - 1 })))
   .check(
     Schema.isMaxLength(MAX_SEGMENTS),
@@ -123,7 +120,7 @@ const SecondLatitude = Schema.Finite.check(
 
 export const Coordinate = Schema.Tuple([Longitude, SecondLatitude])
 
-/** The decimals of polylines, including those of the routing engine. */
+/** Polylines have this many decimals, also those of the routing engine. */
 export const POLYLINE_PRECISION = 6
 
 const MAX_POLYLINE_LENGTH = 12 * MAX_POSITIONS
@@ -139,7 +136,7 @@ export const Polyline6 = Schema.String.annotate({
   format: "polyline6"
 })
 
-/** The most positions of a simplified geometry. */
+/** A simplified geometry has at most this many positions. */
 export const MAX_SIMPLIFIED = 200
 
 export const GeometryForm = Schema.Literals(["full", "simplified", "none", "polyline6"]).annotate({

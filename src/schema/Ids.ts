@@ -19,7 +19,7 @@ export type TokenId = typeof TokenId.Type
 export const LinkId = id("link").pipe(Schema.brand("LinkId"))
 export type LinkId = typeof LinkId.Type
 
-/** The id of a sign-up whose email address is not verified. Internal. */
+/** A sign-up whose email address is not verified has this id. */
 export const SignUpId = Id.pipe(Schema.brand("SignUpId"))
 export type SignUpId = typeof SignUpId.Type
 
@@ -32,7 +32,7 @@ export const SessionIdFromPath = Schema.String.pipe(
   Schema.decodeTo(SessionId, SchemaTransformation.toLowerCase())
 )
 
-/** A UUID that a client chooses for what it makes. */
+/** A client chooses this UUID for what it makes. */
 export const ClientId = Schema.String.check(Schema.isUUID()).annotate({
   description:
     "A UUID of the client's own, once in the account. A repeat of the call with it makes nothing more and has the first result: the "
@@ -49,7 +49,7 @@ export const ShareToken = Schema.String.check(Schema.isPattern(/^[0-9a-f]{32}$/u
   })
 export type ShareToken = typeof ShareToken.Type
 
-/** The share token of examples. */
+/** Examples have this share token. */
 export const SHARE_TOKEN = ShareToken.make("5f2d8c1e9b7a4036a1c4e8d2f0b3967d")
 
 const fromPath = <Brand extends Schema.Codec<number, number>>(id: Brand, expected = "an id, a decimal number") =>
@@ -76,7 +76,7 @@ const ShareTokenFromPath = Schema.String.check(
     )
   )
 
-/** 32 hex digits (case-insensitive) are a share token, fewer decimal digits an id. */
+/** A ref of 32 hex digits (case-insensitive) is a share token, one of fewer decimal digits an id. */
 const REF = { description: "An id, a share token or the token of a link: 32 hex digits" }
 
 export const RouteRef = Schema.Union([ShareTokenFromPath, fromPath(RouteId)]).annotate(REF)

@@ -16,14 +16,13 @@ export const Duplicate = Schema.Struct({
 })
 export type Duplicate = typeof Duplicate.Type
 
-/** The most tracks of a file that are listed, split or joined. */
+/** At most this many tracks of a file are listed, split or joined. */
 export const MAX_TRACKS = 100
 
 export const Bounds = Schema.Tuple([Schema.Finite, Schema.Finite, Schema.Finite, Schema.Finite]).annotate({
   description: "West, south, east and north in degrees; east is over 180 across the antimeridian"
 })
 
-/** The track of examples. */
 const IMPORT_TRACK = {
   index: 0,
   name: "Around Vaduz",
@@ -47,7 +46,7 @@ export const ImportTrack = Schema.Struct({
 
 export const MAX_FILES = 100
 
-/** The most bytes of the files of an import, packed or not: 8 hours at 1 Hz with sensors, and each export of a route. */
+/** Files of an import have at most these bytes, packed or not: 8 hours at 1 Hz with sensors fit, and each export. */
 export const MAX_UNPACKED_BYTES = 32 * 1024 * 1024
 
 export const FILE_FORMATS = ["gpx", "geojson", "tcx", "kml", "fit"] as const

@@ -5,7 +5,7 @@ export interface ValidationIssue {
   readonly message: string
 }
 
-/** Where a request has what is wrong: the path of an issue begins with it. */
+/** The path of an issue begins with the part of the request that is wrong. */
 export type RequestPart = "body" | "query" | "header" | "path"
 
 export const inPart = (part: RequestPart) => ({ message, path }: ValidationIssue): ValidationIssue => ({

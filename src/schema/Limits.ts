@@ -37,11 +37,11 @@ export const ENDED_TOKENS_KEPT = Duration.days(90)
 /** The page of a used or expired link says which of both it is for this long. */
 export const ENDED_LINKS_KEPT = Duration.days(7)
 
-/** One network (a /24 of IPv4, a /48 of IPv6) can request these mails to one address. */
+/** One network (a /24 of IPv4, a /48 of IPv6) can request this many mails to one address. */
 export const MAILS_AN_HOUR = 5
 export const MAILS_A_DAY = 10
 
-/** All networks together can request these mails to one address: more than two can use up. */
+/** All networks together can request this many mails to one address, which is more than two can use up. */
 export const MAILS_A_DAY_IN_ALL = 30
 
 export const MAIL_LIMIT =
@@ -50,7 +50,7 @@ export const MAIL_LIMIT =
 
 export const DOWNLOADS_AN_ADDRESS = 8
 
-/** The tokens of each user; expired ones do not count. */
+/** Each user has at most this many tokens; expired ones do not count. */
 export const MAX_TOKENS = 50
 
 /** The elevations of all lines of a request may take this long, so that the route is stored within its timeout. */
@@ -65,7 +65,7 @@ export const MAX_SNAP_METRES = 1000
 /** The engine matches this much within the timeout. */
 export const MAX_TRACE_METRES = 2_000_000
 
-/** The limits of a JSON body. A client may send back a whole response. */
+/** These limits of a JSON body let a client send back a whole response. */
 export const JSON_LIMITS = { depth: 16, members: 1000, spareValues: 100_000 } as const
 
 /** A body may stand still for this time, and fall behind this rate by it. */
@@ -78,7 +78,7 @@ export const grouped = (number: number): string => String(number).replace(/\B(?=
 
 const UNITS = [[86_400, "day"], [3600, "hour"], [60, "minute"], [1, "second"]] as const
 
-/** A duration in the largest unit that occurs at least twice. */
+/** Returns the duration in the largest unit that occurs at least twice. */
 export const inUnits = (duration: Duration.Duration) => {
   const seconds = Duration.toSeconds(duration)
   const [length, unit] = UNITS.find(([length]) => seconds >= 2 * length && seconds % length === 0) ?? [1, "second"]

@@ -3,10 +3,10 @@ import { MAX_POSITIONS } from "./Geometry.ts"
 import { MAX_DISTANCE, MAX_DURATION, upTo } from "./Measures.ts"
 import { isCodePointLength, WellFormedString } from "./Text.ts"
 
-/** A route of 500 km through a city has fewer. */
+/** A route of 500 km through a city has fewer maneuvers. */
 export const MAX_MANEUVERS = 5000
 
-/** The longest text, in code points. */
+/** An instruction has at most this many code points. */
 export const MAX_INSTRUCTION = 500
 
 const MAX_TYPE = 255
@@ -39,7 +39,7 @@ export type Maneuver = typeof Maneuver.Type
 
 export const Maneuvers = Schema.Array(Maneuver).check(Schema.isMaxLength(MAX_MANEUVERS))
 
-/** The locales of Valhalla 3.9. */
+/** Valhalla 3.9 has these locales. */
 const LOCALES = [
   "ar-SA",
   "bg-BG",
@@ -79,12 +79,12 @@ const LOCALES = [
 
 const languageOf = (locale: string) => locale.slice(0, 2)
 
-/** `en` and `pt` have several locales. */
+/** `en` and `pt` have several locales, of which the first one in this list counts. */
 const PREFERRED = ["en-US", "pt-PT", ...LOCALES]
 
 const LANGUAGES = [...LOCALES, ...new Set(LOCALES.map(languageOf))]
 
-/** The engine would respond in English to one that it does not know. */
+/** The engine would respond in English to a language that it does not know. */
 export const Language = Schema.Literals(LANGUAGES).annotate({
   description: "The language of the instructions (BCP 47); `en-US` if absent"
 })

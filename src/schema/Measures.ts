@@ -8,7 +8,7 @@ export const Count = Schema.Int.check(Schema.isGreaterThanOrEqualTo(0))
 
 export const upTo = (maximum: number) => Schema.isBetween({ minimum: 0, maximum })
 
-/** More than 2,500 times around the Earth. Longer measured distances are cut to it. */
+/** Longer measured distances, more than 2,500 times around the Earth, are cut to this. */
 export const MAX_DISTANCE = 100_000_000
 
 export const MAX_DURATION = 100_000_000
@@ -39,7 +39,7 @@ export const Instant = Schema.String.annotate({ format: "date-time" }).check(
 /** Devices without a clock name the epoch of their system; satellites have sent the time since 1980. */
 const RECORDED = /^(?:19[89]|20\d|21\d)/
 
-/** When something was recorded, in UTC with milliseconds; undefined if no device can have recorded it then. */
+/** Returns in UTC, with milliseconds, when something was recorded; undefined if no device can have recorded it then. */
 export const recordedAtOf = (milliseconds: number): string | undefined => {
   const text = Number.isFinite(new Date(milliseconds).getTime()) ? new Date(milliseconds).toISOString() : ""
   return RECORDED.test(text) ? text : undefined

@@ -1,4 +1,4 @@
-/** The media types of bodies; route files are under the names of their formats. */
+/** Bodies have these media types; those of route files are under the names of their formats. */
 export const MEDIA_TYPES = {
   json: "application/json",
   gpx: "application/gpx+xml",

@@ -6,7 +6,7 @@ const withoutNull = <A>(value: Option.Option<A | null>): Option.Option<A> =>
 /** `null` is the same as leaving the member out. A union loses its own description, so that it is given again. */
 export const optionalMember = <S extends Schema.Constraint>(schema: S, words: { readonly description?: string } = {}) =>
   Schema.optionalKey(Schema.NullOr(schema).annotate(words)).pipe(
-    // With its name, what is sent would be called by that name and `Encoded`.
+    // If the type kept its identifier, the document would name what is sent by it and `Encoded`.
     Schema.decodeTo(Schema.optionalKey(Schema.toType(schema).annotate({ identifier: undefined })), {
       decode: SchemaGetter.transformOptional(withoutNull<S["Type"]>),
       encode: SchemaGetter.passthroughSubtype()

@@ -36,7 +36,7 @@ const PageQuery = {
 const isOneStart = ({ cursor, offset }: { readonly cursor?: string; readonly offset?: number }) =>
   cursor === undefined || offset === undefined
 
-/** A query whose errors name the parameters that are accepted: a misspelt filter would select all rows. */
+/** Refuses unknown parameters and names the accepted ones: a misspelt filter would select all rows. */
 export const knownQuery = <Fields extends Schema.Struct.Fields>(fields: Fields) =>
   Schema.Struct(fields).annotate({
     messageUnexpectedKey: `Unknown parameter: Expected one of ${Object.keys(fields).join(", ")}`
@@ -50,7 +50,7 @@ export const listQuery = <Filters extends Schema.Struct.Fields>(filters: Filters
 /** A page of routes ends after these bytes of polylines and waypoints. */
 export const MAX_PAGE_BYTES = 16 * 1024 * 1024
 
-/** The position of an item in its list: the value that sorts the list, and the id. */
+/** The position of an item is the value that sorts the list, and the id. */
 export const ListPosition = Schema.Tuple([
   Schema.Union([Schema.String, Schema.Finite]),
   Schema.Union([Schema.String, Schema.Finite])
@@ -66,8 +66,8 @@ export interface Page {
 export interface PageOf<A> {
   readonly items: ReadonlyArray<A>
   readonly total: number
-  /** The number of rows that the page covers, if it may end before its limit. */
+  /** The page covers this many rows, if it may end before its limit. */
   readonly covered?: number
-  /** The position of the last row that the page covers, if there are more after it. */
+  /** The page ends with the row at this position, if more rows follow. */
   readonly end?: ListPosition | undefined
 }

@@ -2,7 +2,7 @@ import { Schema } from "effect"
 import { decimal, flag, knownQuery } from "./Page.ts"
 import type { Provenance } from "./Route.ts"
 
-/** Sides of a picture, in pixels. */
+/** Sides are in pixels. */
 export const PICTURE_SIDE = { minimum: 64, maximum: 1200 } as const
 
 export const DEFAULT_PICTURE = { width: 800, height: 500, theme: "light", profile: false } as const
@@ -38,7 +38,7 @@ export const pictureOptions = ({ profile, ...given }: typeof PictureQuery.Type):
 
 export type PictureFormat = "svg" | "png"
 
-/** Required beside lines that follow the roads of OpenStreetMap (ODbL 1.0, 4.3). */
+/** ODbL 1.0, 4.3 requires this text beside lines that follow the roads of OpenStreetMap. */
 export const ROAD_DATA_ATTRIBUTION = "© OpenStreetMap contributors"
 
 const FROM_ROADS: ReadonlySet<Provenance> = new Set(["routing-engine", "generation"])

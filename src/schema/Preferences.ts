@@ -31,10 +31,10 @@ const routingPreferences = {
 
 const ASKED_OF_ENGINE = "What a route asks of the routing engine."
 
-/** The routing preferences of examples. */
+/** Examples have these preferences; they are no defaults. */
 export const ROUTING_PREFERENCES = { surfacePreference: "unpaved", avoidFerries: true }
 
-/** Independent of the engine. */
+/** These preferences do not depend on the engine. */
 export const RoutingPreferences = optionalMembers(routingPreferences).annotate({
   identifier: "RoutingPreferences",
   description: ASKED_OF_ENGINE,
@@ -87,7 +87,7 @@ const byActivity = <S extends Schema.Constraint>(preferences: S) => ({
   walk: preferences
 })
 
-/** The preferences of examples. */
+/** Examples have these preferences; they are no defaults. */
 export const PREFERENCES = { units: "metric", defaultActivity: "cycle", defaultRouteVisibility: "private" } as const
 
 export const Preferences = optionalMembers({

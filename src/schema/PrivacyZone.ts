@@ -4,10 +4,9 @@ import { trimmedText } from "./Text.ts"
 
 export const MAX_ZONES = 10
 
-/** Radii of zones, in metres. */
+/** Radii are in metres. */
 export const ZONE_RADIUS = { minimum: 100, maximum: 2000 } as const
 
-/** The zone of examples. */
 export const ZONE = { center: [9.5209, 47.1415], radius: 500, label: "Home" } as const
 
 export const PrivacyZone = Schema.Struct({

@@ -16,7 +16,6 @@ export const PageUrl = Schema.optionalKey(
   })
 )
 
-/** Members of a route or collection in the trash. */
 export const TRASHED = {
   deletedAt: Timestamp.annotate({ description: "When it was moved to the trash" }),
   purgedAt: Timestamp.annotate({
@@ -24,7 +23,6 @@ export const TRASHED = {
   })
 }
 
-/** The visibility of examples. */
 export const TRASHED_AT = { deletedAt: "2025-06-02T10:00:00.000Z", purgedAt: "2025-07-02T10:00:00.000Z" }
 
 export interface Trashed {

@@ -21,7 +21,7 @@ import { AllowDownload } from "./ShareLink.ts"
 import { givenText, trimmedText } from "./Text.ts"
 import { USER_SUMMARY, UserSummary } from "./User.ts"
 
-/** Texts that members and filters share. */
+/** Members and filters share these texts. */
 export const PLACE_WORDS = {
   city: { description: "The city that the route starts in or near" },
   countryCode: { description: "The country that the route starts in (ISO 3166-1 alpha-2)" }
@@ -49,7 +49,7 @@ const TAG = new RegExp(`^[a-z0-9][a-z0-9-]{0,${MAX_TAG - 1}}$`, "u")
 
 const GERMAN: Readonly<Record<string, string>> = { ä: "ae", ö: "oe", ü: "ue", ß: "ss" }
 
-/** The tag that a text could be, without accents and signs. */
+/** Suggests a tag for a text, without accents and signs. */
 const suggested = (text: string): string =>
   text.replace(/[äöüß]/gu, (letter) => GERMAN[letter] ?? "").normalize("NFKD").replace(/\p{M}/gu, "")
     .replace(/[^a-z0-9]+/gu, "-").slice(0, MAX_TAG + 1).replace(/^-+|-+$/gu, "").slice(0, MAX_TAG)
@@ -74,7 +74,7 @@ export const MAX_SENT_TAGS = 100
 
 const TAGS = "The owner's words for it"
 
-/** Normalised, without repetitions, in the order of their first occurrence. */
+/** Tags are normalised, without repetitions, in the order of their first occurrence. */
 export const Tags = Schema.Array(NormalisedTag).check(
   Schema.isMaxLength(MAX_SENT_TAGS),
   // This filter is for the API document only: repeated tags do not count.
@@ -106,7 +106,7 @@ const Distance = Metres.check(upTo(MAX_DISTANCE))
 
 const Duration = Seconds.check(upTo(MAX_DURATION))
 
-/** The largest gain; larger measured ones are cut to it. */
+/** Larger measured gains are cut to this. */
 export const MAX_ELEVATION_GAIN = 1_000_000
 
 const Elevation = Metres.check(upTo(MAX_ELEVATION_GAIN))
@@ -135,7 +135,7 @@ const Waypoints = Schema.Array(Waypoint).check(Schema.isMinLength(1), Schema.isM
   description: WAYPOINTS
 })
 
-/** Members that are stored as sent, each in a column of its name or null. Add a new one here and to `PLAIN`. */
+/** These members are stored as sent, each in a column of its name or null. Add a new one here and to `PLAIN`. */
 const plain = {
   description: nullable(Description),
   activity: nullable(Activity),
@@ -146,7 +146,7 @@ const plain = {
   recordedAt: nullable(RecordedAt)
 }
 
-/** The plain members as they are stored and returned. */
+/** These are the plain members as they are stored and returned. */
 export const PLAIN = {
   description: Schema.String.annotate({ description: "A text of one's own" }),
   activity: Activity,
@@ -185,7 +185,7 @@ export const Source = Schema.Struct({
 })
 export type Source = typeof Source.Type
 
-/** The engine has nine. */
+/** The engine has nine surfaces. */
 const MAX_SURFACES = 20
 
 const clearable = {
@@ -231,7 +231,7 @@ export const oneGeometry = Schema.makeFilter(
 
 const SEGMENTS_ALONE = "Expected geometry or polyline6 beside it: a line is sent with its segments"
 
-/** A new line has no gaps unless they come with it, so the one is no change without the other. */
+/** A new line has no gaps unless `segments` come with it, so `segments` without a line are refused. */
 const segmentsWithLine = Schema.makeFilter(
   ({ geometry, polyline6, segments }: {
     readonly geometry?: unknown
@@ -283,7 +283,6 @@ export type RoutePatch = typeof RoutePatch.Type
 
 export const RouteName = Schema.String.annotate({ description: "The name of the route" })
 
-/** The route of examples. */
 export const ROUTE = {
   id: RouteId.make(12),
   ...NEW_ROUTE,
@@ -364,7 +363,7 @@ export interface StoredRoute extends Omit<Route, "waypoints" | "geometry" | "pol
   readonly segments: JsonText | undefined
   readonly cues: JsonText | undefined
   readonly version: number
-  /** The revision of the owner's privacy zones, if they cut a part off. */
+  /** The revision of the owner's privacy zones is present if they cut a part off. */
   readonly cutRevision?: number
 }
 

@@ -29,17 +29,14 @@ const isOneExpectation = ({ ifMatch, ifVersion }: { readonly ifMatch?: string; r
 
 const MADE = "`$` and the index of an earlier operation of the batch, for what that made"
 
-/** The id of what an earlier operation made, which the client does not know yet. */
+/** An operation names by this what an earlier one made, whose id the client does not know yet. */
 const Made = Schema.String.check(Schema.isPattern(/^\$(0|[1-9][0-9]?)$/u, { expected: MADE })).annotate({
   description: MADE
 })
 
 const ROUTE_OR_MADE = { description: `The id of a route, or ${MADE}` }
 
-/**
- * Named once: generators of clients would call it after each member. Every operation has the same, since some generators make one
- * class of all of them.
- */
+/** Without an identifier, generators name it after each member. Some make one class of all operations. */
 const RouteIdOrMade = Schema.Union([RouteId, Made]).annotate({
   ...ROUTE_OR_MADE,
   identifier: "RouteIdOrMade",

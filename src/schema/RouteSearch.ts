@@ -127,7 +127,7 @@ export const OwnRoutesQuery = listQuery({
   geometry: Schema.optionalKey(GeometryForm)
 }).check(isRange, isSortable)
 
-/** The filters of a list of one's own routes, and its order. */
+/** A list of own routes has these filters and an order. */
 export type OwnRoutesFilter = Omit<typeof OwnRoutesQuery.Type, "cursor" | "geometry" | "limit" | "offset">
 
 export const TagCount = Schema.Struct({

@@ -75,9 +75,7 @@ const toPoint = ({ lat, lon, time }: GivenPoint): TracePoint =>
 const toPoints = (given: Option.Option<ReadonlyArray<GivenPoint> | null>): Option.Option<ReadonlyArray<TracePoint>> =>
   Option.map(Option.filter(given, (points) => points !== null), (points) => points.map(toPoint))
 
-/**
- * Reports some invalid points, in one pass: the generic decoder takes forty times as long and blocks other requests.
- */
+/** Reports some invalid points in one pass: the generic decoder takes 40 times as long and blocks other requests. */
 export const TracePoints = Schema.optionalKey(GivenPoints).pipe(
   Schema.decodeTo(Schema.optionalKey(Points), {
     decode: SchemaGetter.transformOptional(toPoints),
@@ -87,7 +85,6 @@ export const TracePoints = Schema.optionalKey(GivenPoints).pipe(
 
 const STATUS = { description: "Whether it works" }
 
-/** The engine of examples. */
 export const ENGINE = { status: "ok", version: "3.5.1", tiles: "2025-05-30T00:00:00.000Z" } as const
 
 /** No routes are requested while the circuit is open. */
@@ -194,10 +191,7 @@ export const DirectionsQuery = knownQuery({
 const EngineLatitude = Schema.Finite.annotate({ description: LATITUDE })
 const EngineLongitude = Schema.Finite.annotate({ description: LONGITUDE })
 
-/**
- * `locations` are snapped to the ends of the legs. `maneuvers` have indexes into the line of all legs, in which the
- * first position of a leg is the last one of the leg before.
- */
+/** `maneuvers` index the line of all legs, where legs share a position. `locations` are snapped to the ends of legs. */
 export const RoutingAnswer = Schema.Struct({
   legs: Schema.Array(Leg).annotate({ description: "From each location to the next, in order" }),
   locations: Schema.Array(
@@ -256,7 +250,7 @@ export const TraceRequest = Schema.Struct({
 })
 export type TraceRequest = typeof TraceRequest.Type
 
-/** A schema to count the values of a trace by: the document of `TraceRequest` only names the schema of its points. */
+/** Counts the values of a trace: the document of `TraceRequest` only names the schema of its points. */
 export const TraceRoom = Schema.Struct({ ...TraceRequest.fields, shape: Declared })
 
 export const TraceEdge = Schema.Struct({

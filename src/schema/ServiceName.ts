@@ -1,5 +1,5 @@
-/** The name in tokens, telemetry and protocols. */
+/** Tokens, telemetry and protocols have this name. */
 export const SERVICE_NAME = "route-planning-service"
 
-/** The name for people. */
+/** People read this name. */
 export const SERVICE_TITLE = "Route Planning Service"

@@ -3,7 +3,7 @@ import { ClientId, LinkId, ShareToken } from "./Ids.ts"
 import { CreatedAt, Instant, Timestamp } from "./Measures.ts"
 import { trimmedText } from "./Text.ts"
 
-/** The links of each route or collection; expired ones do not count. */
+/** Each route or collection has at most this many links; expired ones do not count. */
 export const MAX_LINKS = 50
 
 const changeable = {
@@ -38,7 +38,6 @@ export const ShareLinkPatch = Schema.Struct({
 })
 export type ShareLinkPatch = typeof ShareLinkPatch.Type
 
-/** The link of examples. */
 export const LINK = {
   id: LinkId.make(9),
   label: "Sunday ride",

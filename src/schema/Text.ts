@@ -10,13 +10,13 @@ const isWellFormed = (documented: JsonSchema.JsonSchema) =>
     toJsonSchema: () => documented
   })
 
-/** `URL.parse` of Node.js 22, which clients with Node.js 20 do not have. */
+/** Clients with Node.js 20 lack `URL.parse`, which came with Node.js 22. */
 export const parsedUrl = (text: string): URL | undefined => URL.canParse(text) ? new URL(text) : undefined
 
 /** PostgreSQL cannot store U+0000, and UTF-8 no lone surrogates. */
 export const WellFormedString = Schema.String.check(isWellFormed({ pattern: STORABLE }))
 
-/** Text that is transformed before it is checked; `documented` describes what a client may send. */
+/** The text is transformed before it is checked; `documented` describes what a client may send. */
 export const givenText = (documented: JsonSchema.JsonSchema) => Schema.String.check(isWellFormed(documented))
 
 const hasCodePoints = (text: string, min: number, max: number) => {
@@ -31,7 +31,7 @@ const lengthOptions = (min: number, max: number) => ({
   toJsonSchema: () => ({ minLength: min, maxLength: max })
 })
 
-/** Bounds the length in code points, so that an emoji counts once. Inclusive. */
+/** Bounds the length in code points, both ends included, so that an emoji counts once. */
 export const isCodePointLength = (min: number, max: number) =>
   Schema.makeFilter((text: string) => hasCodePoints(text, min, max), lengthOptions(min, max))
 
@@ -49,11 +49,11 @@ const changedText = (change: (text: string) => string) => {
 
 export const trimmedText = changedText((text) => text.trim())
 
-/** Joiners that no script or emoji needs: those after Latin, Greek and Cyrillic letters, digits and signs. */
+/** Matches joiners that no script or emoji needs: those after Latin, Greek and Cyrillic letters, digits and signs. */
 const JOINERS =
   /(?<![\p{M}\p{Emoji_Modifier}\p{Extended_Pictographic}[\p{L}--[\p{Script=Latin}\p{Script=Greek}\p{Script=Cyrillic}]]])[\u200C\u200D]/gv
 
-/** Tags outside of flags, such as the flag of Scotland. */
+/** Matches tags outside of flags, such as the flag of Scotland. */
 const TAGS = /(?<!\u{1F3F4}[\u{E0020}-\u{E007E}]{0,6})[\u{E0020}-\u{E007F}]/gu
 
 const OTHER_FORMAT = /[\p{Cf}--[\u{E0020}-\u{E007F}\u200C\u200D]]/gv
@@ -62,10 +62,9 @@ const OTHER_FORMAT = /[\p{Cf}--[\u{E0020}-\u{E007F}\u200C\u200D]]/gv
 export const withoutFormat = (text: string): string =>
   text.replace(OTHER_FORMAT, "").replace(TAGS, "").replace(JOINERS, "")
 
-/** Text for the names of people. */
 export const nameText = changedText((text) => withoutFormat(text).trim())
 
-/** A name that a client chose, amid our own text. */
+/** Writes a name that a client chose in one line, since our own text surrounds it. */
 export const inOneLine = (text: string): string => withoutFormat(text).replace(/[\p{Cc}\s]+/gu, " ").trim()
 
 /** Returns the text as it is stored: an empty one clears its member. */

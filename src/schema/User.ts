@@ -14,7 +14,6 @@ const used = (description: string) =>
     limit: Count.annotate({ description: "How many there may be" })
   }).annotate({ description })
 
-/** The usage of examples. */
 const USAGE = {
   routes: { used: 2, limit: 10_000 },
   storedBytes: { used: 81_920, limit: 1_073_741_824 },
@@ -63,7 +62,6 @@ export const UserName = Schema.String.annotate({ description: "The name of the u
 
 export const UserEmail = Schema.String.annotate({ description: "The email address of the user" })
 
-/** The member `user` of examples. */
 export const USER_SUMMARY = {
   id: UserId.make(7),
   name: "Ada Rider",
@@ -93,7 +91,7 @@ export const deletionStatusOf = (deletionRequestedAt: string | null): typeof Del
 
 export const DeletionRequestedAt = Timestamp.annotate({ description: "When the account's deletion was requested" })
 
-/** Members of an account as its owner and administrators see it. */
+/** The owner and administrators see these members of an account. */
 export const ACCOUNT_FACTS = {
   isEmailVerified: Schema.Boolean.annotate({ description: "Whether the address is verified" }),
   hasPassword: Schema.Boolean.annotate({ description: "Whether the account has a password" })
@@ -101,7 +99,6 @@ export const ACCOUNT_FACTS = {
 
 const SETTINGS = "The settings of the user"
 
-/** The account of examples. */
 export const USER = {
   ...USER_SUMMARY,
   email: "ada@example.com",
@@ -134,7 +131,6 @@ export const Statistics = Schema.Struct({
   totalDistance: Metres
 }).annotate({ description: "Figures of the live routes" })
 
-/** The figures of the account of examples. */
 export const STATISTICS = { totalRoutes: 1, totalDistance: 1177.4 }
 
 export const Profile = Schema.Struct({ ...User.fields, statistics: Statistics, usage: Usage }).annotate({
@@ -149,7 +145,7 @@ const UNUSUAL = String.raw`\s\x00-\x1f\x7f-\x9f@<>()[\]\\,;:"`
 
 const EMAIL = new RegExp(String.raw`^[^${UNUSUAL}]{1,64}@[^.${UNUSUAL}]+(\.[^.${UNUSUAL}]+)+$`, "u")
 
-/** RFC 5321, 4.5.3.1. */
+/** See RFC 5321, 4.5.3.1. */
 const MAX_EMAIL = 254
 
 /** Counts the length with the domain in ASCII (IDNA), as `emailKey` has it: a character may become many. */
@@ -178,10 +174,7 @@ const isNormalForm = (text: string) => text.normalize("NFKC") === text
 /** Other letters have no lower case that all mail servers agree on. */
 export const lowerAscii = (text: string): string => text.replace(/[A-Z]/g, (letter) => letter.toLowerCase())
 
-/**
- * True if NFKC and case folding change only A to Z in the part before the `@`. Other parts may become the name of
- * another mailbox: U+212A KELVIN SIGN is folded to k.
- */
+/** Returns true if NFKC and case folding change only A to Z: U+212A KELVIN SIGN becomes k, another mailbox. */
 export const isUnambiguous = (local: string): boolean =>
   !FOLDED.test(local) && isNormalForm(local) && isNormalForm(lowerAscii(local))
 
@@ -191,14 +184,14 @@ export const UNAMBIGUOUS_EMAIL =
   "an email address without characters before the @ that Unicode folds to others: A to Z, "
   + "and others in lower case and normal form NFKC"
 
-/** An address for a new account. A stored address may be ambiguous, and is known by its exact spelling. */
+/** A new account needs such an address. A stored one may be ambiguous, and is known by its exact spelling. */
 export const NewEmail = Email.check(
   Schema.makeFilter((email) => isUnambiguous(localPartOf(email)), { expected: UNAMBIGUOUS_EMAIL })
 )
 
 export const PASSWORD_LENGTH = { minimum: 12, maximum: 1024 } as const
 
-/** The password of examples. */
+/** Examples have this password. */
 export const PASSWORD = "a long enough password"
 
 export const PASSWORD_RULE = `${PASSWORD_LENGTH.minimum} to ${grouped(PASSWORD_LENGTH.maximum)} characters`
@@ -211,7 +204,7 @@ export const PasswordAttempt = WellFormedString.check(isNormalizedLength(1, PASS
   description: "The password"
 })
 
-/** The mailed token of examples. */
+/** Examples have this mailed token. */
 export const MAILED_TOKEN = "Qm9yZGVybGluZS10b2tlbi1mb3ItdmVyaWZpY2F0aW9u"
 
 export const MailedToken = WellFormedString.check(isCodePointLength(1, 256)).annotate({

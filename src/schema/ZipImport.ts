@@ -7,7 +7,7 @@ import { knownQuery } from "./Page.ts"
 import { Visibility } from "./Resource.ts"
 import { TagFilter } from "./Route.ts"
 
-/** The most bytes that the files of a ZIP unpack to, with those of nested ones and of gzip. */
+/** The files of a ZIP unpack to at most these bytes, with those of nested ones and of gzip. */
 export const MAX_UNPACKED_ROUTES = 8 * 1024 * 1024 * 1024
 
 export const ZipImportQuery = knownQuery({

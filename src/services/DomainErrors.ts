@@ -22,7 +22,7 @@ export class UpstreamAway extends Schema.TaggedError<UpstreamAway>()("UpstreamAw
 
 export class UpstreamSlow extends Schema.TaggedError<UpstreamSlow>()("UpstreamSlow", { name: Schema.String }) {}
 
-/** Too many calls of an upstream run or wait. */
+/** The upstream has as many calls, running and waiting, as it may. */
 export class EngineBusy extends Schema.TaggedError<EngineBusy>()("EngineBusy", {}) {}
 
 /** The engine refused a request for a mistake that is not the client's. */
@@ -60,7 +60,7 @@ export type UpstreamError = typeof UpstreamError.Type
 /** A schema cannot check this input, such as a file or a password. `path` is a member of it, empty for the whole. */
 export class InvalidInput extends Schema.TaggedError<InvalidInput>()("InvalidInput", {
   issues: Schema.Array(Schema.Struct({ path: Schema.String, message: Schema.String })),
-  /** The body if absent. */
+  /** The part is the body if absent. */
   part: Schema.optionalKey(Schema.Literals(["body", "query"]))
 }) {
   static at(path: string, message: string): InvalidInput {
@@ -85,7 +85,7 @@ export class UnknownEncoding extends Schema.TaggedError<UnknownEncoding>()("Unkn
   encoding: Schema.String
 }) {}
 
-/** It does not exist, or the caller may not see it. `member` is a route of a collection. */
+/** A named thing does not exist, or the caller may not see it. `member` is a route of a collection. */
 export class Missing extends Schema.TaggedError<Missing>()("Missing", {
   kind: Schema.Literals([
     "route",
@@ -132,7 +132,6 @@ export class TooManyWaiting extends Schema.TaggedError<TooManyWaiting>()("TooMan
 /** The cursor belongs to another database, or is older than deletions that were purged. */
 export class CursorExpired extends Schema.TaggedError<CursorExpired>()("CursorExpired", {}) {}
 
-/** Own routes have the same positions as those of a file. */
 export class DuplicateRoutes extends Schema.TaggedError<DuplicateRoutes>()("DuplicateRoutes", {
   duplicates: Schema.Array(Duplicate)
 }) {}
@@ -145,7 +144,7 @@ export class ZonesFull extends Schema.TaggedError<ZonesFull>()("ZonesFull", {
   used: Schema.Int
 }) {}
 
-/** The change would make so many zones of the account hide less. */
+/** The change would make this many zones of the account hide less. */
 export class ZonesShrink extends Schema.TaggedError<ZonesShrink>()("ZonesShrink", { zones: Schema.Int }) {}
 
 export class TokenRefused extends Schema.TaggedError<TokenRefused>()("TokenRefused", {
@@ -209,12 +208,10 @@ export class EmailUnverified extends Schema.TaggedError<EmailUnverified>()("Emai
 /** The link needs the password of its sign-up, since the address has other pending sign-ups. */
 export class SignUpPasswordNeeded extends Schema.TaggedError<SignUpPasswordNeeded>()("SignUpPasswordNeeded", {}) {}
 
-/** The sign-up of the link has another password. */
 export class SignUpPasswordWrong extends Schema.TaggedError<SignUpPasswordWrong>()("SignUpPasswordWrong", {}) {}
 
 export class SignUpClosed extends Schema.TaggedError<SignUpClosed>()("SignUpClosed", {}) {}
 
-/** A mailed link that is unknown, used or expired. */
 export const LinkState = Schema.Literals(["used", "expired", "unknown"])
 export type LinkState = typeof LinkState.Type
 
@@ -239,10 +236,7 @@ export class SignInNotBegun extends Schema.TaggedError<SignInNotBegun>()("SignIn
 /** The account has another identity of the same provider. */
 export class LinkedElsewhere extends Schema.TaggedError<LinkedElsewhere>()("LinkedElsewhere", {}) {}
 
-/**
- * Other requests have reached a limit of this process, or a job exceeded its own (`job_time`, `job_memory`). After
- * those and `job_ended` nothing of the job is stored.
- */
+/** The process or a job has reached a limit. Nothing is stored after `job_time`, `job_memory` and `job_ended`. */
 export class Overloaded extends Schema.TaggedError<Overloaded>()("Overloaded", {
   reason: Schema.Literals([
     "lists",
@@ -283,10 +277,7 @@ export class MetricsDisabled extends Schema.TaggedError<MetricsDisabled>()("Metr
 /** Files of other requests use all the disk space that this process may use. */
 export class SpoolFull extends Schema.TaggedError<SpoolFull>()("SpoolFull", {}) {}
 
-/**
- * Failures of services for reasons that a caller can act on: facts, without texts and statuses of HTTP. `StaleVersion`
- * is not among them: its response needs the current `ETag`.
- */
+/** Callers can act on these facts. `StaleVersion` is not among them: its response needs the current `ETag`. */
 export const DomainError = Schema.Union([
   InvalidInput,
   FilesTooLarge,

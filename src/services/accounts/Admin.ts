@@ -135,21 +135,21 @@ const USER_ORDERS: Readonly<Record<AdminUserSort, ListOrder>> = {
   "-storedBytes": { by: STORED_BYTES, type: "bigint", id: "u.id", direction: "DESC" }
 }
 
-/** Members that are undefined match all accounts. */
+/** An undefined query matches all accounts. */
 type Query = string | undefined
 
-/** Actions of administrators. Every access to accounts and routes leaves an audit entry. */
+/** Every access of an administrator to accounts and routes leaves an audit entry. */
 export class Administration extends Context.Service<Administration, {
   readonly overview: Effect.Effect<Overview>
   /** Lists accounts. The query is a part of an email address, name or handle. */
   readonly users: (admin: UserId, query: Query, sort: AdminUserSort, page: Page) => Effect.Effect<PageOf<AdminUser>>
-  /** The access is audited with the account as subject. */
+  /** Audits the access with the account as subject. */
   readonly user: (admin: UserId, id: UserId) => Effect.Effect<AdminUser, Missing>
-  /** Starts the grace period of an account's deletion. `OwnAccount` for the administrator's own account. */
+  /** Starts the grace period of an account's deletion. Fails with `OwnAccount` for the administrator's own account. */
   readonly deleteUser: (admin: UserId, id: UserId) => Effect.Effect<void, Missing | OwnAccount>
   /** Lists live routes of every visibility, newest first. The query is a part of the route's name or its owner's. */
   readonly routes: (admin: UserId, query: Query, page: Page) => Effect.Effect<PageOf<AdminRoute>>
-  /** Soft delete. The route becomes private, so that a restore does not publish it. Takes a turn (`Lanes.writes`). */
+  /** Moves a route to the trash as a private one: a restore does not publish it. Takes a turn (`Lanes.writes`). */
   readonly deleteRoute: (admin: UserId, id: RouteId) => Effect.Effect<void, Missing | Overloaded>
   /** Lists accounts whose deletion is pending; the first one is erased first. */
   readonly deletions: (admin: UserId, page: Page) => Effect.Effect<PageOf<PendingDeletion>>
@@ -165,7 +165,7 @@ export class Administration extends Context.Service<Administration, {
       const roles = yield* Roles
       const { writes } = yield* Lanes
 
-      // No index for substrings: queries are rare, and scanning a million accounts stays within the statement timeout.
+      // No index has substrings: queries are rare, and a scan of a million accounts is within the statement timeout.
       const has = (query: Query, ...columns: ReadonlyArray<string>) =>
         query === undefined
           ? sql`true`

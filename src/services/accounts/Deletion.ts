@@ -80,7 +80,7 @@ const BATCH = 100
 
 /** Erases accounts: no table keeps their personal data. */
 export class AccountErasure extends Context.Service<AccountErasure, {
-  /** One transaction per account, safe to run concurrently. An account that fails is retried and delays no other. */
+  /** Erases each account in a transaction, also concurrently. One that fails is retried and delays no other. */
   readonly eraseDue: Effect.Effect<Swept>
   /** Returns when the next account is due, which may be in the past. */
   readonly earliestDue: Effect.Effect<Option.Option<Date>>

@@ -43,7 +43,7 @@ export const linkUnusable = () => Effect.fail(new LinkUnusable({ state: "unknown
 
 const digest = (token: Redacted.Redacted) => createHash("sha256").update(Redacted.value(token)).digest("base64url")
 
-/** 32 random bytes, used once, stored as SHA-256: enough for a secret of 256 bits (OWASP ASVS 6.5.2). */
+/** Tokens are 32 random bytes, used once, and stored as SHA-256, enough for a secret of 256 bits (OWASP ASVS 6.5.2). */
 export class MailedTokens extends Context.Service<MailedTokens, {
   /** Each purpose has a default `lifetime`. Only the newest reset links of an owner are valid. */
   readonly issue: (
@@ -54,13 +54,13 @@ export class MailedTokens extends Context.Service<MailedTokens, {
   /** Finds the owner of a token that `consume` or `signUpOf` would accept now. Neither locks nor changes anything. */
   readonly ownerOf: (purpose: MailedTokenPurpose, token: Redacted.Redacted) => Effect.Effect<Option.Option<TokenOwner>>
   /**
-   * Call under `accountLock`: exactly one of concurrent callers gets the owner. None for an unknown, used or expired
-   * token, one for another purpose, or an account past its grace period.
+   * Returns the owner to exactly one of concurrent callers, which have `accountLock`. Returns none for an unknown, used
+   * or expired token, one for another purpose, or an account past its grace period.
    */
   readonly consume: (purpose: MailedTokenPurpose, token: Redacted.Redacted) => Effect.Effect<Option.Option<UserId>>
   /** Consumes a valid token and returns its sign-up: `SignUps.lock` decides between concurrent callers. */
   readonly signUpOf: (purpose: MailedTokenPurpose, token: Redacted.Redacted) => Effect.Effect<Option.Option<SignUpId>>
-  /** Why a token cannot be used. It is unknown, too, once its row is deleted, some time after it has expired. */
+  /** Returns why a token cannot be used. An expired token is unknown some time later, once its row is deleted. */
   readonly stateOf: (purpose: MailedTokenPurpose, token: Redacted.Redacted) => Effect.Effect<LinkState>
   /** Stores a used token of a sign-up, whose rows are deleted, as one of the account that was made by it. */
   readonly keepUsed: (
@@ -68,7 +68,7 @@ export class MailedTokens extends Context.Service<MailedTokens, {
     token: Redacted.Redacted,
     userId: UserId
   ) => Effect.Effect<void>
-  /** Deletes the verification tokens of sign-ups. Call under `SignUps.lock`. */
+  /** Deletes the verification tokens of sign-ups. Call it under `SignUps.lock`. */
   readonly revokeVerifications: (signUpIds: ReadonlyArray<SignUpId>) => Effect.Effect<void>
   /** Deletes the unused tokens of a user. A used one stays, so that its page can say that it was used. */
   readonly revokeAll: (userId: UserId) => Effect.Effect<void>

@@ -34,11 +34,9 @@ import {
 import { requestText, type UpstreamFailure } from "../operations/Upstream.ts"
 import { oidcSettings, settings } from "../settings/Registry.ts"
 
-/** An OpenID Connect provider that signs in by redirect. */
 interface OidcProvider {
-  /** Stands in the paths of its sign-in. */
+  /** The id stands in the paths of the provider's sign-in. */
   readonly id: string
-  /** Shown to people. */
   readonly name: string
   readonly issuer: URL
   readonly clientId: string
@@ -65,7 +63,7 @@ const providerOf = (prefix: string): Config.Config<Option.Option<OidcProvider>> 
   )
 }
 
-/** The providers of `OIDC_PREFIXES`, in its order; none while sign-in by a provider is switched off. */
+/** Returns the providers of `OIDC_PREFIXES`, in its order; none while sign-in by a provider is switched off. */
 export const oidcProviders: Effect.Effect<ReadonlyArray<OidcProvider>, Config.ConfigError> = Effect.gen(function*() {
   if (!(yield* settings.PROVIDER_SIGN_IN_ENABLED)) return []
   const prefixes = new Set(yield* settings.OIDC_PREFIXES)
@@ -100,7 +98,7 @@ const decodeClaims = Schema.decodeUnknownEffect(Claims)
 export interface Identity {
   /** The issuer is written as in the discovery document. */
   readonly issuer: string
-  /** Never reassigned within an issuer (OpenID Connect Core, 2), unlike the address. */
+  /** The provider never reassigns it within an issuer (OpenID Connect Core, 2), unlike the address. */
   readonly subject: string
   readonly email: string
   readonly name: string | undefined
@@ -146,7 +144,7 @@ const pictureOf = (picture: unknown) => {
   return isAvatar(href) && href.length <= MAX_AVATAR ? href : undefined
 }
 
-/** Random texts that bind a sign-in to one browser (OpenID Connect Core, 3.1.2.1; RFC 7636, 4.1). */
+/** These random texts bind a sign-in to one browser (OpenID Connect Core, 3.1.2.1; RFC 7636, 4.1). */
 interface SignInChecks {
   readonly state: string
   readonly nonce: string
@@ -161,7 +159,6 @@ const isUpstreamFailure = Schema.is(Schema.Union([UpstreamUnusable, UpstreamAway
 
 const unusable = () => new UpstreamUnusable({ name: PROVIDER.name })
 
-/** openid-client wraps what a request failed with. */
 const upstreamFailureIn = (error: unknown): UpstreamFailure | undefined => {
   if (isUpstreamFailure(error)) return error
   return error instanceof Error ? upstreamFailureIn(error.cause) : undefined
@@ -213,7 +210,7 @@ const authenticationOf = ({ clientSecret }: OidcProvider, metadata: oidc.ServerM
     ? oidc.ClientSecretPost(Redacted.value(clientSecret))
     : oidc.ClientSecretBasic(Redacted.value(clientSecret))
 
-/** Other providers than those in development and on a private network have HTTPS. */
+/** Providers have HTTPS, except those in development and on a private network. */
 const insecureIf = ({ issuer }: OidcProvider) => issuer.protocol === "http:" ? [oidc.allowInsecureRequests] : []
 
 /** openid-client reads the time of the machine. */
@@ -232,9 +229,9 @@ export type ProviderFailure =
 
 export type RedirectFailure = ProviderFailure | Missing | ProviderDeclined
 
-/** Sign-in by redirect to the providers of `OIDC_PREFIXES`: authorization code, PKCE, `state` and `nonce`. */
+/** Signs in by redirect to the providers of `OIDC_PREFIXES`: authorization code, PKCE, `state` and `nonce`. */
 export interface OpenIdConnect {
-  /** The address of the provider at which a sign-in begins. */
+  /** Returns the address of the provider at which a sign-in begins. */
   readonly begin: (id: string, redirectUri: URL, checks: SignInChecks) => Effect.Effect<URL, RedirectFailure>
   /** Exchanges the code of `callback`, which is the redirect URI with what the provider added. */
   readonly finish: (id: string, callback: URL, checks: SignInChecks) => Effect.Effect<Identity, RedirectFailure>
@@ -242,7 +239,7 @@ export interface OpenIdConnect {
   readonly status: Effect.Effect<ReadonlyArray<ProviderState>>
 }
 
-/** A page of administrators waits for it. */
+/** A page of administrators waits for the state. */
 const STATE_TIMEOUT = Duration.millis(500)
 
 export const stateOf = (issuer: URL, document: Effect.Effect<unknown, unknown>): Effect.Effect<ProviderState> =>
@@ -279,13 +276,13 @@ export const makeOpenIdConnect = Effect.fnUntraced(function*(client: HttpClient.
       Effect.mapError((error) => upstreamFailureIn(error) ?? unusable())
     )
 
-  /** OpenID Connect Discovery 1.0, 4. Cached for an hour, failures not at all; concurrent calls share one request. */
+  /** Documents (OpenID Connect Discovery 1.0, 4) last an hour, failures do not. Concurrent calls share a request. */
   const documents = yield* Cache.makeWith((id: string) => Effect.flatMap(find(id), discover), {
     capacity: Math.max(1, providers.size),
     timeToLive: (exit) => Exit.isSuccess(exit) ? KEPT : Duration.zero
   })
 
-  /** openid-client refreshes keys that are older than five minutes, and those older than one that lack the key of a token. */
+  /** openid-client refreshes keys after five minutes, and after one if they lack the key of a token. */
   const keySets = new Map<string, oidc.ExportedJWKSCache>()
 
   const configurationOf = Effect.fnUntraced(function*(provider: OidcProvider) {
@@ -320,7 +317,7 @@ export const makeOpenIdConnect = Effect.fnUntraced(function*(client: HttpClient.
     const claims = tokens.claims()
     if (claims === undefined) return yield* notAccepted()
     const isComplete = claims["email"] !== undefined && claims["email_verified"] !== undefined
-    // One document says the address and that it is verified.
+    // One document states both the address and that it is verified.
     const profile = isComplete || userinfo_endpoint === undefined
       ? claims
       : yield* checked(() => oidc.fetchUserInfo(configuration, tokens.access_token, claims.sub))

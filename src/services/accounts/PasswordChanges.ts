@@ -34,9 +34,9 @@ export class PasswordChanges extends Context.Service<PasswordChanges, {
   /** Returns the address that a link of a reset or an invitation was mailed to. Does not consume the link. */
   readonly addressOf: (token: Redacted.Redacted) => Effect.Effect<string, LinkUnusable | Overloaded>
   /**
-   * Ends every session and revokes other links; personal access tokens stay. A sign-up's link creates the account:
-   * `SignUpClosed` while sign-up is closed and the link is no invitation. A refused password does not consume the link.
-   * Returns how many personal access tokens of the account still work.
+   * Ends every session and revokes other links; personal access tokens stay. A sign-up's link creates the account, or
+   * fails with `SignUpClosed` if sign-up is closed and it is no invitation. A refused password does not consume the
+   * link. Returns how many personal access tokens of the account still work.
    */
   readonly reset: (
     token: Redacted.Redacted,
@@ -145,7 +145,7 @@ export class PasswordChanges extends Context.Service<PasswordChanges, {
         return yield* openAccount(signUp.value, digest)
       }, sql.withTransaction)
 
-      // Hashed before the transaction, so that no connection or lock waits for it.
+      // The password is hashed before the transaction, so that no connection or lock waits for it.
       const useLink = Effect.fnUntraced(function*(token: Redacted.Redacted, password: Redacted.Redacted) {
         yield* turnOf(yield* ownerOf(token))
         const owner = yield* ownerOf(token)

@@ -30,7 +30,7 @@ const personalOf = ({ email, name }: PasswordOwner) =>
     { text: spell(name ?? ""), what: "your name" }
   ].filter(({ text }) => text.length >= MIN_PERSONAL_LENGTH)
 
-/** 30 MB of dictionaries, loaded on first use. */
+/** The 30 MB of dictionaries are loaded on first use. */
 const loadZxcvbn = Effect.promise(async () => {
   const [{ ZxcvbnFactory }, { adjacencyGraphs, dictionary }] = await Promise.all([
     import("@zxcvbn-ts/core"),
@@ -39,7 +39,7 @@ const loadZxcvbn = Effect.promise(async () => {
   return new ZxcvbnFactory({ dictionary, graphs: adjacencyGraphs })
 })
 
-/** Optional strength check of new passwords (NIST SP 800-63B, 5.1.1.2; OWASP ASVS 6.2.4 and 6.2.11). */
+/** Checks the strength of new passwords, if that is set (NIST SP 800-63B, 5.1.1.2; OWASP ASVS 6.2.4 and 6.2.11). */
 export class PasswordPolicy extends Context.Service<PasswordPolicy, {
   /** With `PASSWORD_MIN_STRENGTH` above 0, fails at `path` for a lower score, or the owner's address or name in it. */
   readonly check: (
@@ -80,7 +80,7 @@ export class PasswordPolicy extends Context.Service<PasswordPolicy, {
 
 const METHOD = { type: argon2id, parallelism: 1 } as const
 
-/** OWASP Password Storage Cheat Sheet, argon2id: 19 MiB, two passes. */
+/** The OWASP Password Storage Cheat Sheet has this cost for argon2id: 19 MiB, two passes. */
 export const HashCost = Context.Reference("route-planning-service/HashCost", {
   defaultValue: () => ({ memoryCost: 19_456, timeCost: 2 })
 })
@@ -98,7 +98,7 @@ const duration = Metric.histogram("password_hash_duration_seconds", {
   boundaries: [0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5]
 })
 
-/** NFKC: keyboards differ in how they compose characters. */
+/** NFKC is needed because keyboards differ in how they compose characters. */
 const normalise = (password: Redacted.Redacted) => Redacted.value(password).normalize("NFKC")
 
 /** Uninterruptible: the thread continues after a disconnect, so its permit must last as long. */
@@ -109,11 +109,11 @@ const timed = <A>(work: () => Promise<A>) =>
     Effect.flatMap(([time, result]) => Effect.as(Metric.update(duration, Duration.toSeconds(time)), result))
   )
 
-/** argon2id, one at a time for each core; the rest are queued for a while and then fail with `Overloaded`. */
+/** Runs argon2id once at a time for each core. Others are queued for a while and then fail with `Overloaded`. */
 export class Passwords extends Context.Service<Passwords, {
-  /** A PHC string with a fresh salt. */
+  /** Returns a PHC string with a fresh salt. */
   readonly hash: (password: Redacted.Redacted) => Effect.Effect<string, Overloaded>
-  /** False without a digest, in the same time: it must not reveal accounts (OWASP Authentication Cheat Sheet). */
+  /** Returns false without a digest, in equal time, to reveal no account (OWASP Authentication Cheat Sheet). */
   readonly verify: (password: Redacted.Redacted, digest: string | undefined) => Effect.Effect<boolean, Overloaded>
   readonly isOutdated: (digest: string) => boolean
 }>()("route-planning-service/Passwords") {

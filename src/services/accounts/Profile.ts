@@ -26,7 +26,7 @@ import { routeVisibility } from "../sharing/Visibility.ts"
 
 type Members = Readonly<Record<string, unknown>>
 
-/** JSON Merge Patch (RFC 7396): `null` removes a member, objects are merged, everything else replaces. */
+/** Merges as RFC 7396: `null` removes a member, objects are merged, everything else replaces. */
 const merge = (stored: Members, patch: Members): Members =>
   Object.entries(patch).reduce<Members>((merged, [key, value]) => {
     const { [key]: previous, ...others } = merged
@@ -46,11 +46,9 @@ export class Profiles extends Context.Service<Profiles, {
   readonly user: (id: UserId) => Effect.Effect<User>
   /** Includes statistics of the user's live routes, and the usage of quotas. */
   readonly profile: (id: UserId) => Effect.Effect<Profile>
-  /**
-   * `InvalidInput` for a reserved handle. The old handle is free at once. Takes a turn of the account (`Lanes.writes`).
-   */
+  /** Fails with `InvalidInput` for a reserved handle. Frees the old handle at once. Takes a turn (`Lanes.writes`). */
   readonly update: (id: UserId, patch: ProfilePatch) => Effect.Effect<Profile, HandleTaken | InvalidInput | Overloaded>
-  /** Finds a profile by its current handle. `Missing` while the account's deletion is pending. */
+  /** Finds a profile by its current handle. Fails with `Missing` while the account's deletion is pending. */
   readonly publicProfile: (handle: Handle) => Effect.Effect<PublicProfile, Missing>
 }>()("route-planning-service/Profiles") {
   static readonly layer = Layer.effect(

@@ -32,7 +32,7 @@ import {
   stateOf
 } from "./OpenIdConnect.ts"
 
-/** No shared secret, and never `none` (RFC 8725, 3.1). */
+/** RFC 8725, 3.1 excludes `none`, and these have no shared secret. */
 const ALGORITHMS = ["RS256", "ES256"] as const
 
 const LONGEST_LIFE_SECONDS = 24 * 60 * 60
@@ -103,7 +103,7 @@ const Document = Schema.Struct({
 
 const withoutFinalSlash = (text: string) => text.replace(/\/$/, "")
 
-/** OpenID Connect Discovery 1.0, 4. Cached for an hour, failures not at all; concurrent calls share one request. */
+/** The document (OpenID Connect Discovery 1.0, 4) lasts an hour, failures do not. Concurrent calls share a request. */
 const makeProviderDiscovery = Effect.fnUntraced(function*(client: HttpClient.HttpClient, url: URL) {
   // A parsed URL without a path has a final slash; the document knows whether it was written.
   const expected = withoutFinalSlash(url.href)
@@ -127,7 +127,7 @@ const makeProviderDiscovery = Effect.fnUntraced(function*(client: HttpClient.Htt
 
 const FRESH = Duration.minutes(10)
 
-/** The shortest time between two requests, so that invented key ids do not burden the provider. */
+/** Two requests are at least this far apart, so that invented key ids do not burden the provider. */
 const COOL_DOWN = Duration.seconds(30)
 
 const parameters = {
@@ -164,8 +164,8 @@ interface Keys {
 }
 
 /**
- * OpenID Connect Core, 10.1.1. Cached for 10 minutes; an unknown id refreshes them, at most once in 30 seconds. During
- * an outage of the provider the cached keys stay valid. Concurrent calls share one request.
+ * Keys are cached for 10 minutes (OpenID Connect Core, 10.1.1), and stay valid during an outage of the provider. An
+ * unknown id refreshes them, at most once in 30 seconds. Concurrent calls share one request.
  */
 const makeProviderKeys = Effect.fnUntraced(function*(client: HttpClient.HttpClient) {
   const latest = yield* Ref.make(Option.none<Keys>())
@@ -266,7 +266,7 @@ export class IdentityProvider extends Context.Service<
     readonly identify: (credential: ProviderCredential) => Effect.Effect<Identity, CredentialFailure>
   }
 >()("route-planning-service/IdentityProvider") {
-  /** `ProviderDisabled` if switched off, `ProviderNotConfigured` without the client's id and secret. */
+  /** Fails with `ProviderDisabled` if switched off, `ProviderNotConfigured` without the client's id and secret. */
   static readonly layer = Layer.effect(
     IdentityProvider,
     Effect.gen(function*() {
@@ -305,7 +305,7 @@ const disabled = () => Effect.fail(new ProviderDisabled())
 
 const notConfigured = () => Effect.fail(new ProviderNotConfigured())
 
-/** A bad code is 400 (RFC 6749, 5.2); an operator must fix other statuses. */
+/** The status for a bad code is 400 (RFC 6749, 5.2); an operator must fix other statuses. */
 const refusedExchange = Effect.fnUntraced(function*(status: number) {
   if (status !== 400) {
     yield* Effect.logWarning("code exchange refused").pipe(Effect.annotateLogs({ status }))

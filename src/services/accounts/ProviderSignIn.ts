@@ -25,7 +25,7 @@ type SignInFailure = CredentialFailure | RedirectFailure | AccountFailure
 
 const MAX_ATTEMPTS = 10
 
-/** The browser keeps it while it is at the provider. */
+/** The browser keeps this while it is at the provider. */
 const Pending = Schema.Struct({
   state: Schema.String,
   nonce: Schema.String,
@@ -35,7 +35,6 @@ const Pending = Schema.Struct({
 })
 
 interface Return {
-  /** The redirect URI, with what the provider added. */
   readonly callback: URL
   readonly pending: string | undefined
   readonly device: Device
@@ -54,8 +53,8 @@ const LinkedRow = IdentityRecord.select.mapFields(Struct.pick(["userId"]))
 
 export class ProviderSignIn extends Context.Service<ProviderSignIn, {
   /**
-   * Finds the account by the subject identifier, else links the account with the verified email address, else creates
-   * one. `SignUpClosed` for a new account while sign-up is closed, `InvalidInput` for one with an ambiguous address.
+   * Finds the account by the subject identifier, else links the one with the verified email address, else creates one.
+   * A new account fails with `SignUpClosed` while sign-up is closed, with `InvalidInput` for an ambiguous address.
    */
   readonly signIn: (
     credential: ProviderCredential,
@@ -66,7 +65,7 @@ export class ProviderSignIn extends Context.Service<ProviderSignIn, {
     provider: string,
     addresses: { readonly redirectUri: URL; readonly returnTo: URL }
   ) => Effect.Effect<{ readonly address: URL; readonly pending: string }, RedirectFailure>
-  /** Signs in as `signIn` does. `SignInNotBegun` without the `pending` of this provider, or when it has expired. */
+  /** Signs in as `signIn` does. Fails with `SignInNotBegun` unless the `pending` of this provider is valid. */
   readonly finish: (
     provider: string,
     returned: Return
@@ -112,7 +111,7 @@ export class ProviderSignIn extends Context.Service<ProviderSignIn, {
         return userId
       })
 
-      /** Creates the account; none if another request has just created one with the address. */
+      /** Creates the account, or returns none if another request has just created one with the address. */
       const open = Effect.fnUntraced(function*(identity: Identity, now: Date) {
         const { email, name, picture } = identity
         if (!isUnambiguous(localPartOf(email))) return yield* InvalidInput.at("email", `Expected ${UNAMBIGUOUS_EMAIL}`)
@@ -190,7 +189,7 @@ export class ProviderSignIn extends Context.Service<ProviderSignIn, {
   )
 }
 
-/** A failure of the provider is no refusal of the user. */
+/** These failures refuse the user; a failure of the provider is none of them. */
 const REFUSALS: ReadonlySet<SignInFailure["_tag"]> = new Set([
   "InvalidInput",
   "LinkedElsewhere",

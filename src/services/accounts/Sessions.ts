@@ -52,9 +52,9 @@ interface Purpose {
   readonly lifetime: Duration.Duration
 }
 
-/** JWTs of this service for one audience: HS256, and nothing but HS256 (RFC 8725, 3.1). */
+/** Signs and verifies JWTs of this service for one audience with HS256, and nothing but HS256 (RFC 8725, 3.1). */
 const signedTokens = ({ audience, key, lifetime }: Purpose) => ({
-  /** The text to sign of claims; `issuedAt` is in seconds. */
+  /** Returns the text of the claims to sign; `issuedAt` is in seconds. */
   payloadOf: (claims: JWTPayload & { readonly sub: string }, issuedAt: number): string =>
     JSON.stringify({
       ...claims,
@@ -64,7 +64,7 @@ const signedTokens = ({ audience, key, lifetime }: Purpose) => ({
       exp: issuedAt + Duration.toSeconds(lifetime)
     }),
 
-  /** Signs in this thread: jose and WebCrypto hand each signature to another one, which costs more than the signature. */
+  /** Signs in this thread: jose and WebCrypto would give it to another thread, which costs more than the signature. */
   sign: (payload: string): string => {
     const signed = `${HEADER}.${base64Url(payload)}`
     return `${signed}.${createHmac("sha256", key).update(signed).digest("base64url")}`
@@ -86,10 +86,7 @@ const signedTokens = ({ audience, key, lifetime }: Purpose) => ({
   })
 })
 
-/**
- * `role` and `units` are hints for clients: each request reads the caller's rights from the database. A token that an
- * older process signed may lack `units`.
- */
+/** `role` and `units` are hints: rights are read from the database. Tokens of older processes may lack `units`. */
 const Claims = Schema.Struct({
   sub: Schema.FiniteFromString.pipe(Schema.decodeTo(UserId)),
   sid: SessionId,
@@ -100,16 +97,16 @@ type Claims = typeof Claims.Type
 
 const decodeClaims = Schema.decodeUnknownOption(Claims)
 
-/** The claims of a verified token; `expiresAt` is its `exp`, in seconds. */
+/** `expiresAt` is the `exp` of the token, in seconds. */
 interface VerifiedToken {
   readonly claims: Claims
   readonly expiresAt: number
 }
 
-/** A token is verified once. Each request reads from the database whether its session lives. */
+/** Known tokens are not verified again. Each request reads from the database whether its session lives. */
 const MAX_KNOWN_TOKENS = 10_000
 
-/** The JWT of a session, signed with `JWT_SECRET`. */
+/** A session's JWT is signed with `JWT_SECRET`. */
 export class SessionTokens extends Context.Service<SessionTokens, {
   readonly sign: (claims: Claims) => Effect.Effect<string>
   /** Returns the claims of a token that this service signed and that has not expired, else none. */
@@ -183,7 +180,7 @@ export interface Device {
   readonly userAgent: string | undefined
   readonly ipAddress: string | undefined
   readonly network?: string | undefined
-  /** The token of the device's session so far. */
+  /** The token is that of the device's session so far. */
   readonly token?: string | undefined
 }
 
@@ -192,10 +189,10 @@ interface LiveSession {
   readonly freshToken: string
 }
 
-/** Sessions. Every token has a row, so that a revoked session ends with its next request. */
+/** Every session has a row, so that a revoked one ends with its next request. */
 export class Sessions extends Context.Service<Sessions, {
   /**
-   * Returns the token; ends the device's session so far (OWASP ASVS 7.2.4) and the oldest over the limit.
+   * Returns the token; ends the device's session so far (OWASP ASVS 7.2.4) and the oldest over the limit. Fails with
    * `SignInRefused` after the account's grace period.
    */
   readonly start: (userId: UserId, device: Device) => Effect.Effect<string, SignInRefused>
@@ -391,8 +388,8 @@ const DeviceClaims = Schema.Struct({
 const decodeDevice = Schema.decodeUnknownOption(DeviceClaims)
 
 /**
- * Devices that have signed in (OWASP, Slow Down Online Guessing Attacks with Device Cookies). Each has its own limit
- * for wrong passwords, so that attackers cannot lock the owner out. Its token proves nothing else.
+ * A device that has signed in has its own limit for wrong passwords, so that attackers cannot lock the owner out
+ * (OWASP, Slow Down Online Guessing Attacks with Device Cookies). Its token proves nothing else.
  */
 export class Devices extends Context.Service<Devices, {
   readonly remember: (userId: UserId) => Effect.Effect<string>

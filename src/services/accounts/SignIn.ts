@@ -37,7 +37,7 @@ interface Credentials {
   readonly password: Redacted.Redacted
 }
 
-/** Proves the mailbox by the password of the sign-up, or sets a new one; without either the link alone is the proof. */
+/** The password of the sign-up proves the mailbox, or a new one is set; without both the link is the proof. */
 interface ChosenPassword {
   readonly password?: Redacted.Redacted | undefined
   readonly newPassword?: Redacted.Redacted | undefined
@@ -50,16 +50,16 @@ interface UsedLink {
 }
 
 export class Accounts extends Context.Service<Accounts, {
-  /** Mails a link to create the account, or a notice to its owner, in equal time. `SignUpClosed` while closed. */
+  /** Mails a link to create the account, or a notice to its owner, in equal time. Fails while sign-up is closed. */
   readonly signUp: (
     registration: Credentials & { readonly name: string | undefined; readonly network: string | undefined }
   ) => Effect.Effect<void, InvalidInput | SignUpClosed | Overloaded>
   /** Returns the address that a verification link was mailed to. Does not consume the link. */
   readonly addressOf: (token: Redacted.Redacted) => Effect.Effect<string, LinkUnusable | Overloaded>
   /**
-   * Creates the account of the link's sign-up, ends all other sign-ups of the address, and signs the caller in. Anyone may
-   * sign up any address, so the holder of the mailbox shows by the password that the sign-up is theirs, or chooses a new
-   * one; the link alone is enough while the address has no other sign-up.
+   * Creates the account of the link's sign-up, ends all other sign-ups of the address, and signs the caller in. Since
+   * anyone may sign up any address, the holder of the mailbox shows by the password that the sign-up is theirs, or
+   * chooses a new one; the link alone is enough while the address has no other sign-up.
    */
   readonly verifyEmail: (
     token: Redacted.Redacted,
@@ -78,8 +78,8 @@ export class Accounts extends Context.Service<Accounts, {
     device: Device
   ) => Effect.Effect<SignIn, InvalidInput | LinkUnusable | SignUpClosed | Overloaded>
   /**
-   * Signs in. An unknown address, a wrong password and an account without a password fail alike and take the same time.
-   * The password of the newest pending sign-up gets `EmailUnverified` and a new mail, also where the address has an account.
+   * Signs in. An unknown address, a wrong password and an account without a password fail alike in equal time. The
+   * password of the newest pending sign-up gets `EmailUnverified` and a new mail, even if the address has an account.
    */
   readonly logIn: (
     credentials: Credentials,
@@ -273,7 +273,7 @@ export class Accounts extends Context.Service<Accounts, {
         }, databaseDefects),
 
         logIn: Effect.fnUntraced(function*({ email, password }, device) {
-          // An account past its grace period is not found, even before the sweep.
+          // The queries find no account past its grace period, even before the sweep.
           const candidates = yield* signIns(candidatesOf(email))
           const { id: userId, passwordHash } = candidates.account ?? NO_ACCOUNT
           const digest = passwordHash ?? undefined

@@ -56,7 +56,7 @@ interface Addressee {
   readonly userId: UserId | undefined
 }
 
-/** Unverified sign-ups. An address may have any number; the one whose link is used becomes an account. */
+/** Sign-ups are unverified. An address may have any number; the one whose link is used becomes an account. */
 export class SignUps extends Context.Service<SignUps, {
   /** With `isInvited` the link works while sign-up is closed. `network` is the network of the request. */
   readonly add: (
@@ -68,7 +68,7 @@ export class SignUps extends Context.Service<SignUps, {
   readonly addresseeOf: (id: SignUpId) => Effect.Effect<Option.Option<Addressee>>
   /** Finds a sign-up; none if it is gone. Takes no lock. */
   readonly find: (id: SignUpId) => Effect.Effect<Option.Option<SignUp>>
-  /** Locks all sign-ups of the address until the caller's transaction ends. None if the sign-up is gone. */
+  /** Locks all sign-ups of the address until the caller's transaction ends. Returns none if the sign-up is gone. */
   readonly lock: (id: SignUpId) => Effect.Effect<Option.Option<LockedSignUp>>
   /** Finds older sign-ups of the address from other networks. Locks as `lock` does. */
   readonly olderOfOtherNetworks: (id: SignUpId) => Effect.Effect<ReadonlyArray<SignUpId>>
@@ -228,12 +228,12 @@ export const nameFrom = (email: string, name: string | undefined): string =>
 export class NewAccounts extends Context.Service<NewAccounts, {
   /** Finds the sign-up of a mailed link; none if the link cannot be used. Takes no lock. */
   readonly find: (purpose: MailedTokenPurpose, token: Redacted.Redacted) => Effect.Effect<Option.Option<SignUp>>
-  /** Finds it as `signUpOf` does, and blocks the other links of the address. */
+  /** Finds the sign-up as `find` does, and blocks the other links of the address. */
   readonly signUpOf: (
     purpose: MailedTokenPurpose,
     token: Redacted.Redacted
   ) => Effect.Effect<Option.Option<LockedSignUp>>
-  /** Deletes the sign-ups of the address. None if it has an account. `SignUpClosed` if uninvited and sign-up is closed. */
+  /** Deletes the address's sign-ups. Returns none if it has an account. Fails if uninvited while sign-up is closed. */
   readonly open: (person: ProvenPerson) => Effect.Effect<Option.Option<UserId>, SignUpClosed>
 }>()("route-planning-service/NewAccounts") {
   static readonly layer = Layer.effect(
@@ -317,7 +317,7 @@ const decodeInvitations = readableRows("sign_ups", InvitationRow)
 const requireInvitation = (rows: ReadonlyArray<unknown>) =>
   rows.length > 0 ? Effect.void : Effect.fail(new Missing({ kind: "invitation" }))
 
-/** Accounts that operators create, even while sign-up is closed. */
+/** Operators create accounts by invitations, even while sign-up is closed. */
 export class Invitations extends Context.Service<Invitations, {
   /** Lists the invitations that can still be used, the newest first. The audit names the administrator. */
   readonly list: (admin: UserId, page: Page) => Effect.Effect<PageOf<PendingInvitation>>
@@ -325,9 +325,9 @@ export class Invitations extends Context.Service<Invitations, {
   readonly mailAgain: (admin: UserId, id: SignUpId) => Effect.Effect<void, Missing>
   /** Deletes an invitation: its links stop working. */
   readonly withdraw: (admin: UserId, id: SignUpId) => Effect.Effect<void, Missing>
-  /** Mails a link: choosing a password creates the account. `AddressTaken` if there is one. */
+  /** Mails a link: choosing a password creates the account. Fails with `AddressTaken` if there is one. */
   readonly invite: (admin: UserId, email: string) => Effect.Effect<void, AddressTaken>
-  /** Creates a link for an address that the operator verified; it expires sooner. `AddressTaken` as for `invite`. */
+  /** Creates a link for an address that the operator verified; it expires sooner. Fails as `invite` does. */
   readonly create: (email: string) => Effect.Effect<Redacted.Redacted, AddressTaken>
 }>()("route-planning-service/Invitations") {
   static readonly layer = Layer.effect(
@@ -405,7 +405,7 @@ export class Invitations extends Context.Service<Invitations, {
             return mailedLink(app, "reset-password", token)
           },
           sql.withTransaction,
-          // Cannot be `SignUpClosed`: the address is invited.
+          // The address is invited, so sign-up is not closed to it.
           Effect.catchTags({ SignUpClosed: Effect.die, SqlError: Effect.die })
         )
       })

@@ -16,10 +16,10 @@ const STATUS_TIMEOUT = Duration.millis(500)
 
 const isSecret = (value: unknown): boolean => Array.isArray(value) ? value.some(isSecret) : Redacted.isRedacted(value)
 
-/** Without what a URL may have as a key. */
+/** A URL may have a key in the parts that are left out. */
 const shownValue = (value: unknown, text: string) => value instanceof URL ? value.origin + value.pathname : text
 
-/** The settings that are given and differ from their defaults, as they are written. Secrets are left out. */
+/** Returns the settings that are given and differ from their defaults, as they are written, without secrets. */
 const changedSettings = Effect.forEach(registry, ({ given, name, otherwise }) =>
   Effect.gen(function*() {
     const value = Option.getOrUndefined(yield* given)

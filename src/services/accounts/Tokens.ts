@@ -132,10 +132,10 @@ export const looksLikeToken = (credential: string): boolean => credential.starts
 /** The checksum rejects typos and made-up tokens without a query. */
 const isWellFormed = (token: string) => SHAPE.test(token) && withChecksum(token.slice(0, -CHECKSUM_LENGTH)) === token
 
-/** Tokens with a known digest, which takes 9 us. Each request reads from the database whether its token lives. */
+/** Digests, which take 9 us each, are kept. Each request reads from the database whether its token lives. */
 const MAX_KNOWN_DIGESTS = 10_000
 
-/** Tokens with a CRC-32, so that scanners find leaked ones; stored as HMAC-SHA-256 under `PAT_PEPPER`. */
+/** Tokens have a CRC-32, so that scanners find leaked ones, and are stored as HMAC-SHA-256 under `PAT_PEPPER`. */
 export class PersonalAccessTokens extends Context.Service<PersonalAccessTokens, {
   /** Mails the owner. A token without an end requires the current password. */
   readonly mint: (
@@ -145,7 +145,7 @@ export class PersonalAccessTokens extends Context.Service<PersonalAccessTokens, 
   readonly list: (owner: UserId) => Effect.Effect<ReadonlyArray<PersonalAccessToken>>
   readonly revoke: (owner: UserId, id: TokenId) => Effect.Effect<void, Missing>
   readonly revokeAll: (owner: UserId) => Effect.Effect<void>
-  /** Finds token and account in one query. A token is refused while the deletion of its account is pending. */
+  /** Finds token and account in one query. Refuses the token while the deletion of its account is pending. */
   readonly authenticate: (token: string) => Effect.Effect<TokenPrincipal, TokenRefused>
 }>()("route-planning-service/PersonalAccessTokens") {
   static readonly layer = Layer.effect(

@@ -19,16 +19,13 @@ const RADII = [100, 125, 160, 200, 250, 320, 400, 500, 630, 800, 1000, 1250, 160
 
 const RAISED = 1.28
 
-/** The width of a cubic grid to which centres are moved, in raised radii, as all constants below. */
+/** Centres are moved to a cubic grid of this width, in raised radii, as all constants below. */
 const GRID = 1 / 8
 
-/** The longest distance from a point to the next point of the grid. */
+/** No point is farther than this from the next point of the grid. */
 const ROUNDED = GRID * Math.sqrt(3) / 2
 
-/**
- * The distance between the centres of the zone and of the cut. Anyone can compute the centre of the cut from the ends of
- * lines, and the mean of many ends is half as far from the zone's, so half of the distance is more than a third.
- */
+/** Zone and cut are this far apart: an attacker who averages many cuts still misses by over a third (decision 0013). */
 const MOVED = { least: 0.95, most: 1.2 }
 
 /** The cut's radius is larger by this: otherwise it would show the distance of the centres. */
@@ -38,7 +35,7 @@ const LEAST_MOVED = MOVED.least - ROUNDED
 
 const MAX_RADII = RAISED * (1 + MOVED.most + ROUNDED + LARGER.most)
 
-/** The distance between two points for which numbers are drawn. Circles far from each other are independent. */
+/** Numbers are drawn for points at this distance. Circles far from each other are independent. */
 const DRAWN_EVERY = 128
 
 /** Numbers are drawn from 0 to this: the fraction of a mean of several is still evenly distributed. */
@@ -70,18 +67,16 @@ const CORNERS: ReadonlyArray<Point> = [0, 1].flatMap((x) => [0, 1].flatMap((y) =
 /** Maps growing numbers from 0 to 1 and back, so that a small change stays small. */
 const folded = (number: number) => Math.abs(number % 2 - 1)
 
-/** True if the circle hides the zone as well as a new one would. */
+/** Returns true if the circle hides the zone as well as a new one would. */
 const fits = ({ center: [lng, lat], radius }: PrivacyZone) => (circle: Circle): boolean => {
   const moved = metresBetween(lng, lat, circle.lng, circle.lat)
   return moved >= LEAST_MOVED * radius && moved + radius <= circle.radius && circle.radius <= MAX_RADII * radius
 }
 
 /**
- * The circle to cut for a zone; it contains the zone. A known circle of the user is reused where it fits. Otherwise it
- * is derived from the key, the user and the place, so that a zone that is removed and set again has the same circle.
- * The drawn numbers change slowly from place to place: a zone that is set again some metres beside has the same circle,
- * or, near another point of the grid, a circle that is moved a little. Two different circles would show where a zone
- * fits both.
+ * Returns the circle to cut for a zone, which contains it. A known circle of the user is reused where it fits.
+ * Otherwise key, user and place give the circle: a zone that is removed and set again, also some metres beside, has the
+ * same one, or one that is moved a little. Two different circles would show where a zone fits both.
  */
 export const secretCircles = Config.map(derivedKey("privacy-zones"), (key) => {
   const drawnAt = (...place: ReadonlyArray<number | string>) =>
@@ -131,7 +126,7 @@ type ZoneRow = typeof ZoneRow.Type
 
 type Zones = ReadonlyArray<PrivacyZone>
 
-/** The zones that an owner hides from others in all their routes. Only the owner sees the zones. */
+/** Owners hide these zones from others in all their routes. Only the owner sees the zones. */
 export class PrivacyZones extends Context.Service<PrivacyZones, {
   readonly list: (owner: UserId) => Effect.Effect<Zones>
   /** Counts the zones of the account that are not inside one of these. */
@@ -247,7 +242,7 @@ const isSame = (one: PrivacyZone, other: PrivacyZone) => one.radius === other.ra
 const isWithin = (zone: PrivacyZone, other: PrivacyZone) =>
   metresBetween(...zone.center, ...other.center) + zone.radius <= other.radius
 
-/** Counts the stored zones that hide something which the new ones do not. */
+/** Counts the stored zones that are inside none of the new ones. */
 const lostOf = (stored: Zones, zones: Zones) =>
   stored.filter((zone) => !zones.some((other) => isWithin(zone, other))).length
 

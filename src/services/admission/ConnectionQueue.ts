@@ -2,15 +2,12 @@ import { Clock, Context, Duration, Effect, Exit, Metric, Option, Schema, Scope }
 import { SqlError } from "effect/sql"
 import { counterBy, during } from "../operations/Metrics.ts"
 
-/**
- * Returns which share of its longest wait the first in the queue has waited, or the first without a transaction; 0 if none waits.
- * Each request calls it.
- */
+/** Returns which part of its longest wait the first in the queue, or the first read, has waited; 0 if none waits. */
 export const QueueLateness = Context.Reference<(isRead?: boolean) => number>("route-planning-service/QueueLateness", {
   defaultValue: () => () => 0
 })
 
-/** The database may respond nevertheless. */
+/** The pool has no free connection; the database may respond nevertheless. */
 export class NoFreeConnection extends Schema.TaggedError<NoFreeConnection>()("NoFreeConnection", {
   message: Schema.String
 }) {}
@@ -57,7 +54,7 @@ const connectFailure = (exit: Exit.Exit<unknown, unknown>): Option.Option<SqlErr
 
 type Turn = Effect.Effect<void, SqlError.SqlError>
 
-/** `turn` is what it has been given, perhaps before it waits. */
+/** `turn` is what the ticket was given, perhaps before it waits. */
 interface Ticket {
   readonly since: number
   readonly isTransaction: boolean
@@ -78,24 +75,23 @@ interface ConnectionQueueOptions {
   readonly clock: Clock.Clock
 }
 
-/** The part of the connections that writes leave to reads: commits wait for a standby for as long as it is away. */
+/** Writes leave this part of the connections to reads: commits wait for a standby for as long as it is away. */
 const LEFT_TO_READS = 0.25
 
 /**
- * Admits at most `connections` users of a pool, three in four of them with what commits, and queues the others in order; with a free
- * connection it costs no fiber, timer or queue entry. A full queue and a timeout fail with the cause `NoFreeConnection`; a closed queue fails
- * at once.
- * Where a connection cannot be made, it admits as many users as have one, and one more for each time that all of these
- * succeed. While none has one, a single user tries; those who wait fail with it.
+ * Admits at most `connections` users of a pool, three in four of them with what commits, and queues the others in
+ * order; with a free connection it costs no fiber, timer or queue entry. A full queue and a timeout fail with
+ * `NoFreeConnection` as the cause; a closed queue fails at once. If a connection cannot be made, it admits as many
+ * users as have one, and one more each time all of these succeed. While none has one, a single user tries, and those
+ * who wait fail with it.
  */
 export interface ConnectionQueue {
-  /** `isTransaction` is true of a statement by itself that writes, since it commits as well. */
+  /** `isTransaction` is true also for a single statement that writes, since it commits. */
   readonly run: <A, E, R>(
     work: Effect.Effect<A, E, R>,
     isTransaction?: boolean
   ) => Effect.Effect<A, E | SqlError.SqlError, R>
   readonly turn: Effect.Effect<void, SqlError.SqlError, Scope.Scope>
-  /** A turn with a transaction. */
   readonly transactionTurn: Effect.Effect<void, SqlError.SqlError, Scope.Scope>
   readonly waiting: () => number
   readonly lateness: (isRead?: boolean) => number

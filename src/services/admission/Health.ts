@@ -9,7 +9,7 @@ export const Stopping = Context.Reference<Effect.Effect<void>>("route-planning-s
   defaultValue: () => Effect.never
 })
 
-/** The number of requests that have ended since the process began. */
+/** `count` is the number of requests that have ended since the process began. */
 export const EndedRequests = Context.Reference<{ count: number }>("route-planning-service/EndedRequests", {
   defaultValue: () => ({ count: 0 })
 })
@@ -43,8 +43,8 @@ const away = () => new NotReady({ reason: "database" })
 export class Health extends Context.Service<Health, {
   /**
    * Succeeds when the database responds within half a second, to this query or, while all connections are in use, to
-   * another: under load a front would remove all processes at once. Fails when the process shuts down. A database that takes no
-   * writes is ready: reads work, and a front without a ready process would respond without `Retry-After`.
+   * another: under load a front would remove all processes at once. Fails when the process shuts down. A database that
+   * takes no writes is ready: reads work, and a front without a ready process omits `Retry-After`.
    */
   readonly ready: Effect.Effect<{ readonly database: "ok" | "read-only" }, NotReady>
 }>()("route-planning-service/Health") {

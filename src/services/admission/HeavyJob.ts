@@ -2,7 +2,7 @@ import type { Transferable } from "node:worker_threads"
 
 interface Work<I, O> {
   readonly name: string
-  /** Jobs of one share have a queue; those without a name share one. */
+  /** Jobs of one share have a queue; those without a share have another. */
   readonly share?: string
   run(input: I): O | Promise<O>
   transferred?(output: O): ReadonlyArray<Transferable>
@@ -17,9 +17,8 @@ export interface Order {
 export type Reply<O> = { readonly result: O } | { readonly error: unknown }
 
 /**
- * Work for this thread or another, made once where its module is loaded. Another thread loads `module`, the
- * `import.meta.url` of the file, and so has the job too. Input and output must be structured-cloneable, and the module
- * must load without settings: a thread has no environment.
+ * The job runs in this thread or another, which loads it by `module`, the `import.meta.url` of its file. Input and
+ * output must be structured-cloneable, and the module must load without settings: a thread has no environment.
  */
 export class HeavyJob<I, O> implements Work<I, O> {
   static readonly #loaded = new Map<string, HeavyJob<unknown, unknown>>()

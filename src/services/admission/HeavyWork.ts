@@ -11,7 +11,7 @@ import { waitingForOthers } from "./Lane.ts"
 
 export interface HeavyLimits {
   readonly threads: number
-  /** Jobs of each share that wait. */
+  /** This many jobs of each share wait. */
   readonly queue: number
   readonly maxWait: Duration.Duration
   readonly maxDuration: Duration.Duration
@@ -29,10 +29,7 @@ const DEFAULTS: HeavyLimits = {
   maxIdle: Duration.seconds(30)
 }
 
-/**
- * Smaller work runs inline: 64 KiB of a route take 1.4 ms, about as long as the way to a thread and back, and starting
- * a thread costs a third of a second of a core and 60 MiB.
- */
+/** Smaller work runs inline: 64 KiB take 1.4 ms, as the way to a thread and back. A thread costs 330 ms and 60 MiB. */
 export const INLINE_BYTES = 65_536
 
 const RETRY_AFTER = Duration.seconds(5)
@@ -79,13 +76,13 @@ const died = ({ cause }: ThreadDied) =>
       : Effect.andThen(Effect.logError("thread ended during its work", cause), Effect.fail(overloaded("job_ended")))
   )
 
-/** The directory of compiled modules, where this process has one: compiling is half of what starting a thread costs. */
+/** Compiling is half of what starting a thread costs, so threads share this directory of compiled modules. */
 const COMPILE_CACHE = UndefinedOr.match(getCompileCacheDir(), {
   onUndefined: () => ({}),
   onDefined: (directory) => ({ NODE_COMPILE_CACHE: dirname(directory) })
 })
 
-/** A thread without the environment of this process, and its secrets. */
+/** The thread gets neither the environment of this process nor its secrets. */
 const makeThread = (maxHeapMiB: number) =>
   Effect.acquireRelease(
     Effect.sync(() => {
@@ -130,9 +127,9 @@ const makeShare = ({ queue, threads }: HeavyLimits) => {
 
 export class HeavyWork extends Context.Service<HeavyWork, {
   /**
-   * Short jobs run here, others in a thread. Transferred objects are gone from this thread. `Overloaded` when the
-   * queue is full, after a timeout, above the memory limit, and when the thread exits. A job that throws, and input or
-   * a result that cannot be cloned, is a defect. An interruption ends the job at once.
+   * Runs short jobs here, others in a thread. Transferred objects are gone from this thread. Fails with `Overloaded`
+   * when the queue is full, after a timeout, above the memory limit, and when the thread exits. A job that throws, and
+   * input or a result that cannot be cloned, is a defect. An interruption ends the job at once.
    */
   readonly run: <I, O>(
     job: HeavyJob<I, O>,

@@ -49,17 +49,17 @@ export const LongestWait = Context.Reference<Duration.Duration>("route-planning-
 
 const BETWEEN_TRIES = Duration.millis(100)
 
-/** Longer than a client waits for a response. */
+/** No client waits that long for a response. */
 const LONGEST_WORK = Duration.seconds(30)
 
 const tooLong = () => Effect.die(new Overloaded({ reason: "keyed_work" }))
 
-/** draft-ietf-httpapi-idempotency-key-header. */
+/** See draft-ietf-httpapi-idempotency-key-header. */
 export class IdempotencyKeys extends Context.Service<IdempotencyKeys, {
   /**
    * Runs a call, or returns its stored response; both commit in one transaction. Work that has begun continues when the
-   * caller is interrupted. A second call waits up to `LongestWait`, then fails with `KeyInUse`. `KeyReused` for another request
-   * with the same key, `QuotaExceeded` for a response over the quota. Failed calls are not stored.
+   * caller is interrupted. A second call waits up to `LongestWait`, then fails with `KeyInUse`; another request with
+   * the key fails with `KeyReused`, a response over the quota with `QuotaExceeded`. A failed call is not stored.
    */
   readonly once: <E, R>(
     call: RepeatableCall,
@@ -76,7 +76,7 @@ export class IdempotencyKeys extends Context.Service<IdempotencyKeys, {
       const pause = Effect.provide(Effect.sleep(BETWEEN_TRIES), machineClock)
       const running = yield* FiberSet.make<unknown, unknown>()
 
-      // Released with the transaction, also when the process or its connection ends.
+      // The lock is released with the transaction, also when the process or its connection ends.
       const lock = SqlSchema.findOne({
         Request: Schema.String,
         Result: Schema.Struct({ isHeld: Schema.Boolean }),
@@ -124,7 +124,7 @@ export class IdempotencyKeys extends Context.Service<IdempotencyKeys, {
         return requestHash === call.requestHash ? { status, body, headers } : yield* new KeyReused()
       })
 
-      // Locks before it reads, so that it sees what the previous call committed.
+      // The attempt locks before it reads, so that it sees what the previous call committed.
       const attempt = <E, R>(call: RepeatableCall, work: Effect.Effect<StoredResponse, E, R>) =>
         Effect.orDie(lock(JSON.stringify([call.userId.toString(), call.endpoint, call.key]))).pipe(
           Effect.flatMap(({ isHeld }) => isHeld ? Effect.asSome(done(call, work)) : Effect.succeedNone),

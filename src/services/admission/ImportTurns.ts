@@ -28,7 +28,7 @@ export type RunJob = <I, O>(
 /** Pieces of work are queued first in, first out, so that a small archive does not wait for a large one. */
 export class ImportTurns extends Context.Service<ImportTurns, {
   readonly run: RunJob
-  /** A slot until the scope closes. `Overloaded` when none is free in time. */
+  /** Takes a slot until the scope closes. Fails with `Overloaded` when none is free in time. */
   readonly place: Effect.Effect<void, Overloaded, Scope.Scope>
   readonly turn: Turn
 }>()("route-planning-service/ImportTurns") {
@@ -48,8 +48,8 @@ export class ImportTurns extends Context.Service<ImportTurns, {
           Effect.timeoutOrElse({ duration: MAX_WAIT, orElse: () => Effect.fail(tooMany()) })
         ),
         turn: (piece) => {
-          // Retries only a timeout of the share, not a failure of the piece. The permit is passed on in the next turn of
-          // the event loop: without a yield the same archive would take it again.
+          // Only a timeout of the share is retried, not a failure of the piece. The permit is passed on in the next
+          // turn of the event loop: without a yield the same archive would take it again.
           const inShare = Effect.eventually(Effect.andThen(Effect.yieldNow, imports(Effect.result(piece))))
           return pieces.withPermit(Effect.flatMap(inShare, Effect.fromResult))
         }

@@ -8,7 +8,7 @@ export interface RequestCounter {
   readonly areMany: () => boolean
 }
 
-/** Counts the request that the fiber works on; the gate sets it. */
+/** The gate sets this counter, which counts the request that the fiber works on. */
 export const RunningRequests = Context.Reference<RequestCounter>("route-planning-service/RunningRequests", {
   defaultValue: () => UNCOUNTED
 })
@@ -26,12 +26,12 @@ export const waitingForOthers = <A, E, R>(wait: Effect.Effect<A, E, R>): Effect.
 
 export interface LaneNumbers {
   readonly atOnce: number
-  /** Infinity where work that has begun is always queued. */
+  /** Work that has begun is always queued where this is infinity. */
   readonly longestQueue: number
-  /** The limit while the process has `MAX_RUNNING_REQUESTS` or more. */
+  /** The queue has this limit while the process has `MAX_RUNNING_REQUESTS` or more. */
   readonly longestCrowdedQueue?: number
   readonly longestWait: Duration.Duration
-  /** A request in the queue counts among those that run, so that a process with a long queue refuses the rest at once. */
+  /** A queued request counts as running if true: a process with a long queue then refuses the rest at once. */
   readonly countsQueued: boolean
   readonly reason: Overloaded["reason"]
 }
@@ -104,9 +104,9 @@ const initial = ({ running, waiting }: Gauges) =>
   Effect.forEach([running, waiting], (gauge) => Metric.update(gauge, 0), { discard: true })
 
 interface LaneOptions {
-  /** Permits that each work takes beside one of the lane. */
+  /** Each work takes one of these permits beside one of the lane. */
   readonly shared?: Semaphore.Semaphore | undefined
-  /** Without these, the gauges of the class with the name of the lane. */
+  /** If absent, the class has gauges with the name of the lane. */
   readonly gauges?: Gauges
 }
 
@@ -116,7 +116,7 @@ export const makeLane = (
   { gauges = gaugesOf(name), shared }: LaneOptions = {}
 ): Effect.Effect<Lane> => Effect.as(initial(gauges), laneBy(numbers, gauges, shared))
 
-/** A lane for each key, which is forgotten when its last work ends. The gauges count all of them together. */
+/** Makes a lane for each key, and forgets it when its last work ends. The gauges count all of them together. */
 export const makeLanesByKey = <Key>(name: string, numbers: LaneNumbers): Effect.Effect<(key: Key) => Lane> => {
   const gauges = gaugesOf(name)
   const lanes = new Map<Key, { readonly lane: Lane; users: number }>()

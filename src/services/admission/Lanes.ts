@@ -8,24 +8,24 @@ import { type Lane, type LaneNumbers, makeLane, makeLanesByKey } from "./Lane.ts
 
 const LONGEST_WAIT = Duration.seconds(2)
 
-/** A list waits so long for its total. */
+/** A list waits at most this long for its total. */
 const LONGEST_COUNT = Duration.seconds(1)
 
 interface Share {
-  /** Part of the connections of the database, at least `least` and at most `most` of them. */
+  /** A class has this part of the connections of the database, at least `least` and at most `most` of them. */
   readonly share: number
   readonly least?: number
   readonly most?: number
-  /** Requests in the queue for each running one. */
+  /** This many requests may be queued for each running one. */
   readonly queued?: number
   readonly longestWait?: Duration.Duration
   readonly reason: Overloaded["reason"]
 }
 
 /**
- * Classes of long work, each with its share of the connections. `totals` are counts of what strangers list: more of them would take the
- * processors of the database. One list of two is left to those that are not `publicLists`. Parts of imports and exports that
- * have begun are always queued.
+ * Each class of long work has its share of the connections. More `totals`, counts of what strangers list, would take
+ * the processors of the database. One list of two is left to those that are not `publicLists`. Parts of imports and
+ * exports that have begun are always queued.
  */
 const SHARES = {
   lists: { share: 0.3, least: 2, reason: "lists" },
@@ -37,29 +37,29 @@ const SHARES = {
   signIns: { share: 0.2, reason: "sign_ins" }
 } satisfies Readonly<Record<string, Share>>
 
-/** Writes that count the usage of one account. With two at least, the second begins as soon as the first has committed. */
+/** Writes to one account take turns. With two at least, the second begins as soon as the first has committed. */
 const WRITES = { share: 0.4, least: 2, reason: "writes" } satisfies Share
 
 const WRITES_QUEUED = { longestQueue: 256, longestCrowdedQueue: 8 }
 
 const UNBOUNDED = { longestQueue: Infinity, countsQueued: false }
 
-/** Work that needs no share of the connections. */
+/** This work needs no share of the connections. */
 export const LANES = {
-  /** Passwords that are hashed. A longer queue would let requests time out with the work done for nothing. */
+  /** Passwords are hashed here. A longer queue would let requests time out with the work done for nothing. */
   passwords: { ...UNBOUNDED, atOnce: availableParallelism(), longestWait: LONGEST_WAIT, reason: "passwords" },
-  /** Uses of the links of one account, so that only one costs a hash. */
+  /** Uses of the links of one account take turns, so that only one costs a hash. */
   links: { ...UNBOUNDED, atOnce: 1, longestWait: LONGEST_WAIT, reason: "links" },
-  /** Reads of requests that waited for a change: a thousand may wake at once. */
+  /** A thousand requests that waited for a change may wake and read at once. */
   changes: { ...UNBOUNDED, atOnce: 2, longestWait: Duration.seconds(30), reason: "changes" }
 } satisfies Readonly<Record<string, LaneNumbers>>
 
-/** Work that is bounded by its own timeout, in order of arrival. */
+/** The timeout of each work bounds it; work is done in order of arrival. */
 export const AT_ONCE = {
-  /** Archives that are imported. Each has a line and a batch in memory, at most 20 MiB. */
+  /** An archive that is imported has a line and a batch in memory, at most 20 MiB. */
   archives: 8,
   archivePieces: 2,
-  /** Calls of the routing engine, and those in its queue. */
+  /** This many calls of the routing engine run, and this many are queued. */
   engine: { running: 32, queued: 64 },
   exchanges: 32,
   mails: 2
@@ -76,30 +76,28 @@ const numbersOf = (connections: number, share: Share): LaneNumbers => {
   return { atOnce, longestQueue: atOnce * queued, longestWait, countsQueued: Number.isFinite(queued), reason }
 }
 
-/** The lanes on a pool of so many connections. Lists of strangers are lists too, and writes have a lane for each account. */
+/** Lists of strangers are lists too, and writes have a lane for each account. */
 export const numbersOn = (connections: number) => ({
   ...Record.map(SHARES, (share: Share) => numbersOf(connections, share)),
   writes: { ...numbersOf(connections, WRITES), ...WRITES_QUEUED }
 })
 
-/** The account whose turn a fiber has. */
 const HeldTurn = Context.Reference<UserId | undefined>("route-planning-service/Lanes/HeldTurn", {
   defaultValue: () => undefined
 })
 
 /**
- * Limits each class of work on the database, so that one leaves connections to the others. Work that finds no place queues in
- * order, and fails with `Overloaded` after its longest wait, or at once where the queue is full. In pools where all classes
- * together would use every connection they share what they leave free.
+ * Limits each class of work on the database, so that one leaves connections to the others. Work that finds no place
+ * queues in order, and fails with `Overloaded` after its longest wait, or at once where the queue is full. In a small
+ * pool all classes together leave `LEFT_FOR_THE_REST` connections free.
  */
 export class Lanes extends Context.Service<
   Lanes,
   & Readonly<Record<keyof typeof SHARES, Lane>>
   & {
     /**
-     * Writes that count the usage of one account wait for each other in the database. Here they do so before they have a
-     * connection: each service that makes such a write takes a turn around its transaction. Work in a turn of the same
-     * account needs no other.
+     * Writes of one account, which would wait for each other in the database, take turns before they have a connection.
+     * Each service takes a turn around such a transaction; work in a turn of the same account needs no other.
      */
     readonly writes: <A, E, R>(owner: UserId, work: Effect.Effect<A, E, R>) => Effect.Effect<A, E | Overloaded, R>
   }
@@ -143,9 +141,8 @@ const MAX_KEPT = 1000
 const late = Effect.suspend(() => Effect.fail(Overloaded.retryAfter("totals", LONGEST_COUNT)))
 
 /**
- * Counts what strangers list, in a share of the connections of its own (`Lanes`): equal counts that run at once are one,
- * and a total is kept since its count began for `keptFor`. Fails with `Overloaded` after a second; a count that runs goes
- * on, for the next one who asks.
+ * Counts what strangers list. Equal counts that run at once are one, and a total is kept since its count began for
+ * `keptFor`. Fails with `Overloaded` after a second; the count goes on for the next caller.
  */
 export const sharedTotals = Effect.fnUntraced(function*(
   count: (key: string) => Effect.Effect<number, SqlError.SqlError>,
@@ -162,7 +159,7 @@ export const sharedTotals = Effect.fnUntraced(function*(
     }
   )
 
-  // Without a fiber that stays, the cache would interrupt the count with the last caller that leaves.
+  // A fiber that stays is needed: the cache would interrupt the count with the last caller that leaves.
   return (key: string) =>
     Effect.forkIn(Cache.get(counts, key), scope).pipe(
       Effect.flatMap(Fiber.join),

@@ -41,7 +41,6 @@ export const selectUsage = (sql: SqlClient.SqlClient, user: number | Statement.F
     SELECT ${sql.literal(USAGE)} AS usage, ${sql.literal(STATISTICS)}
     FROM route_usage r JOIN collection_usage c USING (user_id) CROSS JOIN usage_limits l WHERE user_id = ${user}`
 
-/** Selects how many live routes a user has, as `total`. */
 export const selectTotalRoutes = (sql: SqlClient.SqlClient, user: number) =>
   sql`SELECT coalesce((SELECT ${sql.literal(TOTAL_ROUTES)} FROM route_usage r WHERE r.user_id = ${user}), 0) AS total`
 
@@ -59,7 +58,7 @@ const SEEN_FOR = Duration.minutes(3)
 
 /**
  * Writes the limits of this process, which hold in all. A process that starts with limits which others have replaced is
- * an older one of a rollout: its limits hold again once no process with the newer ones has been there for 3 minutes.
+ * older: its limits hold again once no process with the newer ones was there for 3 minutes.
  */
 const writeLimits = Effect.fnUntraced(function*(
   sql: SqlClient.SqlClient,
@@ -79,10 +78,11 @@ const writeLimits = Effect.fnUntraced(function*(
 })
 
 /**
- * PostgreSQL counts every row in its statement and refuses what exceeds a limit: exact under concurrency. `begin_usage` gives
- * an account its counters. The triggers `usage_on_insert`, `usage_on_update` and `usage_on_delete` call `count_routes_on_*`,
- * `count_idempotency_keys_on_*` and `count_collections_on_*`, which sum `route_bytes`, `response_bytes` and `live_metres` for
- * `add_route_usage` and `add_collection_usage`; these fail by `refuse_usage` (`db/schema/usage.sql`).
+ * PostgreSQL counts every row in its statement, exactly under concurrency, and refuses what exceeds a limit.
+ * `begin_usage` gives an account its counters. The triggers `usage_on_insert`, `usage_on_update` and `usage_on_delete`
+ * call `count_routes_on_*`, `count_idempotency_keys_on_*` and `count_collections_on_*`, which sum `route_bytes`,
+ * `response_bytes` and `live_metres` for `add_route_usage` and `add_collection_usage`; these fail by `refuse_usage`
+ * (`db/schema/usage.sql`).
  */
 export class Quotas extends Context.Service<Quotas, {
   readonly usage: (userId: UserId) => Effect.Effect<Usage>
@@ -138,7 +138,7 @@ const Refusal = Schema.Struct({
 
 const decodeRefusal = Schema.decodeUnknownOption(Refusal)
 
-/** `QuotaExceeded` where a statement was refused because an account is over one of its quotas; other database errors are defects. */
+/** Fails with `QuotaExceeded` where a quota refused a statement; other database errors are defects. */
 export const quotaFailures = <A, E, R>(effect: Effect.Effect<A, E, R>) =>
   effect.pipe(
     Effect.catchIf(

@@ -18,10 +18,7 @@ interface Counter {
   readonly endsAt: number
 }
 
-/**
- * Fixed windows that begin with the first request. Effect's store in memory never forgets a key: a client with many
- * addresses could fill it. Refused requests do not count.
- */
+/** Fixed windows begin with the first request. Effect's store never forgets a key, so many addresses could fill it. */
 const boundedStore = Effect.gen(function*() {
   const store = yield* RateLimiter.RateLimiterStore
   const counters = yield* Cache.make({
@@ -72,7 +69,7 @@ const REFUSALS: Readonly<Record<RateTier, Metric.Counter<number>>> = {
 }
 
 export class RateLimits extends Context.Service<RateLimits, {
-  /** Up to `factor` times the limit. Refused requests do not count. Undefined when limits are off. */
+  /** Counts up to `factor` times the limit, without refused requests. Returns undefined when limits are off. */
   readonly count: (
     tier: RateTier,
     subject: string,
@@ -105,7 +102,7 @@ export class RateLimits extends Context.Service<RateLimits, {
   ).pipe(Layer.provide(RateLimiter.layer))
 }
 
-/** Rounded up: a client that waits so long is never refused. */
+/** The time is rounded up: a client that waits so long is never refused. */
 const toRateLimit = (
   tier: RateTier,
   limit: number,

@@ -110,7 +110,7 @@ type TakeText = (texts: Iterable<string>) => Effect.Effect<SpooledFile, never, S
 const asJson = (value: unknown) => ({ put }: FileWriter): Effect.Effect<void> =>
   put(`${JSON.stringify(value, null, 2)}\n`)
 
-/** A whole page is spooled before it is sent: no row stays in memory for a slow reader. */
+/** A page is spooled before it is sent, so that no row stays in memory for a slow reader. */
 const takeLines = <Row>(rows: ReadonlyArray<Row>, lineOf: (row: Row) => string, take: TakeText) =>
   Effect.forEach(rows, (row) => take(piecesOf(lineOf(row))))
 
@@ -153,7 +153,7 @@ interface Sized<Id> {
   readonly bytes: number
 }
 
-/** Pages of ids, in order, have at most 100 rows and about 64 KiB (a longer row is a page of its own). */
+/** Returns pages of ids, in order, with at most 100 rows and about 64 KiB. A longer row is a page of its own. */
 function* pagesOf<Id>(rows: Iterable<Sized<Id>>): Generator<ReadonlyArray<Id>> {
   let page: Array<Id> = []
   let total = 0
@@ -183,11 +183,11 @@ interface Order {
 }
 
 /**
- * An account as one ZIP archive. `routes.json` and `collections.json` are JSON arrays with one element per line, to be
- * read line by line. `manifest.json` comes last, with size and SHA-256 of every other file. It has no secrets but share
- * tokens: tokens and sessions only as they are listed, without session ids, and no links. It has no deleted routes. No
- * transaction or connection stays open while a client reads, so this is no snapshot: a route changed or deleted after
- * it was written to `routes.json` gets no GPX file, and is listed in `changedMeanwhile`.
+ * Exports an account as one ZIP archive. `routes.json` and `collections.json` are JSON arrays with one element per
+ * line. `manifest.json` comes last, with size and SHA-256 of every other file. The archive has no secrets but share
+ * tokens: tokens and sessions are there only as they are listed, without session ids, and links are not. It has no
+ * deleted routes. No transaction or connection stays open while a client reads, so this is no snapshot: a route changed
+ * or deleted after it was written to `routes.json` gets no GPX file, and is in `changedMeanwhile`.
  */
 export class AccountExport extends Context.Service<AccountExport, {
   /** Contents are listed before the first byte, and read as the stream is consumed. */

@@ -42,7 +42,7 @@ const batchSpool = Effect.fnUntraced(function*(count: CountBytes) {
   const places: Array<{ readonly start: number; readonly length: number }> = []
   const size = { bytes: 0 }
   return {
-    /** Counts the bytes as those of the upload. `Overloaded` without room on the disk. */
+    /** Counts the bytes as those of the upload. Fails with `Overloaded` without room on the disk. */
     append: Effect.fnUntraced(function*(batch: Uint8Array) {
       yield* count(batch.length)
       yield* file.append(batch)
@@ -88,7 +88,7 @@ const checkList = Effect.fnUntraced(function*<A>(
   return { contents, issues, batches: Stream.map(spool.batches, batchIn) }
 })
 
-/** Decodes everything. `InvalidInput` names what cannot be stored. */
+/** Decodes everything. Fails with `InvalidInput`, which names what cannot be stored. */
 const checkElements = Effect.fnUntraced(function*(archive: CheckedArchive, run: RunJob, count: CountBytes) {
   const routes = yield* checkList(archive, "routes.json", readRoutes, run, count)
   const collections = yield* checkList(archive, "collections.json", readCollections, run, count)
@@ -99,7 +99,7 @@ const checkElements = Effect.fnUntraced(function*(archive: CheckedArchive, run: 
 
 const ORIGINS_AT_ONCE = 1000
 
-/** Checks an archive against the account's quotas before anything is written. `QuotaExceeded` names it. */
+/** Checks an archive against the account's quotas before anything is written. Fails with `QuotaExceeded`. */
 const importRoom = (quotas: Quotas["Service"], rows: ImportedRows) => {
   const uncountedOf = Effect.fnUntraced(function*(
     table: ImportedTable,
@@ -141,27 +141,27 @@ const importRoom = (quotas: Quotas["Service"], rows: ImportedRows) => {
   }
 }
 
-/** A ZIP that is on the disk until the scope closes. */
+/** The ZIP is on the disk until the scope closes. */
 export interface Received {
   readonly file: NamelessFile
-  /** Imports an archive of this service. */
   readonly restore: Effect.Effect<ImportReport, QuotaExceeded | AccountDeleted | InvalidInput | Overloaded>
 }
 
 /**
- * Imports an archive into the same account or another: all of it is decoded and checked before the first row is
- * written, so that a refused one has no effect. It is written in idempotent batches of about 1 MiB, each a transaction:
- * sending the archive again finishes an interrupted import. A row with the same
- * `origin` is not changed, only restored from the trash. New rows get new ids and share tokens, as an archive is
- * untrusted input. A collection keeps its routes that are in the archive, and routes of others that are public.
- * Preferences are added where the account has none; privacy zones are added, before routes.
+ * Imports an archive into the same account or another. All of it is decoded and checked before the first row is
+ * written, so that a refused one has no effect. Batches of about 1 MiB are idempotent transactions: the same archive,
+ * sent again, finishes an interrupted import. A row with the same `origin` is not changed, only restored from the
+ * trash. New rows get new ids and share tokens, as an archive is untrusted input. A collection keeps its routes that
+ * are in the archive, and public ones of others. Preferences are added where the account has none; privacy zones are
+ * added, before routes.
  */
 export class AccountImport extends Context.Service<AccountImport, {
   /**
-   * `InvalidInput` names file and line. `ImportRunning` during another import into the account, from the first byte
-   * on, and `QuotaExceeded` when it has no room. `Overloaded` without disk space, when `HeavyWork` fails (nothing is written),
-   * and above the limit of concurrent imports, counted after the upload so that slow ones block no others. `AccountDeleted`
-   * once the account's deletion is requested, which also deletes what was imported.
+   * Fails with `InvalidInput`, which names file and line; with `ImportRunning` during another import into the account,
+   * from the first byte on; with `QuotaExceeded` when it has no room; with `AccountDeleted` once its deletion is
+   * requested, which also deletes what was imported. Fails with `Overloaded` without disk space, when `HeavyWork` fails
+   * (nothing is written), and above the limit of concurrent imports, counted after the upload so that slow ones block
+   * no others.
    */
   readonly receive: <E>(
     owner: UserId,

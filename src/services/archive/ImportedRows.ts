@@ -111,7 +111,7 @@ export const importedRows = Effect.gen(function*() {
     })
   })
 
-  // One statement per batch, with JSON as bytes: for text the driver reserves three times its length, whose garbage
+  // One statement writes a batch, as bytes of JSON: for text the driver reserves three times its length, whose garbage
   // collection is most of the cost of a large import.
   const insertRoutes = Effect.fnUntraced(function*(
     owner: UserId,

@@ -28,7 +28,7 @@ const outcomeAt = <A>(place: string, decoded: Result.Result<A, ReadonlyArray<Val
     onFailure: (issues) => ({ issues: below(place, issues) })
   })
 
-/** Invalid UTF-8 becomes U+FFFD, rather than refusing the whole file. */
+/** Replaces invalid UTF-8 by U+FFFD, rather than refusing the whole file. */
 const lenient = (bytes: ArrayBuffer) =>
   isUtf8(bytes) ? Buffer.from(bytes) : Buffer.from(new TextDecoder().decode(bytes))
 
@@ -58,7 +58,7 @@ const MAX_BATCH_BYTES = 1024 * 1024
 const LINE_FEED = 0x0a
 const COMMA = 0x2c
 
-/** The texts of consecutive lines. Each line ends at one of `ends`; `first` is the number of the first line, from 1. */
+/** Each line ends at one of `ends`; `first` is the number of the first line, from 1. */
 export interface Elements {
   readonly first: number
   readonly bytes: Uint8Array
@@ -113,9 +113,9 @@ const batchOf = (first: number, lines: ReadonlyArray<Uint8Array>): Elements => {
 
 /**
  * Reads the elements of a JSON array with one element per line, in batches of at most 100 and about 1 MiB (a longer
- * element is a batch of its own). Throws `BadLine` for any other line, and above `most` elements.
- * `JsonArray` of `effect/encoding` reads any layout, but calls `JSON.parse` on this thread and limits depth and size,
- * not the number of values: an element of 10 MiB would block the event loop and create millions of objects.
+ * element is a batch of its own). Throws `BadLine` for any other line, and above `most` elements. `JsonArray` of
+ * `effect/encoding` would parse on this thread without a limit on values: an element of 10 MiB would block the event
+ * loop and create millions of objects.
  */
 export async function* elementsOf(chunks: AsyncIterable<Uint8Array>, most: number): AsyncGenerator<Elements> {
   const batch: Array<Uint8Array> = []
@@ -131,7 +131,7 @@ export async function* elementsOf(chunks: AsyncIterable<Uint8Array>, most: numbe
     if (line === 1) {
       if (bracket !== "[") throw refused("Expected [ on a line of its own")
     } else if (closedAt > 0) {
-      // At most one blank line, so that a file of line feeds costs nothing.
+      // At most one line may be blank, so that a file of line feeds costs nothing.
       if (text.length > 0 || line > closedAt + 1) throw refused("Expected nothing after the array")
     } else if (bracket === "]") {
       closedAt = line
@@ -154,13 +154,13 @@ export async function* elementsOf(chunks: AsyncIterable<Uint8Array>, most: numbe
 export const LISTS = { "routes.json": "routes", "collections.json": "collections" } as const
 export type ListName = keyof typeof LISTS
 
-/** The members of a route that the main thread needs; the rest is in `Rows`. */
+/** The main thread needs these members of a route; the rest is in `Rows`. */
 export type ImportedRoute = Pick<ArchivedRoute, "createdAt" | "id" | "origin" | "updatedAt" | "visibility"> & {
   readonly start: Position
   readonly line: LineDigest | undefined
 }
 
-/** Rows that a thread serializes and PostgreSQL parses; between them they are bytes. */
+/** A thread serializes the rows and PostgreSQL parses them; between them they are bytes. */
 export interface Rows {
   readonly columns: ReadonlyArray<string>
   readonly json: Uint8Array<ArrayBuffer>
@@ -180,7 +180,7 @@ export interface Batch<A> {
 interface DecodedElements {
   readonly issues: ReadonlyArray<ValidationIssue>
   readonly storable: ReadonlyArray<Storable>
-  /** A `Batch` as `node:v8` serializes it: the main thread keeps it unread until all elements are checked. */
+  /** `node:v8` serializes the `Batch`: the main thread keeps it unread until all elements are checked. */
   readonly batch: Uint8Array<ArrayBuffer>
 }
 

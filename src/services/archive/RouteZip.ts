@@ -12,20 +12,20 @@ import { brokenArchive, brokenFile } from "../files/Upload.ts"
 import { OWN_FILES } from "./Lists.ts"
 import { MAX_DIRECTORY, ReadAhead } from "./Zip.ts"
 
-/** A file of a ZIP, whose bytes are read when they are needed. `InvalidInput` says why it is skipped. */
+/** The bytes are read when they are needed. `InvalidInput` says why the file is skipped. */
 export interface ZippedFile {
   readonly name: string
   readonly bytes: Effect.Effect<Uint8Array<ArrayBuffer>, InvalidInput>
 }
 
 export interface RouteZip {
-  /** The archive is an export of this service. */
+  /** `isOwn` is true if the archive is an export of this service. */
   readonly isOwn: boolean
   readonly count: number
   readonly find: (isWanted: (name: string) => boolean) => Effect.Effect<ReadonlyArray<ZippedFile>, InvalidInput>
-  /** Counts what a file of the archive unpacks to beyond its own bytes: a KMZ is an archive, too. */
+  /** Counts what a file unpacks to beyond its own bytes: a KMZ is an archive, too. */
   readonly spend: (bytes: number) => Effect.Effect<void>
-  /** The files in their order, with those of nested archives. */
+  /** The files come in their order, with those of nested archives. */
   readonly files: Stream.Stream<ZippedFile, InvalidInput | Overloaded>
 }
 
@@ -34,7 +34,7 @@ const MAX_FOUND = 100
 
 type Disk = ImportDisk["Service"]
 
-/** The bytes and files that may still be read of the archive. */
+/** This many bytes and files may still be read from the archive. */
 interface Room {
   files: number
   bytes: number
@@ -49,7 +49,7 @@ const isSymbolicLink = ({ externalFileAttributes, versionMadeBy }: Entry) =>
 
 export const isNested = (name: string): boolean => /\.zip$/i.test(name)
 
-/** Names are not decoded by the library, which gives up the archive where one leads out of it. */
+/** The library does not decode names: it gives up the archive where one leads out of it. */
 const opened = (file: NamelessFile, validateEntrySizes: boolean) =>
   Effect.flatMap(file.size, (size) =>
     Effect.tryPromise({
@@ -125,7 +125,7 @@ const inflate = promisify(inflateRaw)
 /** With room to spare, zlib sees the end of a file without a second buffer of its size. */
 const SPARE_BYTES = 64
 
-/** Unpacks into one buffer, since copies of a file are memory outside of the heap, which starts collections of garbage. */
+/** Unpacks into one buffer: copies are memory outside of the heap, which starts collections of garbage. */
 const inflated = async (packed: Uint8Array, size: number) => {
   const room = size + SPARE_BYTES
   const wrong = new Error(`it has not the ${size} bytes that the directory of the archive says`)
@@ -151,7 +151,7 @@ const bytesOf = Effect.fnUntraced(function*(zip: ZipFile, entry: Entry, room: Ro
     catch: (error) => brokenFile("", error)
   }))
   if (!isGzip(bytes)) return bytes
-  // One that fails may have been unpacked to the limit before.
+  // A file that fails may have been unpacked to the limit before.
   const unpacked = yield* Effect.tapError(gunzipped(bytes), () => requireRoom(room, MAX_UNPACKED_BYTES))
   yield* requireRoom(room, unpacked.byteLength)
   return unpacked
@@ -160,7 +160,7 @@ const bytesOf = Effect.fnUntraced(function*(zip: ZipFile, entry: Entry, room: Ro
 const onlyProblem = (name: string, problem: InvalidInput) =>
   Stream.succeed<ZippedFile>({ name, bytes: Effect.fail(problem) })
 
-/** The files of a nested archive, which is on the disk until they are read. */
+/** Reads the files of a nested archive, which is on the disk until they are read. */
 const nestedFiles = (zip: ZipFile, entry: Entry, name: string, room: Room, disk: Disk) =>
   Stream.unwrap(Effect.gen(function*() {
     yield* requireReadable(entry, room, ARCHIVE_BODY_LIMIT)
@@ -196,7 +196,7 @@ const filesOf = Effect.fnUntraced(function*(
   )
 })
 
-/** Opens a ZIP of route files. A malformed directory is `InvalidInput`; a malformed file is one that is skipped. */
+/** Opens a ZIP of route files. Fails with `InvalidInput` for a malformed directory; a malformed file is skipped. */
 export const routeZip = Effect.fnUntraced(function*(file: NamelessFile, disk: Disk) {
   const { count, isOwn } = yield* surveyed(file)
   const room: Room = { files: MAX_ARCHIVE_FILES - count, bytes: MAX_UNPACKED_ROUTES }

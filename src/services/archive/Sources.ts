@@ -6,7 +6,7 @@ import { HeavyJob } from "../admission/HeavyJob.ts"
 import { excessOf, type TextLimits } from "../bodies/JsonScanner.ts"
 import type { FileOrigin } from "../files/Draft.ts"
 
-/** An activity of the `activities.csv` of Strava's archive, by the name of its file beside that. */
+/** `activities.csv` of Strava's archive has an activity with the name of its file. */
 export interface StravaActivity {
   readonly file: string
   readonly id: string
@@ -16,7 +16,7 @@ export interface StravaActivity {
   readonly recordedAt: string | undefined
 }
 
-/** A cell in quotes or without, and what ends it (RFC 4180). */
+/** Matches a cell, in quotes or without, and what ends it (RFC 4180). */
 const CELL = /(?:"([^"]*(?:""[^"]*)*)"|([^,\r\n]*))(,|\r?\n|$)/gy
 
 function* rowsOf(text: string): Generator<ReadonlyArray<string>> {
@@ -38,7 +38,7 @@ const instantOf = (date: string) =>
     ? recordedAtOf(Date.parse(`${date.replaceAll(/\s+/g, " ")} UTC`))
     : undefined
 
-/** The names of the columns are in the rider's language: the first five are known by their place, the file by its folder. */
+/** Columns have names in the rider's language: the first five are known by their place, the file by its folder. */
 const activityOf = ([id = "", date = "", name = "", type = "", description = "", ...others]: ReadonlyArray<string>) => {
   const file = others.find((cell) => FILE.test(cell))
   return file === undefined || !ID.test(id)
@@ -54,7 +54,7 @@ export const readActivities = new HeavyJob<Uint8Array, ReadonlyArray<StravaActiv
     Array.from(Iterable.take(Iterable.flatMap(rowsOf(new TextDecoder().decode(bytes)), activityOf), MAX_ARCHIVE_FILES))
 })
 
-/** An activity of Garmin's export, whose files have no titles: they are known by when they were recorded, in milliseconds. */
+/** Files of Garmin's export have no titles, so their activities are known by their instants, in milliseconds. */
 export interface GarminActivity {
   readonly id: string
   readonly name: string
@@ -76,7 +76,7 @@ const decodeSummaries = Schema.decodeUnknownOption(Schema.fromJsonString(
   Schema.Array(Schema.Struct({ summarizedActivitiesExport: Schema.Array(Schema.Unknown) }))
 ))
 
-/** A thousand activities, with a hundred members each and their laps. */
+/** A thousand activities, with a hundred members each and their laps, are within these limits. */
 const SUMMARY_LIMITS: TextLimits = { depth: 16, values: 1_000_000 }
 
 const garminActivityOf = (value: unknown): ReadonlyArray<GarminActivity> =>
@@ -119,7 +119,7 @@ const activityAt = (
 interface Page {
   readonly provider: string
   readonly host: RegExp
-  /** A group is the id: with its kind where the provider counts several kinds. */
+  /** The group is the id, with its kind where the provider counts several kinds. */
   readonly path: RegExp
 }
 
@@ -136,7 +136,7 @@ const PAGES: ReadonlyArray<Page> = [
   },
   { provider: "komoot", host: /^(?:www\.)?komoot\.(?:com|de)$/, path: /^\/(?:[a-z-]{2,5}\/)?tour\/(\d{1,20})(?=\/|$)/ },
   { provider: "ridewithgps", host: /^(?:www\.)?ridewithgps\.com$/, path: /^\/((?:routes|trips)\/\d{1,20})(?=\/|$)/ },
-  // People host it themselves: any host may be one.
+  // People host wanderer themselves, so any host may be one.
   { provider: "wanderer", host: /^[a-z0-9.-]{1,253}$/, path: /^\/trail\/view\/@[^/]{1,200}\/([a-z0-9]{15})(?=\/|$)/ }
 ]
 
@@ -161,7 +161,7 @@ const MAX_FILE_NAME = 255
 const GARMIN_FILE = /^(?:activity_(\d{6,20})|(\d{6,20})_ACTIVITY)\.(?:gpx|tcx|fit)(?:\.gz)?$/
 const GARMIN_COURSE = /^COURSE_(\d{6,20})\.(?:gpx|tcx|fit)(?:\.gz)?$/
 
-/** Its export of an account names files by the user's address and the id of the upload, which has no page. */
+/** Garmin's export of an account names files by the user's address and the id of the upload, which has no page. */
 const GARMIN_UPLOADS = /^UploadedFiles_/
 const GARMIN_UPLOAD = /_(\d{6,20})(?:_[a-z0-9-]*)?\.(?:gpx|tcx|fit)(?:\.gz)?$/
 
@@ -183,10 +183,7 @@ const ofGarminFile = (path: string): Source | undefined => {
   return upload === undefined ? undefined : { provider: "garmin", externalId: `${UPLOAD}${upload}` }
 }
 
-/**
- * Komoot's own files have no link to their tour. Programs that fetch all tours of an account put its number first into the name, or
- * last, beside the date and the title; eight digits may be a date.
- */
+/** Komoot's files have no link. Programs put the tour's number first or last; eight digits may be a date. */
 const KOMOOT_CREATOR = /^https?:\/\/(?:www\.)?komoot\.(?:com|de)\/?$/
 const KOMOOT_FILE =
   /^(?:\d{4}-\d{2}-\d{2}[_ -])?(?:tour[_ -])?(?!(?:19|20)\d{6}(?!\d))(\d{6,12})(?=[_ .-])|[_ -](?!(?:19|20)\d{6}(?!\d))(\d{6,12})\.gpx/
@@ -205,7 +202,6 @@ const ofCreator = (path: string, creator = ""): Source | undefined => {
 
 const UPLOAD = "upload/"
 
-/** Returns the activity that a file of Garmin's export is of. */
 export const activityOfUpload = (
   source: Source | undefined,
   activities: ReadonlyArray<GarminActivity>,

@@ -65,7 +65,7 @@ const FULL: Readonly<Record<Quota, string>> = {
   collections: "the account has as many collections as it may have"
 }
 
-/** Limits of a job that one file exceeds; nothing is wrong with the others. */
+/** One file exceeds these limits of a job; nothing is wrong with the others. */
 const OF_ONE_FILE: Readonly<Partial<Record<Overloaded["reason"], string>>> = {
   job_time: "it takes too long to read",
   job_memory: "it takes too much memory to read",
@@ -106,7 +106,7 @@ const reasonOf = (fault: FileFault): string => {
   }
 }
 
-/** Nothing of a request waits for what the service has to do meanwhile. */
+/** A busy service gets a file again this often: no request waits for it. */
 const WAITS = { schedule: Schedule.spaced("2 seconds"), times: 30 }
 
 const isList = (name: string) => ACTIVITIES.test(name) || SUMMARIES.test(name)
@@ -130,7 +130,7 @@ interface Progress {
   duplicates: number
   skipped: number
   notCollected: number
-  /** Why nothing more can be stored. */
+  /** Says why nothing more can be stored. */
   full: string | undefined
 }
 
@@ -170,7 +170,7 @@ const draftsOf = (
     }
   })
 
-/** Who sends the archive. `recheck` admits the caller again before each file. */
+/** `recheck` admits the caller again before each file. */
 export interface Sender<E, R> {
   readonly isSession: boolean
   readonly recheck: Effect.Effect<unknown, E, R>
@@ -182,7 +182,6 @@ export type Taken<E, R> =
   | { readonly report: ImportReport }
   | { readonly lines: Stream.Stream<ZipImportLine, E | LineFailure, R> }
 
-/** Reads and stores the files of a ZIP, one after the other. */
 const routeImport = Effect.gen(function*() {
   const collections = yield* Collections
   const draining = yield* Draining
@@ -211,7 +210,7 @@ const routeImport = Effect.gen(function*() {
     return new Map(all.map((activity) => [`${folder}${activity.file}`, activity]))
   })
 
-  /** One that cannot be read names no activity. */
+  /** A list that cannot be read names no activity. */
   const summariesOf = Effect.fnUntraced(function*(lists: ReadonlyArray<ZippedFile>) {
     const all = yield* Effect.forEach(lists.filter(({ name }) => SUMMARIES.test(name)), ({ bytes }) =>
       bytes.pipe(
@@ -349,12 +348,11 @@ const routeImport = Effect.gen(function*() {
   })
 })
 
-/** Imports ZIPs: archives of this service as a whole, any other file by file. */
 export class ZipImports extends Context.Service<ZipImports, {
   /**
-   * Reads the upload, then imports an archive of this service, which needs a session (`ArchiveNeedsSession`), and returns the
-   * report. Of any other ZIP it returns lines, which import a file each when they are read; `choice` is for these. A file that
-   * cannot be imported is a line. The stream fails, between two files, where the caller is refused, the
+   * Reads the upload, imports an archive of this service, which needs a session (`ArchiveNeedsSession`), and returns
+   * the report. For any other ZIP it returns lines, each of which imports a file by `choice` when it is read; a file
+   * that cannot be imported has a line too. The stream fails, between two files, where the caller is refused, the
    * service stops, or the database takes no writes; the same ZIP may be sent again.
    */
   readonly take: <E, E2, E3, R>(
@@ -383,7 +381,7 @@ export class ZipImports extends Context.Service<ZipImports, {
 
       return ZipImports.of({
         take: Effect.fnUntraced(function*(owner, upload, choice, { isSession, recheck }) {
-          // Closes with the import: the scope of a request closes after its response.
+          // This scope closes with the import: that of a request closes after its response.
           const scope = yield* Scope.fork(yield* Effect.scope)
           const release = Scope.close(scope, Exit.void)
           const taken = Effect.gen(function*() {

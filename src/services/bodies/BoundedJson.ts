@@ -123,7 +123,7 @@ type Refusable<A> = Result.Result<A, ReadonlyArray<ValidationIssue>>
 
 const notUtf8: ReadonlyArray<ValidationIssue> = [{ path: "", message: NOT_UTF8 }]
 
-/** Node's message without the text around the fault, which may be a password. */
+/** Returns Node's message without the text around the fault, which may be a password. */
 const placeOf = (error: unknown): string =>
   error instanceof SyntaxError
     ? `: ${error.message.replace(/, (?:"|\.\.\.).*$/su, "")}`
@@ -171,7 +171,7 @@ const utf8 = new TextDecoder("utf-8", { fatal: true })
 
 const decodeUtf8 = Option.liftThrowable((bytes: ArrayBuffer | Uint8Array) => utf8.decode(bytes))
 
-/** Decodes a value, or returns all issues. The decoder is built for the first value, since most threads do not read all kinds. */
+/** Decodes a value, or returns all issues. The first value builds the decoder: most threads do not read all kinds. */
 export const decodeValue = <S extends Schema.ConstraintDecoder<unknown>>(schema: S) => {
   const toolsOf = Function.memoize((schema: S) => ({
     decode: Schema.decodeUnknownResult(schema),
@@ -184,8 +184,7 @@ export const decodeValue = <S extends Schema.ConstraintDecoder<unknown>>(schema:
 }
 
 /**
- * Checks limits before parsing: `room` is the schema of the whole, where `schema` leaves parts of it to be decoded later.
- * `taken` values, which were removed from the text before, count.
+ * Checks limits before parsing; `taken` values, which were removed from the text, count. `room` is the whole schema.
  */
 export const decodeBounded = <S extends Schema.ConstraintDecoder<unknown>>(
   schema: S,
@@ -202,7 +201,7 @@ export const decodeBounded = <S extends Schema.ConstraintDecoder<unknown>>(
 
 export interface LongBody<Parts> {
   readonly digest: string
-  /** The body without its long parts; empty if it is refused. */
+  /** The text is the body without its long parts; it is empty if the body is refused. */
   readonly text: string
   readonly issues: ReadonlyArray<ValidationIssue>
   readonly parts: Parts | undefined
@@ -216,7 +215,7 @@ interface Split<Parts> {
 export const digestOf = (bytes: ArrayBuffer): string =>
   createHash("sha256").update(new Uint8Array(bytes)).digest("base64url")
 
-/** The result is short: issues, or the members as text with the results for the long parts. */
+/** The job returns issues, or the members as text with the results for the long parts. */
 export const longBodyJob = <Parts>(
   module: string,
   name: string,
@@ -234,12 +233,11 @@ export const longBodyJob = <Parts>(
     }
   })
 
-/** More members are not named. */
 const MAX_NAMED = 10
 
 interface Ignored {
   readonly path: string
-  /** A known member with almost the same name. */
+  /** A known member has almost the same name. */
   readonly meant: string | undefined
 }
 
@@ -247,7 +245,7 @@ const encodedOf = (ast: SchemaAST.AST): SchemaAST.AST => ast.encoding?.at(-1)?.t
 
 type Members = Readonly<Record<PropertyKey, unknown>>
 
-/** True if the literal members of the schema, such as the `op` of an operation, are those of the value. */
+/** Returns true if the value has the literal members of the schema, such as the `op` of an operation. */
 const isMeant = ({ propertySignatures }: SchemaAST.Objects, value: Members) =>
   propertySignatures.every(({ name, type }) => !SchemaAST.isLiteral(type) || type.literal === value[name])
 
@@ -263,7 +261,6 @@ const itemOf = (ast: SchemaAST.AST): SchemaAST.AST | undefined => {
   return SchemaAST.isArrays(encoded) ? encoded.rest[0] : undefined
 }
 
-/** The names of members at any depth. */
 const namesIn = (ast: SchemaAST.AST): ReadonlyArray<string> => {
   const item = itemOf(ast)
   return [
@@ -283,7 +280,6 @@ const plain = (name: string) => name.toLowerCase().replace(/[_-]/g, "")
 
 const MOST_WRONG = 2
 
-/** The known name that a name is most like. */
 const meantBy = (name: string, known: ReadonlyArray<string>): string | undefined => {
   if (name.length > 64) return undefined
   const [best] = known
@@ -316,10 +312,7 @@ function* ignoredIn(
   }
 }
 
-/**
- * Names the members of a value that its schema does not know, and what they may stand for. A client may send back what a
- * response has, so these are not named.
- */
+/** Names members that the schema does not know, and what they may mean; those of responses may be sent back. */
 export const ignoredMembers = (
   bodies: ReadonlyArray<Schema.Constraint>,
   responses: ReadonlyArray<Schema.Constraint>

@@ -29,10 +29,7 @@ const excess = (most: number, what: string): ValidationIssue => ({
   message: `Expected at most ${most} ${what}`
 })
 
-/**
- * Finds the first excess of levels, values or members of an object before a text is parsed: one pass over the bytes that
- * builds nothing. The counts are right up to the first syntax error, where a parser stops.
- */
+/** Finds the first excess before parsing, in one pass that builds nothing, up to the first syntax error. */
 export const excessOf = (text: Uint8Array, { depth, values }: TextLimits): ValidationIssue | undefined => {
   const membersLeft = new Float64Array(depth)
   let level = -1

@@ -1,6 +1,6 @@
 export type JsonPart = string | Uint8Array
 
-/** JSON in parts, in order. Long lines are copied once, when the parts are encoded; joining would copy them twice. */
+/** The parts are in order. Long lines are copied once, when the parts are encoded; joining would copy them twice. */
 export type JsonParts = ReadonlyArray<JsonPart>
 
 export type Json = JsonPart | JsonParts
@@ -9,10 +9,7 @@ const isPart = (json: Json): json is JsonPart => typeof json === "string" || jso
 
 const CLOSE = "}"
 
-/**
- * Adds members, which are JSON text already, to a JSON object that is not empty. Parsing and printing long ones again
- * would be most of the work of a read. Undefined members are left out.
- */
+/** Adds defined JSON members to an object that is not empty. Parsing them would be most of the work of a read. */
 export const withMembers = (
   object: string,
   ...members: ReadonlyArray<readonly [name: string, json: Json | undefined]>

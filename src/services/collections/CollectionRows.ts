@@ -99,7 +99,7 @@ const latest = (by: string): ListOrder => ({ by, type: "timestamptz", id: "c.id"
 const NEWEST = latest("c.created_at")
 const NEWEST_DELETION = latest("c.deleted_at")
 
-/** Queries on `collections c`, their members `m` and the members' routes `r`. */
+/** The queries are on `collections c`, their members `m` and the members' routes `r`. */
 export const collectionQueries = Effect.gen(function*() {
   const sql = yield* SqlClient.SqlClient
   const links = yield* LinkUses

@@ -72,7 +72,7 @@ const longestRising = <A>(items: ReadonlyArray<A>, valueOf: (item: A) => number)
   return itemsOf(links.at(-1))
 }
 
-/** 1,000 routes use half of the range of an integer. */
+/** With this distance 1,000 routes use half of the range of an integer. */
 const GAP = 2 ** 20
 
 const MAX_POSITION = 2 ** 31 - 1
@@ -96,10 +96,7 @@ const between = (routeIds: ReadonlyArray<RouteId>, before: number | undefined, a
     : undefined
 }
 
-/**
- * Gives routes positions in a wanted order. As few as possible change theirs, since pages begin after a position: a
- * page skips or repeats no route while others are added, moved and taken out.
- */
+/** Changes few positions: pages begin after a position, and must neither skip nor repeat a route while others move. */
 export const positionsOf = (
   current: ReadonlyArray<Member>,
   wanted: ReadonlyArray<RouteId>
@@ -162,11 +159,11 @@ const contentOf = ({ description, name, routeIds, visibility }: NewCollection) =
 type Content = ReturnType<typeof contentOf>
 
 /**
- * Ordered lists of the owner's routes and of others' public ones. Visibility works as for routes. Changes take a turn
- * of the account (`Lanes.writes`), and may fail with `Overloaded`.
+ * A collection is an ordered list of the owner's routes and of others' public ones, as visible as a route. Changes take
+ * a turn of the account (`Lanes.writes`), and may fail with `Overloaded`.
  */
 export class Collections extends Context.Service<Collections, {
-  /** Creates a collection; a repeat with its `clientId` is as that of a route. `RoutesMissing` for routes that are neither the owner's nor public. */
+  /** Creates a collection, or repeats as `Routes.create`. Fails with `RoutesMissing` for routes it may not have. */
   readonly create: (
     owner: UserId,
     collection: NewCollection
@@ -174,8 +171,8 @@ export class Collections extends Context.Service<Collections, {
   /** Lists the owner's collections of every visibility, newest first; `q` selects those that have its words. */
   readonly list: (owner: UserId, q: string | undefined, page: Page) => Effect.Effect<PageOf<StoredCollection>>
   /**
-   * Lists a user's public collections, newest first. `Missing` without such a user, or while their deletion is pending.
-   * `Overloaded` if too many lists are read, or if it is not counted within a second.
+   * Lists a user's public collections, newest first. Fails with `Missing` without such a user or while their deletion
+   * is pending, with `Overloaded` if too many lists are read, or if it is not counted within a second.
    */
   readonly byUser: (owner: UserId, page: Page) => Effect.Effect<PageOf<StoredCollection>, Missing | Overloaded>
   /** Finds a collection by the rules of `Routes.get`. Other users' collections by id come without their share token. */
@@ -197,7 +194,7 @@ export class Collections extends Context.Service<Collections, {
     owner: UserId,
     id: CollectionId
   ) => Effect.Effect<Pick<StoredCollection, "id" | "name">, Missing>
-  /** The oldest of the owner's collections of a name. */
+  /** Finds the oldest of the owner's collections of a name. */
   readonly named: (owner: UserId, name: string) => Effect.Effect<Option.Option<CollectionId>>
   readonly update: Change<CollectionPatch>
   /** Moves the collection to the trash, which keeps the newest `MAX_IN_TRASH`. */

@@ -16,7 +16,7 @@ export const ADDRESSED = ["routes", "collections"] as const
 export type Addressed = typeof ADDRESSED[number]
 
 interface Address {
-  /** The ref in the page's path: a route's share token, or a collection's id. */
+  /** The page's path has this ref: a route's share token, or a collection's id. */
   readonly name: string
   readonly updatedAt: string
 }
@@ -27,7 +27,7 @@ const Highest = Schema.Struct({ id: Schema.NullOr(Schema.Finite) })
 
 const rangeOf = (part: number) => ({ after: (part - 1) * PART_IDS, upTo: part * PART_IDS })
 
-/** The public routes and collections of all users, in ranges of ids, so that each is read by the primary key alone. */
+/** Lists the public routes and collections of all users in ranges of ids, so that the primary key alone reads each. */
 export class PublicAddresses extends Context.Service<PublicAddresses, {
   /** Returns the number of parts, some of which may be empty. */
   readonly parts: (of: Addressed) => Effect.Effect<number>

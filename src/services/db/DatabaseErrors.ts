@@ -20,7 +20,7 @@ export const abandonedAfter = (timeout: Duration.Input) => <A, E, R>(query: Effe
       Effect.ensuring(Effect.sync(() => running.interruptUnsafe()))
     ))
 
-/** Responses of the database to this process, counted also while statements wait for a connection. */
+/** Counts the responses of the database to this process, also while statements wait for a connection. */
 export const DatabaseResponses = Context.Reference<Effect.Effect<number>>("route-planning-service/DatabaseResponses", {
   defaultValue: () => Effect.succeed(0)
 })
@@ -28,11 +28,11 @@ export const DatabaseResponses = Context.Reference<Effect.Effect<number>>("route
 /** Node's names of errors of sockets, such as `EPIPE`, have no digit. */
 const SQL_STATE = /^(?=.*\d)[0-9A-Z]{5}$/
 
-/** PostgreSQL's code (SQLSTATE), which an error of the connection has not. */
+/** Returns PostgreSQL's code (SQLSTATE), which an error of the connection does not have. */
 export const sqlStateOf = (cause: unknown): string | undefined =>
   Predicate.hasProperty(cause, "code") && SQL_STATE.test(String(cause.code)) ? String(cause.code) : undefined
 
-/** The functions of this file fail in recovery, with a code (55000) that others have too, and a message in the server's language. */
+/** Functions of this file fail in recovery with a code (55000) that others have too, and a translated message. */
 const RECOVERY_FILE = "xlogfuncs.c"
 
 const isOfReadOnly = ({ cause }: SqlError.SqlErrorReason): boolean =>
@@ -40,7 +40,7 @@ const isOfReadOnly = ({ cause }: SqlError.SqlErrorReason): boolean =>
   && (cause.code === "25006"
     || cause.code === "55000" && Predicate.hasProperty(cause, "file") && cause.file === RECOVERY_FILE)
 
-/** The connection leads to a server that takes no writes: a standby, or a primary that is set so. */
+/** Returns true if the server takes no writes: it is a standby, or a primary that is set so. */
 export const isReadOnly = (error: unknown): boolean => SqlError.isSqlError(error) && isOfReadOnly(error.reason)
 
 /** Fails as the first statement that writes would, before any work is done. */
@@ -52,10 +52,7 @@ export const refuseWrites = Effect.suspend(() => {
   )
 })
 
-/**
- * Errors of the server, not of the statement (PostgreSQL, appendix A): resources (53), start or shutdown (57P), and those of a
- * server that takes no writes.
- */
+/** The server fails, not the statement (PostgreSQL, appendix A): resources (53), start, shutdown (57P), no writes. */
 export const isServerState = (reason: SqlError.SqlErrorReason): boolean =>
   isOfReadOnly(reason)
   || Predicate.hasProperty(reason.cause, "code") && /^(53|57P)/.test(String(reason.cause.code))
@@ -83,7 +80,5 @@ export const ifThereIsRoom = <A, R>(
 ): Effect.Effect<void, SqlError.SqlError, R> =>
   write.pipe(Effect.asVoid, Effect.catchIf(({ reason }) => isServerState(reason), () => orElse))
 
-/**
- * A condition of such a write: its commit waits neither for the disk nor for a standby, which may be away for longer than a read may take.
- */
+/** On this condition the commit of such a write waits neither for the disk nor for a standby, which may be away. */
 export const UNCONFIRMED = "set_config('synchronous_commit', 'off', true) = 'off'"

@@ -23,7 +23,7 @@ interface Read<Key> {
   readonly resume: (row: Effect.Effect<Row, SqlError.SqlError>) => void
 }
 
-/** Bounds what one statement reads, and how long a short row waits for the others. */
+/** The limit bounds what one statement reads, and how long a short row waits for the others. */
 const MAX_KEYS = 16
 
 /** The driver takes the type of an array from its elements, and those of numbers differ by their size. */
@@ -58,7 +58,7 @@ const gatherer = <Key>(readTogether: (reads: ReadonlyArray<Read<Key>>) => Effect
     })
 }
 
-/** Gathered reads have a span each, and their statement none, since it belongs to several traces. */
+/** Each gathered read has a span. Their statement has none, since it belongs to several traces. */
 const inSpan = (text: string) => <A, E, R>(read: Effect.Effect<A, E, R>) =>
   Effect.useSpan("sql.execute", {
     kind: "client",

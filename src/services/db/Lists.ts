@@ -2,7 +2,7 @@ import { Cause, Effect, Exit, Schema, SchemaIssue } from "effect"
 import type { SqlClient, SqlError, Statement } from "effect/sql"
 import { ListPosition, type Page, type PageOf } from "../../schema/Page.ts"
 
-/** The order of a list: a column or expression that is never null, then the id in the same direction. */
+/** A list is ordered by a column or expression that is never null, then by the id in the same direction. */
 export interface ListOrder {
   readonly by: string
   readonly type: "bigint" | "float8" | "int" | "real" | "text" | "timestamptz"
@@ -18,7 +18,7 @@ export const keyset = (sql: SqlClient.SqlClient, { by, direction, id, type }: Li
   const { after, limit, offset } = page
   const isAfter = direction === "ASC" ? ">" : "<"
   return {
-    /** The position of a row. In JSON no instant loses its microseconds and no number a digit. */
+    /** The position of a row is JSON, in which no instant loses its microseconds and no number a digit. */
     position: sql.literal(`json_build_array(${by}, ${id})::text`),
 
     after: after === undefined
@@ -44,7 +44,7 @@ interface Selection<A> {
   readonly columns: Statement.Fragment
   readonly tables: Statement.Fragment
   readonly where: Statement.Fragment
-  /** Tables with the same rows for the total; `tables` if absent. */
+  /** The total counts these tables, which have the same rows, else `tables`. */
   readonly counted?: Statement.Fragment
   readonly total?: number
   readonly order: ListOrder

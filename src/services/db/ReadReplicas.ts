@@ -4,14 +4,11 @@ import type { ReplicaState } from "../../schema/Admin.ts"
 import { isServerState } from "./DatabaseErrors.ts"
 
 export interface Replicas {
-  /**
-   * Runs a read on a replica that has all that was committed `DATABASE_READ_MAX_LAG` ago. None if there is no such replica,
-   * or if a statement fails there.
-   */
+  /** Runs a read on a replica that lags at most `DATABASE_READ_MAX_LAG`. Returns none without one, or if it fails. */
   readonly read: <A, E, R>(
     read: Effect.Effect<A, E | SqlError.SqlError, R>
   ) => Effect.Effect<Option.Option<A>, E, R>
-  /** Returns after a moment if this process reaches no primary. */
+  /** Returns true, after a moment, if this process reaches no primary. */
   readonly isPrimaryAway: Effect.Effect<boolean>
   readonly states: Effect.Effect<ReadonlyArray<ReplicaState>>
 }
@@ -24,7 +21,7 @@ export const ReadReplicas = Context.Reference<Replicas>("route-planning-service/
   })
 })
 
-/** True for a read without a credential. Its caller has written nothing that a replica could lack. */
+/** The value is true for a read without a credential, whose caller has written nothing that a replica could lack. */
 export const IsStranger = Context.Reference<boolean>("route-planning-service/IsStranger", {
   defaultValue: () => false
 })
@@ -40,22 +37,19 @@ const SERVED = reads("served")
 const CHANGED = reads("changed")
 const UNSERVED = reads("unserved")
 
-/**
- * How many times a stranger's read is tried on a primary that is there. A process knows a new primary before its connections lead to it,
- * and its replicas are behind that one at first.
- */
+/** A process knows a new primary before its connections lead to it, and before its replicas have followed it. */
 const TRIES = 5
 
 const counted = (counter: Metric.Counter<number>) => Metric.update(counter, 1)
 
-/** A primary without a free connection is there. */
+/** Excludes a lack of free connections, which says nothing about the primary. */
 const mayBeAway = (error: unknown): boolean =>
   SqlError.isSqlError(error) && (isServerState(error.reason) || (error.reason._tag === "ConnectionError"
     && !Predicate.isTagged(error.reason.cause, "NoFreeConnection")))
 
 /**
- * Decides what a replica may serve (decision 0024): what strangers list, once the primary has confirmed each row; totals of
- * lists, which may be old; and, while there is no primary, what is public.
+ * Decides what a replica may serve (decision 0024): what strangers list, once the primary has confirmed each row;
+ * totals, which may be old; and, while there is no primary, what is public.
  */
 export const replicaReads = Effect.gen(function*() {
   const { isPrimaryAway, read } = yield* ReadReplicas
@@ -89,7 +83,7 @@ export const replicaReads = Effect.gen(function*() {
     )
 
   return {
-    /** Counts what a list has in all. */
+    /** Counts the rows of a list, on a replica if there is one. */
     total: <A, E, R>(count: Effect.Effect<A, E, R>): Effect.Effect<A, E, R> =>
       Effect.flatMap(
         read(count),
@@ -108,14 +102,14 @@ export const replicaReads = Effect.gen(function*() {
         if (!(yield* IsStranger)) return yield* page
         const found = yield* read(page)
         if (Option.isNone(found)) return yield* Effect.andThen(counted(UNSERVED), unlessAway(page, Effect.fail))
-        // Without a primary nothing changes.
+        // Nothing changes without a primary.
         if (yield* unlessAway(isConfirmed(found.value), () => Effect.succeed(true))) {
           return yield* Effect.as(counted(SERVED), found.value)
         }
         return yield* Effect.andThen(counted(CHANGED), page)
       }),
 
-    /** Counts what a list has in all on the primary, and on a replica while there is none. */
+    /** Counts the rows of a list on the primary, and on a replica while there is none. */
     totalWhileAway: <A, E, R>(count: Effect.Effect<A, E, R>): Effect.Effect<A, E, R> =>
       unlessAway(count, (error) => fromReplica(count, error)),
 

@@ -13,7 +13,7 @@ import { settings } from "../settings/Registry.ts"
 import { makeSharedTime } from "./SharedTime.ts"
 import { DateColumn } from "./Tables.ts"
 
-/** `lagMillis` is how long the oldest row was due. */
+/** The oldest row was due for `lagMillis`. */
 export interface Swept {
   readonly rows: number
   readonly lagMillis: number
@@ -67,7 +67,7 @@ const prepared = (sweep: string) =>
     discard: true
   })
 
-/** When each sweep of this process ended last. Those that have not run yet are left out. */
+/** Returns when each sweep of this process ended last, without those that have not run yet. */
 export const sweepStates = Effect.map(
   Metric.snapshot,
   (all) =>
@@ -84,10 +84,7 @@ const sweepFailed = (sweep: string, cause: Cause.Cause<unknown>): Effect.Effect<
     Metric.update(Metric.withAttributes(failures, { sweep }), 1)
   )
 
-/**
- * Sweeps the accounts that are found, batch after batch, until only failed ones are left. An account that fails is
- * logged, and skipped until the next run: it delays no other.
- */
+/** Sweeps accounts batch after batch. One that fails is logged, skipped until the next run, and delays no other. */
 export const sweepAccounts = <E, R, R2>(
   sweep: string,
   find: (skipped: ReadonlyArray<UserId>) => Effect.Effect<ReadonlyArray<{ readonly id: UserId }>, E, R>,
@@ -198,7 +195,7 @@ const TRASH = {
   keptMillis: Duration.toMillis(GRACE_PERIOD)
 }
 
-/** Expired rows are deleted together at the end of a minute. */
+/** Rows that expire in one minute are deleted together at its end. */
 const STEP = Duration.toMillis(Duration.minutes(1))
 
 const EXPIRED = { column: "expires_at", keptMillis: 0 }
@@ -210,7 +207,7 @@ const ALL: ReadonlyArray<Expiring> = [
   { table: "share_links", key: "id", ...EXPIRED },
   { table: "sign_ups", key: "id", ...EXPIRED },
   { table: "mail_quotas", key: "recipient", ...EXPIRED },
-  // Kept for a while, so that the response says why they are refused.
+  // Expired links are kept for a while, so that the response says why they are refused.
   { table: "email_tokens", key: "token_hash", column: "expires_at", keptMillis: Duration.toMillis(ENDED_LINKS_KEPT) },
   {
     table: "personal_access_tokens",

@@ -4,13 +4,12 @@ import { type SqlClient, Statement } from "effect/sql"
 import { createHash } from "node:crypto"
 import { Preferences } from "../../schema/Preferences.ts"
 
-/** `timestamptz` is read as ISO 8601 UTC with milliseconds, and `bigint` as a number (`layers/database/ColumnTypes.ts`). */
+/** `timestamptz` is read as ISO 8601 UTC with milliseconds, `bigint` as a number (`layers/database/ColumnTypes.ts`). */
 export const TimestampColumn = Schema.String
 
-/** Reads `timestamptz` as a `Date`, from which something is computed. */
 export const DateColumn = Schema.DateFromString
 
-/** The instant of a deletion: its year has four digits, so that the end of its grace period is a date too. */
+/** The year of a deletion has four digits, so that the end of its grace period is a date too. */
 export const DeletionColumn = DateColumn.check(
   Schema.makeFilter((date) => date.getUTCFullYear() < 10_000 || "Expected an instant before the year 10000")
 )
@@ -29,10 +28,10 @@ export const NullableInstant = Model.Field({
   update: Schema.NullOr(Schema.Date)
 })
 
-/** A column that the database or a later statement fills: an INSERT does not name it. */
+/** The database or a later statement fills the column: an INSERT does not name it. */
 export const readOnly = <S extends Schema.Top>(column: S) => Model.Field({ select: column })
 
-/** A column that an INSERT writes and no UPDATE changes. */
+/** An INSERT writes the column, and no UPDATE changes it. */
 export const writtenOnce = <S extends Schema.Top>(column: S) => Model.Field({ select: column, insert: column })
 
 export const InstantOnce = Model.Field({ select: TimestampColumn, insert: Schema.Date })
@@ -91,7 +90,7 @@ export const tableOf = <I extends Readonly<Record<string, unknown>>, U extends o
     insert: (sql: SqlClient.SqlClient, values: I): Statement.Statement<unknown> =>
       sql`INSERT INTO ${sql(name)} ${sql.insert(byColumn(values))}`,
     set: (sql: SqlClient.SqlClient, changes: Changes<U>): Statement.Fragment => sql`${sql.update(byColumn(changes))}`,
-    /** The condition that a row has another value in one of the columns. */
+    /** Returns the condition that a row has another value in one of the columns. */
     differs: (changes: Changes<U>): Statement.Fragment =>
       Statement.fragment([
         FALSE,
@@ -109,13 +108,9 @@ export const tableOf = <I extends Readonly<Record<string, unknown>>, U extends o
 /** The first of two calls with the same `clientId` stores. */
 export const UNLESS_MADE = "ON CONFLICT (user_id, client_id) WHERE client_id IS NOT NULL DO NOTHING"
 
-/** The version of what was just stored. */
 export const FIRST_VERSION = 1
 
-/**
- * The columns of what a client names itself. A repeated call with the same content has the first result, which is made of that
- * content again, so that nothing is stored twice; one with another content has what is there now.
- */
+/** Returns columns by which a repeated call gets the first result, and one with other content what is there now. */
 export const clientColumns = (clientId: string | null | undefined, content: object) =>
   clientId === undefined || clientId === null
     ? { clientId: null, clientDigest: null }

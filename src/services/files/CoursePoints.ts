@@ -5,7 +5,7 @@ import { coordOf, decimal, numberOf, positionOf } from "./FileValues.ts"
 import type { XmlParts } from "./Xml.ts"
 import { attributeOf, childrenOf, textOf, type XmlElement } from "./XmlTree.ts"
 
-/** `fit` is a `course_point` type of the FIT profile, `tcx` one of `CoursePointType_t`, `name` fits `CoursePointName_t`. */
+/** `fit` is a `course_point` type of FIT, `tcx` one of `CoursePointType_t`, `name` fits `CoursePointName_t`. */
 interface Turn {
   readonly fit: number
   readonly tcx: string
@@ -47,7 +47,7 @@ const FORK_LEFT = turn(16, "Left", "Fork left")
 const ROUNDABOUT = turn(0, "Generic", "Roundabout")
 const FERRY = turn(0, "Generic", "Ferry")
 
-/** Turns by the types of Valhalla (`proto/directions.proto`). */
+/** The keys are the types of Valhalla (`proto/directions.proto`). */
 const TURNS: Readonly<Record<number, Turn>> = {
   1: START,
   2: START,
@@ -85,7 +85,7 @@ export const turnOf = ({ type }: Maneuver): Turn => TURNS[type] ?? NOTE
 
 const lettersOf = (text: string) => text.toLowerCase().replace(/[^a-z0-9]/g, "")
 
-/** Turns by the words of TCX, FIT, planners and their short codes (BRouter, OsmAnd), as letters alone. */
+/** The words are those of TCX, FIT, planners and their short codes (BRouter, OsmAnd), as letters alone. */
 const TURN_WORDS: ReadonlyMap<string, number> = new Map([
   ...["left", "turnleft", "leftturn", "tl"].map((word) => [word, 15] as const),
   ...["right", "turnright", "rightturn", "tr"].map((word) => [word, 10] as const),
@@ -104,7 +104,6 @@ const TURN_WORDS: ReadonlyMap<string, number> = new Map([
   ["roundabout", 26]
 ])
 
-/** Returns the type of the turn, undefined for other words. */
 export const turnTypeOf = (word: string | undefined): number | undefined =>
   word === undefined ? undefined : TURN_WORDS.get(lettersOf(word))
 
@@ -117,7 +116,7 @@ const kind = (fit: number, name: string, tcx: string = GENERIC, ...others: Reado
   words: [name, tcx, ...others].filter((word) => word !== GENERIC).map(lettersOf)
 })
 
-/** Places on a course by their `course_point` types in FIT; those of TCX have a name there. */
+/** The kinds have their `course_point` types in FIT; those of TCX have a name there. */
 const KINDS = [
   kind(1, "summit", "Summit"),
   kind(2, "valley", "Valley"),
@@ -173,7 +172,6 @@ export const pointTypeOf = (kind: string | number | undefined): string | undefin
   return word === "generic" || word === "" ? undefined : KINDS_BY_WORD.get(word)?.name ?? kind?.trim()
 }
 
-/** Returns the kinds of course points that a waypoint of this type is in TCX and FIT. */
 export const coursePointOf = (type: string | null | undefined): { readonly fit: number; readonly tcx: string } => {
   const turnType = turnTypeOf(type ?? undefined)
   if (turnType !== undefined) return TURNS[turnType] ?? NOTE
@@ -199,7 +197,7 @@ export const maneuverOf = (mark: string, instruction: string | undefined): Maneu
 
 const WAYPOINT_MARK = "rps waypoints "
 
-/** The `product_name` of FIT files of this service: how many of the first course points are waypoints. */
+/** Writes into the `product_name` of our FIT files how many of the first course points are waypoints. */
 export const waypointMark = (count: number): string => `${WAYPOINT_MARK}${count}`
 
 /** Returns infinity (all of them) for a file of another program. */
@@ -208,11 +206,11 @@ export const markedWaypoints = (mark: unknown): number => {
   return /^\d{1,4}$/.test(count) ? Number(count) : Infinity
 }
 
-/** A position that shapes the route and says nothing: devices would announce it. */
+/** Finds positions that only shape the route: devices would announce them. */
 export const isShaping = ({ name, type }: { readonly name?: string | null; readonly type?: string | null }): boolean =>
   type === "routed" && (name === undefined || name === null)
 
-/** Files that this service writes keep the shaping points beside the others, each with its index among all waypoints. */
+/** Our files keep the shaping points beside the others, each with its index among all waypoints. */
 export interface ShapingPoint {
   readonly index: number
   readonly coord: readonly [lng: number, lat: number]
@@ -224,7 +222,6 @@ export const shapingPoints = (waypoints: WrittenRoute["waypoints"]): ReadonlyArr
     isShaping(waypoint) ? [{ index, coord: waypoint.coord, timestamp: waypoint.timestamp ?? undefined }] : []
   )
 
-/** Puts the shaping points where they were among the waypoints. */
 export const withShaping = (
   waypoints: ReadonlyArray<DraftWaypoint>,
   points: ReadonlyArray<ShapingPoint>

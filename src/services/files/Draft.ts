@@ -38,7 +38,7 @@ export const NO_GEOMETRY = "it has no geometry"
 export const droppedIf = (count: number, what: string, why: string): ReadonlyArray<Dropped> =>
   count === 0 ? [] : [{ what, why, count }]
 
-/** Measures that differ from those of the stored polyline: metres, seconds and metres. */
+/** These measures differ from those of the stored polyline; they are in metres, seconds and metres. */
 export interface Measures {
   readonly distance?: number
   readonly duration?: number
@@ -58,7 +58,7 @@ export interface DraftWaypoint {
   readonly type: string | undefined
   readonly name: string | undefined
   readonly timestamp: string | undefined
-  /** The type of a cue that another program wrote as a point; `finish` finds its place on the line. */
+  /** Another program wrote this cue as a point of this type; `finish` finds its place on the line. */
   readonly turn?: number | undefined
 }
 
@@ -69,7 +69,7 @@ interface About {
   readonly tags: ReadonlyArray<string>
   readonly activity: string | undefined
   readonly waypoints: ReadonlyArray<DraftWaypoint>
-  /** Set in files that this service wrote, as `measures`. */
+  /** Files that this service wrote have these and `measures`. */
   readonly cues?: ReadonlyArray<Maneuver>
   readonly measures?: OwnMeasures | undefined
 }
@@ -77,14 +77,14 @@ interface About {
 export const NOTHING_SAID: About = { names: [], descriptions: [], tags: [], activity: undefined, waypoints: [] }
 
 export interface DraftTrack extends About, Recording {
-  /** Recorded parts with gaps between them. None is empty. */
+  /** Recorded parts have gaps between them. None is empty. */
   readonly segments: ReadonlyArray<ReadonlyArray<Position>>
   readonly file?: string | undefined
-  /** Set where a track is one of several files: what its file has beside it. */
+  /** If the track is one of several files, this is what its file has beside it. */
   readonly dropped?: ReadonlyArray<Dropped>
 }
 
-/** The program that wrote a file, and the pages that it is about. */
+/** `creator` is the program that wrote the file, `links` are the pages that it is about. */
 export interface FileOrigin {
   readonly creator: string | undefined
   readonly links: ReadonlyArray<string>
@@ -95,7 +95,7 @@ export const NO_ORIGIN: FileOrigin = { creator: undefined, links: [] }
 export interface DraftFile extends About {
   readonly tracks: ReadonlyArray<DraftTrack>
   readonly dropped: ReadonlyArray<Dropped>
-  /** The part of `dropped` that is in no file of a track. */
+  /** No file of a track has this part of `dropped`. */
   readonly unread?: ReadonlyArray<Dropped>
   readonly origin?: FileOrigin
 }
@@ -128,7 +128,6 @@ export const withoutEmptyTracks = (file: DraftFile): DraftFile => {
 
 const MAX_REASONS = 3
 
-/** Names what a map has instead of points. */
 export const noPoints = (dropped: ReadonlyArray<Dropped>): InvalidInput => {
   const reasons = dropped.filter(({ why }) => why === OTHER_SHAPE || why === NO_GEOMETRY).slice(0, MAX_REASONS)
   return InvalidInput.at(
@@ -198,7 +197,7 @@ const together = (
   tags: [...tags, ...tracks.flatMap((track) => track.tags)],
   activity: tracks.map((track) => track.activity).find((activity) => activity !== undefined) ?? activity,
   waypoints: [...tracks.flatMap((track) => track.waypoints), ...waypoints],
-  // On the polyline of another track the indexes are wrong.
+  // The indexes of cues are wrong on the polyline of another track.
   cues: tracks.length === 1 ? [...tracks.flatMap((track) => track.cues ?? []), ...cues] : [],
   measures: tracks.length > 1 ? undefined : tracks[0]?.measures ?? measures,
   segments: tracks.flatMap(({ segments }) => segments),

@@ -4,7 +4,7 @@ import { InvalidInput } from "../DomainErrors.ts"
 import { coordinatesOf, lineMetres } from "../geometry/Geodesy.ts"
 import { childOf, textOf, type XmlElement } from "./XmlTree.ts"
 
-/** Metres, seconds and metres; `line` has the metres of the line that they belong to. */
+/** The measures are metres, seconds and metres; `line` has the metres of the line that they belong to. */
 export interface OwnMeasures {
   readonly line: number
   readonly distance?: number
@@ -12,7 +12,7 @@ export interface OwnMeasures {
   readonly elevationGain?: number
 }
 
-/** Files that this service writes have the measures of the route, which need not be those of its line. */
+/** Our files have the measures of the route under this name; they need not be those of its line. */
 export const OWN_MEASURES = "rps:measures"
 
 const MEASURES = ["distance", "duration", "elevationGain"] as const
@@ -22,7 +22,6 @@ type MeasuredRoute = Omit<Partial<OwnMeasures>, "line"> & {
   readonly segments?: Segments
 }
 
-/** Returns undefined for a route that has none. */
 export const measuresText = (
   route: MeasuredRoute,
   line = lineMetres(coordinatesOf(route.geometry), route.segments)
@@ -97,7 +96,7 @@ const daysOf = (year: number, month: number) => {
   return [4, 6, 9, 11].includes(month) ? 30 : 31
 }
 
-/** `xsd:dateTime` with a year of four digits (XML Schema Part 2, 3.2.7). */
+/** `xsd:dateTime` has a year of four digits (XML Schema Part 2, 3.2.7). */
 export const isDateTime = (text: string): boolean => {
   const [, year, month, day] = DATE_TIME.exec(text) ?? []
   return day !== undefined && Number(day) >= 1 && Number(day) <= daysOf(Number(year), Number(month))
@@ -105,7 +104,7 @@ export const isDateTime = (text: string): boolean => {
 
 const MAX_TIME = 64
 
-/** Times that other programs write: ISO 8601 in its other forms, and with a blank for `T`, a slash, or a name of the zone. */
+/** Other programs write ISO 8601 in its other forms, and with a blank for `T`, a slash, or a name of the zone. */
 const LOOSE =
   /^(\d{4})[-/]?(\d\d)[-/]?(\d\d)[T ](\d\d?):?(\d\d)(?::?(\d\d)(?:[.,](\d+))?)? ?(?:Z|UTC|GMT|([+-]\d\d)(?::?(\d\d))?)?(?:\[[^\]]*\])?$/i
 
@@ -144,16 +143,15 @@ export const sumOf = (values: ReadonlyArray<number | undefined>): number | undef
   return known.length === 0 ? undefined : known.reduce((sum, value) => sum + value, 0)
 }
 
-/** Sums the parts, without the time between them. */
 export const durationOf = <Item>(
   parts: ReadonlyArray<ReadonlyArray<Item>>,
   timeOf: (item: Item) => string | undefined
 ): number | undefined => sumOf(parts.map((part) => secondsOf(part, timeOf)))
 
 export interface Recording {
-  /** Seconds, without the time between the parts. */
+  /** The seconds are those of the parts, without the time between them. */
   readonly seconds: number | undefined
-  /** When it began, ISO 8601. */
+  /** The recording began then (ISO 8601). */
   readonly recordedAt: string | undefined
 }
 
@@ -179,10 +177,7 @@ const recordedAtIn = <Item>(
 
 export const instantText = (text: string | undefined): string | undefined => recordedAtOf(instantOf(text) ?? Number.NaN)
 
-/**
- * GPX 1.1 and TCX exclude longitude 180 (`maxExclusive`): it is written as -180, the same meridian, with an extension,
- * so that the file is valid and the stored number comes back.
- */
+/** GPX 1.1 and TCX exclude 180 (`maxExclusive`): it is written as -180, with an extension that brings it back. */
 const EDGE = MAX_LONGITUDE
 export const OWN_LONGITUDE = "rps:longitude"
 
@@ -194,7 +189,7 @@ export const edgeMark = (lng: number): { readonly [OWN_LONGITUDE]?: string } =>
 export const beyondEdge = (lng: number | undefined, point: XmlElement, extensions: string): number | undefined =>
   lng === -EDGE && textOf(childOf(point, extensions), OWN_LONGITUDE) === String(EDGE) ? EDGE : lng
 
-/** Characters that are written, read or parsed at once. */
+/** This many characters are written, read or parsed at once. */
 export const PIECE_LENGTH = 65_536
 
 export function* chunked(pieces: Iterable<string>): Generator<string> {

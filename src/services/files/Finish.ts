@@ -33,11 +33,11 @@ import {
 import { coordOf, sumOf } from "./FileValues.ts"
 import { NearestPositions } from "./NearestPositions.ts"
 
-/** Words that have one of `PARTS` in them and are none of the three. */
+/** Words with one of these, though also one of `PARTS`, are none of the three activities. */
 const OTHER_SPORTS =
   /motor|moto|ski|snow|sleigh|eislauf|schlittschuh|rollschuh|langlauf|skat|swim|horse|reiten|pferd|driv|drone|flight/
 
-/** Parts of the words of devices and services, in several languages, without marks; the first that fits counts. */
+/** Devices and services use words with these parts, in several languages, without marks; the first that fits counts. */
 const PARTS: ReadonlyArray<readonly [Activity, RegExp]> = [
   [
     "cycle",
@@ -53,7 +53,7 @@ const PARTS: ReadonlyArray<readonly [Activity, RegExp]> = [
   ]
 ]
 
-/** Words that are too short to look for within others; the numbers are Strava's. */
+/** These words are too short to look for within others; the numbers are Strava's. */
 const WORDS: ReadonlyMap<string, Activity> = new Map([
   ["1", "cycle"],
   ["rad", "cycle"],
@@ -164,11 +164,10 @@ const bounded = (dropped: ReadonlyArray<Dropped>): ReadonlyArray<Dropped> => {
 
 interface Closed {
   readonly segments: ReadonlyArray<ReadonlyArray<Position>>
-  /** The metres of the gaps that were closed. */
+  /** The gaps that were closed have these metres. */
   readonly gaps: ReadonlyArray<number>
 }
 
-/** Closes the shortest gaps where there are more than a route has. */
 const withFewGaps = (segments: Draft["segments"]): Closed => {
   if (segments.length <= MAX_SEGMENTS) return { segments, gaps: [] }
   const metres = segments.map((segment, index) => {
@@ -230,7 +229,7 @@ const cuesOf = ({ cues = [] }: Draft, geometry: ReadonlyArray<Position>, isWhole
 
 const NEAR_METRES = 20
 
-/** Positions that are looked at for each turn and position, before the nearest of all counts. */
+/** This many positions are looked at for each turn and position, before the nearest of all counts. */
 const LOOKS_EACH = 8
 
 /** Finds the turns one after the other, so that a line that is ridden out and back has each on its own way. */
@@ -253,7 +252,6 @@ const placesOf = (turns: ReadonlyArray<DraftWaypoint>, geometry: ReadonlyArray<P
   })
 }
 
-/** Makes cues of the turns that other programs wrote as points of a course. */
 const cuesOfTurns = (
   turns: ReadonlyArray<DraftWaypoint>,
   geometry: ReadonlyArray<Position>,
@@ -277,13 +275,13 @@ const cuesOfTurns = (
 
 const gainOf = (segment: ReadonlyArray<Position>) => elevationGainOf(coordinatesOf(segment), elevationsOf(segment))
 
-/** The positions of FIT are so far apart. */
+/** FIT rounds positions to this distance. */
 const ROUNDED_METRES = 0.02
 
 const isWithin = (measure: number | undefined, most: number) =>
   measure === undefined || (measure >= 0 && measure <= most)
 
-/** The measures that a file of this service says, where no other program changed its line. */
+/** Returns the measures that a file of this service states, unless another program changed its line. */
 const ownMeasures = ({ measures }: Draft, segments: Closed["segments"], positions: number): Measures => {
   if (measures === undefined || Math.abs(metresOf(segments) - measures.line) > ROUNDED_METRES * (1 + positions)) {
     return {}
@@ -294,7 +292,7 @@ const ownMeasures = ({ measures }: Draft, segments: Closed["segments"], position
   return isUsable ? own : {}
 }
 
-/** The measures from before positions are left out; empty if the stored polyline measures the same. */
+/** Returns the measures from before positions are dropped; none if the stored polyline measures the same. */
 const measuresOf = (draft: Draft, { segments }: Closed, positions: number): Measures => {
   const { recordedAt, seconds } = draft
   const isOther = positions > MAX_POSITIONS

@@ -50,7 +50,7 @@ const parsed = (bytes: Uint8Array) =>
 
 interface Fix {
   readonly position: Position
-  /** Milliseconds; not a number if the record has none, or an impossible one. */
+  /** The time is in milliseconds; it is not a number if the record has none, or an impossible one. */
   readonly time: number
 }
 
@@ -130,10 +130,7 @@ const waypointOf = (point: CoursePoint, position: Position, mayBeTurn: boolean):
   turn: mayBeTurn ? turnIn(point) : undefined
 })
 
-/**
- * Points of other programs that are turns become cues. In a file of this service the first `own` are waypoints and stay what
- * they are, the others are cues.
- */
+/** Makes cues of turns. In a file of this service the first `own` points are waypoints, and the others are cues. */
 const courseWaypoints = Effect.fnUntraced(function*(
   all: ReadonlyArray<CoursePoint>,
   own: number,
@@ -202,7 +199,7 @@ const readMessages = Option.liftThrowable((bytes: Uint8Array) =>
   readFitMessages(bytes, { messageNumbers: [SHAPING_POINT, OWN_MEASURES, OWN_CUE] }).messages
 )
 
-/** A damaged file keeps its line, and not these. */
+/** A damaged file keeps its line, but not these messages. */
 const ownMessages = (bytes: Uint8Array) =>
   Map.groupBy(Option.getOrElse(readMessages(bytes), () => []), ({ globalMessageNumber }) => globalMessageNumber)
 
@@ -232,7 +229,7 @@ const measuresIn = ([message]: ReadonlyArray<FitRawMessage>): OwnMeasures | unde
   }
 }
 
-/** The course points behind those that are waypoints have their instructions. */
+/** The course points behind those that are waypoints have the instructions of the cues. */
 const cuesIn = (messages: ReadonlyArray<FitRawMessage>, points: ReadonlyArray<CoursePoint>) =>
   messages.flatMap((message, index) => {
     const [type, at, centimetres, milliseconds] = [0, 1, 2, 3].map((number) => unsigned(numberIn(message, number) ?? 0))
@@ -291,7 +288,7 @@ const readOne = Effect.fnUntraced(function*(given: Uint8Array, room: FitRoom, is
   return file
 })
 
-/** One that cannot be read does not stop the others. */
+/** A file that cannot be read does not stop the others. */
 const unread = ({ message }: InvalidInput) =>
   Effect.succeed<DraftFile>({ ...NOTHING_SAID, tracks: [], dropped: [{ what: "FIT file", why: message, count: 1 }] })
 

@@ -2,25 +2,25 @@ import { FitEncoder } from "fit-file-parser/encoder"
 import { type Dropped, MAX_FILES } from "../../schema/Import.ts"
 import { isFit } from "./PackedFile.ts"
 
-/** A number for messages of manufacturers (FIT protocol, `mesg_num`), which other readers pass over. */
+/** Other readers pass over this number, which is for messages of manufacturers (FIT protocol, `mesg_num`). */
 export const SHAPING_POINT = 0xff00
 
-/** Another one: the length of the line, the distance and the elevation gain of the route, in centimetres. */
+/** The message has the length of the line, the distance and the elevation gain of the route, in centimetres. */
 export const OWN_MEASURES = 0xff01
 
-/** A cue, of which a course point has the start of the instruction: type, index, centimetres and milliseconds. */
+/** The message is a cue, whose instruction starts in a course point: type, index, centimetres and milliseconds. */
 export const OWN_CUE = 0xff02
 
-/** 180 degrees are so many. */
+/** 180 degrees are this many. */
 export const SEMICIRCLES = 2 ** 31
 
 /** A day with a record a second has 86,400. The parser took 3.8 s for 4,000,000 messages without a field. */
 export const MAX_MESSAGES = 200_000
 
-/** The fields of all messages; a record of a watch has about 15. */
+/** All messages together have at most this many fields; a record of a watch has about 15. */
 export const MAX_FIELDS = 2_000_000
 
-/** Files that follow each other share it. */
+/** Files that follow each other share this room. */
 export interface FitRoom {
   messages: number
   fields: number
@@ -31,7 +31,6 @@ export const roomOfFit = (): FitRoom => ({ messages: MAX_MESSAGES, fields: MAX_F
 interface Definition {
   readonly bytes: number
   readonly fields: number
-  /** Where strings begin in a message, and how long they are. */
   readonly texts: ReadonlyArray<readonly [start: number, size: number]>
 }
 
@@ -66,12 +65,11 @@ const endText = (bytes: Uint8Array, start: number, size: number): void => {
 }
 
 interface Walk {
-  /** Where the last whole message ends. */
   readonly end: number
   readonly isTooLong: boolean
 }
 
-/** Reads the headers alone, before decoding (FIT protocol, record format), up to the first message that is not whole. */
+/** Reads headers alone, before decoding (FIT protocol, record format), up to the first message that is not whole. */
 const walk = (bytes: Uint8Array, from: number, to: number, room: FitRoom): Walk => {
   const definitions = new Map<number, Definition>()
   let at = from
@@ -121,10 +119,7 @@ const CHECKSUM = "its checksum is wrong or missing, what could be read is kept"
 const NOT_CLOSED = "it was not closed, what could be read is kept"
 const CUT_OFF = "it ends early or is damaged, what could be read is kept"
 
-/**
- * Makes a file that a parser reads: of whole messages, with the size of its data and texts that end at their NUL. Says
- * what is wrong with the given one.
- */
+/** Makes a file of whole messages, with its size and texts that end at their NUL. Says what was wrong with it. */
 export const wholeFit = (
   given: Uint8Array,
   room: FitRoom

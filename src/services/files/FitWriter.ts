@@ -43,7 +43,7 @@ const field = (size: number, baseType: FitBaseType) => (number: number, value: n
 const enumerated = field(1, FitBaseType.Enum)
 const uint16 = field(2, FitBaseType.Uint16)
 
-/** The largest number of the type that is a value. */
+/** The largest number of the type is no value. */
 const MAX_UINT32 = 2 ** 32 - 2
 const uint32 = (number: number, value: number) => field(4, FitBaseType.Uint32)(number, Math.min(value, MAX_UINT32))
 const sint32 = field(4, FitBaseType.Sint32)
@@ -85,10 +85,7 @@ const timerEvent = (time: number, type: number): Array<FitEncoderField> => [
   enumerated(1, type)
 ]
 
-/**
- * Writes a course with the duration of the route, or a second for each position. At a gap the timer stops for a second, by
- * which a reader knows it.
- */
+/** Writes a course with the route's duration, or a second for each position. The timer stops for a second at a gap. */
 export const writeFit = (route: WrittenRoute): Uint8Array => {
   const { activity, createdAt, cues = [], duration, geometry, name, recordedAt, segments = NO_GAPS, waypoints: all } =
     route

@@ -34,7 +34,7 @@ interface Part {
   readonly properties: JsonObject
 }
 
-/** RFC 7946, 1.4: the member that an object of the type has; objects of other programs have such types, too. */
+/** An object of this type has this member (RFC 7946, 1.4); objects of other programs have such types, too. */
 const MEMBERS: ReadonlyMap<string, string> = new Map([
   ["FeatureCollection", "features"],
   ["Feature", "geometry"],
@@ -49,7 +49,7 @@ const MEMBERS: ReadonlyMap<string, string> = new Map([
 
 const MAX_DEPTH = 32
 
-/** Twice the values of 100,000 positions with elevations; nested geometries have two levels each. */
+/** The limits are twice the values of 100,000 positions with elevations; nested geometries have two levels each. */
 const FILE_LIMITS: TextLimits = { depth: 3 * MAX_DEPTH, values: 8 * MAX_POSITIONS }
 
 const objectOf = (value: unknown): JsonObject => Predicate.isReadonlyObject(value) ? value : {}
@@ -80,7 +80,7 @@ const partsOf = (value: unknown, properties: JsonObject, depth: number): Readonl
   }
 }
 
-/** A number after the elevation is read as a time, see `timesOf`. */
+/** A number after the elevation is read as a time (`timesOf`). */
 const readPosition = (value: unknown): Position | undefined => {
   const [lng, lat, elevation] = listOf(value)
   return positionOf(numberOf(lng), numberOf(lat), numberOf(elevation))
@@ -114,7 +114,7 @@ const timeOf = (value: unknown): string | undefined => {
   return new Date(value < LEAST_MILLISECONDS ? 1000 * value : value).toISOString()
 }
 
-/** The times of the positions of each line: in properties, as togeojson writes them, or as the fourth value. */
+/** Returns the times of each line's positions: properties have them (togeojson), or positions as the fourth value. */
 const timesOf = (part: Part): ReadonlyArray<ReadonlyArray<unknown>> => {
   const { properties } = part
   const given = properties["coordTimes"] ?? objectOf(properties["coordinateProperties"])["times"] ?? properties["times"]
@@ -159,7 +159,7 @@ const aboutOf = (root: JsonObject, features: ReadonlyArray<JsonObject>): Readonl
   root
 ]
 
-/** Python and others write numbers that JSON lacks (RFC 8259, 6): a position with one is unusable, the others are not. */
+/** Python and others write numbers that JSON lacks (RFC 8259, 6): positions with one are unusable, others are not. */
 const NO_NUMBER = /(?<=[[,:]\s{0,9})-?(?:NaN|Infinity)(?=\s*[\],}])/g
 
 const valueOf = (text: string): unknown => {
@@ -281,7 +281,7 @@ function* partOf(positions: ReadonlyArray<Position>): Generator<string> {
   }
 }
 
-/** Parts are a `MultiLineString`, or a collection where one of them is no line. */
+/** Writes parts as a `MultiLineString`, or as a collection where one of them is no line. */
 function* lineOf({ geometry, segments = NO_GAPS }: WrittenRoute): Generator<string> {
   const ranges = rangesOf(geometry.length, segments)
   if (ranges.length < 2) return yield* partOf(geometry)

@@ -99,7 +99,7 @@ const isForeign = (extensions: XmlElement | undefined) =>
 
 const TIME = leafOf("time")
 
-/** Most points of a track have these beside position and elevation. They share them: a ride would have 4 MB of such arrays. */
+/** Most points share one of these arrays, since a ride would have 4 MB of them. */
 const USUAL: ReadonlyArray<ReadonlyArray<XmlElement>> = [[TIME, FOREIGN], [TIME], [FOREIGN], []]
 
 const sharedOf = (children: ReadonlyArray<XmlElement>): ReadonlyArray<XmlElement> =>
@@ -219,7 +219,7 @@ const cueOf = (point: XmlElement) => {
 
 const PLACE_OF_INTEREST = "poi"
 
-/** Owners without points are left out, so that they are no choice of the caller; one stays where nothing else has points. */
+/** Leaves out owners without points, so that nobody chooses one. One stays where nothing else has points. */
 const filled = (
   owners: ReadonlyArray<XmlElement>,
   hasPoints: (owner: XmlElement) => boolean,

@@ -42,7 +42,7 @@ const pointOfWaypoint = (
 
 type Cue = NonNullable<WrittenRoute["cues"]>[number]
 
-/** Beside a track it needs no name of its own. */
+/** The route needs no name of its own beside a track. */
 const routeOfWaypoints = ({ activity, name, waypoints }: WrittenRoute, form: GpxForm): XmlParts => ({
   ...(form === "route" ? { name, type: activity } : {}),
   rtept: waypoints.map(pointOfWaypoint)
@@ -78,7 +78,7 @@ function* waypointsAndCues({ cues = [], geometry, waypoints }: WrittenRoute, for
   for (const waypoint of waypoints) if (!isShaping(waypoint)) yield `${xmlOf({ wpt: pointOfWaypoint(waypoint) })}\n`
 }
 
-/** A track has what is no `wpt` in an extension. It is written even if it is empty, to be no file of points. */
+/** An extension of the track has what is no `wpt`. Even an empty track is written, to be no file of points. */
 function* trackOfRoute(route: WrittenRoute, form: GpxForm): Generator<string> {
   const shaping = form === "track" ? shapingParts(route.waypoints) : []
   const measures = measuresText(route)

@@ -146,7 +146,7 @@ const AXES = 3
 
 const membersOf = (tuple: string) => tuple.replace(/,$/, "").split(",", AXES + 2)
 
-/** KML 2.2, 16.10 forbids white space after a comma, but some writers have it: these are joined while they are one tuple. */
+/** KML 2.2, 16.10 forbids white space after a comma, but some writers have it: their parts are joined to one tuple. */
 const joinedTuples = (parts: ReadonlyArray<string>): ReadonlyArray<string> => {
   const tuples: Array<string> = []
   for (const part of parts) {
@@ -191,7 +191,7 @@ const droppedOf = (kml: XmlElement, parts: ReadonlyArray<Part>): ReadonlyArray<D
   const unplaced = tracks.flatMap(coordsOf).filter(({ text }) => text.trim() === "").length
   return [
     ...droppedIf(times, "when of Track", UNUSED),
-    // A device writes one for each time without a position (KML 2.3, 13.8).
+    // A device writes one `coord` for each time without a position (KML 2.3, 13.8).
     ...droppedIf(unplaced, "coord of Track", "it has no value"),
     ...droppedIf(empty.length, "Placemark", NO_GEOMETRY),
     ...droppedIf(parts.filter(isEmptyPoint).length, "Point", "it has no coordinates"),

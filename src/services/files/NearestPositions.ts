@@ -3,7 +3,7 @@ import { radians } from "../geometry/Geodesy.ts"
 
 const RUN_LENGTH = 16
 
-/** The limit of measured distances: a minimum, and a share for each query and position. */
+/** This many distances may be measured in any case, or a share for each query and position. */
 const MIN_DISTANCES = 100_000
 const DISTANCES_EACH = 8
 
@@ -27,14 +27,14 @@ const nodesOf = (length: number): number => length <= RUN_LENGTH ? 1 : 1 + 2 * n
 const at = (values: Float64Array, index: number): number => values[index] ?? Number.NaN
 
 /**
- * Nearest positions of a polyline, on a plane around each query, by boxes around runs of neighbours. A shape that
+ * Finds nearest positions of a polyline, on a plane around each query, by boxes around runs of neighbours. A shape that
  * defeats them, like a circle around all queries, is searched up to 8 distances for each position and query; then the
  * best so far counts. Coordinates and boxes are flat: a search of objects takes four times as long.
  */
 export class NearestPositions {
   readonly #longitudes: Float64Array
   readonly #latitudes: Float64Array
-  /** The box of each node; the halves of node `n` are `2 n + 1` and `2 n + 2`. */
+  /** Each node has a box; the halves of node `n` are `2 n + 1` and `2 n + 2`. */
   readonly #boxes: Float64Array
   #distances: number
 
@@ -46,7 +46,7 @@ export class NearestPositions {
     this.#enclose(0, 0, positions.length)
   }
 
-  /** Returns the first of several; 0 for an empty polyline. */
+  /** Returns the first of several nearest; 0 for an empty polyline. */
   indexOf([lng, lat]: readonly [lng: number, lat: number]): number {
     const found: Found = { index: 0, squared: Infinity }
     this.#search(0, 0, this.#longitudes.length, { lng, lat, scale: Math.cos(radians(lat)) }, found)

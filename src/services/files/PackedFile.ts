@@ -6,14 +6,13 @@ import { MAX_FILES } from "../../schema/Import.ts"
 import { MEDIA_TYPES, mediaTypeOf } from "../../schema/MediaTypes.ts"
 import { InvalidInput } from "../DomainErrors.ts"
 
-/** RFC 9110, 8.4.1.3; in lower case. */
+/** The names are in lower case (RFC 9110, 8.4.1.3). */
 export const FILE_ENCODINGS: ReadonlyArray<string> = ["gzip", "x-gzip"]
 
 export interface PackedFile {
   readonly name: string | undefined
   readonly contentType: string | undefined
   readonly bytes: Uint8Array
-  /** Says why it could not be unpacked. */
   readonly problem?: InvalidInput
 }
 
@@ -34,7 +33,7 @@ export const isFit = (bytes: Uint8Array): boolean => startsWith(bytes, FIT, FIT_
 
 export const isForm = (contentType: string | undefined): boolean => mediaTypeOf(contentType) === MEDIA_TYPES.multipart
 
-/** True if reading takes longer than the number of bytes suggests. */
+/** Returns true if reading takes longer than the number of bytes suggests. */
 export const isPacked = (bytes: Uint8Array, contentType: string | undefined): boolean =>
   isGzip(bytes) || isZip(bytes) || isFit(bytes) || isForm(contentType)
 
@@ -52,7 +51,7 @@ export const stemOf = (name: string | undefined): string | undefined => {
 
 const NAMED_IN_UTF_8 = 0x800
 
-/** Many programs write UTF-8 without the flag for it. In other encodings a character may have the byte of a backslash. */
+/** Many programs write UTF-8 without its flag. In other encodings a character may have the byte of a backslash. */
 export const entryName = ({ extraFields, fileNameRaw }: Entry): string => {
   const isText = isUtf8(fileNameRaw)
   return getFileNameLowLevel(isText ? NAMED_IN_UTF_8 : 0, fileNameRaw, extraFields, !isText)
@@ -62,7 +61,7 @@ export const LEADS_OUT = "its name leads out of the archive"
 
 export const leadsOut = (entry: Entry): boolean => validateFileName(entryName(entry).replaceAll("\\", "/")) !== null
 
-/** Folders, hidden files, and what macOS adds beside the files. */
+/** Finds folders, hidden files, and what macOS adds beside the files. */
 export const isNoFile = (name: string): boolean => /(?:^|\/)(?:__MACOSX\/|\.(?!\.?\/))|\/$/.test(name)
 
 const MAX_FIELD_BYTES = 64 * 1024
@@ -80,7 +79,7 @@ const problemOf = (error: MultipartParser.MultipartError): string => {
   }
 }
 
-/** The parts of a form with files; of several fields with the same name the last one. */
+/** The last of several fields with the same name counts. */
 export interface FormParts {
   readonly fields: Readonly<Record<string, string | undefined>>
   readonly files: ReadonlyArray<PackedFile>

@@ -8,10 +8,10 @@ import { isDateTime, tooMany } from "./FileValues.ts"
 
 const MAX_REPORTED = 20
 
-/** Members that are read from a file; those that shape a route least are left out afterwards. */
+/** This many members are read from a file; those that shape a route least are left out afterwards. */
 const MAX_READ_POSITIONS = 500_000
 
-/** Waypoints and cues together. */
+/** Waypoints and cues together are at most this many. */
 const MAX_READ_WAYPOINTS = 5000
 
 const POSITION_EXPECTED =
@@ -20,7 +20,7 @@ const POSITION_EXPECTED =
 const UNUSABLE = "it has no usable position"
 const NULL_ISLAND = "it is at 0/0, far from the others"
 
-/** The points of a part that have a usable position, and these positions, by the same index. */
+/** Usable positions and their points have the same index. */
 export interface Placed<Item> {
   readonly items: ReadonlyArray<Item>
   readonly positions: ReadonlyArray<Position>
@@ -70,7 +70,7 @@ const LEAST_OTHERS = 2
 const FAR_METRES = 100_000
 const FAR_TIMES = 1.5
 
-/** True if 0/0 is far away in relation to the extent of the line: a receiver without a fix writes it. */
+/** Returns true if 0/0 is far away in relation to the extent of the line: a receiver without a fix writes it. */
 const isFarFromNullIsland = (others: ReadonlyArray<Position>): boolean => {
   const box = boundsOf(coordinatesOf(others))
   if (box === undefined) return false
@@ -170,10 +170,7 @@ export const placedTracks = Effect.fnUntraced(function*<Item>(
 export const segmentsOf = <Item>(parts: ReadonlyArray<Placed<Item>>): ReadonlyArray<ReadonlyArray<Position>> =>
   parts.map(({ positions }) => positions).filter(({ length }) => length > 0)
 
-/**
- * Reads the waypoints beside the line of a file. Leaves out what is no position; without a line it fails as
- * `placedTracks` does.
- */
+/** Reads the waypoints beside a line, without what is no position. Without a line it fails as `placedTracks` does. */
 export const placedPoints = Effect.fnUntraced(function*<Item>(
   items: ReadonlyArray<Item>,
   positionOf: (item: Item) => Read,
@@ -238,8 +235,8 @@ const clockFrom = (from: string | undefined) => {
 }
 
 /**
- * Returns the time at each position, since that of a recording is not stored: it begins with the recording, else with the creation
- * of the route, and passes by distance within the duration, else a second for each position.
+ * Returns the time at each position, which is not stored. The first is that of the recording, else of the creation of
+ * the route; others follow by distance within the duration, else a second for each position.
  */
 export const timesAlong = ({ createdAt, duration, recordedAt }: WrittenRoute, metres: Float64Array) => {
   const clock = clockFrom(recordedAt ?? createdAt)
@@ -256,7 +253,7 @@ export const recordedTimes = (route: WrittenRoute): (index: number) => string | 
   return timesAlong(route, metresAlong(coordinatesOf(geometry), segments))
 }
 
-/** Returns the indexes of the longest run of times that do not go backwards, by binary search among the ends of shorter ones. */
+/** Returns the indexes of the longest run of times that do not go backwards, by binary search among shorter runs. */
 const inOrder = (times: ReadonlyArray<number>): ReadonlyArray<number> => {
   const ends: Array<number> = []
   const before = new Int32Array(times.length)
@@ -278,10 +275,10 @@ const inOrder = (times: ReadonlyArray<number>): ReadonlyArray<number> => {
 
 const HOUR = 3_600_000
 
-/** The part of a run that may be wrong, and one at least. */
+/** This part of the times in a run may be wrong, and at least one time. */
 const FEW = 0.1
 
-/** Leaves out a few times at either end that are farther from the others than an hour, and than these are from each other. */
+/** Leaves out a few times at either end that are farther from the others than an hour, and than their span. */
 const withoutApart = (run: ReadonlyArray<number>, times: ReadonlyArray<number>): ReadonlyArray<number> => {
   const few = run.length > 3 ? Math.max(1, Math.floor(FEW * run.length)) : 0
   const last = run.length - 1

@@ -24,13 +24,13 @@ const WRITERS: Record<TextFormat, (route: WrittenRoute, form?: GpxForm) => Gener
   kml: writeKml
 }
 
-/** Synchronous; the caller limits the length of the text. Limits of a route are applied later. */
+/** Blocks the thread, so the caller limits the length of the text. Limits of a route are applied later. */
 export const readRouteFile = (pieces: TextPieces, format: TextFormat): Effect.Effect<DraftFile, InvalidInput> =>
   Effect.map(READERS[format](pieces), withoutEmptyTracks)
 
 /**
- * Generates chunks of some 64 KiB on demand. The file is read as the same route, except for characters that XML cannot
- * carry, timestamps of waypoints that are no `xsd:dateTime` in GPX, and all but the waypoints in a GPX `route`.
+ * Generates chunks of some 64 KiB on demand. The file is read as the same route, except for characters that XML lacks,
+ * timestamps of waypoints that are no `xsd:dateTime` in GPX, and all but the waypoints in a GPX `route`.
  */
 export const writeRouteFile = (route: WrittenRoute, format: TextFormat, form?: GpxForm): Iterable<string> =>
   chunked(WRITERS[format](route, form))

@@ -17,9 +17,9 @@ const full = Effect.suspend(() =>
 
 export type CountBytes = (bytes: number) => Effect.Effect<void, Overloaded>
 
-/** Disk space that all uploads of this process share. */
+/** All uploads of this process share this disk space. */
 export class ImportDisk extends Context.Service<ImportDisk, {
-  /** Counts the bytes of an upload until the scope closes. `Overloaded` above `IMPORT_DISK_BUDGET`. */
+  /** Counts the bytes of an upload until the scope closes. Fails with `Overloaded` above `IMPORT_DISK_BUDGET`. */
   readonly share: Effect.Effect<CountBytes, never, Scope.Scope>
 }>()("route-planning-service/ImportDisk") {
   static readonly layer = Layer.effect(
@@ -164,7 +164,7 @@ const makeSpool = (limitBytes: number) => {
     yield* Effect.addFinalizer(() => Effect.sync(() => disk.bytes -= own.onDisk))
     const file = yield* Effect.cached(namelessFile("download"))
 
-    // One chunk at a time: the next would be generated before the first piece of this one is written.
+    // Only one chunk is made at a time: else the next would be generated before a piece of this one is written.
     const pieces = Stream.fromIterable(texts, { chunkSize: 1 }).pipe(Stream.map(bytesOf))
     yield* Stream.runForEach(pieces, (piece) => {
       own.size += piece.length
@@ -197,7 +197,7 @@ const makeSpool = (limitBytes: number) => {
 export class Spool extends Context.Service<Spool, {
   /**
    * Generates a whole file, so that a slow client does not block its generation. A file of more than 128 KiB is on disk
-   * until the scope closes. `Overloaded` without room on the disk.
+   * until the scope closes. Fails with `Overloaded` without room on the disk.
    */
   readonly take: (
     texts: Iterable<string | Uint8Array>

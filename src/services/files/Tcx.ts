@@ -258,7 +258,7 @@ export const readTcx = Effect.fnUntraced(function*(pieces: TextPieces): Effect.f
 const ROOT =
   `<TrainingCenterDatabase xmlns="http://www.garmin.com/xmlschemas/TrainingCenterDatabase/v2" ${OWN_NAMESPACE}>`
 
-/** `RestrictedToken_t` and `CoursePointName_t`; `Notes` has the whole text. */
+/** `RestrictedToken_t` and `CoursePointName_t` have these limits; `Notes` has the whole text. */
 const MAX_COURSE_NAME = 15
 const MAX_POINT_NAME = 10
 

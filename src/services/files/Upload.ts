@@ -36,7 +36,6 @@ import {
 import { readRouteFile } from "./RouteFile.ts"
 import { piecesOfBytes, UTF_8 } from "./Xml.ts"
 
-/** The bytes that may still be unpacked. */
 export interface Room {
   bytes: number
   files: number
@@ -99,7 +98,7 @@ const MAX_LAYERS = 2
 const withoutGzip = Effect.fnUntraced(function*(file: PackedFile, room: Room) {
   const state = { bytes: file.bytes }
   for (let layer = 0; layer < MAX_LAYERS && isGzip(state.bytes); layer++) {
-    // One that fails may have been unpacked to the limit before.
+    // A file that fails may have been unpacked to the limit before.
     state.bytes = yield* Effect.tapError(gunzipped(state.bytes), () => Effect.ignore(take(room, MAX_UNPACKED_BYTES)))
     yield* take(room, state.bytes.byteLength)
   }
@@ -168,7 +167,7 @@ const isCompressed = (contentEncoding = "") => FILE_ENCODINGS.includes(contentEn
 
 const NAME_FIELD = "name"
 
-/** Browsers and apps send other fields; one that is an option of the query would be a surprise if it were ignored. */
+/** Browsers and apps send other fields; one that is an option of the query must not be ignored. */
 const nameOf = ({ fields }: FormParts) => {
   const option = Object.keys(fields).find((field) => field !== NAME_FIELD && field in ImportQuery.fields)
   return option === undefined
@@ -205,7 +204,7 @@ const utf16Of = ([first, second]: Uint8Array): string | undefined => {
 
 const isMarkedUtf8 = ([first, second, third]: Uint8Array) => first === 0xef && second === 0xbb && third === 0xbf
 
-/** Names of encodings with two bytes a character, which writers also give to others, and misspelt ones. */
+/** Writers give other encodings these names of encodings with two bytes a character, or misspell them. */
 const UNICODE = /^(?:utf|unicode|ucs-?2|iso-10646)/i
 
 /** Windows calls the encoding of the system so, which browsers do not. */
@@ -223,7 +222,7 @@ const encodingOf = (bytes: Uint8Array, contentType: string | undefined): string 
   return ANSI.test(declared) ? OF_WINDOWS : declared
 }
 
-/** Other spellings of the labels that browsers know (WHATWG Encoding, 4.2). */
+/** Some writers spell the labels that browsers know so (WHATWG Encoding, 4.2). */
 const SPELLINGS: ReadonlyArray<readonly [RegExp, string]> = [
   [/^(?:windows|win|ms|cp)?[-_]?(125\d|874)$/i, "windows-$1"],
   [/^(?:iso)?[-_]?8859[-_](\d{1,2})$/i, "iso-8859-$1"],
@@ -406,7 +405,6 @@ const unreadOf = (unread: ReadonlyArray<Extract<Outcome, { readonly error: unkno
     count: 1
   }))
 
-/** The reasons of all files, if none has a route. */
 const allUnread = (unread: ReadonlyArray<Extract<Outcome, { readonly error: unknown }>>) => {
   const invalid = unread.flatMap(({ error }) => error._tag === "InvalidInput" ? error.issues : [])
   if (invalid.length > 0) return new InvalidInput({ issues: invalid.slice(0, MAX_ISSUES) })
@@ -415,7 +413,7 @@ const allUnread = (unread: ReadonlyArray<Extract<Outcome, { readonly error: unkn
 
 const MAX_ISSUES = 20
 
-/** Files that cannot be read are left out of several, and named. */
+/** Leaves files that cannot be read out of several, and names them. */
 const readAll = Effect.fnUntraced(function*(files: ReadonlyArray<PackedFile>) {
   const outcomes = yield* Effect.forEach(files, outcomeOf)
   const known = outcomes.flatMap((outcome) => "read" in outcome ? [outcome.read] : [])

@@ -14,7 +14,7 @@ const GREATER_THAN = 0x3e
 
 const OTHERS = [["<!--", "-->"], ["<![CDATA[", "]]>"], ["<?", "?>"]] as const
 
-/** A text in pieces that can be read more than once. No piece ends within a character. */
+/** The pieces can be read more than once. No piece ends within a character. */
 export type TextPieces = Iterable<string>
 
 export const UTF_8 = "utf-8"
@@ -67,12 +67,11 @@ const LONG_TAG = `a tag has more than ${MAX_TAG} characters`
 
 /** A parser reads a tag as a whole: 800,000 attributes take a second and 100 MiB before they can be counted. */
 class TagCheck {
-  /** Markup whose kind or end is in a later piece. */
+  /** The rest is markup whose kind or end is in a later piece. */
   #rest = ""
-  /** Ends the comment, section or instruction that goes on. */
+  /** The text ends the comment, section or instruction that goes on. */
   #closing: string | undefined
 
-  /** Returns true if a tag is too long. */
   isExceededBy(piece: string): boolean {
     const text = this.#rest + piece
     this.#rest = ""
@@ -117,7 +116,6 @@ const hasLongTag = (pieces: TextPieces): boolean => {
   return false
 }
 
-/** Rejects long tags before parsing. */
 const check = Effect.fnUntraced(function*(pieces: TextPieces) {
   let sinceTag = 0
   let mayBeLong = false
@@ -171,10 +169,7 @@ const decoded = (pieces: TextPieces) =>
     Channel.mapError(fromParser)
   )
 
-/**
- * Reads the root element, which has one of the names, with the `known` elements and attributes, as a stream within limits. The
- * pieces are read twice: once to check them, once to parse them.
- */
+/** Reads the root element with its `known` elements and attributes, within limits. Pieces are checked, then parsed. */
 export const parseXml = Effect.fnUntraced(function*(
   pieces: TextPieces,
   rootNames: readonly [string, ...ReadonlyArray<string>],
@@ -195,7 +190,7 @@ export const parseXml = Effect.fnUntraced(function*(
   return root
 })
 
-/** Text, elements by name (`@name` is an attribute), or several elements of one name. */
+/** The content is text, elements by name (`@name` is an attribute), or several elements of one name. */
 type XmlContent = string | undefined | XmlParts | ReadonlyArray<XmlContent>
 export interface XmlParts {
   readonly [name: string]: XmlContent

@@ -9,7 +9,6 @@ export interface XmlElement {
   readonly children: ReadonlyArray<XmlElement>
   readonly text: string
   readonly position: Position | undefined
-  /** The time of a point that was read. */
   readonly time: string | undefined
 }
 
@@ -21,12 +20,12 @@ export interface PointReader {
 /** A day with sensors has 14 elements for each of 86,400 points in TCX. */
 const MAX_ELEMENTS = 1_250_000
 
-/** Elements in memory; a point that was read leaves hardly any. */
+/** Memory has at most this many elements; a point that was read leaves hardly any. */
 const MAX_KEPT_ELEMENTS = 500_000
 
 const MAX_ATTRIBUTES = 128
 
-/** The names of which unknown elements share one. */
+/** Unknown elements of at most this many names share one each. */
 const MAX_NAMES = 1000
 
 /** These names are rejected, since other code indexes objects by names. */
@@ -99,7 +98,7 @@ export class XmlTree {
   readonly #points: PointReader | undefined
   readonly #open: Array<OpenElement> = []
   readonly #shared = new Map<string, OpenElement>()
-  /** Each declared prefix has one of `PREFIXES` here, or none in the namespace of the root. The default prefix is empty. */
+  /** A declared prefix has one of `PREFIXES` here, or none in the root's namespace. The default prefix is empty. */
   readonly #meanings = new Map<string, string>()
   readonly #rebindings: Array<Rebinding> = []
   #namespace: string | undefined

@@ -2,7 +2,7 @@ import type { ElevationProfile } from "../../schema/Elevation.ts"
 import type { Position, Segments } from "../../schema/Geometry.ts"
 import { type Coordinates, coordinatesOf, metresAlong, NO_GAPS, rangesOf } from "./Geodesy.ts"
 
-/** Elevations are averaged over so many metres on either side, since barometers and satellites are noisy. */
+/** Elevations are averaged over this many metres on either side, since barometers and satellites are noisy. */
 const REACH = 50
 
 const LEAST_CLIMB = 3
@@ -10,12 +10,12 @@ const LEAST_CLIMB = 3
 /** No ground is higher or lower than these metres. */
 export const MAX_ELEVATION = 12_000
 
-/** The positions with a plausible elevation, in order. */
+/** Positions without a plausible elevation are left out. */
 export interface Heights {
-  /** Metres from the start. */
+  /** The metres are from the start. */
   readonly at: Float64Array
   readonly elevations: Float64Array
-  /** Where the parts of the line begin among them, if it has gaps. */
+  /** The indexes are those at which the parts of a line with gaps begin. */
   readonly segments: Segments
 }
 
@@ -67,8 +67,8 @@ const climbs = (elevations: Float64Array): number => {
 const decimetres = (metres: number) => Math.round(10 * metres) / 10
 
 /**
- * Measures the metres climbed, to a decimetre: averaged over 50 m on either side, without rises below 3 m, in each part of
- * the line by itself. NaN is a position without an elevation; undefined if no part has two with one.
+ * Measures the metres climbed in each part of the line, to a decimetre, without rises below 3 m, of elevations that are
+ * averaged over 50 m on either side. NaN is a position without an elevation; undefined if no part has two with one.
  */
 export const elevationGainOf = (
   line: Coordinates,
@@ -89,11 +89,11 @@ interface Climb {
   readonly descent: number
   readonly highest: number
   readonly lowest: number
-  /** The steepest climb, in percent; undefined for a line without one that is long enough. */
+  /** The steepest climb is in percent; it is undefined for a line without one that is long enough. */
   readonly steepest: number | undefined
 }
 
-/** Over less, errors of the elevations look like walls. */
+/** Errors of the elevations look like walls on shorter climbs. */
 const STEEP_METRES = 100
 
 const steepestOf = (at: Float64Array, means: Float64Array): number | undefined => {
@@ -137,8 +137,8 @@ const between = (before: number, after: number, share: number): number | null =>
 }
 
 /**
- * Takes the line's own positions if there are no more than `samples`, else this number at even distances, the ends
- * included. Heights are interpolated between two positions that have one, and rounded to decimetres.
+ * Takes the line's own positions if there are no more than `samples`, else this number at even distances, with the
+ * ends. Heights are interpolated between two positions that have one, and rounded to decimetres.
  */
 export const profileOf = (
   line: ReadonlyArray<Position>,

@@ -1,7 +1,7 @@
 import { distance } from "geokdbush"
 import { type BoundingBox, isLatitude, isLongitude, type Position, type Segments } from "../../schema/Geometry.ts"
 
-/** The sphere, in metres, that `geokdbush` measures on. */
+/** `geokdbush` measures on this sphere, in metres. */
 export const EARTH_RADIUS = 6_371_000
 
 export const FULL_TURN = 360
@@ -17,7 +17,7 @@ export const metresBetween = (fromLng: number, fromLat: number, toLng: number, t
 /** Measures that we derive are no more exact. */
 export const centimetres = (metres: number): number => Math.round(metres * 100) / 100
 
-/** Coordinates in degrees without elevations, as numbers: an object for each position would be slow to measure. */
+/** The degrees are flat arrays: an object for each position would be slow to measure. */
 export interface Coordinates {
   readonly lngs: Float64Array
   readonly lats: Float64Array
@@ -37,7 +37,7 @@ export const isOnEarth = ({ lats, lngs }: Coordinates): boolean => lats.every(is
 
 export const NO_GAPS: Segments = []
 
-/** Returns the parts of a line with so many positions, each as its first index and that after its last. */
+/** Returns the parts of a line of so many positions, each as its first index and that after its last. */
 export const rangesOf = (
   length: number,
   segments: Segments
@@ -72,7 +72,7 @@ export const lineMetres = (line: Coordinates, segments: Segments = NO_GAPS): num
 /** Turns a longitude to the value nearest to the previous one. */
 export const nearest = (lng: number, previous: number) => lng + FULL_TURN * Math.round((previous - lng) / FULL_TURN)
 
-/** Returns the box. East is over 180 across the antimeridian, west never. Undefined without a position. */
+/** Returns the box: east is over 180 across the antimeridian, west never. Returns undefined without a position. */
 export const boundsOf = ({ lats, lngs }: Coordinates): BoundingBox | undefined => {
   let [west] = lngs
   let [south] = lats
@@ -118,7 +118,7 @@ export const destination = (lng: number, lat: number, bearing: number, metres: n
 export const isInside = ({ lat, lng, radius }: Circle, atLng: number, atLat: number): boolean =>
   Math.abs(atLat - lat) * METRES_OF_A_DEGREE <= radius && metresBetween(lng, lat, atLng, atLat) <= radius
 
-/** True if a straight line on a map crosses the circle, on a plane that touches the circle's centre. */
+/** Returns true if a straight line on a map crosses the circle, on a plane that touches the circle's centre. */
 export const crosses = (
   { lat, lng, radius }: Circle,
   fromLng: number,

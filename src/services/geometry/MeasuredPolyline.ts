@@ -28,10 +28,7 @@ import { decodePolyline, encodePolyline, positionCount } from "./Polyline.ts"
 
 const FIRST_TOLERANCE = 1 / 5000
 
-/**
- * Distances that Douglas-Peucker may measure, at 4 ns each: a random walk of 100,000 positions takes 120 for each, a
- * ride fewer; spirals and zigzags are quadratic.
- */
+/** Douglas-Peucker measures this many distances, at 4 ns: a random walk needs 120 a position; zigzags are quadratic. */
 const MAX_DISTANCES = 10_000_000
 const MIN_DISTANCES = 1_000_000
 const DISTANCES_EACH = 400
@@ -128,7 +125,7 @@ const withoutNear = (points: Points, tolerance: number): Points => {
   return pointsAt(points, kept, count)
 }
 
-/** A loop, since recursion would be as deep as a zigzag is long. */
+/** Loops, since recursion would be as deep as a zigzag is long. */
 const douglasPeucker = (points: Points, tolerance: number, budget: Budget): Points | undefined => {
   const { length } = points.x
   const isKept = new Uint8Array(length)
@@ -210,7 +207,7 @@ const slice = ({ index, x, y }: Points, from: number, to: number): Points => ({
   index: index.subarray(from, to)
 })
 
-/** Each part has two positions of the simplified line: of more parts the longest are in it, with the first and the last. */
+/** A part has two positions of the simplified line: the first, the last and the longest of more parts are in it. */
 const MAX_PARTS = MAX_SIMPLIFIED / 2
 
 const shownParts = (parts: ReadonlyArray<Points>, along: Float64Array): ReadonlyArray<Points> => {
@@ -251,10 +248,9 @@ export const simplifiedLine = (
   }
 }
 
-/** A route's polyline in every stored form, as a thread returns it. */
 export interface MeasuredPolyline {
   readonly json: string
-  /** Where its parts begin, as JSON; null without a gap, undefined if that was not said. */
+  /** The JSON says where parts begin; it is null without a gap, undefined if that was not said. */
   readonly segments: string | null | undefined
   readonly simplified: string
   readonly simplifiedSegments: string | null
@@ -285,7 +281,7 @@ const segmentText = (segments: Segments): string | null => segments.length < 2 ?
 
 type Given = Segments | null | undefined
 
-/** Synchronous: 0.1 s for 100,000 positions. */
+/** Blocks for 0.1 s for 100,000 positions. */
 export const measurePolyline = (
   { coordinates, elevations, json, start, textAt }: ParsedPolyline,
   given?: Given
@@ -310,7 +306,7 @@ export const measurePolyline = (
   }
 }
 
-/** Reads `MeasuredPolyline.json`, as it is stored. Synchronous: 0.1 s for 100,000 positions. */
+/** Reads `MeasuredPolyline.json`, as it is stored. Blocks for 0.1 s for 100,000 positions. */
 export const positionsOf = Schema.decodeSync(Schema.fromJsonString(Positions))
 
 export const readSegments = Schema.decodeSync(Schema.fromJsonString(Segments))
@@ -321,7 +317,7 @@ export const elevationsOf = (positions: ReadonlyArray<Position>): Float64Array =
   return elevations
 }
 
-/** Synchronous: 0.2 s for 100,000 positions. */
+/** Blocks for 0.2 s for 100,000 positions. */
 export const measurePositions = (positions: ReadonlyArray<Position>, segments?: Given): MeasuredPolyline =>
   measurePolyline({
     coordinates: coordinatesOf(positions),
@@ -331,7 +327,7 @@ export const measurePositions = (positions: ReadonlyArray<Position>, segments?: 
     textAt: (index) => JSON.stringify(positions[index])
   }, segments)
 
-/** The work for a position of a polyline, which has as little as two bytes. */
+/** The work for a position counts as this many bytes, since a polyline has as little as two. */
 const POSITION_BYTES = 16
 
 export const BROKEN_POLYLINE6: ValidationIssue = {
@@ -341,7 +337,7 @@ export const BROKEN_POLYLINE6: ValidationIssue = {
     + `${DEGREES.longitude} degrees`
 }
 
-/** Synchronous: 0.1 s for 100,000 positions. Undefined for an invalid or too long polyline. */
+/** Blocks for 0.1 s for 100,000 positions. Returns undefined for an invalid or too long polyline. */
 export const measurePolyline6 = (encoded: string, segments?: Given): MeasuredPolyline | undefined => {
   if (positionCount(encoded) > MAX_POSITIONS) return undefined
   const coordinates = decodePolyline(encoded)

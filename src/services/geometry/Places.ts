@@ -7,7 +7,7 @@ import { brotliDecompress } from "node:zlib"
 import { MAX_LONGITUDE, type Position } from "../../schema/Geometry.ts"
 import type { Place } from "../../schema/Route.ts"
 
-/** The version of the rule and the data. Increase it with each change: the sweep derives earlier routes again. */
+/** Increase this version with each change of the rule or the data: the sweep derives earlier routes again. */
 export const PLACES_VERSION = 1
 
 interface City {
@@ -15,7 +15,7 @@ interface City {
   readonly region: string | undefined
 }
 
-/** GeoNames (geonames.org, CC BY 4.0), without sections of towns. */
+/** The cities are from GeoNames (geonames.org, CC BY 4.0), without sections of towns. */
 interface Cities {
   readonly cityAt: (country: string, lng: number, lat: number, kilometres: number) => City | undefined
 }
@@ -24,19 +24,16 @@ export const RADIUS_UNITS = 100
 
 const LEAST_POPULATION = 1000
 
-/**
- * Radius of a city in kilometres: 0.6 for 1,000 inhabitants, 1.5 for 10,000, 3.8 for 100,000, 9.5 for 1 million and 22
- * for 8 million. The exponent is below one half because large cities are denser.
- */
+/** Returns the radius in kilometres, 0.6 for 1,000 inhabitants and 22 for 8 million: large cities are denser. */
 export const radiusOf = (population: number): number => 0.0377 * Math.max(population, LEAST_POPULATION) ** 0.4
 
 /** Smaller distances mean nothing: a centre is a point of the map, not of the town. */
 const CENTRE_KILOMETRES = 0.5
 
 /**
- * The lowest score wins: the share of the radius inside a city, so that a suburb wins in its middle and a large city 5
- * km from its own; outside 1 plus the kilometres to the circle, so that a large city does not include the villages
- * around it.
+ * The lowest score wins. Inside a city it is the share of the radius, so that a suburb wins in its middle and a large
+ * city 5 km from its own. Outside it is 1 plus the kilometres to the circle, so that a large city does not include the
+ * villages around it.
  */
 const scoreOf = (kilometres: number, radius: number): number => {
   const beyond = kilometres + CENTRE_KILOMETRES - radius
@@ -78,8 +75,8 @@ const lineStarts = (text: Buffer, count: number): Uint32Array => {
 }
 
 /**
- * Sections of the file of `npm run cities`, after their lengths (32 bits, little-endian): the index of positions, radii
- * and divisions (16 bits each), divisions as JSON, names by line. They are copied, since typed arrays need their
+ * `npm run cities` writes the lengths of the sections (32 bits, little-endian), then the index of positions, radii and
+ * divisions (16 bits each), divisions as JSON, and names by line. Sections are copied, since typed arrays need their
  * alignment.
  */
 const sectionsOf = (file: Buffer) => {
@@ -97,7 +94,7 @@ const sectionsOf = (file: Buffer) => {
   }
 }
 
-// Typed arrays and one text: 167,000 strings and objects would take three times the memory.
+// Typed arrays and one text are small: 167,000 strings and objects would take three times the memory.
 const unpack = Effect.fnUntraced(function*(file: Buffer) {
   const { divisionOf, divisions: json, index, names, radii } = sectionsOf(file)
   const divisions = yield* Schema.decodeUnknownEffect(Divisions)(json)
@@ -134,7 +131,7 @@ const readCities: Effect.Effect<Cities, unknown> = Effect.tryPromise(() => readF
 const MAX_KILOMETRES = 50
 
 export class Places extends Context.Service<Places, {
-  /** Finds the nearest city of the country within 50 km, its region, and the country. Empty at sea. */
+  /** Finds the nearest city of the country within 50 km, its region, and the country. The place is empty at sea. */
   readonly at: (position: Position) => Effect.Effect<Place>
   readonly hasCities: Effect.Effect<boolean>
 }>()("route-planning-service/Places") {

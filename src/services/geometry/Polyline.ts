@@ -3,7 +3,7 @@ import type { Coordinates } from "./Geodesy.ts"
 
 const FACTOR = 10 ** POLYLINE_PRECISION
 
-/** 5 bits a character; twice 360 degrees with six decimals have 30. */
+/** A character has 5 bits; twice 360 degrees with six decimals have 30. */
 const MAX_CHARACTERS = 6
 
 const BITS = 5

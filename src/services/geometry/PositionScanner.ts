@@ -40,7 +40,7 @@ const scratchOf = (positions: number) => {
   return scratch
 }
 
-/** One instance for all numbers, so that none is an object. */
+/** All numbers share one instance, so that none is an object. */
 class NumberReader {
   value = 0
   private readonly text: Buffer

@@ -33,14 +33,11 @@ export interface AuditFilter {
   readonly event?: AuditEvent | undefined
 }
 
-/** Ids, an event and the trace, no secrets (OWASP Logging Cheat Sheet). Kept for a time, deleted with their user. */
+/** Entries have ids, event and trace, no secrets (OWASP Logging Cheat Sheet), until they expire or their user goes. */
 export class Audit extends Context.Service<Audit, {
   /** Records in the transaction of the caller. */
   readonly record: (event: AuditEvent, named?: Named) => Effect.Effect<void>
-  /**
-   * Records a read, which waits for no lock: if a named user is locked, the entry is written later. Logged if it cannot
-   * be written, as in a database without room.
-   */
+  /** Records a read and waits for no lock: later if a named user is locked, in the log if it cannot be written. */
   readonly recordRead: (event: AuditEvent, named: Named) => Effect.Effect<void>
   /** Lists entries, newest first. Records itself, after the entries are read. */
   readonly list: (admin: UserId, filter: AuditFilter, page: Page) => Effect.Effect<PageOf<AuditEntry>>

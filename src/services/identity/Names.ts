@@ -51,7 +51,7 @@ export class Handles extends Context.Service<Handles, {
 /** Every route has its owner's pseudonym, and an HMAC is one of the slowest functions of a small read. */
 const MAX_KNOWN = 10_000
 
-/** Ids for product analytics: stable, and not reversible without `ANALYTICS_SALT`. */
+/** The ids are for product analytics: stable, and not reversible without `ANALYTICS_SALT`. */
 export class Pseudonyms extends Context.Service<Pseudonyms, {
   /** Returns the first 32 hex digits of HMAC-SHA-256 of the user id. */
   readonly idHash: (userId: UserId) => string

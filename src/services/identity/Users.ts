@@ -29,7 +29,7 @@ export const emailKey = (email: string): string => {
 /** Returns the address to mail to: mail systems differ in how they map a domain that is not in ASCII. */
 export const mailboxOf = (email: string): string => `${localPartOf(email)}@${domainOf(email)}`
 
-/** True for accounts whose deletion was requested before the cutoff: their grace period is over. */
+/** Returns the condition for accounts whose deletion was requested before the cutoff: their grace period is over. */
 export const isErasureDue = (sql: SqlClient.SqlClient, cutoff: Date) => sql`deletion_requested_at <= ${cutoff}`
 
 export const isActive = (sql: SqlClient.SqlClient) => sql`deletion_requested_at IS NULL`
@@ -37,9 +37,9 @@ export const isActive = (sql: SqlClient.SqlClient) => sql`deletion_requested_at 
 export const hasAddress = (sql: SqlClient.SqlClient, email: string) => sql`email_key = ${emailKey(email)}`
 
 /**
- * Selects the row of an account, locked until the transaction ends. Against deadlocks, transactions on credentials lock
- * in this order: the sign-ups of the address (`SignUps.lock`), the account, then mailed links, personal access tokens,
- * sessions. Other rows that refer to the account can be written.
+ * Selects the row of an account, locked until the transaction ends; other rows may refer to it meanwhile. Against
+ * deadlocks, transactions on credentials lock in this order: the sign-ups of the address (`SignUps.lock`), the account,
+ * then mailed links, personal access tokens, sessions.
  */
 export const lockedUser = (sql: SqlClient.SqlClient, columns: string, condition: Statement.Fragment) =>
   sql`SELECT ${sql.literal(columns)} FROM users WHERE ${condition} FOR NO KEY UPDATE`
@@ -55,7 +55,7 @@ export const DELETION_STATE = `
 
 export const HAS_PASSWORD = `password_hash IS NOT NULL AS "hasPassword"`
 
-/** Locks an account as `lockedUser` does; false if there is none. */
+/** Locks an account as `lockedUser` does; returns false if there is none. */
 export const accountLock = Effect.map(
   SqlClient.SqlClient,
   (sql) => (id: UserId) => Effect.map(lockedUser(sql, "id", sql`id = ${id}`), (rows) => rows.length > 0)
@@ -111,7 +111,7 @@ export const toUserSummary = (row: typeof OwnerRow.Type, pseudonyms: Pseudonyms[
   idHash: pseudonyms.idHash(row.userId)
 })
 
-/** Administrators are users with an address in `ADMIN_EMAILS`: those of accounts are proven. */
+/** Users with an address in `ADMIN_EMAILS` are administrators: addresses of accounts are proven. */
 export class Roles extends Context.Service<Roles, {
   readonly of: (user: { readonly email: string }) => Role
 }>()("route-planning-service/Roles") {

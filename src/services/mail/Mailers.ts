@@ -15,12 +15,12 @@ export interface Mail {
   readonly subject: string
   readonly text: string
   readonly link: Redacted.Redacted | undefined
-  /** Stands on the link in HTML. */
+  /** HTML shows this text on the link. */
   readonly linkText?: string | undefined
   readonly ifNotYou?: string | undefined
 }
 
-/** Time and network of the request. Optional, since an earlier version wrote requests without. */
+/** Earlier versions wrote requests without time and network. */
 const Asked = {
   askedAt: Schema.optionalKey(Schema.DateFromString),
   network: Schema.optionalKey(Schema.String)
@@ -29,10 +29,7 @@ const Asked = {
 export const askedFrom = (network: string | undefined) =>
   Effect.map(DateTime.nowAsDate, (askedAt) => ({ askedAt, ...(network === undefined ? {} : { network }) }))
 
-/**
- * Composed at delivery. Only an address with an account gets some mails, which the caller must not learn: the same row
- * is written for every address before the response.
- */
+/** Mails are composed at delivery: every address gets the same row, so that callers do not learn of accounts. */
 export const MailRequest = Schema.Union([
   Schema.Struct({ kind: Schema.Literal("verify-email"), signUpId: SignUpId, ...Asked }),
   Schema.Struct({ kind: Schema.Literal("reset-password"), email: Schema.String, ...Asked }),
@@ -45,20 +42,19 @@ export interface ComposedMail {
   readonly mail: Mail
 }
 
-/** Composes requests, with the facts of accounts. */
 export class AccountMails extends Context.Service<AccountMails, {
-  /** Returns the mail for a request, with a new link; none without a recipient. Call in a transaction. */
+  /** Returns the mail for a request, with a new link; none without a recipient. Call it in a transaction. */
   readonly compose: (request: MailRequest) => Effect.Effect<Option.Option<ComposedMail>>
   /**
-   * Handles a request that gets no mail today. A sign-up then ends the links of older sign-ups from other networks: its
-   * owner has no other link, and must not use a stranger's. Call in a transaction.
+   * Handles a request that gets no mail today. For a sign-up it ends the links of older ones from other networks: its
+   * owner has no other link, and must not use a stranger's. Call it in a transaction.
    */
   readonly withhold: (request: MailRequest) => Effect.Effect<void>
 }>()("route-planning-service/AccountMails") {}
 
 const linkOf = ({ link }: Mail) => link === undefined ? undefined : Redacted.value(link)
 
-/** RFC 3676, 4.3: what follows a line of two hyphens and a space is the signature. */
+/** A line of two hyphens and a space begins the signature (RFC 3676, 4.3). */
 export const textOf = ({ address, name }: Site, mail: Mail): string => {
   const parts = [mail.text, linkOf(mail), mail.ifNotYou, `-- \n${name}\n${address}`]
   return `${parts.filter((part) => part !== undefined).join("\n\n")}\n`
@@ -97,7 +93,7 @@ ${mail.ifNotYou === undefined ? undefined : html`<p>${mail.ifNotYou}</p>`}
 `.html
 }
 
-/** The timeout of one attempt. A process waits for it before it ends. */
+/** An attempt has this timeout, for which an ending process waits. */
 export const MAIL_TIMEOUT = Duration.seconds(5)
 
 export class MailNotSent extends Schema.TaggedError<MailNotSent>()("MailNotSent", { reason: Schema.String }) {}

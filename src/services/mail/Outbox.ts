@@ -14,18 +14,17 @@ import { type Mail, MailRequest } from "./Mailers.ts"
 const HOUR = Duration.toMillis(Duration.hours(1))
 const DAY = Duration.toMillis(Duration.days(1))
 
-/** The limits of notices, which nobody requests. */
+/** Notices, which nobody requests, have limits of their own by this network. */
 const NO_NETWORK = ""
 
-/** Limits mails to one address, so that the service cannot flood a mailbox and one network cannot use up the mails of others. */
+/** Limits mails to one address, so that nobody floods a mailbox and no network uses up the mails of others. */
 export class MailQuota extends Context.Service<MailQuota, {
   /**
-   * False, without counting, above a limit. A mail without a network is a notice: notices have a limit of their own,
-   * since a thief of a session causes them, and strangers use up the other. Exact across processes; joins the
-   * transaction of the caller.
+   * Returns false, without counting, above a limit; exact across processes, in the transaction of the caller. A mail
+   * without a network is a notice, whose limit is its own: a thief of a session causes notices, strangers the others.
    */
   readonly take: (address: string, network?: string) => Effect.Effect<boolean>
-  /** True if no network can request a mail to the address now. */
+  /** Returns true if no network can request a mail to the address now. */
   readonly isUsedUp: (address: string) => Effect.Effect<boolean>
   readonly forget: (address: string) => Effect.Effect<void>
 }>()("route-planning-service/MailQuota") {
@@ -167,13 +166,13 @@ export const outbox = tableOf("outbox", OutboxRecord)
 
 /** Mails are written in the transaction that causes them: a provider outage delays them and loses none. */
 export class Outbox extends Context.Service<Outbox, {
-  /** Writes a mail, encrypted, in the transaction of the caller. Deleted with the user. */
+  /** Writes a mail, encrypted, in the transaction of the caller. It is deleted with the user. */
   readonly put: (userId: UserId, mail: Mail) => Effect.Effect<void>
-  /** Writes a request as `put` does a mail, in the same time for every address: see `MailRequest`. */
+  /** Writes a request as `put` does a mail, in the same time for every address (`MailRequest`). */
   readonly request: (request: MailRequest) => Effect.Effect<void>
   /** Sends pending mails now. Call it after the transaction. */
   readonly wake: Effect.Effect<void>
-  /** The part for the one delivery of this process. */
+  /** The one delivery of this process waits for this. */
   readonly woken: Effect.Effect<void>
 }>()("route-planning-service/Outbox") {
   static readonly layer = Layer.effect(

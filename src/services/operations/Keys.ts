@@ -2,7 +2,7 @@ import { Config, Option, Redacted, Schema } from "effect"
 import { createHmac, createSecretKey, hkdfSync, type KeyObject, timingSafeEqual } from "node:crypto"
 import { settings } from "../settings/Registry.ts"
 
-/** Derives a key by HKDF (RFC 5869): no two purposes share one. Node would import bytes again for each HMAC, at 20 us. */
+/** Derives a key by HKDF (RFC 5869), one for each purpose. Node would import bytes again for each HMAC, at 20 us. */
 export const derivedKey = (purpose: string): Config.Config<KeyObject> =>
   Config.map(
     settings.JWT_SECRET,
@@ -21,7 +21,7 @@ interface SignedCursors<A> {
   readonly open: (binding: string, text: string) => Option.Option<A>
 }
 
-/** Opaque positions in a list, signed with a key of their own. A new `purpose`, which has the version, refuses old ones. */
+/** Signs opaque positions in a list with their own key. A new `purpose`, which has the version, voids old ones. */
 export const signedCursors = <A, I>(purpose: string, schema: Schema.Codec<A, I>): Config.Config<SignedCursors<A>> =>
   Config.map(derivedKey(purpose), (key) => {
     const json = Schema.fromJsonString(schema)

@@ -64,7 +64,7 @@ export class Metrics extends Context.Service<Metrics, {
   )
 }
 
-/** A bound on those that clients can cause. */
+/** Clients can cause warnings, so their number is bounded. */
 const MAX_WARNINGS = 50
 
 /** Warnings tell the host of the service what to change. Each is logged once, and listed for administrators. */

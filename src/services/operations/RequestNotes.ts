@@ -29,30 +29,28 @@ const processIds = Tracer.nativeTracer.span({
 export const lineIdsOf = (context: Context.Context<never>): TraceIds =>
   Option.getOrElse(traceIdsOf(context), () => processIds)
 
-/** Facts about a request for its log line and its span, written by those who learn them. */
+/** Code that learns a fact about a request writes it here, for the log line and the span. */
 export interface RequestNotes {
-  /** The trace id, which is `X-Request-Id` of the response. */
+  /** The trace id is `X-Request-Id` of the response. */
   readonly id: string
   caller?: {
-    /** The pseudonym of the account. */
     readonly idHash: string
     readonly session?: string
     readonly token?: number
   }
-  /** `code` and `details.reason` of the error that was rendered last. */
+  /** `code` and `details.reason` are those of the error that was rendered last. */
   error?: { readonly code: string; readonly reason?: string }
-  /** Facts that the response hides. */
+  /** The response hides these facts. */
   fault?: {
-    /** The lane, rate, quota or other limit that refused the work. */
+    /** A lane, rate, quota or other limit refused the work. */
     readonly limit?: string
-    /** PostgreSQL's code. */
     readonly sqlState?: string
-    /** The kind of failure, such as `UpstreamAway`. */
+    /** The cause is the kind of failure, such as `UpstreamAway`. */
     readonly cause?: string
   }
 }
 
-/** One object for each request. Work outside of requests shares one that nobody reads. */
+/** Each request has one object. Work outside of requests shares one that nobody reads. */
 export const RequestNotes = Context.Reference<RequestNotes>("route-planning-service/RequestNotes", {
   defaultValue: () => ({ id: "" })
 })

@@ -3,11 +3,11 @@ import type { HttpClient, HttpClientRequest, HttpClientResponse } from "effect/h
 import { UpstreamAway, UpstreamSlow, UpstreamUnusable } from "../DomainErrors.ts"
 
 interface Upstream {
-  /** Shown to clients, unlike the host. */
+  /** Clients see the name, unlike the host. */
   readonly name: string
   readonly timeout: Duration.Input
   readonly maxBytes: number
-  /** A smaller limit for a response that does not declare its length. */
+  /** A response that does not declare its length has a smaller limit. */
   readonly maxUndeclaredBytes?: number
 }
 

@@ -8,7 +8,7 @@ import { type Html, html } from "../operations/Html.ts"
 import type { PlacedTile } from "./MapStyle.ts"
 import { COLOURS, pathsOf, type Points, project, round, thinned } from "./Shapes.ts"
 
-/** Tiles in the OpenMapTiles schema are drawn in this order, from the ground up. The edge of roads is below all roads. */
+/** Tiles have the OpenMapTiles schema. Layers are in this order, the ground first, the edges of roads below roads. */
 interface Style {
   readonly layer: string
   readonly classes: ReadonlyArray<string>
@@ -29,7 +29,7 @@ const roads = (stroke: string, edge: number): ReadonlyArray<Style> =>
     width: width + edge
   }))
 
-/** Paler than the line of a route (`COLOURS`), which is above them. */
+/** These colours are paler than the line of a route (`COLOURS`), which is above them. */
 const STYLES: ReadonlyArray<Style> = [
   { layer: "landuse", classes: ["residential", "commercial", "industrial", "retail"], fill: "#e9e7e1" },
   { layer: "landcover", classes: ["grass", "farmland", "wetland"], fill: "#e6eedb" },
@@ -43,10 +43,10 @@ const STYLES: ReadonlyArray<Style> = [
   { layer: "transportation", classes: ["rail"], stroke: "#a9a9a9", width: 1.5 }
 ]
 
-/** The larger a place, the earlier it has its name. */
+/** A larger place has its name before a smaller one. */
 const PLACES = ["city", "town", "village", "suburb", "hamlet"]
 
-/** Bounds the work for any tile. */
+/** The limit bounds the work for any tile. */
 const MAX_PATH_LENGTH = 4_000_000
 
 const MAX_TILE_BYTES = 4 * 1024 * 1024
@@ -54,7 +54,7 @@ const MAX_TILE_BYTES = 4 * 1024 * 1024
 const MAX_NAMES = 10
 
 const layersOf = (bytes: Uint8Array) => {
-  // Some servers send what is compressed to every client.
+  // Some servers send compressed tiles to every client.
   const isPacked = bytes[0] === 0x1f && bytes[1] === 0x8b
   return new VectorTile(new PbfReader(isPacked ? gunzipSync(bytes, { maxOutputLength: MAX_TILE_BYTES }) : bytes)).layers
 }
@@ -85,7 +85,7 @@ const SIZE = 24
 
 const HALF_HEIGHT = 18
 
-/** The average width of a bold letter. */
+/** A bold letter is this wide on average, in pixels. */
 const LABEL_LETTER = 0.68 * SIZE
 
 interface Spot {
@@ -159,15 +159,14 @@ const drawVectorMap = (tiles: ReadonlyArray<PlacedTile>, line: Points, width: nu
 /** Most sites show this size without cropping it. */
 export const CARD = { width: 1200, height: 630 } as const
 
-/** The words of a card, in the language of the service. */
 export interface CardTexts {
   readonly title: string
-  /** Beside each other: place, distance, ascent. */
+  /** Place, distance and ascent are beside each other. */
   readonly facts: ReadonlyArray<string>
   readonly site: string
-  /** The colour of the site on a light ground. */
+  /** The site has this colour on a light ground. */
   readonly color: string
-  /** A `data:` URL. */
+  /** The logo is a `data:` URL. */
   readonly logo: string | undefined
   readonly attribution: string | undefined
   readonly tiles: ReadonlyArray<PlacedTile>
@@ -186,10 +185,10 @@ const MARGIN = 48
 
 const BAND = 200
 
-/** The part of a card that has a map. */
+/** This part of a card has a map. */
 export const CARD_GROUND = { width: CARD.width, height: CARD.height - BAND } as const
 
-/** Where the line is. */
+/** The line is drawn within this part of the map. */
 export const CARD_MAP = { x: 90, y: 60, width: CARD.width - 180, height: CARD_GROUND.height - 120 }
 
 interface Text {
@@ -206,7 +205,7 @@ const written = (text: string, { anchor = "start", colour, size, weight = "norma
     carried(text)
   }</text>`
 
-/** The average widths of letters of the font, in its size. */
+/** Letters of the font are this wide on average, in its size. */
 const LETTER = { normal: 0.58, bold: 0.66 }
 
 const cut = (text: string, size: number, width: number, letter = LETTER.normal): string => {
@@ -221,7 +220,7 @@ const TITLE = 52
 
 const FACT = 34
 
-/** The first byte of its files; tiles are PNG or JPEG. */
+/** PNG files begin with this byte; tiles are PNG or JPEG. */
 const PNG = 0x89
 
 const LOGO = { width: 180, height: 84 }

@@ -9,7 +9,6 @@ import { LOGO_TYPES } from "../settings/SettingTypes.ts"
 import { configuredSite, type Logo, logoType } from "../texts/Site.ts"
 import type { Frame } from "./Shapes.ts"
 
-/** Tiles by the template of their addresses. */
 interface Tiles {
   readonly type: "raster" | "vector"
   readonly template: string
@@ -17,7 +16,6 @@ interface Tiles {
   readonly attribution: string | undefined
 }
 
-/** A tile where it is drawn. */
 export interface PlacedTile {
   readonly x: number
   readonly y: number
@@ -26,14 +24,14 @@ export interface PlacedTile {
   readonly bytes: Uint8Array
 }
 
-/** Within these, a card has its base map or none. */
+/** A card waits this long for its base map, and is drawn without it after that. */
 const TILE_TIMEOUT = "2 seconds"
 
 const MAX_TILE_BYTES = 512 * 1024
 
 const MAX_TILES = 40
 
-/** The side of a tile, in pixels, at the scale that it is made for. */
+/** A tile has a side of this many pixels at the scale that it is made for. */
 const SIDE = { raster: 256, vector: 512 }
 
 const MEDIA_TYPES = {
@@ -102,16 +100,15 @@ export const readBaseMap = Effect.fnUntraced(
   (read) => read.pipe(Effect.timeout(TILE_TIMEOUT), Effect.catch(() => Effect.succeed<ReadonlyArray<PlacedTile>>([])))
 )
 
-/** A style that was read, with all that browsers load for it. */
 export interface MapStyle {
   readonly url: URL
   readonly origins: ReadonlyArray<string>
   readonly tiles: Tiles | undefined
-  /** Empty where the tiles cannot be had in time. */
+  /** Returns no tiles if they cannot be had in time. */
   readonly baseMap: (frame: Frame, width: number, height: number) => Effect.Effect<ReadonlyArray<PlacedTile>>
 }
 
-/** The style of the maps of pages: none without a setting, and until it was read. */
+/** There is no style without a setting, or before the style was read. */
 export const CurrentMapStyle = Context.Reference<Effect.Effect<Option.Option<MapStyle>>>(
   "route-planning-service/CurrentMapStyle",
   { defaultValue: () => Effect.succeedNone }
@@ -168,7 +165,7 @@ const ORIGIN = /^https?:\/\/[\w.[\]:-]+$/
 /** `mapbox:` and the like have no origin, and their host is what names them. */
 const nameOf = ({ host, origin, protocol }: URL) => origin === "null" ? `${protocol}//${host}` : origin
 
-/** A page over HTTPS may load nothing else, and a style from there must not lead this service to addresses of its own network. */
+/** A page over HTTPS may load nothing else, and no style from there may lead this service into its own network. */
 const isUsable = (url: URL, isSecure: boolean) => ORIGIN.test(url.origin) && (url.protocol === "https:" || !isSecure)
 
 const addressesIn = ({ glyphs, sources, sprite = [] }: Style): ReadonlyArray<string> => [
@@ -193,14 +190,11 @@ const tilesOf = (sources: ReadonlyArray<Source>, style: URL): Tiles | undefined 
   return usable[0]
 }
 
-/**
- * The URL parser escapes the braces of a template. Every template is parsed before its numbers are in it, so that these
- * cannot make it an address of another server.
- */
+/** Parses a template before its numbers are in it: they cannot change its server. The URL parser escapes braces. */
 const absolute = (template: string, style: URL) =>
   new URL(template, style).href.replaceAll("%7B", "{").replaceAll("%7D", "}")
 
-/** A template that cannot be parsed may be an address of any server once the numbers of a tile are in it. It may have a key. */
+/** A template that cannot be parsed may be an address of any server with the numbers of a tile, and may have a key. */
 const UNPARSED = "an address that is no URL"
 
 const usableOrigins = Effect.fnUntraced(function*(addresses: ReadonlyArray<string>, style: URL, isSecure: boolean) {
@@ -243,7 +237,7 @@ const READ_AGAIN = Duration.days(1)
 
 const RETRIES = Schedule.min([Schedule.exponential("5 seconds"), Schedule.spaced("5 minutes")])
 
-/** Reads the style beside the start and each day, again while its server is away, and warns of one that cannot be used. */
+/** Reads the style beside the start, each day, and again while its server is away; warns of one that cannot be used. */
 export const mapStyleLayer = Layer.effect(
   CurrentMapStyle,
   Effect.gen(function*() {
@@ -279,7 +273,7 @@ export const mapStyleLayer = Layer.effect(
   })
 )
 
-/** The logo of the site as a `data:` URL: undefined without one, and if it cannot be had in time. */
+/** The site's logo is a `data:` URL, undefined without one, or if it cannot be had in time. */
 export const CardLogo = Context.Reference<Effect.Effect<string | undefined>>("route-planning-service/CardLogo", {
   defaultValue: () => Effect.undefined
 })

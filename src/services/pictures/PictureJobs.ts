@@ -158,7 +158,7 @@ const marksOf = (line: Points, marks: Points, unit: number, colours: Colours): R
   const { edge, end, line: blue, start } = colours
   const ends = line.xs.length > 0 ? line : marks
   const last = ends.xs.length - 1
-  // A privacy zone may hide the first waypoint and the last: by its index none is an end of the line.
+  // A privacy zone may hide the first waypoint and the last: no waypoint is an end of the line by its index.
   const isEnd = (x: number, y: number) =>
     [0, last].some((index) => Math.hypot(x - (ends.xs[index] ?? 0), y - (ends.ys[index] ?? 0)) < START_RADIUS * unit)
   const between = [...marks.xs].flatMap((x, index) => {
@@ -183,7 +183,7 @@ const scaleBar = (metresPerPixel: number, y: number, width: number, { text }: Co
 ${label(distance(length), { x: x + pixels + 6, y, anchor: "start", colour: text })}`
 }
 
-/** Draws an SVG document of the size in the options. Bounded in time and length for any line. */
+/** Draws an SVG document of the size in the options. Time and length are bounded for any line. */
 export const drawPicture = (
   { attribution, name, positions, segments = NO_GAPS, waypoints }: Subject,
   options: PictureOptions
@@ -264,7 +264,7 @@ const FONT = {
 }
 
 const rendered = async (svg: string) => {
-  // Loaded here, so that only threads that need the binary have it.
+  // The binary is loaded here, so that only threads that need it have it.
   const { Resvg } = await import("@resvg/resvg-js")
   return new Uint8Array(new Resvg(svg, { font: FONT, logLevel: "off" }).render().asPng())
 }
@@ -283,7 +283,7 @@ interface CardOrder extends CardTexts {
 
 interface CardPng {
   readonly bytes: Uint8Array
-  /** False without tiles, and where they cannot be read. */
+  /** The value is false without tiles, and where they cannot be read. */
   readonly hasMap: boolean
 }
 

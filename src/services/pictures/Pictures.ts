@@ -34,14 +34,11 @@ const OUTCOMES = { kept: outcomeOf("kept"), joined: outcomeOf("joined"), made: o
 
 interface MadePicture {
   readonly bytes: Uint8Array
-  /** Another one is not kept. */
+  /** A picture that is not current is not kept. */
   readonly isCurrent: boolean
 }
 
-/**
- * Keeps pictures by their keys; the least recently used leave beyond `PICTURE_CACHE_BYTES`. Equal requests at once are one
- * piece of work, in a fiber of its own, so that a client that leaves ends the work of no other.
- */
+/** Keeps the last used pictures (`PICTURE_CACHE_BYTES`). Equal requests share a fiber that outlives each of them. */
 export const makePictureCache = <E>() =>
   Effect.gen(function*() {
     const maxSize = yield* settings.PICTURE_CACHE_BYTES
@@ -79,17 +76,17 @@ export const makePictureCache = <E>() =>
 interface FoundPicture {
   readonly digest: string
   readonly visibility: Visibility
-  /** Draws the picture unless it is cached. `Overloaded` under load. */
+  /** Draws the picture unless it is cached. Fails with `Overloaded` under load. */
   readonly bytes: Effect.Effect<Uint8Array, Missing | Overloaded>
 }
 
 interface FoundCard extends Pick<FoundPicture, "digest"> {
-  /** Its digest is another one if the card has to do without its map. */
+  /** The digest is another one if the card has to do without its map. */
   readonly drawn: Effect.Effect<{ readonly digest: string; readonly bytes: Uint8Array }, Missing | Overloaded>
 }
 
 export class Pictures extends Context.Service<Pictures, {
-  /** Plans a picture by the rules of `Routes.get`, of the route as its viewer sees it. It is no use of a link. */
+  /** Plans a picture of the route as its viewer sees it, by the rules of `Routes.get`. This is no use of a link. */
   readonly find: (
     ref: RouteRef,
     viewer: Viewer,
@@ -194,7 +191,7 @@ const MAX_SIMPLIFIED_SIDE = 400
 const isSmall = ({ height, profile, width }: PictureOptions) =>
   !profile && Math.max(width, height) <= MAX_SIMPLIFIED_SIDE
 
-/** A digest of all that the picture shows to its viewer; the simplified polyline changes with the whole one. */
+/** Returns a digest of all that the picture shows to its viewer; the simplified line changes with the whole one. */
 const pictureDigest = (
   { cutRevision, geometry, id, name, provenance, version, waypoints }: StoredRoute,
   format: PictureFormat,

@@ -10,11 +10,11 @@ export interface Box {
   readonly height: number
 }
 
-/** The Mercator projection of a picture, whose longitudes and latitudes are in degrees at the equator. */
+/** The projection is Mercator; longitudes and latitudes are in degrees at the equator. */
 export interface Frame {
   readonly west: number
   readonly north: number
-  /** The side of a pixel. */
+  /** A pixel has a side of this many degrees. */
   readonly degrees: number
 }
 
@@ -23,7 +23,7 @@ interface Projected {
   readonly line: Points
   readonly marks: Points
   readonly metresPerPixel: number
-  /** The ratio of the scales at the two edges of the line, at least 1. */
+  /** The ratio of the scales at the two edges of the line is at least 1. */
   readonly distortion: number
 }
 
@@ -105,7 +105,7 @@ export const project = (line: Coordinates, marks: Coordinates, box: Box): Projec
   }
 }
 
-/** The colours of the pages (`pages.css`); `line` has a contrast of 3:1 or more with `ground` (WCAG 2.2, 1.4.11). */
+/** `pages.css` has these colours. `line` has a contrast of 3:1 or more with `ground` (WCAG 2.2, 1.4.11). */
 export const COLOURS = {
   light: {
     ground: "#f3f5f1",
@@ -131,12 +131,12 @@ export const COLOURS = {
 
 export type Colours = (typeof COLOURS)[keyof typeof COLOURS]
 
-/** PNGs are drawn with the first. */
+/** PNGs are drawn with the first font. */
 const FONTS = "DejaVu Sans, Verdana, Arial, sans-serif"
 
 export const FONT_SIZE = 11
 
-/** The average of digits and lowercase letters in the widest of the fonts. */
+/** Digits and lowercase letters of the widest font are this wide on average. */
 const CHARACTER_WIDTH = 0.63 * FONT_SIZE
 
 export const widthOf = (text: string): number => text.length * CHARACTER_WIDTH
@@ -163,19 +163,19 @@ export const metres = (value: number): string => `${grouped(Math.round(value))} 
 export const distance = (value: number): string =>
   value < 1000 ? metres(value) : `${grouped(value / 1000, value < 100_000 ? 1 : 0)} km`
 
-/** The largest of 1, 2 and 5 times a power of ten that is at most `limit`. */
+/** Returns the largest of 1, 2 and 5 times a power of ten that is at most `limit`. */
 export const roundLength = (limit: number): number => {
   const power = 10 ** Math.floor(Math.log10(limit))
   return [5, 2, 1].map((factor) => factor * power).find((length) => length <= limit) ?? power
 }
 
-/** Pixels of a picture, with the y axis down. */
+/** The points are pixels of a picture, with the y axis down. */
 export interface Points {
   readonly xs: Float64Array
   readonly ys: Float64Array
 }
 
-/** Points with gaps before those at the indexes. */
+/** The line has gaps before the points at the indexes. */
 interface Line extends Points {
   readonly segments: Segments
 }
@@ -229,6 +229,5 @@ const pathOf = (xs: Float64Array, ys: Float64Array): string => {
   return path
 }
 
-/** Returns a path for each part of the line. */
 export const pathsOf = ({ segments, xs, ys }: Line): ReadonlyArray<string> =>
   rangesOf(xs.length, segments).map(({ from, to }) => pathOf(xs.subarray(from, to), ys.subarray(from, to)))

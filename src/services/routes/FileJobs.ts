@@ -29,7 +29,7 @@ export interface ImportOptions extends TrackChoice {
   readonly contentEncoding: string | undefined
   readonly fileName: string | undefined
   readonly name: string | undefined
-  /** The facts that are known beside the file, for what it does not say itself. */
+  /** A list beside the file has these facts, for what the file does not say itself. */
   readonly about?: {
     readonly description: string
     readonly activity: string
@@ -57,7 +57,7 @@ export interface ReadFiles {
   readonly routes: ReadonlyArray<ReadFile>
   readonly dropped: ReadonlyArray<Dropped>
   readonly origin: FileOrigin
-  /** The digest is the same for the same file with the same options. */
+  /** A file that is read again with equal options has an equal digest. */
   readonly digest: string
 }
 
@@ -161,7 +161,7 @@ export const readForm = new HeavyJob<GivenForm, FormOutcome>(import.meta.url, {
     }))
 })
 
-/** Members of a route that each format has a place for, as they are. */
+/** Each format has a place for these members of a route, as they are. */
 export const IN_EVERY_FILE = [
   "name",
   "activity",

@@ -32,11 +32,11 @@ const startOfRow = ({ start, waypoints }: typeof StartRow.Type) =>
     ? decodeStart(start)
     : Option.map(decodeWaypoints(waypoints), ([{ coord }]) => coord)
 
-/** Derives the places of stored routes again after the cities or the rule have changed. */
 export class PlaceSweep extends Context.Service<PlaceSweep, {
   /**
-   * Derives the routes of earlier versions, 100 per transaction, skipping those that another process has locked: a
-   * crash loses at most one batch. `version` and `updated_at` stay, as this is no edit. Does nothing without cities.
+   * Derives the places of routes of earlier versions, 100 per transaction, without those that another process has
+   * locked: a crash loses at most one batch. `version` and `updated_at` stay, as this is no edit. Does nothing without
+   * cities.
    */
   readonly deriveDue: Effect.Effect<Swept>
   readonly isDue: Effect.Effect<boolean>

@@ -21,7 +21,7 @@ const TOTAL_KEPT_FOR = Duration.seconds(5)
 
 const ListingText = Schema.fromJsonString(Listing)
 
-/** The alternative conditions of a list, one of which each route meets. */
+/** A list has alternative conditions, one of which each route meets. */
 type Parts = ReadonlyArray<Statement.Fragment>
 
 const textOf = (listing: Listing) => Effect.orDie(Schema.encodeEffect(ListingText)(listing))
@@ -51,10 +51,7 @@ const decodeListed = Schema.decodeUnknownOption(ListedRows)
 /** Owners without zones have no revision. */
 const NO_ZONES = -1
 
-/**
- * Asks the primary whether rows of a replica are as they are: each is public, of the same version, and its owner has the same
- * zones. A view that the replica lacks is made by the primary.
- */
+/** Asks the primary whether each row of a replica is public, of the same version, and under the same zones. */
 const makeAreCurrent = Effect.map(SqlClient.SqlClient, (sql) => {
   const visibility = routeVisibility(sql)
   return Effect.fnUntraced(function*(rows: ReadonlyArray<SqlConnection.Row>) {
@@ -76,11 +73,11 @@ const makeAreCurrent = Effect.map(SqlClient.SqlClient, (sql) => {
   })
 })
 
-/** Lists for everybody. `Overloaded` if too many are read, or if one is not counted within a second. */
+/** Fails with `Overloaded` if too many lists are read, or if one is not counted within a second. */
 export class PublicRoutes extends Context.Service<PublicRoutes, {
-  /** `indexable` newest-updated first, `public` newest-published first. Totals are exact, at most 5 seconds old. */
+  /** Sorts `indexable` by update, `public` by publication, newest first. Totals are exact, at most 5 seconds old. */
   readonly list: (listing: Listing, page: Page, form: GeometryForm) => Effect.Effect<PageOf<StoredRoute>, Overloaded>
-  /** Lists a user's public routes, newest-published first. `Missing` also while the user's deletion is pending. */
+  /** Lists a user's public routes, newest-published first. `Missing` also says that their deletion is pending. */
   readonly byUser: (
     owner: UserId,
     page: Page,
@@ -141,7 +138,7 @@ export class PublicRoutes extends Context.Service<PublicRoutes, {
         ...filters.columns(listing)
       ]
 
-      /** The conditions on `route_views v`: members that a zone may hide. */
+      /** Returns the conditions on `route_views v` by members that a zone may hide. */
       const hidden = ({ bbox, gate, placeCity, q, ...listing }: Listing): ReadonlyArray<Statement.Fragment> => [
         ...(gate === "indexable" ? [sql`v.is_indexable`] : []),
         ...(q === undefined ? [] : [sql`v.words @@ search_query('', ${q}, '&')`]),
@@ -150,9 +147,8 @@ export class PublicRoutes extends Context.Service<PublicRoutes, {
         ...filters.distance("v", listing)
       ]
 
-      // Routes whose owner has zones are looked for by their views, which a route without a current one has not, and
-      // other routes by their own columns: an index has all that is compared. One condition for both would have no
-      // index.
+      // Routes whose owner has zones are looked for by their views, which a route without a current one lacks, and
+      // others by their own columns, which an index has. One condition for both would have no index.
       const hasNoZones = sql`u.zones_revision IS NULL`
       const inViews = (listing: Listing, isPage: boolean) => {
         const view = sql`FROM route_views v WHERE v.route_id = r.id AND ${sql.literal(IS_CURRENT)}`

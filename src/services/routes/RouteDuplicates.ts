@@ -22,7 +22,7 @@ import { lineDigest, sameLines, waypointText } from "./RouteText.ts"
 
 export type ReadDraft = RouteDraft & { readonly geometry: MeasuredPolyline }
 
-/** Returns which of the lines of a file repeat an earlier one: with the same positions, rounded to 1e-6 degrees. */
+/** Returns which lines of a file repeat the positions of an earlier one, rounded to 1e-6 degrees. */
 export const repeatsIn = (lines: ReadonlyArray<MeasuredPolyline>): ReadonlySet<number> => {
   if (lines.length < 2) return new Set()
   const known = new Set<string>()
@@ -36,7 +36,6 @@ export const repeatsIn = (lines: ReadonlyArray<MeasuredPolyline>): ReadonlySet<n
   return repeats
 }
 
-/** A new route, or the own one that was there before. */
 export interface Kept {
   readonly routeId: RouteId
   readonly isNew: boolean
@@ -46,10 +45,7 @@ export interface Kept {
 export class RouteDuplicates extends Context.Service<RouteDuplicates, {
   /** Finds the oldest such route for each of the drafts. */
   readonly find: (owner: UserId, drafts: ReadonlyArray<ReadDraft>) => Effect.Effect<ReadonlyArray<Duplicate>>
-  /**
-   * Creates all routes or none; exact also if the same file is imported twice at once. What repeats the first route of a `clientId`
-   * is no duplicate of it, but as a repeat of `Routes.create`.
-   */
+  /** Creates all routes or none, also in concurrent imports. A repeated `clientId` repeats `Routes.create`. */
   readonly createUnlessThere: (
     owner: UserId,
     drafts: ReadonlyArray<ReadDraft>
@@ -58,8 +54,8 @@ export class RouteDuplicates extends Context.Service<RouteDuplicates, {
     ClientIdUsed | CueBeyondLine | DuplicateRoutes | QuotaExceeded | SourceUsed | Overloaded
   >
   /**
-   * Creates the routes that have neither the source nor the positions of an own one, nor without a line its name and
-   * waypoints. `SourceUsed` where a route in the trash has the source.
+   * Creates the routes that have neither the source nor the positions of an own one, nor, without a line, its name and
+   * waypoints. Fails with `SourceUsed` where a route in the trash has the source.
    */
   readonly createOthers: (
     owner: UserId,
@@ -124,7 +120,7 @@ export class RouteDuplicates extends Context.Service<RouteDuplicates, {
         createOthers: Effect.fnUntraced(
           function*(owner, drafts) {
             yield* lockAccount(owner)
-            // One after the other, so that a file with the same track twice makes one route of it.
+            // The routes follow one after the other, so that a track that a file has twice makes one route.
             return (yield* Effect.forEach(drafts, (draft) => keep(owner, draft))).flat()
           },
           sql.withTransaction,

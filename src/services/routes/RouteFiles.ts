@@ -29,16 +29,16 @@ export class RouteFiles extends Context.Service<RouteFiles, {
     ref: RouteRef,
     viewer: Option.Option<UserId>
   ) => Effect.Effect<StoredRoute, DownloadRefused | Missing | Overloaded>
-  /** The file is on disk until the scope closes. `Overloaded` if the disk has no room. */
+  /** The file is on disk until the scope closes. Fails with `Overloaded` if the disk has no room. */
   readonly write: (
     route: StoredRoute,
     format: FileFormat,
     form?: GpxForm
   ) => Effect.Effect<SpooledFile, SpoolFull | Overloaded, Scope.Scope>
   /**
-   * Reads a file, a multipart form or an archive. The content type names the format, else the content shows it.
-   * `FilesTooLarge` when too much is unpacked, `InvalidInput` for a malformed file or one without routes, `Overloaded`
-   * under load. The bytes may be transferred to a thread.
+   * Reads a file, a form or an archive, whose format the content type or the content shows. Fails with `FilesTooLarge`
+   * when too much is unpacked, with `InvalidInput` for a malformed file or one without routes, with `Overloaded` under
+   * load. The bytes may be transferred to a thread.
    */
   readonly read: (
     bytes: ArrayBuffer,

@@ -32,7 +32,7 @@ const SPACES: ReadonlySet<number | undefined> = new Set([0x09, 0x0a, 0x0d, 0x20]
 
 const NAME = Buffer.from("geometry")
 
-/** Replaces a geometry in its text; one value for `JsonScanner`. */
+/** This text replaces a geometry, and is one value for `JsonScanner`. */
 const TAKEN_OUT = Buffer.from("[]")
 
 const pastSpaces = (text: Buffer, from: number): number => {
@@ -112,10 +112,7 @@ const withLine = <A extends WithGeometry>(
   lineOf: (geometry: WithGeometry["geometry"]) => Line
 ): WithLine<A> => ({ rest, line: lineOf(geometry) })
 
-/**
- * Decodes a body and measures its geometry. A geometry as most clients write it bypasses the schema decoder, which
- * would take most of the time. On failure the whole text is decoded, for the same issues.
- */
+/** Passes a geometry as most clients write it by the slow schema decoder, which decodes the whole text on failure. */
 export const readerWithLine = <A extends WithGeometry>(decode: Decode<A>) => (text: Buffer): Read<WithLine<A>> => {
   const cut = cutGeometry(text)
   if (cut !== undefined) {
@@ -156,7 +153,7 @@ const split = <A extends GivenLine>(body: WithLine<A>) =>
       : { rest, parts: { line } }
   })
 
-/** Splits a decoded body into its measured line and the rest: synchronous, for a thread. */
+/** Splits a decoded body into its measured line and the rest. Blocks the thread. */
 export const splitRoute = (body: NewRoute | RoutePatch) =>
   split(withLine(body, (geometry) => geometry && measurePositions(geometry, body.segments)))
 

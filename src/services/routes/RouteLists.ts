@@ -12,14 +12,14 @@ import { Pseudonyms } from "../identity/Names.ts"
 import { routeVisibility } from "../sharing/Visibility.ts"
 import { asSeenBy, OWN, routeColumns, RouteRow, SEEN, seenColumns, type Source, toStoredRoute } from "./RouteRow.ts"
 
-/** A viewport as two boxes: stored boxes may start in the west of it, or run past 180 degrees. */
+/** Returns two boxes for a viewport: stored boxes may start in the west of it, or run past 180 degrees. */
 export const boxesOf = ({ east, north, south, west }: BoundingBox): readonly [string, string] => {
   const [from, to] = west <= east ? [west, east] : [west, east + FULL_TURN]
   const box = (shift: number) => `(${to + shift},${north}),(${from + shift},${south})`
   return west <= east ? [box(0), box(FULL_TURN)] : [box(0), box(-FULL_TURN)]
 }
 
-/** The scope before each word of a route in `route_words`: its owner's, and another for anyone while it is public. */
+/** A scope is before each word of a route in `route_words`: its owner's, and another for anyone while it is public. */
 const ownScope = (owner: number): string => `${owner}/`
 export const PUBLIC_SCOPE = "/"
 
@@ -55,9 +55,9 @@ export const routeFilters = (sql: SqlClient.SqlClient) => {
       bbox === undefined ? [] : [sql.or(boxesOf(bbox).map(isIn))],
 
     /**
-     * Selects rows of `route_words` in a scope that have all words of a query, each at least as the beginning of a
-     * word. The triggers `words_on_insert` (`add_route_words`) and `words_on_update` (`change_route_words`) keep them
-     * by `route_lexemes`, and `search_query` makes a query by the same rule, `search_words` (`db/schema/words.sql`).
+     * Selects rows of `route_words` in a scope that have all words of a query, or words that begin with these. The
+     * triggers `words_on_insert` (`add_route_words`) and `words_on_update` (`change_route_words`) keep them by
+     * `route_lexemes`, and `search_query` makes a query by the same rule, `search_words` (`db/schema/words.sql`).
      */
     words: (scope: string, q: string) => sql`words @@ search_query(${scope}, ${q}, '&')`
   }
@@ -75,7 +75,7 @@ const bytesOf = (form: GeometryForm, source: Source): string => {
   return `${bytes("waypoints")} + ${LINE_BYTES[form]}`
 }
 
-/** The viewer: the owner, or the id of somebody else. */
+/** The viewer is the owner, or the id of somebody else. */
 type SeenBy = "owner" | number
 
 interface Selection {
@@ -217,9 +217,9 @@ const ORDERS: Readonly<Record<RouteSort, ListOrder>> = {
   relevance: by("m.rank", "real", "DESC")
 }
 
-/** An owner's live routes of every visibility. */
+/** Lists an owner's live routes of every visibility. */
 export class OwnRoutes extends Context.Service<OwnRoutes, {
-  /** Newest first without a `sort`; page and total are from one snapshot. */
+  /** Lists the newest first without a `sort`; page and total are from one snapshot. */
   readonly list: (
     owner: UserId,
     filter: OwnRoutesFilter,

@@ -25,7 +25,7 @@ import { cueText, readWaypoints, waypointText } from "./RouteText.ts"
 
 const Text = Schema.NullOr(Schema.String)
 
-/** Columns that reads do not select by name. */
+/** Reads do not select these columns by name. */
 const written = <S extends Schema.Top>(column: S) => Model.Field({ insert: column, update: column })
 
 export class RouteRecord extends Model.Class<RouteRecord>("RouteRecord")({
@@ -50,9 +50,8 @@ export class RouteRecord extends Model.Class<RouteRecord>("RouteRecord")({
   placeRegion: Text,
   placeCountryCode: Text,
   placeVersion: written(Schema.Int),
-  /** The column is JSON, which `toStoredRoute` reads. */
+  /** This column and the next are JSON, which `toStoredRoute` reads. */
   routingPreferences: Text,
-  /** JSON as well. */
   surfaces: Text,
   provenance: Provenance,
   shareToken: writtenOnce(ShareToken),
@@ -208,8 +207,8 @@ const GEOMETRY = { full: "geometry", simplified: "simplified", none: undefined, 
 const SEGMENTS = { full: "segments", simplified: "simplified_segments", none: undefined, polyline6: "segments" }
 
 /**
- * The geometry is `varchar`, which is read as the UTF-8 that a response has (`ColumnTypes.ts`): as text it would be decoded and
- * encoded again, and its characters would fill V8's heap. Indexes of cues are into the full line.
+ * The geometry is `varchar`, which is read as the UTF-8 that a response has (`ColumnTypes.ts`): as text it would be
+ * decoded, encoded again, and fill V8's heap. Indexes of cues are into the full line.
  */
 const lineColumns = (form: GeometryForm, source: Source): string => {
   const geometry = GEOMETRY[form]
@@ -281,10 +280,7 @@ const SEEN_COLUMNS = [
 
 const SEEN_BY_FORM = byForm((form) => `${SEEN_COLUMNS}, ${lineColumns(form, SEEN)}`)
 
-/**
- * Selects for a viewer from `routes r JOIN users u` and `asSeenBy`. If the owner has zones and the view is not made yet
- * (`isDue`), columns that it may hide are missing.
- */
+/** Selects from `routes r JOIN users u` and `asSeenBy`, without what zones may hide while a view is due (`isDue`). */
 export const seenColumns = (form: GeometryForm): string => SEEN_BY_FORM[form]
 
 /** A line of more bytes is read by itself, so that a statement for several routes does not return many of them. */
@@ -305,7 +301,7 @@ export const shortSeenColumns = (form: GeometryForm): string => SHORT_BY_FORM[fo
 /** Increase it when `cutRoute` cuts the same route in another way, so that all views are made again. */
 export const CUT_VERSION = 1
 
-/** The condition that `route_views v` is of the present `routes r` and `users u`, and cut by this version. */
+/** The condition is true if `route_views v` is of the present `routes r` and `users u`, and cut by this version. */
 export const IS_CURRENT = `v.route_version = r.version AND v.zones_revision = u.zones_revision
   AND v.place_version = r.place_version AND v.cut_version = ${CUT_VERSION}`
 
@@ -327,7 +323,7 @@ export const OwnerColumns = { ...OwnerFields, zonesRevision: Schema.NullOr(Schem
 
 export const RouteRow = Schema.Struct({
   ...RouteRecord.select.fields,
-  /** A `Uint8Array` (`lineColumns`). Effect decodes a row that has a class column by column (decision 0015). */
+  /** The geometry is a `Uint8Array` (`lineColumns`). Effect decodes a row with a class by column (decision 0015). */
   geometry: Schema.NullOr(Schema.ObjectKeyword),
   ...OwnerColumns
 })
@@ -400,7 +396,7 @@ const withoutTimes = (waypoints: string): string =>
     ? waypointText(readWaypoints(waypoints).map((waypoint) => Struct.omit(waypoint, ["timestamp"])))
     : waypoints
 
-/** A row without what is private to its owner. The times of waypoints say when the route was recorded. */
+/** Leaves out what is private to the owner. The times of waypoints say when the route was recorded. */
 export const forOthers = <R extends ShownRow>(row: R): R => ({
   ...row,
   recordedAt: null,

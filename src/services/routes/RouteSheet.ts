@@ -10,35 +10,32 @@ import { elevationsOf, positionsOf, readSegments } from "../geometry/MeasuredPol
 import { encodePolyline } from "../geometry/Polyline.ts"
 import { readCues, readWaypoints } from "./RouteText.ts"
 
-/** A point of the profile; `slope` is in percent, uphill positive. */
+/** `slope` is in percent, uphill positive. */
 export interface Sample {
   readonly metres: number
   readonly height: number
   readonly slope: number
 }
 
-/** A waypoint with a name, or a cue. */
+/** A stop is a waypoint with a name, or a cue. */
 export interface Stop {
   readonly kind: "waypoint" | "cue"
   readonly metres: number
-  /** A cue is on the line, where its metres say, and a page may have hundreds. */
+  /** A cue, of which a page may have hundreds, is on the line where its metres say. */
   readonly coord?: Waypoint["coord"]
-  /** Empty for a cue without an instruction, which has its turn only. */
+  /** The text is empty for a cue without an instruction, which has its turn only. */
   readonly text: string
   readonly turn: TurnName | undefined
 }
 
-/** The measures of a line that its page shows. */
+/** The page of a route shows these measures of its line. */
 export interface RouteSheet {
   readonly start: readonly [lng: number, lat: number] | undefined
-  /**
-   * The parts of the line between its gaps, or the waypoints of a route without one, separated by spaces, with five decimals. A
-   * very long line is thinned.
-   */
+  /** Parts of the line (or waypoints) are separated by spaces and have five decimals. A very long line is thinned. */
   readonly polyline5: string
   readonly climb: ReturnType<typeof climbOf>
   readonly samples: ReadonlyArray<Sample>
-  /** The first ones along the line. */
+  /** The stops are the first ones along the line. */
   readonly stops: ReadonlyArray<Stop>
   readonly stopCount: number
 }
@@ -98,7 +95,7 @@ interface Given {
   readonly segments: string
 }
 
-/** Beyond these a page would grow by more than the eye sees. */
+/** Longer lines would make a page grow by more than the eye sees. */
 const MAX_DRAWN = 5000
 
 /** A decimal less than files have is a metre, and half the bytes of a recorded line on its page. */

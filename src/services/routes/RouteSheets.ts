@@ -18,7 +18,7 @@ interface Profiled {
 }
 
 export class RouteProfiles extends Context.Service<RouteProfiles, {
-  /** Reads a profile by the rules of `Routes.get`. A long line is measured in a thread: `Overloaded` under load. */
+  /** Reads a profile by the rules of `Routes.get`. A thread measures a long line: `Overloaded` under load. */
   readonly get: (
     ref: RouteRef,
     viewer: Viewer,
@@ -61,7 +61,7 @@ const decodeKey = Schema.decodeSync(Key)
 const NO_CUT = -1
 
 export class RouteSheets extends Context.Service<RouteSheets, {
-  /** Measures the line of a route that was read for the viewer, and keeps what it measured. It is no use of a link. */
+  /** Measures the line of a route that was read for the viewer, and keeps the result. This is no use of a link. */
   readonly of: (ref: RouteRef, viewer: Viewer, route: StoredRoute) => Effect.Effect<RouteSheet, Missing | Overloaded>
 }>()("route-planning-service/RouteSheets") {
   static readonly layer = Layer.effect(

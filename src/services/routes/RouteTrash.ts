@@ -15,7 +15,7 @@ import { boundedPage, extentOf } from "./RouteLists.ts"
 import { routeColumns, RouteRecord, RouteRow, toStoredRoute } from "./RouteRow.ts"
 import { RouteViews } from "./RouteViews.ts"
 
-/** Rows that one statement erases: with the longest lines or the most members it stays below its timeout. */
+/** One statement erases this many rows: with the longest lines or the most members it stays below its timeout. */
 const PURGED_AT_ONCE = 100
 
 const TABLES = { route: "routes", collection: "collections" } as const
@@ -23,7 +23,7 @@ const TABLES = { route: "routes", collection: "collections" } as const
 /** Names a resource for a confirmation before it is restored or erased. */
 const DeletedRow = RouteRecord.select.mapFields(Struct.pick(["name", "visibility"]))
 
-/** Deleted resources, until their grace period ends. Changes take a turn of the account (`Lanes.writes`). */
+/** Deleted resources stay until their grace period ends. Changes take a turn of the account (`Lanes.writes`). */
 export interface Trash<Id, Restored, Refusal = Missing | Overloaded> {
   readonly count: (owner: UserId) => Effect.Effect<number>
   readonly requireOwn: (owner: UserId, id: Id) => Effect.Effect<typeof DeletedRow.Type, Missing>
@@ -39,7 +39,7 @@ export interface Trash<Id, Restored, Refusal = Missing | Overloaded> {
   readonly empty: (owner: UserId) => Effect.Effect<void, Overloaded>
 }
 
-/** The trash of routes and that of collections do this alike. */
+/** The trash of routes and that of collections share these queries. */
 export const trashQueries = Effect.fnUntraced(function*(kind: keyof typeof TABLES) {
   const sql = yield* SqlClient.SqlClient
   const { writes } = yield* Lanes

@@ -40,7 +40,7 @@ const MAX_LIST_WAIT = Duration.seconds(1)
 
 const LIST_CONCURRENCY = 2
 
-/** The calling transaction has ended by then, and several changes need one refresh. No change restarts it. */
+/** The calling transaction has ended by then, and several changes need one refresh. No change restarts the delay. */
 const DELAY = Duration.seconds(1)
 
 const BATCH = 100
@@ -61,7 +61,7 @@ const WholeRow = Schema.Struct({
 })
 type WholeRow = typeof WholeRow.Type
 
-/** Columns of `route_views`, but for its key. `search_vector` and `waypoint_names` make its words (`db/schema/words.sql`). */
+/** `route_views` has these columns beside its key; `search_vector` and `waypoint_names` make its `words`. */
 const WRITTEN =
   ("route_version, zones_revision, place_version, cut_version, is_whole, distance, duration, elevation_gain, "
     + "position_count, geometry, simplified, polyline6, segments, simplified_segments, bounds, waypoints, cues, "
@@ -72,11 +72,11 @@ const DueRow = Schema.Struct({ id: RouteId })
 const decodeDue = Schema.decodeUnknownEffect(Schema.Array(DueRow))
 
 /**
- * Routes as others see them, if their owner has privacy zones: cut once, kept in `route_views` for a version of the
- * route, of the zones and of the places. A reader who finds no current view sees nothing that a zone may hide.
+ * A view shows a route to others if its owner has privacy zones. It is cut once for a version of the route, the zones
+ * and the places. A reader who finds no current view sees nothing that a zone may hide.
  */
 export class RouteViews extends Context.Service<RouteViews, {
-  /** Makes the view of a route unless it is current. `Overloaded` under load. */
+  /** Makes the view of a route unless it is current. Fails with `Overloaded` under load. */
   readonly make: (id: RouteId) => Effect.Effect<void, Overloaded>
   /** Reads a page again if views were missing, once they are made or a second has passed. */
   readonly completed: <E>(
@@ -96,12 +96,11 @@ export class RouteViews extends Context.Service<RouteViews, {
       const visibility = routeVisibility(sql)
       const oneByOne = yield* Semaphore.make(1)
 
-      // The work runs in the context of this layer: a caller's context may have a transaction, which ends before the
-      // work does.
+      // The work has the context of this layer: a transaction in a caller's context ends before it.
       const making = yield* FiberMap.make<RouteId, void, Overloaded>()
       const startMaking = yield* FiberMap.runtime(making)()
       const startRefreshing = yield* FiberSet.makeRuntime<never>()
-      // The owners whose views are being made, each with true once a route or the zones changed meanwhile.
+      // The views of these owners are being made; true says that a route or the zones changed meanwhile.
       const refreshing = new Map<UserId, boolean>()
 
       const isDue = sql`
@@ -140,8 +139,8 @@ export class RouteViews extends Context.Service<RouteViews, {
         return (yield* places.at(start)).placeCity === placeCity ? placeCity : null
       })
 
-      // Stores nothing if the route changed since it was read, and replaces no view of later zones. A reader waits for it, and
-      // a view that is lost is made again.
+      // Nothing is stored if the route changed since it was read, and no view of later zones is replaced. A reader
+      // waits for it, and a view that is lost is made again.
       const store = Effect.fnUntraced(function*(id: RouteId, row: WholeRow, cut: Cut) {
         const city = cut === undefined ? null : yield* cityOf(row, cut)
         const line = cut?.line
@@ -180,7 +179,7 @@ export class RouteViews extends Context.Service<RouteViews, {
           Fiber.join(Option.getOrElse(FiberMap.getUnsafe(making, id), () => startMaking(id, makeOnce(id))))
         )
 
-      /** A view that cannot be made keeps no other from being made or listed. */
+      /** Makes a view. One that cannot be made keeps no other from being made or listed. */
       const makeIfPossible = (id: RouteId) =>
         make(id).pipe(
           Effect.catchTag("Overloaded", () => Effect.logInfo("view of a route not made in advance")),

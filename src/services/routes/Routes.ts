@@ -100,10 +100,9 @@ const ownRouteQueries = Effect.map(SqlClient.SqlClient, (sql) => {
   }
 })
 
-/** Columns of a new route that only the database knows, and preferences as they are read. */
+/** Only the database knows these columns of a new route, and preferences as they are read. */
 const AddedColumns = RouteRecord.select.mapFields(Struct.pick(["id", "version", "routingPreferences"]))
 
-/** All that a call asks to be stored, in every form that is stored. */
 type Content = ReturnType<typeof valuesWithoutPlace> & ReturnType<typeof placeValues>
 
 const sourceFailures = <A, E, R>(effect: Effect.Effect<A, E | SqlError.SqlError, R>) =>
@@ -115,14 +114,14 @@ const sourceFailures = <A, E, R>(effect: Effect.Effect<A, E | SqlError.SqlError,
       Effect.fail(reason.constraint === "routes_source_key" ? new SourceUsed() : error)
   )
 
-/** A route that the `clientId` has made already. */
+/** An earlier call with the `clientId` made this route. */
 interface Made {
   readonly clientId: string | null
   readonly clientDigest: string | null
   readonly content: Content
 }
 
-/** Stores a new route in a turn of its account (`Lanes.writes`), or fails with what its `clientId` names where that has made one. */
+/** Stores a new route in a turn of its account (`Lanes.writes`), or fails with the one that its `clientId` has made. */
 const newRoutes = Effect.gen(function*() {
   const sql = yield* SqlClient.SqlClient
   const makeToken = yield* shareTokens
@@ -170,18 +169,18 @@ const newRoutes = Effect.gen(function*() {
   })
 })
 
-/** The versions that the caller accepts to change; undefined accepts any. */
+/** The caller accepts to change these versions; undefined accepts any. */
 export type ExpectedVersion = ReadonlyArray<number> | undefined
 
 /**
- * Planned routes, their owners and visibility. A route that the viewer may not see is `Missing`. Changes take a turn of
- * the account (`Lanes.writes`), and may fail with `Overloaded`. The trigger `json_on_write` (`require_json`) refuses a line,
- * waypoints or cues that are no JSON, since responses have these texts unparsed.
+ * A route that the viewer may not see is `Missing`. Changes take a turn of the account (`Lanes.writes`), and may fail
+ * with `Overloaded`. The trigger `json_on_write` (`require_json`) refuses a line, waypoints or cues that are no JSON,
+ * since responses have these texts unparsed.
  */
 export class Routes extends Context.Service<Routes, {
   /**
-   * Creates a route and derives its place, and its distance unless given. A repeat with its `clientId` returns the first
-   * result, or with another content the route as it is now; `ClientIdUsed` if that is deleted.
+   * Creates a route and derives its place, and its distance unless given. A repeat with its `clientId` returns the
+   * first result, or with another content the route as it is now. Fails with `ClientIdUsed` if that is deleted.
    */
   readonly create: (
     owner: UserId,
@@ -194,8 +193,8 @@ export class Routes extends Context.Service<Routes, {
   ) => Effect.Effect<Array<StoredRoute>, ClientIdUsed | CueBeyondLine | QuotaExceeded | SourceUsed | Overloaded>
   /**
    * Reads a route. An id opens the owner's own and public routes; a share token or link opens public and unlisted
-   * routes for anyone, private ones for the owner. Others do not see the parts in the owner's privacy zones;
-   * `Overloaded` if these cannot be cut under load.
+   * routes for anyone, private ones for the owner. Others do not see what is in the owner's privacy zones; fails with
+   * `Overloaded` if this cannot be cut under load.
    */
   readonly get: (
     ref: RouteRef,
@@ -210,7 +209,7 @@ export class Routes extends Context.Service<Routes, {
     patch: RouteChange,
     expected: ExpectedVersion
   ) => Effect.Effect<StoredRoute, CueBeyondLine | Missing | StaleVersion | QuotaExceeded | SourceUsed | Overloaded>
-  /** Soft delete: hidden from everyone at once, erased after the grace period. */
+  /** Hides a route from everyone at once; it is erased after the grace period. */
   readonly remove: (
     owner: UserId,
     id: RouteId,
@@ -357,7 +356,7 @@ export class Routes extends Context.Service<Routes, {
             const line = lineOf(change.geometry)
             const now = yield* DateTime.nowAsDate
             const { hasDistance, hasGaps, hasLine, positions } = yield* lockExpected(owner, id, expected, line)
-            // A line that is stored already keeps its cues, segments and measures; it is measured if it has no distance.
+            // A line that is stored keeps its cues, segments and measures; it is measured if it has no distance.
             const isMeasured = line && (line.segments !== undefined || !hasGaps)
             const measured = hasLine && !hasDistance && change.distance === undefined && isMeasured && line
             const patch = {
@@ -393,7 +392,7 @@ export class Routes extends Context.Service<Routes, {
   )
 }
 
-/** Adds the polyline just stored: as long as a body, it need not come back from the database. */
+/** Adds the polyline that was just stored: as long as a body, it need not come back from the database. */
 const withLine = (row: RouteRow, line: Line, cues: string | null = null): ShownRow =>
   line === undefined
     ? row

@@ -29,7 +29,7 @@ interface CutRoute {
   readonly line: MeasuredPolyline | null
   readonly measures: Measures
   readonly waypoints: string
-  /** Cues whose whole leg remains, with indexes into the remaining positions. */
+  /** The whole leg of these cues remains; their indexes are into the remaining positions. */
   readonly cues: string | null
   readonly box: string | null
   readonly isStartHidden: boolean
@@ -37,7 +37,7 @@ interface CutRoute {
   readonly start: Position | undefined
 }
 
-/** Undefined if the circles do not touch the route. */
+/** The cut is undefined if the circles do not touch the route. */
 export type Cut = CutRoute | undefined
 
 const UNKNOWN: Measures = { distance: null, duration: null, elevationGain: null }
@@ -56,7 +56,7 @@ const HIDDEN: CutRoute = {
 
 interface Piece {
   readonly from: number
-  /** The index after the last position. */
+  /** The index is that after the last position. */
   readonly to: number
   readonly metres: number
 }
@@ -65,8 +65,7 @@ const NO_PIECE: Piece = { from: 0, to: 0, metres: -1 }
 
 /**
  * Finds the longest part of the line between two circles, with two positions or more. Parts are not joined: that would
- * draw a line through the circle, and a gap across one would show as much. No position is added at an edge, as it would be
- * exactly on the circle.
+ * draw a line through the circle, and a gap would show as much. No position is added exactly on a circle's edge.
  */
 const longestPiece = (
   line: ReadonlyArray<Position>,
@@ -126,10 +125,9 @@ const paceOf = (cues: ReadonlyArray<Maneuver>): number | undefined => {
 }
 
 /**
- * Measures of the whole line would tell the length of the hidden part. So the distance is measured again, even if
- * another one was given, and the duration is that of the shown cues, or is scaled by the length if there are none: the
- * pace of the whole line, beside theirs, would tell how much of it is slower. Measures that the route lacks stay
- * unknown.
+ * Measures of the whole line would tell the length of the hidden part. So the distance is measured again, even if one
+ * was given, and the duration is that of the shown cues, or is scaled by the length if there are none: the pace of the
+ * whole line, beside theirs, would tell how much of it is slower. Missing measures stay unknown.
  */
 const measuresOf = (
   { distance, duration, elevationGain }: Measures,
@@ -191,7 +189,7 @@ const partsOf = Option.liftThrowable(
   })
 )
 
-/** Cuts a route by the circles of its owner: synchronous, as `measurePositions`. */
+/** Cuts a route by the circles of its owner. Blocks the thread, as `measurePositions`. */
 export const cutRoute = new HeavyJob<WholeRoute, Cut>(import.meta.url, {
   name: "cut route",
   share: "views",

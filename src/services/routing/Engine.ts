@@ -58,7 +58,7 @@ const Refusal = Schema.Struct({ error_code: Schema.Int })
 
 const decodeRefusal = Schema.decodeUnknownOption(Refusal)
 
-/** Valhalla's error codes (`src/exceptions.cc`) that a client can act on. */
+/** A client can act on these error codes of Valhalla (`src/exceptions.cc`). */
 const REFUSALS: Readonly<Record<number, () => BeyondEngine | NoRoad | NoPath>> = {
   150: () => new BeyondEngine({ limit: "locations" }),
   153: () => new BeyondEngine({ limit: "points" }),
@@ -163,7 +163,7 @@ type EngineCall = "directions" | "height" | "locate" | "route" | "trace_attribut
 
 const MIB = 1024 * 1024
 
-/** 500 km have at most 100 positions of 8 bytes a km, and 5,000 maneuvers of 1.5 KiB; a trace 16,000 points with edges. */
+/** 500 km have at most 100 positions of 8 bytes a km, 5,000 maneuvers of 1.5 KiB; a trace 16,000 points with edges. */
 const MAX_BYTES: Readonly<Record<EngineCall, number>> = {
   directions: 12 * MIB,
   height: MIB,
@@ -190,7 +190,7 @@ export class RoutingEngine extends Context.Service<RoutingEngine, {
     json: string,
     read: (text: string) => Effect.Effect<A, UpstreamUnusable | Overloaded>
   ) => Effect.Effect<A, EngineFailure>
-  /** Cached for 30 seconds. Takes at most 300 milliseconds, and never fails. */
+  /** The state is cached for 30 seconds. Takes at most 300 milliseconds, and never fails. */
   readonly status: Effect.Effect<EngineState>
   readonly mapDate: Effect.Effect<Option.Option<number>>
 }>()("route-planning-service/RoutingEngine") {

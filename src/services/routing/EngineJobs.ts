@@ -30,7 +30,7 @@ const POSITIONS_A_CALL = 20_000
 
 const isBare = (position: Position) => position.length === 2
 
-/** Takes positions without an elevation, at most those of one call. */
+/** The positions lack an elevation, and are at most those of one call. */
 export interface BarePositions {
   readonly polyline: string
   readonly count: number
@@ -74,7 +74,7 @@ export interface FilledLine {
 interface Bare {
   readonly json: string
   readonly segments: string | null | undefined
-  /** The elevations of the positions without one, in their order. */
+  /** The elevations are those of the positions without one, in their order. */
   readonly heights: Float64Array
 }
 
@@ -96,7 +96,7 @@ export const fillHeights = new HeavyJob<Bare, FilledLine>(import.meta.url, {
   }
 })
 
-/** JSON text: the engine's response for a piece, or the points of a piece without roads. */
+/** The JSON text is the engine's response for a piece, or the points of a piece without roads. */
 export type PieceMatch = { readonly match: string } | { readonly unmatched: string }
 
 interface MatchedPieces {
@@ -223,7 +223,7 @@ const MAX_PIECE_METRES = 190_000
 export interface MeasuredTrace {
   readonly member: "shape" | "encodedPolyline"
   readonly metres: number
-  /** JSON arrays within the engine's limits; each begins with the last point of the previous one. */
+  /** The JSON arrays are within the engine's limits; each begins with the last point of the previous one. */
   readonly pieces: ReadonlyArray<string>
 }
 
@@ -265,7 +265,7 @@ const measureTrace = ({ encodedPolyline = "", shape }: TraceRequest): MeasuredTr
   return points && measured(points, shape === undefined ? "encodedPolyline" : "shape")
 }
 
-/** Replaces the points in the text of a body, which needs two of them. */
+/** The text of a body, which needs two points, has these in place of its own. */
 const TAKEN_OUT = [{ lat: 0, lon: 0 }, { lat: 0, lon: 0 }]
 
 interface TraceParts {

@@ -30,14 +30,13 @@ import {
 
 const MATCH_TIMEOUT = Duration.seconds(28)
 
-/** The work for a point of a polyline, which has as little as two bytes. */
+/** The work for a point counts as this many bytes, since a polyline has as little as two. */
 const POINT_BYTES = 16
 
 export class TraceMatching extends Context.Service<TraceMatching, {
   /**
-   * Matches a trace in pieces within the engine's limits and joins them: a `TraceAnswer` as JSON in UTF-8, so that no
-   * point of a long trace is an object here. `NoPath` if no part follows a road; otherwise parts without a road are
-   * omitted.
+   * Matches a trace in pieces within the engine's limits and joins them to a `TraceAnswer` as JSON in UTF-8: no point
+   * of a long trace is an object here. Fails with `NoPath` if no part follows a road; else omits parts without one.
    */
   readonly match: (request: TraceRequest, trace: MeasuredTrace | undefined) => Effect.Effect<Uint8Array, EngineFailure>
 }>()("route-planning-service/TraceMatching") {
@@ -120,7 +119,7 @@ const ATTRIBUTES = [
   "matched.distance_from_trace_point"
 ]
 
-/** Costing options of Valhalla, which silently resets values out of range. */
+/** Valhalla silently resets values of these options that are out of range. */
 interface Costing {
   readonly costing: "bicycle" | "pedestrian"
   readonly costing_options: Readonly<Record<string, Readonly<Record<string, string | number>>>>
@@ -223,7 +222,7 @@ interface Computed {
 }
 
 export class Routing extends Context.Service<Routing, {
-  /** Cached for five minutes, as long as the map stays; concurrent requests share one computation. */
+  /** The route is cached for five minutes, as long as the map stays; concurrent requests share one computation. */
   readonly route: (request: RoutingRequest) => Effect.Effect<Computed, EngineFailure>
 }>()("route-planning-service/Routing") {
   static readonly layer = Layer.effect(
@@ -300,7 +299,7 @@ const keyOf = (request: RoutingRequest) => Effect.orDie(Schema.encodeEffect(Requ
 
 const requestOf = (key: string) => Effect.orDie(Schema.decodeEffect(RequestText)(key))
 
-/** The other members of a maneuver, as text. */
+/** The other members of a maneuver have this many characters as text. */
 const MANEUVER_CHARACTERS = 100
 
 const isShort = ({ legs, maneuvers = [] }: RoutingAnswer) =>
@@ -353,7 +352,7 @@ const CALLS_AT_ONCE = 2
 export class Elevations extends Context.Service<Elevations, {
   /** Fills in elevations. Given ones stay, and a position for which the engine has none stays as it is. */
   readonly fill: (line: MeasuredPolyline) => Effect.Effect<FilledLine, EngineFailure>
-  /** Leaves lines as they are if the engine fails, or that are not done within `ELEVATION_TIMEOUT`. */
+  /** Leaves lines as they are if the engine fails, or if they are not done within `ELEVATION_TIMEOUT`. */
   readonly fillIfPossible: (
     lines: ReadonlyArray<MeasuredPolyline>
   ) => Effect.Effect<ReadonlyArray<FilledLine>, Overloaded>

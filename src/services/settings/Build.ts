@@ -9,8 +9,8 @@ const textOf = (path: string) =>
   Option.map(Result.getSuccess(Result.try(() => readFileSync(path, "utf8"))), (text) => text.trim())
 
 /**
- * The commit of a clone, by the path of its `.git`. In a linked work tree that is a file, which names a directory with
- * the work tree's own HEAD; the branches are in the clone's. An unpacked archive has no commit.
+ * Finds the commit of a clone by the path of its `.git`. In a linked work tree that is a file, which names a directory
+ * with the work tree's own HEAD; the branches are in the clone's. An unpacked archive has no commit.
  */
 export const commitAt = (git: string) => {
   const own = Option.match(textOf(git), {
@@ -34,11 +34,11 @@ export const commitAt = (git: string) => {
 
 export interface Build {
   readonly version: string
-  /** "unknown" where neither the image nor a clone says it. */
+  /** The commit is "unknown" where neither the image nor a clone says it. */
   readonly commit: string
 }
 
-/** The version of the package, and the commit of the image or of the clone. */
+/** The version is that of the package, the commit that of the image or of the clone. */
 export const build = Config.map(settings.SOURCE_COMMIT, (given): Build => ({
   version: manifest.version,
   commit: Option.getOrElse(

@@ -41,7 +41,7 @@ import {
 
 export const GOOGLE = "https://accounts.google.com"
 
-/** The prefix of the provider of a service that has one. */
+/** The settings of a single provider have this prefix. */
 export const OIDC_PREFIX = "OIDC"
 
 const nodeEnv = derived("NODE_ENV", text, "production", Config.succeed(""), {
@@ -63,17 +63,17 @@ const baseUrl = derived(
   }
 )
 
-/** Loopback and private networks (RFC 1918, RFC 4193). */
+/** These networks are loopback and private ones (RFC 1918, RFC 4193). */
 const PRIVATE_NETWORKS = ["127.0.0.0/8", "::1/128", "10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16", "fc00::/7"]
   .map(IpNetwork.fromStringUnsafe)
 
-/** Time for a front to see that the process is not ready: three checks of one a second. */
+/** A front has this time to see that the process is not ready: three checks of one a second. */
 const DRAIN_DELAY = Duration.seconds(3)
 
 /** The timeout of the routing endpoints is 30 seconds, which would not count as a failure of the engine. */
 const MAX_ENGINE_TIMEOUT = Duration.seconds(25)
 
-/** The settings of an OpenID Connect provider: their names begin with one of `OIDC_PREFIXES`. */
+/** The names of the settings of an OpenID Connect provider begin with one of `OIDC_PREFIXES`. */
 export const oidcSettings = (prefix: string) => ({
   ISSUER: optional(`${prefix}_ISSUER`, httpUrl, {
     meaning:
@@ -101,7 +101,7 @@ const SAMPLERS = [
 
 const MAP_STYLES = ["openfreemap"] as const
 
-/** All settings, in the order of docs/operations.md: accepted values, default, example and meaning. */
+/** The settings are in the order of docs/operations.md: accepted values, default, example and meaning. */
 const DECLARED = {
   DATABASE_URL: required("DATABASE_URL", databaseUrl, {
     meaning:
@@ -388,7 +388,7 @@ const STYLE_URLS: Readonly<Record<typeof MAP_STYLES[number], string>> = {
   openfreemap: "https://tiles.openfreemap.org/styles/liberty"
 }
 
-/** The style of the maps of pages, by either setting. */
+/** Returns the style of the maps of pages, by either setting. */
 export const mapStyleUrl = Config.map(
   Config.all({ chosen: settings.MAP_STYLE, given: settings.MAP_STYLE_URL }),
   ({ chosen, given }) => Option.orElse(given, () => Option.map(chosen, (style) => new URL(STYLE_URLS[style])))

@@ -17,21 +17,21 @@ import { statSync } from "node:fs"
 import { validateHeaderName, validateHeaderValue } from "node:http"
 import { Email } from "../../schema/User.ts"
 
-/** A colour and the one that replaces it on a dark page. */
+/** `dark` replaces `light` on a dark page. */
 export interface SiteColor {
   readonly light: string
   readonly dark: string
 }
 
-/** The lightest and the darkest ground that text of the colour stands on, as in the style sheet of the pages. */
+/** The lightest and the darkest ground below text of the colour are these, as in the style sheet of the pages. */
 const GROUNDS = { light: "#eef5fc", dark: "#1d2733" } as const
 
-/** WCAG 2.2, 1.4.3. */
+/** See WCAG 2.2, 1.4.3. */
 const CONTRAST = 4.5
 
 const partsOf = (color: string) => [1, 3, 5].map((at) => Number.parseInt(color.slice(at, at + 2), 16))
 
-/** WCAG 2.2, "relative luminance". */
+/** See WCAG 2.2, "relative luminance". */
 const luminanceOf = (color: string) => {
   const [red = 0, green = 0, blue = 0] = partsOf(color).map((part) => {
     const value = part / 255
@@ -50,7 +50,7 @@ const mixedWithWhite = (color: string, share: number) =>
 
 const SHARES = Array.from({ length: 21 }, (_, index) => index / 20)
 
-/** The least light variant that can be read on a dark page. */
+/** Returns the least light variant that can be read on a dark page. */
 const darkOf = (color: string) =>
   SHARES.map((share) => mixedWithWhite(color, share)).find((mixed) => contrastOf(mixed, GROUNDS.dark) >= CONTRAST)
     ?? "#ffffff"
@@ -75,8 +75,8 @@ const SESSION_ATTRIBUTES = ["any", "read-write", "primary"]
 const parametersOf = (url: string) => new URLSearchParams(FORM.exec(url)?.[4])
 
 /**
- * The URL of each host of a libpq URI with several, `postgres://a:5432,b:5432/name` or `postgres:///name?host=a,b&port=5432`
- * (PostgreSQL, 32.1.1.3), which the driver does not know. One port counts for all hosts.
+ * Returns a URL for each host of a libpq URI with several (PostgreSQL, 32.1.1.3), which the driver does not know:
+ * `postgres://a:5432,b:5432/name` or `postgres:///name?host=a,b&port=5432`. One port counts for all.
  */
 export const hostsOf = (url: string): ReadonlyArray<string> => {
   const [, before = "", authority = "", path = ""] = FORM.exec(url) ?? []
@@ -122,7 +122,7 @@ export const secret: SettingType<Redacted.Redacted> = (name) => Config.Redacted(
 export const whole = (minimum: number, maximum: number): SettingType<number> =>
   bySchema(Schema.FiniteFromString.check(Schema.isInt(), Schema.isBetween({ minimum, maximum })))
 
-/** Ports that `fetch` refuses (Fetch Standard, "port blocking"), and browsers with it. */
+/** `fetch` refuses these ports (Fetch Standard, "port blocking"), and browsers with it. */
 const BLOCKED_PORTS = new Set(
   `1 7 9 11 13 15 17 19 20 21 22 23 25 37 42 43 53 69 77 79 87 95 101 102 103 104 109 110 111 113 115 117 119 123
    135 137 139 143 161 179 389 427 465 512 513 514 515 526 530 531 532 540 548 554 556 563 587 601 636 989 990
@@ -273,7 +273,7 @@ export const sender = bySchema(
   )
 )
 
-/** It stands in a line of mails and pages. */
+/** The name stands in a line of mails and pages. */
 export const siteName = bySchema(
   textThat((text) => /^[^\p{Cc}\p{Cf}]{1,60}$/u.test(text), "Expected a name of 1 to 60 characters in one line")
 )
@@ -347,7 +347,7 @@ export const attributes = bySchema(
   )
 )
 
-/** Languages of the texts for people (BCP 47). */
+/** Texts for people have these languages (BCP 47). */
 export const LANGUAGES = ["en", "de"] as const
 export type Language = typeof LANGUAGES[number]
 
@@ -357,10 +357,10 @@ export const LogFormat = Context.Reference<typeof LOG_FORMATS[number]>("route-pl
   defaultValue: () => "json"
 })
 
-/** An environment variable. One with an empty value is not set. */
+/** An environment variable with an empty value is not set. */
 export interface Setting<A> {
   readonly name: string
-  /** The column `default` of its row in docs/operations.md. */
+  /** The column `default` of docs/operations.md has this text. */
   readonly otherwise: string
   readonly example: string | undefined
   readonly meaning: string
@@ -373,7 +373,7 @@ export interface Setting<A> {
 
 interface Words {
   readonly meaning: string
-  /** Undefined if the message for a wrong value lists all values. */
+  /** The example is absent if the message for a wrong value lists all values. */
   readonly example?: string | undefined
   readonly isForDevelopment?: boolean
 }

@@ -17,7 +17,7 @@ interface Use {
   readonly lastUsedAt: number
 }
 
-/** True if a read counts as a use: a page counts, its pictures do not. */
+/** A read counts as a use where this is true: a page counts, its pictures do not. */
 export const CountsUses = Context.Reference<boolean>("route-planning-service/CountsUses", {
   defaultValue: () => true
 })
@@ -26,7 +26,7 @@ const PRECISION = Duration.minutes(1)
 
 /**
  * Counts the uses of links in this process and adds them up in the database after a minute, so that no read writes. A
- * process that is killed loses the uses of its last minute at most; one that shuts down loses none.
+ * killed process loses its last minute at most; one that shuts down loses none.
  */
 export class LinkUses extends Context.Service<LinkUses, {
   /** Counts a use if a link was opened, and returns the link's token to show in place of the share token. */
@@ -74,7 +74,7 @@ export class LinkUses extends Context.Service<LinkUses, {
       }).pipe(Effect.uninterruptible)
 
       yield* Effect.addFinalizer(() => flush)
-      // Without uses it sleeps without a timer, which would wake a test clock each minute.
+      // The loop sleeps without a timer until there are uses: a timer would wake a test clock each minute.
       yield* hasUses.await.pipe(
         Effect.andThen(Effect.sleep(PRECISION)),
         Effect.andThen(flush),

@@ -59,8 +59,8 @@ const TARGETS = {
 }
 
 /**
- * Links to routes and collections beside their share tokens: each opens what the share token opens, until it expires or is
- * deleted. The owner can read the tokens again, as they can the share token. An expired link is `Missing`.
+ * A link opens what the share token of its route or collection opens, until it expires or is deleted. The owner can
+ * read its token again. An expired link is `Missing`.
  */
 export class ShareLinks extends Context.Service<ShareLinks, {
   readonly list: (owner: UserId, shared: Shared) => Effect.Effect<ReadonlyArray<ShareLink>, Missing>
@@ -79,8 +79,8 @@ export class ShareLinks extends Context.Service<ShareLinks, {
   ) => Effect.Effect<ShareLink, AlreadyPast | Missing>
   readonly remove: (owner: UserId, shared: Shared, link: LinkId) => Effect.Effect<void, Missing>
   /**
-   * The replaced share token opens nothing from now on; links stay. It is a change of the route or collection. Returns
-   * the result of `read`, which runs after the change in its transaction.
+   * Voids the share token; links stay. This changes the route or collection. Returns the result of `read`, which runs
+   * after the change in its transaction.
    */
   readonly replaceShareToken: <A, E>(
     owner: UserId,

@@ -22,10 +22,7 @@ export type OpeningColumn =
   | { readonly by: "id"; readonly id: Statement.Fragment }
   | { readonly by: "shareToken"; readonly token: Statement.Fragment }
 
-/**
- * Finds the row of a ref by its id or by its share token, or else by a link. Links are searched by a statement of their
- * own: few requests need it, and as a part of the other it made all reads dearer.
- */
+/** Finds the row of a ref by id or share token, else by a link: one statement for both made all reads dearer. */
 export const firstOpened = <A, E, R>(
   ref: Ref,
   now: Date,
@@ -38,7 +35,7 @@ export const firstOpened = <A, E, R>(
       (rows) => rows.length > 0 ? Effect.succeed(rows) : select({ by: "link", token: ref, now })
     )
 
-/** The link that was opened; null for an id or a share token. */
+/** `linkId` is the link that was opened; it is null for an id or a share token. */
 export const OpenedFields = {
   linkId: Schema.NullOr(LinkId),
   allowDownload: Schema.NullOr(Schema.Boolean)
@@ -49,10 +46,10 @@ const TABLES = {
   r: { table: "routes", linked: "route_id" }
 }
 
-/** The condition for share links and personal access tokens, which need no expiry. */
+/** Returns the condition for share links and personal access tokens, which need no expiry. */
 export const isUnexpired = (sql: SqlClient.SqlClient, now: Date) => sql`(expires_at IS NULL OR expires_at > ${now})`
 
-/** The rules that routes and collections share, on a row by its alias and its owner `users u`. */
+/** Routes and collections share these rules, on a row by its alias and its owner `users u`. */
 const rulesOn = (sql: SqlClient.SqlClient, alias: "c" | "r") => {
   const row = sql.literal(alias)
   const { linked, table } = TABLES[alias]
@@ -60,14 +57,14 @@ const rulesOn = (sql: SqlClient.SqlClient, alias: "c" | "r") => {
   const isOwnerActive = sql`u.deletion_requested_at IS NULL`
   const isPublic = sql`${row}.visibility = 'public'`
 
-  /** The condition for live rows of the viewer, and those of active owners for which `others` is true. */
+  /** Returns the condition for live rows of the viewer, and those of active owners for which `others` is true. */
   const isOwnOr = (viewer: UserIdOrColumn, others: Statement.Fragment) =>
     sql`${isLive} AND (${row}.user_id = ${viewer} OR (${isOwnerActive} AND ${others}))`
 
-  /** The condition for a row that a viewer who knows its id may see: their own, or public. */
+  /** Returns the condition for a row that a viewer who knows its id may see: their own, or public. */
   const visible = (viewer: UserIdOrColumn) => isOwnOr(viewer, isPublic)
 
-  /** The condition for a row that a viewer who knows its share token may see: their own, public or unlisted. */
+  /** Returns the condition for a row that a viewer with its share token may see: their own, public or unlisted. */
   const shared = (viewer: UserIdOrColumn) => isOwnOr(viewer, sql`${row}.visibility <> 'private'`)
 
   const opened = (opening: Opening | OpeningColumn) =>
@@ -103,12 +100,12 @@ const rulesOn = (sql: SqlClient.SqlClient, alias: "c" | "r") => {
 
     public: sql`${isPublic} AND ${isLive} AND ${isOwnerActive}`,
 
-    /** The condition for live rows of an owner; it needs no `users u`. */
+    /** Returns the condition for live rows of an owner; it needs no `users u`. */
     own: (owner: UserIdOrColumn) => sql`${row}.user_id = ${owner} AND ${isLive}`
   }
 }
 
-/** Rules for `routes r`, and for the routes in `collections c`, with the owner of the route as `users u`. */
+/** The rules are for `routes r`, and for the routes in `collections c`, with the owner of the route as `users u`. */
 export const routeVisibility = (sql: SqlClient.SqlClient) => {
   const { isOwnOr, ...rules } = rulesOn(sql, "r")
   const publicOrUnlistedIf = (condition: Statement.Fragment) =>
@@ -119,15 +116,13 @@ export const routeVisibility = (sql: SqlClient.SqlClient) => {
 
     of: (visibility: Visibility) => sql`r.visibility = ${visibility}`,
 
-    /**
-     * The condition for routes whose ids a collection lists. Ids of unlisted routes are no secret: they open nothing.
-     */
+    /** A collection lists ids on this condition. Ids of unlisted routes are no secret: they open nothing. */
     listed: rules.shared,
 
     /**
-     * The condition for routes whose content a collection shows. Ids of collections can be counted, so an unlisted
-     * route is shown only to the collection's owner, or by its share token, by which its owner shares their own routes.
-     * Only its owner shares a route of another user that became unlisted.
+     * Returns the condition for routes whose content a collection shows. Ids of collections can be counted, so an
+     * unlisted route is shown only to the collection's owner, or by its share token, by which its owner shares their
+     * own routes. Only its owner shares a route of another user that became unlisted.
      */
     shownIn: (ref: Ref, viewer: number) =>
       isOwnOr(
@@ -137,10 +132,7 @@ export const routeVisibility = (sql: SqlClient.SqlClient) => {
         )
       ),
 
-    /**
-     * The condition for routes that an owner may put into a collection: their own, public ones, and unlisted ones that
-     * are in it already, so that an order that was read can be written.
-     */
+    /** An owner may add own and public routes, and keep unlisted ones: an order that was read can be written. */
     addable: (owner: number, collection: number | undefined) =>
       isOwnOr(
         owner,

@@ -5,7 +5,7 @@ import { decodeBounded, decodeValue, longBodyJob } from "../bodies/BoundedJson.t
 import type { MeasuredPolyline } from "../geometry/MeasuredPolyline.ts"
 import { splitRoute } from "../routes/RouteJobs.ts"
 
-/** An operation that does not match its schema, as the client named it. */
+/** The operation does not match its schema; it is as the client named it. */
 export interface RefusedOperation {
   readonly op: string
   readonly issues: ReadonlyArray<ValidationIssue>
@@ -34,7 +34,7 @@ const splitOperation = (operation: BatchOperation): Split => {
 
 const decodeOperation = decodeValue(BatchOperation)
 
-/** Stands for a refused operation in the body that goes on; never run, since its result is the refusal. */
+/** The body that goes on has this for a refused operation; it is never run, since its result is the refusal. */
 const NEVER_RUN = { op: "deleteCollection", collectionId: 1 }
 
 const opOf = (value: unknown) => Predicate.hasProperty(value, "op") && typeof value.op === "string" ? value.op : ""

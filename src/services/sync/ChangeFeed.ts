@@ -38,7 +38,7 @@ const MAX_IDLE = Duration.minutes(1)
 
 const RETRY_AFTER = Duration.seconds(5)
 
-/** The most requests of an account, and of all accounts, that wait for a change in a process. */
+/** This many requests of an account, and of all accounts, may wait for a change in a process. */
 export const WaitingLimits = Context.Reference<{ readonly perAccount: number; readonly total: number }>(
   "route-planning-service/WaitingLimits",
   { defaultValue: () => ({ perAccount: 1_000, total: 4_000 }) }
@@ -61,12 +61,12 @@ interface ChangeSignal {
 const isUserId = Schema.is(UserId)
 
 /**
- * Wakes requests when an account has changed: the trigger `announce_on_insert` (`announce_changes`) notifies when the change
- * is committed. A process has one connection for that, while requests wait: it listens,
- * and one statement every few seconds finds changes whose notification was lost.
+ * Wakes requests when an account has changed: the trigger `announce_on_insert` (`announce_changes`) notifies when the
+ * change is committed. While requests wait, one connection of the process listens, and a statement every few seconds
+ * finds changes whose notification was lost.
  */
 export class ChangeSignals extends Context.Service<ChangeSignals, {
-  /** Signals changes until the scope closes. `TooManyWaiting` of an account, `Overloaded` of a process. */
+  /** Signals changes until the scope closes. Fails with `TooManyWaiting` for an account, `Overloaded` for a process. */
   readonly subscribe: (
     owner: UserId,
     number: number
@@ -112,7 +112,7 @@ export class ChangeSignals extends Context.Service<ChangeSignals, {
         return yield* Effect.forever(Effect.map(next, wakeNamed))
       }).pipe(Effect.scoped)
 
-      // Neither ends: the poll finds changes that the notifications lose.
+      // Neither part ends: the poll finds changes that the notifications lose.
       const signals = yield* RcRef.make({
         acquire: Effect.all([
           listening.pipe(
@@ -168,11 +168,10 @@ export class ChangeSignals extends Context.Service<ChangeSignals, {
   )
 }
 
-/** Reads the changes of an account, and waits for one where there is none. */
 export class ChangeWaits extends Context.Service<ChangeWaits, {
   /**
    * Waits until a page has a change, for the duration, or until the process shuts down, and then returns an empty page.
-   * A waiting request holds no connection. `TooManyWaiting` and `Overloaded` if too many wait.
+   * A waiting request holds no connection. Fails with `TooManyWaiting` and `Overloaded` if too many wait.
    */
   readonly next: <E, R>(
     owner: UserId,
@@ -229,7 +228,7 @@ export interface StoredChanges {
   readonly changes: ReadonlyArray<StoredChange>
   readonly cursor: string
   readonly hasMore: boolean
-  /** Changes up to this number are covered. */
+  /** The page covers changes up to this number. */
   readonly number: number
 }
 
@@ -237,10 +236,7 @@ interface ChangeRequest extends Wanted {
   readonly cursor: string | undefined
 }
 
-/**
- * `row` is absent once the whole account was read. The client has seen nothing that is newer than the change `seen`; where that is
- * absent, what it has seen has no number yet.
- */
+/** `seen` is the client's newest change, absent while that has no number. `row` is absent after the whole account. */
 const Position = Schema.Struct({
   epoch: Schema.String,
   number: Schema.Int,
@@ -254,14 +250,14 @@ const bindingOf = (owner: UserId, include: ReadonlyArray<ChangeType>) =>
   JSON.stringify([owner, CHANGE_TYPES.filter((type) => include.includes(type))])
 
 /**
- * The changes of an account, each route, collection and link once in its newest state, and the account's own settings. It reads
- * the whole account first, then the changes since that began. No change is lost: see `changeNumbers` for their order. `user` and the views of others
- * are not part of it: a change of the profile changes no route.
+ * Reads the whole account, then the changes since that began: each route, collection and link once in its newest state,
+ * and the account's own settings. No change is lost (`changeNumbers`). `user` and the views of others are not part of
+ * it: a change of the profile changes no route.
  */
 export class ChangeFeed extends Context.Service<ChangeFeed, {
   /**
-   * Reads a page of at most `limit` changes, and of the bytes of a list. `InvalidInput` for a cursor of another account
-   * or of other types, or one that was changed; `CursorExpired`. Rows are read in a turn.
+   * Reads a page of at most `limit` changes, and of the bytes of a list, in a turn. Fails with `InvalidInput` for a
+   * cursor of another account or of other types, or one that was changed; with `CursorExpired` for an old one.
    */
   readonly read: (
     owner: UserId,
@@ -311,7 +307,7 @@ export class ChangeFeed extends Context.Service<ChangeFeed, {
         return { changes, row: undefined }
       })
 
-      /** A page may show changes that were committed after its number, so those that are committed now are numbered too. */
+      /** A page may show changes committed after its number, so those that are committed now are numbered too. */
       const covering = Effect.fnUntraced(function*(owner: UserId, position: Position) {
         const { hasPending, last, run } = yield* numbers.current(owner, yield* DateTime.nowAsDate)
         return hasPending || run !== position.run ? position : { ...position, seen: last }

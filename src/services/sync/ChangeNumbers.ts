@@ -7,37 +7,38 @@ import { makeSharedTime } from "../db/SharedTime.ts"
 import { runSweep, scheduled, sweepAccounts, type Swept, sweptAt } from "../db/Sweeps.ts"
 import { DateColumn } from "../db/Tables.ts"
 
-/** A statement has five seconds. */
+/** A statement has five seconds, enough to number these. */
 const NUMBERED_AT_ONCE = 10_000
 
 const LogState = Schema.Struct({
   last: Schema.Int,
   completeFrom: Schema.Int,
-  /** False if `last` covers all changes that are committed. */
+  /** The value is false if `last` covers all changes that are committed. */
   hasPending: Schema.Boolean,
   epoch: Schema.String,
-  /** The run of the server: another one after it was started or promoted. */
+  /** The server is in this run, another one after it was started or promoted. */
   run: Schema.String,
-  /** The last number of the run that was asked about that the account still has. Null if that run is unknown. */
+  /** The account still has this last number of the run that was asked about. Null says that the run is unknown. */
   kept: Schema.NullOr(Schema.Int)
 })
 export type LogState = typeof LogState.Type
 
 /**
- * Numbers the changes of an account. Triggers append them to `pending_changes` in the transaction that changes; the next
- * read of the account gives numbers to the committed ones, with its counter locked. So numbers become visible in
- * their order, and a transaction that began earlier and commits later gets later ones.
+ * Numbers the changes of an account. Triggers append them to `pending_changes` in the transaction that changes; the
+ * next read of the account numbers the committed ones, with its counter locked. So numbers become visible in their
+ * order, and a transaction that began earlier and commits later gets later ones.
  *
- * `keep_on_number` (`keep_last_number`, `current_run`) records what an account had when a server was started or promoted, so that a
- * cursor is void if that server lost what its client has seen (decision 0010).
+ * `keep_on_number` (`keep_last_number`, `current_run`) records what an account had when a server was started or
+ * promoted, so that a cursor is void if that server lost what its client has seen (decision 0010).
  *
- * The triggers of changes are `change_on_insert`, `change_on_update` and `change_on_delete` (`record_insert`, `record_update_of_routes`,
- * `record_update_of_collections`, `record_delete`), `change_on_write` of links and zones (`record_link`, `record_zone`), `change_on_update`
- * (`record_account`) and `change_on_deletion` of users (`relist_routes_of_user`; this and a route
- * that is hidden call `relist_for_others`), and `forget_changes` (`forget_changes_of_user`): `db/schema/changes.sql`.
+ * The triggers of changes (`db/schema/changes.sql`) are `change_on_insert`, `change_on_update` and `change_on_delete`
+ * (`record_insert`, `record_update_of_routes`, `record_update_of_collections`, `record_delete`), `change_on_write` of
+ * links and zones (`record_link`, `record_zone`), of users `change_on_update` (`record_account`) and
+ * `change_on_deletion` (`relist_routes_of_user`; this and a hidden route call `relist_for_others`), and
+ * `forget_changes` (`forget_changes_of_user`).
  */
 export const changeNumbers = Effect.map(SqlClient.SqlClient, (sql) => {
-  // The identity of the database: another one after a restore from a dump.
+  // The identity of the database is another one after a restore from a dump.
   const epoch = sql.literal(`
     (SELECT md5(concat_ws(' ', s.system_identifier, d.oid, e.epoch))
      FROM pg_control_system() s, pg_database d, change_epochs e WHERE d.datname = current_database()) AS epoch`)
@@ -144,10 +145,7 @@ export const changeNumbers = Effect.map(SqlClient.SqlClient, (sql) => {
      */
     number,
 
-    /**
-     * Returns the state with the pending changes numbered, unless another transaction keeps that from being done. `run` is
-     * the one that a cursor names.
-     */
+    /** Returns the state, with the pending changes numbered if no lock prevents it. A cursor names `run`. */
     current: Effect.fnUntraced(function*(owner: UserId, now: Date, run = "") {
       const state = yield* findState({ owner, run })
       if (!state.hasPending) return state

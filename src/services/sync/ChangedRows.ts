@@ -77,7 +77,7 @@ const decodeLinks = readableRows("share_links", ChangedLink)
 
 const decodeId = Schema.decodeUnknownEffect(Schema.Struct({ id: Schema.Int }))
 
-/** Links, profile, preferences and privacy zones of an account, each with its newest change. */
+/** Reads the links, profile, preferences and privacy zones of an account, each with its newest change. */
 const accountRows = Effect.map(SqlClient.SqlClient, (sql) => {
   const ofRoutes = routeVisibility(sql)
   const ofCollections = collectionVisibility(sql)
@@ -109,7 +109,7 @@ const accountRows = Effect.map(SqlClient.SqlClient, (sql) => {
   })
 
   return {
-    /** Reads a page of links that are unchanged since the number, newest first; `last` is its last one where more follow. */
+    /** Reads a page of links that are unchanged since the number, newest first; `last` is its last if more follow. */
     linksAfter: Effect.fnUntraced(function*(owner: UserId, number: number, after: number, limit: number) {
       const links = sql`(
         SELECT l.* FROM routes r JOIN share_links l ON l.route_id = r.id WHERE ${ofRoutes.own(owner)}
@@ -157,7 +157,7 @@ export type StoredChange =
     readonly deletedAt: string
   }
 
-/** The last row of an account that was read; 0 before the first of its type. */
+/** The row is the last of an account that was read; the id is 0 before the first of its type. */
 export const Row = Schema.Struct({ type: Schema.Literals(CHANGE_TYPES), id: Schema.Int })
 export type Row = typeof Row.Type
 
@@ -176,7 +176,7 @@ const NumberedChange = Schema.Struct({
 })
 type NumberedChange = typeof NumberedChange.Type
 
-/** `change` is decoded later, so that one which cannot be read is passed over. */
+/** `change` is decoded later, so that a change that cannot be read is passed over. */
 const NumberedRow = Schema.Struct({
   completeFrom: Schema.Int,
   number: Schema.NullOr(Schema.Int),
@@ -194,7 +194,7 @@ const collectionChange = (collection: StoredCollection): StoredChange => ({ type
 
 interface Part {
   readonly changes: ReadonlyArray<StoredChange>
-  /** The last row of the page where more follow. */
+  /** The row is the last of the page where more follow. */
   readonly last: number | undefined
 }
 
@@ -259,7 +259,7 @@ export const changedRows = Effect.gen(function*() {
     return Option.isNone(row) ? undefined : sql`${columns} < (${row.value.place}::text::timestamptz, ${id})`
   })
 
-  /** The condition that a row is unchanged since the number: changes come after the account. */
+  /** Returns the condition that a row is unchanged since the number: changes come after the account. */
   const unchanged = (type: ChangeType, alias: string, owner: UserId, number: number) =>
     sql`
       NOT EXISTS (
@@ -313,7 +313,7 @@ export const changedRows = Effect.gen(function*() {
     }))
 
   return {
-    /** Reads a page of what is there of a type after one of it, newest first. Undefined if that one is gone. */
+    /** Reads a page of the rows of a type after one of them, newest first. Returns undefined if that one is gone. */
     rowsAfter: (
       owner: UserId,
       number: number,
@@ -333,8 +333,8 @@ export const changedRows = Effect.gen(function*() {
     },
 
     /**
-     * Reads the changes after a number, in order, and the number that they lead to. Undefined if a deletion after the
-     * number was purged. A row that was deleted meanwhile is omitted, since its deletion comes later.
+     * Reads the changes after a number, in order, and the number that they lead to. Returns undefined if a deletion
+     * after the number was purged. Omits a row that was deleted meanwhile, since its deletion comes later.
      */
     changesAfter: Effect.fnUntraced(function*(owner: UserId, after: number, { form, include, limit }: Wanted) {
       const rows = yield* findNumbered({ owner, after, include, limit: limit + 1 })

@@ -14,7 +14,7 @@ const dateOr = (instant: string | null, otherwise: string) => instant === null ?
 
 const MEBIBYTE = 1_048_576
 
-/** The pages of an account, and those of administrators. */
+/** The texts are those of the pages of an account, and those of administrators. */
 export const accountEnglish = {
   sections: {
     label: "Section",
@@ -262,7 +262,6 @@ export const accountEnglish = {
 
 export type AccountTexts = typeof accountEnglish
 
-/** The pages of an account's own routes and collections. */
 export const routesEnglish = {
   routes: {
     title: "My routes",

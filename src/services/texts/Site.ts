@@ -4,9 +4,9 @@ import { isHttps, LOGO_TYPES, type SiteColor } from "../settings/SettingTypes.ts
 import { type Texts, textsIn } from "./Texts.ts"
 
 export interface Logo {
-  /** Absolute, for mails. */
+  /** The address is absolute, for mails. */
   readonly address: string
-  /** The file that the service serves; none if another server has the logo. */
+  /** The service serves the file; there is none if another server has the logo. */
   readonly file: string | undefined
 }
 
@@ -16,15 +16,14 @@ export interface Site {
   readonly texts: Texts
   readonly color: SiteColor
   readonly logo: Logo | undefined
-  /** The public address of the service. */
+  /** The address is the public one of the service. */
   readonly address: string
 }
 
-/** The media type of a logo that the service serves. */
 export const logoType = (file: string): string =>
   LOGO_TYPES[Struct.keys(LOGO_TYPES).find((type) => file.endsWith(type)) ?? "svg"]
 
-/** The relative path of a logo that the service serves. */
+/** Returns the relative path of a logo that the service serves. */
 export const logoPath = (file: string): string => `assets/logo.${file.split(".").at(-1)}`
 
 const logoOf = (given: string, base: URL): Logo =>

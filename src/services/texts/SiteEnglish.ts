@@ -7,7 +7,7 @@ import { wordingIn } from "./Wording.ts"
 
 const { counted, duration, number } = wordingIn("en")
 
-/** The frame of all pages, the start page, and what is wrong. */
+/** The texts are those of the frame of all pages, of the start page, and of what is wrong. */
 export const siteEnglish = {
   layout: {
     navigation: "Site",
@@ -56,13 +56,10 @@ every operation and sends requests from the browser, and the <a href="${document
     again: (seconds: number | undefined) =>
       seconds === undefined ? "Try again in a moment." : `Try again in ${counted(seconds, "second", "seconds")}.`,
     fault: "The service could not do this. Try again later.",
-    /** `message` is one of the API. */
     other: (message: string, _status: number) => `${message}.`,
     /** `message` is what the schema of a field accepts. */
     field: (label: string, message: string) => `${label}: ${message}.`,
-    /** `message` is what the policy accepts. */
     password: (message: string) => `${message}.`,
-    /** `message` is why a file was not read. */
     file: (message: string) => message,
     issue: (message: string) => `${message}.`,
     reasons: {
@@ -108,7 +105,7 @@ every operation and sends requests from the browser, and the <a href="${document
       collections: (limit: number) => `An account may have at most ${number(limit)} collections.`
     }
   },
-  /** The labels of forms, by the names of their fields. */
+  /** Forms have these labels, by the names of their fields. */
   fields: {
     name: "Name",
     email: "Email address",
@@ -152,7 +149,7 @@ every operation and sends requests from the browser, and the <a href="${document
 
 export type SiteTexts = typeof siteEnglish
 
-/** The pages of routes, collections and users for everybody. */
+/** The texts are those of the pages of routes, collections and users for everybody. */
 export const pagesEnglish = {
   by: (author: Html, place: string | undefined) =>
     place === undefined ? html`By ${author}` : html`By ${author} in ${place}`,

@@ -14,7 +14,7 @@ import {
 import { pagesGerman, sharedGerman, siteGerman } from "./SiteGerman.ts"
 import { wordingIn } from "./Wording.ts"
 
-/** All texts that people read in pages and mails. A language without one of them is a type error. */
+/** People read these texts in pages and mails. A language without one of them is a type error. */
 export interface Texts extends AccountTexts, RoutesTexts, SignInTexts, SiteTexts {
   readonly language: Language
   readonly wording: ReturnType<typeof wordingIn>

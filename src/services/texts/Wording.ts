@@ -8,7 +8,7 @@ const lazily = <A>(make: () => A): () => A => {
   return () => made ??= make()
 }
 
-/** Numbers, counts and dates as a language writes them. Dates are those of UTC. */
+/** Numbers, counts and dates are as a language writes them. Dates are those of UTC. */
 export const wordingIn = (language: Language) => {
   const whole = lazily(() => new Intl.NumberFormat(language, { maximumFractionDigits: 0 }))
   const tenths = lazily(() => new Intl.NumberFormat(language, { minimumFractionDigits: 1, maximumFractionDigits: 1 }))
@@ -21,12 +21,12 @@ export const wordingIn = (language: Language) => {
   const number = (value: number, digits: 0 | 1 = 0): string => (digits === 0 ? whole() : tenths()).format(value)
   return {
     number,
-    /** `1 route`, `1,000 routes`. */
+    /** Writes `1 route`, `1,000 routes`. */
     counted: (count: number, one: string, other: string): string =>
       `${number(count)} ${plurals().select(count) === "one" ? one : other}`,
     date: (instant: string | Date): string => dates().format(new Date(instant)),
     time: (instant: string | Date): string => `${times().format(new Date(instant))} UTC`,
-    /** In the largest unit that occurs at least twice: `24 hours`. */
+    /** Writes the largest unit that occurs at least twice: `24 hours`. */
     duration: (duration: Duration.Duration): string => {
       const { count, unit } = inUnits(duration)
       return new Intl.NumberFormat(language, { style: "unit", unit, unitDisplay: "long" }).format(count)
