@@ -124,7 +124,14 @@ layer(TestServer.layer({}, vaduz))("finding one's own routes", (it) => {
     Effect.gen(function*() {
       const rider = yield* signedIn
       const post = (members: Readonly<Record<string, unknown>>) => rider.post("/routes", newRoute(members))
-      yield* post({ name: "Run", activity: "run", tags: ["wet", "long"], distance: 500, ...at(9.5, 47.1) })
+      yield* post({
+        name: "Run",
+        activity: "run",
+        tags: ["wet", "long"],
+        distance: 500,
+        recordedAt: "2026-01-01T00:00:00Z",
+        ...at(9.5, 47.1)
+      })
       yield* post({ name: "Ride", activity: "cycle", tags: ["wet"], favourite: true, distance: 5000, ...at(-70, -33) })
       yield* post({ name: "Walk", visibility: "unlisted", ...at(179.9, -17) })
       for (
@@ -144,6 +151,12 @@ layer(TestServer.layer({}, vaduz))("finding one's own routes", (it) => {
           ["q=vad", ["Run"]],
           ["updatedSince=1969-12-31T23:59:59.999Z", ["Walk", "Ride", "Run"]],
           ["updatedSince=2999-01-01T00:00:00%2B01:00", []],
+          ["updatedSince=1970-01-01T00:00:00Z", ["Walk", "Ride", "Run"]],
+          ["updatedSince=1970-01-01T00:00:00.001Z", []],
+          ["recordedAfter=2026-01-01T00:00:00Z", ["Run"]],
+          ["recordedAfter=2026-01-01T00:00:00.001Z", []],
+          ["recordedBefore=2026-01-01T00:00:00.001Z", ["Run"]],
+          ["recordedBefore=2026-01-01T00:00:00Z", []],
           ["updatedSince=0001-01-01T00:00:00%2B15:59", ["Walk", "Ride", "Run"]],
           ["tag=wet&activity=run&q=ru&bbox=9,47,10,48&visibility=private", ["Run"]],
           ["sort=name", ["Ride", "Run", "Walk"]],
