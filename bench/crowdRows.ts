@@ -12,7 +12,7 @@ export interface Row {
   readonly asks: Asks
   /** The peers that have the same endpoint on the same rows: the full one if absent. */
   readonly peers?: ReadonlyArray<"full" | "bare">
-  /** The same request to PocketBase. */
+  /** PocketBase has this request for the same rows. */
   readonly pocketbase?: Asks
   /** The load is within the rate limits, which are on. */
   readonly isLimited?: true

@@ -31,7 +31,7 @@ const leastOf = (run: () => unknown) => {
 /** In the process, for a line of so many positions. */
 const inProcess = Effect.fnUntraced(function*(positions: number) {
   const places = yield* Places
-  // What it needs is loaded with the first call.
+  // The first call loads what it needs.
   yield* places.at(PLACE)
   const text = Buffer.from(JSON.stringify(lineOf(positions)))
   const { coordinates, elevations = new Float64Array() } = scanPositions(text, 0)?.line ??

@@ -4,7 +4,7 @@ import type { Client } from "pg"
 import { PLACES_VERSION } from "../src/services/geometry/Places.ts"
 import { connected, passwordHash } from "./seed.ts"
 
-/** What to ask a filled database for. */
+/** A filled database is asked for these. */
 export interface Filled {
   /** The middle of each city as [longitude, latitude]; most of its routes are within 0.2 degrees of it. */
   readonly centres: ReadonlyArray<readonly [lng: number, lat: number]>

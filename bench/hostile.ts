@@ -41,7 +41,7 @@ interface Server {
 
 const HEAP_MIB = 512
 
-/** What a row may have at most; it costs ten times `JSON.parse`, or as large a share of the longest as its body has. */
+/** A row has these limits; it may cost ten times `JSON.parse`, or as large a share of the longest as its body has. */
 const LIMITS = { stall: 50, longest: 1500, least: 100, read: 500, memory: 1024, times: 10 }
 
 interface Row {
@@ -50,7 +50,7 @@ interface Row {
   readonly processor: number
   readonly reads: number
   readonly parse: number
-  /** As many bytes as the row is about. */
+  /** The row is about so many bytes. */
   readonly bytes: number
   readonly stall: number
   readonly p99: number
@@ -127,7 +127,7 @@ const hostileReads = (routeId: string, userId: string): ReadonlyArray<HostileRea
   { name: "ten lists of long routes", path: `/api/v1/routes/by-user/${userId}`, times: 10, isRead: true }
 ]
 
-/** What a client has of a response: its status, and how many bytes it took. */
+/** A client has the status of a response and how many bytes it took. */
 interface Taken {
   readonly status: string
   readonly bytes: number
@@ -171,7 +171,7 @@ function* piecesOf(body: Uint8Array) {
   for (let start = 0; start < body.length; start += PIECE) yield Uint8Array.from(body.subarray(start, start + PIECE))
 }
 
-/** What was sent, and JSON of as many bytes. */
+/** The text that was sent, and JSON of as many bytes. */
 interface Sent {
   readonly status: string
   readonly json: string
@@ -244,7 +244,7 @@ const parseCost = (json: string) => {
   try {
     JSON.parse(json)
   } catch {
-    // What is no JSON costs as much as a parser needs to see that.
+    // A text that is no JSON costs as much as a parser needs to see that.
   }
   const { system, user } = process.cpuUsage(before)
   return (system + user) / 1000

@@ -103,7 +103,7 @@ const fit = () => {
   return file
 }
 
-/** What is no text, or packed. */
+/** These files are no text, or packed. */
 const BINARIES: Readonly<Record<string, readonly [type: string, body: () => Buffer]>> = {
   "FIT of records without fields": ["vnd.ant.fit", fit],
   "gzip of 64 MiB of blanks": ["gzip", () => gzipSync(Buffer.alloc(64 * MIB, " "))]

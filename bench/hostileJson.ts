@@ -12,7 +12,7 @@ export interface Hostile {
   readonly type: string
   /** Made when it is sent: all of them at once have more than a gigabyte. */
   readonly body: () => Buffer
-  /** How many bytes of it are read once it is unpacked. */
+  /** The service reads so many bytes of it once it is unpacked. */
   readonly unpacked?: number
 }
 
@@ -32,7 +32,7 @@ const membersOf = (schema: JsonSchema) =>
 
 type Path = ReadonlyArray<string>
 
-/** What is put into a body in the place of what the schema says: a text of JSON, made when it is sent. */
+/** This text of JSON replaces what the schema says in a body. It is made when it is sent. */
 interface Filling {
   readonly path: Path
   readonly json: () => string
@@ -60,7 +60,7 @@ class Bodies {
     return this.sample(this.root, [], filling)
   }
 
-  /** Where an array, an object or a text may stand, and its schema. */
+  /** An array, an object or a text may stand at this place of this schema. */
   places(type: PlaceType): ReadonlyArray<readonly [path: Path, schema: JsonSchema]> {
     return this.placesIn(this.root, [], type)
   }

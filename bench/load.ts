@@ -27,7 +27,7 @@ export const ask = (agent: Agent, { body, headers = {}, method = "GET", url }: C
     }).on("error", () => end(0)).end(body)
   })
 
-/** As many connections as there may be, opened before the load begins: what it takes to open them is not measured. */
+/** Opens all connections before the load begins, so that it does not measure what that takes. */
 export const connected = async ({ origin }: URL, connections: number) => {
   const agent = new Agent({ keepAlive: true, maxSockets: connections, maxFreeSockets: connections })
   await Promise.all(Array.from({ length: connections }, () => ask(agent, { url: `${origin}/health/live` })))

@@ -48,7 +48,7 @@ const mixed = (origin: string, people: ReadonlyArray<Person>) => {
   return (columns[0] ?? []).flatMap((_, turn) => columns.flatMap((calls) => calls.slice(turn, turn + 1)))
 }
 
-/** What a thread of probes replies with. */
+/** A thread of probes replies with the outcomes of each path. */
 const Outcomes = Schema.Array(Schema.Array(Schema.Struct({
   status: Schema.Finite,
   retryAfter: Schema.UndefinedOr(Schema.String),

@@ -15,7 +15,7 @@ import {
 
 export const ACCOUNTS = 100
 
-/** What each account has, the newest last: those of 1,000 positions fill its lists. The name of a route begins with its kind. */
+/** Each account has these routes, the newest last: those of 1,000 positions fill its lists. The name of a route begins with its kind. */
 export const PLAN = [
   { kind: "short", positions: 50, visibility: "unlisted", copies: 4 },
   { kind: "long", positions: 5000, visibility: "unlisted", copies: 1 },
@@ -48,7 +48,7 @@ export const decodeOwners = Schema.decodeUnknownSync(Schema.Array(Owner))
 export type Person = typeof Owner.Type & {
   readonly session: Credential
   readonly token: Credential
-  /** Where its copy of the account ends. */
+  /** Its copy of the account ends at this cursor. */
   readonly cursor: string
 }
 

@@ -114,7 +114,7 @@ export const childrenTimes = (parent: number) =>
     return times
   })
 
-/** What stands behind `--name` on the command line. */
+/** Returns what stands behind `--name` on the command line. */
 export const argument = (name: string, otherwise: string): string => {
   const index = process.argv.indexOf(`--${name}`)
   return index === -1 ? otherwise : process.argv[index + 1] ?? otherwise

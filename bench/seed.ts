@@ -105,7 +105,7 @@ export const tokenOf = (origin: string, session: Credential): Effect.Effect<Cred
 
 const Page = Schema.Struct({ cursor: Schema.String, hasMore: Schema.Boolean })
 
-/** Where a copy of an account ends. */
+/** Returns the cursor at which a copy of an account ends. */
 export const lastCursor = (origin: string, headers: Credential, query = ""): Effect.Effect<string> =>
   Effect.promise(() =>
     fetch(`${origin}/api/v1/sync?geometry=none&limit=200${query}`, { headers }).then((r) => r.json())

@@ -45,7 +45,7 @@ const withRetries = (send: Send, retries: number, timeout: Duration.Duration): S
     return yield* withRetries(send, retries - 1, Duration.subtract(timeout, wait))
   })
 
-/** None when a response removes the token, undefined when it does not change it. */
+/** Returns none for a response that removes the token, undefined for one that does not change it. */
 const tokenAfter = ({ cookies, headers }: Response): Option.Option<Redacted.Redacted> | undefined => {
   const token = headers[HEADERS.accessToken.key] ?? Option.getOrUndefined(Cookies.getValue(cookies, SESSION_COOKIE))
   return token === undefined ? undefined : Option.map(Option.liftPredicate(token, (text) => text !== ""), Redacted.make)

@@ -89,7 +89,7 @@ const isSchema = (value: unknown): value is JsonSchema => typeof value === "obje
 const bounds = ({ maximum, minimum }: JsonSchema) =>
   minimum === undefined && maximum === undefined ? "" : ` ${String(minimum ?? "")} to ${String(maximum ?? "")}`
 
-/** What a schema says of values of one of its types. */
+/** Words what a schema says of values of one of its types. */
 const ofType = (schema: JsonSchema, type: unknown): JsonSchema => {
   if (type === "null") return { type }
   const { enum: values, ...rest } = schema

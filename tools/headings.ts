@@ -1,7 +1,7 @@
 interface Heading {
   readonly level: number
   readonly text: string
-  /** What a link to it has after `#`, as GitHub makes it. */
+  /** A link to the heading has this after `#`, as GitHub makes it. */
   readonly anchor: string
 }
 

@@ -147,7 +147,7 @@ interface Planned {
   readonly text: string
   readonly mode: number
   readonly before: Option.Option<string>
-  /** What a person sees of a change: no secret. */
+  /** A person sees this of a change, and no secret. */
   readonly change: string
 }
 

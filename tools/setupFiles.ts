@@ -17,7 +17,7 @@ export interface Answers {
 /** The user of the processes, the role in PostgreSQL and the database have the same name. */
 const NAME = "route-planning-service"
 
-/** By the socket PostgreSQL knows the user, so there is no password (peer authentication). */
+/** PostgreSQL knows the user by the socket, so there is no password (peer authentication). */
 export const LOCAL_DATABASE = `postgres://${NAME}@%2Frun%2Fpostgresql/${NAME}`
 
 const FIRST_PORT = 3000

@@ -12,7 +12,7 @@ export interface Ask {
   readonly timeout?: number
 }
 
-/** What came back. The status is 0 where no response came; `failure` says why. */
+/** The response as it came back. The status is 0 where no response came; `failure` says why. */
 export interface Reply {
   readonly status: number
   readonly text: string

@@ -13,9 +13,9 @@ export interface Outcome {
   readonly requests: number
   readonly lost: number
   readonly twice: number
-  /** What else was seen that must not be, by how often. */
+  /** Each thing that was seen and must not be, with how often. */
   readonly wrong: ReadonlyMap<string, number>
-  /** What took longer than it may, by how often; judged in the full form. */
+  /** Each thing that took longer than it may, with how often; the full form judges it. */
   readonly late: ReadonlyMap<string, number>
   readonly longestOutage?: number | undefined
   /** The longest of all rounds; Infinity: not while it was waited for. */
@@ -38,7 +38,7 @@ export const outcomeOf = (
   ...members
 })
 
-/** What a fault is run with. */
+/** A fault is run with these. */
 export interface Run {
   readonly options: Options
   readonly ledger: Ledger

@@ -5,7 +5,7 @@ import { queryAt } from "./postgres.ts"
 
 const Endpoint = Schema.Literals(["routes", "collections"])
 
-/** What a client was about to do, or got a response for. Names are unique in a run. */
+/** An entry is what a client was about to do, or got a response for. Names are unique in a run. */
 const Entry = Schema.Struct({
   kind: Schema.Literals(["intent", "acknowledged"]),
   name: Schema.String,

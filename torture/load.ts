@@ -28,7 +28,7 @@ interface Arrivals {
 /** A second call waits for the first for 5 seconds, and a crash frees the key: a longer wait is a locked key. */
 const HELD_AFTER = 6000
 
-/** How long a client repeats a write. */
+/** A client repeats a write for so long. */
 const PERSISTENCE = 60_000
 
 /** For writes that have no response when the load ends: the longest pause, and a call. */
@@ -68,7 +68,7 @@ const routeNamed = (name: string) => ({
   geometry: Array.from({ length: 20 }, (_, n) => [9.5 + n / 1000, 47.1 + (n % 3) / 1000])
 })
 
-/** What a call stores, all of it or nothing. */
+/** A call stores all of these or nothing. */
 interface Write {
   readonly path: "routes" | "collections" | "routes/batch"
   readonly names: readonly [string, ...ReadonlyArray<string>]
@@ -137,7 +137,7 @@ const reading = ({ asking: { ask }, recorder }: Arrivals, kept: Map<number, Kept
   if (status === 200 && storedIn(text)[0]?.name !== last.name) recorder.report("a read of another route")
 }
 
-/** Of ten calls three read a route, three lists and the account, three write a route and one a collection; one more may store a batch. */
+/** Three of ten calls read a route, three lists and the account, three write a route and one a collection; one more may store a batch. */
 export const load = Effect.fnUntraced(function*(arrivals: Arrivals) {
   const { accounts, asking: { ask }, batch = 0, perSecond, prefix, recorder } = arrivals
   const kept = new Map<number, Kept>()

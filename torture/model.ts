@@ -34,7 +34,7 @@ const operation: fc.Arbitrary<Operation> = fc.oneof(
   { weight: 2, arbitrary: fc.record({ kind: kind("takeOut" as const), collection, pick }) }
 )
 
-/** The same operations for the same seed: a list for each client. */
+/** Draws a list of operations for each client, the same for the same seed. */
 export const operationsOf = (seed: number, clients: number, length: number) =>
   fc.sample(fc.array(operation, { minLength: length, maxLength: length }), { seed, numRuns: clients })
 
@@ -51,11 +51,11 @@ export interface ModelCollection {
   isDeleted: boolean
   /** Ids of routes; their order is not compared. */
   readonly members: Set<number>
-  /** Of which a call without a response may have been done, and a repeated one cannot tell. */
+  /** A call of these without a response may have been done, and a repeated one cannot tell. */
   readonly uncertain: Set<number>
 }
 
-/** What there must be, by what was acknowledged. */
+/** The state that must be there, by what was acknowledged. */
 export interface Model {
   readonly routes: Map<number, ModelRoute>
   readonly collections: Map<number, ModelCollection>

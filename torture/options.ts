@@ -10,7 +10,7 @@ export interface Options {
   /** The form for each change: what takes longer than some seconds is left out or made smaller. */
   readonly isShort: boolean
   readonly seed: number
-  /** Where the ledger is written. */
+  /** The ledger is written to this file. */
   readonly ledger: string
 }
 

@@ -30,7 +30,7 @@ const countIn = (problems: Map<string, number>) => (text: string, count = 1) => 
   if (count > 0) problems.set(text, (problems.get(text) ?? 0) + count)
 }
 
-/** What the clients of one fault saw. */
+/** The recorder counts what the clients of one fault saw. */
 export const makeRecorder = () => {
   const seen: Array<Instant> = []
   const wrong = new Map<string, number>()
@@ -96,7 +96,7 @@ export const makeRecorder = () => {
     report,
     /** Reports a 503 that does not say when to ask again, as one that a proxy made itself does not. */
     reportUntimed,
-    /** Of what took too long, which a machine with other work makes it do: not judged in the short form. */
+    /** These took too long, which other work on the machine may cause: the short form does not judge them. */
     reportSlowness,
     rateIn,
     recovery,

@@ -6,7 +6,7 @@ import { formOf } from "./options.ts"
 import { makeRecorder, type Recorder } from "./recorder.ts"
 import type { World } from "./world.ts"
 
-/** What is done to the world while clients call it. */
+/** A segment does this to the world while clients call it. */
 export interface Disturbance {
   readonly inject: (world: World, round: number) => Effect.Effect<void, never, Scope.Scope>
   readonly heal: (world: World, round: number) => Effect.Effect<void>
@@ -17,7 +17,7 @@ export interface Disturbance {
   readonly recoversWithin?: number
 }
 
-/** Of a database that is back, in milliseconds. */
+/** Requests succeed again within so many milliseconds once a database is back. */
 export const RECOVERS_WITHIN = 1000
 
 /** Requests a second, which a slow machine takes beside a fault. */
@@ -130,6 +130,6 @@ const segment = Effect.fnUntraced(function*(run: Run, world: World, disturbance:
   ])
 }, Effect.scoped)
 
-/** The same in the shared world of the faults of the database. */
+/** Runs a segment in the shared world of the faults of the database. */
 export const disturbing = (disturbance: Disturbance) => (run: Run) =>
   Effect.flatMap(run.world, (world) => segment(run, world, disturbance))

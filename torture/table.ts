@@ -17,7 +17,7 @@ const timeOf = (milliseconds: number | undefined) => {
 
 const sumOf = (problems: ReadonlyMap<string, number>) => [...problems.values()].reduce((sum, count) => sum + count, 0)
 
-/** Whether nothing was seen that must not be. In the short form time is not judged: it depends on what else the machine does. */
+/** Is true if nothing was seen that must not be. The short form does not judge time, which depends on what else the machine does. */
 export const isHeld = ({ outcome }: Line, isShort: boolean) =>
   "skipped" in outcome ||
   outcome.lost + outcome.twice + sumOf(outcome.wrong) + (isShort ? 0 : sumOf(outcome.late)) === 0
@@ -39,7 +39,7 @@ export const tableOf = (lines: ReadonlyArray<Line>) => {
   return [head, `|${widths.map((width) => "-".repeat(width + 2)).join("|")}|`, ...body].join("\n")
 }
 
-/** What stands below the table: why a fault was not run, what was wrong, and further figures. */
+/** The notes below the table say why a fault was not run, what was wrong, and further figures. */
 export const notesOf = ({ key, outcome }: Line): ReadonlyArray<string> => {
   if ("skipped" in outcome) return [`${key}: skipped: ${outcome.skipped}`]
   const named = (what: string, problems: ReadonlyMap<string, number>) =>

@@ -68,7 +68,7 @@ const isWorking = ({ accounts: [account], asking: { ask } }: World) =>
     return answers.every(({ status }) => status === 200)
   })
 
-/** The same world, with a new process of the service where the last one does not work after a fault. */
+/** Returns the world with a new process of the service where the last one does not work after a fault. */
 export const healed = Effect.fnUntraced(function*(world: World) {
   yield* world.network.become("pass")
   if (yield* isWorking(world)) return world

@@ -8,12 +8,12 @@ import { replica } from "../../test/support/Replica.ts"
 import { created, newRoute } from "../../test/support/Routes.ts"
 import { TestServer } from "../../test/support/TestServer.ts"
 
-/** Of many requests, so that the compiled code of the first ones and collections in between count little. */
+/** The requests are many, so that the compiled code of the first ones and collections in between count little. */
 const REQUESTS = 3000
 
 const AT_ONCE = 10
 
-/** What becomes old with each request, in KiB: 0.4 where nothing keeps what a request has done with, else 2.5 to 11. */
+/** A request ages this many KiB at most: 0.4 where nothing keeps what a request has done with, else 2.5 to 11. */
 const MOST_AGED = 1.5
 
 /** KiB of a request that become old in a process of its own. */

@@ -22,7 +22,7 @@ const partOf = (part: string) => (" ".repeat(MIB) + part).slice(-part.length)
 
 const COUNT = 64
 
-/** How many more bytes the heap has after work for each of so many texts. */
+/** Returns by how many bytes the heap grew with work for each of so many texts. */
 const keptBy = <R>(work: (n: number) => Effect.Effect<unknown, never, R>) =>
   Effect.gen(function*() {
     yield* work(0)

@@ -14,7 +14,7 @@ import simplify from "simplify-js"
 
 type Position = readonly [number, number] | readonly [number, number, number]
 
-/** What the service stores beside a line, by libraries: its length, box, 200 positions of it, an encoded polyline. */
+/** Derives what the service stores beside a line, by libraries: its length, box, 200 positions of it, an encoded polyline. */
 const derived = (positions: ReadonlyArray<Position>) => {
   const points = positions.map(([x, y]) => ({ x, y }))
   const lngs = points.map(({ x }) => x)
@@ -35,7 +35,7 @@ const derived = (positions: ReadonlyArray<Position>) => {
 }
 
 /**
- * The same job with Fastify and its usual plugins, as one would write it: security headers, CORS, a session row behind a JWT
+ * This peer does the same job with Fastify and its usual plugins, as one would write it: security headers, CORS, a session row behind a JWT
  * whose cookie is renewed by each response, tokens, rate limits (far away), entity tags, a log line and a histogram a
  * request, rows as objects that are parsed and printed. It has no tracing, no places and no error shape of its own.
  */

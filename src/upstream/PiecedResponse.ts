@@ -12,11 +12,11 @@ export class Pieces {
 /**
  * Writes the pieces of a body in one iteration of the event loop, in which Node gathers them into one write.
  *
- * What is wrong: `@effect/platform-node` 4.1.0 sends a body of several buffers only as a stream, by `pipeline` through a
+ * The fault: `@effect/platform-node` 4.1.0 sends a body of several buffers only as a stream, by `pipeline` through a
  * `Transform` that counts. A list of 20 routes of 1,000 positions then takes 1.5 times the processor time. It hands the body of
  * `HttpServerResponse.raw` to `end` as it is, which this class uses.
- * How to see it: `npm run bench:crowd -- --only "list of 20"` with `Pieces` as a `Readable`.
- * What ends it: a release that sends an array of buffers.
+ * To see it: `npm run bench:crowd -- --only "list of 20"` with `Pieces` as a `Readable`.
+ * A release that sends an array of buffers ends it.
  */
 export class PiecedResponse<Request extends IncomingMessage> extends ServerResponse<Request> {
   override end(...args: ReadonlyArray<unknown>): this {

@@ -29,7 +29,7 @@ const programs = Effect.tryPromise({
   catch: () => new Skipped("there is no pg_dump with a server of its version on this machine")
 })
 
-/** What was acknowledged before a dump began is in the database that is restored from it. */
+/** The database that is restored from a dump has all that was acknowledged before the dump began. */
 export const backup: Fault = {
   key: "backup",
   title: "backup under load, restored",

@@ -17,7 +17,7 @@ interface Failover {
 
 type Machines = Effect.Success<Cluster["whole"]>
 
-/** Of eleven calls six read, four store one row, and one stores 21: 50 rows a second. */
+/** Six of eleven calls read, four store one row, and one stores 21: 50 rows a second. */
 const PER_SECOND = 22
 const BATCH = 21
 

@@ -32,7 +32,7 @@ const PER_SECOND = { short: 40, full: 60 }
 
 const LONGEST_OUTAGE = 1000
 
-/** What is printed of a line of a log. */
+/** This part of a line of a log is printed. */
 const LONGEST_LINE = 200
 
 const run = promisify(execFile)

@@ -11,7 +11,7 @@ export const SESSION_COOKIE = "__Host-service_session"
 /** Identifies a device that signed in before; grants no access. */
 export const DEVICE_COOKIE = "__Host-service_device"
 
-/** What a browser keeps of a sign-in by redirect while it is at the provider. */
+/** A browser keeps the state of a sign-in in this cookie while it is at the provider. */
 export const SIGN_IN_COOKIE = "__Host-service_sign_in"
 
 export class Caller extends Context.Service<Caller, Principal>()("route-planning-service/Caller") {}

@@ -41,7 +41,7 @@ export const collectionIn =
     return made?.kind === "collection" ? Effect.succeed(made.id) : nothingMade("collection", id)
   }
 
-/** What is there before the batch: the rest is made by it. */
+/** Selects the ids that exist before the batch; the batch makes the others. */
 export const known = <Id extends number>(
   ids: ReadonlyArray<Id | string | undefined> | null | undefined
 ): ReadonlyArray<Id> => (ids ?? []).flatMap((id) => typeof id === "number" ? [id] : [])
@@ -54,7 +54,7 @@ type LinkOperation = Operation<"createLink" | "updateLink" | "deleteLink">
 
 type AccountOperation = LinkOperation | Operation<"setPrivacyZones" | "updateAccount">
 
-/** What a link opens that is there before the batch. */
+/** Selects what a link opens and what exists before the batch. */
 export const openedBefore = ({ collectionId, routeId }: LinkOperation): ReadonlyArray<Shared> => [
   ...(typeof routeId === "number" ? [{ kind: "route", id: routeId } as const] : []),
   ...(typeof collectionId === "number" ? [{ kind: "collection", id: collectionId } as const] : [])

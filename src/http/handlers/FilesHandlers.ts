@@ -109,7 +109,7 @@ const importedResponse = (
     : createdResponse(first)
 }
 
-/** The same file twice in an archive makes one route, unless duplicates are allowed. */
+/** A file that is in an archive twice makes one route, unless duplicates are allowed. */
 const withoutRepeats = (file: ReadFiles): ReadFiles => {
   const repeats = repeatsIn(file.routes.map(({ line }) => line))
   if (repeats.size === 0) return file

@@ -70,7 +70,7 @@ const requests = (labels: Labels, status: string) =>
     incremental: true
   })
 
-/** Those of each operation and page exist from the start, so that the first failures are an increase. */
+/** The series of each operation and page exist from the start, so that the first failures are an increase. */
 const CLASSES = ["2xx", "4xx", "5xx"]
 
 const prepared = [
@@ -249,7 +249,7 @@ export const recordRefusal = Effect.gen(function*() {
   })
 })
 
-/** Of another form it is none, since it goes into the log. */
+/** An id of another form is ignored, since it goes into the log. */
 const REQUEST_ID = /^[\x21-\x7e]{1,128}$/
 
 const saidBy = (request: HttpServerRequest.HttpServerRequest, trusted: ReadonlyArray<IpNetwork.IpNetwork>) => {

@@ -50,7 +50,7 @@ interface AddressSubjects {
   readonly site: string | undefined
   /** The /24 of the IPv4 address, or the /48 of the IPv6 address. */
   readonly network: string
-  /** The same as a text for people, such as `203.0.113.0/24`. */
+  /** People read the network as this text, such as `203.0.113.0/24`. */
   readonly cidr: string
 }
 

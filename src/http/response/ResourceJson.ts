@@ -204,7 +204,7 @@ export interface BatchOutcome {
   /** Later operations refer to what this one made or changed. */
   readonly made?: Made
   readonly etag?: string
-  /** What is there now, as a member of the result. */
+  /** The result has the resource as it is now in this member. */
   readonly shown?: readonly [name: "account" | "collection" | "link" | "route" | "zones", json: Json]
 }
 

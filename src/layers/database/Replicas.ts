@@ -38,7 +38,7 @@ const RESPONSE_TIMEOUT = Duration.seconds(1)
 
 const RECONNECT_INTERVAL = Duration.seconds(1)
 
-/** By then the loss of a primary that refuses connections is known. */
+/** A process notices within this time that a primary refuses connections. */
 const NOTICED_WITHIN = Duration.millis(500)
 
 /** A replica that takes longer for a page is slower than the primary. */

@@ -47,7 +47,7 @@ const ask = (config: PgConnection.Config): Effect.Effect<Server, SqlError.SqlErr
     Effect.scoped
   )
 
-/** How to connect to the server that takes writes now. */
+/** Its `config` leads to the server that takes writes now. */
 export class PrimaryServer extends Context.Service<PrimaryServer, {
   readonly config: () => PgConnection.Config
 }>()("route-planning-service/PrimaryServer") {}

@@ -16,7 +16,7 @@ const databaseOf = (url: Redacted.Redacted) => {
   return { name: pathname.slice(1), host: hostname, port: Number(port || POSTGRES_PORT) }
 }
 
-/** None where traces are not exported. */
+/** Returns none where traces are not exported. */
 export const traceSettings = Effect.gen(function*() {
   const endpoint = yield* settings.OTEL_EXPORTER_OTLP_ENDPOINT
   if (Option.isNone(endpoint) || !(yield* settings.TELEMETRY_ENABLED)) return Option.none()

@@ -39,12 +39,12 @@ export interface Visit {
   readonly session: SessionPrincipal
   readonly params: Readonly<Record<string, string | undefined>>
   readonly query: URLSearchParams
-  /** What a form sent that was refused, else nothing. */
+  /** The fields are those of a form that was refused, else empty. */
   readonly fields: Fields
   /** The relative path to the root of the service. */
   readonly root: string
   readonly texts: Texts
-  /** Those of the account, else of the browser's language. */
+  /** The texts are those of the account's language, else of the browser's. */
   readonly units: Result<Units>
 }
 
@@ -254,6 +254,6 @@ export const accountPageLayer = ({ actions = {}, isForAdmins = false, path, rece
     })
 
     yield* pageRoute(router, "GET", path, Effect.scoped(shown), refused)
-    // What a form with files holds may be needed until its response is sent.
+    // The files of a form may be needed until its response is sent.
     yield* pageRoute(router, "POST", path, submitted, refused, receive?.deadline)
   }))

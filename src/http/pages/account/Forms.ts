@@ -106,7 +106,7 @@ export const notice = (text: string | undefined): Html =>
 export const optionsOf = (texts: Readonly<Record<string, string>>): ReadonlyArray<readonly [string, string]> =>
   Object.entries(texts)
 
-/** What a form sends for a text that may be left out: `null` clears it. */
+/** Makes `null`, which clears a member, of a text that a form leaves empty. */
 export const orNull = (text: string | undefined): string | null =>
   text === undefined || text.trim() === "" ? null : text
 

@@ -200,7 +200,7 @@ const lastOfEachPath = (issues: ReadonlyArray<ValidationIssue>) => [
   ...new Map(issues.map((issue) => [issue.path, issue])).values()
 ]
 
-/** What a person reads of an error: the message of the API is for programs. */
+/** Words an error for a person: the message of the API is for programs. */
 export const plainWords = (texts: Texts, { details, message, statusCode }: ServiceError): string => {
   const { errors } = texts
   const { issues = [], limit = 0, quota, reason, retryAfterSeconds } = Option.getOrElse(

@@ -57,7 +57,7 @@ ${links}</ul>`
   }
 })
 
-/** How those without a password come to a page. */
+/** People without a password come to a page in this way. */
 export const otherSignIns = Effect.fnUntraced(function*(page: `/${string}`) {
   const providers = yield* oidcProviders
   const { texts: { signIn } } = yield* configuredSite

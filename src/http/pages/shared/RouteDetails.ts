@@ -126,7 +126,7 @@ const PAVED = new Set(["paved_smooth", "paved", "paved_rough"])
 const percentText = (share: number, { wording }: Texts) =>
   share > 0 && share < 0.005 ? "< 1 %" : `${wording.number(100 * share)} %`
 
-/** How much is paved, or what the route asks of the routing engine. */
+/** Says how much is paved, or what the route asks of the routing engine. */
 export const surfaceText = ({ routingPreferences, surfaces }: StoredRoute, texts: Texts): string | undefined => {
   const { pages } = texts
   return surfaces === undefined

@@ -42,7 +42,7 @@ const SHOTS = { wide: { width: 960, height: 540 }, narrow: NARROW }
 /** A picture that a map replaces is a small one, of the simplified line. */
 const SHOTS_BELOW_MAP = { wide: { width: 400, height: 225 }, narrow: NARROW }
 
-/** What a page of a route shows to its viewer. */
+/** The page shows this of a route to its viewer. */
 interface Shown {
   readonly route: StoredRoute
   readonly ref: string

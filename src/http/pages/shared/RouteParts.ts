@@ -28,7 +28,7 @@ export const placeText = (
   return names.length === 0 ? undefined : [...new Set(names)].join(", ")
 }
 
-/** What is known of a route, in the words of its reader. */
+/** Lists activity, distance, climb and time of a route in the words of its reader. */
 export const factsOf = (
   { activity, distance, duration, elevationGain }: StoredCollectionRoute,
   texts: Texts,

@@ -10,7 +10,7 @@ export type Units = typeof UNITS[number]
 
 const unitsNamed = (name: string | null | undefined): Units | undefined => UNITS.find((units) => units === name)
 
-/** Where roads are signed in miles. */
+/** Roads are signed in miles in these countries. */
 const MILES = /^[a-z]{2,3}-(?:[a-z]{4}-)?(?:us|gb|lr|mm)$/i
 
 /** The first language decides: browsers send the most preferred one first. */
