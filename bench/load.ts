@@ -34,26 +34,21 @@ export const connected = async ({ origin }: URL, connections: number) => {
   return agent
 }
 
-interface Pace {
-  readonly rate: number
-  readonly seconds: number
-  readonly signal?: AbortSignal | undefined
-}
-
-/** Clients with a connection each, that take turns at the calls. A call is timed from when it is sent. */
-const loop = async (calls: ReadonlyArray<Call>, clients: number, { rate, seconds, signal }: Pace) => {
+/** Each client sends the next call as soon as it has the response to the one before, until aborted. */
+export const closedLoop = async (
+  calls: ReadonlyArray<Call>,
+  clients: number,
+  seconds: number,
+  signal?: AbortSignal
+) => {
   const agent = await connected(new URL(calls[0]?.url ?? ""), clients)
   const outcomes: Array<Outcome> = []
-  const started = performance.now()
-  const until = started + seconds * 1000
+  const until = performance.now() + seconds * 1000
   const sent = { count: 0 }
   const isOver = () => performance.now() >= until || signal?.aborted === true
   const client = async () => {
     while (!isOver()) {
-      const turn = sent.count++
-      const wait = started + turn * 1000 / rate - performance.now()
-      if (wait > 0) await setTimeout(wait)
-      const call = calls[turn % calls.length]
+      const call = calls[sent.count++ % calls.length]
       if (call !== undefined) outcomes.push(await ask(agent, call))
     }
   }
@@ -62,10 +57,18 @@ const loop = async (calls: ReadonlyArray<Call>, clients: number, { rate, seconds
   return outcomes
 }
 
-/** Each client sends the next call as soon as it has the response to the one before, until aborted. */
-export const closedLoop = (calls: ReadonlyArray<Call>, clients: number, seconds: number, signal?: AbortSignal) =>
-  loop(calls, clients, { rate: Infinity, seconds, signal })
-
-/** So many calls a second, evenly spaced, or fewer while each client waits for a response. */
-export const openLoop = (calls: ReadonlyArray<Call>, rate: number, clients: number, seconds: number) =>
-  loop(calls, clients, { rate, seconds })
+/** Sends so many calls a second, evenly spaced, whatever the responses take; each is timed from when it is sent. */
+export const openLoop = async (calls: ReadonlyArray<Call>, rate: number, connections: number, seconds: number) => {
+  const agent = await connected(new URL(calls[0]?.url ?? ""), connections)
+  const started = performance.now()
+  const outcomes: Array<Promise<Outcome>> = []
+  while (outcomes.length < rate * seconds) {
+    const due = started + outcomes.length * 1000 / rate
+    const call = calls[outcomes.length % calls.length]
+    if (due > performance.now()) await setTimeout(1)
+    else if (call !== undefined) outcomes.push(ask(agent, call))
+  }
+  const all = await Promise.all(outcomes)
+  agent.destroy()
+  return all
+}

@@ -15,7 +15,10 @@ import { median, P99, quantile } from "./statistics.ts"
 const CLIENTS = 32
 const SECONDS = Number(argument("seconds", "10"))
 const OVERLOAD = 3
-const CONNECTIONS = Number(argument("connections", "1000"))
+const CONNECTIONS = 1000
+
+/** Enough that none is awaited for a request to be sent. */
+const OVERLOAD_CONNECTIONS = 4 * CONNECTIONS
 const UPLOADS = 60
 const UPLOAD_BYTES = 8 * 1024 * 1024
 
@@ -95,7 +98,7 @@ const measured = Effect.fnUntraced(function*(
   const memory = (yield* peakMemory(pid)).toFixed(0)
   const answered = [String(served.length), times(served), String(refused.length), times(refused), String(failed)]
   const cells = [name, ...answered, ...health.map(times), String(unwell), `${memory} MiB`, `${processor.toFixed(0)} %`]
-  return { cells, rate: served.length / SECONDS }
+  return { cells, rate: served.length / seconds }
 })
 
 /** One request on each of many new connections. */
@@ -141,7 +144,7 @@ const overload = Effect.gen(function*() {
   const peak = yield* row(`${CLIENTS} clients`, () => closedLoop(calls, CLIENTS, SECONDS))
   const over = yield* row(
     `${OVERLOAD} times that rate`,
-    () => openLoop(calls, peak * OVERLOAD, CONNECTIONS, SECONDS)
+    () => openLoop(calls, peak * OVERLOAD, OVERLOAD_CONNECTIONS, SECONDS)
   )
   yield* Effect.sleep("1 second")
   const after = yield* row(`${CLIENTS} clients, a second later`, () => closedLoop(calls, CLIENTS, SECONDS))

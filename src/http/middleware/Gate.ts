@@ -1,4 +1,4 @@
-import { Clock, Duration, Effect, Metric, Semaphore } from "effect"
+import { Clock, Duration, Effect, Metric } from "effect"
 import { HttpRouter, HttpServerRequest, HttpServerResponse } from "effect/http"
 import { performance } from "node:perf_hooks"
 import { Unavailable } from "../../schema/Errors.ts"
@@ -24,9 +24,6 @@ const LATE = 0.5
 const SLICE = 5
 
 const RETRY_AFTER = Duration.seconds(1)
-
-/** More would take memory and processor time from the requests that are served. */
-const MOST_HELD = 1000
 
 /** A longer body would cost more to read than its refusal. */
 const DROPPED_BYTES = 65_536
@@ -82,14 +79,10 @@ const makeTurn = (millis: () => number) => {
 /** Made once, since an error captures its stack. */
 const refusal = respond(Unavailable.retryAfter("The service has too many requests: try again", RETRY_AFTER))
 
-/** A client that asks again at once, whatever `Retry-After` says, costs a refusal a second. */
-const hold = Semaphore.makeUnsafe(MOST_HELD).withPermitsIfAvailable(1)(Effect.sleep(RETRY_AFTER))
-
 const refuse = Effect.fnUntraced(function*(request: HttpServerRequest.HttpServerRequest) {
   yield* Metric.update(refusals, 1)
   const notes = yield* RequestNotes
   notes.fault = { limit: "running_requests" }
-  yield* hold
   const response = yield* refusal
   const isShort = (declaredLength(request) ?? Infinity) <= DROPPED_BYTES
   return isShort ? response : HttpServerResponse.setHeader(response, "connection", "close")

@@ -257,29 +257,33 @@ export class OwnRoutes extends Context.Service<OwnRoutes, {
           : [sql`r.recorded_at < ${filter.recordedBefore}::text::timestamptz`])
       ]
 
-      // All words of an owner begin with their scope, so that the index finds few rows, whatever the words are. PostgreSQL keeps
-      // the plan since the words are in a subquery: a plan for them took five times as long as the search.
-      const found = (owner: UserId, q: string, sort: RouteSort | undefined) => {
+      // All words of an owner begin with their scope, so that the index finds few rows, whatever the words are. The words
+      // are in a subquery, so that PostgreSQL keeps the plan: to plan for them took five times as long as the search.
+      const matching = (owner: UserId, { q, sort }: OwnRoutesFilter) => {
+        if (q === undefined) return sql`routes r`
         const query = (operator: "&" | "|") => sql`(SELECT search_query(${ownScope(owner)}, ${q}, ${operator}))`
         const rank = sort === "relevance" ? sql`, ts_rank(words, ${query("|")}) AS rank` : sql``
-        return sql`found AS MATERIALIZED (SELECT route_id${rank} FROM route_words WHERE words @@ ${query("&")}),`
+        return sql`(
+          WITH found AS MATERIALIZED (SELECT route_id${rank} FROM route_words WHERE words @@ ${query("&")})
+          SELECT * FROM found
+        ) m JOIN routes r ON r.id = m.route_id`
       }
 
       const listOf = (total: Statement.Fragment, paged: Statement.Fragment) =>
         sql`SELECT c.total, p.* FROM (${total}) c LEFT JOIN (${paged}) p ON true ORDER BY p.page_place`
 
-      // To count all routes of an account takes longer than to read a page of them.
+      // The counters have the total: to count takes longer, the more routes an account has.
       const listAll = (owner: UserId, selection: Selection) =>
         listOf(selectTotalRoutes(sql, owner), boundedPage(sql, selection))
 
-      const listMatching = (words: Statement.Fragment, { from, order, ...selection }: Selection) => {
+      const listMatching = ({ from, order, ...selection }: Selection) => {
         const matched = {
           ...selection,
           from: sql`matched WHERE true`,
           order: { ...order, by: "matched.sort", id: "matched.id" }
         }
         return sql`
-          WITH ${words} matched AS MATERIALIZED (
+          WITH matched AS MATERIALIZED (
             SELECT ${sql.literal(order.id)} AS id, ${sql.literal(order.by)} AS sort FROM ${from}
           ) ${listOf(sql`SELECT count(*)::int AS total FROM matched`, boundedPage(sql, matched))}`
       }
@@ -288,22 +292,18 @@ export class OwnRoutes extends Context.Service<OwnRoutes, {
         list: Effect.fnUntraced(function*(owner, filter, page, form) {
           const conditions = conditionsOf(filter)
           const where = sql.and([visibility.own(owner), ...conditions])
-          const { q, sort } = filter
-          const [words, from] = q === undefined
-            ? [sql``, sql`routes r`]
-            : [found(owner, q, sort), sql`found m JOIN routes r ON r.id = m.route_id`]
           const selection = {
-            from: sql`${from} WHERE ${where}`,
-            order: ORDERS[sort ?? "-createdAt"],
+            from: sql`${matching(owner, filter)} WHERE ${where}`,
+            order: ORDERS[filter.sort ?? "-createdAt"],
             page,
             form,
             seenBy: "owner" as const
           }
-          const isWhole = conditions.length === 0 && q === undefined
-          const rows = yield* isWhole ? listAll(owner, selection) : listMatching(words, selection)
-          const listed = rows.filter(({ id }) => id !== null)
-          const items = (yield* decodeRows(listed)).map((row) => toStoredRoute(row, pseudonyms))
-          return { ...yield* extentOf(listed), items, total: yield* totalOf(rows) }
+          const isWhole = conditions.length === 0 && filter.q === undefined
+          const rows = yield* isWhole ? listAll(owner, selection) : listMatching(selection)
+          const found = rows.filter(({ id }) => id !== null)
+          const items = (yield* decodeRows(found)).map((row) => toStoredRoute(row, pseudonyms))
+          return { ...yield* extentOf(found), items, total: yield* totalOf(rows) }
         }, Effect.orDie),
 
         // Tags are sorted by bytes, so that a position in the list compares alike in any language.

@@ -36,7 +36,7 @@ const POINT_BYTES = 16
 export class TraceMatching extends Context.Service<TraceMatching, {
   /**
    * Matches a trace in pieces within the engine's limits and joins them to a `TraceAnswer` as JSON in UTF-8: no point
-   * of a long trace is an object here. Fails with `NoPath` if no part follows a road; else omits parts without one.
+   * of a long trace is an object here. Fails with `NoPath` if no part follows a road; parts without one are left out.
    */
   readonly match: (request: TraceRequest, trace: MeasuredTrace | undefined) => Effect.Effect<Uint8Array, EngineFailure>
 }>()("route-planning-service/TraceMatching") {
