@@ -86,4 +86,19 @@ layer(TestServer.behindProxy)("a list of long routes", (it) => {
       assert.deepStrictEqual(deleted.map(({ length }) => length), [2, 2, 2])
       assert.sameMembers(deleted.flat(), IN_PAGES.flat())
     }), 60_000)
+
+  it.effect("counts cues and waypoints among the 16 MiB", () =>
+    Effect.gen(function*() {
+      const rider = yield* signedIn
+      yield* fillFor(rider)
+      const sql = yield* SqlClient.SqlClient
+      const blank = `[${" ".repeat(LINE_BYTES)}]`
+      yield* sql`UPDATE routes SET geometry = simplified, polyline6 = '??', cues = ${blank} WHERE user_id = ${rider.id}`
+      for (const form of ["full", "polyline6"]) {
+        assert.deepStrictEqual(yield* pagesOf(rider, `/routes?geometry=${form}`), IN_PAGES)
+      }
+      assert.deepStrictEqual(yield* pagesOf(rider, "/routes?geometry=simplified"), [IN_PAGES.flat()])
+      yield* sql`UPDATE routes SET cues = NULL, waypoints = ${blank} WHERE user_id = ${rider.id}`
+      assert.deepStrictEqual(yield* pagesOf(rider, "/routes?geometry=none"), IN_PAGES)
+    }), 60_000)
 })

@@ -13,5 +13,6 @@ export const PAGED = `One page: \`limit\` (1 to ${MAX_LIMIT}, default ${DEFAULT_
 /** A list in an order that changes may change. */
 export const MOVING = "An item whose place in this order changes between two pages may be on both, or on neither."
 
-export const BOUNDED_PAGE = `A page ends after ${mebibytes(MAX_PAGE_BYTES)} of geometry and waypoints, so it may have `
+export const BOUNDED_PAGE =
+  `A page ends after ${mebibytes(MAX_PAGE_BYTES)} of geometry, cues and waypoints, so it may have `
   + "fewer routes than `limit`: `Link` `next` leads on from there."

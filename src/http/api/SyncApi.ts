@@ -24,7 +24,7 @@ export class SyncApi extends HttpApiGroup.make("sync")
           + "be repeated, and none is lost. `route` and `collection` are as their own endpoints return them; a change "
           + "of `user` in them is not one of theirs, and those of a collection include that a route in it is deleted, restored or no "
           + "longer to be seen. `geometry` is `full` if absent. A page ends after "
-          + `${mebibytes(MAX_PAGE_BYTES)} of geometry and waypoints.\n\n`
+          + `${mebibytes(MAX_PAGE_BYTES)} of geometry, cues and waypoints.\n\n`
           + `\`wait\` (up to ${Duration.toSeconds(LONGEST_CHANGE_WAIT)} seconds) holds a request for which there is `
           + "nothing until there is; its page is empty when the time is over, and when the service shuts down. A cursor is "
           + "for one account and one `include`: another is 400. It is 410 with `details.reason` `cursor_expired` where "
