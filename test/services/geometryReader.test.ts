@@ -180,6 +180,21 @@ describe("the body of a route", () => {
     )
   })
 
+  it("takes only the text of a number that JSON.stringify writes", () => {
+    const text = fc.stringMatching(/^-?\d{1,3}(\.0{0,8}\d{0,4})?$/)
+    fc.assert(
+      fc.property(text, (number) => {
+        const json = `[[9,47,${number}]]`
+        if (scanPositions(Buffer.from(json), 0) === undefined) return
+        assert.strictEqual(JSON.stringify(JSON.parse(json)), json)
+      }),
+      {
+        examples: ["-0", "0.0000001", "-0.0000001", "-0.000001", "0.10", "00", "1."].map((number) => [number]),
+        ...RUNS
+      }
+    )
+  })
+
   it("has at most as many positions and values as its schema says, wherever they are", () => {
     const bodyOf = (positions: number, others: number) =>
       `{"name":"x","waypoints":[{"coord":[9,47]}],"geometry":[${

@@ -52,11 +52,11 @@ const sampled = (line: ReadonlyArray<Position>, segments: Segments): ReadonlyArr
   const known = profileOf(line, SAMPLES, segments).points.flatMap(({ distance, height }) =>
     height === null ? [] : [{ metres: distance, height }]
   )
-  return known.map(({ height, metres }, index) => {
-    const before = known[index - 1] ?? known[index]
-    const after = known[index + 1] ?? known[index]
-    const run = (after?.metres ?? 0) - (before?.metres ?? 0)
-    return { metres, height, slope: run > 0 ? 100 * ((after?.height ?? 0) - (before?.height ?? 0)) / run : 0 }
+  return known.map((sample, index) => {
+    const before = known[index - 1] ?? sample
+    const after = known[index + 1] ?? sample
+    const run = after.metres - before.metres
+    return { ...sample, slope: run > 0 ? 100 * (after.height - before.height) / run : 0 }
   })
 }
 
