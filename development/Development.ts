@@ -37,7 +37,7 @@ const defaultsLayer = (directory: string) =>
     return ConfigProvider.layerAdd(ConfigProvider.fromUnknown(defaults))
   })).pipe(Layer.provide(SecureRandom.layerWebCrypto))
 
-/** The service with a PostgreSQL, secrets and a mailbox of its own, in a folder. */
+/** The service has its own PostgreSQL, secrets and mailbox in a folder. */
 export const developmentLayer = Layer.unwrap(Effect.gen(function*() {
   const directory = resolve(yield* settings.DATA_DIR)
   return Layer.merge(readyHintLayer(directory).pipe(Layer.provideMerge(applicationLayer)), engineHintLayer).pipe(

@@ -20,7 +20,7 @@ const unusable = (directory: string) => (cause: unknown) =>
     }): make it writable, or set DATA_DIR to another directory`
   })
 
-/** Leaves out the cause, whose message would contain the secrets. */
+/** The error leaves out its cause, whose message would contain the secrets. */
 class SecretsUnreadable extends Schema.TaggedError<SecretsUnreadable>()("SecretsUnreadable", {
   message: Schema.String
 }) {}

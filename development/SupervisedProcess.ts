@@ -10,7 +10,7 @@ export class ProcessNotStarted
 interface Options {
   readonly directory: string
   readonly owner?: { readonly uid: number; readonly gid: number } | undefined
-  /** Sends SIGINT so often, ten times a second, then the last signal. */
+  /** SIGINT is sent this many times, ten times a second, before the last signal. */
   readonly interrupts: number
   readonly lastSignal: "KILL" | "QUIT"
 }
@@ -18,7 +18,7 @@ interface Options {
 interface SupervisedProcess {
   readonly lines: ReadonlyArray<string>
   readonly ended: Promise<void>
-  /** Resolves when a line contains the text; may never resolve. */
+  /** Resolves when a line contains the text, or never. */
   readonly lineWith: (text: string) => Promise<void>
   readonly exitCode: () => number | null
   readonly unref: () => void
@@ -27,9 +27,9 @@ interface SupervisedProcess {
 const KEPT_LINES = 8
 
 /**
- * Stops its child when the standard input closes, as it does when this process dies, even by SIGKILL. The input is kept
- * as 3 because a shell gives background jobs an empty one; SIGINT is repeated because a job ignores it until it has set
- * up its handlers.
+ * The supervisor stops its child when the standard input closes, as it does when this process dies, even by SIGKILL.
+ * The input is kept as 3 because a shell gives background jobs an empty one; SIGINT is repeated because a job ignores
+ * it until it has set up its handlers.
  */
 const SUPERVISOR = `
   exec 3<&0
@@ -52,7 +52,7 @@ const SUPERVISOR = `
   exit $code
 `
 
-/** The child has its own session, so Ctrl-C reaches it only through this process, and only the path as environment. */
+/** The child has its own session, so that Ctrl-C reaches it only through this process. Its only variable is `PATH`. */
 const launch = (command: ReadonlyArray<string>, { directory, interrupts, lastSignal, owner }: Options) => {
   const child = spawn("sh", ["-c", SUPERVISOR, "sh", String(interrupts), lastSignal, ...command], {
     ...owner,
@@ -64,7 +64,7 @@ const launch = (command: ReadonlyArray<string>, { directory, interrupts, lastSig
   const lines: Array<string> = []
   const awaited = new Map<string, () => void>()
   const ended = Promise.withResolvers<void>()
-  // Always read: a program blocks when its pipe is full.
+  // The output is always read, since a program blocks when its pipe is full.
   for (const input of [child.stdout, child.stderr]) {
     createInterface({ input }).on("line", (line) => {
       lines.push(line)
@@ -83,7 +83,7 @@ const handlesOf = ({ child }: ReturnType<typeof launch>) => [
   ...[child.stdin, child.stdout, child.stderr].filter((stream) => stream instanceof Socket)
 ]
 
-/** A program that runs until the scope closes or this process is killed. */
+/** Starts a program, which runs until the scope closes or this process is killed. */
 export const supervisedProcess = (
   command: ReadonlyArray<string>,
   options: Options

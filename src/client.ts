@@ -18,9 +18,9 @@ export type Client = HttpApiClient.ForApi<typeof Api>
 
 interface ClientOptions {
   readonly baseUrl: URL | string
-  /** A personal access token or the JWT of a session. Without one the client is anonymous until it signs in. */
+  /** It is a personal access token or a session's JWT. Without it the client is anonymous until it signs in. */
   readonly token?: Redacted.Redacted
-  /** Retries of a rate-limited call (429); 3 if absent. */
+  /** A rate-limited call (429) is repeated at most this often; 3 times if absent. */
   readonly retries?: number
   /** All retries of a call together take at most this time; 2 minutes if absent, twice the service's window. */
   readonly retryTimeout?: Duration.Input
@@ -45,7 +45,7 @@ const withRetries = (send: Send, retries: number, timeout: Duration.Duration): S
     return yield* withRetries(send, retries - 1, Duration.subtract(timeout, wait))
   })
 
-/** Returns none for a response that removes the token, undefined for one that does not change it. */
+/** Returns none if the response removes the token, undefined if it does not change it. */
 const tokenAfter = ({ cookies, headers }: Response): Option.Option<Redacted.Redacted> | undefined => {
   const token = headers[HEADERS.accessToken.key] ?? Option.getOrUndefined(Cookies.getValue(cookies, SESSION_COOKIE))
   return token === undefined ? undefined : Option.map(Option.liftPredicate(token, (text) => text !== ""), Redacted.make)
@@ -66,9 +66,9 @@ const withToken = (token: Ref.Ref<Option.Option<Redacted.Redacted>>) => (client:
   )
 
 /**
- * A typed client of the whole contract. Calls fail with the classes of `schema/Errors.ts`.
- * A session renews itself: each response brings a fresh JWT, which the next call sends. Signing in sets
- * it, signing out removes it; in a browser the cookie does that.
+ * Makes a typed client of the whole contract. Calls fail with the classes of `schema/Errors.ts`. A session renews
+ * itself: each response brings a fresh JWT, which the next call sends. Signing in sets the JWT, signing out removes it;
+ * in a browser the cookie does that.
  */
 export const makeClient = (
   { baseUrl, retries = 3, retryTimeout = "2 minutes", token }: ClientOptions
@@ -83,9 +83,9 @@ export const makeClient = (
         )
     }))
 
-/** A call of a list takes these beside its own query. */
+/** A call of a list takes these members beside its own query. */
 interface ListPage {
-  /** A part of the query; empty for the first page. */
+  /** This part of the query is empty for the first page. */
   readonly page: { readonly cursor?: string }
   readonly responseMode: "decoded-and-response"
 }
@@ -99,8 +99,8 @@ const nextPage = ({ headers }: Response): Option.Option<ListPage["page"]> => {
 }
 
 /**
- * All items of a list, page after page by their cursors. An item that is there throughout comes once, whatever is added
- * or deleted meanwhile.
+ * Returns all items of a list, page after page by their cursors. An item that exists throughout comes once, whatever is
+ * added or deleted meanwhile.
  *
  * ```ts
  * streamList(({ page, responseMode }) => client.routes.list({ query: { q: "alp", ...page }, responseMode }))
@@ -113,22 +113,22 @@ export const streamList = <A, E, R>(list: List<A, E, R>): Stream.Stream<A, E, R>
       ([items, response]) => [items, nextPage(response)] as const
     ))
 
-/** `streamList` for `for await`. */
+/** Returns the items of `streamList` for `for await`. */
 export const iterateList = <A, E>(list: List<A, E, never>): AsyncIterable<A> => Stream.toAsyncIterable(streamList(list))
 
 /** Keeps a copy of an account. */
 export interface SyncStore<E = never, R = never> {
-  /** The cursor of the last page that was applied; none before the first. */
+  /** The cursor belongs to the last applied page; it is none before the first. */
   readonly cursor: Effect.Effect<Option.Option<string>, E, R>
   /** Applies the changes of a page and keeps its cursor, both or neither. A change may come again. */
   readonly apply: (page: ChangePage) => Effect.Effect<void, E, R>
-  /** Removes the copy and its cursor: the service can no longer tell what changed since, so the whole account follows. */
+  /** Removes the copy and its cursor: the service no longer knows what changed since, so the whole account follows. */
   readonly reset: Effect.Effect<void, E, R>
 }
 
 type SyncOptions = Omit<typeof SyncQuery.Type, "cursor">
 
-/** Brings a copy up to date, page by page. With `wait`, and nothing to do, it ends after the next change or the wait. */
+/** Brings a copy up to date, page by page. With `wait` and nothing to do, it ends after the next change or the wait. */
 export const sync = <E, R>(
   client: Client,
   store: SyncStore<E, R>,
@@ -147,13 +147,13 @@ export const sync = <E, R>(
 }
 
 interface BatchOptions {
-  /** Confirms what a personal access token must confirm. */
+  /** True confirms operations that a personal access token must confirm. */
   readonly confirm?: boolean
   /** Another call with the same key and operations does none of them twice. */
   readonly idempotencyKey?: string
 }
 
-/** Any number of operations, each with its result, in order. `client.routes.batch` has the atomic ones. */
+/** Runs any number of operations, and returns their results in order. `client.routes.batch` has atomic operations. */
 export const batch = (
   client: Client,
   operations: ReadonlyArray<BatchOperation>,

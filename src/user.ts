@@ -26,7 +26,7 @@ const emailArgument = Effect.suspend(() => {
     )
 })
 
-/** Creates an account on the server, for the first administrator or where sign-up is off. */
+/** Creates an account on the server, for the first administrator or while sign-up is off. */
 const create = Effect.gen(function*() {
   const email = yield* emailArgument
   yield* Effect.gen(function*() {

@@ -1,11 +1,11 @@
 interface Accepted {
   readonly file: string
-  /** The changed line without its indentation. */
+  /** It is the changed line without its indentation. */
   readonly line: string
   readonly reason: string
 }
 
-/** Changes that no test is to notice, each with its reason. */
+/** No test is to notice these changes; each has its reason. */
 export const ACCEPTED: ReadonlyArray<Accepted> = [
   {
     file: "src/http/pages/shared/Sitemap.ts",

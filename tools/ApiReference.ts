@@ -89,14 +89,14 @@ const isSchema = (value: unknown): value is JsonSchema => typeof value === "obje
 const bounds = ({ maximum, minimum }: JsonSchema) =>
   minimum === undefined && maximum === undefined ? "" : ` ${String(minimum ?? "")} to ${String(maximum ?? "")}`
 
-/** Words what a schema says of values of one of its types. */
+/** Returns the part of a schema that applies to one of its types. */
 const ofType = (schema: JsonSchema, type: unknown): JsonSchema => {
   if (type === "null") return { type }
   const { enum: values, ...rest } = schema
   return { ...rest, type, ...(Array.isArray(values) ? { enum: values.filter((value) => value !== null) } : {}) }
 }
 
-/** A schema in a few words. */
+/** Describes a schema in a few words. */
 const typeOf = (schema: JsonSchema): string => {
   if (typeof schema["$ref"] === "string") return linkTo(nameOf(schema["$ref"]))
   const choices = schema["anyOf"] ?? schema["oneOf"]
@@ -224,7 +224,7 @@ const schemaSections = () => [
   ...Object.entries(document.components.schemas).toSorted(([a], [b]) => a.localeCompare(b)).map(schemaSection)
 ]
 
-/** Lists the sections with their endpoints, and of the bodies only the section. */
+/** Lists the sections with their endpoints, but for the bodies only the section. */
 const contentsOf = (text: string) => {
   const headings = headingsOf(text)
   const bodies = headings.findIndex(({ text }) => text === BODIES)
@@ -234,7 +234,6 @@ const contentsOf = (text: string) => {
     .join("\n")
 }
 
-/** The whole document as a page for people. */
 export const apiReference = (): string => {
   const sections = [HEADING, ...groupSections(), ...errorTable(), ...REASONS, ...headerTable(), ...schemaSections()]
   const text = sections.join("\n").trimEnd()

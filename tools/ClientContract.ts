@@ -27,7 +27,7 @@ const PLAIN: Readonly<Record<string, string>> = {
   string: "string"
 }
 
-/** An array of at most so many items is a tuple, such as a position. */
+/** An array of at most this many items is a tuple, such as a position. */
 const MAX_TUPLE = 4
 
 const isSchema = (value: unknown): value is JsonSchema =>
@@ -35,7 +35,6 @@ const isSchema = (value: unknown): value is JsonSchema =>
 
 const schemasOf = (value: unknown): ReadonlyArray<JsonSchema> => Array.isArray(value) ? value.filter(isSchema) : []
 
-/** A comment in the words of the document. */
 const comment = (words: unknown, indent: string) =>
   typeof words === "string" ? `${indent}/** ${words.replaceAll("*/", "*\\/").replaceAll(/\s+/g, " ")} */\n` : ""
 
@@ -72,7 +71,6 @@ const objectOf = ({ additionalProperties, properties, required }: JsonSchema, in
   }>>`
 }
 
-/** The type of a schema in TypeScript. */
 const typeOf = (schema: JsonSchema, indent: string): string => {
   const { $ref, allOf, anyOf, enum: values, oneOf, type } = schema
   if (typeof $ref === "string") return nameOf($ref)
@@ -104,11 +102,11 @@ const payloadOf = (content: Content) => {
   return schema === undefined ? "FileBody" : typeOf(schema, "      ")
 }
 
-/** Parameters of the path are texts: ids may be numbers. */
+/** Parameters of the path are texts, since ids may be numbers. */
 const parameterType = ({ in: place, schema }: Operation["parameters"][number]) =>
   place === "path" ? "string | number" : typeOf(schema, "        ")
 
-/** The headers of a file say what it is, and how it is called. */
+/** The headers of a file tell its type and its name. */
 const FILE_HEADERS = ["Content-Type", "Content-Disposition"].map((name) => ({
   name,
   in: "header" as const,
@@ -181,7 +179,7 @@ const maxOperations = () => {
   return isSchema(schema) ? String(schema["maxItems"]) : ""
 }
 
-/** The contract as types, and as the methods and paths of its endpoints. */
+/** Returns the contract as types, and the methods and paths of its endpoints. */
 export const clientContract = (): string =>
   [
     HEAD,

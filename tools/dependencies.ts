@@ -5,8 +5,8 @@ import { tmpdir } from "node:os"
 import { join } from "node:path"
 
 /**
- * Fails with one line for each dependency of `package.json` that is a patch behind: `npm run check:dependencies`. It asks
- * the registry, so it is no part of `npm run check`. `npm outdated` lists newer minor and major versions.
+ * `npm run check:dependencies` fails with one line for each dependency of `package.json` that is a patch behind. It
+ * asks the registry, so it is no part of `npm run check`. `npm outdated` lists newer minor and major versions.
  */
 
 const Versions = Schema.Record(Schema.String, Schema.String)
@@ -26,7 +26,7 @@ const decodeOutdated = Schema.decodeSync(Schema.fromJsonString(Schema.Union([Unr
 
 const isUnreachable = Schema.is(Unreachable)
 
-/** npm ends with 1 where it lists a package, so only the output says whether it reached the registry. */
+/** npm ends with 1 if it lists a package, so only the output says whether it reached the registry. */
 const outdatedIn = (cwd: string) =>
   new Promise<string>((resolve) =>
     void execFile("npm", ["outdated", "--json"], { cwd }, (_, stdout) => resolve(stdout))

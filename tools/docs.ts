@@ -8,8 +8,8 @@ import { withLanesTable } from "./lanesTable.ts"
 import { withSettingsTable } from "./settingsTable.ts"
 
 /**
- * `npm run docs` generates `docs/api.md`, `docs/openapi.json` and the types of `packages/client` from the contract, the tables of settings and lanes in `docs/operations.md`,
- * and `docs/authorization.md` from what a running service responds to every kind of caller, which a test measures.
+ * `npm run docs` generates `docs/api.md`, `docs/openapi.json`, the types of `packages/client`, the tables of
+ * `docs/operations.md`, and `docs/authorization.md`, which a test measures on a running service.
  */
 const ROOT = join(import.meta.dirname, "..")
 

@@ -6,7 +6,7 @@ const BEGIN = "<!-- `Lanes.ts` has these rows: `npm run docs` writes them. -->\n
 
 const END = "<!-- End of the lanes. -->\n"
 
-/** The default of `DATABASE_POOL_SIZE`. */
+/** `DATABASE_POOL_SIZE` has this default. */
 const CONNECTIONS = 10
 
 const queueOf = ({ longestCrowdedQueue, longestQueue }: LaneNumbers) => {
@@ -33,7 +33,7 @@ const table = [
   `| mails that are composed | ${AT_ONCE.mails} | any number | |`
 ].join("\n")
 
-/** docs/operations.md with the lanes between their two marks. */
+/** Returns docs/operations.md with the lanes between their two marks. */
 export const withLanesTable = (operations: string): string => {
   const [before = "", rest = ""] = operations.split(BEGIN)
   const [, after = ""] = rest.split(END)

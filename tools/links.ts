@@ -2,7 +2,7 @@ import { existsSync, globSync, readFileSync } from "node:fs"
 import { dirname, join, relative } from "node:path"
 import { headingsOf, withoutCode } from "./headings.ts"
 
-/** `npm run check` runs it: each link of a document leads to a file of the repository, and to a heading that it has. */
+/** `npm run check` runs this: each link of a document leads to a file of the repository, and to a heading of it. */
 const ROOT = join(import.meta.dirname, "..")
 
 const documents = globSync("**/*.md", { cwd: ROOT, exclude: (name) => /(?:^|\/)(?:node_modules|\.[a-z]+)$/.test(name) })

@@ -7,10 +7,10 @@ import { ACCEPTED } from "./AcceptedMutants.ts"
 import { mutated, type Mutation, mutationsOf } from "./Mutations.ts"
 
 /**
- * Tests the tests: `npm run mutants -- --seed 1 --count 60`. Changes one operator, constant or word of SQL at a time in a copy of
- * the source, runs the tests that are nearest to the changed file, and prints what none of them noticed. `--only` takes changes
- * from the files whose path contains it, `--tests` runs so many files of tests for each, and `--from` goes on with a run that was
- * ended. `AcceptedMutants.ts` has the changes that no test is to notice.
+ * Tests the tests: `npm run mutants -- --seed 1 --count 60`. Changes one operator, constant or word of SQL at a time in
+ * a copy of the source, runs the nearest tests to the changed file, and prints the changes that none of them noticed.
+ * `--only` takes changes from the files whose path contains it, `--tests` sets the number of test files for each
+ * change, and `--from` continues an ended run. `AcceptedMutants.ts` has the changes that no test is to notice.
  */
 const { values: { count, from, only, seed, tests: most } } = parseArgs({
   options: {
@@ -24,10 +24,10 @@ const { values: { count, from, only, seed, tests: most } } = parseArgs({
 
 const ROOT = join(import.meta.dirname, "..")
 
-/** A change that makes a test wait for ever is noticed. */
+/** A change that makes a test wait for ever counts as noticed after this time. */
 const timeoutMillis = (tests: ReadonlyArray<string>) => 120_000 + 40_000 * tests.length
 
-/** These take long, so that others of the same distance run before them. */
+/** These tests take long, so others of the same distance run before them. */
 const SLOW = /\/process\/|\.browser\.|\.heavy\./
 
 interface Source {
@@ -51,7 +51,7 @@ const FROM = /from "(\.[^"]+)"/g
 const importsOf = ({ file, text }: Source) =>
   [...text.matchAll(FROM)].map(([, path = ""]) => relative(ROOT, join(ROOT, dirname(file), path)))
 
-/** Words of the names in a path, without a plural's last letter: those of `routes/RouteViews.ts` are "route" and "view". */
+/** Returns words of a path, without a plural's last letter: `routes/RouteViews.ts` has "route" and "view". */
 const wordsOf = (path: string) =>
   new Set(
     basename(path, ".ts").replaceAll(/(?<=[a-z])(?=[A-Z])/g, ".").toLowerCase().split(".").concat(
@@ -60,7 +60,7 @@ const wordsOf = (path: string) =>
       .map((word) => word.replace(/s$/, "")).filter((word) => word !== "test" && word !== "http" && word !== "service")
   )
 
-/** The service as far as imports lead from a changed file: what stands further away is less likely to notice. */
+/** Returns the importers of a changed file by distance: one further away is less likely to notice a change. */
 const importersOf = (sources: ReadonlyArray<Source>, file: string) => {
   const distances = new Map([[file, 0]])
   for (const [path, distance] of distances) {
@@ -76,7 +76,7 @@ const vocabularyOf = ({ text }: Source) =>
 
 type Score = (test: Source) => number
 
-/** Scores the words of the changed file or of what imports it in the name of a test, and its imports. */
+/** Scores a test by its imports, and by the words in its name that the changed file or its importers have. */
 const scoreByName = (sources: ReadonlyArray<Source>, file: string): Score => {
   const distances = importersOf(sources, file)
   const near = [...distances].filter(([, distance]) => distance <= 2)
@@ -90,7 +90,7 @@ const scoreByName = (sources: ReadonlyArray<Source>, file: string): Score => {
   }
 }
 
-/** Scores the words that the changed file and a test share, above all those that few tests have. */
+/** Scores the words that the changed file and a test share; words of few tests count most. */
 const scoreByText = (tests: ReadonlyArray<Source>, changed: Source): Score => {
   const vocabularies = new Map(tests.map((test) => [test.file, vocabularyOf(test)]))
   const counts = new Map<string, number>()
@@ -107,7 +107,7 @@ const scoreByText = (tests: ReadonlyArray<Source>, changed: Source): Score => {
   }
 }
 
-/** Files of tests, the nearest first: in turn by either score. */
+/** Returns files of tests, the nearest first, in turn by either score. */
 const nearestTests = (sources: ReadonlyArray<Source>, tests: ReadonlyArray<Source>, changed: Source) => {
   const [byName = [], byText = []] = [scoreByName(sources, changed.file), scoreByText(tests, changed)].map((scoreOf) =>
     tests.map((test) => ({ test: test.file, score: scoreOf(test) / (SLOW.test(test.file) ? 4 : 1) }))
@@ -116,7 +116,7 @@ const nearestTests = (sources: ReadonlyArray<Source>, tests: ReadonlyArray<Sourc
   return [...new Set(byText.flatMap((test, n) => byName.slice(n, n + 1).concat(test)))].slice(0, Number(most))
 }
 
-/** Numbers from 0 to 1 that a seed determines (mulberry32). */
+/** Returns numbers from 0 to 1 that a seed determines (mulberry32). */
 function* randomFrom(start: number) {
   for (let state = start + 0x6d2b79f5;; state += 0x6d2b79f5) {
     const mixed = Math.imul(state ^ state >>> 15, 1 | state)
@@ -149,13 +149,13 @@ const isOutcome = (message: unknown): message is { readonly failure?: string } =
 
 const running: { child: ChildProcess | undefined } = { child: undefined }
 
-/** The runner leads a group of its own, which also has the forks of vitest and the database. */
+/** The runner leads its own group of processes, with the forks of vitest and the database. */
 const startRunner = (cwd: string) =>
   fork(join(cwd, "tools/testRunner.ts"), { cwd, detached: true, stdio: ["ignore", "ignore", "ignore", "ipc"] })
 
 const HANGING = "a run that did not end"
 
-/** The first test that fails, or nothing. */
+/** Returns the first test that fails, or undefined. */
 const failureOf = (cwd: string, tests: ReadonlyArray<string>) =>
   new Promise<string | undefined>((resolve) => {
     const child = running.child ??= startRunner(cwd)
@@ -179,7 +179,7 @@ const endRunner = () => {
   running.child = undefined
 }
 
-/** The files of tests that have failed, each with true if it also fails without a change and says nothing of one. */
+/** True marks a failed file of tests that also fails without a change, and so says nothing of one. */
 const broken = new Map<string, boolean>()
 
 const failureWith = async (
@@ -187,7 +187,7 @@ const failureWith = async (
   { file, mutation, text }: Candidate,
   tests: ReadonlyArray<string>
 ): Promise<string | undefined> => {
-  // The database of a runner that has started is one of the unchanged source.
+  // The database of a running runner belongs to the unchanged source.
   if (file.startsWith("src/services/db/")) endRunner()
   await writeFile(join(directory, file), mutated(text, mutation))
   const failure = await failureOf(directory, tests)
@@ -196,7 +196,7 @@ const failureWith = async (
   return failure
 }
 
-/** The test that notices a change, twice, or nothing. */
+/** Returns the test that fails twice with a change, `HANGING`, or undefined. */
 const noticing = async (
   directory: string,
   candidate: Candidate,
@@ -210,7 +210,7 @@ const noticing = async (
   const again = await failureWith(directory, candidate, [test])
   if (!broken.has(test)) broken.set(test, await failureOf(directory, [test]) !== undefined)
   if (again !== undefined && broken.get(test) === false) return again
-  // A busy machine disturbed it.
+  // A busy machine may have disturbed the test.
   return noticing(directory, candidate, tests.filter((name) => name !== test))
 }
 

@@ -10,7 +10,7 @@ const table = [
   ...registry.map(({ meaning, name, otherwise }) => `| \`${name}\` | ${otherwise} | ${meaning} |`)
 ].join("\n")
 
-/** docs/operations.md with the rows of the registry between its two marks. */
+/** Returns docs/operations.md with the rows of the registry between its two marks. */
 export const withSettingsTable = (operations: string): string => {
   const [before = "", rest = ""] = operations.split(BEGIN)
   const [, after = ""] = rest.split(END)

@@ -21,8 +21,8 @@ import {
 } from "./setupFiles.ts"
 
 /**
- * Writes what a machine with Debian needs to run the service: docs/hosting.md uses it. It asks for what the flags, the
- * environment and the `.env` of an earlier run leave open, and shows what it would change in a file that exists.
+ * Writes the files that a machine with Debian needs to run the service (docs/hosting.md). Asks for what the flags, the
+ * environment and an earlier `.env` leave open, and shows the changes that it would make in existing files.
  */
 
 class SetupFailed extends Schema.TaggedError<SetupFailed>()("SetupFailed", { message: Schema.String }) {}
@@ -123,7 +123,7 @@ const checkPlain = (settings: Readonly<Record<string, string>>) => {
 
 const addressOf = (text: string) => {
   const url = URL.canParse(text) ? new URL(text) : undefined
-  // A host of a URL may have characters that end a line of nginx.
+  // The host of a URL may have characters that end a line of nginx.
   return url?.protocol === "https:" && /^[a-z0-9.-]+$/.test(url.host) && url.href === `${url.origin}/`
     ? Effect.succeed(url)
     : Effect.fail(
@@ -147,7 +147,7 @@ interface Planned {
   readonly text: string
   readonly mode: number
   readonly before: Option.Option<string>
-  /** A person sees this of a change, and no secret. */
+  /** The person sees this text of a change, without secrets. */
   readonly change: string
 }
 
@@ -168,7 +168,7 @@ const diffOf = (path: string, text: string) =>
 
 const write = ({ mode, path, text }: Planned) =>
   Effect.tryPromise({
-    // In place, so that the owner stays, and with its mode before its text.
+    // The file is written in place, so that the owner stays, and gets its mode before its text.
     try: async () => {
       await mkdir(dirname(path), { recursive: true })
       await using file = await open(path, "a", mode)

@@ -27,11 +27,11 @@ const portsOf = ({ processes }: Answers) => Array.from({ length: processes }, (_
 type Values = Readonly<Record<string, string>>
 
 export interface NewSettings {
-  /** Written over those that are there. */
+  /** These values replace existing ones. */
   readonly answers: Values
-  /** Written into a new file only: where one exists, its operator has decided. */
+  /** These values are written into a new file only: the operator of an existing one has decided. */
   readonly defaults: Values
-  /** Made once and kept. */
+  /** These values are made once and kept. */
   readonly secrets: Values
 }
 
@@ -46,7 +46,7 @@ export const settingsOf = Effect.fnUntraced(function*(given: Answers) {
       SMTP_URL: mail === "none" ? "" : mail,
       DATABASE_URL: database,
       SIGNUP_ENABLED: String(signUp === "open"),
-      // The next run takes them from here. The service reads neither.
+      // The next run reads these settings; the service reads neither.
       SETUP_PROCESSES: String(processes),
       SETUP_KEEP_DAYS: String(days)
     },
@@ -75,7 +75,7 @@ const withValue = (text: string, [name, value]: readonly [string, string]) => {
   return `${text}${text === "" || text.endsWith("\n") ? "" : "\n"}${lineOf([name, value])}`
 }
 
-/** Both may have a password. */
+/** Both URLs may have a password. */
 const isSecret = (name: string) => name === "SMTP_URL" || name === "DATABASE_URL"
 
 const shown = (name: string, before: string | undefined, after: string) => {
@@ -83,7 +83,7 @@ const shown = (name: string, before: string | undefined, after: string) => {
   return isSecret(name) ? `changes ${name}\n` : `changes ${name} from "${before}" to "${after}"\n`
 }
 
-/** The text of `.env`, and which of its settings change. */
+/** Returns the text of `.env`, and which of its settings change. */
 export const envFile = (kept: Option.Option<string>, { answers, defaults, secrets }: NewSettings) => {
   if (Option.isNone(kept)) {
     return { text: HEAD + Object.entries({ ...answers, ...defaults, ...secrets }).map(lineOf).join(""), change: "" }
@@ -95,7 +95,7 @@ export const envFile = (kept: Option.Option<string>, { answers, defaults, secret
   return { text: changed.reduce(withValue, kept.value), change }
 }
 
-/** The name of a database that PostgreSQL serves by a socket of this machine. */
+/** Returns the name of a database that PostgreSQL serves by a socket of this machine. */
 export const localDatabase = (url: string): Option.Option<string> => {
   const { hostname, pathname, searchParams } = new URL(url)
   return /^(?:\/|%2f)/i.test(searchParams.get("host") ?? hostname)
@@ -109,7 +109,7 @@ const TEMPLATES = {
   "Caddyfile": `/etc/caddy/${NAME}.caddy`
 }
 
-/** A database elsewhere is backed up where it is. */
+/** These files are left out for a database elsewhere, which is backed up there. */
 const BACKUP_TEMPLATES = {
   "route-planning-service-backup.service": `/etc/systemd/system/${NAME}-backup.service`,
   "route-planning-service-backup.timer": `/etc/systemd/system/${NAME}-backup.timer`
@@ -117,7 +117,7 @@ const BACKUP_TEMPLATES = {
 
 export const unitsOf = (answers: Answers) => portsOf(answers).map((port) => `${NAME}@${port}`).join(" ")
 
-/** The files of deploy/hosting for these answers, with the paths that they are for. */
+/** Returns the files of deploy/hosting for these answers, with their paths. */
 export const hostingFiles = (answers: Answers, directory: string) => {
   const ports = portsOf(answers)
   const database = localDatabase(answers.database)

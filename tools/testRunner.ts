@@ -6,7 +6,7 @@ class AsOrdered extends BaseSequencer {
   }
 }
 
-/** Runs files of tests for `mutants.ts`, one order after another, and sends the first failure: a start takes longer than most tests. */
+/** Runs each list of tests of `mutants.ts`, and sends the first failure: a start takes longer than most tests. */
 const vitest = await createVitest("test", {
   watch: false,
   bail: 1,

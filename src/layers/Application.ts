@@ -126,13 +126,13 @@ const servicesLayer = Layer.mergeAll(
 
 const requestHandlerLayer = RequestHandler.layer.pipe(Layer.provide(servicesLayer))
 
-/** Build it first, so that a process responds while it waits for its database. */
+/** Build this layer first, so that a process responds while it waits for its database. */
 export const listeningLayer = Listening.layer.pipe(
   Layer.provide([Draining.layer, Warnings.layer]),
   Layer.provide(telemetryLayer)
 )
 
-/** The whole service. Everything outside of it is a requirement; `Live.ts` has the requirements of production. */
+/** The layer is the whole service. `Live.ts` has its requirements for production. */
 export const applicationLayer = drainLayer.pipe(
   Layer.provide(servicesLayer),
   Layer.provideMerge(serverLayer.pipe(Layer.provide(requestHandlerLayer))),

@@ -65,7 +65,7 @@ const LOG_INTERVAL = Duration.seconds(5)
 interface Found {
   readonly first: Server
   readonly hosts: ReadonlyArray<PgConnection.Config>
-  /** The fault of a pooler before it, and what to set. */
+  /** It names the fault of a pooler in front of the server, and the setting that corrects it. */
   readonly wrong: Option.Option<string>
 }
 
@@ -89,7 +89,7 @@ const find = (hosts: ReadonlyArray<PgConnection.Config>): Effect.Effect<Found, S
 const reasonOf = ({ reason: { cause, message } }: SqlError.SqlError) =>
   Predicate.hasProperty(cause, "message") ? String(cause.message) : message
 
-/** Waits until one of the hosts takes writes. */
+/** Waits until a host takes writes. Fails with `DatabaseUnusable` after `longest`, or at once if waiting is no use. */
 export const awaitDatabase = Effect.fnUntraced(function*(
   hosts: ReadonlyArray<PgConnection.Config>,
   longest: Duration.Duration
@@ -142,7 +142,7 @@ const connections = Config.map(settings.DATABASE_PREPARED_STATEMENTS, (prepare) 
   prepare
 }))
 
-/** The servers of `DATABASE_URL`, of which the first takes writes. */
+/** `first` is the server of `DATABASE_URL` that takes writes. */
 class Servers extends Context.Service<Servers, Found>()("route-planning-service/Servers") {
   static readonly layer = Layer.effect(
     Servers,
@@ -181,7 +181,7 @@ const poolLayer = Layer.unwrap(Effect.gen(function*() {
   )
 })).pipe(Layer.provide([machineClock, metricsLayer]))
 
-/** One connection for the transaction, one for what a migration does outside of it, and one that looks for locks. */
+/** One connection has the transaction, one the work of a migration outside of it, and one looks for locks. */
 const MIGRATOR_CONNECTIONS = 3
 
 const migratorClient = Layer.unwrap(

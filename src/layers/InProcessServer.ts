@@ -43,7 +43,7 @@ export const inProcessClientLayer = FetchHttpClient.layer.pipe(
   )
 )
 
-/** Prints what fails, such as the cause of a 500, where a test would swallow the log. */
+/** Prints errors, such as the cause of a 500, where a test would swallow the log. */
 export const printedErrorsLayer = Layer.merge(
   Layer.sync(Console.Console, () => globalThis.console),
   Layer.succeed(References.MinimumLogLevel, "Error")

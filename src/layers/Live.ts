@@ -23,7 +23,7 @@ export const mapStyleLive = mapStyleLayer.pipe(Layer.provide(Warnings.layer), La
 
 export const rateCountersLive = rateCountersLayer.pipe(Layer.provide(telemetryLayer))
 
-/** `node:http` is there for the server; Undici's 109 modules would be loaded by the first probe of readiness. */
+/** The server has loaded `node:http` already; the first probe of readiness would load Undici's 109 modules. */
 export const httpClientLive = NodeHttpClient.layerNodeHttpOptions({
   keepAlive: true,
   // An idle connection that the other side is about to close fails the request that takes it.

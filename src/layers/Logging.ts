@@ -22,7 +22,7 @@ const STANDARD_OUTPUT = 1
 
 const MAX_PENDING_BYTES = 4 * 1024 * 1024
 
-/** Lines are written once they have as many bytes, or after so many milliseconds: a write for each costs more than the line. */
+/** Lines are written together after this many bytes or milliseconds: a write for each line costs more than the line. */
 const GATHERED = { minLength: 4096, periodicFlush: 50 }
 
 const DRAIN_TIMEOUT = "1 second"
@@ -58,7 +58,7 @@ const makeOutput = (fd: number, onClosed: () => void): Output => {
   }
 }
 
-/** Writes lines in order without blocking the event loop, which Node's own writes to a pipe do. */
+/** Writes lines in order without blocking the event loop; Node's own writes to a pipe block it. */
 export const standardOutput = (
   fd = STANDARD_OUTPUT,
   onClosed: () => void = () => undefined
@@ -72,7 +72,7 @@ export const OutputDrained = Context.Reference<Effect.Effect<void>>("route-plann
   defaultValue: () => Effect.void
 })
 
-/** A process without a reader (`npm start | head -1`) would run unnoticed. */
+/** Without a signal, a process that has lost its reader (`npm start | head -1`) would run unnoticed. */
 const end = () => void process.kill(process.pid, "SIGTERM")
 
 const consoleLayer = Layer.effectContext(
@@ -113,7 +113,7 @@ const entryOf = ({ cause, date, fiber, logLevel, message: logged }: Logger.Optio
 const isPrimitive = (value: unknown) =>
   Predicate.isString(value) || Predicate.isNumber(value) || Predicate.isBoolean(value)
 
-/** `Formatter.formatJson` hides secrets and unties circles, for which it calls back for each value. */
+/** `Formatter.formatJson` hides secrets and resolves cycles, for which it calls back for each value. */
 const toJson = (line: object, fields: Readonly<Record<string, unknown>>) =>
   Object.values(fields).every(isPrimitive) ? JSON.stringify(line) : Formatter.formatJson(line)
 
@@ -125,7 +125,7 @@ export const jsonLogger = Logger.make((options) => {
 
 const shown = (value: unknown) => Predicate.isString(value) ? value : Formatter.formatJson(value)
 
-/** Writes one line for a person: time of day, level, message, fields and the id of the request. A cause follows with its stack. */
+/** Writes one line for a person, with the fields and the request's id. A cause follows with its stack. */
 const prettyLogger = Logger.make((options) => {
   const { cause, fields, level, message, timestamp } = entryOf(options)
   const pairs = Object.entries(fields).map(([name, value]) => `${name}=${shown(value)}`)
@@ -134,7 +134,6 @@ const prettyLogger = Logger.make((options) => {
   return cause === undefined ? line : `${line}\n${cause}`
 })
 
-/** A log line that others like it do not follow within a minute. */
 export const onceAMinute = (line: Effect.Effect<void>) => Effect.cachedWithTTL(line, "1 minute")
 
 export const logSettings = (format: Format) =>

@@ -28,18 +28,18 @@ import { RUNNING_REQUESTS } from "./Shutdown.ts"
 
 type Rule = (request: IncomingMessage) => ServiceError | undefined
 
-/** The parser accepts 0.9 and 2.0 as well, which do not have this syntax. */
+/** The parser also accepts HTTP/0.9 and HTTP/2.0, which have another syntax. */
 const versionRule: Rule = ({ httpVersion }) =>
   httpVersion === "1.1" || httpVersion === "1.0"
     ? undefined
     : ValidationFailed.at("header", "", `Expected HTTP/1.1 or HTTP/1.0, not HTTP/${httpVersion}`)
 
-/** A name, an IPv4 or an IPv6 address with an optional port (RFC 9110, 7.2): no user, path or list. */
+/** A host is a name, an IPv4 or an IPv6 address with an optional port (RFC 9110, 7.2), without user, path or list. */
 const HOST = /^(?:\[[\da-f:.]+\]|[\w.~%-]+)(?::\d{0,5})?$/i
 
 const parses = (text: string) => HOST.test(text) && URL.canParse(`http://${text}`)
 
-/** Parses a host once where all requests name the same. */
+/** The last result is kept, since requests usually name the same host. */
 const makeIsHost = () => {
   const last = { text: "", isHost: false }
   return (text: string) => {
@@ -52,11 +52,11 @@ const isHost = makeIsHost()
 
 const isHostName = (name: string) => name.length === 4 && name.toLowerCase() === "host"
 
-/** Node keeps the first of several and drops the others. */
+/** Node's `headers` keeps the first of several `Host` and drops the others. */
 const hostsOf = ({ rawHeaders }: IncomingMessage) =>
   rawHeaders.filter((_, index) => index % 2 === 1 && isHostName(rawHeaders[index - 1] ?? ""))
 
-/** RFC 9112, 3.2. */
+/** A request of HTTP/1.1 has exactly one valid `Host` (RFC 9112, 3.2). */
 const hostRule: Rule = (request) => {
   const [host, ...others] = hostsOf(request)
   if (others.length > 0) return ValidationFailed.at("header", "Host", `Expected once, not ${others.length + 1} times`)
@@ -70,13 +70,13 @@ const hostRule: Rule = (request) => {
     : ValidationFailed.at("header", "Host", "Expected a host name or an IP address, with an optional port")
 }
 
-/** RFC 9112, 6.1. */
+/** A transfer coding that is not implemented gets 501 (RFC 9112, 6.1). */
 const codingRule: Rule = ({ headers }) =>
   (headers["transfer-encoding"] ?? "chunked").toLowerCase() === "chunked"
     ? undefined
     : new NotImplemented({ message: "Transfer-Encoding: only \"chunked\" is implemented" })
 
-/** RFC 9110, 10.1.1: HTTP/1.0 has no expectations. */
+/** HTTP/1.0 has no expectations (RFC 9110, 10.1.1). */
 const expectationRule: Rule = ({ headers, httpVersion }) =>
   httpVersion === "1.0" || (headers.expect ?? "100-continue").toLowerCase() === "100-continue"
     ? undefined
@@ -115,7 +115,7 @@ const errorOf = (cause: NodeJS.ErrnoException): ServiceError => {
   }
 }
 
-/** In milliseconds. Unread bytes cause a reset, which can drop a response that the client has not read yet. */
+/** Unread bytes cause a reset, which can drop a response that the client has not read yet. The unit is milliseconds. */
 const CLOSING_TIME = 500
 
 const closeGently = (socket: Duplex, last?: string) => {
@@ -130,7 +130,7 @@ interface Exchange {
   readonly response?: ServerResponse
 }
 
-/** The client has hung up where its bytes end within a body, and with every error that is not the parser's. */
+/** The client has hung up if its bytes end within a body, or if the error is not the parser's. */
 const hasHungUp = ({ code = "" }: NodeJS.ErrnoException, { request }: Exchange) =>
   code === "HPE_INVALID_EOF_STATE" ? request?.complete === false : code !== LATE && !code.startsWith("HPE_")
 
@@ -141,12 +141,12 @@ const begunLayer = Layer.succeed(
   (request, id) => void requestIds.set(NodeHttpServerRequest.toServerResponse(request), id)
 )
 
-/** Responds in the one shape of errors to what is no request. A response that has begun comes first. */
+/** Responds to malformed requests with the error shape of the API, after any response that has begun. */
 const respondToParserErrors = Effect.fnUntraced(function*(server: Server) {
   const usual = yield* headersOfRefusals
   const record = yield* recordRefusal
   const run = Effect.runForkWith(yield* Effect.context<never>())
-  /** The last exchange of each connection, until it is complete. */
+  /** Each connection has its last exchange here, until that is complete. */
   const exchanges = new WeakMap<Duplex, Exchange>()
 
   const track = (request: IncomingMessage, response: ServerResponse) => {
@@ -200,7 +200,7 @@ const respondToParserErrors = Effect.fnUntraced(function*(server: Server) {
     socket.once("close", () => request?.destroy(cause))
   }
 
-  // A process that was busy for longer looks at its clock before it reads what has arrived meanwhile.
+  // After a stall, Node checks its timeouts before it reads the bytes that arrived meanwhile.
   const failUnlessArrived = (cause: NodeJS.ErrnoException, socket: Duplex) => {
     const before = exchanges.get(socket)
     setImmediate(() => exchanges.get(socket) === before && fail(cause, socket))
@@ -220,8 +220,8 @@ const respondToParserErrors = Effect.fnUntraced(function*(server: Server) {
 })
 
 /**
- * Milliseconds until the headers of a request have arrived; until the next request begins, which is longer than a proxy keeps an
- * idle connection (usually 60 s), so that the proxy closes it; and until anything moves during a request, which is more than
+ * `headers`, `keepAlive` (between requests) and `idle` (without any byte during a request) are in milliseconds. A proxy
+ * keeps idle connections for less than `keepAlive` (usually 60 s), so that the proxy closes them. `idle` is longer than
  * the two minutes of an import.
  */
 export const ConnectionTimeouts = Context.Reference<{
@@ -236,13 +236,13 @@ const LIMITS = {
   // `BodyAllowance` limits the body, `headersTimeout` what comes before it.
   requestTimeout: 0,
   maxHeaderSize: MAX_HEADER_BYTES,
-  // `requestFault` checks it, so that its errors have the one shape.
+  // `requestFault` checks the header, so that its errors have the shape of the API.
   requireHostHeader: false,
   // A request that offers an upgrade is served as an ordinary request, with its body (RFC 9110, 7.8).
   shouldUpgradeCallback: () => false
 }
 
-/** The kernel drops bursts above Node's 511, and clients retry after 1, 3 and 7 s. Capped at `net.core.somaxconn`. */
+/** The kernel drops bursts above Node's 511, and clients retry after 1, 3 and 7 s. `net.core.somaxconn` caps it. */
 const BACKLOG = 4_096
 
 const CHECKING_INTERVAL = 1_000
@@ -261,10 +261,10 @@ const makeServer = Effect.gen(function*() {
   }, linger)
   server.maxConnections = yield* settings.MAX_CONNECTIONS
   server.timeout = timeouts.idle
-  // Node would drop headers after the thousandth, and a second Host with them; the limit in bytes is enough.
+  // Node's default drops headers after the thousandth, and a second `Host` with them; the limit in bytes is enough.
   server.maxHeadersCount = 0
   yield* respondToParserErrors(server)
-  // Node responds itself if there is no listener.
+  // Without a listener, Node itself responds.
   server.on("checkExpectation", (request, response) => server.emit("request", request, response))
   return server
 })
@@ -297,7 +297,7 @@ const whenSentLayer = Layer.succeed(WhenResponseSent, (request, within, run) =>
     return undefined
   }))
 
-/** HTTP/1.1 on Node. When the scope closes, running requests have `RUNNING_REQUESTS` to end. */
+/** Serves HTTP/1.1 on Node. When the scope closes, running requests have `RUNNING_REQUESTS` to end. */
 export const listenLayer = Layer.unwrap(Effect.gen(function*() {
   const node = yield* makeServer
   return Layer.effectDiscard(Effect.addFinalizer(() => closeConnections(node))).pipe(

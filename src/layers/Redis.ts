@@ -22,8 +22,8 @@ import { onceAMinute } from "./Logging.ts"
 const TIMEOUT = Duration.millis(50)
 
 /**
- * Timers run before sockets in an iteration of the event loop: after a stall one long timer would end although the
- * reply has arrived. A stall ends only one of several short ones.
+ * After a stall, Node runs timers before it reads sockets: one long timer would end although the reply has arrived,
+ * while a stall ends only one of several short ones.
  */
 const STEPS = 5
 const STEP = Duration.divideUnsafe(TIMEOUT, STEPS)
@@ -51,7 +51,7 @@ const timedOut = Effect.andThen(
   Effect.suspend(() => Effect.fail(new NoCount()))
 )
 
-/** Fails also for a reply that is no count: Effect's store returns the parts of any reply. */
+/** Fails with `NoCount` also for a reply that is no count: Effect's store returns the parts of any reply. */
 const countIn = Effect.fnUntraced(
   function*(store: Store, options: Parameters<Store["fixedWindow"]>[0]) {
     const count = yield* store.fixedWindow(options)
@@ -61,18 +61,18 @@ const countIn = Effect.fnUntraced(
   Effect.catchDefect(() => Effect.fail(new NoCount()))
 )
 
-/** The counters of Redis on one connection, until the scope closes. It is not opened again. */
+/** Returns the counters of Redis on one connection, which lasts until the scope closes and is not opened again. */
 const redisStore = Effect.fnUntraced(function*(url: Redacted.Redacted) {
-  // The client has 40 % of the modules of the service: it is loaded only with `REDIS_URL`.
+  // The client has 40 % of the service's modules, so it is loaded only with `REDIS_URL`.
   const { layer } = yield* Effect.promise(() => import("@effect/platform-node/NodeRedis"))
   const connection = new AbortController()
-  // `NodeRedis` closes its client once all replies are there, which a hanging Redis never sends, unless the client has
-  // heard that its socket is closed, which takes an iteration of the event loop.
+  // `NodeRedis` closes its client after all replies, which a hanging Redis never sends, or once the client has noticed
+  // that its socket is closed, which takes an iteration of the event loop.
   const end = Effect.promise(() => {
     connection.abort()
     return setImmediate()
   })
-  // A fiber of its own closes the client, where it is interrupted, before it gives up the connection.
+  // A separate fiber builds the client: when interrupted, it closes the client before it gives up the connection.
   const building = yield* Effect.forkChild(
     Layer.build(layer({
       url: Redacted.value(url),
@@ -80,10 +80,10 @@ const redisStore = Effect.fnUntraced(function*(url: Redacted.Redacted) {
       commandsQueueMaxLength: MAX_PENDING,
       socket: { reconnectStrategy: false, signal: connection.signal }
     })).pipe(
-      // It would log each error with its cause, which may contain the address, and a password with it.
+      // The client would log each error with its cause, which may contain the address and a password.
       Effect.provideService(References.MinimumLogLevel, "None")
     ),
-    // The socket then exists before the signal comes.
+    // The fiber starts at once, so that the socket exists before the signal comes.
     { startImmediately: true }
   )
   const redis = yield* Fiber.join(building).pipe(Effect.timeout(CONNECT_TIMEOUT), Effect.onError(() => end))
@@ -92,8 +92,8 @@ const redisStore = Effect.fnUntraced(function*(url: Redacted.Redacted) {
 })
 
 /**
- * Counts in Redis. After a count fails or times out this process counts alone, without waiting for Redis, until it
- * replies to a check. A connection that does not is replaced.
+ * Counts in Redis. After a failed or late count, this process counts alone, without waiting, until Redis replies to a
+ * check. A connection without a reply is replaced.
  */
 const sharedStore = Effect.fnUntraced(function*(url: Redacted.Redacted) {
   const own = yield* RateLimiter.RateLimiterStore

@@ -8,10 +8,10 @@ import { endByForce, noteStop, signalled, uncaught } from "./Shutdown.ts"
 
 const DEFAULT_THREADS = 4
 
-/** Files, names and standard output need them beside password hashing, which uses a thread for each core. */
+/** Files, name lookups and standard output need threads beside password hashing, which uses one for each core. */
 const OTHER_THREADS = 2
 
-/** Sets the threads of libuv, unless the environment does. Call it before any work that needs one. */
+/** Sets the number of libuv's threads, unless the environment does. Call it before any work that needs a thread. */
 const sizeThreadPool = (): void => {
   process.env["UV_THREADPOOL_SIZE"] ??= String(Math.max(DEFAULT_THREADS, availableParallelism() + OTHER_THREADS))
 }
@@ -25,7 +25,7 @@ const logEnd = (cause: Cause.Cause<unknown>) => {
 }
 
 interface Options {
-  /** Fails where a setting is wrong. Built before the program runs. */
+  /** The layer is built before the program runs, and fails if a setting is wrong. */
   readonly settings?: Layer.Layer<never, unknown>
   readonly format?: "json" | "pretty"
 }

@@ -5,7 +5,7 @@ import { isProduction, registry, settings } from "../services/settings/Registry.
 
 const NAMES = registry.map(({ name }) => name)
 
-/** Two letters that differ make another word of a shorter name. */
+/** In a shorter name, two different letters make another word. */
 const LEAST_LENGTH = 8
 
 const MAX_DIFFERENCES = 2
@@ -37,7 +37,7 @@ const address = Effect.gen(function*() {
     ]
 })
 
-/** An operator who sets 0 has decided. */
+/** An operator who sets a strength, even 0, has decided and gets no warning. */
 const weakPasswords = Effect.gen(function*() {
   if (Option.isSome(yield* settings.PASSWORD_MIN_STRENGTH) || !(yield* settings.SIGNUP_ENABLED)) return []
   return [
@@ -45,7 +45,7 @@ const weakPasswords = Effect.gen(function*() {
   ]
 })
 
-/** Says what is wrong with settings that the service can run with. */
+/** Warns of settings that are risky or may be mistakes, but that the service can run with. */
 export const settingWarningsLayer = Layer.effectDiscard(Effect.gen(function*() {
   const { add } = yield* Warnings
   const addAll = (warnings: ReadonlyArray<string>) => Effect.forEach(warnings, add, { discard: true })

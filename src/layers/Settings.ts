@@ -16,7 +16,7 @@ import { isProduction, OIDC_PREFIX, oidcSettings, registry, settings } from "../
 import type { Setting } from "../services/settings/SettingTypes.ts"
 import { misspeltNames } from "./SettingWarnings.ts"
 
-/** The message names every setting that is wrong, and no value. */
+/** The message names every wrong setting, and no value. */
 class SettingsRefused extends Schema.TaggedError<SettingsRefused>()("SettingsRefused", {
   message: Schema.String
 }) {}
@@ -42,7 +42,7 @@ const LISTEN_COMPLAINTS: Readonly<Record<string, (host: string, port: number | u
   ENOTFOUND: (host) => `HOST ${host} is not an address of this machine`
 }
 
-/** Undefined for other errors: the address of the database may be unknown, too. */
+/** Returns undefined for other errors: the address of the database may be unknown, too. */
 const listenProblem = (error: unknown): string | undefined => {
   const cause = Predicate.isTagged(error, "ServeError") && Predicate.hasProperty(error, "cause") ? error.cause : error
   if (!isListenError(cause)) return undefined
@@ -96,7 +96,7 @@ const MIN_SECRET_LENGTH = 32
 
 const SHORT = `is shorter than ${MIN_SECRET_LENGTH} characters`
 
-/** Earlier versions started several processes by it. */
+/** Earlier versions started several processes by this setting. */
 const RETIRED = "WORKERS"
 
 const textOf = (name: string) => Config.option(Config.Redacted(name))
@@ -115,13 +115,13 @@ const retired = Effect.map(textOf(RETIRED), (workers) =>
     ? []
     : [`${RETIRED} is no setting any more: start replicas instead, see Replicas in docs/operations.md`])
 
-/** Checks the type of each alone: a default that is derived from another setting would name that one again. */
+/** Checks the type of each setting alone: a default that is derived from another setting would name that one again. */
 const malformed = Effect.fnUntraced(function*(checked: ReadonlyArray<Setting<unknown>>) {
   const results = yield* Effect.forEach(checked, ({ given }) => Effect.result(given))
   return results.filter(Result.isFailure).map(({ failure }) => problemOf(failure))
 })
 
-/** All settings of the providers of `OIDC_PREFIXES`, but for those of a default prefix that is not used. */
+/** Returns the settings of the providers of `OIDC_PREFIXES`, without those of an unused default prefix. */
 const usedProviders = Effect.gen(function*() {
   if (!(yield* settings.PROVIDER_SIGN_IN_ENABLED)) return []
   const prefixes = [...new Set(yield* settings.OIDC_PREFIXES)]
@@ -153,7 +153,7 @@ const twoWaysToMail = Effect.map(
 const refuseFor = (problems: ReadonlyArray<string>) =>
   problems.length === 0 ? Effect.void : Effect.fail(new SettingsRefused({ message: problems.join("; ") }))
 
-/** Fails with one message that names all of these settings that are malformed. */
+/** Fails with one message that names every malformed setting of `names`. */
 export const wellFormedLayer = (names: ReadonlyArray<Name>) =>
   Layer.effectDiscard(
     Effect.flatMap(malformed(names.flatMap((name) => registry.filter((setting) => setting.name === name))), refuseFor)
@@ -163,7 +163,7 @@ const OF_THE_SERVICE = registry.filter(({ isForDevelopment }) => !isForDevelopme
 
 const withoutMalformed = <A, E>(check: Effect.Effect<ReadonlyArray<A>, E>) => Effect.orElseSucceed(check, () => [])
 
-/** Fails with one message that names all settings that are missing or malformed, and what may be meant as one of them. */
+/** Fails with one message that names every missing or malformed setting, and what a misspelt name may mean. */
 const checkedLayer = (required: Effect.Effect<ReadonlyArray<string>>) =>
   Layer.effectDiscard(Effect.gen(function*() {
     const problems = [
@@ -177,7 +177,7 @@ const checkedLayer = (required: Effect.Effect<ReadonlyArray<string>>) =>
     yield* refuseFor(problems.length === 0 ? [] : [...problems, ...yield* misspeltNames])
   }))
 
-/** `POST /auth/google` needs no client where sign-in is by other providers, or by none. */
+/** The client of `POST /auth/google` is required, unless other providers are set or sign-in by providers is off. */
 const required = Effect.gen(function*() {
   const isEnabled = yield* Effect.orElseSucceed(settings.PROVIDER_SIGN_IN_ENABLED, () => true)
   const others = yield* withoutMalformed(usedProviders)

@@ -6,13 +6,13 @@ import { OutputDrained } from "./Logging.ts"
 /** Running requests have this time after the listener closes; traces and the pool have the rest of 10 seconds. */
 export const RUNNING_REQUESTS = Duration.millis(3500)
 
-/** A terminal and npm both pass on Ctrl-C: a second signal within this time is the same one. */
+/** Both a terminal and npm pass on Ctrl-C, so a second signal within this time is the same one. */
 const BURST = Duration.millis(500)
 
-/** After the burst and the drain delay; in all less than 10 seconds. */
+/** The timeout begins after the burst and the drain delay; together they take less than 10 seconds. */
 const SHUTDOWN_TIMEOUT = Duration.seconds(6)
 
-/** Build it on the server: reports draining on `/health/ready` and in every response before the server closes. */
+/** Reports draining on `/health/ready` and in every response before the server closes. Build it on the server. */
 export const drainLayer = Layer.effectDiscard(
   Effect.flatMap(Draining, ({ begin }) => Effect.addFinalizer(() => begin))
 )
@@ -23,7 +23,7 @@ export const signalled = Effect.callback<NodeJS.Signals>((resume) => {
   return Effect.sync(() => process.off("SIGINT", onSignal).off("SIGTERM", onSignal))
 })
 
-/** Logs the signal that ends the process, and at the end how many requests have ended since. */
+/** Logs the signal that ends the process. Returns an effect that logs how many requests have ended since. */
 export const noteStop = Effect.gen(function*() {
   const ended = yield* EndedRequests
   const stop = yield* Deferred.make<{ readonly reason: string; readonly before: number }>()
@@ -45,7 +45,7 @@ const thrown = Effect.callback<Error>((resume) => {
   return Effect.sync(() => process.off("uncaughtException", onError))
 })
 
-/** Dies of an uncaught exception or rejection, after which the state of the process is unknown. */
+/** Dies with an uncaught exception or rejection, after which the state of the process is unknown. */
 export const uncaught: Effect.Effect<never> = Effect.gen(function*() {
   const error = yield* thrown
   yield* Effect.logFatal("uncaught exception, process ends", Cause.die(error))

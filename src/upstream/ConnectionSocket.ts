@@ -1,7 +1,7 @@
 /**
- * `@effect/sql-pg` 4.0 cannot end a connection whose server does not respond: an interrupted statement waits for the response to its
- * cancellation. To see it, return undefined from `socketOf` and run `test/http/databaseFaults.test.ts`. This ends when
- * `PgConnection` has a way to destroy its socket.
+ * `@effect/sql-pg` 4.0 cannot end a connection whose server does not respond: an interrupted statement waits for the
+ * response to its cancellation. To see it, return undefined from `socketOf` and run `test/http/databaseFaults.test.ts`.
+ * This ends when `PgConnection` has a way to destroy its socket.
  */
 import type { PgConnection } from "@effect/sql-pg"
 import { Predicate } from "effect"

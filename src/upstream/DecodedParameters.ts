@@ -1,7 +1,7 @@
 /**
- * Effect 4.1 documents parameters by their encoded schemas: `limit` of a list is a string with a pattern, without its bounds. To
- * see it, look for `limit` in `OpenApi.fromApi(Api)`. No version ends this yet: the file goes when the test "has bounds and
- * units of numbers in a query" passes without it.
+ * Effect 4.1 documents parameters by their encoded schemas: `limit` of a list is a string with a pattern, without its
+ * bounds. To see it, look for `limit` in `OpenApi.fromApi(Api)`. No version ends this yet: the file goes when the test
+ * "has bounds and units of numbers in a query" passes without it.
  */
 import { Predicate, Schema } from "effect"
 import type { HttpApiEndpoint, OpenApi } from "effect/http-api"
@@ -28,11 +28,11 @@ const oneText = (schema: JsonObject): JsonObject => {
     : schema
 }
 
-/** True if one text stands for an object, or for a list with commas. */
+/** Returns true if one text stands for an object, or for a list with commas. */
 const isTextOf = (encoded: JsonObject, decoded: JsonObject) =>
   decoded["type"] === "object" || (decoded["type"] === "array" && encoded["type"] === "string")
 
-/** Only the encoded schema of a text that is trimmed says which characters it may have. */
+/** Only the encoded schema of a trimmed text says which characters the text may have. */
 const withPattern = (encoded: JsonObject, decoded: JsonObject): JsonObject =>
   decoded["type"] === "string" && !isText(decoded) && isText(encoded)
     ? { ...decoded, pattern: encoded.pattern }

@@ -1,6 +1,6 @@
 import { type IncomingMessage, ServerResponse } from "node:http"
 
-/** A body of several buffers. */
+/** The buffers are one body, in order. */
 export class Pieces {
   readonly pieces: ReadonlyArray<Uint8Array>
 
@@ -11,12 +11,10 @@ export class Pieces {
 
 /**
  * Writes the pieces of a body in one iteration of the event loop, in which Node gathers them into one write.
- *
- * The fault: `@effect/platform-node` 4.1.0 sends a body of several buffers only as a stream, by `pipeline` through a
- * `Transform` that counts. A list of 20 routes of 1,000 positions then takes 1.5 times the processor time. It hands the body of
- * `HttpServerResponse.raw` to `end` as it is, which this class uses.
- * To see it: `npm run bench:crowd -- --only "list of 20"` with `Pieces` as a `Readable`.
- * A release that sends an array of buffers ends it.
+ * `@effect/platform-node` 4.1.0 sends several buffers only as a stream, by `pipeline` through a `Transform` that
+ * counts: a list of 20 routes of 1,000 positions takes 1.5 times the processor time. It passes the body of
+ * `HttpServerResponse.raw` to `end` as it is, which this class uses. To see it, make `Pieces` a `Readable` and run
+ * `npm run bench:crowd -- --only "list of 20"`. This ends when a release sends an array of buffers.
  */
 export class PiecedResponse<Request extends IncomingMessage> extends ServerResponse<Request> {
   override end(...args: ReadonlyArray<unknown>): this {

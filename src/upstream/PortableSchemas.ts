@@ -3,10 +3,10 @@
  * clients, and names the versions.
  *
  * - openapi-generator 7.26 (Go, Java, Python) maps a number without a format to `float`, requires `items` beside
- *   `prefixItems`, maps an enumeration of `true` to strings, makes a class of `anyOf` with null, and ignores `properties`
- *   beside `oneOf`, save in Dart. It and oapi-codegen 2.8 tell the choices of a union by a discriminator only.
- * - Effect 4.1 has `allOf` where two checks set the same constraint or a member has words of its own, and closes objects,
- *   which clients would then refuse when a later version adds a member.
+ *   `prefixItems`, maps an enumeration of `true` to strings, makes a class of `anyOf` with null, and, except in Dart,
+ *   ignores `properties` beside `oneOf`. It and oapi-codegen 2.8 tell the choices of a union by a discriminator only.
+ * - Effect 4.1 has `allOf` if two checks set the same constraint or a member has its own description, and closes
+ *   objects, which clients would then refuse when a later version adds a member.
  *
  * To see one of them, return the schema as it is from the function of that step and run the checks. No version of the
  * generators ends this yet: a step goes when the checks pass without it.
@@ -103,7 +103,7 @@ export const portable = (value: unknown): unknown => {
   return withFormat(withItems(withoutFlags(withNull(withFacts(Object.fromEntries(members))))))
 }
 
-/** Members of which exactly one is present (`oneOfMembers`). */
+/** Returns the members of which exactly one is present (`oneOfMembers`). */
 const exclusiveMembers = ({ oneOf }: JsonObject): ReadonlyArray<string> =>
   Array.isArray(oneOf)
     ? oneOf.flatMap((choice) =>
@@ -116,13 +116,12 @@ const withoutNull = (schema: unknown) =>
 
 const capital = (name: string) => `${name.charAt(0).toUpperCase()}${name.slice(1)}`
 
-/** The examples that have the member. */
 const examplesWith = (member: string, examples: unknown) =>
   Array.isArray(examples)
     ? { examples: examples.filter((example) => Predicate.hasProperty(example, member)) }
     : {}
 
-/** Generators ignore `properties` beside `oneOf`; bodies become `TraceRequestByShape` and so on. */
+/** Generators ignore `properties` beside `oneOf`, so bodies become `TraceRequestByShape` and so on. */
 const alternatives = (name: string, schema: unknown): ReadonlyArray<readonly [string, unknown]> => {
   const exclusive = Predicate.isObject(schema) ? exclusiveMembers(schema) : []
   if (!Predicate.isObject(schema) || !Predicate.isObject(schema["properties"]) || exclusive.length === 0) {
@@ -167,7 +166,7 @@ const constantOf = (schema: unknown, member: string): string | undefined => {
 const propertiesOf = (schema: unknown): JsonObject =>
   Predicate.hasProperty(schema, "properties") && Predicate.isObject(schema.properties) ? { ...schema.properties } : {}
 
-/** A member that several alternatives have: any of its schemas, where these have names. */
+/** Returns the schema of a member that several alternatives have: any of its schemas if these have names. */
 const either = (one: unknown, other: unknown, member: string): unknown => {
   const choices = Predicate.hasProperty(one, "anyOf") && Array.isArray(one.anyOf) ? one.anyOf : [one]
   const refs = new Set([...choices, other].map(refOf))
@@ -184,8 +183,8 @@ const membersOf = (alternatives: ReadonlyArray<JsonObject>, member: string): Jso
 }
 
 /**
- * Generators tell the alternatives of a union by a member that each has with another value. That of Dart makes one class of
- * all alternatives, which would require the members of each, were they not beside `oneOf`.
+ * Generators tell the alternatives of a union by a member that has another value in each. The generator for Dart makes
+ * one class of all alternatives, which would require the members of each, were they not beside `oneOf`.
  */
 const withDiscriminator = (schema: unknown, schemas: Schemas, member: string): unknown => {
   if (!Predicate.hasProperty(schema, "anyOf") || !Array.isArray(schema.anyOf)) return schema
@@ -212,7 +211,7 @@ const withDiscriminator = (schema: unknown, schemas: Schemas, member: string): u
   }
 }
 
-/** The components of a document in the form of generators, by name. `member` tells the choices of a union. */
+/** Returns the components of a document by name, in the form of generators. `member` tells the choices of a union. */
 export const portableSchemas = (schemas: Schemas, member: string): JsonObject =>
   Object.fromEntries(
     Object.entries(schemas).flatMap(([name, schema]) =>

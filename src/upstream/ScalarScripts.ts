@@ -1,14 +1,14 @@
 /**
- * Effect 4.1 has the 3 MB of Scalar's script within its page (`HttpApiScalar.layer`), where a browser loads it again each time,
- * or takes it from a CDN (`layerCdn`), which the vendor's servers then see, and the page does not say its language. To see it, look at
- * the size of the page, and at `<html>`. This ends when `HttpApiScalar` takes the address of the script and has a language.
+ * Effect 4.1 has the 3 MB of Scalar's script in its page (`HttpApiScalar.layer`), so browsers load it each time, or
+ * takes it from a CDN (`layerCdn`), whose servers then see them. The page does not state its language. To see it, look
+ * at the page's size, and at `<html>`. This ends when `HttpApiScalar` takes the script's address and a language.
  */
 
 interface ScalarScripts {
   readonly bundle: string
-  /** The script that starts the bundle. */
+  /** This script starts the bundle. */
   readonly start: string
-  /** The page with the bundle at an address. */
+  /** Returns the page, which loads the bundle from an address. */
   readonly pageWith: (bundle: string) => string
 }
 

@@ -4,7 +4,6 @@ import { Mailbox } from "./Mailbox.ts"
 import { type Newcomer, Newcomers } from "./Newcomers.ts"
 import { type Answer, type Call, TestServer } from "./TestServer.ts"
 
-/** Somebody who calls the service, with what they prove themselves by. */
 export interface Actor {
   readonly get: (path: string, call?: Call) => Effect.Effect<Answer>
   readonly post: (path: string, body?: unknown, call?: Call) => Effect.Effect<Answer>
@@ -33,10 +32,9 @@ const actor = (server: TestServer["Service"], credential: Readonly<Record<string
   }
 }
 
-/** Nobody that the service knows. */
+/** The service knows nothing of this caller. */
 export const anonymous = Effect.map(TestServer, (server) => actor(server, {}))
 
-/** Whoever sends these headers. */
 export const withHeaders = (headers: Readonly<Record<string, string>>) =>
   Effect.map(TestServer, (server) => actor(server, headers))
 
@@ -54,7 +52,7 @@ const riderOf = (server: TestServer["Service"], email: string, { id, password, t
   return { ...actor(server, { cookie }), id, email, password, token, cookie }
 }
 
-/** A new user who signed up and proved the address by the link in the mail, calling with the session cookie. */
+/** Signs up a new user, who proves the address by the mailed link and calls with the session cookie. */
 export const signedUpAs = Effect.fnUntraced(function*({ email = newEmail(), name }: Person) {
   const server = yield* TestServer
   const visitor = actor(server, {})
@@ -68,7 +66,7 @@ export const signedUpAs = Effect.fnUntraced(function*({ email = newEmail(), name
 
 export const signedUp = signedUpAs({})
 
-/** The same, of a server in this process without a sign-up. */
+/** Returns a new user of a server in this process, like `signedUpAs` but without a sign-up. */
 export const signedInAs = Effect.fnUntraced(function*({ email = newEmail(), name }: Person) {
   const server = yield* TestServer
   return riderOf(server, email, yield* (yield* Newcomers).open({ email, name }))

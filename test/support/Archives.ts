@@ -9,10 +9,9 @@ import type { Rider } from "./Actors.ts"
 import { TestServer } from "./TestServer.ts"
 import { until } from "./Waiting.ts"
 
-/** The files of an archive by name. */
 export type Files = Readonly<Record<string, string>>
 
-/** The files of a ZIP archive, read the way other programs do. */
+/** Returns the files of a ZIP archive, read the way other programs do. */
 export const unzipped = (archive: Uint8Array): Effect.Effect<Files> =>
   Effect.promise(async () => {
     const zip = await fromBufferPromise(Buffer.from(archive), { strictFileNames: true })
@@ -23,7 +22,7 @@ export const unzipped = (archive: Uint8Array): Effect.Effect<Files> =>
     return files
   })
 
-/** A ZIP archive of these files in this order; a name may come twice. */
+/** Returns a ZIP archive of these files in this order; a name may come twice. */
 export const zipped = (files: Iterable<readonly [name: string, text: string | Buffer]>): Effect.Effect<Uint8Array> =>
   Effect.promise(async () => {
     const archive = new ZipArchive()
@@ -35,7 +34,7 @@ export const zipped = (files: Iterable<readonly [name: string, text: string | Bu
 export const manifestOf = (files: Files) =>
   Schema.decodeUnknownSync(Schema.fromJsonString(Manifest))(files["manifest.json"])
 
-/** The same files with a manifest that fits them, but for what is said of it. */
+/** Returns an archive of the files with a manifest that fits them, except for the members of `said`. */
 export const sealed = (files: Files, said: Partial<Manifest> = {}): Effect.Effect<Uint8Array> => {
   const others = Object.entries(files).filter(([name]) => name !== "manifest.json")
   const manifest: Manifest = {
@@ -50,7 +49,6 @@ export const sealed = (files: Files, said: Partial<Manifest> = {}): Effect.Effec
   return zipped([...others, ["manifest.json", JSON.stringify(manifest)]])
 }
 
-/** A rider's archive as it was downloaded. */
 export const exported = Effect.fnUntraced(function*(rider: Pick<Rider, "cookie">) {
   const { origin } = yield* TestServer
   return yield* Effect.promise(async () => {
@@ -59,24 +57,23 @@ export const exported = Effect.fnUntraced(function*(rider: Pick<Rider, "cookie">
   })
 })
 
-/** Sends an archive for a rider's account. */
 export const imported = (rider: Rider, bytes: Uint8Array, type = "application/zip") =>
   rider.post("/users/me/import", undefined, { raw: Uint8Array.from(bytes), headers: { "content-type": type } })
 
-/** How many bytes of uploads the server, which is in this process, has on the disk: in files that have no name any more. */
+/** Returns how many bytes of uploads this process has on the disk, in files that have no name any more. */
 const keptBytes = Effect.sync(() =>
   readdirSync("/proc/self/fd").reduce((sum, descriptor) => {
     try {
       const isUpload = readlinkSync(`/proc/self/fd/${descriptor}`).includes("route-planning-service-")
       return isUpload ? sum + fstatSync(Number(descriptor)).size : sum
     } catch {
-      // It was closed meanwhile.
+      // The file was closed meanwhile.
       return sum
     }
   }, 0)
 )
 
-/** Sends the first bytes of an archive, and the others after something else, which begins when the server has the first. */
+/** Sends the first bytes of an archive, and the rest after `between`, which begins when the server has the first. */
 export const importedAfter = Effect.fnUntraced(function*(
   rider: Pick<Rider, "cookie">,
   bytes: Uint8Array,
@@ -108,7 +105,6 @@ const Refusal = Schema.Struct({
   details: Schema.Struct({ issues: Schema.Array(Schema.Struct({ path: Schema.String, message: Schema.String })) })
 })
 
-/** What was wrong with an archive that was refused. */
 export const issuesOf = (body: unknown) => Schema.decodeUnknownSync(Refusal)(body).details.issues
 
 export const archiveOf = (rider: Pick<Rider, "cookie">) => Effect.map(exported(rider), ({ bytes }) => bytes)

@@ -1,9 +1,8 @@
 import { readFileSync } from "node:fs"
 
-/** The path without the names of its parameters. */
 export const shapeOf = (path: string) => path.replace(/\{\w+\}/g, "{}")
 
-/** The measured table of who may do what: its rows by method and path, its cells by caller. */
+/** Returns the measured table of who may do what: its rows by method and path, its cells by caller. */
 export const authorization = () => {
   const rows = readFileSync(new URL("../../docs/authorization.md", import.meta.url), "utf8").split("\n").filter((
     line
@@ -15,7 +14,7 @@ export const authorization = () => {
   ]))
 }
 
-/** What the table of an endpoint's callers makes of a token's scope. */
+/** Returns the scope of tokens that the row of an endpoint demands. */
 export const scopeIn = (callers: Readonly<Record<string, string>>) => {
   if (callers["token `read`"] === "yes") return "read"
   return callers["token `write`"] === "yes" ? "write" : "none"

@@ -1,6 +1,6 @@
 import { constants, deflateRawSync } from "node:zlib"
 
-/** A file of an archive as it is packed, and how long it is unpacked. */
+/** `size` is the number of bytes of the unpacked file. */
 interface PackedFile {
   readonly name: string
   readonly packed: Buffer
@@ -9,7 +9,7 @@ interface PackedFile {
 
 const BLOCK = 4 * 1024 * 1024
 
-/** As many spaces as are asked for, in blocks of 4 MiB, packed without making them all. */
+/** Returns a file with this many blocks of 4 MiB of spaces, packed without making them all. */
 export const spaces = (name: string, blocks: number): PackedFile => {
   const block = deflateRawSync(Buffer.alloc(BLOCK, " "), { level: 9, finishFlush: constants.Z_FULL_FLUSH })
   const end = deflateRawSync(Buffer.alloc(0))
@@ -24,7 +24,7 @@ export const deflated = (name: string, text: string): PackedFile => ({
 
 const SIGNATURES = { local: 0x04034b50, central: 0x02014b50, end: 0x06054b50 }
 
-/** What a local and a central header have in common (APPNOTE 4.3.7, 4.3.12); nobody here looks at the CRC. */
+/** Returns the common part of local and central headers (APPNOTE 4.3.7, 4.3.12). No reader here checks the CRC. */
 const shared = ({ name, packed, size }: PackedFile) => {
   const bytes = Buffer.alloc(26)
   bytes.writeUInt16LE(20, 0)
@@ -47,7 +47,7 @@ const centralOf = (file: PackedFile, offset: number) => {
   return Buffer.concat([signed(SIGNATURES.central), Buffer.alloc(2), shared(file), rest, Buffer.from(file.name)])
 }
 
-/** A ZIP archive of files that are packed already, deflated. */
+/** Returns a ZIP archive of packed, deflated files. */
 export const archiveOfPacked = (files: ReadonlyArray<PackedFile>): Uint8Array => {
   const locals = files.map((file) =>
     Buffer.concat([signed(SIGNATURES.local), shared(file), Buffer.from(file.name), file.packed])

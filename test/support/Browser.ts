@@ -11,10 +11,9 @@ const PLACES = [
 
 const executablePath = [process.env["CHROMIUM"] ?? "", ...PLACES].find((path) => path !== "" && existsSync(path))
 
-/** Debian's `chromium`, or what `CHROMIUM` names, if this machine has it. */
+/** The browser is Debian's `chromium`, or the one that `CHROMIUM` names, if this machine has it. */
 export const hasBrowser = executablePath !== undefined
 
-/** A page with all that went wrong on it, and all that it asked for. */
 export interface Visit {
   readonly page: Page
   readonly requests: ReadonlyArray<string>
@@ -22,7 +21,7 @@ export interface Visit {
   readonly problems: ReadonlyArray<string>
 }
 
-/** Records what a page does; what it would ask of another origin never leaves. */
+/** Records what a page does. A request to another origin never leaves. */
 const watch = async (page: Page, origin: string, others: ReadonlyArray<string>): Promise<Visit> => {
   const requests: Array<string> = []
   const strangers: Array<string> = []
@@ -43,9 +42,8 @@ const watch = async (page: Page, origin: string, others: ReadonlyArray<string>):
   return { page, requests, strangers, problems }
 }
 
-/** A real browser. */
 export class Browser extends Context.Service<Browser, {
-  /** A new page with cookies of its own, for an origin and those that its scripts may ask. */
+  /** Opens a new page with its own cookies, for an origin and the other origins that its scripts may request. */
   readonly visit: (
     origin: string,
     options?: BrowserContextOptions,
@@ -56,7 +54,7 @@ export class Browser extends Context.Service<Browser, {
     Browser,
     Effect.map(
       Effect.acquireRelease(
-        // Root, as in a container, may not use Chromium's sandbox.
+        // Root, such as in a container, may not use Chromium's sandbox.
         Effect.promise(() =>
           chromium.launch({ executablePath: executablePath ?? "", chromiumSandbox: process.getuid?.() !== 0 })
         ),

@@ -2,8 +2,8 @@ import { Effect } from "effect"
 import { SqlClient } from "effect/sql"
 
 /**
- * What a database has: columns, constraints, indexes, functions, triggers and collations, in any order of the columns and
- * with any white space in functions.
+ * Returns the columns, constraints, indexes, functions, triggers and collations of a database, for any order of the
+ * columns and any white space in functions.
  */
 export const catalogue = SqlClient.SqlClient.use((sql) =>
   sql<{ readonly item: string }>`
@@ -31,7 +31,7 @@ export const catalogue = SqlClient.SqlClient.use((sql) =>
       coalesce(to_jsonb(c) ->> 'colllocale', to_jsonb(c) ->> 'colliculocale'))
     FROM pg_collation c, here WHERE c.collnamespace = here.schema`
 ).pipe(
-  // The collation of words is the best that a server has.
+  // The collation of words is the best one of the server.
   Effect.map((rows) =>
     rows.map(({ item }) => item.replaceAll(/\s+/g, " ").replaceAll(/COLLATE pg_catalog\."[^"]+"/g, "COLLATE \"best\""))
       .toSorted()

@@ -14,24 +14,24 @@ interface Person {
 }
 
 interface Ways {
-  /** Where the issuer is below its host. */
+  /** The issuer has this path below its host. */
   readonly path: string
   readonly redirectUri: string
   readonly alg: "RS256" | "ES256"
   readonly authentication: "client_secret_post" | "client_secret_basic"
-  /** True: the address is in the ID token, else only in the response of the UserInfo endpoint. */
+  /** If true, the ID token has the address, else only the response of the UserInfo endpoint. */
   readonly hasAddressInToken: boolean
-  /** What the provider adds to the redirect URI. */
+  /** The provider adds these parameters to the redirect URI. */
   readonly more?: Readonly<Record<string, string>>
 }
 
 const INTERACTION = "/interaction/"
 
-/** An OpenID Connect provider that its makers have certified. It signs everybody in as the next person, without asking. */
+/** This OpenID Connect provider is certified. It signs everybody in as the next person, without asking. */
 export class CertifiedProvider extends Context.Service<CertifiedProvider, {
   readonly issuer: string
   readonly nextIs: (person: Person) => Effect.Effect<void>
-  /** Goes to an address as a new browser does, and returns where the provider sends it in the end. */
+  /** Opens an address like a new browser, and returns the last address to which the provider redirects. */
   readonly visit: (address: string) => Effect.Effect<URL>
 }>()("test/CertifiedProvider") {
   static readonly layer = ({ alg, authentication, hasAddressInToken, more = {}, path, redirectUri }: Ways) =>
@@ -110,7 +110,7 @@ export class CertifiedProvider extends Context.Service<CertifiedProvider, {
     )
 }
 
-/** As a router mounts the provider below a path. */
+/** Strips the prefix of a request, like a router that mounts the provider below a path. */
 const below = (prefix: string, request: IncomingMessage) => {
   const url = request.url ?? ""
   return Object.assign(request, { originalUrl: url, url: url.startsWith(prefix) ? url.slice(prefix.length) : url })

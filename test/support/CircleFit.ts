@@ -3,7 +3,7 @@ import { METRES_OF_A_DEGREE, type Place } from "./Zones.ts"
 
 const ROUNDS = 50
 
-/** The circle through places with the least squares (Coope's linear fit, then Gauss-Newton on the distances). */
+/** Fits a circle to places by least squares (Coope's linear fit, then Gauss-Newton on the distances). */
 export const bestCircle = (places: ReadonlyArray<Place>): Circle => {
   const [[lng0, lat0] = [0, 0]] = places
   const scale = Math.cos(lat0 * Math.PI / 180) * METRES_OF_A_DEGREE
@@ -26,7 +26,7 @@ type Row = readonly [number, number, number, number]
 const cross = ([a, b, c]: Triple, [d, e, f]: Triple): Triple => [b * f - c * e, c * d - a * f, a * e - b * d]
 const dot = ([a, b, c]: Triple, [d, e, f]: Triple) => a * d + b * e + c * f
 
-/** Three unknowns of more equations (the last column is the right side): normal equations, Cramer's rule. */
+/** Solves more equations for three unknowns (the last column is the right side): normal equations, Cramer's rule. */
 const solved = (rows: ReadonlyArray<Row>): Triple => {
   const sum = (one: 0 | 1 | 2, other: 0 | 1 | 2 | 3) => rows.reduce((sum, row) => sum + row[one] * row[other], 0)
   const first: Triple = [sum(0, 0), sum(0, 1), sum(0, 2)]

@@ -37,7 +37,7 @@ const started = Effect.fnUntraced(function*(directory: string) {
   return { url, port: Number(new URL(url).port), stop: Scope.close(scope, Exit.void) }
 })
 
-/** The data of a migrated server, made once in a process: to copy it takes a tenth of the time. */
+/** A process makes the data of a migrated server once: copying it takes a tenth of the time. */
 const data = Effect.gen(function*() {
   const root = yield* directoryInMemory
   process.on("exit", () => rmSync(root, { recursive: true, force: true }))
@@ -48,7 +48,7 @@ const data = Effect.gen(function*() {
   return yield* Effect.promise(async () => dataDirectoryFor(directory, await postgresOwner()))
 }).pipe(Scope.provide(Scope.makeUnsafe()), Effect.orDie, Effect.cached, Effect.runSync)
 
-/** A migrated PostgreSQL, and copies of it: the programs of the npm package lack `pg_basebackup`. */
+/** Starts a migrated PostgreSQL, and copies of it: the programs of the npm package lack `pg_basebackup`. */
 export const cluster = Effect.gen(function*() {
   const from = yield* data
   const root = yield* directoryInMemory
@@ -64,7 +64,7 @@ export const cluster = Effect.gen(function*() {
     if (owner !== undefined) chownSync(path, owner.uid, owner.gid)
   }
 
-  /** Copies a running member; both calls of a backup are of one session. */
+  /** Copies a running member; one session makes both calls of a backup. */
   const copyOf = Effect.fnUntraced(function*(source: Member, name: string) {
     const from = yield* directoryOf(source)
     const to = join(root, name)
@@ -85,11 +85,11 @@ export const cluster = Effect.gen(function*() {
 
   return {
     primary,
-    /** A copy that begins where the backup ended, as if it were the server itself. */
+    /** Starts a copy that begins where the backup ended, as if it were the source itself. */
     copied: Effect.fnUntraced(function*(source: Member, name: string) {
       return yield* started(yield* copyOf(source, name))
     }),
-    /** A streaming standby. */
+    /** Starts a streaming standby. */
     standby: Effect.fnUntraced(function*(source: Member, name: string) {
       const to = yield* copyOf(source, name)
       const { hostname, password, port, username } = new URL(source.url)
@@ -103,7 +103,7 @@ export const cluster = Effect.gen(function*() {
   }
 })
 
-/** Waits until a standby has replayed what its primary has. */
+/** Waits until a standby has replayed everything that its primary has. */
 export const caughtUp = Effect.fnUntraced(function*(primary: Member, standby: Member) {
   const [row] = yield* query(primary.url, "SELECT pg_current_wal_lsn()::text AS lsn")
   yield* until(
@@ -115,8 +115,8 @@ export const caughtUp = Effect.fnUntraced(function*(primary: Member, standby: Me
 })
 
 /**
- * From now on each commit waits for a standby that there is not. The checkpointer tells the others of the setting once it has read
- * it: until then a commit is not held.
+ * Each commit waits from now on for a standby that does not exist. The checkpointer tells other processes of the
+ * setting once it has read it: until then a commit does not wait.
  */
 export const holdCommits = Effect.fnUntraced(function*({ url }: Member) {
   yield* query(url, "ALTER SYSTEM SET synchronous_standby_names = 'away'")
@@ -126,7 +126,7 @@ export const holdCommits = Effect.fnUntraced(function*({ url }: Member) {
   yield* Fiber.await(commits)
 })
 
-/** Ends the sessions whose commits wait. */
+/** The statement ends the sessions whose commits wait. */
 export const END_HELD = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE wait_event = 'SyncRep'"
 
 export const releaseCommits = Effect.fnUntraced(function*({ url }: Member) {

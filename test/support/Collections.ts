@@ -12,7 +12,7 @@ export const makeRoute = (rider: Actor, members: Record<string, unknown> = {}) =
 export const make = (rider: Actor, members: Record<string, unknown> = {}) =>
   Effect.map(rider.post("/collections", { name: "Summer", ...members }), ({ body }) => created(body))
 
-/** The routes of a collection as a viewer gets them; all its pages and its total agree. */
+/** Returns the routes of a collection as a viewer gets them. It asserts that all its pages and its total agree. */
 export const shownTo = Effect.fnUntraced(function*(viewer: Actor, ref: number | string, geometry = "full") {
   const path = `/collections/${ref}/routes?geometry=${geometry}`
   const whole = yield* viewer.get(path)

@@ -25,12 +25,12 @@ const Span = Schema.Struct({
   links: Schema.optionalKey(Schema.Array(Schema.Struct({ traceId: Schema.String, spanId: Schema.String })))
 })
 
-/** A span as the collector got it; its attributes by name. */
+/** `attributes` has the values by name. */
 export interface ExportedSpan extends Omit<typeof Span.Type, "attributes"> {
   readonly attributes: Readonly<Record<string, unknown>>
 }
 
-/** What OTLP puts on the wire for traces, as JSON. */
+/** OTLP sends traces as JSON in this form. */
 const Exported = Schema.fromJsonString(Schema.Struct({
   resourceSpans: Schema.Array(Schema.Struct({
     resource: Schema.Struct({ attributes: Attributes }),
@@ -49,17 +49,17 @@ interface Recorded {
 
 type Mode = "take" | "fail" | HttpFault
 
-/** An HTTP server that records all requests, and takes traces, fails, or does not behave. */
+/** This HTTP server records all requests, and takes traces, fails or misbehaves. */
 export class Collector extends Context.Service<Collector, {
   readonly url: string
   readonly requests: ReadonlyArray<Recorded>
-  /** Connections that are open. */
+  /** Returns how many connections are open. */
   readonly connections: Effect.Effect<number>
   readonly become: (mode: Mode) => Effect.Effect<void>
-  /** Ends what hangs, and takes traces again. */
+  /** Ends requests that hang, and takes traces again. */
   readonly recover: Effect.Effect<void>
   readonly spans: Effect.Effect<ReadonlyArray<ExportedSpan>>
-  /** The attributes of what sent the spans. */
+  /** The attributes describe the sender of the spans. */
   readonly resource: Effect.Effect<Readonly<Record<string, unknown>>>
 }>()("test/Collector") {
   static readonly layer = Layer.effect(

@@ -10,7 +10,7 @@ import { temporaryDirectory } from "./TemporaryDirectory.ts"
 import { TestServer } from "./TestServer.ts"
 import { mint } from "./Tokens.ts"
 
-/** As it is shipped: one file, which starts in a tenth of the time that its sources take. */
+/** The program is one file, as shipped, which starts in a tenth of the time that its sources take. */
 const program = Effect.promise(async () => {
   const file = join(await mkdtemp(join(tmpdir(), "rps-")), "rps.mjs")
   const bundle = await rolldown({
@@ -45,7 +45,7 @@ const ended = (env: Environment, file: string, words: ReadonlyArray<string>) =>
 export const rps = (env: Environment, words: ReadonlyArray<string>) =>
   Effect.andThen(program, (main) => ended(env, process.execPath, [main, ...words]))
 
-/** Runs it on a terminal of 80 columns by `script` of util-linux: both of its outputs are in the one. */
+/** Runs `rps` on a terminal of 80 columns by `script` of util-linux, which joins both outputs. */
 export const rpsOnTerminal = (env: Environment, words: ReadonlyArray<string>) =>
   Effect.andThen(program, (main) => {
     const quoted = [process.execPath, main, ...words].map((word) => `'${word}'`).join(" ")
@@ -54,7 +54,7 @@ export const rpsOnTerminal = (env: Environment, words: ReadonlyArray<string>) =>
 
 export const hasTerminal = spawnSync("script", ["-qec", "true", "/dev/null"]).status === 0
 
-/** Starts `rps`; the effect ends when it has written `text`. A failed test ends it. */
+/** Starts `rps`. The effect ends when `rps` has written `text`; a failed test ends `rps`. */
 export const running = (env: Environment, words: ReadonlyArray<string>, text: string) =>
   Effect.gen(function*() {
     const main = yield* program
@@ -87,7 +87,7 @@ export const running = (env: Environment, words: ReadonlyArray<string>, text: st
     return { ended: Effect.promise(() => ended), interrupt: Effect.sync(() => child.kill("SIGINT")) }
   })
 
-/** A new account with a token in the environment, and settings in a directory of its own. */
+/** Returns a new account with a token in the environment, and settings in a separate directory. */
 export const person = Effect.gen(function*() {
   const { origin } = yield* TestServer
   const rider = yield* signedIn

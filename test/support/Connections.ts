@@ -15,14 +15,13 @@ export const sampled = (name: string, labels = "") =>
     }
   )
 
-/** How many requests ended with a status of this class. */
+/** Returns how many requests ended with a status of this class. */
 export const countOf = (method: string, route: string, status: "2xx" | "4xx" | "499" | "5xx") =>
   sampled(
     "http_server_requests_total",
     `{method="${method}",route="${route}",status="${status}"}`
   )
 
-/** A connection, and all that it has got so far. */
 interface Connection {
   readonly socket: Socket
   readonly received: () => string
@@ -47,7 +46,7 @@ export const connection: Effect.Effect<Connection, never, TestServer | Scope.Sco
   }
 })
 
-/** A request of which the response is not read until somebody reads it. */
+/** Sends a request whose response stays unread until the test reads it. */
 export const unread = Effect.fnUntraced(
   function*(path: string, address: string, others: Readonly<Record<string, string>> = {}) {
     const { origin } = yield* TestServer

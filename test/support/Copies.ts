@@ -55,7 +55,7 @@ export const EVERYTHING = "include=everything"
 
 const listed = Schema.decodeUnknownSync(Schema.Array(Item))
 
-/** The account by its lists. */
+/** Reads the account by its lists. */
 const accountOf = Effect.fnUntraced(function*(owner: Actor) {
   const routes = listed((yield* owner.get("/routes?limit=200")).body)
   const collections = listed((yield* owner.get("/collections?limit=200")).body)
@@ -75,7 +75,7 @@ const SettingsIn = Schema.decodeUnknownSync(Schema.Struct({
 
 const ZonesIn = Schema.decodeUnknownSync(Schema.Struct({ zones: Schema.Json }))
 
-/** The account by its lists, the links of each route and collection, and what it says of itself. */
+/** Reads the account by its lists, the links of each route and collection, and its settings. */
 const everythingOf = Effect.fnUntraced(function*(owner: Actor) {
   const resources = yield* accountOf(owner)
   const items = new Map(resources)

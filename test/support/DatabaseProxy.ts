@@ -1,7 +1,7 @@
 import { Context, Effect, Layer } from "effect"
 import { type ProxyMode, startTcpProxy } from "./TcpProxy.ts"
 
-/** A proxy before a database, and the address by which a client reaches the database through it, by TCP. */
+/** Starts a proxy before a database, and returns the address by which TCP clients reach the database through it. */
 export const databaseProxy = Effect.fnUntraced(function*(target: string) {
   const url = new URL(target)
   const proxy = yield* Effect.acquireRelease(
@@ -13,21 +13,20 @@ export const databaseProxy = Effect.fnUntraced(function*(target: string) {
   return { proxy, url: url.href }
 })
 
-/** Stands between the service and PostgreSQL, so that a test can take the database away and give it back. */
+/** By this proxy a test can take the database away from the service and give it back. */
 export class DatabaseProxy extends Context.Service<DatabaseProxy, {
-  /** The address by which a client reaches the same database through the proxy. */
+  /** A client reaches the same database through the proxy at this address. */
   readonly url: string
-  /** How many times clients have sent something. */
+  /** Counts how often clients have sent something. */
   readonly calls: Effect.Effect<number>
-  /** How many bytes clients were sent. */
+  /** Counts the bytes that clients were sent. */
   readonly sent: Effect.Effect<number>
   readonly set: (mode: ProxyMode) => Effect.Effect<void>
   readonly forward: Effect.Effect<void>
-  /** Closes all connections and takes no new ones, like a server that is stopped. */
+  /** Closes all connections and accepts no new ones, like a stopped server. */
   readonly refuse: Effect.Effect<void>
-  /** Keeps all connections and carries nothing, like a network that is broken. */
+  /** Keeps all connections and forwards nothing, like a broken network. */
   readonly hang: Effect.Effect<void>
-  /** Closes all connections once. */
   readonly cut: Effect.Effect<void>
 }>()("test/DatabaseProxy") {
   static readonly layer = (target: string) =>

@@ -5,23 +5,22 @@ import { randomUUID } from "node:crypto"
 import { inject } from "vitest"
 import { databaseLive } from "../../src/layers/Database.ts"
 
-/** The migrated database that the others are clones of. */
+/** The other databases are clones of this migrated one. */
 export const TEMPLATE = "template_migrated"
 
-/** The same server, another database. */
+/** Returns the address of another database of the same server. */
 export const databaseAt = (url: string, name: string): string => {
   const address = new URL(url)
   address.pathname = `/${name}`
   return address.href
 }
 
-/** Migrates a database. */
 export const migrated = (url: string) =>
   Effect.void.pipe(Effect.provide(
     Layer.provide(databaseLive, ConfigProvider.layer(ConfigProvider.fromUnknown({ DATABASE_URL: url })))
   ))
 
-/** The one connection of a worker to the server, for all of its files. */
+/** A worker has this one connection to the server, for all of its files. */
 const server = ManagedRuntime.make(Layer.orDie(
   Layer.unwrap(Effect.sync(() => PgClient.layer({ url: Redacted.make(inject("postgresUrl")), maxConnections: 1 })))
 ))
@@ -42,8 +41,8 @@ const temporaryDatabase = (template: string) =>
     (name) => onServer((sql) => sql`DROP DATABASE ${sql(name)} WITH (FORCE)`)
   ).pipe(Effect.map((name) => databaseAt(inject("postgresUrl"), name)))
 
-/** The address of a migrated database of one's own, gone when the scope closes. */
+/** Creates a migrated database, which is gone when the scope closes, and returns its address. */
 export const clonedDatabase = temporaryDatabase(TEMPLATE)
 
-/** The same without a single table. */
+/** Creates a database without a single table, which is gone when the scope closes, and returns its address. */
 export const emptyDatabase = temporaryDatabase("template0")

@@ -9,18 +9,18 @@ interface Received {
   readonly body: unknown
 }
 
-/** Of HTTP itself, which OpenAPI leaves out. */
+/** HTTP itself has these headers, which OpenAPI leaves out. */
 const FRAMING = new Set(["connection", "content-length", "content-type", "date", "keep-alive", "transfer-encoding"])
 
-/** What is wrong with a request as HTTP is answered on every path. */
+/** Requests that are wrong as HTTP get these statuses on every path. */
 const TRANSPORT = new Set([408, 417, 431, 501])
 
-/** A longer body has more of the same. */
+/** A longer body only repeats what this one has. */
 const LONGEST_BODY = 128 * 1024
 
 const inAlternatives = (key: string) => ["allOf", "anyOf", "oneOf"].includes(key)
 
-/** The parts of an alternative stay open: what it has beside them is closed around it. */
+/** The parts of an alternative stay open, since the object around them is closed. */
 const closed = (value: unknown, isPart = false): unknown => {
   if (Array.isArray(value)) return value.map((item) => closed(item, isPart))
   if (!Predicate.isObject(value)) return value
@@ -31,7 +31,7 @@ const closed = (value: unknown, isPart = false): unknown => {
   return isOpen ? members : { ...members, unevaluatedProperties: false }
 }
 
-/** Made when the module is loaded: a test that measures time does not wait for it. */
+/** The validator is made when the module is loaded, so that no test that measures time waits for it. */
 const ajv = new Ajv2020({ strict: false, validateFormats: false })
 
 ajv.addSchema({ ...Object(closed(served)), $id: "document" })
@@ -83,7 +83,7 @@ const problemOf = (method: string, path: string, operation: Operation, received:
   return bodyProblem(pointer, received, Object.keys(answer?.content ?? {}))
 }
 
-/** Throws where a response of an endpoint is not as the OpenAPI document has it, with every object of it closed. */
+/** Throws if a response differs from the endpoint's OpenAPI document, in which every object is closed. */
 export const requireDocumented = (method: string, url: string, received: Received): void => {
   const path = templateOf(new URL(url).pathname)
   const wanted = method === "HEAD" ? "GET" : method

@@ -20,18 +20,18 @@ const ExpectedRoute = {
   name: Schema.optionalKey(Schema.String),
   activity: Schema.optionalKey(Schema.String),
   geometry: Schema.optionalKey(Coordinates),
-  /** How many, or longitude and latitude of each. */
+  /** The route has this many positions, or positions with these longitudes and latitudes. */
   positions: Schema.optionalKey(Schema.Union([Schema.Int, Coordinates])),
   waypoints: Schema.optionalKey(Schema.Array(Schema.String)),
-  /** The kinds of course points: of waypoints, or of cues. */
+  /** The waypoints or cues have these kinds of course points. */
   waypoint_types: Schema.optionalKey(Schema.Array(Schema.String)),
   duration: Schema.optionalKey(Schema.Finite),
   distance: Schema.optionalKey(Schema.Finite),
   distance_tolerance: Schema.optionalKey(Schema.Finite),
   distance_max: Schema.optionalKey(Schema.Finite),
-  /** What the warnings of the route name, and no other one does. */
+  /** The route has as many warnings as texts, and each contains its text. */
   warnings: Schema.optionalKey(Schema.Array(Schema.String)),
-  /** What an export in a format has and what it lacks. */
+  /** An export in a format has and lacks these texts. */
   exports: Schema.optionalKey(Schema.Record(
     Schema.Literals(["gpx", "geojson", "tcx", "kml"]),
     Schema.optionalKey(Schema.Struct({
@@ -50,7 +50,7 @@ const Expectation = Schema.Struct({
     status: Schema.optionalKey(Schema.Int),
     status_any: Schema.optionalKey(Schema.Array(Schema.Int)),
     routes: Schema.optionalKey(Schema.Array(Schema.Struct(ExpectedRoute))),
-    /** For people; there has to be one. */
+    /** This text is for people; the response must have some warning. */
     warning: Schema.optionalKey(Schema.String)
   })
 })
@@ -65,7 +65,7 @@ const CREATED = 201
 const metresOf = ({ document, measures }: ReadRoute) =>
   measures.distance ?? lineMetres(coordinatesOf(document.geometry), document.segments)
 
-/** Kinds that are turns are those of the cues, the others those of the waypoints. */
+/** Kinds that are turns belong to cues, the others to waypoints. */
 const areKinds = ({ document: { cues = [], waypoints } }: ReadRoute, expected: ReadonlyArray<string>) => {
   const isTurn = (kind: string) => turnTypeOf(kind) !== undefined
   const types = waypoints.map(({ type }) => type).filter((type) => type !== "routed" && type !== undefined)
@@ -75,14 +75,14 @@ const areKinds = ({ document: { cues = [], waypoints } }: ReadRoute, expected: R
 
 const PRECISION = 1e-6
 
-/** The service measures on a sphere, which may differ so much. */
+/** The service measures on a sphere, which may differ by this share. */
 const SPHERE = 0.005
 
-/** The ellipsoid of WGS 84: its larger half-axis, and the square of its eccentricity. */
+/** These are the larger half-axis of the ellipsoid of WGS 84, and the square of its eccentricity. */
 const AXIS = 6_378_137
 const ECCENTRICITY = 0.00669437999014
 
-/** Other programs measure on the ellipsoid; exact for the short parts of a line. */
+/** Other programs measure on the ellipsoid. The formula is exact for the short parts of a line. */
 const ellipsoidMetres = (from: Position, to: Position) => {
   const latitude = radians((from[1] + to[1]) / 2)
   const flat = 1 - ECCENTRICITY * Math.sin(latitude) ** 2
@@ -176,7 +176,7 @@ const routesOf = Effect.fnUntraced(function*(path: string, { content_type, reque
   return withoutRepeats(yield* Effect.forEach(drafts, finish))
 })
 
-/** Compares the files of a folder with its expectations: what is not as expected, by file. */
+/** Compares the files of a folder with its expectations. Returns the differences by file. */
 export const compared = Effect.fnUntraced(function*(folder: string) {
   const text = yield* Effect.promise(() => readFile(join(folder, EXPECTATIONS), "utf8"))
   const expectations = yield* decodeExpectations(text)

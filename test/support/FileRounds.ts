@@ -12,14 +12,14 @@ import { writeRouteFile } from "../../src/services/files/RouteFile.ts"
 import { readPacked } from "../../src/services/files/Upload.ts"
 import { coordinatesOf, lineMetres } from "../../src/services/geometry/Geodesy.ts"
 
-/** What an export must be valid against; each with what it imports, by the names that it imports them by. */
+/** An export must be valid by the first schema. The others are its imports, by the names that it uses. */
 const SCHEMAS: Readonly<Partial<Record<FileFormat, ReadonlyArray<string>>>> = {
   gpx: ["gpx-1.1.xsd"],
   tcx: ["TrainingCenterDatabasev2.xsd"],
   kml: ["ogckml22.xsd", "atom-author-link.xsd", "xAL.xsd", "kml22gx.xsd"]
 }
 
-/** The schema of GPX may be passed on, those of TCX and KML are looked for in the folder `SCHEMAS`. */
+/** The schema of GPX may be passed on; the schemas of TCX and KML are read from the folder `SCHEMAS`. */
 const OWN_SCHEMAS = import.meta.dirname
 
 const TEXT_FORMATS: ReadonlyArray<TextFormat> = ["gpx", "geojson", "tcx", "kml"]
@@ -27,16 +27,14 @@ const FORMATS: ReadonlyArray<FileFormat> = [...TEXT_FORMATS, "fit"]
 
 const MEMORY_PAGES = 16_384
 
-/** What became of one export of a route. */
 interface Exported {
   readonly format: FileFormat
   readonly bytes: number
-  /** `valid`, `no schema`, or what is wrong. */
+  /** The text is `valid`, `no schema`, or the fault. */
   readonly validity: string
   readonly isSameAgain: boolean
 }
 
-/** The routes of one file, and all that was made of them. */
 interface Round {
   readonly tracks: number
   readonly positions: number
@@ -72,7 +70,7 @@ const xmlValidity = async (bytes: Uint8Array, format: FileFormat, folder: string
 const validityOf = async (bytes: Uint8Array, format: FileFormat, folder: string | undefined): Promise<string> => {
   if (format === "geojson") return getIssues(Buffer.from(bytes).toString())[0]?.message ?? "valid"
   if (format !== "fit") return xmlValidity(bytes, format, folder)
-  // A strict reader: structure, definitions and both CRCs.
+  // The reader is strict: it checks structure, definitions and both CRCs.
   return readFitMessages(bytes, { messageNumbers: [] }).issues[0]?.code ?? "valid"
 }
 

@@ -2,7 +2,7 @@ import { Effect } from "effect"
 import { gzipSync } from "node:zlib"
 import { zipped } from "./Archives.ts"
 
-/** A file as programs and devices write them, made up here: what it is, how it is sent, and what is in it. */
+/** The files are made up here, in the forms of programs and devices. */
 export interface FileShape {
   readonly bytes: Uint8Array
   readonly tracks: number
@@ -178,7 +178,6 @@ const layerGeoJson = () =>
     POINTS + 4
   )
 
-/** Every shape by its name. */
 export const fileShapes: Effect.Effect<ReadonlyMap<string, FileShape>> = Effect.gen(function*() {
   const kml = mapKml()
   const archive = yield* zipped([["doc.kml", Buffer.from(kml.bytes)], ["images/icon.png", "no picture"]])

@@ -32,7 +32,7 @@ export const read = (text: string, format: TextFormat = "gpx", choice: Partial<T
 
 export const joined = (text: string, format: TextFormat = "gpx") => read(text, format, { join: true })
 
-/** What was made of a file, and what of it was dropped. */
+/** Returns what a file was read as, and which parts were dropped. */
 export const understood = (text: string, format: TextFormat = "gpx") => {
   const { document, dropped } = read(text, format)
   return { document, dropped }
@@ -53,7 +53,7 @@ export const trk = (...points: ReadonlyArray<string>) => `<trk><trkseg>${points.
 export const metresOf = ({ geometry, segments }: Pick<RouteDocument, "geometry" | "segments">): number =>
   lineMetres(coordinatesOf(geometry), segments)
 
-/** The routes of a file of any format, packed or not, one for each track. */
+/** Returns the routes of a file of any format, packed or not, one for each track. */
 export const packedRoutes = Effect.fnUntraced(function*(bytes: Uint8Array, contentType?: string) {
   const { draft } = yield* readPacked({ name: undefined, contentType, bytes }, undefined)
   return yield* Effect.forEach(yield* draftsOf(draft, { split: true, join: false, track: undefined }), finish)

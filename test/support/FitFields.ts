@@ -14,7 +14,7 @@ export const byte = (number: number, value: number): FitEncoderField => ({
   value
 })
 
-/** In semicircles, as FIT has them. */
+/** Returns degrees in semicircles, the unit of FIT. */
 export const degrees = (number: number, value: number): FitEncoderField => ({
   number,
   size: 4,
@@ -22,5 +22,5 @@ export const degrees = (number: number, value: number): FitEncoderField => ({
   value: Math.round(value * 2 ** 31 / 180)
 })
 
-/** An instant of FIT, in seconds. */
+/** An instant of FIT is in seconds. */
 export const START = 1_000_000_000

@@ -21,7 +21,7 @@ const pass = (backend: Backend, incoming: IncomingMessage, outgoing: ServerRespo
   const url = new URL(incoming.url ?? "/", backend.origin)
   const forwarded = request(url, { agent: backend.agent, method: incoming.method, headers: incoming.headers })
   forwarded.on("response", (answer) => {
-    // Of the one connection only; the other is ours to keep.
+    // This header is about the connection to the backend only; the front keeps its other connection.
     const { connection: _, ...headers } = answer.headers
     outgoing.writeHead(answer.statusCode ?? 502, headers)
     answer.pipe(outgoing)
@@ -36,14 +36,14 @@ const looking = (backend: Backend, ready: Set<Backend>) =>
   }, LOOK_INTERVAL)
 
 /**
- * The address of a front as operators have it: it keeps its connections, looks every 100 ms who is ready, sends each
- * request to one who is, and tries nothing twice.
+ * Starts a front as operators have it, and returns its address. It keeps its connections, checks every 100 ms which
+ * backends are ready, sends each request to a ready one, and retries nothing.
  */
 export const front = Effect.fnUntraced(function*(origins: ReadonlyArray<string>) {
   const backends = origins.map((origin) => ({ origin, agent: new Agent({ keepAlive: true }) }))
   const ready = new Set<Backend>(backends)
   const turns = { taken: 0 }
-  // Its clients are on a busy machine, where a connection may be used just when it is closed.
+  // The clients run on a busy machine, where a connection may be used just when it is closed.
   const server: Server = createServer({ keepAliveTimeout: 60_000 }, (incoming, outgoing) => {
     const backend = [...ready][turns.taken++ % Math.max(ready.size, 1)]
     if (backend === undefined) return void outgoing.writeHead(502).end("nobody is ready")

@@ -5,7 +5,6 @@ import { requestHead } from "./RawHttp.ts"
 import type { TestServer } from "./TestServer.ts"
 import { until } from "./Waiting.ts"
 
-/** An upload that has not ended. */
 export interface Upload {
   readonly socket: Socket
   readonly received: () => string
@@ -23,7 +22,7 @@ export const partlySent = Effect.fnUntraced(
   }
 )
 
-/** Ends when the share that an upload takes is full. What asks for that has a part of it, for which the upload may be refused. */
+/** Ends when the share of uploads is full. `isFull` takes a part of it, so a refused upload is sent again. */
 export const filling = <R>(
   send: Effect.Effect<Upload, never, R>,
   isFull: Effect.Effect<boolean, never, R>

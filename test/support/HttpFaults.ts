@@ -1,13 +1,13 @@
 import type { RequestListener, ServerResponse } from "node:http"
 
-/** What a server does that does not behave, once it has a request. */
+/** A server has this fault once it gets a request. */
 export type HttpFault = "hang" | "refuse" | "drip" | "dripHeaders" | "garbage" | "notHttp" | "endless"
 
 const DRIP_MS = 100
 
 const CHUNK = "garbage ".repeat(8192)
 
-/** One byte each 100 ms, until the connection ends. */
+/** Writes one byte each 100 ms, until the connection ends. */
 const drip = (write: (byte: string) => void, isOver: () => boolean) => {
   const timer = setInterval(() => isOver() ? clearInterval(timer) : write(" "), DRIP_MS)
 }
@@ -17,8 +17,8 @@ const pour = (response: ServerResponse): void => {
 }
 
 /**
- * The faults, each of which lasts until the client ends it. `refuse` closes the connection, as a process does that ends;
- * `garbage` is a body that is not JSON, `notHttp` is not even HTTP.
+ * Each fault lasts until the client ends it. `refuse` closes the connection, like a process that ends; `garbage` is a
+ * body that is not JSON, `notHttp` is not even HTTP.
  */
 export const HTTP_FAULTS: Readonly<Record<HttpFault, RequestListener>> = {
   hang: () => undefined,

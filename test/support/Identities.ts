@@ -23,7 +23,7 @@ const world = Layer.unwrap(Effect.map(OpenIdProvider, ({ url }) => trusting(url)
   Layer.provideMerge(OpenIdProvider.layer)
 )
 
-/** A test with a provider and a service of its own, since both remember. */
+/** Runs a test with its own provider and service, since both remember. */
 export const fact = <E>(
   sentence: string,
   test: () => Effect.Effect<unknown, E, IdentityProvider | OpenIdProvider | Scope.Scope>

@@ -2,14 +2,14 @@ import { Effect, type Scope } from "effect"
 import { Server as HttpServer } from "node:http"
 import type { Server } from "node:net"
 
-/** Takes no more connections, and ends those of HTTP. */
+/** Accepts no more connections, and ends those of HTTP. */
 export const closed = (server: Server): Effect.Effect<void> =>
   Effect.sync(() => {
     server.close()
     if (server instanceof HttpServer) server.closeAllConnections()
   })
 
-/** The free port of the loopback interface on which a server listens until the scope closes. */
+/** Returns the free port of the loopback interface on which a server listens until the scope closes. */
 export const listening = (server: Server): Effect.Effect<number, never, Scope.Scope> =>
   Effect.acquireRelease(
     Effect.callback<number>((resume) => {

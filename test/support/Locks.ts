@@ -2,7 +2,7 @@ import { Deferred, Effect, Fiber } from "effect"
 import { SqlClient, type SqlError } from "effect/sql"
 import { until } from "./Waiting.ts"
 
-/** Work while another transaction holds what `lock` locks. */
+/** Runs work while another transaction has the locks of `lock`. */
 export const whileLocked = <A, E, R>(
   lock: (sql: SqlClient.SqlClient) => Effect.Effect<unknown, SqlError.SqlError>,
   work: Effect.Effect<A, E, R>
@@ -24,7 +24,7 @@ export const whileLocked = <A, E, R>(
     })
   )
 
-/** Ends when so many statements wait for a lock. A transaction would see only the connections of its first look. */
+/** Ends when this many statements wait for a lock. A transaction would see only the connections of its first look. */
 export const untilLocked = (statements: number) =>
   SqlClient.SqlClient.use((sql) =>
     until(Effect.map(

@@ -3,12 +3,12 @@ import { SqlClient } from "effect/sql"
 import type { Rider } from "./Actors.ts"
 import { idOf, newRoute } from "./Routes.ts"
 
-/** Has the database keep lines as they are from now on: to try to pack those of random digits takes most of what they cost. */
+/** Makes the database store lines as they are: trying to pack lines of random digits takes most of their cost. */
 export const unpackedLines = SqlClient.SqlClient.use((sql) =>
   sql`ALTER TABLE routes ALTER COLUMN geometry SET STORAGE EXTERNAL`
 )
 
-/** The id of a public route with digits that repeat nowhere: a position has some 60 bytes in the database, 110 in a file. */
+/** Makes a public route of digits that repeat nowhere: a position has some 60 bytes in the database, 110 in a file. */
 export const longRoute = Effect.fnUntraced(function*(rider: Rider, positions = 100_000) {
   const id = idOf((yield* rider.post("/routes", newRoute({ visibility: "public" }))).body)
   yield* unpackedLines

@@ -5,7 +5,7 @@ import { TestServer } from "./TestServer.ts"
 
 export const pointAt = (n: number) => `{"lat":${(47 + n / 1e5).toFixed(5)},"lon":${(9 + n / 1e5).toFixed(5)}}`
 
-/** The engine's response to a trace of so many points. */
+/** Returns the engine's response to a trace of this many points. */
 const matchOf = (points: number) =>
   JSON.stringify({
     shape: polyline.encode(Array.from({ length: points }, (_, n) => [47 + n / 1e5, 9 + n / 1e5]), 6),

@@ -16,11 +16,11 @@ const mailOf = (body: string): Mail => {
   return { to, subject, text, link: link === undefined ? undefined : Redacted.make(link) }
 }
 
-/** The settings by which other processes send their mails to the `Mailbox` of a test. */
+/** Other processes send their mails to the `Mailbox` of a test by these settings. */
 export class MailProvider extends Context.Service<MailProvider, Readonly<Record<string, string>>>()(
   "test/MailProvider"
 ) {
-  /** A provider that has a mail at once, and says so after so many milliseconds. */
+  /** The provider has a mail at once, and confirms it after this many milliseconds. */
   static readonly layer = (milliseconds: number) =>
     Layer.effectContext(Effect.gen(function*() {
       const mails: Array<Mail> = []

@@ -2,13 +2,13 @@ import { Context, Effect, Layer, Option, Redacted, Ref } from "effect"
 import { type Mail, Mailer } from "../../src/services/mail/Mailers.ts"
 import { until } from "./Waiting.ts"
 
-/** Where the mails of a test go instead of to a provider. */
+/** The mails of a test come here and reach no provider. */
 export class Mailbox extends Context.Service<Mailbox, {
   readonly mails: Effect.Effect<ReadonlyArray<Mail>>
   readonly mailsTo: (email: string) => Effect.Effect<ReadonlyArray<Mail>>
-  /** The token in the link of the newest mail to an address, once it has arrived. */
+  /** Returns the token in the link of the newest mail to an address, once it has arrived. */
   readonly tokenFor: (email: string) => Effect.Effect<string>
-  /** The same, once more than so many mails have arrived. */
+  /** Returns the token of the newest mail, once more than this many mails have arrived. */
   readonly tokenAfter: (email: string, count: number) => Effect.Effect<string>
 }>()("test/Mailbox") {
   static readonly layer = Layer.effectContext(Effect.gen(function*() {
@@ -18,7 +18,7 @@ export class Mailbox extends Context.Service<Mailbox, {
     )
   }))
 
-  /** A mailbox of mails that came some other way. */
+  /** Returns a mailbox of mails that came some other way. */
   static readonly reading = (mails: Effect.Effect<ReadonlyArray<Mail>>) => {
     const mailsTo = (email: string) => Effect.map(mails, (all) => all.filter((mail) => mail.to === email))
     const tokenAfter = (email: string, count: number) => {

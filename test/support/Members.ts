@@ -14,12 +14,12 @@ const membersIn = (ast: SchemaAST.AST, path: ReadonlyArray<string>): ReadonlyArr
   })
 }
 
-/** The members that a body may have as it is sent, with those of objects in it, as in `waypoints.*.name`. */
+/** Returns the members that an encoded body may have, with those of objects in it, such as `waypoints.*.name`. */
 export const membersOf = (schema: Schema.Top): ReadonlyArray<string> => [
   ...new Set(membersIn(Schema.toEncoded(schema).ast, []))
 ]
 
-/** What a body has at a member; `*` is each element of an array. */
+/** Returns the values of a body at a member; `*` is each element of an array. */
 export const valuesAt = (body: unknown, member: string): ReadonlyArray<unknown> =>
   member.split(".").reduce<ReadonlyArray<unknown>>(
     (values, name) =>
@@ -30,11 +30,11 @@ export const valuesAt = (body: unknown, member: string): ReadonlyArray<unknown> 
     [body]
   )
 
-/** A body's members at the top, without those that a test leaves out. */
+/** Returns a body's members at the top, without these names. */
 export const without = (body: unknown, names: ReadonlyArray<string>) =>
   Object.fromEntries(Object.entries(isRecord(body) ? body : {}).filter(([name]) => !names.includes(name)))
 
-/** What a response has of the members of a body. */
+/** Returns the part of a response with the same members as the sent body. */
 export const membersLike = (sent: unknown, read: unknown) =>
   Object.fromEntries(
     Object.keys(isRecord(sent) ? sent : {}).map((name) => [name, isRecord(read) ? read[name] : undefined])

@@ -3,20 +3,20 @@ import { until } from "./Waiting.ts"
 
 export const FIGURES_SIGNAL = "SIGUSR2"
 
-/** With which a line of figures begins. */
+/** A line of figures begins with this. */
 export const FIGURES = "figures "
 
-/** What a process has taken since it was asked before. */
+/** They count from the last request for figures. */
 const Figures = Schema.Struct({
-  /** Milliseconds of processor time, of all threads. */
+  /** All threads took this processor time, in milliseconds. */
   processor: Schema.Finite,
-  /** The most of it that the main thread took at a stretch: between two runs of a timer of 5 milliseconds. */
+  /** The main thread was busy for at most this time between two runs of a timer of 5 ms, in milliseconds. */
   stall: Schema.Finite,
-  /** The largest heap of the main thread, in MiB. */
+  /** The heap of the main thread was at most this large, in MiB. */
   heap: Schema.Finite,
-  /** What became old among the objects of the main thread, in MiB: garbage collected only with the whole heap. */
+  /** Objects of the main thread became old, in MiB: they are collected only with the whole heap. */
   aged: Schema.Finite,
-  /** The largest resident memory, in MiB, since the process started. */
+  /** The resident memory was at most this large since the process started, in MiB. */
   memory: Schema.Finite
 })
 
@@ -24,7 +24,7 @@ export type Figures = typeof Figures.Type
 
 const decodeFigures = Schema.decodeSync(Schema.fromJsonString(Figures))
 
-/** The options of Node by which a process has a heap of so many MiB and measures itself. */
+/** Returns the options of Node by which a process has a heap of this many MiB and measures itself. */
 export const monitoredWith = (heapMiB: number) => ({
   NODE_OPTIONS: `--max-old-space-size=${heapMiB} --import=${new URL("./ProcessMonitor.ts", import.meta.url).href}`
 })
@@ -37,7 +37,7 @@ interface Monitored {
 const figuresIn = ({ output }: Monitored) =>
   output().split("\n").slice(0, -1).filter((line) => line.startsWith(FIGURES))
 
-/** The figures of a process that runs with `monitoredWith`. A defect where it has ended. */
+/** Returns the figures of a process that runs with `monitoredWith`. Dies if the process has ended. */
 export const figuresOf = Effect.fnUntraced(function*(monitored: Monitored) {
   const known = figuresIn(monitored).length
   yield* Effect.sync(() => process.kill(monitored.pid, FIGURES_SIGNAL))

@@ -17,11 +17,11 @@ export interface Newcomer {
 
 const DEVICE = { userAgent: "node", ipAddress: "127.0.0.1" }
 
-/** Accounts with a session as a sign-up leaves them, without its requests and its mail: a tenth of the processor time. */
+/** Makes accounts with a session as a sign-up does, without its requests and mail: a tenth of the processor time. */
 export class Newcomers extends Context.Service<Newcomers, {
   readonly open: (person: { readonly email: string; readonly name: string | undefined }) => Effect.Effect<Newcomer>
 }>()("test/Newcomers") {
-  /** Shares the services of the application that is built with it. */
+  /** The layer shares the services of the application that is built with it. */
   static readonly layer = Layer.effect(
     Newcomers,
     Effect.gen(function*() {

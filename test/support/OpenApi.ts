@@ -11,7 +11,7 @@ const Parameter = Schema.Struct({
   schema: Json
 })
 
-/** A file of text has an example that is text, another file one in Base64. */
+/** A text file has an example that is text, any other file one in Base64. */
 const Content = Schema.Record(
   Schema.String,
   Schema.Struct({
@@ -52,7 +52,7 @@ const Operation = Schema.Struct({
 })
 export type Operation = typeof Operation.Type
 
-/** What the tests and the reference read of the document. */
+/** The tests and the reference read these parts of the document. */
 const Document = Schema.Struct({
   info: Schema.Struct({ title: Schema.String, version: Schema.String, description: Schema.String }),
   tags: Schema.Array(Schema.Struct({ name: Schema.String, description: Schema.String })),
@@ -67,21 +67,17 @@ const Document = Schema.Struct({
 
 export const served: unknown = openApiDocument()
 
-/** The served document as data. */
 export const document = Schema.decodeUnknownSync(Document)(served)
 
-/** The example of a body. */
 export const exampleOf = (name: string): unknown => {
   const examples = document.components.schemas[name]?.["examples"]
   return Array.isArray(examples) ? examples[0] : undefined
 }
 
-/** Its operations in their order. */
 export const operations = Object.entries(document.paths).flatMap(([path, item]) =>
   Object.entries(item).map(([method, operation]) => ({ method: method.toUpperCase(), path, operation }))
 )
 
-/** The last part of a reference. */
 export const nameOf = (reference: string): string => reference.split("/").at(-1) ?? ""
 
 export type JsonSchema = Readonly<Record<string, unknown>>
@@ -91,7 +87,7 @@ const isSchema = (value: unknown): value is JsonSchema => typeof value === "obje
 export const typesOf = ({ type }: JsonSchema): ReadonlyArray<string> =>
   (Array.isArray(type) ? type : [type]).map(String)
 
-/** Every object of a document that may be a schema: all but examples, and conditions. */
+/** Returns every object of a document that may be a schema: all except examples and conditions. */
 export const schemasIn = (value: unknown): ReadonlyArray<JsonSchema> => {
   if (!isSchema(value)) return []
   const inside = Object.entries(value).flatMap(([name, part]) =>

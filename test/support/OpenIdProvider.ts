@@ -16,10 +16,10 @@ export const CLIENT_ID = "our-client.apps.example"
 
 export const DISCOVERY = "/.well-known/openid-configuration"
 
-/** The time at which codes are exchanged. */
+/** Codes are exchanged at this time. */
 export const NOW = Date.UTC(2026, 0, 1)
 
-/** What the provider says of the one person that it knows. */
+/** The provider states these claims of the one person that it knows. */
 export const ada = {
   sub: "248289761001",
   email: "ada@example.com",
@@ -33,21 +33,21 @@ const claimsAt = (millis: number) => {
   return { ...ada, iat, nbf: iat, exp: iat + 3600 }
 }
 
-/** A real OpenID provider on a socket, which does not have to behave. Every code but "spent" is good. */
+/** This OpenID provider has a socket, and can misbehave. Every code but "spent" is good. */
 export class OpenIdProvider extends Context.Service<OpenIdProvider, {
   readonly url: string
-  /** How often a path was asked for. */
+  /** Returns how often a path was requested. */
   readonly hits: (path: string) => number
-  /** What was sent to the token endpoint. */
+  /** The token endpoint got these forms. */
   readonly forms: ReadonlyArray<TokenRequest>
   readonly misbehave: (path: string, listener: RequestListener) => Effect.Effect<void>
   readonly behave: (path: string) => Effect.Effect<void>
   readonly stop: Effect.Effect<void>
-  /** A key that the provider publishes from now on. */
+  /** Returns a new key, which the provider publishes from now on. */
   readonly newKey: (alg: string) => Effect.Effect<JWK>
-  /** The same with its private part, the newest last. */
+  /** The published keys have their private parts here, the newest last. */
   readonly keys: Effect.Effect<ReadonlyArray<JWK>>
-  /** An ID token for Ada. A claim that is undefined is left out. */
+  /** Returns an ID token for Ada. A claim that is undefined is left out. */
   readonly token: (
     claims?: Readonly<Record<string, unknown>>,
     key?: JWK,

@@ -4,14 +4,14 @@ import { join } from "node:path"
 import { embeddedPostgres } from "../../development/EmbeddedDatabase.ts"
 import { directoryInMemory } from "./TemporaryDirectory.ts"
 
-/** The processes of a server: the one that accepts connections, and those that it has started. */
+/** Returns the processes of a server: the one that accepts connections, and those that it has started. */
 const processesOf = (server: number) =>
   readdirSync("/proc").filter((name) => /^\d+$/.test(name)).filter((pid) => {
     try {
       const [, parent] = readFileSync(`/proc/${pid}/stat`, "utf8").replace(/^.*\) /, "").split(" ")
       return Number(pid) === server || Number(parent) === server
     } catch {
-      // It ended meanwhile.
+      // The process ended meanwhile.
       return false
     }
   }).map(Number)
@@ -25,19 +25,19 @@ export const freezing = Effect.fnUntraced(function*(directory: string) {
         try {
           process.kill(each, name)
         } catch {
-          // It ended meanwhile.
+          // The process ended meanwhile.
         }
       }
     })
   yield* Effect.addFinalizer(() => signal("SIGCONT"))
   return {
-    /** None of its processes runs: it accepts connections, and responds to nothing. */
+    /** No process of the server runs: it accepts connections, and responds to nothing. */
     freeze: signal("SIGSTOP"),
     thaw: signal("SIGCONT")
   }
 })
 
-/** A PostgreSQL of the test's own, with the address of a database, which it can freeze. */
+/** Starts a PostgreSQL of this test alone, with the address of a database, which the test can freeze. */
 export const ownPostgres = Effect.gen(function*() {
   const directory = join(yield* directoryInMemory, "postgres")
   const url = Redacted.value(yield* embeddedPostgres({ directory, durable: false }))

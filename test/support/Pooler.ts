@@ -8,13 +8,13 @@ import { temporaryDirectory } from "./TemporaryDirectory.ts"
 
 const PROGRAM = "pgbouncer"
 
-/** Of Debian's package pgbouncer. */
+/** Debian's package pgbouncer has the program. */
 export const hasPooler = spawnSync(PROGRAM, ["--version"]).error === undefined
 
-/** As a role would have them. */
+/** A role in production would have these limits. */
 const LIMITS = "SET statement_timeout = 5000; SET lock_timeout = 2000; SET idle_in_transaction_session_timeout = 10000"
 
-/** What a client sets to use the pooler of a database. */
+/** Returns the settings by which the service uses the pooler of a database. */
 export const pooled = (url: string, port: number) => {
   const address = new URL(url)
   address.port = String(port)
@@ -22,7 +22,7 @@ export const pooled = (url: string, port: number) => {
   return { DATABASE_URL: address.href, DATABASE_LISTEN_URL: url, DATABASE_PREPARED_STATEMENTS: "false" }
 }
 
-/** PgBouncer before all databases of a server, each transaction on whichever connection is free; returns its port. */
+/** Starts PgBouncer before a server: each transaction gets any free connection. Returns the port. */
 export const pooler = Effect.fnUntraced(function*(url: string, hasLimits = true) {
   const directory = yield* temporaryDirectory
   const owner = yield* Effect.promise(postgresOwner)

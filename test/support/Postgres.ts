@@ -11,12 +11,12 @@ import { directoryInMemory } from "./TemporaryDirectory.ts"
 declare module "vitest" {
   export interface ProvidedContext {
     readonly postgresUrl: string
-    /** 0 without a pooler. */
+    /** The port is 0 without a pooler. */
     readonly poolerPort: number
   }
 }
 
-/** Nothing here lasts: no work ahead of it is worth its processor time, and nobody copies the log. */
+/** Nothing here lasts: preparing for later is not worth its processor time, and no standby copies the log. */
 const SETTINGS = [
   "autovacuum=off",
   "jit=off",
@@ -24,11 +24,11 @@ const SETTINGS = [
   "max_wal_senders=0",
   "checkpoint_timeout=1h",
   "max_wal_size=2GB",
-  // In the data directory, where the server is.
+  // The socket is in the data directory, where the server runs.
   "unix_socket_directories=."
 ]
 
-/** The same server by its socket: a statement takes less processor time than by TCP, here and there. */
+/** Returns the address of the server's socket: a statement takes less processor time than by TCP, on both sides. */
 const bySocket = Effect.fnUntraced(function*(address: Redacted.Redacted<string>) {
   const [row] = yield* SqlClient.SqlClient.use((sql) =>
     sql<{ readonly directory: string }>`SELECT current_setting('data_directory') AS directory`
@@ -39,8 +39,8 @@ const bySocket = Effect.fnUntraced(function*(address: Redacted.Redacted<string>)
 })
 
 /**
- * One server for the whole run, with one migrated database that each test file clones. On a disk a clone takes ten times as long:
- * the more files ext4 has just removed, the longer it looks for the place of a new one.
+ * Starts one server for the whole run, with one migrated database that each test file clones. On a disk a clone takes
+ * ten times as long: the more files ext4 has just removed, the longer it looks for the place of a new one.
  */
 const start = Effect.gen(function*() {
   const directory = yield* directoryInMemory

@@ -15,7 +15,7 @@ type Heap = GCProfilerResult["statistics"][number]["afterGC"]
 const oldObjects = ({ heapSpaceStatistics }: Heap) =>
   heapSpaceStatistics.find(({ spaceName }) => spaceName === "old_space")?.spaceUsedSize ?? 0
 
-/** In MiB, by the collections of young objects. */
+/** Returns MiB that became old, by the collections of young objects. */
 const agedIn = ({ statistics }: GCProfilerResult) =>
   statistics.filter(({ gcType }) => gcType === "Scavenge").reduce(
     (sum, { afterGC, beforeGC }) => sum + (oldObjects(afterGC) - oldObjects(beforeGC)) / MIB,
@@ -36,7 +36,7 @@ const begun = () => ({
   collections: profiler()
 })
 
-/** Looks at the main thread of the process that loads it, and writes its figures on a signal. */
+/** Watches the main thread of the process that loads it, and writes its figures on a signal. */
 const monitor = () => {
   const state = begun()
   const look = () => {

@@ -18,7 +18,7 @@ export const publish = (rider: Rider, members: Record<string, unknown>) =>
 export const list = (query: string) =>
   Effect.flatMap(anonymous, (visitor) => Effect.map(visitor.get(`/routes/public?${query}`), ({ body }) => idsIn(body)))
 
-/** Somewhere is a place, so that the quality gate may pass. */
+/** Every position has a place, so that the quality gate may pass. */
 export const somewhere = Layer.succeed(Places, {
   at: ([lng]) =>
     Effect.succeed(lng > 100 ? { placeCountryCode: "FJ" } : { placeCity: "Vaduz", placeCountryCode: "LI" }),

@@ -1,7 +1,7 @@
 import { Effect } from "effect"
 import { connect, type Socket } from "node:net"
 
-/** What a socket got back before it was closed, and how long that took, in milliseconds. */
+/** The socket was closed after `milliseconds`. */
 export interface RawAnswer {
   readonly status: number | undefined
   readonly head: string
@@ -15,7 +15,7 @@ const parse = (text: string, milliseconds: number): RawAnswer => {
   return { status: status === undefined ? undefined : Number(status), head, body: rest.join("\r\n\r\n"), milliseconds }
 }
 
-/** Sends what is written once it is connected, and reads until the server closes. */
+/** Connects, calls `write`, and reads until the server closes. */
 export const rawExchange = (origin: string, write: (socket: Socket) => void) =>
   Effect.callback<RawAnswer>((resume) => {
     const { hostname, port } = new URL(origin)
@@ -31,13 +31,13 @@ export const rawExchange = (origin: string, write: (socket: Socket) => void) =>
     return Effect.sync(() => socket.destroy())
   })
 
-/** Sends bytes as they stand, which no HTTP client would, and reads until the server closes. */
+/** Sends bytes as they are, which no HTTP client would, and reads until the server closes. */
 export const sendRaw = (origin: string, ...bytes: ReadonlyArray<string | Uint8Array>) =>
   rawExchange(origin, (socket) => bytes.forEach((part) => socket.write(part)))
 
 export const JSON_TYPE = { "content-type": "application/json" }
 
-/** A request line and headers, `Connection: close` among them. */
+/** Returns a request line and headers, with `Connection: close` among them. */
 export const requestHead = (line: string, headers: Readonly<Record<string, string>> = {}) =>
   [
     `${line} HTTP/1.1`,

@@ -16,22 +16,20 @@ const Recording = Schema.Struct({
   response: Schema.Unknown
 })
 
-/** What the engine answered once. */
 export type Recording = typeof Recording.Type
 
 const decodeRecording = Schema.decodeUnknownSync(Schema.fromJsonString(Recording))
 
 const fileOf = (name: string) => join(import.meta.dirname, "recordings", `${name}.json`)
 
-/** An answer of the real engine about the town, for tests that cannot have the engine. */
+/** Reads a response of the real engine about the town, for tests that cannot have the engine. */
 export const recording = async (name: string): Promise<Recording> =>
   decodeRecording(await readFile(fileOf(name), "utf8"))
 
-/** Keeps an answer of the engine. */
 export const keepRecording = (name: string, kept: Recording): Promise<void> =>
   writeFile(fileOf(name), `${JSON.stringify(kept, undefined, 2)}\n`)
 
-/** Ten positions from West Street into the dirt track, a metre or two beside the middle. */
+/** The ten positions lead from West Street into the dirt track, a metre or two beside the middle. */
 export const WALKED = ([
   [0.016, 10.00001],
   [0.0175, 10],
@@ -45,7 +43,7 @@ export const WALKED = ([
   [0.02, 10.0095]
 ] as const).map(([lat, lon]): Place => ({ lat, lon }))
 
-/** A street, a meadow with a street in reach, the middle of the river, and the ocean. */
+/** The places are a street, a meadow with a street in reach, the middle of the river, and the ocean. */
 export const SEARCHED = [TOWN.busyWest, TOWN.meadow, TOWN.river, TOWN.ocean]
 
 const ride = (preferences: RoutingRequest["preferences"], ...locations: ReadonlyArray<Place>): RoutingRequest => ({
@@ -68,7 +66,7 @@ interface RecordedTrace {
 
 type Recorded = RecordedRoute | RecordedTrace
 
-/** What is recorded: the name of the recording, what a client of ours asks, and which call of the engine is meant. */
+/** Each entry has the name of the recording, the request of a client, and the call of the engine that it leads to. */
 export const RECORDED: ReadonlyArray<Recorded> = [
   {
     name: "bicycle-three-locations",
@@ -103,10 +101,10 @@ const put = Effect.fnUntraced(function*(recorded: Recorded) {
 
 const decodeJson = Schema.decodeUnknownSync(Schema.fromJsonString(Schema.Unknown))
 
-/** What the service sends to the engine's path when it is asked so: taken from the service, never written by hand. */
+/** Returns the service's request to the engine's path: it is taken from the service, never written by hand. */
 export const requestOf = Effect.fnUntraced(function*(recorded: Recorded) {
   const sent = new Map<string, string>()
-  // Without a road near, a location is searched for: thus all that the service has to ask is asked.
+  // Without a road nearby, the service searches for a location, and so makes all of its requests.
   const send = (path: string, json: string) =>
     Effect.suspend(() => {
       sent.set(`/${path}`, json)

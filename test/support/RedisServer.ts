@@ -2,7 +2,7 @@ import { Context, Effect, Layer, Ref } from "effect"
 import { spawn, spawnSync } from "node:child_process"
 import { freePort } from "../../development/FreePort.ts"
 
-/** Debian's `redis-server`, if this machine has it. */
+/** The program is Debian's `redis-server`, if this machine has it. */
 export const hasRedis = spawnSync("redis-server", ["--version"]).status === 0
 
 const start = (port: number) =>
@@ -19,7 +19,7 @@ const start = (port: number) =>
     })
   })
 
-/** A real Redis that a test can take away and give back. */
+/** A test can take this real Redis away and give it back. */
 export class RedisServer extends Context.Service<RedisServer, {
   readonly url: string
   readonly stop: Effect.Effect<void>

@@ -6,23 +6,23 @@ import { NODE, PATH } from "../../development/ProductionProcess.ts"
 import { COMPILE_CACHE } from "./CompileCache.ts"
 import { SECRETS, serverAt, type TestServer } from "./TestServer.ts"
 
-/** How a process ended, and how long after it was told to. */
+/** `milliseconds` passed between the signal and the end. */
 interface Ending {
   readonly code: number | null
   readonly signal: NodeJS.Signals | null
   readonly milliseconds: number
 }
 
-/** The production program in a process of its own. */
+/** The production program runs in a separate process. */
 export interface Replica {
   readonly server: TestServer["Service"]
   readonly pid: number
-  /** What it wrote so far. */
+  /** Returns everything that the process wrote so far. */
   readonly output: () => string
   readonly tell: (signal: NodeJS.Signals) => Effect.Effect<void>
-  /** Waits for the end. */
+  /** Waits for the end of the process. */
   readonly ended: Effect.Effect<Ending>
-  /** Waits until it is ready. A defect with its output where it ends before. */
+  /** Waits until the process is ready. Dies with its output if it ends before. */
   readonly ready: Effect.Effect<void>
 }
 
@@ -39,7 +39,7 @@ const PRODUCTION = {
   ROUTING_ENGINE_URL: "http://127.0.0.1:9"
 }
 
-/** What `npm run dev` starts, but for the secrets and the database that it would make. */
+/** `npm run dev` starts this program; here it does not make its secrets and its database. */
 export const DEVELOPMENT = join(ROOT, "development/dev.ts")
 
 const start = (env: Readonly<Record<string, string>>, port: number, program: string) => {
@@ -60,7 +60,7 @@ const isReady = (origin: string) =>
     fetch(`${origin}/health/ready`).then(({ ok }) => ok ? undefined : Promise.reject(new Error("not ready")))
   )
 
-/** Starts a program, the production one by default, on a port, a free one by default, and kills it when the scope closes. */
+/** Starts a program on a port, by default the production one on a free one. Kills it when the scope closes. */
 export const replica: (
   env: Readonly<Record<string, string>>,
   port?: number,
@@ -103,7 +103,7 @@ const LogLine = Schema.fromJsonString(
   })
 )
 
-/** The lines of JSON that a process has logged, of some levels. */
+/** Returns the lines of JSON of some levels that a process has logged. */
 export const logged = ({ output }: Replica, ...levels: ReadonlyArray<string>) =>
   output().split("\n").filter((line) => line.startsWith("{")).map((line) => Schema.decodeSync(LogLine)(line)).filter(
     ({ level }) => levels.includes(level)

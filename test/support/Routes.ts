@@ -1,13 +1,13 @@
 import { Schema } from "effect"
 
-/** The body of a new route: the least that the contract asks for, and what the test is about. */
+/** Returns the body of a new route: the least that the contract requires, and the members that the test is about. */
 export const newRoute = (members: Readonly<Record<string, unknown>>) => ({
   name: "A ride",
   waypoints: [{ coord: [9.5, 47.1] }],
   ...members
 })
 
-/** A route as it was answered. */
+/** Decodes a route of a response. */
 export const created = Schema.decodeUnknownSync(
   Schema.StructWithRest(Schema.Struct({ id: Schema.Int, shareToken: Schema.String }), [
     Schema.Record(Schema.String, Schema.Json)

@@ -30,7 +30,7 @@ export const REQUEST = {
   locations: [{ lat: 47.1, lon: 9.5 }, { lat: 47.15, lon: 9.55 }, { lat: 47.2, lon: 9.6 }]
 }
 
-/** A request that nobody made before, so that no answer is kept. */
+/** Returns a request that no test made before, so that no response to it is kept. */
 export const fresh = (n: number) => ({
   ...REQUEST,
   locations: [{ lat: 40 + n / 1000, lon: 9 }, ...REQUEST.locations.slice(1)]

@@ -3,7 +3,6 @@ import { OAuth2Server } from "oauth2-mock-server"
 
 export const CLIENT_ID = "our-client-id"
 
-/** What a provider says of somebody. */
 export interface Person {
   readonly sub: string
   readonly email: string
@@ -12,12 +11,12 @@ export interface Person {
   readonly picture?: string
 }
 
-/** A real OpenID Connect provider on the loopback interface, which vouches for whomever a test wants. */
+/** This OpenID Connect provider on the loopback interface vouches for any person that a test wants. */
 export class SignInProvider extends Context.Service<SignInProvider, {
   readonly issuer: string
-  /** A new ID token; no two are the same. */
+  /** Returns a new ID token; no two are the same. */
   readonly idToken: (person: Person) => Effect.Effect<string>
-  /** Whom the next exchanged code stands for. */
+  /** The next exchanged code stands for this person. */
   readonly expectCode: (person: Person) => Effect.Effect<void>
 }>()("test/SignInProvider") {
   static readonly layer = Layer.effect(

@@ -1,6 +1,6 @@
 import { Context, Effect, Layer, Tracer } from "effect"
 
-/** Counts spans by their names, and lets them go nowhere. */
+/** Counts spans by their names, and exports none. */
 export class Spans extends Context.Service<Spans, {
   readonly count: (name: string) => Effect.Effect<number>
 }>()("test/Spans") {

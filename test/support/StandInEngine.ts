@@ -3,28 +3,27 @@ import { createServer, type IncomingMessage, type RequestListener, type ServerRe
 import { text } from "node:stream/consumers"
 import { listening } from "./Listening.ts"
 
-/** How the stand-in answers a request; what never answers hangs. */
+/** A request hangs if its behaviour does not end the response. */
 export type Behaviour = (request: { readonly path: string; readonly body: string }, response: ServerResponse) => void
 
-/** Answers with JSON. */
 export const json = (body: unknown, status = 200): Behaviour => (_request, response) =>
   void response.writeHead(status, { "content-type": "application/json" }).end(JSON.stringify(body))
 
-/** A refusal as Valhalla words it. */
+/** Refuses in the words of Valhalla. */
 export const refusal = (error_code: number): Behaviour =>
   json({ error_code, error: "canary of the engine", status_code: 400, status: "Bad Request" }, 400)
 
-/** An HTTP server in the place of the routing engine, for faults that the real one does not have. */
+/** This HTTP server stands in for the routing engine, for faults that the real one does not have. */
 export class StandInEngine extends Context.Service<StandInEngine, {
   readonly url: string
-  /** The bodies of what was asked of it, but for its status. */
+  /** The stand-in got these requests, except those for its status. */
   readonly asked: Array<{ readonly path: string; readonly body: string }>
-  /** How many times its status was asked. */
+  /** Counts the requests for its status. */
   readonly statusCalls: Effect.Effect<number>
-  /** Answers its status with the date of another map; with none not at all. */
+  /** Responds to a request for its status with the date of another map; without a date it does not respond. */
   readonly setMapDate: (date: number | undefined) => Effect.Effect<void>
   readonly behave: (behaviour: Behaviour) => Effect.Effect<void>
-  /** Leaves calls to a listener, the status not. */
+  /** Gives calls to a listener, except those for the status. */
   readonly misbehave: (listener: RequestListener) => Effect.Effect<void>
   readonly down: Effect.Effect<void>
   readonly up: Effect.Effect<void>

@@ -2,15 +2,15 @@ import { Context, Effect, Layer } from "effect"
 import { createServer, type Socket } from "node:net"
 import { closed } from "./Listening.ts"
 
-/** How the stand-in replies to a command; the faults apply to connections that exist as well as to new ones. */
+/** A mode applies to existing connections as well as to new ones. */
 export type RedisMode = "serve" | "full" | "hang" | "drip" | "garbage" | "wrong" | "endless"
 
 const DRIP_MS = 100
 
-/** More than any limit allows, which "full" says of every count. */
+/** The number is above any limit. "full" replies with it to every count. */
 const MANY = 1_000_000
 
-/** The commands (RESP 2) that came whole, and the rest. Arguments of several lines (scripts) are read by their length. */
+/** Returns the whole commands (RESP 2), and the rest. Arguments of several lines (scripts) are read by their length. */
 const parse = (text: string): readonly [ReadonlyArray<ReadonlyArray<string>>, string] => {
   const head = /^\*(\d+)\r\n/.exec(text)
   if (head === null) return [[], text]
@@ -42,15 +42,15 @@ const pour = (socket: Socket): void => {
   if (!socket.destroyed) socket.write(chunk, (error) => error ?? pour(socket))
 }
 
-/** A server that speaks as much of Redis as counting needs, and does not have to behave. */
+/** This server knows the commands of Redis that counting needs, and can misbehave. */
 export class StandInRedis extends Context.Service<StandInRedis, {
   readonly url: string
   readonly become: (mode: RedisMode) => Effect.Effect<void>
-  /** Closes all connections and takes none. */
+  /** Closes all connections and accepts none. */
   readonly down: Effect.Effect<void>
   readonly up: Effect.Effect<void>
   readonly connections: Effect.Effect<number>
-  /** How many counts were requested. */
+  /** Returns how many counts were requested. */
   readonly counts: Effect.Effect<number>
 }>()("test/StandInRedis") {
   static readonly layer = Layer.effect(

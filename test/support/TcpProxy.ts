@@ -1,18 +1,18 @@
 import { connect, createServer, type Socket } from "node:net"
 
 /**
- * What a proxy does with the bytes of its connections, old and new, in both directions:
+ * A proxy treats the bytes of its connections, old and new, in both directions, by its mode:
  * - `pass`: forwards them;
  * - `hang`: keeps connections open, takes new ones, and discards every byte: what is lost stays lost;
  * - `stall`: like `hang`, but keeps the bytes and forwards them in the next mode, as a stopped process does;
  * - `refuse`: closes all connections and does not listen, so that clients get ECONNREFUSED;
  * - `reset`: ends all connections, and new ones, with RST;
- * - a number: forwards each chunk after so many milliseconds, in order.
+ * - a number: forwards each chunk after this many milliseconds, in order.
  */
 export type ProxyMode = "pass" | "hang" | "stall" | "refuse" | "reset" | number
 
 /**
- * A TCP proxy that injects faults between a client and a server. It depends on `node:net` only:
+ * The proxy injects faults between a client and a server. It depends on `node:net` only:
  *
  * ```ts
  * const proxy = await startTcpProxy({ host: "127.0.0.1", port: 5432 })
@@ -23,7 +23,7 @@ export type ProxyMode = "pass" | "hang" | "stall" | "refuse" | "reset" | number
  * ```
  */
 export interface TcpProxy {
-  /** On 127.0.0.1, the same for the proxy's whole life. */
+  /** The port is on 127.0.0.1, and stays the same for the proxy's whole life. */
   readonly port: number
   /** Resolves once the mode applies. */
   readonly set: (mode: ProxyMode) => Promise<void>
@@ -31,11 +31,11 @@ export interface TcpProxy {
   readonly cut: () => void
   /** Leads new connections to another port of the server's host, and leaves the open ones. */
   readonly lead: (port: number) => void
-  /** Connections that are open. */
+  /** Returns how many connections are open. */
   readonly connections: () => number
-  /** Chunks that clients have sent. */
+  /** Returns how many chunks clients have sent. */
   readonly chunks: () => number
-  /** Bytes that the server has sent. */
+  /** Returns how many bytes the server has sent. */
   readonly received: () => number
   readonly close: () => Promise<void>
 }
@@ -47,7 +47,7 @@ interface State {
   received: number
 }
 
-/** Forwards one direction; returns what forwards the chunks that were kept. */
+/** Forwards one direction. Returns a function that forwards the kept chunks. */
 const forward = (from: Socket, to: Socket, state: State, onChunk: (bytes: number) => void) => {
   const kept: Array<Buffer> = []
   const write = (chunk: Buffer) => {

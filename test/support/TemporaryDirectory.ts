@@ -18,12 +18,12 @@ const directoryIn = (parent: Effect.Effect<string>) =>
     (directory) => Effect.promise(() => rm(directory, { recursive: true, force: true }))
   )
 
-/** A directory that is gone when the scope closes. PostgreSQL's user, who is not root, may pass through it. */
+/** Makes a directory that is gone when the scope closes. PostgreSQL's user, who is not root, may pass through it. */
 export const temporaryDirectory = directoryIn(Effect.sync(tmpdir))
 
 const roomInMemory = Effect.promise(() => statfs(MEMORY).then(({ bavail, bsize }) => bavail * bsize, () => 0))
 
-/** The same in memory, where there is a file system with 2 GiB to spare. */
+/** Makes such a directory in memory, if there is a file system with 2 GiB to spare. */
 export const directoryInMemory = directoryIn(
   Effect.map(roomInMemory, (bytes) => bytes < 2 * GIB ? tmpdir() : MEMORY)
 )

@@ -22,7 +22,7 @@ import { Mailbox } from "./Mailbox.ts"
 import { Newcomers } from "./Newcomers.ts"
 import { pooled } from "./Pooler.ts"
 
-/** An answer as it came over the socket. `body` is undefined where it is not JSON. */
+/** `body` is undefined if the response is not JSON. */
 export interface Answer {
   readonly status: number
   readonly headers: Headers
@@ -32,7 +32,7 @@ export interface Answer {
 
 export interface Call {
   readonly body?: unknown
-  /** Sent as it is instead of `body`. */
+  /** These bytes are sent unchanged instead of `body`. */
   readonly raw?: string | Uint8Array<ArrayBuffer>
   readonly headers?: Readonly<Record<string, string>>
 }
@@ -69,7 +69,7 @@ const onPooler = (url: string, settings: Readonly<Record<string, string>>) => {
   return port === 0 ? settings : { ...pooled(url, port), ...settings }
 }
 
-/** Spares a test that is not about places the loading of all cities of the world. */
+/** A test that is not about places need not load all cities of the world. */
 export const nowhere = Layer.succeed(Places, {
   at: () => Effect.succeed({}),
   hasCities: Effect.succeed(false)
@@ -79,15 +79,15 @@ export const nowhere = Layer.succeed(Places, {
 const cheapHashes = Layer.succeed(HashCost, { memoryCost: 8, timeCost: 1 })
 
 /**
- * A client that aborts requests opens connections that it never uses, and a server that closes waits for these until the client
- * gives them up, which is a second before the server would.
+ * A client that aborts requests opens connections that it never uses. A server that closes waits for these until the
+ * client gives them up, which is a second before the server would.
  */
 const briefConnections = Layer.effect(
   ConnectionTimeouts,
   Effect.map(ConnectionTimeouts, (timeouts) => ({ ...timeouts, keepAlive: Math.min(timeouts.keepAlive, 3000) }))
 )
 
-/** The service on a real socket, with a database of its own. Mails are sent, but no sweep runs: what is due stays. */
+/** The service has a real socket and its own database. Mails are sent, but no sweep runs: due rows stay. */
 export class TestServer extends Context.Service<TestServer, {
   readonly origin: string
   /** `path` is below `/api/v1` unless it starts with `//`, which stands for the root. */
@@ -101,14 +101,14 @@ export class TestServer extends Context.Service<TestServer, {
       Effect.map(clonedDatabase, (url) => onDatabase(url, onPooler(url, settings), places, mailDeliveryLayer))
     )
 
-  /** The same with all that runs in the background. */
+  /** Starts the server with everything that runs in the background. */
   static readonly withSweeps = (
     settings: Readonly<Record<string, string>> = {},
     places: Layer.Layer<Places> = nowhere
   ) =>
     Layer.unwrap(Effect.map(clonedDatabase, (url) => onDatabase(url, onPooler(url, settings), places, backgroundLayer)))
 
-  /** The same with passwords that cost what they cost in production. */
+  /** Starts the server with the cost of passwords in production. */
   static readonly withCostlyPasswords = (settings: Readonly<Record<string, string>> = {}) =>
     Layer.unwrap(
       Effect.map(
@@ -117,11 +117,11 @@ export class TestServer extends Context.Service<TestServer, {
       )
     )
 
-  /** The same on a database that is there. */
+  /** Starts the server on an existing database. */
   static readonly on = (url: string, settings: Readonly<Record<string, string>>) =>
     onDatabase(url, settings, nowhere, backgroundLayer)
 
-  /** The same with a proxy before its database. */
+  /** Starts the server with a proxy before its database. */
   static readonly behindProxyWith = (settings: Readonly<Record<string, string>>) =>
     Layer.unwrap(
       Effect.map(
@@ -137,7 +137,7 @@ export class TestServer extends Context.Service<TestServer, {
   static readonly behindProxy = TestServer.behindProxyWith({})
 }
 
-/** The service that listens at an origin, or that a function calls. */
+/** Returns the service that listens at an origin, or that a function calls. */
 export const serverAt = (origin: string, send: Send = fetch) =>
   TestServer.of({
     origin,
@@ -147,7 +147,7 @@ export const serverAt = (origin: string, send: Send = fetch) =>
     }
   })
 
-/** The service that `httpServerLive` has on a socket. */
+/** `httpServerLive` has the service on a socket. */
 export const socketServer = Layer.effect(
   TestServer,
   Effect.map(HttpServer.HttpServer, ({ address }) => serverAt(HttpServer.formatAddress(address)))
@@ -185,9 +185,9 @@ export const configLayer = (url: string, settings: Readonly<Record<string, strin
     PORT: "0",
     BASE_URL: "http://localhost:3000",
     RATE_LIMITS_ENABLED: "false",
-    // Nobody listens there: a test that wants an engine brings one.
+    // No server listens at this port: a test that wants an engine starts one.
     ROUTING_ENGINE_URL: "http://127.0.0.1:9",
-    // No front waits to see that a test's server is no longer ready, and its clock may stand still.
+    // No front has to see that a test's server is no longer ready, and its clock may stand still.
     SHUTDOWN_DRAIN_DELAY: "0 seconds",
     ...settings
   }))

@@ -18,7 +18,7 @@ for thing in osmium.FileProcessor(source):
 writer.close()
 `
 
-/** The town as the engine reads it, made once for each state of the map. */
+/** Returns the town in the engine's format, made once for each state of the map. */
 export const townExtract = async (): Promise<string> => {
   const environment = await engineEnvironment(ENGINE_DIRECTORY)
   const digest = createHash("sha256").update(await readFile(MAP)).digest("hex").slice(0, 12)
@@ -30,10 +30,9 @@ export const townExtract = async (): Promise<string> => {
   return join(directory, "town.osm.pbf")
 }
 
-/** The engine with the roads of the town that `test/town/town.osm` draws. */
+/** Starts the engine with the roads of the town that `test/town/town.osm` draws. */
 export const townLayer = Layer.unwrap(Effect.map(Effect.promise(townExtract), engineLayer))
 
-/** A position as the engine takes it. */
 export interface Place {
   readonly lat: number
   readonly lon: number
@@ -41,7 +40,6 @@ export interface Place {
 
 const place = (lat: number, lon: number): Place => ({ lat, lon })
 
-/** Places of the town. */
 export const TOWN = {
   busyWest: place(0.01, 10),
   busyEast: place(0.01, 10.01),
@@ -56,15 +54,15 @@ export const TOWN = {
   eastEnd: place(0.01, 10.045),
   motorwayWest: place(-0.01, 10),
   motorwayEast: place(-0.01, 10.01),
-  /** Where the motorway leads, and nothing else. */
+  /** The motorway leads here, and no other road does. */
   outpost: place(-0.01, 10.025),
   fieldWest: place(-0.021, 10),
   fieldEast: place(-0.021, 10.01),
   island: place(0.045, 10.046),
-  /** Between the river's banks, the bridge and the ferry, 1,113 m from each. */
+  /** The place is in the middle of the river, 1,113 m from its banks, the bridge and the ferry. */
   river: place(0.02, 10.03),
-  /** 890 m west of the street. */
+  /** The meadow is 890 m west of the street. */
   meadow: place(0.002, 9.992),
-  /** 200 km from the town: the engine looks for roads within 35 km. */
+  /** The ocean is 200 km from the town: the engine looks for roads within 35 km. */
   ocean: place(0, 12)
 } as const

@@ -6,10 +6,7 @@ const POLL_INTERVAL = Duration.millis(20)
 const pause = (interval: Duration.Duration) =>
   Effect.promise(() => new Promise((resolve) => setTimeout(resolve, Duration.toMillis(interval))))
 
-/**
- * Ends when a condition is true. What makes it so takes real time, whatever clock the test has: more of it on a busy
- * machine, and no more than the test's timeout.
- */
+/** Ends when a condition is true. It waits in real time, whatever clock the test has, until the test's timeout. */
 export const until = <E, R>(
   condition: Effect.Effect<boolean, E, R>,
   interval = POLL_INTERVAL
@@ -20,13 +17,13 @@ export const until = <E, R>(
   )
 
 /**
- * Ends when a sweep has made a condition true. A sweep that finds a row locked, or whose connection times out because the clock
- * advances while it opens, returns after a minute, which does not pass by itself.
+ * Ends when a sweep has made a condition true. A sweep that finds a row locked, or whose connection times out because
+ * the clock advances while it opens, returns after a minute, which does not pass by itself.
  */
 export const untilSwept = <E, R>(condition: Effect.Effect<boolean, E, R>) =>
   until(Effect.andThen(TestClock.adjust("1 minute"), condition))
 
-/** The first value of a call that is as wanted. */
+/** Repeats a call until its value is as wanted, and returns that. */
 export const untilFound = <A, E, R>(call: Effect.Effect<A, E, R>, isWanted: (value: A) => boolean) =>
   Effect.suspend(() => {
     const found: { value: Option.Option<A> } = { value: Option.none() }
@@ -37,7 +34,7 @@ export const untilFound = <A, E, R>(call: Effect.Effect<A, E, R>, isWanted: (val
     return Effect.flatMap(until(condition), () => Effect.orDie(Effect.fromOption(found.value)))
   })
 
-/** The response to a call of many at once, of which a busy machine refuses some with 503: they are sent again. */
+/** Returns the response to one of many calls at once, and repeats it if a busy machine refuses it with 503. */
 export const served = <A extends { readonly status: number }, E, R>(call: Effect.Effect<A, E, R>) =>
   untilFound(call, ({ status }) => status !== 503)
 
@@ -45,13 +42,13 @@ export const served = <A extends { readonly status: number }, E, R>(call: Effect
 export const untilNone = <E, R>(query: Effect.Effect<ReadonlyArray<unknown>, E, R>) =>
   until(Effect.map(query, (rows) => rows.length === 0))
 
-/** Ends when a sweep has left nothing of what a query finds. */
+/** Ends when a sweep has left nothing that a query finds. */
 export const untilNoneSwept = <E, R>(query: Effect.Effect<ReadonlyArray<unknown>, E, R>) =>
   untilSwept(Effect.map(query, (rows) => rows.length === 0))
 
 /**
- * Dies where the work takes longer. Counted in short timers one after the other, which a busy machine holds up as it holds up the
- * work: so much time on an idle one, and as much more as there are others.
+ * Dies if the work takes longer. The time is counted in short timers one after the other, which a busy machine delays
+ * as it delays the work: so the time grows with the load of the machine.
  */
 export const within = (milliseconds: number) => <A, E, R>(work: Effect.Effect<A, E, R>): Effect.Effect<A, E, R> =>
   Effect.raceFirst(

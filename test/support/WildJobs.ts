@@ -1,7 +1,7 @@
 import { threadId } from "node:worker_threads"
 import { HeavyJob } from "../../src/services/admission/HeavyJob.ts"
 
-/** Jobs that do what no job should. */
+/** The jobs of this file do what no job should. */
 export const lengthOf = new HeavyJob<Uint8Array, number>(import.meta.url, {
   name: "length",
   run: (bytes) => bytes.length
@@ -23,7 +23,7 @@ export const throwError = new HeavyJob<string, never>(import.meta.url, {
   }
 })
 
-/** Names of the variables that a thread has in its environment. */
+/** Returns the names of the variables in the environment of the thread. */
 export const environment = new HeavyJob<null, ReadonlyArray<string>>(import.meta.url, {
   name: "environment",
   run: () => Object.keys(process.env)
@@ -36,7 +36,7 @@ export const spin = new HeavyJob<null, never>(import.meta.url, {
   }
 })
 
-/** Works for so long of the thread's own time. */
+/** Works for this many milliseconds of the thread's own time. */
 export const work = new HeavyJob<number, number>(import.meta.url, {
   name: "work",
   run: (milliseconds) => {
@@ -66,7 +66,7 @@ export const eat = new HeavyJob<null, never>(import.meta.url, {
 
 export const crash = new HeavyJob<null, never>(import.meta.url, { name: "crash", run: () => process.exit(3) })
 
-/** More levels than the receiving thread can read, whose stack is shorter than that of the sender. */
+/** Returns more levels than the receiving thread can read, whose stack is shorter than the sender's. */
 export const nest = new HeavyJob<number, unknown>(import.meta.url, {
   name: "nest",
   run: (levels) => Array.from({ length: levels }).reduce<ReadonlyArray<unknown>>((inner) => [inner], [])

@@ -15,7 +15,7 @@ const ADMINS = { deleteUser: "a-1@example.com", invite: "a-2@example.com", delet
 
 export const ADMIN_EMAILS = Object.values(ADMINS).join(",")
 
-/** A request that succeeds where nothing limits it. */
+/** The request succeeds if nothing limits it. */
 export interface Write extends Call {
   readonly cookie?: string
   readonly params?: Readonly<Record<string, string | number>>
@@ -83,7 +83,7 @@ const reset = Effect.gen(function*() {
   return yield* (yield* Mailbox).tokenFor(email)
 })
 
-/** A write of each endpoint that is not safe, by group and name. */
+/** The table has a write of each endpoint that is not safe, by group and name. */
 const WRITES: Readonly<Record<string, Prepared>> = {
   "accountData import": Effect.gen(function*() {
     const other = yield* signedIn
@@ -178,7 +178,7 @@ const WRITES: Readonly<Record<string, Prepared>> = {
   })
 }
 
-/** The endpoints of the contract whose method is not safe, and a write of each; none where the table has none. */
+/** Each entry has an endpoint of the contract that is not safe, and a write of it; undefined if the table has none. */
 export const writes = Object.values(Api.groups).flatMap((group) =>
   Object.entries(group.endpoints).filter(([, { method }]) => !isSafe(method)).map(([key, endpoint]) => {
     const name = `${group.identifier} ${key}`
@@ -186,6 +186,5 @@ export const writes = Object.values(Api.groups).flatMap((group) =>
   })
 )
 
-/** The path of an endpoint with its parameters, from the root. */
 export const pathOf = (path: string, params: Readonly<Record<string, string | number>> = {}) =>
   `/${path.replace(/:(\w+)/g, (_, name: string) => String(params[name] ?? ""))}`

@@ -5,11 +5,11 @@ import { cutRoute } from "../../src/services/routes/ZoneCut.ts"
 import { bestCircle } from "./CircleFit.ts"
 import { beside, metresFrom, type Place, ray } from "./Zones.ts"
 
-/** In metres a second, and in metres climbed by a metre: anyone knows them. */
+/** Anyone knows these: the pace in metres a second, and the metres climbed with each metre. */
 const PACE = 1.4
 const SLOPE = 0.03
 
-/** The metres of a line by what others read of its route. */
+/** Anyone can compute the metres of a line by these fields of its route. */
 const METRES = {
   distance: ({ distance }: Measures) => distance,
   duration: ({ duration }: Measures) => duration === null ? null : duration * PACE,
@@ -26,7 +26,7 @@ export interface Measures {
   readonly elevationGain: number | null
 }
 
-/** What others see of a route that begins at a home. */
+/** Others see this part of a route that begins at a home. */
 export interface Seen {
   readonly line: ReadonlyArray<Place>
   readonly measures: Measures
@@ -35,7 +35,7 @@ export interface Seen {
 export const metresOf = (line: ReadonlyArray<Place>) =>
   line.reduce((metres, place, index) => metres + metresFrom(line[index - 1] ?? place, place), 0)
 
-/** A line that leaves a place in a direction that may change with the metres from it, and climbs. */
+/** Returns a line that leaves a place in a direction that may change with the metres from it, and climbs. */
 export const street = (from: Place, metres: number, step: number, headingAt: (metres: number) => number) =>
   Array.from({ length: Math.floor(metres / step) }).reduce<ReadonlyArray<readonly [number, number, number]>>(
     (line, _, index) => {
@@ -73,11 +73,11 @@ export const seenOf = async (
 
 const endOf = ({ line: [end = [0, 0]] }: Seen): Place => end
 
-/** What a field has more than the visible line. */
+/** Returns by how many metres a field is longer than the visible line. */
 const hiddenOf = ({ line, measures }: Seen, field: Field) =>
   Math.max(0, (METRES[field](measures) ?? 0) - metresOf(line))
 
-/** As far before the visible line as a field says, in the direction of its first segment. */
+/** Returns the place that is as far before the visible line as a field says, in the direction of its first segment. */
 const walkedBack = (seen: Seen, field: Field): Place => {
   const [end = [0, 0], next = end] = seen.line
   const share = hiddenOf(seen, field) / Math.max(metresFrom(end, next), Number.EPSILON)
@@ -91,7 +91,7 @@ const meanOf = (places: ReadonlyArray<Place>): Place => [
 
 const SIDES = [[1, 0], [-1, 0], [0, 1], [0, -1]] as const
 
-/** The place that is as far from each end as a field says, by least squares. */
+/** Returns the place whose distance to each end is nearest to what a field says, by least squares. */
 const placeBy = (routes: ReadonlyArray<Seen>, field: Field): Place => {
   const ends = routes.map((seen) => ({ end: endOf(seen), hidden: hiddenOf(seen, field) }))
   const costOf = (place: Place) =>
@@ -104,7 +104,7 @@ const placeBy = (routes: ReadonlyArray<Seen>, field: Field): Place => {
   return search(meanOf(ends.map(({ end }) => end)), 1000)
 }
 
-/** Where fewer ends are, their mean is near to the home by chance, with zones or without. */
+/** The mean of fewer ends is near to the home by chance, with zones or without. */
 const ENOUGH = 12
 
 const centreThrough = (ends: ReadonlyArray<Place>): Place => {
@@ -112,7 +112,7 @@ const centreThrough = (ends: ReadonlyArray<Place>): Place => {
   return [lng, lat]
 }
 
-/** Where others may think that a home is: by each field, and by the ends of the lines that leave it in all directions. */
+/** Returns where a home may be, by each field, and by the ends of the lines that leave it in all directions. */
 export const estimatesOf = (routes: ReadonlyArray<Seen>): Readonly<Record<string, ReadonlyArray<Place>>> => {
   const ends = routes.map(endOf)
   const isAround = new Set(ends.map((end) => end.join())).size >= 3
@@ -135,13 +135,13 @@ const RAYS = 20
 
 const STEP = 20
 
-/** Straight routes from a home in all directions. */
+/** Returns straight routes from a home in all directions. */
 const cutRays = (home: Place, circles: ReadonlyArray<Circle>) => {
   const length = 3 * Math.max(...circles.map(({ radius }) => radius))
   const rays = Array.from({ length: RAYS }, (_, index) => ray(home, 2 * Math.PI * index / RAYS, length, STEP))
   return Promise.all(rays.map((line) => seenOf(line, circles)))
 }
 
-/** By how many metres the best circle through the ends misses the home. */
+/** Returns by how many metres the best circle through the ends misses the home. */
 export const missOf = async (home: Place, circles: ReadonlyArray<Circle>) =>
   metresFrom(home, centreThrough((await cutRays(home, circles)).map(endOf)))

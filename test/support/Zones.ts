@@ -7,7 +7,7 @@ export type Place = readonly [lng: number, lat: number]
 
 export const METRES_OF_A_DEGREE = 111_195
 
-/** What is so many metres east and north of a place. */
+/** Returns the place that is this many metres east and north of another. */
 export const beside = ([lng, lat]: Place, east: number, north: number): Place => [
   lng + east / METRES_OF_A_DEGREE / Math.cos(lat * Math.PI / 180),
   lat + north / METRES_OF_A_DEGREE
@@ -19,7 +19,7 @@ export const metresFrom = ([lng, lat]: Place, [toLng, toLat]: Place) =>
     (toLat - lat) * METRES_OF_A_DEGREE
   )
 
-/** A line that leaves a place in a direction (radians from east), with a position every `step` metres. */
+/** Returns a line that leaves a place in a direction (radians from east), with a position every `step` metres. */
 export const ray = (from: Place, direction: number, metres: number, step = 20) =>
   Array.from(
     { length: Math.floor(metres / step) + 1 },
@@ -55,7 +55,7 @@ export const positionsOf = (body: unknown): ReadonlyArray<Place> => {
 export const listedPositions = (body: unknown) =>
   Schema.decodeUnknownSync(Schema.Array(Schema.Unknown))(body).flatMap(positionsOf)
 
-/** A downloaded file, as an import reads it. */
+/** Downloads a file, and reads it as an import does. */
 export const reimported = Effect.fnUntraced(function*(path: string, reader: Rider) {
   const { origin } = yield* TestServer
   const raw = yield* Effect.promise(async () =>

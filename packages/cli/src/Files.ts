@@ -5,7 +5,6 @@ import { dirname, join } from "node:path"
 const ownFolder = () =>
   process.env["RPS_CONFIG_DIR"] ?? join(process.env["XDG_CONFIG_HOME"] ?? join(homedir(), ".config"), "rps")
 
-/** A file of the command line itself. */
 export const ownFile = (name: string): string => join(ownFolder(), name)
 
 /** Returns what an error of the file system with this code stands for, and throws any other. */
@@ -14,11 +13,11 @@ export const unless = <A>(code: string, otherwise: A) => (error: unknown): A => 
   throw error
 }
 
-/** Undefined if there is no such file. */
+/** Returns undefined if there is no such file. */
 export const readText = (file: string): Promise<string | undefined> =>
   readFile(file, "utf8").catch(unless("ENOENT", undefined))
 
-/** With `recursive` the function of Node.js never ends where a directory takes no other, as in /proc. */
+/** With `recursive`, Node's function never ends if a directory takes no other, such as /proc. */
 export const makeDirectory = async (path: string): Promise<void> => {
   const make = () => mkdir(path).then(() => true, unless("EEXIST", true))
   if (dirname(path) === path || await make().catch(unless("ENOENT", false))) return
@@ -26,7 +25,7 @@ export const makeDirectory = async (path: string): Promise<void> => {
   await make()
 }
 
-/** Replaces a file as a whole, so that a crash leaves the old one. Other users cannot read it. */
+/** Replaces a whole file, so that a crash leaves the old one. Other users cannot read it. */
 export const replaceFile = async (file: string, data: string | Uint8Array): Promise<void> => {
   await makeDirectory(dirname(file))
   const next = `${file}.next`

@@ -5,7 +5,7 @@ import { ownFile, readText, replaceJson } from "./Files.ts"
 import { note } from "./Terminal.ts"
 
 const Logins = Schema.Struct({
-  /** The origin that commands use without `--url`. */
+  /** Commands without `--url` use this origin. */
   current: Schema.optionalKey(Schema.String),
   tokens: Schema.Record(Schema.String, Schema.String)
 })
@@ -37,10 +37,10 @@ export const originOf = (url: string): string => {
 const onWait = (milliseconds: number, reason: string) =>
   note(`${reason}: trying again in ${Math.ceil(milliseconds / 1000)} s`)
 
-/** A command waits for the limits of the service and for half a minute without it, as a person's script would have to. */
+/** A command waits for rate limits, and through half a minute without the service, as a person's script would. */
 const PATIENT = { retries: 8, retryTimeout: 3_600_000, onWait }
 
-/** Somebody who signs in sees at once that the address is wrong. */
+/** A person who signs in sees at once that the address is wrong. */
 const IMPATIENT = { retries: 1 }
 
 export const clientAt = (baseUrl: string, token?: string): Client =>
@@ -56,7 +56,7 @@ const accountWith = (origin: string, token: string | undefined): Account => {
   return { origin, client: makeClient({ baseUrl: origin, token, ...PATIENT }) }
 }
 
-/** The account of `--url`, else of `RPS_URL`, else of the last login. `RPS_TOKEN` goes before the saved token. */
+/** Returns the account of `--url`, else of `RPS_URL`, else of the last login. `RPS_TOKEN` precedes the saved token. */
 export const accountAt = async (url: string | undefined): Promise<Account> => {
   const { current, tokens } = await readLogins()
   const given = url ?? process.env["RPS_URL"] ?? current
@@ -65,7 +65,7 @@ export const accountAt = async (url: string | undefined): Promise<Account> => {
   return accountWith(origin, process.env["RPS_TOKEN"] ?? tokens[origin])
 }
 
-/** The account of `--to`. `RPS_TO_TOKEN` goes before the saved token. */
+/** Returns the account of `--to`. `RPS_TO_TOKEN` precedes the saved token. */
 export const targetAt = async (url: string): Promise<Account> => {
   const origin = originOf(url)
   return accountWith(origin, process.env["RPS_TO_TOKEN"] ?? (await readLogins()).tokens[origin])

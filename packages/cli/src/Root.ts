@@ -20,13 +20,13 @@ export const rps = Command.make("rps").pipe(
   )
 )
 
-/** The account that a command works on. */
+/** A command works on this account. */
 export const account = Effect.flatMap(rps, ({ url }) => attempt(() => accountAt(Option.getOrUndefined(url))))
 
 /** Prints a result: as JSON with `--json`, else as the text in one line. */
 export const print = (value: unknown, text: string) =>
   Effect.andThen(Effect.sync(clearProgress), Console.log(lineOf(value, text)))
 
-/** Asks the person at the terminal. A script, which nobody watches, fails with what it lacks. */
+/** Asks the person at the terminal. In a script, it fails and names what is lacking. */
 export const ask = <A>(prompt: Prompt.Prompt<A>, lacking: string) =>
   process.stdin.isTTY && !isJson ? Prompt.run(prompt) : Effect.fail(Failure.because(lacking, EXIT_CODES.usage))

@@ -11,7 +11,7 @@ const text = (name: string, description: string) =>
 const kilometres = (name: string, description: string) =>
   Flag.Finite(name).pipe(Flag.withDescription(description), Flag.optional)
 
-/** The filters of lists; all that are given must match. */
+/** A route of a list must match all given filters. */
 export const filters = {
   q: text("q", "Words in the name, description, tags, place or waypoints"),
   tag: Flag.String("tag").pipe(
@@ -77,7 +77,7 @@ export const ids = Argument.Int("id").pipe(
   Argument.variadic()
 )
 
-/** The routes of the ids, else those that match; no filter at all would be every route, which is asked for by `--all`. */
+/** Returns the routes of the ids, else those that match the filters. Without any filter, every route needs `--all`. */
 export const selected = async (
   client: Client,
   { all, ids, ...given }: Filters & { readonly all: boolean; readonly ids: ReadonlyArray<number> }

@@ -1,15 +1,15 @@
 /** Names and messages of others must not control the terminal. */
 const harmless = (text: string): string => text.replaceAll(/\p{Cc}/gu, "?")
 
-/** `--json` holds for all that is written, also before the words of the command are read. */
+/** `--json` applies to all output, also before the words of the command are read. */
 export const isJson = process.argv.some((word) => /^--json(=(true|yes|on|1|y))?$/.test(word))
 
-/** A line of a result: the value with `--json`, else the text. */
+/** Returns a line of a result: the value with `--json`, else the text. */
 export const lineOf = (value: unknown, text: string): string => isJson ? JSON.stringify(value) : harmless(text)
 
 const CLEAR = "\r\u001b[K"
 
-/** Other lines take the place of the progress, which is drawn again below them. */
+/** Clears the progress for other lines; it is drawn again below them. */
 export const clearProgress = (): void => {
   if (process.stderr.isTTY) process.stderr.write(CLEAR)
 }
@@ -22,7 +22,7 @@ export const note = (text: string): void => {
 
 const WIDTH = 24
 
-/** Draws on the terminal how far a command is; into a file or a pipe it draws nothing. */
+/** Draws the progress of a command on the terminal, and nothing into a file or a pipe. */
 export const showProgress = (done: number, total: number, what: string): void => {
   const { stderr } = process
   if (!stderr.isTTY) return

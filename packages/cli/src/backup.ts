@@ -16,7 +16,7 @@ const State = Schema.Struct({
   origin: Schema.String,
   userId: Schema.Int,
   cursor: Schema.optionalKey(Schema.String),
-  /** Absent in a backup from before links and settings were in the feed: its cursor leads to none of them. */
+  /** A backup from before links and settings were in the feed lacks this: its cursor leads to none of them. */
   include: Schema.optionalKey(Schema.Literal(EVERYTHING))
 })
 
@@ -27,7 +27,7 @@ export const readState = async (directory: string) => {
   return text === undefined ? undefined : decodeState(text)
 }
 
-/** They become the names of files, whatever the service is. */
+/** Type and id become the names of files, so they are checked: the service may be malicious. */
 const decodeName = Schema.decodeUnknownSync(Schema.Struct({
   type: Schema.Literals(["route", "collection", "link", "account"]),
   id: Schema.Int.check(Schema.isGreaterThan(0))
@@ -35,7 +35,7 @@ const decodeName = Schema.decodeUnknownSync(Schema.Struct({
 
 const FOLDERS = { route: "routes", collection: "collections", link: "links" } as const
 
-/** What was deleted stays in the backup, apart from the rest. */
+/** Moves a deleted item out of the way, but keeps it in the backup. */
 const setAside = async (directory: string, file: string) => {
   const target = join(directory, "deleted", file)
   await makeDirectory(dirname(target))
@@ -62,13 +62,13 @@ const save = async (directory: string, client: Client, change: ChangePage["chang
   await replaceJson(join(directory, file("json")), item)
 }
 
-/** A later change says that it was deleted meanwhile. */
+/** Returns undefined for an item that was deleted meanwhile: a later change says so. */
 const unlessGone = (error: unknown) => {
   if (!(error instanceof ServiceError && error.statusCode === 404)) throw error
   return undefined
 }
 
-/** What a whole account no longer has was deleted at some time. */
+/** Sets aside all files that the whole account no longer has: they were deleted at some time. */
 const setAsideRest = async (directory: string, kept: ReadonlySet<string>) => {
   for (const folder of Object.values(FOLDERS)) {
     const files = await readdir(join(directory, folder)).catch(() => [])

@@ -19,7 +19,7 @@ const TYPES: Readonly<Record<string, string>> = {
   ".tcx": "application/vnd.garmin.tcx+xml"
 }
 
-/** In the directory itself: which files, by their SHA-256, are in which account; with no id those that a run began with. */
+/** This file of the directory has, by account and SHA-256, the ids of each file, or none if its import only began. */
 const JOURNAL = ".rps-import.json"
 
 const decodeJournal = Schema.decodeUnknownSync(
@@ -96,7 +96,7 @@ const wordsOf = ({ duplicates, file, imported, message, outcome, reason, skipped
   return `${file}: ${outcome === "duplicate" ? "already there" : "imported"}`
 }
 
-/** The service reads a ZIP itself, and reports of each file. */
+/** The service reads a ZIP itself, and reports on each file. */
 const importZip = Effect.fnUntraced(function*(client: Client, archive: string, tags: ReadonlyArray<string>) {
   const made = yield* attempt(async () =>
     client.accountData.import({
@@ -154,14 +154,14 @@ export const importFiles = Command.make(
         }
         if (known === undefined) await note([])
         const imported = await importTrack(client, file, bytes)
-        // A run that ended between the import and its tags has left them to this one.
+        // A run that ended between the import and its tags has left the tags to this one.
         if (imported.isNew || known !== undefined) await tagAll(client, imported.ids, tag)
         await note(imported.ids)
         return imported
       }).pipe(Effect.result)
       if (outcome._tag === "Failure") {
         const failure = toFailure(outcome.failure)
-        // Without the service or a credential the other files would fail alike.
+        // Without the service or a credential, the other files would fail alike.
         if (failure.exitCode !== EXIT_CODES.failed) return yield* failure
         counts.failed++
         yield* print({ file, error: failure.message }, `${file}: ${failure.message}`)

@@ -8,7 +8,7 @@ import { note } from "./Terminal.ts"
 
 const DAYS = 90
 
-/** A script gives the token or the password by the environment, where no list of processes shows it. */
+/** A script gives the token or the password in the environment, where no list of processes shows it. */
 const passwordOf = Effect.gen(function*() {
   const given = process.env["RPS_PASSWORD"]
   if (given !== undefined) return Redacted.make(given)

@@ -15,7 +15,7 @@ import { watch } from "./watch.ts"
 
 const VERSION = "0.2.0"
 
-/** With `--json` wrong usage is an error as any other, without the help beside it. */
+/** With `--json`, wrong usage is an error like any other, without the help beside it. */
 const jsonPresenter: CliOutput.Presenter = {
   present: (event) => {
     if (event._tag === "Version") return Console.log(JSON.stringify({ version: event.version }))

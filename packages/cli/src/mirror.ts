@@ -21,13 +21,13 @@ type Kind = "routes" | "collections"
 
 const State = Schema.Struct({
   cursor: Schema.optionalKey(Schema.String),
-  /** Which id of the source is which of the target */
+  /** Each id of the source has its id of the target. */
   ids: Schema.Struct({ routes: Ids, collections: Ids }),
-  /** What is not as in the source: what was refused, and collections until all of their routes are there */
+  /** These ids are not as in the source: refused ones, and collections until all of their routes are in the target. */
   stale: Schema.Struct({ routes: Schema.Array(Schema.Int), collections: Schema.Array(Schema.Int) }),
-  /** The feed of the source began again, so that it does not tell what was deleted */
+  /** The feed of the source began again, so it does not tell what was deleted. */
   isUnsure: Schema.Boolean,
-  /** Counts what was deleted: a route that is restored in the source is another one in the target */
+  /** The number grows with each deletion: a route that is restored in the source is another one in the target. */
   generation: Schema.Int
 })
 
@@ -87,7 +87,7 @@ const save = ({ cursor, file, generation, ids, isUnsure, stale }: Mirror) =>
     stale: { routes: [...stale.routes], collections: [...stale.collections] }
   })
 
-/** The same UUID in each run, so that a creation whose response was lost makes nothing twice. */
+/** Returns the same UUID in each run, so that a creation whose response was lost makes nothing twice. */
 const clientIdOf = ({ generation, source }: Mirror, kind: Kind, id: number): string => {
   const hex = createHash("sha256").update(`${source.origin} ${kind} ${id} ${generation}`).digest("hex")
   return [hex.slice(0, 8), hex.slice(8, 12), `8${hex.slice(13, 16)}`, `8${hex.slice(17, 20)}`, hex.slice(20, 32)]
@@ -150,7 +150,7 @@ const stepOf = (mirror: Mirror, { item, kind }: Item): Step => {
   return { kind, id: item.id, operation }
 }
 
-/** An earlier run may have made it without keeping its id, and the source may have changed since. */
+/** An earlier run may have created the item without keeping its id, and the source may have changed since. */
 const isAsSent = ({ operation }: Step, { collection, route }: BatchResult) => {
   if (operation.op === "create" && route !== undefined) {
     return JSON.stringify(copyOf(route)) === JSON.stringify(Struct.omit(operation.route, ["clientId"]))
@@ -172,7 +172,7 @@ const copy = async (mirror: Mirror, items: ReadonlyArray<Item>): Promise<void> =
     if (result.error !== undefined || made === undefined) {
       mirror.stale[kind].add(id)
       mirror.refused.set(name, result.error?.message ?? `status ${result.status}`)
-      // Whoever deleted the copy has another one with the next run.
+      // A copy that its owner deleted is created again by the next run.
       if (result.status === 404) mirror.ids[kind].delete(id)
       if (result.status === 404 || result.status === 409) mirror.generation++
       continue
@@ -239,7 +239,7 @@ const follow = (mirror: Mirror) =>
     }
   }, { limit: 50 })
 
-/** None if it is gone: the feed tells of its deletion. */
+/** Returns nothing if the item is gone: the feed tells of its deletion. */
 const present = async <A>(read: Promise<A>): Promise<ReadonlyArray<A>> => {
   try {
     return [await read]

@@ -21,7 +21,7 @@ import { readText, replaceJson } from "./Files.ts"
 import { account, print } from "./Root.ts"
 import { showProgress } from "./Terminal.ts"
 
-/** Backups from before links had files of their own have them here. */
+/** Backups from before links had their own files have them in the files of routes and collections. */
 interface Shared {
   readonly links?: ReadonlyArray<ShareLink>
 }
@@ -29,7 +29,7 @@ interface Shared {
 const has = (value: unknown, ...names: ReadonlyArray<string>) =>
   typeof value === "object" && value !== null && names.every((name) => name in value)
 
-/** The rest is for the service to check, which reads it as it reads any request. */
+/** Only these members are checked: the service checks the rest, as in any request. */
 const isRoute = (value: unknown): value is Route & Shared => has(value, "id", "name", "waypoints", "createdAt")
 
 const isCollection = (value: unknown): value is Collection & Shared => has(value, "id", "name", "routeIds", "createdAt")
@@ -76,12 +76,12 @@ export const inputOf = (route: Route): RouteInput => ({
 
 export const Ids = Schema.Record(Schema.String, Schema.Int)
 
-/** Which id of the backup is which of the account. */
+/** Each id of the backup has its id of the account. */
 const Restored = Schema.Struct({ routes: Ids, collections: Ids, links: Schema.optionalKey(Ids) })
 
 const decodeRestored = Schema.decodeUnknownSync(Schema.fromJsonString(Restored))
 
-/** A batch is at most 8 MiB. */
+/** A batch may have at most 8 MiB. */
 const MAX_BATCH_BYTES = 4 * 1024 * 1024
 const MAX_BATCH = 50
 
@@ -102,7 +102,7 @@ export const batches = <A>(items: ReadonlyArray<A>): ReadonlyArray<ReadonlyArray
   return all
 }
 
-/** An account of the same id may have what the backup has: its own routes are left as they are. */
+/** Returns the ids that the account has: items of the backup may still be there, and are left as they are. */
 export const presentIds = async (client: Client) => {
   const ids = { routes: new Set<number>(), collections: new Set<number>(), links: new Set<number>() }
   let cursor: string | undefined
@@ -130,7 +130,7 @@ const isCurrent = (now: number) => ({ expiresAt }: ShareLink | SyncedLink) =>
 const isSameZone = (one: PrivacyZone) => ({ center, radius }: PrivacyZone) =>
   radius === one.radius && center.every((degrees, index) => degrees === one.center[index])
 
-/** Zones are added, and before routes, so that no route is shown without them. Preferences come where there are none. */
+/** Zones are added before routes, so that no route is shown without them. Existing preferences are kept. */
 const settingsOf = async (client: Client, { preferences, zones }: AccountSettings) => {
   const present = await client.users.privacyZones()
   const missing = zones.filter((zone) => !present.zones.some(isSameZone(zone)))
@@ -165,7 +165,7 @@ export const restore = Command.make(
       const keep = () => replaceJson(file, ids)
       const present = await presentIds(client)
       const isSame = state.origin === origin && state.userId === userId
-      /** The id in the account of what has an id in the backup. */
+      /** Returns the id in the account of an item with an id in the backup. */
       const presentId = (kind: keyof typeof ids, id: number | undefined) => {
         const known = ids[kind][id ?? 0] ?? (isSame ? id : undefined)
         return known !== undefined && present[kind].has(known) ? known : undefined

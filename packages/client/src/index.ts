@@ -13,9 +13,9 @@ export type * from "./contract.ts"
 export { type ClientOptions, ConnectionError, ServiceError } from "./send.ts"
 
 /**
- * A client of the whole contract: `client.routes.list(...)` returns the body of the response, `client.routes.list.response(...)`
- * the response as well. Calls fail with `ServiceError`. A session renews itself with each response; signing in sets it,
- * signing out removes it.
+ * Makes a client of the whole contract: `client.routes.list(...)` returns the body of the response,
+ * `client.routes.list.response(...)` the response as well. Calls fail with `ServiceError`. A session renews itself with
+ * each response; signing in sets it, signing out removes it.
  */
 export const makeClient = (options: ClientOptions) => {
   const { send, token } = makeSend(options)
@@ -24,12 +24,12 @@ export const makeClient = (options: ClientOptions) => {
     const body = async (input?: Request, options?: CallOptions) => (await response(input, options)).data
     return Object.assign(body, { response })
   })
-  /** `token` is the present one, to go on with later. */
+  /** `token` is the present one, with which a later client can continue. */
   return { ...groups, token }
 }
 export type Client = ReturnType<typeof makeClient>
 
-/** A part of the query of a list; empty for the first page. */
+/** This part of a list's query is empty for the first page. */
 export interface PageStart {
   readonly cursor?: string
 }
@@ -46,8 +46,8 @@ const nextPage = (response: Response): PageStart | undefined => {
 }
 
 /**
- * All items of a list, page after page by their cursors. An item that is there throughout comes once, whatever is added
- * or deleted meanwhile.
+ * Returns all items of a list, page after page by their cursors. An item that exists throughout comes once, whatever is
+ * added or deleted meanwhile.
  *
  * ```ts
  * for await (const route of pages((page) => client.routes.list.response({ query: { q: "alp", ...page } }))) …
@@ -63,17 +63,17 @@ export async function* pages<A>(list: (page: PageStart) => Promise<Page<A>>): As
 
 /** Keeps a copy of an account. */
 export interface SyncStore {
-  /** The cursor of the last page that was applied; none before the first. */
+  /** The cursor belongs to the last applied page; it is undefined before the first. */
   cursor(): Promise<string | undefined> | string | undefined
   /** Applies the changes of a page and keeps its cursor, both or neither. A change may come again. */
   apply(page: ChangePage): Promise<void> | void
-  /** Removes the copy and its cursor: the service can no longer tell what changed since, so the whole account follows. */
+  /** Removes the copy and its cursor: the service no longer knows what changed since, so the whole account follows. */
   reset(): Promise<void> | void
 }
 
 type SyncQuery = Omit<NonNullable<Endpoints["sync.list"]["input"]["query"]>, "cursor">
 
-/** Brings a copy up to date, page by page. With `wait`, and nothing to do, it ends after the next change or the wait. */
+/** Brings a copy up to date, page by page. With `wait` and nothing to do, it ends after the next change or the wait. */
 export const sync = async (
   { sync: { list } }: Pick<Client, "sync">,
   store: SyncStore,
@@ -97,13 +97,13 @@ export const sync = async (
 }
 
 export interface BatchOptions extends CallOptions {
-  /** Confirms what a personal access token must confirm. */
+  /** True confirms operations that a personal access token must confirm. */
   readonly confirm?: boolean
   /** Another call with the same key and operations does none of them twice. */
   readonly idempotencyKey?: string
 }
 
-/** Any number of operations, each with its result, in order. `client.routes.batch` has the atomic ones. */
+/** Runs any number of operations, and returns their results in order. `client.routes.batch` has atomic operations. */
 export const batch = async (
   { routes }: Pick<Client, "routes">,
   operations: ReadonlyArray<BatchOperation>,

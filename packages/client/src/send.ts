@@ -1,15 +1,15 @@
 import type { CallOptions, ErrorBody, FileBody } from "./contract.ts"
 
 export interface ClientOptions {
-  /** Where the service is, such as `https://routes.example.com`. */
+  /** The service is at this address, such as `https://routes.example.com`. */
   readonly baseUrl: string | URL
-  /** A personal access token or the JWT of a session. Without one the client is anonymous until it signs in. */
+  /** It is a personal access token or a session's JWT. Without it the client is anonymous until it signs in. */
   readonly token?: string
-  /** Retries of a call after a broken connection or 502 to 504; 3 if absent. */
+  /** A call is repeated at most this often after a broken connection or 502 to 504; 3 times if absent. */
   readonly retries?: number
-  /** The waits of a call together, those of a rate limit as well, take at most this time in milliseconds; 2 minutes if absent. */
+  /** All waits of a call together, also for a rate limit, take at most this many milliseconds; 2 minutes if absent. */
   readonly retryTimeout?: number
-  /** Called before each wait for a retry, with what is wrong in words. */
+  /** The client calls this before each wait for a retry, with the reason in words. */
   readonly onWait?: (milliseconds: number, reason: string) => void
   readonly fetch?: typeof fetch
 }
@@ -69,13 +69,13 @@ const headersOf = ({ headers = {}, payload }: Request, token: string | undefined
   return all
 }
 
-/** The service did nothing yet, or does the same once more. */
+/** Returns true if the service did nothing yet, or does the same once more. */
 const isRepeatable = (method: string, headers: Headers): boolean =>
   ["GET", "PUT", "DELETE"].includes(method) || headers.has("Idempotency-Key")
 
 const TEMPORARY = new Set([502, 503, 504])
 
-/** RFC 9110, 10.2.3. */
+/** Returns the wait of `Retry-After` in milliseconds (RFC 9110, 10.2.3). */
 const retryAfter = (response: Response | undefined): number | undefined => {
   const header = response?.headers.get("Retry-After") ?? ""
   if (/^\d+$/.test(header)) return Number(header) * 1000
@@ -103,7 +103,7 @@ const sleep = (wait: number, signal: AbortSignal | undefined): Promise<void> =>
 
 const typeOf = (response: Response): string => (response.headers.get("Content-Type") ?? "").split(";")[0] ?? ""
 
-/** The declarations say what the service sends; nothing checks it again. */
+/** The declarations describe the responses of the service; nothing checks them again. */
 const bodyOf = async (response: Response) => {
   const type = typeOf(response)
   if (/[/+]json$/.test(type)) return JSON.parse(await response.text())

@@ -2,7 +2,7 @@ import { PgConnection } from "@effect/sql-pg"
 import { Cause, Effect, Fiber, Option, Predicate, Result, Schema } from "effect"
 import { SqlClient, SqlError, SqlSchema } from "effect/sql"
 
-/** `insufficient_privilege`, and a search path without a schema that the role may use (PostgreSQL, appendix A). */
+/** `42501` is `insufficient_privilege`, `3F000` a search path without a usable schema (PostgreSQL, appendix A). */
 const DENIED = new Set(["42501", "3F000"])
 
 const codeOf = (error: unknown): string => {
@@ -20,7 +20,7 @@ const Rights = Schema.Struct({
   role: Schema.String,
   schema: Schema.String,
   mayCreate: Schema.Boolean,
-  /** The owner of tables that the role may not change. */
+  /** This role owns tables that the connected role may not change. */
   owner: Schema.NullOr(Schema.String),
   isOwnedBySystem: Schema.Boolean
 })
@@ -53,7 +53,7 @@ const problemOf = ({ isOwnedBySystem, mayCreate, owner, role, schema }: typeof R
       + `REASSIGN OWNED BY ${owner} TO ${role}`
 }
 
-/** Returns which rights the role lacks, with the command that gives them, where work failed because of that. */
+/** Returns which rights the role lacks, and the command that gives them, if the cause is a lack of rights. */
 export const missingRights = (cause: Cause.Cause<unknown>) =>
   isDenied(cause)
     ? Effect.asSome(Effect.map(readRights, problemOf)).pipe(Effect.orElseSucceed(() => Option.none<string>()))
@@ -70,21 +70,21 @@ const decodeSession = Schema.decodeUnknownEffect(Schema.Tuple([
   Schema.Struct({ pid: Schema.Int, role: Schema.String, unlimited: Schema.Array(Schema.String) })
 ]))
 
-/** A server that does not have a prepared statement says so with this code (PostgreSQL, appendix A). */
+/** A server that lacks a prepared statement responds with this code (PostgreSQL, appendix A). */
 const isMissing = ({ reason: { cause } }: SqlError.SqlError) =>
   Predicate.hasProperty(cause, "code") && cause.code === "26000"
 
 const control = (connection: PgConnection.PgConnection, statement: string) => connection.query(statement, [], false)
 
-/** Returns whether a statement that one connection prepared is there while another has the server that prepared it. */
+/** Returns true if a prepared statement works while another connection has the server that prepared it. */
 const keepsPrepared = Effect.fnUntraced(function*(config: PgConnection.Config) {
   const one = yield* PgConnection.make(config)
   const other = yield* PgConnection.make(config)
   yield* one.query(PREPARED)
   yield* control(other, "BEGIN")
-  // In a transaction, since the driver prepares a missing statement again outside of one.
+  // The query is in a transaction, since the driver prepares a missing statement again outside of one.
   const using = yield* Effect.forkChild(Effect.result(Effect.andThen(control(one, "BEGIN"), one.query(PREPARED))))
-  // A pool of one connection has the statement, and lets the first connection wait.
+  // A pool with one server connection has the statement, and lets the first connection wait.
   yield* Effect.timeoutOption(Fiber.await(using), "1 second")
   yield* control(other, "ROLLBACK")
   const used = yield* Fiber.join(using)
@@ -92,7 +92,7 @@ const keepsPrepared = Effect.fnUntraced(function*(config: PgConnection.Config) {
   return !(Result.isFailure(used) && isMissing(used.failure))
 }, Effect.scoped)
 
-/** Returns what is wrong where a pooler stands before the server, and what to set. Poolers invent the ids of their connections. */
+/** Returns the fault of a pooler before the server, and what to set. Poolers invent the ids of their connections. */
 export const checkPooler = Effect.fnUntraced(
   function*(config: PgConnection.Config, limits: Readonly<Record<string, string>>) {
     const connection = yield* PgConnection.make(config)

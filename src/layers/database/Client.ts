@@ -18,12 +18,12 @@ import { makeStatements, PooledConnection, watchDatabase } from "./Watch.ts"
 interface PoolSettings {
   readonly first: Server
   readonly hosts: ReadonlyArray<PgConnection.Config>
-  /** Without it, notifications come from the primary. */
+  /** Notifications come from the primary if this is absent. */
   readonly listeners: PgConnection.Config | undefined
   readonly maxConnections: number
 }
 
-/** A server without a response for so long hangs. That is no overload: who needs no primary is served meanwhile. */
+/** A server without a response for this long hangs. That is no overload: requests that need no primary are served. */
 const SILENT_AFTER = Duration.millis(500)
 
 const ROLLED_BACK = "COMMIT rolled back an aborted transaction"
@@ -44,7 +44,7 @@ const unknown = (cause: SqlError.SqlError) => {
   })
 }
 
-/** A server that stops while a standby has not confirmed the transaction fails the COMMIT of what it has stored. */
+/** A server that stops before a standby confirms a transaction fails its COMMIT, but may have stored it. */
 const isUnanswered = ({ reason }: SqlError.SqlError) => reason._tag === "ConnectionError" || isServerState(reason)
 
 const commit = (connection: SqlConnection.Connection) =>
@@ -65,7 +65,7 @@ const decodeHeld = Schema.decodeUnknownEffect(Schema.Tuple([Schema.Struct({ isHe
 const unlock = (connection: PooledConnection, name: string) =>
   Effect.ignore(connection.executeRaw("SELECT pg_advisory_unlock(hashtextextended($1, 0))", [name]))
 
-/** Locks in a transaction, which a pooler gives a back end of its own; a session would leave its locks behind there. */
+/** A pooler reserves a back end for a transaction; the locks of a session would stay on one that others use. */
 const makeLocks = Effect.fnUntraced(function*(open: Effect.Effect<PooledConnection, SqlError.SqlError, Scope.Scope>) {
   const connections = yield* RcRef.make({
     acquire: Effect.tap(open, (connection) =>
@@ -88,7 +88,7 @@ const makeLocks = Effect.fnUntraced(function*(open: Effect.Effect<PooledConnecti
       ))
 })
 
-/** A commit may wait for a standby, unless the statement says that it need not. */
+/** The commit of a write may wait for a standby, unless the statement says that it need not. */
 const commits = (text: string) => /\b(?:INSERT INTO|UPDATE|DELETE FROM)\b/.test(text) && !text.includes(UNCONFIRMED)
 
 type Lone = <A>(
@@ -110,8 +110,8 @@ const loneStatements = (run: Lone, reserve: SqlConnection.Acquirer): SqlConnecti
 })
 
 /**
- * `PgClient.make` with a queue in front of the pool, for statements, transactions, streams and `reserve`. Statements of
- * a transaction use its connection and do not queue again.
+ * Replaces `PgClient.make`: statements, transactions, streams and `reserve` queue in front of the pool. Statements of a
+ * transaction use its connection and do not queue again.
  */
 const make = Effect.fnUntraced(function*(config: PoolSettings) {
   const clock = yield* Clock.Clock
@@ -147,7 +147,7 @@ const make = Effect.fnUntraced(function*(config: PoolSettings) {
     releaseSavepoint: (name) => `RELEASE SAVEPOINT ${name}`,
     spanAttributes: [["db.system.name", "postgresql"]]
   })
-  // A connection beside the pool ends, like a transaction, when another server is the primary.
+  // Like a transaction, a connection beside the pool ends when another server becomes the primary.
   const connect = (settings: () => PgConnection.Config) =>
     Effect.suspend(() => PgConnection.make(settings())).pipe(
       Effect.tap((connection) =>

@@ -11,7 +11,7 @@ const HIGH = 2 ** 32
 
 type Read<A> = (bytes: Uint8Array, offset: number, size: number) => A
 
-/** The view of the buffer that was read last: the values of many rows are in one buffer. */
+/** The last view is kept, since the values of many rows are in one buffer. */
 const last: { view: DataView } = { view: new DataView(new ArrayBuffer(0)) }
 
 const viewOf = ({ buffer }: Uint8Array): DataView => {
@@ -19,14 +19,14 @@ const viewOf = ({ buffer }: Uint8Array): DataView => {
   return last.view
 }
 
-/** Rounded where it is not a safe integer, which no schema of a column accepts. */
+/** Returns a rounded number for an integer that is not safe, which no schema of a column accepts. */
 const wholeAt = (bytes: Uint8Array, offset: number): number => {
   const view = viewOf(bytes)
   const at = bytes.byteOffset + offset
   return view.getInt32(at) * HIGH + view.getUint32(at + 4)
 }
 
-/** A `BigInt` only for what is not exact without it: 285 years and more from 2000. */
+/** Uses `BigInt` only for times that are inexact without it: 285 years and more from 2000. */
 const millisecondsAt = (bytes: Uint8Array, offset: number): number => {
   const microseconds = wholeAt(bytes, offset)
   return Number.isSafeInteger(microseconds)
@@ -34,13 +34,13 @@ const millisecondsAt = (bytes: Uint8Array, offset: number): number => {
     : Number(viewOf(bytes).getBigInt64(bytes.byteOffset + offset) / BigInt(MICROSECONDS))
 }
 
-/** ISO 8601, and NaN, which no schema of a column accepts, for what a `Date` cannot say, such as `infinity`. */
+/** Returns ISO 8601, or NaN, which no schema of a column accepts, for `infinity` and other times that no `Date` has. */
 const timeAt = (bytes: Uint8Array, offset: number): string | number => {
   const date = new Date(EPOCH + millisecondsAt(bytes, offset))
   return Number.isNaN(date.getTime()) ? Number.NaN : date.toISOString()
 }
 
-/** A view, not a copy, as the driver itself returns for `bytea`. */
+/** Returns a view and no copy, as the driver does for `bytea`. */
 const bytesAt: Read<Uint8Array> = ({ buffer, byteOffset }, offset, size) =>
   new Uint8Array(buffer, byteOffset + offset, size)
 
@@ -51,10 +51,10 @@ const codecOf = (oid: number, read: Read<unknown>): PgTypes.Codec<unknown> => ({
 })
 
 /**
- * Reads `bigint` as a number and `timestamptz` as text, as responses have them: a row of such columns is decoded by one
- * function that Effect compiles, and not by one for each column (decision 0015). Reads `varchar`, the type that no column has
- * and that costs PostgreSQL nothing to make of `text`, as UTF-8: it marks long text that goes into a response as it is. Writes
- * what the driver does.
+ * Reads `bigint` as a number and `timestamptz` as text, as responses have them: Effect compiles one function for a row
+ * of such columns instead of one for each column (decision 0015). Reads `varchar` as UTF-8 bytes: no column has this
+ * type, and PostgreSQL casts `text` to it at no cost, so it marks long text that responses pass on unchanged. Writes as
+ * the driver does.
  */
 export const makeColumnTypes = (): PgTypes.Registry => {
   const types = PgTypes.makeRegistry()

@@ -10,7 +10,6 @@ const SUBJECTS = ["accounts", "mail", "routes", "collections", "sharing", "words
 
 const DIRECTORY = new URL("../../services/db/schema/", import.meta.url)
 
-/** Builds the tables, functions and triggers as they are now, `schema/*.sql`, in an empty database. */
 const createSchema = SqlClient.SqlClient.use((sql) =>
   Effect.forEach(
     SUBJECTS,
@@ -26,7 +25,7 @@ const createSchema = SqlClient.SqlClient.use((sql) =>
 /** The connections of a process that migrates have this name in `pg_stat_activity`. */
 export const MIGRATIONS = `${SERVICE_NAME} migrations`
 
-/** The last version that migrates older databases, and its last migration. */
+/** This version is the last that migrates older databases; `migration` is its newest one. */
 const BEFORE = { commit: "31ed898afd", migration: 40 }
 
 /** Requests queue behind a migration that waits for a lock, so it gives up soon and leaves them time in between. */
@@ -68,7 +67,7 @@ const queries = Effect.map(SqlClient.SqlClient, (sql) => ({
     execute: () => sql`SELECT migration FROM oldest_version`
   }),
 
-  /** Behind a pooler the settings of a session do not last, and those of a role are for requests. */
+  /** Behind a pooler the settings of a session do not last, and the settings of a role are for requests. */
   settings: sql`
     SELECT set_config('lock_timeout', ${String(Duration.toMillis(LOCK_TIMEOUT))}, true),
       set_config('statement_timeout', '0', true), set_config('idle_in_transaction_session_timeout', '0', true)`,
@@ -86,7 +85,7 @@ const queries = Effect.map(SqlClient.SqlClient, (sql) => ({
   })
 }))
 
-/** Returns the newest migration of the database. Fails where this version, which knows them up to `known`, may not run on it. */
+/** Returns the newest migration. Fails if this version, which knows migrations up to `known`, may not run on it. */
 const checkedNewest = Effect.fnUntraced(function*(known: number) {
   const { newest, oldestVersion } = yield* queries
   const found = yield* newest()
@@ -111,7 +110,6 @@ const checkedNewest = Effect.fnUntraced(function*(known: number) {
   return found
 }, Effect.catchIf((error) => !(error instanceof Migrator.MigrationError), Effect.die))
 
-/** Logs who holds a lock that a migration waits for, until it is interrupted. */
 const reportWaits = Effect.gen(function*() {
   const { holders } = yield* queries
   const look = Effect.flatMap(
@@ -127,7 +125,7 @@ const reportWaits = Effect.gen(function*() {
   return yield* Effect.forever(look)
 })
 
-/** A transaction that waited too long for a lock is rolled back, and tried again. */
+/** A transaction that waited too long for a lock is rolled back and tried again. */
 const isLocked = (error: Migrator.MigrationError | SqlError.SqlError) => {
   const cause = Predicate.isTagged(error, "MigrationError") ? error.cause : error
   return SqlError.isSqlError(cause) && ["LockTimeoutError", "DeadlockError"].includes(cause.reason._tag)
@@ -136,10 +134,10 @@ const isLocked = (error: Migrator.MigrationError | SqlError.SqlError) => {
 type Files = FileSystem.FileSystem | Path.Path
 
 /**
- * Runs the migrations in `migrations`, each a step from the one before to the schema in `services/db/schema` and each in a
- * transaction of its own, with short waits for locks, so that processes of the version before respond meanwhile. An empty
- * database is built from that schema and has the number of the newest. If several processes start at once, one migrates and the
- * others wait. A process that finds nothing to do takes no lock, so that it starts beside a backup too.
+ * Runs each file of `migrations` in its own transaction, with short waits for locks, so that processes of the version
+ * before respond meanwhile. Builds an empty database from `services/db/schema`, the result of all migrations, with the
+ * number of the newest. If several processes start at once, one migrates and the others wait. A process that finds
+ * nothing to do takes no lock, so that it also starts during a backup.
  */
 export const migrate = Effect.gen(function*() {
   const all = yield* fromFileSystem(fileURLToPath(new URL("../../../migrations", import.meta.url)))
@@ -161,7 +159,7 @@ export const migrate = Effect.gen(function*() {
     return true
   })
 
-  /** The migrator asks for it with its table locked. */
+  /** The migrator has its table locked while it calls this loader. */
   const next: Migrator.Loader<Files | SqlClient.SqlClient> = Effect.gen(function*() {
     yield* Effect.orDie(settings)
     const newest = yield* checkedNewest(known)

@@ -23,7 +23,7 @@ import { PrimaryServer } from "./Servers.ts"
 
 const PRIMARY = "SELECT pg_wal_lsn_diff(pg_current_wal_lsn(), '0/0')::float8 AS position"
 
-/** A server that is no standby, such as one that was promoted, has no position that could be compared. */
+/** A server that is no standby, such as a promoted one, has no position that could be compared. */
 const STANDBY = `
   SELECT pg_wal_lsn_diff(pg_last_wal_replay_lsn(), '0/0')::float8 AS position WHERE pg_is_in_recovery()`
 
@@ -31,17 +31,17 @@ const decodePosition = Schema.decodeUnknownEffect(Schema.Tuple([Schema.Struct({ 
 
 const LONGEST_INTERVAL = Duration.millis(250)
 
-/** A position is asked for so many times in the longest lag, so that a measured lag is not far from it. */
+/** The position is read this many times within the longest lag, so that the measured lag is near the real one. */
 const ASKED_IN_LAG = 4
 
 const RESPONSE_TIMEOUT = Duration.seconds(1)
 
 const RECONNECT_INTERVAL = Duration.seconds(1)
 
-/** A process notices within this time that a primary refuses connections. */
+/** The loss of a primary that refuses connections is known after this time. */
 const NOTICED_WITHIN = Duration.millis(500)
 
-/** A replica that takes longer for a page is slower than the primary. */
+/** A replica that takes longer than this for a page is slower than the primary. */
 const READ_TIMEOUT = Duration.seconds(2)
 
 const KEPT_POSITIONS = 256
@@ -54,16 +54,15 @@ const lag = (replica: number) =>
 
 interface Position {
   readonly position: number
-  /** When it was asked for: what was committed before is not behind it. */
+  /** The position was requested at this time, in milliseconds: it contains all earlier commits. */
   readonly at: number
 }
 
 interface Replica {
-  /** Undefined while it is away. */
+  /** The client is undefined while the replica is away. */
   client: SqlClient.SqlClient | undefined
-  /** It has all that was committed before. */
+  /** The replica has all commits up to this time, in milliseconds. */
   upTo: number
-  /** True once the log has that it is away. */
   isReported: boolean
 }
 
@@ -73,10 +72,7 @@ interface Options {
   readonly maxLag: Duration.Duration
 }
 
-/**
- * Follows each replica by its replay position, which it compares with the positions that the primary had: it works for every
- * role, and for a primary that nobody writes to.
- */
+/** Compares each replica's replay position with the primary's: this works for every role, and without writes. */
 const follow = Effect.fnUntraced(function*({ maxConnections, maxLag, urls }: Options) {
   const primary = yield* PrimaryServer
   const clock = yield* Clock.Clock
@@ -94,7 +90,7 @@ const follow = Effect.fnUntraced(function*({ maxConnections, maxLag, urls }: Opt
     turn: 0
   }
 
-  /** Asks a server again and again, until it does not respond. */
+  /** Reads the position of a server at every interval, and fails once the server does not respond. */
   const ask = Effect.fnUntraced(function*(
     config: PgConnection.Config,
     query: string,
@@ -113,7 +109,7 @@ const follow = Effect.fnUntraced(function*({ maxConnections, maxLag, urls }: Opt
 
   const notePrimary = (position: Position) =>
     Effect.sync(() => {
-      // A primary that was promoted begins where its timeline does, which may be before the end of the last one.
+      // A promoted primary begins where its timeline does, which may be before the end of the last timeline.
       const known = state.positions.filter((each) => each.position < position.position)
       state.positions = [...known, position].slice(-KEPT_POSITIONS)
       state.isAway = false
@@ -124,7 +120,7 @@ const follow = Effect.fnUntraced(function*({ maxConnections, maxLag, urls }: Opt
     Effect.ignore
   )
 
-  /** The newest commits that can be missing: without a primary there are none after its last position. */
+  /** Returns up to when commits may exist, in milliseconds: a lost primary has none after its last position. */
   const present = () => state.isAway ? state.positions.at(-1)?.at ?? Infinity : now()
 
   const isUsed = ({ client, upTo }: Replica) => client !== undefined && present() - upTo <= Duration.toMillis(maxLag)
@@ -183,7 +179,6 @@ const follow = Effect.fnUntraced(function*({ maxConnections, maxLag, urls }: Opt
     return replica === undefined ? Effect.void : again(replicaLife(replica, url, n + 1))
   }, { discard: true })
 
-  /** The replicas take turns. */
   const next = () => {
     const used = replicas.filter(isUsed)
     return used[state.turn++ % used.length]?.client
@@ -197,13 +192,13 @@ const follow = Effect.fnUntraced(function*({ maxConnections, maxLag, urls }: Opt
         client.reserve,
         (connection) => Effect.provideService(read, transactionService, [connection, 0])
       ))
-      // A query to a server that hangs does not end when interrupted, so nothing waits for it.
+      // An interrupted query to a server that hangs does not end, so nothing waits for it.
       return Effect.flatMap(Effect.forkDetach(reading), (running) =>
         Fiber.await(running).pipe(
           Effect.timeoutOption(READ_TIMEOUT),
           Effect.provideService(Clock.Clock, clock),
           Effect.ensuring(Effect.sync(() => running.interruptUnsafe())),
-          // A pool that closes interrupts those who wait for it.
+          // A pool that closes interrupts the reads that wait for it.
           Effect.flatMap((exit) =>
             Option.isNone(exit) || Exit.hasInterrupts(exit.value) ? Effect.succeedNone : Effect.asSome(exit.value)
           )

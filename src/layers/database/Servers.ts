@@ -5,7 +5,7 @@ import { abandonedAfter, isServerState } from "../../services/db/DatabaseErrors.
 import { dropConnection } from "../../upstream/ConnectionSocket.ts"
 import type { Statements } from "./Watch.ts"
 
-/** `timeline` is 0 in recovery, `received` and `replayed` on a primary. `pid` is another than the connection's own behind a pooler. */
+/** `timeline` is 0 in recovery, `received` and `replayed` on a primary. A pooler's connection has another `pid`. */
 const ROLE = `
   SELECT pg_backend_pid() AS pid, current_setting('transaction_read_only')::bool AS "isReadOnly",
     (SELECT system_identifier::text FROM pg_control_system()) AS system,
@@ -28,7 +28,7 @@ type Role = typeof Role.Type
 
 const decodeRole = Schema.decodeUnknownEffect(Schema.Tuple([Role]))
 
-/** A server, and what it was when it was asked. */
+/** `role` is the role that the server had when it was last asked. */
 export interface Server {
   readonly config: PgConnection.Config
   readonly role: Role
@@ -47,7 +47,7 @@ const ask = (config: PgConnection.Config): Effect.Effect<Server, SqlError.SqlErr
     Effect.scoped
   )
 
-/** Its `config` leads to the server that takes writes now. */
+/** `config` connects to the server that takes writes at present. */
 export class PrimaryServer extends Context.Service<PrimaryServer, {
   readonly config: () => PgConnection.Config
 }>()("route-planning-service/PrimaryServer") {}
@@ -59,7 +59,6 @@ const refused = (message: string) =>
 
 const readOnly = () => refused("the server takes no writes: it is a standby, or read-only")
 
-/** A later try may succeed. */
 export const mayComeUp = ({ reason }: SqlError.SqlError) => reason._tag === "ConnectionError" || isServerState(reason)
 
 const newest = (servers: ReadonlyArray<Server>): Server | undefined =>
@@ -83,7 +82,7 @@ const CHECK_INTERVAL = Duration.millis(100)
 
 const LOOK_INTERVAL = Duration.seconds(1)
 
-/** The interval while there is no primary. */
+/** The hosts are asked at this interval while there is no primary. */
 const SEARCH_INTERVAL = Duration.millis(250)
 
 const LOOK_TIMEOUT = Duration.millis(750)
@@ -95,16 +94,16 @@ const answer = (host: PgConnection.Config) =>
     Effect.option
   )
 
-/** Without a primary, reads wait so long for a standby that is known to have all: what was acknowledged may be received and not replayed. */
+/** Without a primary, reads wait this long for a standby with all commits: one may be received and not yet replayed. */
 const LONGEST_DOUBT = Duration.seconds(3)
 
-/** A server that froze between the handshake and this question would hold its connection, and the end of the process, for ever. */
+/** A server that froze after the handshake would hold its connection, and the end of the process, for ever. */
 const MEET_TIMEOUT = Duration.seconds(2)
 
 /** A connection is replaced after this time at the latest, even if it leads to the primary. */
 const LONGEST_LIFE = Duration.minutes(30)
 
-/** Longer than a connection takes to open: who waits for one of the old pool gets it, or its error. */
+/** Requests that wait for the old pool get a connection or its error: opening a connection takes less than this. */
 const CLOSE_DELAY = Duration.seconds(5)
 
 interface Options {
@@ -116,11 +115,11 @@ interface Options {
 }
 
 /**
- * A pool of connections to the primary. Each second it asks all hosts, over connections of their own, which one takes
- * writes. Where that is another server, or one of a newer timeline, or the first one again after there was none, a new pool takes
- * the place of the old one, whose transactions are ended. A new connection is asked what it leads to before it is used: one to a primary of
- * an older timeline than this process has seen is closed, since the servers of the newer one do not have its writes.
- * While no server takes writes, reads go on at the standby that has replayed the most: as soon as that is all that any has received.
+ * Returns a pool of connections to the primary. Each second it asks all hosts, over separate connections, which one
+ * takes writes. If that is another server, has a newer timeline, or is back after there was none, a new pool replaces
+ * the old one, whose transactions end unless server and timeline are the same. A new connection to a primary of an
+ * older timeline than this process has seen is refused, since the servers of the newer one lack its writes. While no
+ * server takes writes, reads use the standby that has replayed the most, once none has received more.
  */
 export const primaryPool = Effect.fnUntraced(
   function*({ clock, first, hosts, maxConnections, statements }: Options) {
@@ -212,7 +211,7 @@ export const primaryPool = Effect.fnUntraced(
       if (standby === undefined) {
         return undefined
       }
-      // One that does not respond is the lost primary, or the only standby that has the last writes.
+      // The one host that may be silent is the lost primary, or the only standby that has the last writes.
       const isComplete = answers.filter(Option.isSome).length >= hosts.length - 1
         && servers.every(({ role }) =>
           role.received <= standby.role.replayed

@@ -8,15 +8,15 @@ import { dropConnection } from "../../upstream/ConnectionSocket.ts"
 type Rows = <A extends object>(rows: ReadonlyArray<A>) => ReadonlyArray<A>
 
 export interface Statements {
-  /** The start of the statement that each connection runs, in milliseconds. A connection runs one at a time. */
+  /** Each connection that runs a statement has its start here, in milliseconds. A connection runs one at a time. */
   readonly running: Map<PgConnection.PgConnection, number>
-  /** Connections with a transaction, a stream or a listener. */
+  /** These connections have a transaction, a stream or a listener. */
   readonly reserved: Set<PgConnection.PgConnection>
-  /** Statements with a response, and successful probes. */
+  /** The count includes statements with a response, and successful probes. */
   responses: number
-  /** When the last of these was, in milliseconds. */
+  /** The last response or successful probe was at this time, in milliseconds. */
   respondedAt: number
-  /** No server takes writes, as far as is known. */
+  /** True means that no server is known to take writes. */
   isReadOnly: boolean
 }
 
@@ -95,10 +95,10 @@ export class PooledConnection implements SqlConnection.Connection {
 
 const CHECK_INTERVAL = Duration.millis(100)
 
-/** The interval while requests are queued: the response shows that the database works though no connection comes free. */
+/** Queued requests shorten the interval: a response shows that the database works though no connection comes free. */
 const QUEUED_INTERVAL = Duration.millis(200)
 
-/** Most statements take less than 50 ms, and none of a request more than 5 s. */
+/** Most statements take less than 50 ms, and no statement of a request takes more than 5 s. */
 const SUSPECT_AFTER = Duration.seconds(1)
 
 const PROBE_TIMEOUT = Duration.seconds(1)
@@ -113,7 +113,7 @@ const decodeActive = Schema.decodeUnknownEffect(
   Schema.Tuple([Schema.Struct({ own: Schema.Int, active: Schema.Array(Schema.Int) })])
 )
 
-/** An error message of the server, as when it has too many connections, is a response. */
+/** An error message of the server, such as for too many connections, is a response. */
 const isResponse = (error: SqlError.SqlError | Schema.SchemaError) =>
   Schema.isSchemaError(error) || Predicate.hasProperty(error.reason.cause, "severity")
 
@@ -127,12 +127,11 @@ interface Watched {
 }
 
 /**
- * Asks the server each second, over a connection of its own, about the statements without a response for a second, and
- * more often while others wait for a connection.
- * If the server does not respond either, and no other statement got a response meanwhile, the queue and all connections with a
- * statement are closed, so that requests fail at once, until a probe gets a response; whether such a statement had an
- * effect is not known. Where the server does not know a statement, the network has lost it or its result, and its
- * connection is closed. A pooler invents the ids of its connections: behind one the server knows none of them, and they are left alone.
+ * Asks the server each second, over a separate connection, about statements without a response for a second, and more
+ * often while requests wait for a connection. If it does not respond, and no statement got a response meanwhile, the
+ * queue and all connections with a statement are closed, so that requests fail at once, until a probe gets a response.
+ * The effect of such a statement is unknown. If the server does not know a statement, the network has lost it or its
+ * result, and its connection is closed. A pooler invents the ids of its connections, so behind one they are left alone.
  */
 export const watchDatabase = Effect.fnUntraced(function*({ clock, config, queue, statements }: Watched) {
   const now = () => clock.currentTimeMillisUnsafe()
@@ -176,7 +175,7 @@ export const watchDatabase = Effect.fnUntraced(function*({ clock, config, queue,
     const active = response.value.value
     const unknown = asked.filter(([{ processId }]) => !active.has(processId))
     if (unknown.length > 0) {
-      // The result of a statement that has ended may have come, and is read first.
+      // The result of an ended statement may have arrived, and is read first.
       yield* Effect.sleep(CHECK_INTERVAL)
       yield* drop(unknown)
     }
@@ -197,7 +196,7 @@ export const watchDatabase = Effect.fnUntraced(function*({ clock, config, queue,
     if (now() - schedule.askedAt < Duration.toMillis(isQueued ? QUEUED_INTERVAL : SUSPECT_AFTER)) return
     schedule.askedAt = now()
     if (yield* probe(PROBE_TIMEOUT)) return
-    // Node first reads what came while the event loop was busy.
+    // If the event loop was busy, Node first reads what came meanwhile.
     yield* Effect.sleep(CHECK_INTERVAL)
     if (statements.responses > responses) return
     queue.close()

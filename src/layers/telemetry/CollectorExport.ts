@@ -6,7 +6,7 @@ import { requestText } from "../../services/operations/Upstream.ts"
 import type { OtlpSpan } from "./SpanExport.ts"
 import type { TraceSettings } from "./TraceSettings.ts"
 
-/** A batch of so many spans is sent at once. */
+/** A batch with this many spans is sent at once. */
 const FULL_BATCH = 512
 
 const MAX_BATCH_BYTES = 2 * 1024 * 1024
@@ -23,7 +23,7 @@ const END = "]}]}]}"
 
 const MOST_BYTES_OF_CHARACTER = 3
 
-/** Encoded spans in memory that is used again: V8's threads take long to collect strings of half a MiB. */
+/** The memory of the encoded spans is used again: V8's threads take long to collect strings of half a MiB. */
 export class SpanBatch {
   readonly start: number
   readonly memory = Buffer.allocUnsafeSlow(MAX_BATCH_BYTES)
@@ -49,7 +49,7 @@ export class SpanBatch {
     this.count += 1
   }
 
-  /** The body of a request, until the batch is cleared. */
+  /** Returns the body of a request, which is valid until the batch is cleared. */
   data(): Uint8Array {
     return this.memory.subarray(0, this.length + this.memory.write(END, this.length))
   }
@@ -61,7 +61,7 @@ export class SpanBatch {
   }
 }
 
-/** Sends one batch to the collector: true if it took the batch in time. */
+/** Returns a function that sends a batch, and returns true if the collector took the batch in time. */
 export const collectorRequest = Effect.fnUntraced(function*(
   { headers, url }: Pick<TraceSettings, "headers" | "url">,
   timeout: Duration.Input = EXPORT_TIMEOUT
@@ -81,8 +81,8 @@ export const collectorRequest = Effect.fnUntraced(function*(
 })
 
 /**
- * Exports spans in two batches, of which one is sent while the other is filled. Effect's own exporter has neither a timeout nor a bound
- * of what it keeps for a collector that hangs, and drops everything for a minute after a failure. The rest is sent when the scope closes.
+ * Exports spans in two batches: one is sent while the other fills, and the rest when the scope closes. Effect's
+ * exporter has no timeout, keeps all spans for a collector that hangs, and drops all for a minute after a failure.
  */
 export const makeSpanQueue = Effect.fnUntraced(function*(
   resource: OtlpResource.Resource,

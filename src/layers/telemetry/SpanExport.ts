@@ -34,7 +34,7 @@ const ALLOWED = new Set([
 
 const KINDS = { internal: 1, server: 2, client: 3, producer: 4, consumer: 5 } as const
 
-/** OpenTelemetry (Set Status): only the application sets OK. */
+/** Only the application sets OK (OpenTelemetry, Set Status). */
 const UNSET = { code: 0 } as const
 const ERROR = { code: 2 } as const
 
@@ -49,7 +49,7 @@ const attribute = (key: string, value: unknown): Attribute => ({
   value: OtlpResource.unknownToAttributeValue(value)
 })
 
-/** The middle of a long statement lists columns. All of it would be most of what a trace costs. */
+/** The middle of a long statement lists columns. The whole statement would be most of what a trace costs. */
 const SHOWN = 512
 
 const shown = (value: unknown) =>
@@ -86,7 +86,7 @@ const INTERRUPTED: End = { status: UNSET, attributes: [attribute("effect.fiber.i
 
 const isServiceError = Schema.is(ServiceError)
 
-/** A refusal of what was asked for, such as a 404, is no failure of the service. */
+/** A refusal, such as a 404, is no failure of the service. */
 const isRefusal = (error: unknown) => {
   if (isServiceError(error)) return !isFault(error)
   return Predicate.isTagged(error, "StaleVersion") || isDomainError(error) && !isFault(publicErrorOf(error))
@@ -110,7 +110,7 @@ export interface TracedDatabase {
   readonly port: number
 }
 
-/** A row lock and the conflict of an insert have these words too. */
+/** A row lock and the conflict clause of an insert have these words too, after `FOR`, `KEY` or `DO`. */
 const WRITE = /(?<!\b(?:FOR|DO|KEY)\s+)\b(INSERT\s+INTO|UPDATE|DELETE\s+FROM)\s+"?(\w+)/gi
 
 const MOST_NAMED = 4
@@ -124,7 +124,7 @@ const worksOf = (statement: string) => {
     [/\bFROM\s+"?(\w+)/i.exec(statement)?.[1]].flatMap((table) => table === undefined ? [] : [`SELECT ${table}`])
 }
 
-/** Names a transaction by what its statements do, which end before it: writes, or else reads. */
+/** Names a transaction by the writes of its statements, which end before it, or else by their reads. */
 const transactionNaming = () => {
   const works = new WeakMap<Tracer.AnySpan, Set<string>>()
   return {
@@ -143,7 +143,7 @@ const transactionNaming = () => {
   }
 }
 
-/** The spans of the database. Effect names all statements alike, and does not know the address of the database. */
+/** Names the spans of the database: Effect names all statements alike, and does not know the database's address. */
 const statementNaming = (database: Option.Option<TracedDatabase>) => {
   const { host, name, port } = Option.getOrElse(database, () => ({ name: undefined, host: undefined, port: undefined }))
   const address = Object.entries({ "db.namespace": name, "server.address": host, "server.port": port })
@@ -168,7 +168,7 @@ const statementNaming = (database: Option.Option<TracedDatabase>) => {
   }
 }
 
-/** Encodes a span that ends, with nothing that is not on the list. */
+/** Encodes a span that ends, without any attribute that is not on the allow list. */
 export const spanEncoder = (database: Option.Option<TracedDatabase>) => {
   const namingOf = statementNaming(database)
   return (span: Tracer.Span, endTime: bigint, exit: Exit.Exit<unknown, unknown>): OtlpSpan => {

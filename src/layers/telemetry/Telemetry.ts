@@ -44,7 +44,7 @@ const cpuSeconds = () => {
   return (system + user) / 1e6
 }
 
-/** Metrics under the names of prom-client. The lag is since the last scrape. */
+/** The metrics have the names of prom-client. The lag is measured since the last scrape. */
 const processFiguresLayer = Layer.effectDiscard(Effect.gen(function*() {
   const delay = yield* eventLoopDelay
   yield* observed(
@@ -69,7 +69,7 @@ const processFiguresLayer = Layer.effectDiscard(Effect.gen(function*() {
   })
 }))
 
-/** A registry of this application alone: tests run several in one process. */
+/** Each application has its own registry: tests run several in one process. */
 export const metricsLayer = Layer.unwrap(
   Effect.map(metricsEnabled, (isEnabled) =>
     Layer.provideMerge(

@@ -16,7 +16,6 @@ const databaseOf = (url: Redacted.Redacted) => {
   return { name: pathname.slice(1), host: hostname, port: Number(port || POSTGRES_PORT) }
 }
 
-/** Returns none where traces are not exported. */
 export const traceSettings = Effect.gen(function*() {
   const endpoint = yield* settings.OTEL_EXPORTER_OTLP_ENDPOINT
   if (Option.isNone(endpoint) || !(yield* settings.TELEMETRY_ENABLED)) return Option.none()

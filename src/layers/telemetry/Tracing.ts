@@ -39,7 +39,7 @@ const ratioOf = ({ ratio, sampler }: Sampling) => {
   return sampler.endsWith("always_off") ? 0 : ratio
 }
 
-/** Spans within the process are sampled as their parent is, those of another process as `OTEL_TRACES_SAMPLER` says. */
+/** A span with a parent in this process is sampled as its parent is, and any other as `OTEL_TRACES_SAMPLER` says. */
 export const samplingTracer = (sampling: Sampling, onEnd: OnEnd) => {
   const isParentBased = sampling.sampler.startsWith("parentbased_")
   const ratio = ratioOf(sampling)
@@ -52,7 +52,7 @@ export const samplingTracer = (sampling: Sampling, onEnd: OnEnd) => {
   })
 }
 
-/** A name among the attributes replaces the default, as OpenTelemetry has it. */
+/** A name among the attributes replaces the default name, as OpenTelemetry specifies. */
 const resource = Effect.gen(function*() {
   const serviceName = yield* settings.OTEL_SERVICE_NAME
   const { version } = yield* build
@@ -77,7 +77,7 @@ const spans = counterBy<"exported" | "lost">(
 const EXPORTED = spans("exported")
 const LOST = spans("lost")
 
-/** Does not log the cause of a failure, which may contain the URL of the collector. */
+/** The log leaves out the cause of a failure, which may contain the collector's URL. */
 const exportRecorder = Effect.gen(function*() {
   const warn = yield* onceAMinute(Effect.logWarning("collector unreachable, spans dropped"))
   yield* Effect.forEach([EXPORTED, LOST], (counter) => Metric.update(counter, 0), { discard: true })
