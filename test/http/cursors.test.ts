@@ -198,5 +198,8 @@ layer(TestServer.layer())("cursors", (it) => {
       const last = yield* rider.get(nextOf(second.headers) ?? "")
       assert.deepStrictEqual([idsIn(last.body).length, nextOf(last.headers)], [1, undefined])
       assert.isUndefined(nextOf((yield* rider.get("/routes?limit=5")).headers))
+      for (const path of ["/routes?limit=5", "/routes?limit=5&q=nothing"]) {
+        assert.match((yield* rider.get(path)).headers.get("link") ?? "", /[?&]offset=0>; rel="last"/, path)
+      }
     }))
 })
