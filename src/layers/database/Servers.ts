@@ -108,7 +108,6 @@ const LONGEST_LIFE = Duration.minutes(30)
 const CLOSE_DELAY = Duration.seconds(5)
 
 interface Options {
-  readonly clock: Clock.Clock
   readonly first: Server
   readonly hosts: ReadonlyArray<PgConnection.Config>
   readonly maxConnections: number
@@ -123,14 +122,14 @@ interface Options {
  * While no server takes writes, reads go on at the standby that has replayed the most: as soon as that is all that any has received.
  */
 export const primaryPool = Effect.fnUntraced(
-  function*({ clock, first, hosts, maxConnections, statements }: Options) {
+  function*({ first, hosts, maxConnections, statements }: Options) {
+    const clock = yield* Clock.Clock
     const scope = yield* Effect.scope
-    const now = () => clock.currentTimeMillisUnsafe()
 
     const open = Effect.fnUntraced(function*(server: Server) {
       const own = yield* Scope.fork(scope)
       const pool = yield* Scope.provide(PgPool.make({ ...server.config, maxConnections }), own)
-      return { openedAt: now(), pool, scope: own, server }
+      return { openedAt: statements.now(), pool, scope: own, server }
     })
     const met = new WeakSet<PgConnection.PgConnection>()
     const state = {
@@ -139,7 +138,7 @@ export const primaryPool = Effect.fnUntraced(
       isLost: false,
       isReportedReadOnly: false,
       doubtedSince: Infinity,
-      lookedAt: now()
+      lookedAt: statements.now()
     }
     yield* Metric.update(READ_ONLY, 0)
 
@@ -198,7 +197,7 @@ export const primaryPool = Effect.fnUntraced(
       state.isLost = servers.length === 0
       if (primary !== undefined) {
         const isSame = primary.config === server.config && primary.role.timeline === server.role.timeline
-        const isFit = isSame && !statements.isReadOnly && now() - openedAt < Duration.toMillis(LONGEST_LIFE)
+        const isFit = isSame && !statements.isReadOnly && statements.now() - openedAt < Duration.toMillis(LONGEST_LIFE)
         state.newest = primary.role
         state.doubtedSince = Infinity
         if (!isFit) yield* follow(primary)
@@ -217,8 +216,8 @@ export const primaryPool = Effect.fnUntraced(
         && servers.every(({ role }) =>
           role.received <= standby.role.replayed
         )
-      state.doubtedSince = isComplete ? -Infinity : Math.min(state.doubtedSince, now())
-      if (now() - state.doubtedSince < Duration.toMillis(LONGEST_DOUBT)) return undefined
+      state.doubtedSince = isComplete ? -Infinity : Math.min(state.doubtedSince, statements.now())
+      if (statements.now() - state.doubtedSince < Duration.toMillis(LONGEST_DOUBT)) return undefined
       if (!isUsed(standby)) yield* follow(standby)
       statements.isReadOnly = true
       return undefined
@@ -227,8 +226,8 @@ export const primaryPool = Effect.fnUntraced(
     const check = Effect.suspend(() => {
       const isSearching = statements.isReadOnly || state.isLost || state.doubtedSince < Infinity
       const interval = isSearching ? SEARCH_INTERVAL : LOOK_INTERVAL
-      if (now() - state.lookedAt < Duration.toMillis(interval)) return Effect.void
-      state.lookedAt = now()
+      if (statements.now() - state.lookedAt < Duration.toMillis(interval)) return Effect.void
+      state.lookedAt = statements.now()
       return look
     })
 
@@ -238,7 +237,6 @@ export const primaryPool = Effect.fnUntraced(
       ),
       Effect.delay(CHECK_INTERVAL),
       Effect.forever,
-      Effect.provideService(Clock.Clock, clock),
       Effect.forkScoped
     )
 
@@ -248,14 +246,7 @@ export const primaryPool = Effect.fnUntraced(
     return {
       config: () => state.current.server.config,
       get,
-      reserve: Effect.flatMap(get, (lent) =>
-        Effect.andThen(
-          Effect.acquireRelease(
-            Effect.sync(() => statements.reserved.add(lent)),
-            () => Effect.sync(() => statements.reserved.delete(lent))
-          ),
-          lent.pin
-        )),
+      reserve: Effect.flatMap(get, (lent) => Effect.andThen(statements.reserve(lent), lent.pin)),
       use: <A, E, R>(work: (lent: PgConnection.PgConnection) => Effect.Effect<A, E, R>) =>
         Effect.suspend(() =>
           state.current.pool.use((lent): Effect.Effect<A, E | SqlError.SqlError, R> =>
