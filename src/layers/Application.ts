@@ -151,17 +151,13 @@ export const mailDeliveryLayer = outboxDeliveryLayer.pipe(
 
 export const backgroundLayer = Layer.mergeAll(
   mailDeliveryLayer,
-  erasureLayer.pipe(
-    Layer.provide(AccountErasure.layer),
-    Layer.provide([Audit.layer, MailQuota.layer]),
-    Layer.provide(telemetryLayer)
-  ),
-  Layer.merge(purgeLayer, changeSweepLayer).pipe(Layer.provide(telemetryLayer)),
-  tokenExpiryMailsLayer.pipe(Layer.provide(Outbox.layer), Layer.provide(telemetryLayer)),
-  placeSweepLayer.pipe(Layer.provide(PlaceSweep.layer), Layer.provide(telemetryLayer)),
-  routeViewSweepLayer.pipe(
-    Layer.provide(RouteViews.layer),
-    Layer.provide(HeavyWork.layer),
-    Layer.provide(telemetryLayer)
-  )
+  changeSweepLayer,
+  purgeLayer,
+  tokenExpiryMailsLayer,
+  erasureLayer.pipe(Layer.provide(AccountErasure.layer)),
+  placeSweepLayer.pipe(Layer.provide(PlaceSweep.layer)),
+  routeViewSweepLayer.pipe(Layer.provide(RouteViews.layer))
+).pipe(
+  Layer.provide([Audit.layer, HeavyWork.layer, MailQuota.layer, Outbox.layer]),
+  Layer.provide(telemetryLayer)
 )
