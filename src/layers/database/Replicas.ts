@@ -59,6 +59,9 @@ interface Position {
 }
 
 interface Replica {
+  readonly url: Redacted.Redacted
+  /** The first has 1. */
+  readonly number: number
   /** Undefined while it is away. */
   client: SqlClient.SqlClient | undefined
   /** It has all that was committed before. */
@@ -67,23 +70,27 @@ interface Replica {
   isReported: boolean
 }
 
-interface Options {
-  readonly urls: ReadonlyArray<Redacted.Redacted>
-  readonly maxConnections: number
-  readonly maxLag: Duration.Duration
-}
+const again = <E, R>(life: Effect.Effect<unknown, E, R>) =>
+  life.pipe(
+    Effect.andThen(Effect.sleep(RECONNECT_INTERVAL)),
+    Effect.forever,
+    Effect.forkScoped
+  )
 
 /**
  * Follows each replica by its replay position, which it compares with the positions that the primary had: it works for every
  * role, and for a primary that nobody writes to.
  */
-const follow = Effect.fnUntraced(function*({ maxConnections, maxLag, urls }: Options) {
+const follow = Effect.fnUntraced(function*(urls: ReadonlyArray<Redacted.Redacted>, maxConnections: number) {
+  const maxLag = yield* settings.DATABASE_READ_MAX_LAG
   const primary = yield* PrimaryServer
   const clock = yield* Clock.Clock
   const { transactionService } = yield* SqlClient.SqlClient
   const now = () => clock.currentTimeMillisUnsafe()
   const interval = Duration.min(LONGEST_INTERVAL, Duration.times(maxLag, 1 / ASKED_IN_LAG))
-  const replicas: ReadonlyArray<Replica> = urls.map(() => ({
+  const replicas = urls.map((url, index): Replica => ({
+    url,
+    number: index + 1,
     client: undefined,
     upTo: -Infinity,
     isReported: false
@@ -129,14 +136,15 @@ const follow = Effect.fnUntraced(function*({ maxConnections, maxLag, urls }: Opt
 
   const isUsed = ({ client, upTo }: Replica) => client !== undefined && present() - upTo <= Duration.toMillis(maxLag)
 
-  const noteReplica = (replica: Replica, number: number) => ({ position }: Position) =>
+  const noteReplica = (replica: Replica) => ({ position }: Position) =>
     Effect.suspend(() => {
       const known = state.positions.findLast((each) => each.position <= position)
       replica.upTo = known?.at ?? -Infinity
-      return Metric.update(lag(number), isUsed(replica) ? Math.max(0, present() - replica.upTo) / 1000 : -1)
+      return Metric.update(lag(replica.number), isUsed(replica) ? Math.max(0, present() - replica.upTo) / 1000 : -1)
     })
 
-  const replicaLife = Effect.fnUntraced(function*(replica: Replica, url: Redacted.Redacted, number: number) {
+  const replicaLife = Effect.fnUntraced(function*(replica: Replica) {
+    const { number, url } = replica
     const config = { ...primary.config(), url }
     const scope = yield* Scope.make()
     const use = Effect.fnUntraced(function*(client: SqlClient.SqlClient) {
@@ -147,7 +155,7 @@ const follow = Effect.fnUntraced(function*({ maxConnections, maxLag, urls }: Opt
     })
     const serve = Effect.gen(function*() {
       const built = yield* Layer.buildWithScope(PgClient.layer({ ...config, maxConnections }), scope)
-      const note = noteReplica(replica, number)
+      const note = noteReplica(replica)
       return yield* ask(
         config,
         STANDBY,
@@ -169,19 +177,8 @@ const follow = Effect.fnUntraced(function*({ maxConnections, maxLag, urls }: Opt
     yield* serve.pipe(Effect.catch(report), Effect.ensuring(end))
   })
 
-  const again = <E, R>(life: Effect.Effect<unknown, E, R>) =>
-    life.pipe(
-      Effect.andThen(Effect.sleep(RECONNECT_INTERVAL)),
-      Effect.forever,
-      Effect.provideService(Clock.Clock, clock),
-      Effect.forkScoped
-    )
-
   yield* again(primaryLife)
-  yield* Effect.forEach(urls, (url, n) => {
-    const replica = replicas[n]
-    return replica === undefined ? Effect.void : again(replicaLife(replica, url, n + 1))
-  }, { discard: true })
+  yield* Effect.forEach(replicas, (replica) => again(replicaLife(replica)), { discard: true })
 
   /** The replicas take turns. */
   const next = () => {
@@ -219,10 +216,10 @@ const follow = Effect.fnUntraced(function*({ maxConnections, maxLag, urls }: Opt
     return isUsed(replica) ? "ok" : "behind"
   }
 
-  const stateOf = (replica: Replica, index: number): ReplicaState => {
+  const stateOf = (replica: Replica): ReplicaState => {
     const lagSeconds = Math.max(0, present() - replica.upTo) / 1000
     return {
-      replica: index + 1,
+      replica: replica.number,
       status: statusOf(replica),
       ...Number.isFinite(lagSeconds) ? { lagSeconds } : {}
     }
@@ -239,11 +236,8 @@ const follow = Effect.fnUntraced(function*({ maxConnections, maxLag, urls }: Opt
 
 /** Provides `ReadReplicas` for `DATABASE_READ_URL`. A replica that is away delays no start. */
 export const replicasLayer = (maxConnections: number) =>
-  Layer.unwrap(Effect.gen(function*() {
-    const urls = yield* settings.DATABASE_READ_URL
-    const maxLag = yield* settings.DATABASE_READ_MAX_LAG
-    return Option.match(urls, {
+  Layer.unwrap(Effect.map(settings.DATABASE_READ_URL, (urls) =>
+    Option.match(urls, {
       onNone: () => Layer.empty,
-      onSome: (urls) => Layer.effect(ReadReplicas, follow({ urls, maxConnections, maxLag }))
-    })
-  }))
+      onSome: (urls) => Layer.effect(ReadReplicas, follow(urls, maxConnections))
+    })))
