@@ -4,7 +4,6 @@ import { HttpClientRequest } from "effect/http"
 import type { OtlpResource, OtlpTracer } from "effect/observability"
 import { requestText } from "../../services/operations/Upstream.ts"
 import type { OtlpSpan } from "./SpanExport.ts"
-import type { TraceSettings } from "./TraceSettings.ts"
 
 /** A batch of so many spans is sent at once. */
 const FULL_BATCH = 512
@@ -63,7 +62,7 @@ export class SpanBatch {
 
 /** Sends one batch to the collector: true if it took the batch in time. */
 export const collectorRequest = Effect.fnUntraced(function*(
-  { headers, url }: Pick<TraceSettings, "headers" | "url">,
+  { headers, url }: { readonly url: URL; readonly headers: Redacted.Redacted<Readonly<Record<string, string>>> },
   timeout: Duration.Input = EXPORT_TIMEOUT
 ) {
   const agent = yield* NodeHttpClient.makeAgent({ keepAlive: true, maxFreeSockets: 1 })

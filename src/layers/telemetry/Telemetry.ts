@@ -1,17 +1,8 @@
-import { Context, Effect, Layer, Metric, Option, References } from "effect"
+import { Context, Effect, Layer, Metric } from "effect"
 import { HttpClient } from "effect/http"
 import { monitorEventLoopDelay } from "node:perf_hooks"
 import { metricsEnabled } from "../../services/operations/Metrics.ts"
-import { traceSettings } from "./TraceSettings.ts"
 import { tracingLayer } from "./Tracing.ts"
-
-const tracesLayer = Layer.unwrap(
-  Effect.map(
-    traceSettings,
-    (settings) =>
-      Option.match(settings, { onNone: () => Layer.succeed(References.TracerEnabled, false), onSome: tracingLayer })
-  )
-)
 
 const RESOLUTION_MS = 20
 
@@ -80,7 +71,7 @@ export const metricsLayer = Layer.unwrap(
 
 /** Trace ids are not sent to other services. */
 export const telemetryLayer = Layer.mergeAll(
-  Layer.provide(tracesLayer, metricsLayer),
+  Layer.provide(tracingLayer, metricsLayer),
   metricsLayer,
   Layer.succeed(HttpClient.TracerPropagationEnabled, false)
 )
