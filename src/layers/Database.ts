@@ -105,7 +105,7 @@ const migratorClient = (config: PgConnection.Config) =>
     applicationName: MIGRATIONS,
     maxConnections: MIGRATOR_CONNECTIONS,
     startupParameters: {},
-    // The table of migrations has names in `varchar`, which the types of requests read as bytes.
+    // Migrations read columns as the driver does.
     types: undefined
   })
 
