@@ -1,9 +1,9 @@
 import { PgConnection, PgPool } from "@effect/sql-pg"
-import { Cause, Clock, Context, Duration, Effect, Exit, Metric, Option, Result, Schema, Scope } from "effect"
+import { Clock, Context, Duration, Effect, Exit, Metric, Option, Result, Schema, Scope } from "effect"
 import { SqlError } from "effect/sql"
 import { abandonedAfter, isServerState } from "../../services/db/DatabaseErrors.ts"
 import { dropConnection } from "../../upstream/ConnectionSocket.ts"
-import type { Statements } from "./Watch.ts"
+import { keepChecking, type Statements } from "./Watch.ts"
 
 /** `timeline` is 0 in recovery, `received` and `replayed` on a primary. `pid` is another than the connection's own behind a pooler. */
 const ROLE = `
@@ -33,6 +33,8 @@ export interface Server {
   readonly config: PgConnection.Config
   readonly role: Role
 }
+
+const isSame = (one: Server, other: Server) => one.config === other.config && one.role.timeline === other.role.timeline
 
 const roleOf = (connection: PgConnection.PgConnection) =>
   connection.query(ROLE, [], false).pipe(
@@ -78,8 +80,6 @@ export const findWritable = Effect.fnUntraced(function*(hosts: ReadonlyArray<PgC
 const READ_ONLY = Metric.gauge("database_read_only", {
   description: "1 while the database takes no writes, as without a primary"
 })
-
-const CHECK_INTERVAL = Duration.millis(100)
 
 const LOOK_INTERVAL = Duration.seconds(1)
 
@@ -163,16 +163,11 @@ export const primaryPool = Effect.fnUntraced(
       met.add(connection)
     })
 
-    const replace = Effect.fnUntraced(function*(server: Server) {
+    const follow = Effect.fnUntraced(function*(server: Server) {
       const { current } = state
       state.current = yield* open(server)
       yield* Scope.close(current.scope, Exit.void).pipe(Effect.delay(CLOSE_DELAY), Effect.forkIn(scope))
-      return current.server
-    })
-
-    const follow = Effect.fnUntraced(function*(server: Server) {
-      const before = yield* replace(server)
-      if (before.config === server.config && before.role.timeline === server.role.timeline) return
+      if (isSame(current.server, server)) return
       for (const connection of statements.reserved) dropConnection(connection)
       yield* Effect.logInfo("database server changed", { timeline: server.role.timeline })
     })
@@ -196,8 +191,8 @@ export const primaryPool = Effect.fnUntraced(
       const primary = newest(servers)
       state.isLost = servers.length === 0
       if (primary !== undefined) {
-        const isSame = primary.config === server.config && primary.role.timeline === server.role.timeline
-        const isFit = isSame && !statements.isReadOnly && statements.now() - openedAt < Duration.toMillis(LONGEST_LIFE)
+        const isFit = isSame(server, primary) && !statements.isReadOnly &&
+          statements.now() - openedAt < Duration.toMillis(LONGEST_LIFE)
         state.newest = primary.role
         state.doubtedSince = Infinity
         if (!isFit) yield* follow(primary)
@@ -231,14 +226,7 @@ export const primaryPool = Effect.fnUntraced(
       return look
     })
 
-    yield* Effect.andThen(check, report).pipe(
-      Effect.catchCause((cause) =>
-        Cause.hasInterruptsOnly(cause) ? Effect.interrupt : Effect.logError("search for the primary failed", cause)
-      ),
-      Effect.delay(CHECK_INTERVAL),
-      Effect.forever,
-      Effect.forkScoped
-    )
+    yield* keepChecking(Effect.andThen(check, report), "search for the primary failed")
 
     const get = Effect.suspend(() =>
       Effect.tap(state.current.pool.get, (lent) => met.has(lent) ? Effect.void : meet(lent))

@@ -1,5 +1,5 @@
 import { PgConnection } from "@effect/sql-pg"
-import { type Clock, Duration, Effect, Exit, Option, Predicate, Schema } from "effect"
+import { Cause, type Clock, Duration, Effect, Exit, Option, Predicate, Schema } from "effect"
 import type { SqlError } from "effect/sql"
 import type { ConnectionQueue } from "../../services/admission/ConnectionQueue.ts"
 import { abandonedAfter, isReadOnly } from "../../services/db/DatabaseErrors.ts"
@@ -53,6 +53,15 @@ export class Statements {
 }
 
 const CHECK_INTERVAL = Duration.millis(100)
+
+/** Runs a check again and again until the scope closes, and logs what fails in it. */
+export const keepChecking = <R>(check: Effect.Effect<unknown, unknown, R>, failure: string) =>
+  check.pipe(
+    Effect.catchCause((cause) => Cause.hasInterruptsOnly(cause) ? Effect.void : Effect.logError(failure, cause)),
+    Effect.delay(CHECK_INTERVAL),
+    Effect.forever,
+    Effect.forkScoped
+  )
 
 /** The interval while requests are queued: the response shows that the database works though no connection comes free. */
 const QUEUED_INTERVAL = Duration.millis(200)
@@ -165,10 +174,5 @@ export const watchDatabase = Effect.fnUntraced(function*({ config, queue, statem
     yield* Effect.logInfo("database responds again")
   })
 
-  yield* check.pipe(
-    Effect.catchCause((cause) => Effect.logError("database check failed", cause)),
-    Effect.delay(CHECK_INTERVAL),
-    Effect.forever,
-    Effect.forkScoped
-  )
+  yield* keepChecking(check, "database check failed")
 })
