@@ -41,7 +41,7 @@ const isHost = (text: string) => HOST.test(text) && URL.canParse(`http://${text}
 
 /** RFC 9112, 3.2. */
 const hostRule: Rule = (request) => {
-  // Of several, `headers` has the first.
+  // `headers` has only the first of several.
   const [host, ...others] = request.headersDistinct.host ?? []
   if (others.length > 0) return ValidationFailed.at("header", "Host", `Expected once, not ${others.length + 1} times`)
   if (host === undefined) {

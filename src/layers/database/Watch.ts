@@ -5,7 +5,7 @@ import type { ConnectionQueue } from "../../services/admission/ConnectionQueue.t
 import { abandonedAfter, isReadOnly } from "../../services/db/DatabaseErrors.ts"
 import { dropConnection } from "../../upstream/ConnectionSocket.ts"
 
-/** What the statements of this process do. Times are in milliseconds of the machine's clock, since requests may have another. */
+/** Knows the statements of this process. Times are in milliseconds of the machine's clock, since requests may have another. */
 export class Statements {
   /** The start of the statement that each connection runs. A connection runs one at a time. */
   readonly running = new Map<PgConnection.PgConnection, number>()
