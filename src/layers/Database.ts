@@ -35,9 +35,11 @@ const SESSION_LIMITS = {
   idle_in_transaction_session_timeout: "10000"
 }
 
+const reasonOf = ({ reason: { cause, message } }: SqlError.SqlError) =>
+  Predicate.hasProperty(cause, "message") ? String(cause.message) : message
+
 /** PgBouncer refuses startup parameters that it does not know, unless it is told to ignore them. */
-const isRefusedParameter = ({ reason: { cause } }: SqlError.SqlError) =>
-  Predicate.hasProperty(cause, "message") && String(cause.message).startsWith("unsupported startup parameter")
+const isRefusedParameter = (error: SqlError.SqlError) => reasonOf(error).startsWith("unsupported startup parameter")
 
 /** `problem` is what is wrong with the server that was found, and what to do. */
 const find = (hosts: ReadonlyArray<PgConnection.Config>) =>
@@ -45,9 +47,6 @@ const find = (hosts: ReadonlyArray<PgConnection.Config>) =>
     findWritable(hosts),
     (first) => Effect.map(checkServer(first.config, SESSION_LIMITS), (problem) => ({ first, hosts, problem }))
   )
-
-const reasonOf = ({ reason: { cause, message } }: SqlError.SqlError) =>
-  Predicate.hasProperty(cause, "message") ? String(cause.message) : message
 
 /** Waits until one of the hosts takes writes. */
 export const awaitDatabase = Effect.fnUntraced(function*(

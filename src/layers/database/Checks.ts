@@ -1,20 +1,16 @@
 import { PgConnection } from "@effect/sql-pg"
-import { Cause, Effect, Fiber, Option, Predicate, Result, Schema } from "effect"
-import { SqlClient, SqlError, SqlSchema } from "effect/sql"
+import { Cause, Effect, Fiber, Option, Result, Schema } from "effect"
+import { Migrator, SqlClient, SqlError, SqlSchema } from "effect/sql"
+import { sqlStateOf } from "../../services/db/DatabaseErrors.ts"
 
 /** `insufficient_privilege`, and a search path without a schema that the role may use (PostgreSQL, appendix A). */
 const DENIED = new Set(["42501", "3F000"])
 
-const codeOf = (error: unknown): string => {
-  const cause = Predicate.isTagged(error, "MigrationError") && Predicate.hasProperty(error, "cause")
-    ? error.cause
-    : error
-  return SqlError.isSqlError(cause) && Predicate.hasProperty(cause.reason.cause, "code")
-    ? String(cause.reason.cause.code)
-    : ""
+const isDenied = (cause: Cause.Cause<unknown>) => {
+  const error = Cause.squash(cause)
+  const failure = error instanceof Migrator.MigrationError ? error.cause : error
+  return SqlError.isSqlError(failure) && DENIED.has(sqlStateOf(failure.reason.cause) ?? "")
 }
-
-const isDenied = (cause: Cause.Cause<unknown>) => DENIED.has(codeOf(Cause.squash(cause)))
 
 const Rights = Schema.Struct({
   role: Schema.String,
@@ -96,8 +92,7 @@ const databaseProblemOf = ({ encoding, major, name, version }: typeof Session.Ty
 }
 
 /** A server that does not have a prepared statement says so with this code (PostgreSQL, appendix A). */
-const isMissing = ({ reason: { cause } }: SqlError.SqlError) =>
-  Predicate.hasProperty(cause, "code") && cause.code === "26000"
+const isMissing = ({ reason: { cause } }: SqlError.SqlError) => sqlStateOf(cause) === "26000"
 
 const control = (connection: PgConnection.PgConnection, statement: string) => connection.query(statement, [], false)
 
