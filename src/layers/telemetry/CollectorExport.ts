@@ -91,15 +91,14 @@ export const makeSpanQueue = Effect.fnUntraced(function*(
   const due = yield* Latch.make()
   const state = { filled: new SpanBatch(resource), sent: new SpanBatch(resource), isEnding: false }
 
-  const exported = (batch: SpanBatch) =>
-    batch.count === 0 ? Effect.void : Effect.flatMap(send(batch), (isTaken) => record(batch.count, isTaken))
-  const lost = ({ dropped }: SpanBatch) => dropped === 0 ? Effect.void : record(dropped, false)
-  const sendFilled = Effect.suspend(() => {
+  const sendFilled = Effect.gen(function*() {
     const batch = state.filled
     state.filled = state.sent
     state.sent = batch
     due.closeUnsafe()
-    return Effect.andThen(Effect.andThen(exported(batch), lost(batch)), Effect.sync(() => batch.clear()))
+    if (batch.count > 0) yield* record(batch.count, yield* send(batch))
+    if (batch.dropped > 0) yield* record(batch.dropped, false)
+    batch.clear()
   })
 
   const sending = yield* Effect.timeoutOption(due.await, EXPORT_INTERVAL).pipe(
