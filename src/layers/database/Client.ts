@@ -4,6 +4,7 @@ import { Reactivity } from "effect/reactivity"
 import { SqlClient, type SqlConnection, SqlError } from "effect/sql"
 import { makeConnectionQueue, QueueLateness } from "../../services/admission/ConnectionQueue.ts"
 import {
+  connectionError,
   DatabaseReadOnly,
   DatabaseResponses,
   isServerState,
@@ -37,12 +38,8 @@ const rolledBack = () =>
     })
   })
 
-const unknown = (cause: SqlError.SqlError) => {
-  const message = "COMMIT had no response: the transaction is stored or not"
-  return new SqlError.SqlError({
-    reason: new SqlError.ConnectionError({ cause: new UnknownCommit({ cause }), message, operation: "commit" })
-  })
-}
+const unknown = (cause: SqlError.SqlError) =>
+  connectionError("commit", "COMMIT had no response: the transaction is stored or not", new UnknownCommit({ cause }))
 
 /** A server that stops while a standby has not confirmed the transaction fails the COMMIT of what it has stored. */
 const isUnanswered = ({ reason }: SqlError.SqlError) => reason._tag === "ConnectionError" || isServerState(reason)

@@ -1,7 +1,7 @@
 import { PgConnection, PgPool } from "@effect/sql-pg"
 import { Clock, Context, Duration, Effect, Exit, Metric, Option, Result, Schema, Scope } from "effect"
-import { SqlError } from "effect/sql"
-import { abandonedAfter, isServerState } from "../../services/db/DatabaseErrors.ts"
+import type { SqlError } from "effect/sql"
+import { abandonedAfter, connectionError, isServerState } from "../../services/db/DatabaseErrors.ts"
 import { dropConnection } from "../../upstream/ConnectionSocket.ts"
 import { keepChecking, type Statements } from "./Watch.ts"
 
@@ -54,12 +54,7 @@ export class PrimaryServer extends Context.Service<PrimaryServer, {
   readonly config: () => PgConnection.Config
 }>()("route-planning-service/PrimaryServer") {}
 
-const refused = (message: string) =>
-  new SqlError.SqlError({
-    reason: new SqlError.ConnectionError({ cause: new Error(message), message, operation: "connect" })
-  })
-
-const readOnly = () => refused("the server takes no writes: it is a standby, or read-only")
+const readOnly = () => connectionError("connect", "the server takes no writes: it is a standby, or read-only")
 
 /** A later try may succeed. */
 export const mayComeUp = ({ reason }: SqlError.SqlError) => reason._tag === "ConnectionError" || isServerState(reason)
@@ -154,7 +149,8 @@ export const primaryPool = Effect.fnUntraced(
       const role = yield* Effect.ensuring(roleOf(connection), Effect.sync(() => ending.interruptUnsafe()))
       if (isOlder(role)) {
         dropConnection(connection)
-        return yield* refused(
+        return yield* connectionError(
+          "connect",
           `the server is of timeline ${role.timeline}, and one of timeline ${state.newest.timeline} has been seen`
         )
       }
