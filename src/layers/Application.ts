@@ -55,73 +55,60 @@ import { invitationsLayer } from "./Invitations.ts"
 import { drainLayer } from "./Shutdown.ts"
 import { telemetryLayer } from "./telemetry/Telemetry.ts"
 
-const identityLayer = Layer.mergeAll(
-  Accounts.layer,
-  PasswordChanges.layer,
-  PrivacyZones.layer,
-  ProviderSignIn.layer,
-  Administration.layer
-)
-  .pipe(
-    Layer.provideMerge(AccountDeletion.layer),
-    Layer.provideMerge(Layer.mergeAll(PersonalAccessTokens.layer, Profiles.layer, Sessions.layer)),
-    Layer.provideMerge(Outbox.layer),
-    Layer.provideMerge(NewAccounts.layer),
-    Layer.provideMerge(Layer.mergeAll(
-      Devices.layer,
-      Handles.layer,
-      MailedTokens.layer,
-      PasswordPolicy.layer,
-      Passwords.layer,
-      SessionTokens.layer,
-      SignUps.layer
-    ))
-  )
-
-const routingLayer = Layer.mergeAll(Elevations.layer, Routing.layer, SystemStatus.layer, TraceMatching.layer)
-
-const accountDataLayer = Layer.mergeAll(
-  AccountExport.layer,
-  ZipImports.layer.pipe(
-    Layer.provide([AccountImport.layer, Collections.layer, RouteDuplicates.layer]),
-    Layer.provide(Routes.layer),
-    Layer.provide([ImportDisk.layer, ImportTurns.layer])
-  )
-)
-
-const changesLayer = ChangeWaits.layer.pipe(Layer.provideMerge(ChangeFeed.layer), Layer.provide(ChangeSignals.layer))
-
 const servicesLayer = Layer.mergeAll(
-  CallerCredential.layer,
-  accountDataLayer.pipe(Layer.provideMerge(identityLayer)),
+  AccountExport.layer,
+  Accounts.layer,
+  Administration.layer,
   Batches.layer,
-  changesLayer,
-  Collections.layer,
+  CallerCredential.layer,
+  ChangeWaits.layer,
   CollectionTrash.layer,
+  Elevations.layer,
   Health.layer,
   IdempotencyKeys.layer,
   invitationsLayer,
   Metrics.layer,
   OwnRoutes.layer,
+  PasswordChanges.layer,
+  Pictures.layer,
+  ProviderSignIn.layer,
   PublicAddresses.layer,
   PublicRoutes.layer,
   RateLimits.layer,
+  RouteFiles.layer,
+  RouteProfiles.layer,
+  RouteSheets.layer,
   RouteTrash.layer,
+  Routing.layer,
   ShareLinks.layer,
-  routingLayer,
-  Layer.mergeAll(Pictures.layer, RouteDuplicates.layer, RouteFiles.layer, RouteProfiles.layer, RouteSheets.layer).pipe(
-    Layer.provideMerge(Routes.layer)
-  )
+  SystemStatus.layer,
+  TraceMatching.layer,
+  ZipImports.layer
 ).pipe(
-  Layer.provide(LinkUses.layer),
-  Layer.provideMerge(RouteViews.layer),
-  Layer.provideMerge(Audit.layer),
-  Layer.provideMerge(Draining.layer),
-  Layer.provideMerge(HeavyWork.layer),
-  Layer.provideMerge(Lanes.layer),
+  Layer.provide(AccountImport.layer),
+  Layer.provideMerge(
+    Layer.mergeAll(
+      AccountDeletion.layer,
+      ChangeFeed.layer,
+      Collections.layer,
+      PrivacyZones.layer,
+      RouteDuplicates.layer
+    )
+  ),
+  Layer.provideMerge(Layer.mergeAll(PersonalAccessTokens.layer, Profiles.layer, Routes.layer, Sessions.layer)),
+  Layer.provide([ChangeSignals.layer, ImportDisk.layer, ImportTurns.layer, LinkUses.layer, NewAccounts.layer]),
   Layer.provide(Spool.layer),
-  Layer.provideMerge(Quotas.layer),
-  Layer.provide([Pseudonyms.layer, Roles.layer])
+  Layer.provideMerge(Layer.mergeAll(Devices.layer, Outbox.layer, RouteViews.layer, SessionTokens.layer)),
+  Layer.provideMerge(Layer.mergeAll(Audit.layer, Draining.layer, HeavyWork.layer, Lanes.layer, Quotas.layer)),
+  Layer.provide([
+    Handles.layer,
+    MailedTokens.layer,
+    PasswordPolicy.layer,
+    Passwords.layer,
+    Pseudonyms.layer,
+    Roles.layer,
+    SignUps.layer
+  ])
 )
 
 const requestHandlerLayer = RequestHandler.layer.pipe(Layer.provide(servicesLayer))
@@ -151,17 +138,13 @@ export const mailDeliveryLayer = outboxDeliveryLayer.pipe(
 
 export const backgroundLayer = Layer.mergeAll(
   mailDeliveryLayer,
-  erasureLayer.pipe(
-    Layer.provide(AccountErasure.layer),
-    Layer.provide([Audit.layer, MailQuota.layer]),
-    Layer.provide(telemetryLayer)
-  ),
-  Layer.merge(purgeLayer, changeSweepLayer).pipe(Layer.provide(telemetryLayer)),
-  tokenExpiryMailsLayer.pipe(Layer.provide(Outbox.layer), Layer.provide(telemetryLayer)),
-  placeSweepLayer.pipe(Layer.provide(PlaceSweep.layer), Layer.provide(telemetryLayer)),
-  routeViewSweepLayer.pipe(
-    Layer.provide(RouteViews.layer),
-    Layer.provide(HeavyWork.layer),
-    Layer.provide(telemetryLayer)
-  )
+  changeSweepLayer,
+  purgeLayer,
+  tokenExpiryMailsLayer,
+  erasureLayer.pipe(Layer.provide(AccountErasure.layer)),
+  placeSweepLayer.pipe(Layer.provide(PlaceSweep.layer)),
+  routeViewSweepLayer.pipe(Layer.provide(RouteViews.layer))
+).pipe(
+  Layer.provide([Audit.layer, HeavyWork.layer, MailQuota.layer, Outbox.layer]),
+  Layer.provide(telemetryLayer)
 )

@@ -1,17 +1,17 @@
 import * as NodeServices from "@effect/platform-node/NodeServices"
 import { PgClient, type PgConnection } from "@effect/sql-pg"
-import { Config, Context, Duration, Effect, Layer, Option, Predicate, Redacted, Schedule, Schema } from "effect"
-import { SqlClient, type SqlError, SqlSchema } from "effect/sql"
+import { Duration, Effect, Layer, Option, Predicate, Redacted, Schedule, Schema } from "effect"
+import type { SqlError } from "effect/sql"
 import { SERVICE_NAME } from "../schema/ServiceName.ts"
 import { machineClock } from "../services/db/SharedTime.ts"
 import { settings } from "../services/settings/Registry.ts"
 import { hostsOf } from "../services/settings/SettingTypes.ts"
-import { checkPooler, missingRights } from "./database/Checks.ts"
+import { checkServer, missingRights } from "./database/Checks.ts"
 import { clientLayer } from "./database/Client.ts"
 import { makeColumnTypes } from "./database/ColumnTypes.ts"
 import { migrate, MIGRATIONS } from "./database/Migrations.ts"
 import { replicasLayer } from "./database/Replicas.ts"
-import { findWritable, mayComeUp, type Server } from "./database/Servers.ts"
+import { findWritable, mayComeUp } from "./database/Servers.ts"
 import { metricsLayer } from "./telemetry/Telemetry.ts"
 
 class DatabaseUnusable extends Schema.TaggedError<DatabaseUnusable>()("DatabaseUnusable", {
@@ -19,41 +19,7 @@ class DatabaseUnusable extends Schema.TaggedError<DatabaseUnusable>()("DatabaseU
   cause: Schema.optional(Schema.Defect())
 }) {}
 
-const OLDEST = 15
-
-const ENCODING = "UTF8"
-
-const Server = Schema.Struct({
-  major: Schema.Int,
-  version: Schema.String,
-  encoding: Schema.String,
-  name: Schema.String
-})
-
-const problemOf = ({ encoding, major, name, version }: typeof Server.Type) => {
-  if (major < OLDEST) {
-    return `PostgreSQL ${version} is too old: ${OLDEST} or newer is needed. On Debian install postgresql-${OLDEST} or newer `
-      + `and run: pg_upgradecluster ${major} main`
-  }
-  return encoding === ENCODING ?
-    undefined :
-    `the database ${name} has the encoding ${encoding}, and ${ENCODING} is needed. `
-    + `Run: CREATE DATABASE routes TEMPLATE template0 ENCODING '${ENCODING}', with a name that is free, and set it here`
-}
-
-const knownServerLayer = Layer.effectDiscard(Effect.gen(function*() {
-  const sql = yield* SqlClient.SqlClient
-  const found = yield* SqlSchema.findOne({
-    Request: Schema.Void,
-    Result: Server,
-    execute: () =>
-      sql`
-        SELECT current_setting('server_version_num')::int / 10000 AS major, current_setting('server_version') AS version,
-          current_setting('server_encoding') AS encoding, quote_ident(current_database()) AS name`
-  })()
-  const problem = problemOf(found)
-  if (problem !== undefined) return yield* new DatabaseUnusable({ message: `DATABASE_URL: ${problem}` })
-}))
+const unusable = (problem: string) => new DatabaseUnusable({ message: `DATABASE_URL: ${problem}` })
 
 const refused = (cause: SqlError.SqlError) =>
   new DatabaseUnusable({ message: "The database refuses to connect: see that DATABASE_URL is right", cause })
@@ -62,13 +28,6 @@ const RETRY_INTERVAL = Duration.millis(250)
 
 const LOG_INTERVAL = Duration.seconds(5)
 
-interface Found {
-  readonly first: Server
-  readonly hosts: ReadonlyArray<PgConnection.Config>
-  /** It names the fault of a pooler in front of the server, and the setting that corrects it. */
-  readonly wrong: Option.Option<string>
-}
-
 /** No statement, lock wait or forgotten transaction may block others for long. */
 const SESSION_LIMITS = {
   statement_timeout: "5000",
@@ -76,18 +35,18 @@ const SESSION_LIMITS = {
   idle_in_transaction_session_timeout: "10000"
 }
 
-/** PgBouncer refuses startup parameters that it does not know, unless it is told to ignore them. */
-const isRefusedParameter = ({ reason: { cause } }: SqlError.SqlError) =>
-  Predicate.hasProperty(cause, "message") && String(cause.message).startsWith("unsupported startup parameter")
-
-const find = (hosts: ReadonlyArray<PgConnection.Config>): Effect.Effect<Found, SqlError.SqlError> =>
-  Effect.flatMap(
-    findWritable(hosts),
-    (first) => Effect.map(checkPooler(first.config, SESSION_LIMITS), (wrong) => ({ first, hosts, wrong }))
-  )
-
 const reasonOf = ({ reason: { cause, message } }: SqlError.SqlError) =>
   Predicate.hasProperty(cause, "message") ? String(cause.message) : message
+
+/** PgBouncer refuses startup parameters that it does not know, unless it is told to ignore them. */
+const isRefusedParameter = (error: SqlError.SqlError) => reasonOf(error).startsWith("unsupported startup parameter")
+
+/** `problem` names the fault of the server, or of a pooler in front of it, and what corrects it. */
+const find = (hosts: ReadonlyArray<PgConnection.Config>) =>
+  Effect.flatMap(
+    findWritable(hosts),
+    (first) => Effect.map(checkServer(first.config, SESSION_LIMITS), (problem) => ({ first, hosts, problem }))
+  )
 
 /** Waits until a host takes writes. Fails with `DatabaseUnusable` after `longest`, or at once if waiting is no use. */
 export const awaitDatabase = Effect.fnUntraced(function*(
@@ -101,19 +60,21 @@ export const awaitDatabase = Effect.fnUntraced(function*(
   )
   const wait = Effect.fnUntraced(function*(first: SqlError.SqlError) {
     const last = { error: first }
-    const reporting = yield* Effect.forkChild(
-      Effect.repeat(
-        Effect.suspend(() =>
-          Effect.logWarning("database not reachable, waiting", {
-            longest: Duration.format(longest),
-            reason: reasonOf(last.error)
-          })
-        ),
-        Schedule.spaced(LOG_INTERVAL)
-      )
+    const report = yield* Effect.cachedWithTTL(
+      Effect.suspend(() =>
+        Effect.logWarning("database not reachable, waiting", {
+          longest: Duration.format(longest),
+          reason: reasonOf(last.error)
+        })
+      ),
+      LOG_INTERVAL
     )
+    yield* report
     const found = yield* connect.pipe(
-      Effect.tapError((error) => Effect.sync(() => last.error = error)),
+      Effect.tapError((error) => {
+        last.error = error
+        return mayComeUp(error) ? report : Effect.void
+      }),
       Effect.retry({ while: mayComeUp, schedule: Schedule.spaced(RETRY_INTERVAL) }),
       Effect.timeoutOrElse({
         duration: longest,
@@ -125,7 +86,6 @@ export const awaitDatabase = Effect.fnUntraced(function*(
         }
       })
     )
-    reporting.interruptUnsafe()
     yield* Effect.logInfo("database reachable")
     return found
   })
@@ -135,64 +95,18 @@ export const awaitDatabase = Effect.fnUntraced(function*(
   )
 })
 
-const connections = Config.map(settings.DATABASE_PREPARED_STATEMENTS, (prepare) => ({
-  connectTimeout: Duration.seconds(2),
-  applicationName: SERVICE_NAME,
-  startupParameters: SESSION_LIMITS,
-  prepare
-}))
-
-/** `first` is the server of `DATABASE_URL` that takes writes. */
-class Servers extends Context.Service<Servers, Found>()("route-planning-service/Servers") {
-  static readonly layer = Layer.effect(
-    Servers,
-    Effect.gen(function*() {
-      const url = Redacted.value(yield* settings.DATABASE_URL)
-      const config = yield* connections
-      const hostAt = (host: string) => ({ ...config, url: Redacted.make(host) })
-      const found = yield* awaitDatabase(hostsOf(url).map(hostAt), yield* settings.DATABASE_WAIT)
-      if (Option.isSome(found.wrong)) {
-        return yield* new DatabaseUnusable({ message: `DATABASE_URL: ${found.wrong.value}` })
-      }
-      return found
-    })
-  ).pipe(Layer.provide(machineClock))
-}
-
-const poolLayer = Layer.unwrap(Effect.gen(function*() {
-  const { first, hosts } = yield* Servers
-  const config = yield* connections
-  const maxConnections = yield* settings.DATABASE_POOL_SIZE
-  const types = makeColumnTypes()
-  const withTypes = (host: PgConnection.Config) => ({ ...host, types })
-  const typed = hosts.map(withTypes)
-  const listeners = Option.map(
-    yield* settings.DATABASE_LISTEN_URL,
-    (url) => ({ ...config, startupParameters: {}, url })
-  )
-  const client = clientLayer({
-    first: { ...first, config: typed[hosts.indexOf(first.config)] ?? withTypes(first.config) },
-    hosts: typed,
-    listeners: Option.getOrUndefined(listeners),
-    maxConnections
-  })
-  return Layer.mergeAll(knownServerLayer, replicasLayer(maxConnections)).pipe(
-    Layer.provideMerge(client)
-  )
-})).pipe(Layer.provide([machineClock, metricsLayer]))
-
 /** One connection has the transaction, one the work of a migration outside of it, and one looks for locks. */
 const MIGRATOR_CONNECTIONS = 3
 
-const migratorClient = Layer.unwrap(
-  Effect.map(Servers, ({ first }) =>
-    PgClient.layer({
-      ...first.config,
-      applicationName: MIGRATIONS,
-      maxConnections: MIGRATOR_CONNECTIONS,
-      startupParameters: {}
-    }))
-).pipe(Layer.provide(machineClock))
+const migratorClient = (config: PgConnection.Config) =>
+  PgClient.layer({
+    ...config,
+    applicationName: MIGRATIONS,
+    maxConnections: MIGRATOR_CONNECTIONS,
+    startupParameters: {},
+    // Migrations read columns as the driver does.
+    types: undefined
+  })
 
 const migrated = Effect.catchCause(
   migrate,
@@ -200,14 +114,31 @@ const migrated = Effect.catchCause(
     Effect.flatMap(
       missingRights(cause),
       (problem): Effect.Effect<never, DatabaseUnusable | Effect.Error<typeof migrate>> =>
-        Option.isNone(problem)
-          ? Effect.failCause(cause)
-          : Effect.fail(new DatabaseUnusable({ message: `DATABASE_URL: ${problem.value}` }))
+        Option.isNone(problem) ? Effect.failCause(cause) : Effect.fail(unusable(problem.value))
     )
 )
 
-const migratorLayer = Layer.effectDiscard(Effect.provide(migrated, migratorClient)).pipe(
-  Layer.provide(NodeServices.layer)
-)
-
-export const databaseLive = Layer.provideMerge(migratorLayer, poolLayer).pipe(Layer.provide(Servers.layer))
+export const databaseLive = Layer.unwrap(Effect.gen(function*() {
+  const config = {
+    connectTimeout: Duration.seconds(2),
+    applicationName: SERVICE_NAME,
+    startupParameters: SESSION_LIMITS,
+    prepare: yield* settings.DATABASE_PREPARED_STATEMENTS,
+    types: makeColumnTypes()
+  }
+  const hostAt = (url: string) => ({ ...config, url: Redacted.make(url) })
+  const url = Redacted.value(yield* settings.DATABASE_URL)
+  const listenUrl = yield* settings.DATABASE_LISTEN_URL
+  const maxConnections = yield* settings.DATABASE_POOL_SIZE
+  const { first, hosts, problem } = yield* awaitDatabase(hostsOf(url).map(hostAt), yield* settings.DATABASE_WAIT)
+  if (Option.isSome(problem)) return yield* unusable(problem.value)
+  return Layer.effectDiscard(Effect.provide(migrated, migratorClient(first.config))).pipe(
+    Layer.merge(replicasLayer(maxConnections)),
+    Layer.provideMerge(clientLayer({
+      first,
+      hosts,
+      listeners: Option.getOrUndefined(Option.map(listenUrl, (url) => ({ ...config, startupParameters: {}, url }))),
+      maxConnections
+    }))
+  )
+})).pipe(Layer.provide([machineClock, metricsLayer, NodeServices.layer]))

@@ -37,28 +37,12 @@ const versionRule: Rule = ({ httpVersion }) =>
 /** A host is a name, an IPv4 or an IPv6 address with an optional port (RFC 9110, 7.2), without user, path or list. */
 const HOST = /^(?:\[[\da-f:.]+\]|[\w.~%-]+)(?::\d{0,5})?$/i
 
-const parses = (text: string) => HOST.test(text) && URL.canParse(`http://${text}`)
-
-/** The last result is kept, since requests usually name the same host. */
-const makeIsHost = () => {
-  const last = { text: "", isHost: false }
-  return (text: string) => {
-    if (text !== last.text) Object.assign(last, { text, isHost: parses(text) })
-    return last.isHost
-  }
-}
-
-const isHost = makeIsHost()
-
-const isHostName = (name: string) => name.length === 4 && name.toLowerCase() === "host"
-
-/** Node's `headers` keeps the first of several `Host` and drops the others. */
-const hostsOf = ({ rawHeaders }: IncomingMessage) =>
-  rawHeaders.filter((_, index) => index % 2 === 1 && isHostName(rawHeaders[index - 1] ?? ""))
+const isHost = (text: string) => HOST.test(text) && URL.canParse(`http://${text}`)
 
 /** A request of HTTP/1.1 has exactly one valid `Host` (RFC 9112, 3.2). */
 const hostRule: Rule = (request) => {
-  const [host, ...others] = hostsOf(request)
+  // Node's `headers` keeps the first of several `Host` and drops the others.
+  const [host, ...others] = request.headersDistinct.host ?? []
   if (others.length > 0) return ValidationFailed.at("header", "Host", `Expected once, not ${others.length + 1} times`)
   if (host === undefined) {
     return request.httpVersion === "1.0"
@@ -82,15 +66,8 @@ const expectationRule: Rule = ({ headers, httpVersion }) =>
     ? undefined
     : new ExpectationFailed({ message: "Expect: only \"100-continue\" is implemented" })
 
-const RULES: ReadonlyArray<Rule> = [versionRule, hostRule, codingRule, expectationRule]
-
-const requestFault = (request: IncomingMessage): ServiceError | undefined => {
-  for (const rule of RULES) {
-    const fault = rule(request)
-    if (fault !== undefined) return fault
-  }
-  return undefined
-}
+const requestFault = (request: IncomingMessage): ServiceError | undefined =>
+  versionRule(request) ?? hostRule(request) ?? codingRule(request) ?? expectationRule(request)
 
 const MAX_HEADER_BYTES = 16 * 1024
 

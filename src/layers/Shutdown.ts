@@ -17,11 +17,14 @@ export const drainLayer = Layer.effectDiscard(
   Effect.flatMap(Draining, ({ begin }) => Effect.addFinalizer(() => begin))
 )
 
-export const signalled = Effect.callback<NodeJS.Signals>((resume) => {
-  const onSignal = (signal: NodeJS.Signals) => resume(Effect.succeed(signal))
-  process.once("SIGINT", onSignal).once("SIGTERM", onSignal)
-  return Effect.sync(() => process.off("SIGINT", onSignal).off("SIGTERM", onSignal))
-})
+const firstOf = <A>(...events: ReadonlyArray<string>) =>
+  Effect.callback<A>((resume) => {
+    const listener = (value: A) => resume(Effect.succeed(value))
+    for (const event of events) process.once(event, listener)
+    return Effect.sync(() => events.forEach((event) => process.off(event, listener)))
+  })
+
+export const signalled = firstOf<NodeJS.Signals>("SIGINT", "SIGTERM")
 
 /** Logs the signal that ends the process. Returns an effect that logs how many requests have ended since. */
 export const noteStop = Effect.gen(function*() {
@@ -39,11 +42,7 @@ export const noteStop = Effect.gen(function*() {
   })
 })
 
-const thrown = Effect.callback<Error>((resume) => {
-  const onError = (error: Error) => resume(Effect.succeed(error))
-  process.once("uncaughtException", onError)
-  return Effect.sync(() => process.off("uncaughtException", onError))
-})
+const thrown = firstOf<Error>("uncaughtException")
 
 /** Dies with an uncaught exception or rejection, after which the state of the process is unknown. */
 export const uncaught: Effect.Effect<never> = Effect.gen(function*() {

@@ -1,20 +1,16 @@
 import { PgConnection } from "@effect/sql-pg"
-import { Cause, Effect, Fiber, Option, Predicate, Result, Schema } from "effect"
-import { SqlClient, SqlError, SqlSchema } from "effect/sql"
+import { Cause, Effect, Fiber, Option, Result, Schema } from "effect"
+import { Migrator, SqlClient, SqlError, SqlSchema } from "effect/sql"
+import { sqlStateOf } from "../../services/db/DatabaseErrors.ts"
 
 /** `42501` is `insufficient_privilege`, `3F000` a search path without a usable schema (PostgreSQL, appendix A). */
 const DENIED = new Set(["42501", "3F000"])
 
-const codeOf = (error: unknown): string => {
-  const cause = Predicate.isTagged(error, "MigrationError") && Predicate.hasProperty(error, "cause")
-    ? error.cause
-    : error
-  return SqlError.isSqlError(cause) && Predicate.hasProperty(cause.reason.cause, "code")
-    ? String(cause.reason.cause.code)
-    : ""
+const isDenied = (cause: Cause.Cause<unknown>) => {
+  const error = Cause.squash(cause)
+  const failure = error instanceof Migrator.MigrationError ? error.cause : error
+  return SqlError.isSqlError(failure) && DENIED.has(sqlStateOf(failure.reason.cause) ?? "")
 }
-
-const isDenied = (cause: Cause.Cause<unknown>) => DENIED.has(codeOf(Cause.squash(cause)))
 
 const Rights = Schema.Struct({
   role: Schema.String,
@@ -61,18 +57,42 @@ export const missingRights = (cause: Cause.Cause<unknown>) =>
 
 const PREPARED = "SELECT 1 AS prepared"
 
-const SESSION = `
-  SELECT pg_backend_pid() AS pid, quote_ident(current_user) AS role, array(
-    SELECT name FROM pg_settings WHERE name = ANY($1::text[]) AND setting = '0' ORDER BY name
-  ) AS unlimited`
+const OLDEST = 15
 
-const decodeSession = Schema.decodeUnknownEffect(Schema.Tuple([
-  Schema.Struct({ pid: Schema.Int, role: Schema.String, unlimited: Schema.Array(Schema.String) })
-]))
+const ENCODING = "UTF8"
+
+const SESSION = `
+  SELECT current_setting('server_version_num')::int / 10000 AS major, current_setting('server_version') AS version,
+    current_setting('server_encoding') AS encoding, quote_ident(current_database()) AS name,
+    pg_backend_pid() AS pid, quote_ident(current_user) AS role, array(
+      SELECT name FROM pg_settings WHERE name = ANY($1::text[]) AND setting = '0' ORDER BY name
+    ) AS unlimited`
+
+const Session = Schema.Struct({
+  major: Schema.Int,
+  version: Schema.String,
+  encoding: Schema.String,
+  name: Schema.String,
+  pid: Schema.Int,
+  role: Schema.String,
+  unlimited: Schema.Array(Schema.String)
+})
+
+const decodeSession = Schema.decodeUnknownEffect(Schema.Tuple([Session]))
+
+const databaseProblemOf = ({ encoding, major, name, version }: typeof Session.Type) => {
+  if (major < OLDEST) {
+    return `PostgreSQL ${version} is too old: ${OLDEST} or newer is needed. On Debian install postgresql-${OLDEST} or newer `
+      + `and run: pg_upgradecluster ${major} main`
+  }
+  return encoding === ENCODING ?
+    undefined :
+    `the database ${name} has the encoding ${encoding}, and ${ENCODING} is needed. `
+    + `Run: CREATE DATABASE routes TEMPLATE template0 ENCODING '${ENCODING}', with a name that is free, and set it here`
+}
 
 /** A server that lacks a prepared statement responds with this code (PostgreSQL, appendix A). */
-const isMissing = ({ reason: { cause } }: SqlError.SqlError) =>
-  Predicate.hasProperty(cause, "code") && cause.code === "26000"
+const isMissing = ({ reason: { cause } }: SqlError.SqlError) => sqlStateOf(cause) === "26000"
 
 const control = (connection: PgConnection.PgConnection, statement: string) => connection.query(statement, [], false)
 
@@ -92,12 +112,18 @@ const keepsPrepared = Effect.fnUntraced(function*(config: PgConnection.Config) {
   return !(Result.isFailure(used) && isMissing(used.failure))
 }, Effect.scoped)
 
-/** Returns the fault of a pooler before the server, and what to set. Poolers invent the ids of their connections. */
-export const checkPooler = Effect.fnUntraced(
+/**
+ * Returns the fault of the server, or of a pooler in front of it, and what corrects it. Poolers invent the ids of their
+ * connections.
+ */
+export const checkServer = Effect.fnUntraced(
   function*(config: PgConnection.Config, limits: Readonly<Record<string, string>>) {
     const connection = yield* PgConnection.make(config)
     const { rows } = yield* connection.query(SESSION, [Object.keys(limits)], false)
-    const [{ pid, role, unlimited }] = yield* Effect.orDie(decodeSession(rows))
+    const [session] = yield* Effect.orDie(decodeSession(rows))
+    const problem = databaseProblemOf(session)
+    if (problem !== undefined) return Option.some(problem)
+    const { pid, role, unlimited } = session
     if (pid === connection.processId) return Option.none()
     if (unlimited.length > 0) {
       const statements = unlimited.map((name) => `ALTER ROLE ${role} SET ${name} = ${limits[name]}`)

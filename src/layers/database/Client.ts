@@ -4,6 +4,7 @@ import { Reactivity } from "effect/reactivity"
 import { SqlClient, type SqlConnection, SqlError } from "effect/sql"
 import { makeConnectionQueue, QueueLateness } from "../../services/admission/ConnectionQueue.ts"
 import {
+  connectionError,
   DatabaseReadOnly,
   DatabaseResponses,
   isServerState,
@@ -13,7 +14,7 @@ import {
 import { DatabaseLocks, DatabaseNotifications } from "../../services/db/DatabaseSessions.ts"
 import { settings } from "../../services/settings/Registry.ts"
 import { primaryPool, PrimaryServer, type Server } from "./Servers.ts"
-import { makeStatements, PooledConnection, watchDatabase } from "./Watch.ts"
+import { Statements, watchDatabase } from "./Watch.ts"
 
 interface PoolSettings {
   readonly first: Server
@@ -37,12 +38,8 @@ const rolledBack = () =>
     })
   })
 
-const unknown = (cause: SqlError.SqlError) => {
-  const message = "COMMIT had no response: the transaction is stored or not"
-  return new SqlError.SqlError({
-    reason: new SqlError.ConnectionError({ cause: new UnknownCommit({ cause }), message, operation: "commit" })
-  })
-}
+const unknown = (cause: SqlError.SqlError) =>
+  connectionError("commit", "COMMIT had no response: the transaction is stored or not", new UnknownCommit({ cause }))
 
 /** A server that stops before a standby confirms a transaction fails its COMMIT, but may have stored it. */
 const isUnanswered = ({ reason }: SqlError.SqlError) => reason._tag === "ConnectionError" || isServerState(reason)
@@ -62,11 +59,11 @@ const commit = (connection: SqlConnection.Connection) =>
 
 const decodeHeld = Schema.decodeUnknownEffect(Schema.Tuple([Schema.Struct({ isHeld: Schema.Boolean })]))
 
-const unlock = (connection: PooledConnection, name: string) =>
+const unlock = (connection: SqlConnection.Connection, name: string) =>
   Effect.ignore(connection.executeRaw("SELECT pg_advisory_unlock(hashtextextended($1, 0))", [name]))
 
 /** A pooler reserves a back end for a transaction; the locks of a session would stay on one that others use. */
-const makeLocks = Effect.fnUntraced(function*(open: Effect.Effect<PooledConnection, SqlError.SqlError, Scope.Scope>) {
+const makeLocks = Effect.fnUntraced(function*(open: SqlConnection.Acquirer) {
   const connections = yield* RcRef.make({
     acquire: Effect.tap(open, (connection) =>
       Effect.andThen(
@@ -74,7 +71,7 @@ const makeLocks = Effect.fnUntraced(function*(open: Effect.Effect<PooledConnecti
         connection.executeRaw("SET LOCAL idle_in_transaction_session_timeout = 0", [])
       ))
   })
-  const hold = (connection: PooledConnection, name: string) =>
+  const hold = (connection: SqlConnection.Connection, name: string) =>
     connection.execute("SELECT pg_try_advisory_lock(hashtextextended($1, 0)) AS \"isHeld\"", [name], undefined).pipe(
       Effect.flatMap((rows) => Effect.orDie(decodeHeld(rows))),
       Effect.map(([{ isHeld }]) => isHeld),
@@ -91,22 +88,24 @@ const makeLocks = Effect.fnUntraced(function*(open: Effect.Effect<PooledConnecti
 /** The commit of a write may wait for a standby, unless the statement says that it need not. */
 const commits = (text: string) => /\b(?:INSERT INTO|UPDATE|DELETE FROM)\b/.test(text) && !text.includes(UNCONFIRMED)
 
-type Lone = <A>(
+type Run = <A>(
   text: string,
-  statement: (connection: PooledConnection) => Effect.Effect<A, SqlError.SqlError>
+  statement: (connection: PgConnection.PgConnection) => Effect.Effect<A, SqlError.SqlError>
 ) => Effect.Effect<A, SqlError.SqlError>
 
-/** Each statement takes its own turn and connection. */
-const loneStatements = (run: Lone, reserve: SqlConnection.Acquirer): SqlConnection.Connection => ({
-  execute: (text, params, transform) => run(text, (connection) => connection.execute(text, params, transform)),
-  executeRaw: (text, params) => run(text, (connection) => connection.executeRaw(text, params)),
-  executeUnprepared: (text, params, transform) =>
-    run(text, (connection) => connection.executeUnprepared(text, params, transform)),
-  executeValues: (text, params) => run(text, (connection) => connection.executeValues(text, params)),
-  executeValuesUnprepared: (text, params) =>
-    run(text, (connection) => connection.executeValuesUnprepared(text, params)),
-  executeStream: (text, params, transform) =>
-    Stream.unwrap(Effect.map(reserve, (connection) => connection.executeStream(text, params, transform)))
+type Acquirer = Effect.Effect<PgConnection.PgConnection, SqlError.SqlError, Scope.Scope>
+
+const rowsOf = ({ rows }: PgConnection.Result) => rows
+
+/** The client transforms no rows. */
+const connectionOf = (run: Run, streaming: Acquirer): SqlConnection.Connection => ({
+  execute: (text, params) => run(text, (connection) => Effect.map(connection.query(text, params), rowsOf)),
+  executeRaw: (text, params) => run(text, (connection) => connection.query(text, params)),
+  executeUnprepared: (text, params) =>
+    run(text, (connection) => Effect.map(connection.query(text, params, false), rowsOf)),
+  executeValues: (text, params) => run(text, (connection) => connection.queryValues(text, params)),
+  executeValuesUnprepared: (text, params) => run(text, (connection) => connection.queryValues(text, params, false)),
+  executeStream: (text, params) => Stream.unwrap(Effect.map(streaming, (connection) => connection.stream(text, params)))
 })
 
 /**
@@ -115,32 +114,31 @@ const loneStatements = (run: Lone, reserve: SqlConnection.Acquirer): SqlConnecti
  */
 const make = Effect.fnUntraced(function*(config: PoolSettings) {
   const clock = yield* Clock.Clock
-  const statements = makeStatements()
-  const pool = yield* primaryPool({ ...config, clock, statements })
+  const statements = new Statements(clock)
+  const pool = yield* primaryPool({ ...config, statements })
   const queue = yield* makeConnectionQueue({
     clock,
     connections: config.maxConnections,
     length: yield* settings.DATABASE_QUEUE_LENGTH,
     longestWait: yield* settings.DATABASE_QUEUE_TIMEOUT
   })
-  yield* watchDatabase({ clock, config: pool.config, queue, statements })
-  const isSilent = () => clock.currentTimeMillisUnsafe() - statements.respondedAt > Duration.toMillis(SILENT_AFTER)
+  yield* watchDatabase({ config: pool.config, queue, statements })
+  const isSilent = () => statements.now() - statements.respondedAt > Duration.toMillis(SILENT_AFTER)
 
-  const admitted = (turn: typeof queue.turn, connection: typeof pool.get) =>
-    Effect.andThen(turn, Effect.map(connection, (leased) => new PooledConnection(leased, statements, clock)))
+  const leased = (connection: PgConnection.PgConnection) =>
+    connectionOf((_, statement) => statements.run(connection, statement(connection)), Effect.succeed(connection))
 
-  const acquirer = admitted(queue.turn, pool.get)
-  const lone = loneStatements(
-    (text, statement) =>
-      queue.run(pool.use((lent) => statement(new PooledConnection(lent, statements, clock))), commits(text)),
-    acquirer
+  /** Each statement takes its own turn and connection. */
+  const lone = connectionOf(
+    (text, statement) => queue.run(pool.use((lent) => statements.run(lent, statement(lent))), commits(text)),
+    Effect.andThen(queue.turn, pool.get)
   )
 
   const client = yield* SqlClient.make({
     driver: "pg",
-    acquirer,
+    acquirer: Effect.andThen(queue.turn, Effect.map(pool.get, leased)),
     borrower: (work) => work(lone),
-    transactionAcquirer: admitted(queue.transactionTurn, pool.reserve),
+    transactionAcquirer: Effect.andThen(queue.transactionTurn, Effect.map(pool.reserve, leased)),
     compiler: PgClient.makeCompiler(undefined, false),
     prepareTransactionControls: true,
     commit,
@@ -150,12 +148,7 @@ const make = Effect.fnUntraced(function*(config: PoolSettings) {
   // Like a transaction, a connection beside the pool ends when another server becomes the primary.
   const connect = (settings: () => PgConnection.Config) =>
     Effect.suspend(() => PgConnection.make(settings())).pipe(
-      Effect.tap((connection) =>
-        Effect.acquireRelease(
-          Effect.sync(() => statements.reserved.add(connection)),
-          () => Effect.sync(() => statements.reserved.delete(connection))
-        )
-      ),
+      Effect.tap((connection) => statements.reserve(connection)),
       Effect.provideService(Clock.Clock, clock)
     )
   const listen = (channel: string) =>
@@ -164,9 +157,7 @@ const make = Effect.fnUntraced(function*(config: PoolSettings) {
       Effect.map((notifications) => Effect.map(Queue.take(notifications), ({ payload }) => payload)),
       Effect.provideService(Clock.Clock, clock)
     )
-  const locks = yield* makeLocks(
-    Effect.map(connect(pool.config), (connection) => new PooledConnection(connection, statements, clock))
-  )
+  const locks = yield* makeLocks(Effect.map(connect(pool.config), leased))
   return Context.make(SqlClient.SqlClient, client).pipe(
     Context.add(DatabaseLocks, locks),
     Context.add(DatabaseResponses, Effect.sync(() => statements.responses)),

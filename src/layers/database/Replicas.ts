@@ -59,6 +59,9 @@ interface Position {
 }
 
 interface Replica {
+  readonly url: Redacted.Redacted
+  /** The first replica has the number 1. */
+  readonly number: number
   /** The client is undefined while the replica is away. */
   client: SqlClient.SqlClient | undefined
   /** The replica has all commits up to this time, in milliseconds. */
@@ -66,20 +69,24 @@ interface Replica {
   isReported: boolean
 }
 
-interface Options {
-  readonly urls: ReadonlyArray<Redacted.Redacted>
-  readonly maxConnections: number
-  readonly maxLag: Duration.Duration
-}
+const again = <E, R>(life: Effect.Effect<unknown, E, R>) =>
+  life.pipe(
+    Effect.andThen(Effect.sleep(RECONNECT_INTERVAL)),
+    Effect.forever,
+    Effect.forkScoped
+  )
 
 /** Compares each replica's replay position with the primary's: this works for every role, and without writes. */
-const follow = Effect.fnUntraced(function*({ maxConnections, maxLag, urls }: Options) {
+const follow = Effect.fnUntraced(function*(urls: ReadonlyArray<Redacted.Redacted>, maxConnections: number) {
+  const maxLag = yield* settings.DATABASE_READ_MAX_LAG
   const primary = yield* PrimaryServer
   const clock = yield* Clock.Clock
   const { transactionService } = yield* SqlClient.SqlClient
   const now = () => clock.currentTimeMillisUnsafe()
   const interval = Duration.min(LONGEST_INTERVAL, Duration.times(maxLag, 1 / ASKED_IN_LAG))
-  const replicas: ReadonlyArray<Replica> = urls.map(() => ({
+  const replicas = urls.map((url, index): Replica => ({
+    url,
+    number: index + 1,
     client: undefined,
     upTo: -Infinity,
     isReported: false
@@ -125,14 +132,15 @@ const follow = Effect.fnUntraced(function*({ maxConnections, maxLag, urls }: Opt
 
   const isUsed = ({ client, upTo }: Replica) => client !== undefined && present() - upTo <= Duration.toMillis(maxLag)
 
-  const noteReplica = (replica: Replica, number: number) => ({ position }: Position) =>
+  const noteReplica = (replica: Replica) => ({ position }: Position) =>
     Effect.suspend(() => {
       const known = state.positions.findLast((each) => each.position <= position)
       replica.upTo = known?.at ?? -Infinity
-      return Metric.update(lag(number), isUsed(replica) ? Math.max(0, present() - replica.upTo) / 1000 : -1)
+      return Metric.update(lag(replica.number), isUsed(replica) ? Math.max(0, present() - replica.upTo) / 1000 : -1)
     })
 
-  const replicaLife = Effect.fnUntraced(function*(replica: Replica, url: Redacted.Redacted, number: number) {
+  const replicaLife = Effect.fnUntraced(function*(replica: Replica) {
+    const { number, url } = replica
     const config = { ...primary.config(), url }
     const scope = yield* Scope.make()
     const use = Effect.fnUntraced(function*(client: SqlClient.SqlClient) {
@@ -143,7 +151,7 @@ const follow = Effect.fnUntraced(function*({ maxConnections, maxLag, urls }: Opt
     })
     const serve = Effect.gen(function*() {
       const built = yield* Layer.buildWithScope(PgClient.layer({ ...config, maxConnections }), scope)
-      const note = noteReplica(replica, number)
+      const note = noteReplica(replica)
       return yield* ask(
         config,
         STANDBY,
@@ -165,19 +173,8 @@ const follow = Effect.fnUntraced(function*({ maxConnections, maxLag, urls }: Opt
     yield* serve.pipe(Effect.catch(report), Effect.ensuring(end))
   })
 
-  const again = <E, R>(life: Effect.Effect<unknown, E, R>) =>
-    life.pipe(
-      Effect.andThen(Effect.sleep(RECONNECT_INTERVAL)),
-      Effect.forever,
-      Effect.provideService(Clock.Clock, clock),
-      Effect.forkScoped
-    )
-
   yield* again(primaryLife)
-  yield* Effect.forEach(urls, (url, n) => {
-    const replica = replicas[n]
-    return replica === undefined ? Effect.void : again(replicaLife(replica, url, n + 1))
-  }, { discard: true })
+  yield* Effect.forEach(replicas, (replica) => again(replicaLife(replica)), { discard: true })
 
   const next = () => {
     const used = replicas.filter(isUsed)
@@ -214,10 +211,10 @@ const follow = Effect.fnUntraced(function*({ maxConnections, maxLag, urls }: Opt
     return isUsed(replica) ? "ok" : "behind"
   }
 
-  const stateOf = (replica: Replica, index: number): ReplicaState => {
+  const stateOf = (replica: Replica): ReplicaState => {
     const lagSeconds = Math.max(0, present() - replica.upTo) / 1000
     return {
-      replica: index + 1,
+      replica: replica.number,
       status: statusOf(replica),
       ...Number.isFinite(lagSeconds) ? { lagSeconds } : {}
     }
@@ -234,11 +231,8 @@ const follow = Effect.fnUntraced(function*({ maxConnections, maxLag, urls }: Opt
 
 /** Provides `ReadReplicas` for `DATABASE_READ_URL`. A replica that is away delays no start. */
 export const replicasLayer = (maxConnections: number) =>
-  Layer.unwrap(Effect.gen(function*() {
-    const urls = yield* settings.DATABASE_READ_URL
-    const maxLag = yield* settings.DATABASE_READ_MAX_LAG
-    return Option.match(urls, {
+  Layer.unwrap(Effect.map(settings.DATABASE_READ_URL, (urls) =>
+    Option.match(urls, {
       onNone: () => Layer.empty,
-      onSome: (urls) => Layer.effect(ReadReplicas, follow({ urls, maxConnections, maxLag }))
-    })
-  }))
+      onSome: (urls) => Layer.effect(ReadReplicas, follow(urls, maxConnections))
+    })))

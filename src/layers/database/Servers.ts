@@ -1,9 +1,9 @@
 import { PgConnection, PgPool } from "@effect/sql-pg"
-import { Cause, Clock, Context, Duration, Effect, Exit, Metric, Option, Result, Schema, Scope } from "effect"
-import { SqlError } from "effect/sql"
-import { abandonedAfter, isServerState } from "../../services/db/DatabaseErrors.ts"
+import { Clock, Context, Duration, Effect, Exit, Metric, Option, Result, Schema, Scope } from "effect"
+import type { SqlError } from "effect/sql"
+import { abandonedAfter, connectionError, isServerState } from "../../services/db/DatabaseErrors.ts"
 import { dropConnection } from "../../upstream/ConnectionSocket.ts"
-import type { Statements } from "./Watch.ts"
+import { keepChecking, type Statements } from "./Watch.ts"
 
 /** `timeline` is 0 in recovery, `received` and `replayed` on a primary. A pooler's connection has another `pid`. */
 const ROLE = `
@@ -34,6 +34,8 @@ export interface Server {
   readonly role: Role
 }
 
+const isSame = (one: Server, other: Server) => one.config === other.config && one.role.timeline === other.role.timeline
+
 const roleOf = (connection: PgConnection.PgConnection) =>
   connection.query(ROLE, [], false).pipe(
     Effect.flatMap(({ rows }) => Effect.orDie(decodeRole(rows))),
@@ -52,12 +54,7 @@ export class PrimaryServer extends Context.Service<PrimaryServer, {
   readonly config: () => PgConnection.Config
 }>()("route-planning-service/PrimaryServer") {}
 
-const refused = (message: string) =>
-  new SqlError.SqlError({
-    reason: new SqlError.ConnectionError({ cause: new Error(message), message, operation: "connect" })
-  })
-
-const readOnly = () => refused("the server takes no writes: it is a standby, or read-only")
+const readOnly = () => connectionError("connect", "the server takes no writes: it is a standby, or read-only")
 
 export const mayComeUp = ({ reason }: SqlError.SqlError) => reason._tag === "ConnectionError" || isServerState(reason)
 
@@ -77,8 +74,6 @@ export const findWritable = Effect.fnUntraced(function*(hosts: ReadonlyArray<PgC
 const READ_ONLY = Metric.gauge("database_read_only", {
   description: "1 while the database takes no writes, as without a primary"
 })
-
-const CHECK_INTERVAL = Duration.millis(100)
 
 const LOOK_INTERVAL = Duration.seconds(1)
 
@@ -107,7 +102,6 @@ const LONGEST_LIFE = Duration.minutes(30)
 const CLOSE_DELAY = Duration.seconds(5)
 
 interface Options {
-  readonly clock: Clock.Clock
   readonly first: Server
   readonly hosts: ReadonlyArray<PgConnection.Config>
   readonly maxConnections: number
@@ -122,14 +116,14 @@ interface Options {
  * server takes writes, reads use the standby that has replayed the most, once none has received more.
  */
 export const primaryPool = Effect.fnUntraced(
-  function*({ clock, first, hosts, maxConnections, statements }: Options) {
+  function*({ first, hosts, maxConnections, statements }: Options) {
+    const clock = yield* Clock.Clock
     const scope = yield* Effect.scope
-    const now = () => clock.currentTimeMillisUnsafe()
 
     const open = Effect.fnUntraced(function*(server: Server) {
       const own = yield* Scope.fork(scope)
       const pool = yield* Scope.provide(PgPool.make({ ...server.config, maxConnections }), own)
-      return { openedAt: now(), pool, scope: own, server }
+      return { openedAt: statements.now(), pool, scope: own, server }
     })
     const met = new WeakSet<PgConnection.PgConnection>()
     const state = {
@@ -138,7 +132,7 @@ export const primaryPool = Effect.fnUntraced(
       isLost: false,
       isReportedReadOnly: false,
       doubtedSince: Infinity,
-      lookedAt: now()
+      lookedAt: statements.now()
     }
     yield* Metric.update(READ_ONLY, 0)
 
@@ -154,7 +148,8 @@ export const primaryPool = Effect.fnUntraced(
       const role = yield* Effect.ensuring(roleOf(connection), Effect.sync(() => ending.interruptUnsafe()))
       if (isOlder(role)) {
         dropConnection(connection)
-        return yield* refused(
+        return yield* connectionError(
+          "connect",
           `the server is of timeline ${role.timeline}, and one of timeline ${state.newest.timeline} has been seen`
         )
       }
@@ -163,16 +158,11 @@ export const primaryPool = Effect.fnUntraced(
       met.add(connection)
     })
 
-    const replace = Effect.fnUntraced(function*(server: Server) {
+    const follow = Effect.fnUntraced(function*(server: Server) {
       const { current } = state
       state.current = yield* open(server)
       yield* Scope.close(current.scope, Exit.void).pipe(Effect.delay(CLOSE_DELAY), Effect.forkIn(scope))
-      return current.server
-    })
-
-    const follow = Effect.fnUntraced(function*(server: Server) {
-      const before = yield* replace(server)
-      if (before.config === server.config && before.role.timeline === server.role.timeline) return
+      if (isSame(current.server, server)) return
       for (const connection of statements.reserved) dropConnection(connection)
       yield* Effect.logInfo("database server changed", { timeline: server.role.timeline })
     })
@@ -196,8 +186,8 @@ export const primaryPool = Effect.fnUntraced(
       const primary = newest(servers)
       state.isLost = servers.length === 0
       if (primary !== undefined) {
-        const isSame = primary.config === server.config && primary.role.timeline === server.role.timeline
-        const isFit = isSame && !statements.isReadOnly && now() - openedAt < Duration.toMillis(LONGEST_LIFE)
+        const isFit = isSame(server, primary) && !statements.isReadOnly &&
+          statements.now() - openedAt < Duration.toMillis(LONGEST_LIFE)
         state.newest = primary.role
         state.doubtedSince = Infinity
         if (!isFit) yield* follow(primary)
@@ -216,8 +206,8 @@ export const primaryPool = Effect.fnUntraced(
         && servers.every(({ role }) =>
           role.received <= standby.role.replayed
         )
-      state.doubtedSince = isComplete ? -Infinity : Math.min(state.doubtedSince, now())
-      if (now() - state.doubtedSince < Duration.toMillis(LONGEST_DOUBT)) return undefined
+      state.doubtedSince = isComplete ? -Infinity : Math.min(state.doubtedSince, statements.now())
+      if (statements.now() - state.doubtedSince < Duration.toMillis(LONGEST_DOUBT)) return undefined
       if (!isUsed(standby)) yield* follow(standby)
       statements.isReadOnly = true
       return undefined
@@ -226,20 +216,12 @@ export const primaryPool = Effect.fnUntraced(
     const check = Effect.suspend(() => {
       const isSearching = statements.isReadOnly || state.isLost || state.doubtedSince < Infinity
       const interval = isSearching ? SEARCH_INTERVAL : LOOK_INTERVAL
-      if (now() - state.lookedAt < Duration.toMillis(interval)) return Effect.void
-      state.lookedAt = now()
+      if (statements.now() - state.lookedAt < Duration.toMillis(interval)) return Effect.void
+      state.lookedAt = statements.now()
       return look
     })
 
-    yield* Effect.andThen(check, report).pipe(
-      Effect.catchCause((cause) =>
-        Cause.hasInterruptsOnly(cause) ? Effect.interrupt : Effect.logError("search for the primary failed", cause)
-      ),
-      Effect.delay(CHECK_INTERVAL),
-      Effect.forever,
-      Effect.provideService(Clock.Clock, clock),
-      Effect.forkScoped
-    )
+    yield* keepChecking(Effect.andThen(check, report), "search for the primary failed")
 
     const get = Effect.suspend(() =>
       Effect.tap(state.current.pool.get, (lent) => met.has(lent) ? Effect.void : meet(lent))
@@ -247,14 +229,7 @@ export const primaryPool = Effect.fnUntraced(
     return {
       config: () => state.current.server.config,
       get,
-      reserve: Effect.flatMap(get, (lent) =>
-        Effect.andThen(
-          Effect.acquireRelease(
-            Effect.sync(() => statements.reserved.add(lent)),
-            () => Effect.sync(() => statements.reserved.delete(lent))
-          ),
-          lent.pin
-        )),
+      reserve: Effect.flatMap(get, (lent) => Effect.andThen(statements.reserve(lent), lent.pin)),
       use: <A, E, R>(work: (lent: PgConnection.PgConnection) => Effect.Effect<A, E, R>) =>
         Effect.suspend(() =>
           state.current.pool.use((lent): Effect.Effect<A, E | SqlError.SqlError, R> =>

@@ -1,99 +1,67 @@
 import { PgConnection } from "@effect/sql-pg"
-import { Clock, Duration, Effect, Exit, Option, Predicate, Schema, Stream } from "effect"
-import type { SqlConnection, SqlError } from "effect/sql"
+import { Cause, type Clock, Duration, Effect, Exit, Option, Predicate, Schema } from "effect"
+import type { SqlError } from "effect/sql"
 import type { ConnectionQueue } from "../../services/admission/ConnectionQueue.ts"
 import { abandonedAfter, isReadOnly } from "../../services/db/DatabaseErrors.ts"
 import { dropConnection } from "../../upstream/ConnectionSocket.ts"
 
-type Rows = <A extends object>(rows: ReadonlyArray<A>) => ReadonlyArray<A>
-
-export interface Statements {
-  /** Each connection that runs a statement has its start here, in milliseconds. A connection runs one at a time. */
-  readonly running: Map<PgConnection.PgConnection, number>
+/** Knows the statements of this process. Times are in milliseconds of the machine's clock, since requests may have another. */
+export class Statements {
+  /** Each connection that runs a statement has its start here. A connection runs one at a time. */
+  readonly running = new Map<PgConnection.PgConnection, number>()
   /** These connections have a transaction, a stream or a listener. */
-  readonly reserved: Set<PgConnection.PgConnection>
+  readonly reserved = new Set<PgConnection.PgConnection>()
   /** The count includes statements with a response, and successful probes. */
-  responses: number
-  /** The last response or successful probe was at this time, in milliseconds. */
-  respondedAt: number
+  responses = 0
+  /** The last response or successful probe was at this time. */
+  respondedAt = 0
   /** True means that no server is known to take writes. */
-  isReadOnly: boolean
-}
+  isReadOnly = false
+  readonly now: () => number
 
-export const makeStatements = (): Statements => ({
-  running: new Map(),
-  reserved: new Set(),
-  responses: 0,
-  respondedAt: 0,
-  isReadOnly: false
-})
-
-const noteResponse = (statements: Statements, clock: Clock.Clock) => {
-  statements.responses++
-  statements.respondedAt = clock.currentTimeMillisUnsafe()
-}
-
-export class PooledConnection implements SqlConnection.Connection {
-  readonly connection: PgConnection.PgConnection
-  readonly statements: Statements
-  readonly clock: Clock.Clock
-
-  constructor(connection: PgConnection.PgConnection, statements: Statements, clock: Clock.Clock) {
-    this.connection = connection
-    this.statements = statements
-    this.clock = clock
+  constructor(clock: Clock.Clock) {
+    this.now = () => clock.currentTimeMillisUnsafe()
   }
 
-  private readonly ended = (exit: Exit.Exit<unknown, unknown>) => {
-    this.statements.running.delete(this.connection)
-    if (exit._tag === "Success") noteResponse(this.statements, this.clock)
-    else if (Option.exists(Exit.findErrorOption(exit), isReadOnly)) this.statements.isReadOnly = true
-    return undefined
+  noteResponse() {
+    this.responses++
+    this.respondedAt = this.now()
   }
 
-  private tracked<A>(statement: Effect.Effect<A, SqlError.SqlError>): Effect.Effect<A, SqlError.SqlError> {
+  run<A>(
+    connection: PgConnection.PgConnection,
+    statement: Effect.Effect<A, SqlError.SqlError>
+  ): Effect.Effect<A, SqlError.SqlError> {
     return Effect.suspend(() => {
-      this.statements.running.set(this.connection, this.clock.currentTimeMillisUnsafe())
-      return Effect.onExitPrimitive(statement, this.ended)
+      this.running.set(connection, this.now())
+      return Effect.onExitPrimitive(statement, (exit) => {
+        this.running.delete(connection)
+        if (exit._tag === "Success") this.noteResponse()
+        else if (Option.exists(Exit.findErrorOption(exit), isReadOnly)) this.isReadOnly = true
+        return undefined
+      })
     })
   }
 
-  private rows(sql: string, params: ReadonlyArray<unknown>, transform: Rows | undefined, isPrepared: boolean) {
-    return this.tracked(
-      Effect.map(
-        this.connection.query(sql, params, isPrepared),
-        ({ rows }) => transform === undefined ? rows : transform(rows)
-      )
+  /** The connection is reserved until the scope closes. */
+  reserve(connection: PgConnection.PgConnection) {
+    return Effect.acquireRelease(
+      Effect.sync(() => this.reserved.add(connection)),
+      () => Effect.sync(() => this.reserved.delete(connection))
     )
-  }
-
-  execute(sql: string, params: ReadonlyArray<unknown>, transform: Rows | undefined) {
-    return this.rows(sql, params, transform, true)
-  }
-
-  executeUnprepared(sql: string, params: ReadonlyArray<unknown>, transform: Rows | undefined) {
-    return this.rows(sql, params, transform, false)
-  }
-
-  executeRaw(sql: string, params: ReadonlyArray<unknown>) {
-    return this.tracked(this.connection.query(sql, params))
-  }
-
-  executeValues(sql: string, params: ReadonlyArray<unknown>) {
-    return this.tracked(this.connection.queryValues(sql, params))
-  }
-
-  executeValuesUnprepared(sql: string, params: ReadonlyArray<unknown>) {
-    return this.tracked(this.connection.queryValues(sql, params, false))
-  }
-
-  executeStream(sql: string, params: ReadonlyArray<unknown>, transform: Rows | undefined) {
-    const rows = this.connection.stream(sql, params)
-    return transform === undefined ? rows : Stream.map(rows, (row) => transform([row])[0])
   }
 }
 
 const CHECK_INTERVAL = Duration.millis(100)
+
+/** Runs a check again and again until the scope closes, and logs what fails in it. */
+export const keepChecking = <R>(check: Effect.Effect<unknown, unknown, R>, failure: string) =>
+  check.pipe(
+    Effect.catchCause((cause) => Cause.hasInterruptsOnly(cause) ? Effect.void : Effect.logError(failure, cause)),
+    Effect.delay(CHECK_INTERVAL),
+    Effect.forever,
+    Effect.forkScoped
+  )
 
 /** Queued requests shorten the interval: a response shows that the database works though no connection comes free. */
 const QUEUED_INTERVAL = Duration.millis(200)
@@ -123,7 +91,6 @@ interface Watched {
   readonly config: () => PgConnection.Config
   readonly queue: ConnectionQueue
   readonly statements: Statements
-  readonly clock: Clock.Clock
 }
 
 /**
@@ -133,12 +100,11 @@ interface Watched {
  * The effect of such a statement is unknown. If the server does not know a statement, the network has lost it or its
  * result, and its connection is closed. A pooler invents the ids of its connections, so behind one they are left alone.
  */
-export const watchDatabase = Effect.fnUntraced(function*({ clock, config, queue, statements }: Watched) {
-  const now = () => clock.currentTimeMillisUnsafe()
+export const watchDatabase = Effect.fnUntraced(function*({ config, queue, statements }: Watched) {
   const schedule = { askedAt: -Infinity }
 
   const suspects = (): Suspects => {
-    const before = now() - Duration.toMillis(SUSPECT_AFTER)
+    const before = statements.now() - Duration.toMillis(SUSPECT_AFTER)
     return [...statements.running].filter(([, since]) => since <= before)
   }
 
@@ -170,7 +136,7 @@ export const watchDatabase = Effect.fnUntraced(function*({ clock, config, queue,
       Effect.catchCause(() => Effect.succeedNone)
     )
     if (Option.isNone(response)) return false
-    noteResponse(statements, clock)
+    statements.noteResponse()
     if (Option.isNone(response.value)) return true
     const active = response.value.value
     const unknown = asked.filter(([{ processId }]) => !active.has(processId))
@@ -193,8 +159,8 @@ export const watchDatabase = Effect.fnUntraced(function*({ clock, config, queue,
     const { responses } = statements
     const isQueued = queue.waiting() > 0
     if (!isQueued && suspects().length === 0) return
-    if (now() - schedule.askedAt < Duration.toMillis(isQueued ? QUEUED_INTERVAL : SUSPECT_AFTER)) return
-    schedule.askedAt = now()
+    if (statements.now() - schedule.askedAt < Duration.toMillis(isQueued ? QUEUED_INTERVAL : SUSPECT_AFTER)) return
+    schedule.askedAt = statements.now()
     if (yield* probe(PROBE_TIMEOUT)) return
     // If the event loop was busy, Node first reads what came meanwhile.
     yield* Effect.sleep(CHECK_INTERVAL)
@@ -207,11 +173,5 @@ export const watchDatabase = Effect.fnUntraced(function*({ clock, config, queue,
     yield* Effect.logInfo("database responds again")
   })
 
-  yield* check.pipe(
-    Effect.catchCause((cause) => Effect.logError("database check failed", cause)),
-    Effect.delay(CHECK_INTERVAL),
-    Effect.forever,
-    Effect.provideService(Clock.Clock, clock),
-    Effect.forkScoped
-  )
+  yield* keepChecking(check, "database check failed")
 })

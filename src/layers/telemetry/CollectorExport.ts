@@ -4,7 +4,6 @@ import { HttpClientRequest } from "effect/http"
 import type { OtlpResource, OtlpTracer } from "effect/observability"
 import { requestText } from "../../services/operations/Upstream.ts"
 import type { OtlpSpan } from "./SpanExport.ts"
-import type { TraceSettings } from "./TraceSettings.ts"
 
 /** A batch with this many spans is sent at once. */
 const FULL_BATCH = 512
@@ -63,7 +62,7 @@ export class SpanBatch {
 
 /** Returns a function that sends a batch, and returns true if the collector took the batch in time. */
 export const collectorRequest = Effect.fnUntraced(function*(
-  { headers, url }: Pick<TraceSettings, "headers" | "url">,
+  { headers, url }: { readonly url: URL; readonly headers: Redacted.Redacted<Readonly<Record<string, string>>> },
   timeout: Duration.Input = EXPORT_TIMEOUT
 ) {
   const agent = yield* NodeHttpClient.makeAgent({ keepAlive: true, maxFreeSockets: 1 })
@@ -92,15 +91,14 @@ export const makeSpanQueue = Effect.fnUntraced(function*(
   const due = yield* Latch.make()
   const state = { filled: new SpanBatch(resource), sent: new SpanBatch(resource), isEnding: false }
 
-  const exported = (batch: SpanBatch) =>
-    batch.count === 0 ? Effect.void : Effect.flatMap(send(batch), (isTaken) => record(batch.count, isTaken))
-  const lost = ({ dropped }: SpanBatch) => dropped === 0 ? Effect.void : record(dropped, false)
-  const sendFilled = Effect.suspend(() => {
+  const sendFilled = Effect.gen(function*() {
     const batch = state.filled
     state.filled = state.sent
     state.sent = batch
     due.closeUnsafe()
-    return Effect.andThen(Effect.andThen(exported(batch), lost(batch)), Effect.sync(() => batch.clear()))
+    if (batch.count > 0) yield* record(batch.count, yield* send(batch))
+    if (batch.dropped > 0) yield* record(batch.dropped, false)
+    batch.clear()
   })
 
   const sending = yield* Effect.timeoutOption(due.await, EXPORT_INTERVAL).pipe(

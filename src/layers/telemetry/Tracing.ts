@@ -1,14 +1,14 @@
-import { Effect, type Exit, Layer, Metric, Option, Tracer } from "effect"
+import { Config, Effect, type Exit, Layer, Metric, Option, Redacted, References, Tracer } from "effect"
 import { OtlpResource } from "effect/observability"
 import { hostname } from "node:os"
 import { SERVICE_NAME } from "../../schema/ServiceName.ts"
 import { counterBy } from "../../services/operations/Metrics.ts"
 import { build } from "../../services/settings/Build.ts"
 import { settings } from "../../services/settings/Registry.ts"
+import { hostsOf } from "../../services/settings/SettingTypes.ts"
 import { onceAMinute } from "../Logging.ts"
 import { collectorRequest, makeSpanQueue } from "./CollectorExport.ts"
 import { spanEncoder } from "./SpanExport.ts"
-import type { TraceSettings } from "./TraceSettings.ts"
 
 type SpanOptions = Parameters<Tracer.Tracer["span"]>[0]
 
@@ -32,7 +32,10 @@ class SampledSpan extends Tracer.NativeSpan {
   }
 }
 
-type Sampling = Pick<TraceSettings, "ratio" | "sampler">
+interface Sampling {
+  readonly sampler: string
+  readonly ratio: number
+}
 
 const ratioOf = ({ ratio, sampler }: Sampling) => {
   if (sampler.endsWith("always_on")) return 1
@@ -85,13 +88,32 @@ const exportRecorder = Effect.gen(function*() {
     isTaken ? Metric.update(EXPORTED, count) : Effect.andThen(Metric.update(LOST, count), warn)
 })
 
-export const tracingLayer = (settings: TraceSettings) =>
-  Layer.effect(
+const POSTGRES_PORT = 5432
+
+const tracesOf = (endpoint: URL) => {
+  const url = new URL(endpoint)
+  url.pathname = `${url.pathname.replace(/\/$/, "")}/v1/traces`
+  return url
+}
+
+const databaseOf = (url: Redacted.Redacted) => {
+  const [first = ""] = hostsOf(Redacted.value(url))
+  const { hostname, pathname, port } = new URL(first)
+  return { name: pathname.slice(1), host: hostname, port: Number(port || POSTGRES_PORT) }
+}
+
+export const tracingLayer = Layer.unwrap(Effect.gen(function*() {
+  const endpoint = yield* settings.OTEL_EXPORTER_OTLP_ENDPOINT
+  if (Option.isNone(endpoint) || !(yield* settings.TELEMETRY_ENABLED)) {
+    return Layer.succeed(References.TracerEnabled, false)
+  }
+  const sampling = { sampler: yield* settings.OTEL_TRACES_SAMPLER, ratio: yield* settings.OTEL_TRACES_SAMPLER_ARG }
+  const headers = Option.getOrElse(yield* settings.OTEL_EXPORTER_OTLP_HEADERS, () => Redacted.make({}))
+  const send = yield* collectorRequest({ url: tracesOf(endpoint.value), headers })
+  const push = yield* makeSpanQueue(yield* resource, send, yield* exportRecorder)
+  const encode = spanEncoder(Option.map(yield* Config.option(settings.DATABASE_URL), databaseOf))
+  return Layer.succeed(
     Tracer.Tracer,
-    Effect.gen(function*() {
-      const send = yield* collectorRequest(settings)
-      const push = yield* makeSpanQueue(yield* resource, send, yield* exportRecorder)
-      const encode = spanEncoder(settings.database)
-      return samplingTracer(settings, (span, endTime, exit) => push(encode(span, endTime, exit)))
-    })
+    samplingTracer(sampling, (span, endTime, exit) => push(encode(span, endTime, exit)))
   )
+}))

@@ -1,5 +1,6 @@
 import { Clock, Context, Duration, Effect, Exit, Metric, Option, Schema, Scope } from "effect"
 import { SqlError } from "effect/sql"
+import { connectionError } from "../db/DatabaseErrors.ts"
 import { counterBy, during } from "../operations/Metrics.ts"
 
 /** Returns which part of its longest wait the first in the queue, or the first read, has waited; 0 if none waits. */
@@ -26,13 +27,10 @@ const FULL = refusals("full")
 const TIMEOUT = refusals("timeout")
 const UNREACHABLE = refusals("unreachable")
 
-const acquireError = (message: string, cause: Error) =>
-  new SqlError.SqlError({ reason: new SqlError.ConnectionError({ cause, message, operation: "acquire" }) })
-
 const refuse = (counter: Metric.Counter<number>, message: string) =>
   Effect.andThen(
     Metric.update(counter, 1),
-    Effect.suspend(() => Effect.fail(acquireError(message, new NoFreeConnection({ message }))))
+    Effect.suspend(() => Effect.fail(connectionError("acquire", message, new NoFreeConnection({ message }))))
   )
 
 const refuseFull = refuse(FULL, "Too many statements are queued for a connection")
@@ -40,10 +38,7 @@ const refuseLate = refuse(TIMEOUT, "No connection came free in time")
 
 const refuseUnreachable = Effect.andThen(
   Metric.update(UNREACHABLE, 1),
-  Effect.suspend(() => {
-    const message = "The database does not respond"
-    return Effect.fail(acquireError(message, new Error(message)))
-  })
+  Effect.suspend(() => Effect.fail(connectionError("acquire", "The database does not respond")))
 )
 
 const connectFailure = (exit: Exit.Exit<unknown, unknown>): Option.Option<SqlError.SqlError> =>

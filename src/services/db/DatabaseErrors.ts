@@ -43,13 +43,13 @@ const isOfReadOnly = ({ cause }: SqlError.SqlErrorReason): boolean =>
 /** Returns true if the server takes no writes: it is a standby, or a primary that is set so. */
 export const isReadOnly = (error: unknown): boolean => SqlError.isSqlError(error) && isOfReadOnly(error.reason)
 
+export const connectionError = (operation: string, message: string, cause: unknown = new Error(message)) =>
+  new SqlError.SqlError({ reason: new SqlError.ConnectionError({ cause, message, operation }) })
+
 /** Fails as the first statement that writes would, before any work is done. */
 export const refuseWrites = Effect.suspend(() => {
   const message = "the database takes no writes"
-  const cause = Object.assign(new Error(message), { code: "25006" })
-  return Effect.die(
-    new SqlError.SqlError({ reason: new SqlError.ConnectionError({ cause, message, operation: "begin" }) })
-  )
+  return Effect.die(connectionError("begin", message, Object.assign(new Error(message), { code: "25006" })))
 })
 
 /** The server fails, not the statement (PostgreSQL, appendix A): resources (53), start, shutdown (57P), no writes. */

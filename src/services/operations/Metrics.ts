@@ -1,6 +1,7 @@
 import { Clock, Config, Context, Duration, Effect, Fiber, Layer, Metric } from "effect"
 import { PrometheusMetrics } from "effect/observability"
 import { SqlClient } from "effect/sql"
+import { monitorEventLoopDelay } from "node:perf_hooks"
 import { MetricsDisabled } from "../DomainErrors.ts"
 import { build } from "../settings/Build.ts"
 import { settings } from "../settings/Registry.ts"
@@ -26,6 +27,52 @@ const makePoolProbe = Effect.gen(function*() {
     yield* Fiber.join(connection).pipe(Effect.timeoutOption(PROBE_TIMEOUT), Effect.ignore)
     connection.interruptUnsafe()
     yield* Metric.update(wait, ((yield* Clock.currentTimeMillis) - started) / 1000)
+  })
+})
+
+const CPU = Metric.counter("process_cpu_seconds_total", {
+  description: "Processor time, user and system, in seconds",
+  incremental: true
+})
+
+const figure = (name: string, description: string) => Metric.gauge(name, { description })
+
+const STARTED = figure("process_start_time_seconds", "When the process started, in seconds since 1970")
+const RESIDENT = figure("process_resident_memory_bytes", "Resident memory")
+const HEAP_TOTAL = figure("nodejs_heap_size_total_bytes", "Heap of V8")
+const HEAP_USED = figure("nodejs_heap_size_used_bytes", "Heap of V8 that is in use")
+const LAG = figure("nodejs_eventloop_lag_p99_seconds", "99th percentile of the event loop's lag")
+
+const LAG_RESOLUTION_MS = 20
+
+const eventLoopDelay = Effect.acquireRelease(
+  Effect.sync(() => {
+    const histogram = monitorEventLoopDelay({ resolution: LAG_RESOLUTION_MS })
+    histogram.enable()
+    return histogram
+  }),
+  (histogram) => Effect.sync(() => histogram.disable())
+)
+
+/** Measures the process under the names of prom-client. The lag is since the last time. */
+const makeProcessProbe = Effect.gen(function*() {
+  const delay = yield* eventLoopDelay
+  const state = { cpuSeconds: 0 }
+  yield* Metric.update(STARTED, performance.timeOrigin / 1000)
+  return Effect.suspend(() => {
+    const { heapTotal, heapUsed, rss } = process.memoryUsage()
+    const { system, user } = process.cpuUsage()
+    const before = state.cpuSeconds
+    state.cpuSeconds = (system + user) / 1e6
+    const lag = delay.percentile(99) / 1e9
+    delay.reset()
+    return Effect.all([
+      Metric.update(CPU, state.cpuSeconds - before),
+      Metric.update(RESIDENT, rss),
+      Metric.update(HEAP_TOTAL, heapTotal),
+      Metric.update(HEAP_USED, heapUsed),
+      Metric.update(LAG, lag)
+    ], { discard: true })
   })
 })
 
@@ -55,11 +102,12 @@ export class Metrics extends Context.Service<Metrics, {
   static readonly layer = Layer.effect(
     Metrics,
     Effect.gen(function*() {
-      const probe = yield* makePoolProbe
+      const probePool = yield* makePoolProbe
       if (!(yield* metricsEnabled)) return Metrics.of({ text: Effect.suspend(off) })
+      const probeProcess = yield* makeProcessProbe
       const { commit, version } = yield* build
       yield* Metric.update(Metric.withAttributes(buildInfo, { version, commit }), 1)
-      return Metrics.of({ text: Effect.andThen(probe, PrometheusMetrics.format()) })
+      return Metrics.of({ text: Effect.andThen(Effect.andThen(probePool, probeProcess), PrometheusMetrics.format()) })
     })
   )
 }
