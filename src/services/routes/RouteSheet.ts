@@ -56,7 +56,8 @@ const sampled = (line: ReadonlyArray<Position>, segments: Segments): ReadonlyArr
     const before = known[index - 1] ?? sample
     const after = known[index + 1] ?? sample
     const run = after.metres - before.metres
-    return { ...sample, slope: run > 0 ? 100 * (after.height - before.height) / run : 0 }
+    const { height, metres } = sample
+    return { metres, height, slope: run > 0 ? 100 * (after.height - before.height) / run : 0 }
   })
 }
 
