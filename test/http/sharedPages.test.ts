@@ -47,7 +47,9 @@ layer(TestServer.layer({ BASE_URL: ROOT, CORS_ORIGINS: "" }, inVaduz))("shared p
         duration: 7500,
         activity: "cycle",
         tags: ["gravel"],
-        distance: 12_345
+        distance: 12_345,
+        startAddress: "First street 1",
+        endAddress: "Last street 2"
       })
       const { headers, status, text } = yield* (yield* anonymous).get(`//r/${shareToken}`)
       assert.strictEqual(status, 200)
@@ -71,7 +73,10 @@ layer(TestServer.layer({ BASE_URL: ROOT, CORS_ORIGINS: "" }, inVaduz))("shared p
       }
       assert.include(text, "© OpenStreetMap contributors")
       assert.match(text, /<div class="heights" aria-hidden="true"><span>479 m<\/span><span>450 m<\/span>/)
-      assert.include(text, "<a href=\"geo:47.1,9.5\">")
+      assert.include(text, "<p><strong>Start:</strong> First street 1 · <a href=\"geo:47.1,9.5\">")
+      assert.include(text, "<p><strong>End:</strong> Last street 2</p>")
+      const bare = shareTokenOf((yield* rider.post("/routes", newRoute({ visibility: "unlisted" }))).body)
+      assert.notInclude((yield* (yield* anonymous).get(`//r/${bare}`)).text, "<strong>End:</strong>")
       assert.include(text, "<li><a href=\"../?tag=gravel\">gravel</a></li>")
       assert.match(text, new RegExp(`<input id="link" type="url" readonly value="${ROOT}r/${shareToken}">`))
       assert.match(text, /<dt>Added<\/dt><dd>Jan 1, 1970<\/dd>/)
