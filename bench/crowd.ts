@@ -3,12 +3,12 @@ import { Effect } from "effect"
 import { createServer } from "node:http"
 import { listening } from "../test/support/Listening.ts"
 import { callsOf, type Row, ROWS } from "./crowdRows.ts"
-import { type Figures, type LoadFailed, measured, postmaster, type Server, warmUp } from "./measure.ts"
+import { type Figures, type LoadFailed, measured, warmUp } from "./measure.ts"
 import { pocketbase } from "./peers/pocketbase.ts"
 import { peopled, type Person } from "./people.ts"
-import { argument, readyAfter, residentMemory, running, service, SETTINGS } from "./processes.ts"
+import { argument, residentMemory, running, type Server, SETTINGS } from "./processes.ts"
 import { openTable } from "./report.ts"
-import { analyzed, database } from "./seed.ts"
+import { analyzed, database, service } from "./seed.ts"
 import { median } from "./statistics.ts"
 
 // `npm run bench:crowd -- --only token --seconds 2 --turns 10 --write`: 100 accounts at 400 addresses, whose requests go to each
@@ -26,12 +26,12 @@ interface Contestant extends Server {
 }
 
 /** The loads of a row on each server that can do it: warmed first, then all in turn. */
-const contest = Effect.fnUntraced(function*(postgres: number, servers: ReadonlyArray<Contestant>, row: Row) {
+const contest = Effect.fnUntraced(function*(servers: ReadonlyArray<Contestant>, row: Row) {
   const loads = servers.flatMap((server) => {
     const asks = server.asksOf(row)
     if (asks === undefined) return []
     const calls = callsOf(server.origin, server.people, asks)
-    return { name: server.name, load: measured(server, postgres, calls, row.clients ?? CLIENTS, SECONDS) }
+    return { name: server.name, load: measured(server, calls, row.clients ?? CLIENTS, SECONDS) }
   })
   yield* Effect.forEach(loads, ({ load }) => warmUp(load), { discard: true })
   const turns = yield* Effect.replicateEffect(Effect.forEach(loads, ({ load }) => load), TURNS)
@@ -82,7 +82,6 @@ const TRACED = new Set([
 
 const crowd = Effect.gen(function*() {
   const url = yield* database
-  const postgres = yield* postmaster(url)
   const own = (settings: Readonly<Record<string, string>> = {}) =>
     service(url, { TRUSTED_PROXIES: "127.0.0.0/8", ...settings })
   const unlimited = yield* own()
@@ -97,10 +96,9 @@ const crowd = Effect.gen(function*() {
     asksOf: ({ asks }) => asks
   })
   const peer = Effect.fnUntraced(function*(name: "full" | "bare") {
-    const server = yield* running(`bench/peers/${name}.ts`, { ...SETTINGS, DATABASE_URL: url })
-    yield* readyAfter(`${server.origin}/health/live`, server.started)
+    const server = yield* running(`bench/peers/${name}.ts`, "/health/live", { ...SETTINGS, DATABASE_URL: url })
     const asksOf = ({ asks, peers = ["full"] }: Row) => peers.includes(name) ? asks : undefined
-    return { ...variant(name, server), asksOf }
+    return { ...variant(name, { ...server, postgres: unlimited.postgres }), asksOf }
   })
   const peers = [yield* peer("full"), yield* peer("bare"), ...yield* pocketbase]
   yield* analyzed(url)
@@ -109,7 +107,7 @@ const crowd = Effect.gen(function*() {
   const table = yield* openTable("crowd", ["request", "limits", "ours", "full peer", "bare peer", "PocketBase"])
   const compared = Effect.fnUntraced(function*(row: Row) {
     const isLimited = row.isLimited === true
-    const figures = yield* contest(postgres, [variant("ours", isLimited ? limited : unlimited), ...peers], row)
+    const figures = yield* contest([variant("ours", isLimited ? limited : unlimited), ...peers], row)
     const ours = figures.get("ours") ?? []
     return [
       row.name,
@@ -142,7 +140,7 @@ const crowd = Effect.gen(function*() {
   ]
   const tracedTable = yield* openTable("traced", ["request", "untraced", "one in ten traced", "each traced"])
   const tracedCells = Effect.fnUntraced(function*(row: Row) {
-    const figures = yield* contest(postgres, variants, row)
+    const figures = yield* contest(variants, row)
     const untraced = figures.get("untraced") ?? []
     const cell = (name: string, goal: number) => {
       const cost = ratio(untraced, figures.get(name) ?? [], "cost")

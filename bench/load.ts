@@ -1,3 +1,4 @@
+import { Schema } from "effect"
 import { Agent, request } from "node:http"
 import { setTimeout } from "node:timers/promises"
 
@@ -10,11 +11,13 @@ export interface Call {
 }
 
 /** A response, or 0 as the status where the connection failed, with the milliseconds it took to its last byte. */
-export interface Outcome {
-  readonly status: number
-  readonly retryAfter: string | undefined
-  readonly milliseconds: number
-}
+export const Outcome = Schema.Struct({
+  status: Schema.Finite,
+  retryAfter: Schema.UndefinedOr(Schema.String),
+  milliseconds: Schema.Finite
+})
+
+export type Outcome = typeof Outcome.Type
 
 export const ask = (agent: Agent, { body, headers = {}, method = "GET", url }: Call, since = performance.now()) =>
   new Promise<Outcome>((resolve) => {

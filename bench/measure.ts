@@ -1,14 +1,7 @@
 import { Effect, Schema } from "effect"
 import { type Call, closedLoop } from "./load.ts"
-import { childrenTimes, processorTime } from "./processes.ts"
-import { connected } from "./seed.ts"
-import { P99, quantile, sum } from "./statistics.ts"
-
-/** A server under load. */
-export interface Server {
-  readonly origin: string
-  readonly pid: number
-}
+import { costOf, type Server } from "./processes.ts"
+import { P99, quantile } from "./statistics.ts"
 
 export interface Figures {
   /** Requests a second. */
@@ -21,16 +14,6 @@ export interface Figures {
   readonly database: number
 }
 
-/** The process that PostgreSQL's others are children of. */
-export const postmaster = (url: string) =>
-  connected(url).pipe(
-    Effect.flatMap((client) =>
-      Effect.promise(() => client.query<{ file: string }>("SELECT pg_read_file('postmaster.pid') AS file"))
-    ),
-    Effect.map(({ rows }) => Number(rows[0]?.file.split("\n")[0])),
-    Effect.scoped
-  )
-
 const responseOf = async ({ body, headers = {}, method = "GET", url }: Call) => {
   const response = await fetch(url, { headers, method, ...(body === undefined ? {} : { body }) })
   return `${method} ${url}: ${response.status} ${(await response.text()).slice(0, 300)}`
@@ -38,19 +21,15 @@ const responseOf = async ({ body, headers = {}, method = "GET", url }: Call) => 
 
 export class LoadFailed extends Schema.TaggedError<LoadFailed>()("LoadFailed", { message: Schema.String }) {}
 
-/** Sends calls in turn from so many clients. Any response but a success is a failure. */
+/** Sends calls in turn from so many clients. Fails for any response but a success. */
 export const measured = Effect.fnUntraced(function*(
-  { pid }: Server,
-  postgres: number,
+  server: Server,
   calls: ReadonlyArray<Call>,
   clients: number,
   seconds: number
 ): Effect.fn.Return<Figures, LoadFailed> {
-  const before = yield* Effect.all([processorTime(pid), childrenTimes(postgres)])
-  const started = performance.now()
-  const outcomes = yield* Effect.promise((signal) => closedLoop(calls, clients, seconds, signal))
-  const took = (performance.now() - started) / 1000
-  const after = yield* Effect.all([processorTime(pid), childrenTimes(postgres)])
+  const load = Effect.promise((signal) => closedLoop(calls, clients, seconds, signal))
+  const { database, processor, result: outcomes, seconds: took } = yield* costOf(server, load)
   const failed = outcomes.findIndex(({ status }) => status < 200 || status > 299)
   const [call] = calls
   if (failed !== -1 && call !== undefined) {
@@ -62,8 +41,8 @@ export const measured = Effect.fnUntraced(function*(
   return {
     rate: outcomes.length / took,
     p99: quantile(outcomes.map(({ milliseconds }) => milliseconds), P99),
-    cost: 1000 * (after[0] - before[0]) / outcomes.length,
-    database: 1000 * sum([...after[1]].map(([pid, time]) => time - (before[1].get(pid) ?? 0))) / outcomes.length
+    cost: 1000 * processor / outcomes.length,
+    database: 1000 * database / outcomes.length
   }
 })
 

@@ -4,11 +4,11 @@ import { once } from "node:events"
 import { Agent } from "node:http"
 import { Worker } from "node:worker_threads"
 import { callsOf, ROWS } from "./crowdRows.ts"
-import { ask, type Call, closedLoop, openLoop, type Outcome } from "./load.ts"
+import { ask, type Call, closedLoop, openLoop, Outcome } from "./load.ts"
 import { newRoute, peopled, type Person } from "./people.ts"
-import { argument, forgetPeak, peakMemory, processorTime, readyAfter, running, service } from "./processes.ts"
+import { argument, costOf, running, type Server } from "./processes.ts"
 import { openTable } from "./report.ts"
-import { database, JSON_TYPE, lineOf } from "./seed.ts"
+import { database, JSON_TYPE, lineOf, service } from "./seed.ts"
 import { median, P99, quantile } from "./statistics.ts"
 
 /** Clients that find the peak, and how many seconds each load lasts. */
@@ -51,26 +51,20 @@ const mixed = (origin: string, people: ReadonlyArray<Person>) => {
   return (columns[0] ?? []).flatMap((_, turn) => columns.flatMap((calls) => calls.slice(turn, turn + 1)))
 }
 
-/** A thread of probes replies with the outcomes of each path. */
-const Outcomes = Schema.Array(Schema.Array(Schema.Struct({
-  status: Schema.Finite,
-  retryAfter: Schema.UndefinedOr(Schema.String),
-  milliseconds: Schema.Finite
-})))
-
-const PROBES = ["/health/live", "/health/ready"]
+const Health = Schema.Array(Schema.Array(Outcome))
 
 /** Runs a load, while another thread reads the health of the service. */
 const watched = (origin: string, load: () => Promise<ReadonlyArray<Outcome>>) =>
   Effect.promise(async () => {
-    const probes = new Worker(new URL("./probes.ts", import.meta.url), { workerData: { origin, paths: PROBES } })
+    const argv = ["live", "ready"].map((name) => `${origin}/health/${name}`)
+    const probes = new Worker(new URL("./probes.ts", import.meta.url), { argv })
     await once(probes, "message")
     const started = performance.now()
     const outcomes = await load()
     const seconds = (performance.now() - started) / 1000
     probes.postMessage("end", [])
     const [health] = await once(probes, "message")
-    return { outcomes, health: Schema.decodeUnknownSync(Outcomes)(health), seconds }
+    return { outcomes, health: Schema.decodeUnknownSync(Health)(health), seconds }
   })
 
 const isServed = ({ status }: Outcome) => status >= 200 && status < 500 && status !== 429
@@ -82,38 +76,40 @@ const times = (outcomes: ReadonlyArray<Outcome>) => {
 }
 
 /** The cells of a load, and how many requests a second it served. */
-const measured = Effect.fnUntraced(function*(
-  name: string,
-  { origin, pid }: { readonly origin: string; readonly pid: number },
-  load: () => Promise<ReadonlyArray<Outcome>>
-) {
-  yield* forgetPeak(pid)
-  const before = yield* processorTime(pid)
-  const { health, outcomes, seconds } = yield* watched(origin, load)
-  const processor = ((yield* processorTime(pid)) - before) / 10 / seconds
-  const served = outcomes.filter(isServed)
-  const refused = outcomes.filter(isRefused)
-  const failed = outcomes.length - served.length - refused.length
-  const unwell = health.flat().filter(({ status }) => status !== 200).length
-  const memory = (yield* peakMemory(pid)).toFixed(0)
-  const answered = [String(served.length), times(served), String(refused.length), times(refused), String(failed)]
-  const cells = [name, ...answered, ...health.map(times), String(unwell), `${memory} MiB`, `${processor.toFixed(0)} %`]
-  return { cells, rate: served.length / seconds }
-})
+const measured = Effect.fnUntraced(
+  function*(name: string, server: Server, load: () => Promise<ReadonlyArray<Outcome>>) {
+    const { peak, processor, result: { health, outcomes, seconds } } = yield* costOf(
+      server,
+      watched(server.origin, load)
+    )
+    const served = outcomes.filter(isServed)
+    const refused = outcomes.filter(isRefused)
+    const failed = outcomes.length - served.length - refused.length
+    const unwell = health.flat().filter(({ status }) => status !== 200).length
+    const cells = [
+      name,
+      ...[served, refused].flatMap((all) => [String(all.length), times(all)]),
+      String(failed),
+      ...health.map(times),
+      String(unwell),
+      `${peak.toFixed(0)} MiB`,
+      `${(processor / 10 / seconds).toFixed(0)} %`
+    ]
+    return { cells, rate: served.length / seconds }
+  }
+)
 
-/** One request on each of many new connections. */
-const burst = ({ origin }: { readonly origin: string }) =>
-  Effect.promise(async () => {
-    const agent = new Agent()
-    const call = { url: `${origin}/health/live` }
-    const served = (await Promise.all(Array.from({ length: CONNECTIONS }, () => ask(agent, call)))).filter(isServed)
+/** Sends a call so many times at once, each by a new connection. */
+const atOnce = (call: Call, count: number) => () => {
+  const agent = new Agent()
+  return Promise.all(Array.from({ length: count }, () => ask(agent, call)))
+}
+
+const burst = ({ origin }: Pick<Server, "origin">) =>
+  Effect.map(Effect.promise(atOnce({ url: `${origin}/health/live` }, CONNECTIONS)), (outcomes) => {
+    const served = outcomes.filter(isServed)
     return `${served.length} served, ${times(served)}`
   })
-
-const uploads = (call: Call) => () => {
-  const agent = new Agent()
-  return Promise.all(Array.from({ length: UPLOADS }, () => ask(agent, call)))
-}
 
 const overload = Effect.gen(function*() {
   const url = yield* database
@@ -141,40 +137,40 @@ const overload = Effect.gen(function*() {
     yield* table.row(cells)
     return rate
   })
-  const peak = yield* row(`${CLIENTS} clients`, () => closedLoop(calls, CLIENTS, SECONDS))
+  const clients = (count: number) => () => closedLoop(calls, count, SECONDS)
+  const peak = yield* row(`${CLIENTS} clients`, clients(CLIENTS))
   const over = yield* row(
     `${OVERLOAD} times that rate`,
     () => openLoop(calls, peak * OVERLOAD, OVERLOAD_CONNECTIONS, SECONDS)
   )
   yield* Effect.sleep("1 second")
-  const after = yield* row(`${CLIENTS} clients, a second later`, () => closedLoop(calls, CLIENTS, SECONDS))
-  yield* row(`${CONNECTIONS} clients that never wait`, () => closedLoop(calls, CONNECTIONS, SECONDS))
+  const after = yield* row(`${CLIENTS} clients, a second later`, clients(CLIENTS))
+  yield* row(`${CONNECTIONS} clients that never wait`, clients(CONNECTIONS))
   yield* Effect.sleep("1 second")
-  yield* row(`${CLIENTS} clients, a second later`, () => closedLoop(calls, CLIENTS, SECONDS))
+  yield* row(`${CLIENTS} clients, a second later`, clients(CLIENTS))
   const [uploader] = people
   const long = JSON.stringify(newRoute("A ride", 100_000, "private"))
   const body = long + " ".repeat(UPLOAD_BYTES - long.length)
   yield* row(
     `${UPLOADS} routes of 8 MiB at once`,
-    uploads({ url: `${api}/routes`, method: "POST", headers: { ...uploader?.session, ...JSON_TYPE }, body })
+    atOnce({ url: `${api}/routes`, method: "POST", headers: { ...uploader?.session, ...JSON_TYPE }, body }, UPLOADS)
   )
   yield* row(
     `${UPLOADS} files of 8 MiB at once`,
-    uploads({
+    atOnce({
       url: `${api}/routes/import?duplicates=allow`,
       method: "POST",
       headers: { ...uploader?.token, "content-type": "application/gpx+xml" },
       body: gpx()
-    })
+    }, UPLOADS)
   )
-  yield* row(`${CLIENTS} clients, after them`, () => closedLoop(calls, CLIENTS, SECONDS))
+  yield* row(`${CLIENTS} clients, after them`, clients(CLIENTS))
   yield* table.note(
     `Served of the peak: ${(over / peak).toFixed(2)} at ${OVERLOAD} times its rate, ${
       (after / peak).toFixed(2)
     } after it.`
   )
-  const plain = yield* running("bench/peers/plain.ts", {})
-  yield* readyAfter(plain.origin, plain.started)
+  const plain = yield* running("bench/peers/plain.ts", "/", {})
   yield* table.note(
     `A burst of ${CONNECTIONS} new connections: ${yield* burst(server)}; by a plain Node server ${yield* burst(plain)}.`
   )

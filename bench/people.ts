@@ -2,12 +2,13 @@ import { Effect, Schema } from "effect"
 import { decodeJwt, SignJWT } from "jose"
 import { SETTINGS } from "./processes.ts"
 import {
+  addAccounts,
   analyzed,
-  connected,
+  columnsOfRoutes,
   type Credential,
   lastCursor,
   lineOf,
-  passwordHash,
+  onDatabase,
   post,
   signedIn,
   tokenOf
@@ -60,43 +61,33 @@ export const routeOf = ({ routes }: Person, kind: (typeof PLAN)[number]["kind"],
 
 const Created = Schema.Struct({ id: Schema.Int })
 
-/** Stores one route of each kind by the service, and copies it as it is stored. */
+/** Stores one route of each kind by the service, and copies the stored rows. */
 const copied = Effect.fnUntraced(function*(url: string, origin: string) {
-  const client = yield* connected(url)
-  const ask = (text: string, values: ReadonlyArray<unknown> = []) =>
-    Effect.map(Effect.promise(() => client.query(text, [...values])), ({ rows }) => rows)
-  yield* ask(
-    `INSERT INTO users (email, email_key, email_verified_at, password_hash, name, handle, created_at, updated_at)
-     SELECT e, e, now(), $1, 'Person', 'person-' || n, now(), now()
-     FROM (SELECT n, 'person-' || n || '@example.com' AS e FROM generate_series(1, $2::int) n) drawn`,
-    [yield* passwordHash, ACCOUNTS]
-  )
+  yield* addAccounts(url, "person", ACCOUNTS)
   const session = yield* signedIn(origin, "person-1@example.com")
-  const columns = yield* ask(
-    `SELECT quote_ident(attname) AS name FROM pg_attribute WHERE attrelid = 'routes'::regclass AND attnum > 0
-       AND NOT attisdropped AND attgenerated = '' AND attname NOT IN ('id', 'user_id', 'share_token', 'name')`
-  )
-  const names = columns.map(({ name }) => name)
-  for (const { copies, kind, positions, visibility } of PLAN) {
+  const templates = yield* Effect.forEach(PLAN, ({ copies, kind, positions, visibility }) => {
     const body = JSON.stringify(newRoute(kind, positions, visibility))
-    const { id } = yield* post(`${origin}/api/v1/routes`, session, body, Created)
-    yield* ask(
-      `INSERT INTO routes (user_id, share_token, name, ${names.join(", ")})
-       SELECT u.id, md5(r.id || '-' || u.id || '-' || n), r.name || ' ' || ($2::text[])[1 + n % cardinality($2)],
-         ${names.map((name) => `r.${name}`).join(", ")}
-       FROM routes r, users u, generate_series(1, $3::int) n WHERE r.id = $1`,
-      [id, WORDS, copies]
-    )
-  }
-  const rows = yield* ask(
-    `SELECT id::int, email, json_object_agg(kind, refs)::text AS routes FROM (
-       SELECT u.id, u.email, split_part(r.name, ' ', 1) AS kind,
-         json_agg(json_build_object('id', r.id, 'shareToken', r.share_token)) AS refs
-       FROM users u JOIN routes r ON r.user_id = u.id GROUP BY 1, 2, 3
-     ) kinds GROUP BY id, email ORDER BY id`
-  )
+    return Effect.map(post(`${origin}/api/v1/routes`, session, body, Created), ({ id }) => ({ id, copies }))
+  })
+  const rows = yield* onDatabase(url, (sql) =>
+    Effect.gen(function*() {
+      const columns = yield* columnsOfRoutes(sql, "user_id", "name")
+      for (const { copies, id } of templates) {
+        yield* sql`
+          INSERT INTO routes (user_id, share_token, name, ${sql.literal(columns.join(", "))})
+          SELECT u.id, md5(r.id || '-' || u.id || '-' || n), r.name || ' ' || (${WORDS}::text[])[1 + n % ${WORDS.length}],
+            ${sql.literal(columns.map((name) => `r.${name}`).join(", "))}
+          FROM routes r, users u, generate_series(1, ${copies}::int) n WHERE r.id = ${id}`
+      }
+      return yield* sql`
+        SELECT id::int, email, json_object_agg(kind, refs)::text AS routes FROM (
+          SELECT u.id, u.email, split_part(r.name, ' ', 1) AS kind,
+            json_agg(json_build_object('id', r.id, 'shareToken', r.share_token)) AS refs
+          FROM users u JOIN routes r ON r.user_id = u.id GROUP BY 1, 2, 3
+        ) kinds GROUP BY id, email ORDER BY id`
+    }))
   return decodeOwners(rows)
-}, Effect.scoped)
+})
 
 /** The session's token as it is signed, but for a day: a bench takes longer than a quarter of an hour. */
 const lasting = ({ authorization }: Credential) =>

@@ -4,10 +4,10 @@ import { readdir, readFile } from "node:fs/promises"
 import { join } from "node:path"
 import { temporaryDirectory } from "../test/support/TemporaryDirectory.ts"
 import { callsOf, ROWS } from "./crowdRows.ts"
-import { measured, postmaster } from "./measure.ts"
+import { measured } from "./measure.ts"
 import { peopled } from "./people.ts"
-import { argument, service } from "./processes.ts"
-import { database } from "./seed.ts"
+import { argument } from "./processes.ts"
+import { database, service } from "./seed.ts"
 import { sum } from "./statistics.ts"
 
 // `npm run bench:profile -- --only token --seconds 20`: without `--only` all but the heavy rows of the crowd, as many of each.
@@ -41,7 +41,7 @@ const profiled = Effect.fnUntraced(function*(directory: string) {
   const rows = ROWS.filter(({ clients, name }) => ONLY === "" ? clients === undefined : name.includes(ONLY))
   const each = rows.map(({ asks }) => callsOf(server.origin, people, asks))
   const calls = (each[0] ?? []).flatMap((_, n) => each.flatMap((row) => row[n] ?? []))
-  const load = measured(server, yield* postmaster(url), calls, rows[0]?.clients ?? 16, SECONDS)
+  const load = measured(server, calls, rows[0]?.clients ?? 16, SECONDS)
   yield* load
   const started = performance.now()
   yield* Console.log(`${(yield* load).cost.toFixed(0)} us a request, ${rows.length} rows\n`)

@@ -27,6 +27,12 @@ const write = async (section: string, lines: ReadonlyArray<string>) => {
   await writeFile(DOCUMENT, [before, start, "\n\n", lines.join("\n"), "\n\n", end, rest.split(end)[1]].join(""))
 }
 
+/** A row of a table. */
+export const line = (cells: ReadonlyArray<string>) => `| ${cells.join(" | ")} |`
+
+/** The first two lines of a table. */
+export const heading = (names: ReadonlyArray<string>) => `${line(names)}\n|${"---|".repeat(names.length)}`
+
 /** Prints a table of the document, and writes what it has after each line: an interrupted bench leaves those before. */
 export const openTable = Effect.fnUntraced(function*(section: string, head: ReadonlyArray<string>) {
   const lines: Array<string> = []
@@ -35,9 +41,7 @@ export const openTable = Effect.fnUntraced(function*(section: string, head: Read
     yield* Console.log(line)
     yield* Effect.promise(() => write(section, lines))
   })
-  const row = (cells: ReadonlyArray<string>) => add(`| ${cells.join(" | ")} |`)
   yield* add(`${yield* source}.\n`)
-  yield* row(head)
-  yield* add(`|${head.map(() => "---|").join("")}`)
-  return { row, note: (text: string) => add(`\n${text}`) }
+  yield* add(heading(head))
+  return { row: (cells: ReadonlyArray<string>) => add(line(cells)), note: (text: string) => add(`\n${text}`) }
 })

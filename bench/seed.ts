@@ -1,9 +1,11 @@
-import { argon2id, hash } from "argon2"
+import { PgClient } from "@effect/sql-pg"
+import { hash } from "argon2"
 import { Effect, Redacted, Schema } from "effect"
+import { SqlClient } from "effect/sql"
 import { join } from "node:path"
-import { Client } from "pg"
 import { embeddedPostgres } from "../development/EmbeddedDatabase.ts"
 import { temporaryDirectory } from "../test/support/TemporaryDirectory.ts"
+import { running, SETTINGS } from "./processes.ts"
 
 /** A new database that never waits for the disk, until the scope closes. */
 export const database = Effect.gen(function*() {
@@ -11,31 +13,45 @@ export const database = Effect.gen(function*() {
   return Redacted.value(yield* embeddedPostgres({ directory, durable: false }))
 })
 
-/** A connection until the scope closes. */
-export const connected = (url: string) =>
-  Effect.acquireRelease(
-    Effect.promise(async () => {
-      const client = new Client({ connectionString: url })
-      await client.connect()
-      return client
-    }),
-    (client) => Effect.promise(() => client.end())
+/** Runs statements by one connection. */
+export const onDatabase = <A, E>(url: string, run: (sql: SqlClient.SqlClient) => Effect.Effect<A, E>) =>
+  SqlClient.SqlClient.use(run).pipe(
+    Effect.provide(PgClient.layer({ url: Redacted.make(url), maxConnections: 1 })),
+    Effect.orDie
+  )
+
+/** The id of the process whose children the others of PostgreSQL are. */
+export const postmaster = (url: string) =>
+  Effect.map(
+    onDatabase(url, (sql) => sql<{ readonly file: string }>`SELECT pg_read_file('postmaster.pid') AS file`),
+    ([row]) => Number(row?.file.split("\n")[0])
   )
 
 /** Autovacuum does so within a minute; until then PostgreSQL plans for empty tables. */
-export const analyzed = (url: string) =>
-  connected(url).pipe(
-    Effect.flatMap((client) => Effect.promise(() => client.query("ANALYZE"))),
-    Effect.scoped,
-    Effect.asVoid
-  )
+export const analyzed = (url: string) => onDatabase(url, (sql) => sql`ANALYZE`)
 
-/** All accounts of the benchmarks have it. */
+/** All accounts of the benchmarks have this password. */
 const PASSWORD = "a long enough password"
 
-export const passwordHash = Effect.promise(() =>
-  hash(PASSWORD, { type: argon2id, memoryCost: 19_456, timeCost: 2, parallelism: 1 })
-)
+/** Adds accounts: `user-1@example.com` and so on if their name is `user`. */
+export const addAccounts = Effect.fnUntraced(function*(url: string, name: string, count: number) {
+  const digest = yield* Effect.promise(() => hash(PASSWORD, { memoryCost: 19_456, timeCost: 2, parallelism: 1 }))
+  yield* onDatabase(url, (sql) =>
+    sql`
+      INSERT INTO users (email, email_key, email_verified_at, password_hash, name, handle, created_at, updated_at)
+      SELECT email, email, now(), ${digest}, ${name}, handle, now(), now()
+      FROM generate_series(1, ${count}::int) n, concat(${name}::text, '-', n) handle,
+        concat(handle, '@example.com') email`)
+})
+
+/** Returns the columns of a route that a copy of its row has as well, but for some. */
+export const columnsOfRoutes = (sql: SqlClient.SqlClient, ...others: ReadonlyArray<string>) =>
+  Effect.map(
+    sql<{ readonly name: string }>`
+      SELECT quote_ident(attname) AS name FROM pg_attribute WHERE attrelid = 'routes'::regclass AND attnum > 0
+        AND NOT attisdropped AND attgenerated = '' AND NOT ${sql.in("attname", ["id", "share_token", ...others])}`,
+    (columns) => columns.map(({ name }) => name)
+  )
 
 /** A line with waves and hills that begins at this longitude. */
 export const lineOf = (positions: number, west = 9) =>
@@ -44,25 +60,6 @@ export const lineOf = (positions: number, west = 9) =>
     Number((47 + Math.sin(n / 100) / 10).toFixed(6)),
     Number((450 + 100 * Math.cos(n / 300)).toFixed(1))
   ])
-
-/** The account bench@example.com with a public route of 5,000 positions. */
-export const seed = Effect.fnUntraced(function*(url: string) {
-  const client = yield* connected(url)
-  const digest = yield* passwordHash
-  yield* Effect.promise(() =>
-    client.query(
-      `WITH owner AS (
-         INSERT INTO users (email, email_key, email_verified_at, password_hash, name, handle, created_at, updated_at)
-         VALUES ('bench@example.com', 'bench@example.com', now(), $1, 'Bench', 'bench', now(), now()) RETURNING id
-       )
-       INSERT INTO routes (user_id, name, visibility, tags, favourite, waypoints, geometry, provenance, share_token,
-         published_at, created_at, updated_at)
-       SELECT id, 'Five thousand positions', 'public', '{}', false, '[{"coord":[9,47]}]', $2, 'routing-engine', $3,
-         now(), now(), now() FROM owner`,
-      [digest, JSON.stringify(lineOf(5000)), "a".repeat(32)]
-    )
-  )
-}, Effect.scoped)
 
 export type Credential = Readonly<Record<"authorization", string>>
 
@@ -117,3 +114,22 @@ export const lastCursor = (origin: string, headers: Credential, query = ""): Eff
         hasMore ? lastCursor(origin, headers, `&cursor=${encodeURIComponent(cursor)}`) : Effect.succeed(cursor)
       )
     )
+
+/** Starts the service on a database, and waits until it is ready. */
+export const service = Effect.fnUntraced(function*(
+  url: string,
+  settings: Readonly<Record<string, string>> = {},
+  flags: ReadonlyArray<string> = []
+) {
+  const server = yield* running("src/main.ts", "/health/ready", { ...SETTINGS, DATABASE_URL: url, ...settings }, flags)
+  return { ...server, postgres: yield* postmaster(url) }
+})
+
+/** Starts the service on a new database with one account, and signs in. */
+export const seeded = Effect.fnUntraced(function*(settings: Readonly<Record<string, string>> = {}) {
+  const url = yield* database
+  const server = yield* service(url, settings)
+  yield* addAccounts(url, "bench", 1)
+  const email = "bench-1@example.com"
+  return { ...server, url, email, session: yield* signedIn(server.origin, email) }
+})

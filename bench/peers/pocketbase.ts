@@ -6,7 +6,7 @@ import { promisify } from "node:util"
 import { temporaryDirectory } from "../../test/support/TemporaryDirectory.ts"
 import type { Row } from "../crowdRows.ts"
 import { ACCOUNTS, decodeOwners, newRoute, PLAN, WORDS } from "../people.ts"
-import { readyAfter, started } from "../processes.ts"
+import { started } from "../processes.ts"
 import { JSON_TYPE } from "../seed.ts"
 
 // PocketBase, which an app could use instead, with its SQLite in a temporary folder. Its binary's path is `POCKETBASE_BIN`.
@@ -112,10 +112,10 @@ export const pocketbase = Effect.gen(function*() {
   const binary = setting.value
   const folder = yield* temporaryDirectory
   yield* Effect.promise(() => promisify(execFile)(binary, ["--dir", folder, "superuser", "upsert", ADMIN, PASSWORD]))
-  const server = yield* started((
-    port
-  ) => [binary, "--dir", folder, "--automigrate=false", "serve", "--http", `127.0.0.1:${port}`])
-  yield* readyAfter(`${server.origin}/api/health`, server.started)
+  const server = yield* started(
+    (port) => [binary, "--dir", folder, "--automigrate=false", "serve", "--http", `127.0.0.1:${port}`],
+    "/api/health"
+  )
   const api = `${server.origin}/api/collections`
   const signIn = { identity: ADMIN, password: PASSWORD }
   const { token } = yield* ask("POST", `${api}/_superusers/auth-with-password`, "", signIn, Signed)
@@ -133,5 +133,6 @@ export const pocketbase = Effect.gen(function*() {
       ask("POST", `${api}/users/impersonate/${account.id}`, token, { duration: 86_400 }, Signed),
       ({ token: authorization }) => ({ ...account, session: { authorization }, token: { authorization }, cursor: "" })
     ))
-  return [{ ...server, name: "PocketBase", people, asksOf: (row: Row) => row.pocketbase }]
+  // Its database is in its process, which has no children.
+  return [{ ...server, postgres: server.pid, name: "PocketBase", people, asksOf: (row: Row) => row.pocketbase }]
 })
