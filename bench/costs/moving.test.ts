@@ -14,25 +14,23 @@ const POINTS = 22_000
 const MAX_SECONDS = 60
 const MAX_MIB = 200
 
-/** A ride with a position a second and what a bicycle computer measures: 5 MB. */
+/** The ride has a position a second with the measurements of a bicycle computer: 5 MB. */
 const points = Array.from({ length: POINTS }, (_, n) => {
-  const [lat, lon] = [47 + Math.sin(n / 900) / 9 + n / 1e6, 9 + n / 40_000 + Math.cos(n / 70) / 999]
+  const lat = (47 + Math.sin(n / 900) / 9 + n / 1e6).toFixed(7)
+  const lon = (9 + n / 40_000 + Math.cos(n / 70) / 999).toFixed(7)
+  const ele = (450 + Math.sin(n / 99) * 30).toFixed(1)
   const time = new Date(Date.UTC(2025, 5, 1, 8) + n * 1000).toISOString()
-  return `<trkpt lat="${lat.toFixed(7)}" lon="${lon.toFixed(7)}"><ele>${
-    (450 + Math.sin(n / 99) * 30).toFixed(1)
-  }</ele><time>${time}</time>`
-    + `<extensions><power>${n % 400}</power><gpxtpx:TrackPointExtension><gpxtpx:hr>${
-      90 + n % 90
-    }</gpxtpx:hr></gpxtpx:TrackPointExtension>`
-    + "</extensions></trkpt>\n"
+  const heart = `<gpxtpx:TrackPointExtension><gpxtpx:hr>${90 + n % 90}</gpxtpx:hr></gpxtpx:TrackPointExtension>`
+  return `<trkpt lat="${lat}" lon="${lon}"><ele>${ele}</ele><time>${time}</time>`
+    + `<extensions><power>${n % 400}</power>${heart}</extensions></trkpt>\n`
 }).join("")
 
+const GPX =
+  `<gpx version="1.1" creator="bench" xmlns="http://www.topografix.com/GPX/1/1" xmlns:gpxtpx="http://www.garmin.com/xmlschemas/TrackPointExtension/v1">`
+
 const ride = (index: number) => {
-  const text =
-    `<gpx version="1.1" creator="bench" xmlns="http://www.topografix.com/GPX/1/1" xmlns:gpxtpx="http://www.garmin.com/xmlschemas/TrackPointExtension/v1">`
-    + `<trk><name>Ride ${index}</name><trkseg><trkpt lat="${
-      46 + index / 1000
-    }" lon="9"/>\n${points}</trkseg></trk></gpx>`
+  const first = `<trkpt lat="${46 + index / 1000}" lon="9"/>`
+  const text = `${GPX}<trk><name>Ride ${index}</name><trkseg>${first}\n${points}</trkseg></trk></gpx>`
   return { name: `activities/${index}.gpx`, packed: deflateRawSync(text, { level: 1 }), size: Buffer.byteLength(text) }
 }
 
