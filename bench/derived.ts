@@ -60,7 +60,7 @@ const Explained = Schema.Array(Schema.Struct({
 /** In PostgreSQL, for the same row stored again and again. */
 const inDatabase = Effect.fnUntraced(
   function*({ origin, session, url }: Effect.Success<ReturnType<typeof seeded>>, positions: number) {
-    const body = JSON.stringify(newRoute("A day at the river", positions, "private"))
+    const body = newRoute("A day at the river", positions, "private")
     const { id } = yield* post(`${origin}/api/v1/routes`, session, body, Created)
     const least = new Map<string, number>()
     const note = (name: string, milliseconds: number) =>

@@ -39,7 +39,7 @@ const rowsOf = Effect.fnUntraced(function*(origin: string, filled: Filled, route
     "own list of 10": own(() => "routes?geometry=none&limit=10"),
     "own search `q`": own(() => "routes?geometry=none&limit=10&q=river"),
     "`GET /users/me`": own(() => "users/me"),
-    "`GET /sync` with nothing new": own((n) => `sync?cursor=${encodeURIComponent(cursors[n] ?? "")}`),
+    "`GET /sync` with nothing new": own((n) => `sync?cursor=${cursors[n]}`),
     "one public route": strangers.routes,
     "public list, a city's box": strangers.boxes.map(({ url }) => ({ url: `${url}&gate=public` })),
     "the same, indexable": strangers.boxes,

@@ -198,7 +198,7 @@ const Created = Schema.Struct({ id: Schema.Int })
 
 const sendingsFor = Effect.fnUntraced(function*(origin: string, headers: Credential) {
   const made = (path: string, body: unknown) =>
-    Effect.map(post(`${origin}/api/v1/${path}`, headers, JSON.stringify(body), Created), ({ id }) => String(id))
+    Effect.map(post(`${origin}/api/v1/${path}`, headers, body, Created), ({ id }) => String(id))
   yield* made("routes", newRoute("Five thousand positions", 5000, "public"))
   const files = yield* Effect.flatMap(
     Effect.promise(() => fetch(`${origin}/api/v1/users/me/export`, { headers }).then((response) => response.bytes())),

@@ -5,10 +5,10 @@ import { Agent } from "node:http"
 import { Worker } from "node:worker_threads"
 import { callsOf, ROWS } from "./crowdRows.ts"
 import { ask, type Call, closedLoop, openLoop, Outcome } from "./load.ts"
-import { newRoute, peopled, type Person } from "./people.ts"
+import { gpxOf, newRoute, peopled, type Person } from "./people.ts"
 import { argument, costOf, running, type Server } from "./processes.ts"
 import { openTable } from "./report.ts"
-import { database, JSON_TYPE, lineOf, service } from "./seed.ts"
+import { database, JSON_TYPE, service } from "./seed.ts"
 import { median, P99, quantile } from "./statistics.ts"
 
 /** Clients that find the peak, and how many seconds each load lasts. */
@@ -22,13 +22,7 @@ const OVERLOAD_CONNECTIONS = 4 * CONNECTIONS
 const UPLOADS = 60
 const UPLOAD_BYTES = 8 * 1024 * 1024
 
-const gpx = () => {
-  const points = lineOf(100_000).map(([lon, lat]) => `<trkpt lat="${lat}" lon="${lon}"><ele>450</ele></trkpt>`).join(
-    "\n"
-  )
-  const file = `<gpx version="1.1" creator="x"><trk><name>x</name><trkseg>${points}</trkseg></trk></gpx>`
-  return file + " ".repeat(UPLOAD_BYTES - file.length)
-}
+const padded = (text: string) => text + " ".repeat(UPLOAD_BYTES - text.length)
 
 /** Beginnings of the names of rows; one request in ten is a write. */
 const MIX = [
@@ -149,8 +143,7 @@ const overload = Effect.gen(function*() {
   yield* Effect.sleep("1 second")
   yield* row(`${CLIENTS} clients, a second later`, clients(CLIENTS))
   const [uploader] = people
-  const long = JSON.stringify(newRoute("A ride", 100_000, "private"))
-  const body = long + " ".repeat(UPLOAD_BYTES - long.length)
+  const body = padded(JSON.stringify(newRoute("A ride", 100_000, "private")))
   yield* row(
     `${UPLOADS} routes of 8 MiB at once`,
     atOnce({ url: `${api}/routes`, method: "POST", headers: { ...uploader?.session, ...JSON_TYPE }, body }, UPLOADS)
@@ -161,7 +154,7 @@ const overload = Effect.gen(function*() {
       url: `${api}/routes/import?duplicates=allow`,
       method: "POST",
       headers: { ...uploader?.token, "content-type": "application/gpx+xml" },
-      body: gpx()
+      body: padded(gpxOf(100_000))
     }, UPLOADS)
   )
   yield* row(`${CLIENTS} clients, after them`, clients(CLIENTS))

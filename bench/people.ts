@@ -35,6 +35,14 @@ export const newRoute = (name: string, positions: number, visibility: string, tu
   geometry: lineOf(positions, 9 + turn / 10)
 })
 
+/** A GPX file of one track. */
+export const gpxOf = (positions: number, west?: number) => {
+  const points = lineOf(positions, west).map(([lon, lat, ele]) =>
+    `<trkpt lat="${lat}" lon="${lon}"><ele>${ele}</ele></trkpt>`
+  )
+  return `<gpx version="1.1" creator="bench"><trk><name>A day</name><trkseg>${points.join("\n")}</trkseg></trk></gpx>`
+}
+
 const Ref = Schema.Struct({ id: Schema.Union([Schema.Int, Schema.String]), shareToken: Schema.String })
 
 /** An account with its routes of each kind. */
@@ -66,8 +74,8 @@ const copied = Effect.fnUntraced(function*(url: string, origin: string) {
   yield* addAccounts(url, "person", ACCOUNTS)
   const session = yield* signedIn(origin, "person-1@example.com")
   const templates = yield* Effect.forEach(PLAN, ({ copies, kind, positions, visibility }) => {
-    const body = JSON.stringify(newRoute(kind, positions, visibility))
-    return Effect.map(post(`${origin}/api/v1/routes`, session, body, Created), ({ id }) => ({ id, copies }))
+    const stored = post(`${origin}/api/v1/routes`, session, newRoute(kind, positions, visibility), Created)
+    return Effect.map(stored, ({ id }) => ({ id, copies }))
   })
   const rows = yield* onDatabase(url, (sql) =>
     Effect.gen(function*() {

@@ -22,7 +22,7 @@ export const SETTINGS = {
   MAX_STORED_BYTES_PER_USER: "1 TiB"
 }
 
-type Settings = Readonly<Record<string, string>>
+export type Settings = Readonly<Record<string, string>>
 
 export const isOk = (url: string) =>
   Effect.tryPromise(() => fetch(url)).pipe(Effect.map(({ ok }) => ok), Effect.orElseSucceed(() => false))

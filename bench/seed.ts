@@ -5,7 +5,7 @@ import { SqlClient } from "effect/sql"
 import { join } from "node:path"
 import { embeddedPostgres } from "../development/EmbeddedDatabase.ts"
 import { temporaryDirectory } from "../test/support/TemporaryDirectory.ts"
-import { running, SETTINGS } from "./processes.ts"
+import { running, SETTINGS, type Settings } from "./processes.ts"
 
 /** A new database that never waits for the disk, until the scope closes. */
 export const database = Effect.gen(function*() {
@@ -65,68 +65,64 @@ export type Credential = Readonly<Record<"authorization", string>>
 
 export const JSON_TYPE = { "content-type": "application/json" }
 
-/** The decoded response to a `POST`. */
-export const post = <A>(
-  url: string,
-  headers: Readonly<Record<string, string>>,
-  body: string,
-  schema: Schema.Decoder<A>
-) =>
+/** The decoded response to a request that succeeds. */
+export const asked = <A>(url: string, request: RequestInit, schema: Schema.Decoder<A>) =>
   Effect.promise(() =>
-    fetch(url, { method: "POST", headers: { ...headers, ...JSON_TYPE }, body }).then((response) =>
+    fetch(url, request).then((response) =>
       response.ok ? response.json() : response.text().then((text) => Promise.reject(new Error(`${url}: ${text}`)))
     )
   ).pipe(Effect.flatMap(Schema.decodeUnknownEffect(schema)), Effect.orDie)
 
+export const post = <A>(url: string, headers: Partial<Credential>, body: unknown, schema: Schema.Decoder<A>) =>
+  asked(url, { method: "POST", headers: { ...headers, ...JSON_TYPE }, body: JSON.stringify(body) }, schema)
+
 const Session = Schema.Struct({ accessToken: Schema.String })
 
+const bearer = (token: string): Credential => ({ authorization: `Bearer ${token}` })
+
 /** The `Authorization` of a new session. */
-export const signedIn = (
-  origin: string,
-  email: string,
-  headers: Readonly<Record<string, string>> = {}
-): Effect.Effect<Credential> =>
+export const signedIn = (origin: string, email: string) =>
   Effect.map(
-    post(`${origin}/api/v1/auth/login-email`, headers, JSON.stringify({ email, password: PASSWORD }), Session),
-    ({ accessToken }) => ({ authorization: `Bearer ${accessToken}` })
+    post(`${origin}/api/v1/auth/login-email`, {}, { email, password: PASSWORD }, Session),
+    ({ accessToken }) => bearer(accessToken)
   )
 
 const Minted = Schema.Struct({ token: Schema.String })
 
 /** The `Authorization` of a new personal access token that may write. */
-export const tokenOf = (origin: string, session: Credential): Effect.Effect<Credential> =>
+export const tokenOf = (origin: string, session: Credential) =>
   Effect.map(
-    post(`${origin}/api/v1/auth/tokens`, session, JSON.stringify({ name: "bench", scope: "write" }), Minted),
-    ({ token }) => ({ authorization: `Bearer ${token}` })
+    post(`${origin}/api/v1/auth/tokens`, session, { name: "bench", scope: "write" }, Minted),
+    ({ token }) => bearer(token)
   )
 
 const Page = Schema.Struct({ cursor: Schema.String, hasMore: Schema.Boolean })
 
-/** Returns the cursor at which a copy of an account ends. */
+/** The cursor at which a copy of an account ends, as a query has it. */
 export const lastCursor = (origin: string, headers: Credential, query = ""): Effect.Effect<string> =>
-  Effect.promise(() =>
-    fetch(`${origin}/api/v1/sync?geometry=none&limit=200${query}`, { headers }).then((r) => r.json())
+  Effect.flatMap(
+    asked(`${origin}/api/v1/sync?geometry=none&limit=200${query}`, { headers }, Page),
+    ({ cursor, hasMore }) => {
+      const text = encodeURIComponent(cursor)
+      return hasMore ? lastCursor(origin, headers, `&cursor=${text}`) : Effect.succeed(text)
+    }
   )
-    .pipe(
-      Effect.flatMap(Schema.decodeUnknownEffect(Page)),
-      Effect.orDie,
-      Effect.flatMap(({ cursor, hasMore }) =>
-        hasMore ? lastCursor(origin, headers, `&cursor=${encodeURIComponent(cursor)}`) : Effect.succeed(cursor)
-      )
-    )
 
 /** Starts the service on a database, and waits until it is ready. */
-export const service = Effect.fnUntraced(function*(
-  url: string,
-  settings: Readonly<Record<string, string>> = {},
-  flags: ReadonlyArray<string> = []
-) {
-  const server = yield* running("src/main.ts", "/health/ready", { ...SETTINGS, DATABASE_URL: url, ...settings }, flags)
-  return { ...server, postgres: yield* postmaster(url) }
-})
+export const service = Effect.fnUntraced(
+  function*(url: string, settings: Settings = {}, flags?: ReadonlyArray<string>) {
+    const server = yield* running(
+      "src/main.ts",
+      "/health/ready",
+      { ...SETTINGS, DATABASE_URL: url, ...settings },
+      flags
+    )
+    return { ...server, postgres: yield* postmaster(url) }
+  }
+)
 
 /** Starts the service on a new database with one account, and signs in. */
-export const seeded = Effect.fnUntraced(function*(settings: Readonly<Record<string, string>> = {}) {
+export const seeded = Effect.fnUntraced(function*(settings: Settings = {}) {
   const url = yield* database
   const server = yield* service(url, settings)
   yield* addAccounts(url, "bench", 1)

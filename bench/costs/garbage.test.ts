@@ -17,7 +17,7 @@ it.live("garbage of a request is collected soon after it", () =>
   Effect.gen(function*() {
     const server = yield* seeded({ ...monitoredWith(512), LOG_LEVEL: "error", TELEMETRY_ENABLED: "false" })
     const api = `${server.origin}/api/v1/routes`
-    const body = JSON.stringify(newRoute({ visibility: "public" }))
+    const body = newRoute({ visibility: "public" })
     const { id } = yield* post(api, server.session, body, Schema.Struct({ id: Schema.Int }))
     const agent = yield* Effect.promise(() => connected(new URL(server.origin), AT_ONCE))
     const read = Effect.promise(async () => assert.strictEqual((await ask(agent, { url: `${api}/${id}` })).status, 200))
