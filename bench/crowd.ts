@@ -11,8 +11,8 @@ import { openTable } from "./report.ts"
 import { analyzed, database, service } from "./seed.ts"
 import { median } from "./statistics.ts"
 
-// `npm run bench:crowd -- --only token --seconds 2 --turns 10 --write`: 100 accounts at 400 addresses, whose requests go to each
-// server in turn. `--write` puts the tables into `docs/performance.md`, row by row: with `--only` they have only those rows.
+// `npm run bench:crowd -- --only token --seconds 2 --turns 10 --write` sends the requests of 100 accounts at 400 addresses
+// to each server in turn. `--write` puts the tables into `docs/performance.md`: with `--only` they have only those rows.
 const ONLY = argument("only", "")
 const SECONDS = Number(argument("seconds", "1"))
 const TURNS = Number(argument("turns", "3"))
@@ -21,11 +21,11 @@ const CLIENTS = 16
 interface Contestant extends Server {
   readonly name: string
   readonly people: ReadonlyArray<Person>
-  /** Undefined where the server cannot do it. */
+  /** Returns undefined if the server has no such endpoint. */
   readonly asksOf: (row: Row) => Row["asks"] | undefined
 }
 
-/** The loads of a row on each server that can do it: warmed first, then all in turn. */
+/** Loads each server that has the row: it warms all of them first, then loads them in turn. */
 const contest = Effect.fnUntraced(function*(servers: ReadonlyArray<Contestant>, row: Row) {
   const loads = servers.flatMap((server) => {
     const asks = server.asksOf(row)
@@ -40,7 +40,7 @@ const contest = Effect.fnUntraced(function*(servers: ReadonlyArray<Contestant>, 
 
 const medianOf = (figures: ReadonlyArray<Figures>, figure: keyof Figures) => median(figures.map((each) => each[figure]))
 
-/** The median of the pairs: how many times as much the second has of a figure. */
+/** Returns the median of the pairs: the second server has this many times the figure of the first. */
 const ratio = (ours: ReadonlyArray<Figures>, other: ReadonlyArray<Figures>, figure: keyof Figures) =>
   median(ours.map((each, turn) => (other[turn]?.[figure] ?? 0) / each[figure]))
 

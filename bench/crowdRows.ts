@@ -4,21 +4,21 @@ import { type Credential, JSON_TYPE } from "./seed.ts"
 
 type Asked = Omit<Call, "url"> & { readonly path: string }
 
-/** A request for one account; `turn` chooses among its routes, words and bodies. */
+/** Returns a request of one account; `turn` chooses among its routes, words and bodies. */
 type Asks = (person: Person, turn: number) => Asked
 
 export interface Row {
   readonly name: string
   readonly asks: Asks
-  /** The peers that have the same endpoint on the same rows: the full one if absent. */
+  /** These peers have the same endpoint on the same rows; the full one if absent. */
   readonly peers?: ReadonlyArray<"full" | "bare">
   /** PocketBase has this request for the same rows. */
   readonly pocketbase?: Asks
-  /** The load is within the rate limits, which are on. */
+  /** The rate limits are on, and the load stays within them. */
   readonly isLimited?: true
-  /** The number of clients where more would be refused as too much heavy work. */
+  /** The row has fewer clients, since more would be refused as too much heavy work. */
   readonly clients?: number
-  /** Processor time of the full peer, and throughput against PocketBase, to reach. */
+  /** The row is to reach these ratios: processor time of the full peer, and throughput against PocketBase. */
   readonly goals?: readonly [full?: number | undefined, pocketbase?: number]
 }
 
@@ -37,7 +37,7 @@ const store = (path: string, credential: Credential, body: string, type = JSON_T
   body
 })
 
-/** Some bodies, of which a turn takes one. */
+/** Makes some bodies, of which a turn takes one. */
 const bodies = (of: (turn: number) => string) => {
   const texts = Array.from({ length: 4 }, (_, turn) => of(turn))
   return (turn: number) => texts[turn % texts.length] ?? ""
@@ -54,7 +54,7 @@ const byToken = (kind: "short" | "day" | "long", positions: string, goals: Row["
   goals
 })
 
-/** A read by the session of a person. */
+/** Reads a path by the session of a person. */
 const own = (pathOf: (person: Person, turn: number) => string): Asks => (person, turn) => ({
   path: pathOf(person, turn),
   headers: person.session
@@ -91,7 +91,7 @@ const gpx = bodies((turn) => gpxOf(2000, 9 + turn / 10))
 
 const ownRoute = own((person, turn) => `${API}/routes/${routeOf(person, "short", turn).id}`)
 
-/** The reads come first: a write changes what they find. */
+/** Reads come first, since a write changes what they find. */
 export const ROWS: ReadonlyArray<Row> = [
   {
     name: "`GET /health/live`",
@@ -173,7 +173,7 @@ const ADDRESSES = 400
 
 const addressOf = (n: number) => ({ "x-forwarded-for": `198.18.${n >> 8}.${n & 255}` })
 
-/** One call for each address; the accounts take turns. */
+/** Returns a call for each address; the accounts take turns. */
 export const callsOf = (origin: string, people: ReadonlyArray<Person>, asks: Row["asks"]) =>
   Array.from({ length: ADDRESSES / ACCOUNTS }, (_, turn) =>
     people.map((person, n): Call => {

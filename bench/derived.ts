@@ -11,13 +11,13 @@ import { newRoute } from "./people.ts"
 import { openTable } from "./report.ts"
 import { columnsOfRoutes, lineOf, onDatabase, post, seeded } from "./seed.ts"
 
-// `npm run bench:derived -- --write`: what each value costs that the service derives from a new route.
+// `npm run bench:derived -- --write` measures the cost of each value that the service derives from a new route.
 const POSITIONS = [100, 1000, 20_000]
 const TIMES = 100
 
 const PLACE = [9.5209, 47.1415] as const
 
-/** The least of many measurements, in microseconds. */
+/** Returns the shortest of many measurements, in microseconds. */
 const leastOf = (run: () => unknown) => {
   const times = Array.from({ length: 10 * TIMES }, () => {
     const began = performance.now()
@@ -27,7 +27,7 @@ const leastOf = (run: () => unknown) => {
   return 1000 * Math.min(...times)
 }
 
-/** In the process, for a line of so many positions. */
+/** Measures the process, for a line with this number of positions. */
 const inProcess = Effect.fnUntraced(function*(positions: number) {
   const places = yield* Places
   // The first call loads what it needs.
@@ -57,7 +57,7 @@ const Explained = Schema.Array(Schema.Struct({
   }))
 }))
 
-/** In PostgreSQL, for the same row stored again and again. */
+/** Measures PostgreSQL, for the same row stored again and again. */
 const inDatabase = Effect.fnUntraced(
   function*({ origin, session, url }: Effect.Success<ReturnType<typeof seeded>>, positions: number) {
     const body = newRoute("A day at the river", positions, "private")

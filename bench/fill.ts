@@ -4,9 +4,9 @@ import { PLACES_VERSION } from "../src/services/geometry/Places.ts"
 import type { Call } from "./load.ts"
 import { addAccounts, onDatabase } from "./seed.ts"
 
-/** A filled database is asked for these. */
+/** Requests ask a filled database for these. */
 export interface Filled {
-  /** The `bbox` of a list near the middle of each city: most of its routes are within 0.2 degrees of it. */
+  /** Each `bbox` is around the middle of a city: most of its routes are within 0.2 degrees of it. */
   readonly boxes: ReadonlyArray<string>
   readonly publicIds: ReadonlyArray<number>
 }
@@ -25,16 +25,16 @@ export const strangersCalls = (origin: string, { boxes, publicIds }: Filled, lim
 
 const USERS = 1000
 
-/** It has one in a hundred of all routes. */
+/** This account has one in a hundred of all routes. */
 export const GATHERER = 1
 
-// A larger database has more cities, not more routes in each: a box finds as much.
+// A larger database has more cities, not more routes in each, so that a box finds the same number.
 const ROUTES_A_CITY = 2500
 const CELL = 4
 const CHUNK = 20_000
 const SAMPLE = 300
 
-/** At most one city for each cell of four degrees, so that a box around one holds no other. */
+/** Takes at most one city for each cell of four degrees, so that a box around one contains no other. */
 const spreadCities = (count: number) => {
   const cells = new Map<string, (typeof cities)[number]>()
   for (const city of cities) {
@@ -47,12 +47,12 @@ const spreadCities = (count: number) => {
     .filter((city) => city !== undefined)
 }
 
-/** `random_normal` is in PostgreSQL 16 or newer. */
+/** PostgreSQL has `random_normal` only since version 16. */
 const normal = (deviation: number) => `${deviation} * sqrt(-2 * ln(1 - random())) * cos(2 * pi() * random())`
 
 /**
- * The routes numbered $1 to $2 of $3, of $4 users in $5 cities from $6 on: two in ten public, one unlisted, one in a hundred
- * deleted; 10 to 60 positions, one in a hundred 500; the first cities have some times as many as the last.
+ * Inserts the routes numbered $1 to $2 of $3, of $4 users in $5 cities from $6 on. Two in ten are public, one is unlisted,
+ * one in a hundred is deleted. A route has 10 to 60 positions, one in a hundred 500. The first cities have most routes.
  */
 const INSERT_ROUTES = `
   WITH drawn AS MATERIALIZED (

@@ -8,14 +8,14 @@ import { argument } from "./processes.ts"
 import { openTable } from "./report.ts"
 import { database, JSON_TYPE, lastCursor, service, signedIn } from "./seed.ts"
 
-// `npm run bench:growth -- --sizes 10000,100000 --seconds 4 --write`: one database that grows, of 1,000 accounts, and more callers
-// at its last size. `--write` puts the tables into `docs/performance.md`.
+// `npm run bench:growth -- --sizes 10000,100000 --seconds 4 --write` measures a growing database of 1,000 accounts, and
+// more callers at its last size. `--write` puts the tables into `docs/performance.md`.
 const SIZES = argument("sizes", "10000,100000,1000000").split(",").map(Number)
 const CALLERS = argument("callers", "1,4,16,64").split(",").map(Number)
 const SECONDS = Number(argument("seconds", "1.5"))
 const SIGNED_IN = 100
 
-/** The requests of each row by its name. */
+/** Each row has its requests by its name. */
 type Rows = Readonly<Record<string, ReadonlyArray<Call>>>
 
 const rowsOf = Effect.fnUntraced(function*(origin: string, filled: Filled, routes: number) {
@@ -59,7 +59,7 @@ const rowsOf = Effect.fnUntraced(function*(origin: string, filled: Filled, route
   return rows
 })
 
-/** The rows of a table whose columns come one after the other: it is written again with each. */
+/** Writes a table column by column; the rows are written again with each column. */
 const columns = Effect.fnUntraced(function*<R>(
   section: string,
   names: ReadonlyArray<string>,
@@ -102,7 +102,7 @@ const growth = Effect.gen(function*() {
       return yield* columnOf(yield* rowsOf(server.origin, filled, size), 1)
     }))
   yield* columns("callers", CALLERS.map((callers) => `${callers} callers`), (n) =>
-    // Signed in again, and with new cursors: the column before stored routes.
+    // The column before stored routes, so the accounts sign in again and get new cursors.
     Effect.flatMap(rowsOf(server.origin, filled, all), (rows) => columnOf(rows, CALLERS[n] ?? 1)))
 }).pipe(Effect.scoped)
 

@@ -15,8 +15,8 @@ import { heading, line } from "./report.ts"
 import { type Credential, post, seeded, service, signedIn } from "./seed.ts"
 import { P99, quantile, sum } from "./statistics.ts"
 
-// `ONLY=GPX TOP=10 PRINT_ONLY=true npm run bench:hostile` sends what has this in its name, prints the rows that cost most, and
-// asserts nothing.
+// `ONLY=GPX TOP=10 PRINT_ONLY=true npm run bench:hostile` sends requests whose name contains this, prints the ten most
+// costly rows, and asserts nothing.
 const { ONLY = "", PRINT_ONLY, TOP = "Infinity" } = process.env
 
 const AT_ONCE = 8
@@ -24,7 +24,7 @@ const TRIES = 3
 const PAUSE = "5 millis"
 const HEAP_MIB = 512
 
-/** Milliseconds for which a response is open that no client takes. */
+/** A response that no client takes is open for this many milliseconds. */
 const UNREAD = 2000
 
 /** The timeout is longer than any deadline of the service. */
@@ -38,10 +38,10 @@ interface Server {
   readonly output: () => string
 }
 
-/** The figures of a row, as the table has them. */
+/** The table has these figures of a row. */
 const UNITS = { processor: "ms", parse: "ms", stall: "ms", reads: "ms", heap: "MiB", memory: "MiB" }
 
-/** The time of the processor is without that of the reads beside, of which there were `count`; the row is about so many bytes. */
+/** The processor time excludes that of the `count` reads beside; the row is about this number of bytes. */
 type Row = Readonly<Record<keyof typeof UNITS | "bytes" | "count", number>> & { readonly status: string }
 
 const HEADING = [
@@ -58,7 +58,7 @@ const HEADING = [
 
 const DEAD: Row = { ...Record.map(UNITS, () => Infinity), parse: 0, bytes: 0, count: 0, status: "process died" }
 
-/** Names what of a row is above its limits: it may cost ten times `JSON.parse`, or as large a share of 1.5 s as its body has. */
+/** Names the figures above their limits: ten times `JSON.parse`, or the share of 1.5 s that its body has of the largest. */
 const excesses = (row: Row, times = 1) => {
   const share = 1500 * Math.min(1, row.bytes / ROUTE_BODY_LIMIT)
   const processor = Math.max(100, 10 * row.parse, share) * times
@@ -74,7 +74,7 @@ const cellsOf = (name: string, row: Row, times?: number) => {
   return [name, row.status, ...figures, above === "" ? "" : `**${above}**`]
 }
 
-/** The text that was sent, or JSON of as many bytes. */
+/** The text that was sent, or JSON of the same size, is parsed to compare. */
 interface Sent {
   readonly status: string
   readonly json: string
@@ -82,14 +82,14 @@ interface Sent {
 
 type Send = (server: Server, credential: Credential) => Effect.Effect<Sent>
 
-/** A request that is sent so many times at once. What it needs is made before: that would delay the reads of this process. */
+/** A request that is sent several times at once, and is made before, since that would delay the reads of this process. */
 interface Sending {
   readonly name: string
   readonly times: number
   readonly prepare: () => Send
 }
 
-/** The status of a response, and how many of its bytes were taken. */
+/** Returns the status of a response, and how many of its bytes were taken. */
 const sent = (url: string, isRead: boolean, requestOf: () => RequestInit = () => ({})) =>
   Effect.tryPromise(async (signal) => {
     const response = await fetch(url, { ...requestOf(), signal })
@@ -106,7 +106,7 @@ const summary = (statuses: ReadonlyArray<string>) =>
     all.length === 1 ? status : `${all.length} of ${status}`
   ).join(", ")
 
-/** Requests without a body that make a process work. */
+/** Sends a request without a body that gives a process much work. */
 const reading = (name: string, path: string, times = 1, isRead = true): Sending => ({
   name,
   times,
@@ -122,7 +122,7 @@ const reading = (name: string, path: string, times = 1, isRead = true): Sending 
 
 const PIECE = 65_536
 
-/** A body in pieces: sent as a whole, 64 MiB would delay the reads of this process by 0.1 s, which measure the other. */
+/** Returns a body in pieces: as a whole, 64 MiB would delay the reads of this process, which measure the other, by 0.1 s. */
 function* piecesOf(body: Uint8Array) {
   for (let start = 0; start < body.length; start += PIECE) yield Uint8Array.from(body.subarray(start, start + PIECE))
 }
@@ -141,7 +141,7 @@ const writing = ({ body, method, name, path, type, unpacked }: Hostile): Sending
   }
 })
 
-/** Small reads one after the other, and how long each of them took, in milliseconds. */
+/** Sends small reads one after the other, and notes how long each took, in milliseconds. */
 const readsOf = (url: string, headers: Credential, latencies: Array<number>) =>
   Effect.tryPromise(async (signal) => {
     const started = performance.now()
@@ -154,7 +154,7 @@ const parseCost = (json: string) => {
   try {
     JSON.parse(json)
   } catch {
-    // A text that is no JSON costs as much as a parser needs to see that.
+    // A text that is no JSON costs what a parser needs to notice it.
   }
   const { system, user } = process.cpuUsage(before)
   return (system + user) / 1000
@@ -186,7 +186,7 @@ const measured = Effect.fnUntraced(function*(server: Server, credential: Credent
   return row
 })
 
-/** A public route of as many positions and waypoints as one may have. */
+/** The public route has the most positions and waypoints that a route may have. */
 const longRoute = (name: string) => ({
   name,
   visibility: "public",
@@ -239,14 +239,14 @@ const hostile = Effect.gen(function*() {
     return DEAD
   })
 
-  // They are sent once before, so that no code is cold.
+  // The first requests are sent once before, so that no code is cold.
   yield* Effect.forEach(all.slice(0, AT_ONCE), ({ prepare }) => prepare()(first, session))
   const idleFor = rowFor(() => Effect.as(Effect.sleep("3 seconds"), { status: "idle", json: "[]" }), 0)
   const idle = yield* Effect.andThen(idleFor, idleFor)
   const readCost = idle.processor / Math.max(1, idle.count)
   yield* Console.error(`A read beside takes ${readCost.toFixed(1)} ms, which is taken off.`)
 
-  /** The one with the fewest excesses of up to three: cold code and busy neighbours add to a row. */
+  /** Returns the row with the fewest excesses of up to three: cold code and busy neighbours add to a row. */
   const bestOf = Effect.fnUntraced(function*({ prepare, times }: Sending) {
     let best = yield* rowFor(prepare(), readCost)
     for (let tries = 1; tries < TRIES && best !== DEAD && excesses(best, times).length > 0; tries++) {

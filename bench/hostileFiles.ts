@@ -10,7 +10,7 @@ const POSITIONS = 100_000
 
 const POSITION = "[13.123456789,47.123456789]"
 
-/** JSON of so many bytes, for what is no JSON itself. */
+/** Returns JSON of this many bytes, for files that are no JSON. */
 export const positionsOf = (bytes: number): string =>
   `[${`${POSITION},`.repeat(Math.max(1, Math.floor(bytes / (POSITION.length + 1))) - 1)}${POSITION}]`
 
@@ -92,7 +92,7 @@ const FILES: Readonly<Record<string, () => string | Buffer>> = {
   "a file of nothing known": () => " ".repeat(ROUTE_BODY_LIMIT)
 }
 
-/** Files of every format, and of none, and a body that is far over its limit. */
+/** Returns files of every format and of none, and a body that is far over its limit. */
 export const fileBodies = (): ReadonlyArray<Hostile> => [
   {
     name: "64 MiB for a sign-in",
@@ -110,7 +110,7 @@ export const fileBodies = (): ReadonlyArray<Hostile> => [
   }))
 ]
 
-/** Lines that are hard to simplify: each of them a route that may be stored. */
+/** Returns lines that are hard to simplify: each is a route that may be stored. */
 export const lineBodies = (): ReadonlyArray<Hostile> => {
   const shapes: Readonly<Record<string, (n: number) => readonly [number, number]>> = {
     zigzag: (n) => [n / 10_000, n % 2 === 0 ? 0 : 1],
@@ -131,7 +131,7 @@ export const lineBodies = (): ReadonlyArray<Hostile> => {
   }))
 }
 
-/** Archives that are made of one that was exported. */
+/** Returns archives that are made from an exported one. */
 export const archiveBodies = Effect.fnUntraced(function*(files: Files) {
   const line = (files["routes.json"] ?? "").split("\n")[1]?.replace(/,$/, "") ?? "{}"
   const copies = lines(

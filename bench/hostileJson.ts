@@ -10,9 +10,9 @@ export interface Hostile {
   readonly method: string
   readonly path: string
   readonly type: string
-  /** The body is made when it is sent: all of them at once have more than a gigabyte. */
+  /** The body is made when it is sent: all bodies together have more than a gigabyte. */
   readonly body: () => Buffer
-  /** The service reads so many bytes of it once it is unpacked. */
+  /** The service reads this many bytes of it once it is unpacked. */
   readonly unpacked?: number
 }
 
@@ -40,14 +40,14 @@ const repeated = (count: number, item: string) => `[${Array.from({ length: count
 
 const numberOf = (value: unknown, otherwise: number) => typeof value === "number" ? value : otherwise
 
-/** An object of numbered members that fills so many bytes. */
+/** Returns an object of numbered members that fills this many bytes. */
 const membersFor = (bytes: number) =>
   `{${Array.from({ length: Math.floor(bytes / 13) }, (_, n) => `"m${String(n).padStart(7, "0")}":0`).join(",")}}`
 
-/** A text of JSON of so many characters, each of them escaped. */
+/** Returns a text of JSON with this many characters, each of them escaped. */
 const escaped = (length: number) => JSON.stringify("\\".repeat(length))
 
-/** Returns bodies of one schema with each array, text and object that may be in it at its largest, in so many bytes. */
+/** Returns bodies of one schema with each array, text and object at its largest, in this many bytes. */
 const bodiesOf = (schema: Schema.Constraint, bytes: number) => {
   const { definitions, schema: root } = Schema.toJsonSchemaDocument(schema)
 
@@ -60,7 +60,7 @@ const bodiesOf = (schema: Schema.Constraint, bytes: number) => {
     return choice === undefined ? schema : resolved(choice)
   }
 
-  /** The least that the schema needs with a filling at its place, or an object with all its members, each at its largest. */
+  /** Returns the least that the schema needs with a filling at its place, or all of its members at their largest. */
   const sample = (schema: JsonSchema, path = "", filling?: Filling, isWhole = false): string => {
     if (filling?.path === path) return filling.json()
     const known = resolved(schema)
@@ -96,7 +96,7 @@ const bodiesOf = (schema: Schema.Constraint, bytes: number) => {
     return repeated(Math.max(1, numberOf(minItems, 1)), item)
   }
 
-  /** An array with as many items as it may have, each of them right. */
+  /** Returns a valid array with the largest number of items. */
   const full = ({ items, maxItems, prefixItems }: JsonSchema) => {
     const tuple = schemasOf(prefixItems).map((item) => sample(item, "", undefined, true))
     const item = isSchema(items) ? sample(items, "", undefined, true) : "0"
@@ -173,7 +173,7 @@ const endpointBodies = (endpoint: HttpApiEndpoint.Top, path: string): ReadonlyAr
   }))
 }
 
-/** For every endpoint that takes JSON: each array, text and object and an ignored member, at their largest, right and wrong. */
+/** Returns bodies of each endpoint with arrays, texts, objects and an ignored member at their largest, valid and invalid. */
 export const jsonBodies = (pathOf: (endpoint: HttpApiEndpoint.Top) => string): ReadonlyArray<Hostile> =>
   Object.values(Api.groups).flatMap((group) =>
     Object.values(group.endpoints).flatMap((endpoint) => endpointBodies(endpoint, pathOf(endpoint)))

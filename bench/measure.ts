@@ -4,13 +4,13 @@ import { costOf, type Server } from "./processes.ts"
 import { P99, quantile } from "./statistics.ts"
 
 export interface Figures {
-  /** Requests a second. */
+  /** The rate is in requests a second. */
   readonly rate: number
-  /** In milliseconds. */
+  /** The 99th percentile is in milliseconds. */
   readonly p99: number
-  /** Processor time of the server's process, in microseconds a request. */
+  /** The server's process took this processor time, in microseconds a request. */
   readonly cost: number
-  /** That of PostgreSQL's processes. */
+  /** PostgreSQL's processes took this processor time, in microseconds a request. */
   readonly database: number
 }
 
@@ -21,7 +21,7 @@ const responseOf = async ({ body, headers = {}, method = "GET", url }: Call) => 
 
 export class LoadFailed extends Schema.TaggedError<LoadFailed>()("LoadFailed", { message: Schema.String }) {}
 
-/** Sends calls in turn from so many clients. Fails for any response but a success. */
+/** Sends calls in turn from `clients` clients. Fails with `LoadFailed` for any response but a success. */
 export const measured = Effect.fnUntraced(function*(
   server: Server,
   calls: ReadonlyArray<Call>,
@@ -48,7 +48,7 @@ export const measured = Effect.fnUntraced(function*(
 
 const NOISE = 0.97
 
-/** Repeats a load until two in a row took no less processor time: V8 compiles what a request needs for seconds. */
+/** Repeats a load until two in a row took no less processor time: V8 compiles the code of a request for seconds. */
 export const warmUp = Effect.fnUntraced(function*<E>(load: Effect.Effect<Figures, E>) {
   let best = Infinity
   for (let slower = 0; slower < 2;) {

@@ -11,20 +11,20 @@ import { openTable } from "./report.ts"
 import { database, JSON_TYPE, service } from "./seed.ts"
 import { median, P99, quantile } from "./statistics.ts"
 
-/** Clients that find the peak, and how many seconds each load lasts. */
+/** These clients find the peak; each load lasts this many seconds. */
 const CLIENTS = 32
 const SECONDS = Number(argument("seconds", "10"))
 const OVERLOAD = 3
 const CONNECTIONS = 1000
 
-/** Enough that none is awaited for a request to be sent. */
+/** These are enough that no request waits for a connection. */
 const OVERLOAD_CONNECTIONS = 4 * CONNECTIONS
 const UPLOADS = 60
 const UPLOAD_BYTES = 8 * 1024 * 1024
 
 const padded = (text: string) => text + " ".repeat(UPLOAD_BYTES - text.length)
 
-/** Beginnings of the names of rows; one request in ten is a write. */
+/** The names of rows begin with these words; one request in ten is a write. */
 const MIX = [
   "route by token, 50",
   "own route by token",
@@ -47,7 +47,7 @@ const mixed = (origin: string, people: ReadonlyArray<Person>) => {
 
 const Health = Schema.Array(Schema.Array(Outcome))
 
-/** Runs a load, while another thread reads the health of the service. */
+/** Runs a load while another thread reads the health of the service. */
 const watched = (origin: string, load: () => Promise<ReadonlyArray<Outcome>>) =>
   Effect.promise(async () => {
     const argv = ["live", "ready"].map((name) => `${origin}/health/${name}`)
@@ -69,7 +69,7 @@ const times = (outcomes: ReadonlyArray<Outcome>) => {
   return all.length === 0 ? "-" : `${median(all).toFixed(0)} / ${quantile(all, P99).toFixed(0)} ms`
 }
 
-/** The cells of a load, and how many requests a second it served. */
+/** Returns the cells of a load and how many requests a second it served. */
 const measured = Effect.fnUntraced(
   function*(name: string, server: Server, load: () => Promise<ReadonlyArray<Outcome>>) {
     const { peak, processor, result: { health, outcomes, seconds } } = yield* costOf(
@@ -93,7 +93,7 @@ const measured = Effect.fnUntraced(
   }
 )
 
-/** Sends a call so many times at once, each by a new connection. */
+/** Sends a call `count` times at once, each by a new connection. */
 const atOnce = (call: Call, count: number) => () => {
   const agent = new Agent()
   return Promise.all(Array.from({ length: count }, () => ask(agent, call)))

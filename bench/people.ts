@@ -16,7 +16,7 @@ import {
 
 export const ACCOUNTS = 100
 
-/** Each account has these routes, the newest last: those of 1,000 positions fill its lists. The name of a route begins with its kind. */
+/** Each account has these routes, the newest last, which fill its lists. The name of a route begins with its kind. */
 export const PLAN = [
   { kind: "short", positions: 50, visibility: "unlisted", copies: 4 },
   { kind: "long", positions: 5000, visibility: "unlisted", copies: 1 },
@@ -24,10 +24,10 @@ export const PLAN = [
   { kind: "day", positions: 1000, visibility: "unlisted", copies: 100 }
 ] as const
 
-/** The second word of a name, in turn. */
+/** The second words of names take turns. */
 export const WORDS = ["river", "forest", "lake", "hill", "harbour", "meadow", "ridge", "valley", "island", "castle"]
 
-/** The body of a new route; each `turn` begins elsewhere. */
+/** Returns the body of a new route; each `turn` begins at another longitude. */
 export const newRoute = (name: string, positions: number, visibility: string, turn = 0) => ({
   name,
   visibility,
@@ -35,7 +35,6 @@ export const newRoute = (name: string, positions: number, visibility: string, tu
   geometry: lineOf(positions, 9 + turn / 10)
 })
 
-/** A GPX file of one track. */
 export const gpxOf = (positions: number, west?: number) => {
   const points = lineOf(positions, west).map(([lon, lat, ele]) =>
     `<trkpt lat="${lat}" lon="${lon}"><ele>${ele}</ele></trkpt>`
@@ -61,7 +60,7 @@ export type Person = typeof Owner.Type & {
   readonly cursor: string
 }
 
-/** One of a person's routes of a kind, in turn. */
+/** Returns one of a person's routes of a kind, in turn. */
 export const routeOf = ({ routes }: Person, kind: (typeof PLAN)[number]["kind"], turn: number) => {
   const all = routes[kind] ?? []
   return all[turn % all.length] ?? { id: 0, shareToken: "" }
@@ -69,7 +68,7 @@ export const routeOf = ({ routes }: Person, kind: (typeof PLAN)[number]["kind"],
 
 const Created = Schema.Struct({ id: Schema.Int })
 
-/** Stores one route of each kind by the service, and copies the stored rows. */
+/** Stores a route of each kind by the service, and copies the stored rows. */
 const copied = Effect.fnUntraced(function*(url: string, origin: string) {
   yield* addAccounts(url, "person", ACCOUNTS)
   const session = yield* signedIn(origin, "person-1@example.com")
@@ -97,7 +96,7 @@ const copied = Effect.fnUntraced(function*(url: string, origin: string) {
   return decodeOwners(rows)
 })
 
-/** The session's token as it is signed, but for a day: a bench takes longer than a quarter of an hour. */
+/** Signs the session's token again for a day: a bench takes longer than a quarter of an hour. */
 const lasting = ({ authorization }: Credential) =>
   Effect.map(
     Effect.promise(() =>
@@ -107,7 +106,7 @@ const lasting = ({ authorization }: Credential) =>
     (token): Credential => ({ authorization: `Bearer ${token}` })
   )
 
-/** Fills a service without rate limits: accounts as `PLAN` has it, with a session, a token and a copy of all. */
+/** Fills a service without rate limits: each account has the routes of `PLAN`, a session, a token and a copy of all. */
 export const peopled = Effect.fnUntraced(function*(url: string, origin: string) {
   const owners = yield* copied(url, origin)
   yield* analyzed(url)

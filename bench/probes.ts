@@ -4,7 +4,7 @@ import { ask, connected, type Outcome } from "./load.ts"
 const INTERVAL = 50
 const CONNECTIONS = 16
 
-// A thread that reads some URLs until it gets a message, and replies with the outcomes of each.
+// The thread reads some URLs until it gets a message, and replies with the outcomes of each.
 const urls = process.argv.slice(2)
 const agent = await connected(new URL(urls[0] ?? ""), urls.length * CONNECTIONS)
 const outcomes = urls.map((): Array<Promise<Outcome>> => [])

@@ -17,7 +17,7 @@ export const SETTINGS = {
   PAT_PEPPER: "a pepper of the benchmark, 32 characters",
   GOOGLE_CLIENT_ID: "benchmark",
   GOOGLE_CLIENT_SECRET: "benchmark",
-  // One account has all routes of some benchmarks.
+  // In some benchmarks one account has all routes.
   MAX_ROUTES_PER_USER: "1000000",
   MAX_STORED_BYTES_PER_USER: "1 TiB"
 }
@@ -40,7 +40,7 @@ const launched = ([program = "", ...flags]: ReadonlyArray<string>, env: Settings
       })
   )
 
-/** Starts a program on its own port, waits until a path responds with success, and ends it when the scope closes. */
+/** Starts a program on its own port, waits until a path responds with success, and ends it with the scope. It took `took` ms to be ready. */
 export const started = Effect.fnUntraced(
   function*(commandOf: (port: string) => ReadonlyArray<string>, ready: string, env: Settings = {}) {
     const port = String(yield* Effect.promise(() => freePort()))
@@ -50,12 +50,10 @@ export const started = Effect.fnUntraced(
     const lines: Array<string> = []
     child.stdout.on("data", (chunk: Buffer) => lines.push(chunk.toString()))
     yield* until(isOk(`${origin}${ready}`), Duration.millis(10)).pipe(Effect.timeout("30 seconds"), Effect.orDie)
-    /** Took so many milliseconds to be ready. */
     return { pid: child.pid ?? 0, origin, took: performance.now() - began, output: () => lines.join("") }
   }
 )
 
-/** Starts a program of this repository. */
 export const running = (script: string, ready: string, env: Settings, flags: ReadonlyArray<string> = []) =>
   started(() => [NODE, ...flags, join(import.meta.dirname, "..", script)], ready, env)
 
@@ -65,26 +63,26 @@ const memoryOf = (pid: number, figure: "VmRSS" | "VmHWM") =>
     (status) => Number(new RegExp(`${figure}:\\s+(\\d+) kB`).exec(status)?.[1]) / 1024
   )
 
-/** Resident memory of a process, in MiB. */
+/** Returns the resident memory of a process, in MiB. */
 export const residentMemory = (pid: number) => memoryOf(pid, "VmRSS")
 
-/** The most of it that there was since `forgetPeak`, in MiB. */
+/** Returns the largest resident memory since `forgetPeak`, in MiB. */
 export const peakMemory = (pid: number) => memoryOf(pid, "VmHWM")
 
-/** Linux counts the peak of a process's resident memory from here on. */
+/** Resets the peak of a process's resident memory that Linux counts. */
 export const forgetPeak = (pid: number) => Effect.promise(() => writeFile(`/proc/${pid}/clear_refs`, "5"))
 
 /** Linux counts processor time in this many ticks a second. */
 const TICKS = 100
 
-/** Processor time that a process has taken so far, user and system, in milliseconds. */
+/** Returns the processor time of a process so far, user and system, in milliseconds. */
 const processorTime = (pid: number) =>
   Effect.promise(async () => {
     const stat = await readFile(`/proc/${pid}/stat`, "utf8")
     return 1000 / TICKS * sum(stat.slice(stat.lastIndexOf(")") + 2).split(" ").slice(11, 13).map(Number))
   })
 
-/** That of each child of a process, by its pid, to less than a tick; those of PostgreSQL have one thread each. */
+/** Returns that of each child of a process, by its id, to less than a tick: PostgreSQL's have one thread each. */
 const childrenTimes = (parent: number) =>
   Effect.promise(async () => {
     const children = await readFile(`/proc/${parent}/task/${parent}/children`, "utf8")
@@ -102,11 +100,11 @@ const childrenTimes = (parent: number) =>
 export interface Server {
   readonly origin: string
   readonly pid: number
-  /** The processes of its PostgreSQL are children of the one with this id. */
+  /** Its PostgreSQL's processes are children of the one with this id. */
   readonly postgres: number
 }
 
-/** What work takes: seconds, milliseconds of processor time of the process and of PostgreSQL, and MiB of the process at most. */
+/** Returns the seconds that work takes, the processor time of process and database in milliseconds, and memory in MiB. */
 export const costOf = Effect.fnUntraced(
   function*<A, E, R>({ pid, postgres }: Pick<Server, "pid" | "postgres">, work: Effect.Effect<A, E, R>) {
     yield* forgetPeak(pid)
@@ -129,7 +127,7 @@ export const costOf = Effect.fnUntraced(
   }
 )
 
-/** Returns what stands behind `--name` on the command line. */
+/** Returns the word after `--name` on the command line. */
 export const argument = (name: string, otherwise: string): string => {
   const index = process.argv.indexOf(`--${name}`)
   return index === -1 ? otherwise : process.argv[index + 1] ?? otherwise

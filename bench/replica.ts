@@ -9,13 +9,13 @@ import { argument, costOf, type Server } from "./processes.ts"
 import { openTable } from "./report.ts"
 import { postmaster, service } from "./seed.ts"
 
-// `npm run bench:replica -- --routes 100000 --seconds 10 --write`: which part of PostgreSQL's processor time for what strangers list
-// a replica takes from the primary. `--write` puts the table into `docs/performance.md`.
+// `npm run bench:replica -- --routes 100000 --seconds 10 --write` measures which part of the processor time of strangers'
+// lists a replica takes from the primary's PostgreSQL. `--write` puts the table into `docs/performance.md`.
 const ROUTES = Number(argument("routes", "100000"))
 const SECONDS = Number(argument("seconds", "10"))
 const CALLERS = 2
 
-/** Calls for one of 20 rounds, which take turns. */
+/** Returns the calls of one round, which take turns. */
 const inTurn = (calls: ReadonlyArray<Call>, count: number, round: number) =>
   Array.from({ length: count }, (_, n) => calls[(round * count + n) % calls.length]).filter((call) =>
     call !== undefined
@@ -42,7 +42,7 @@ const rowsOf = (origin: string, filled: Filled): Readonly<Record<string, Readonl
 
 const QUIET = 100
 
-/** Sweeps number the changes of the new routes first: waits for two seconds in which PostgreSQL does next to nothing. */
+/** Waits for two seconds in which PostgreSQL is idle: sweeps number the changes of the new routes first. */
 const quiet = (server: Server) =>
   until(Effect.map(costOf(server, Effect.sleep("2 seconds")), ({ database }) => database <= QUIET))
 

@@ -27,13 +27,11 @@ const write = async (section: string, lines: ReadonlyArray<string>) => {
   await writeFile(DOCUMENT, [before, start, "\n\n", lines.join("\n"), "\n\n", end, rest.split(end)[1]].join(""))
 }
 
-/** A row of a table. */
 export const line = (cells: ReadonlyArray<string>) => `| ${cells.join(" | ")} |`
 
-/** The first two lines of a table. */
 export const heading = (names: ReadonlyArray<string>) => `${line(names)}\n|${"---|".repeat(names.length)}`
 
-/** Prints a table of the document, and writes what it has after each line: an interrupted bench leaves those before. */
+/** Prints a table of the document and writes it after each line, so that an interrupted bench leaves the lines before. */
 export const openTable = Effect.fnUntraced(function*(section: string, head: ReadonlyArray<string>) {
   const lines: Array<string> = []
   const add = Effect.fnUntraced(function*(line: string) {

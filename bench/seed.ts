@@ -7,7 +7,7 @@ import { embeddedPostgres } from "../development/EmbeddedDatabase.ts"
 import { temporaryDirectory } from "../test/support/TemporaryDirectory.ts"
 import { running, SETTINGS, type Settings } from "./processes.ts"
 
-/** A new database that never waits for the disk, until the scope closes. */
+/** Creates a database that never waits for the disk, and lasts until the scope closes. */
 export const database = Effect.gen(function*() {
   const directory = join(yield* temporaryDirectory, "postgres")
   return Redacted.value(yield* embeddedPostgres({ directory, durable: false }))
@@ -20,14 +20,14 @@ export const onDatabase = <A, E>(url: string, run: (sql: SqlClient.SqlClient) =>
     Effect.orDie
   )
 
-/** The id of the process whose children the others of PostgreSQL are. */
+/** Returns the id of the PostgreSQL process whose children the others are. */
 export const postmaster = (url: string) =>
   Effect.map(
     onDatabase(url, (sql) => sql<{ readonly file: string }>`SELECT pg_read_file('postmaster.pid') AS file`),
     ([row]) => Number(row?.file.split("\n")[0])
   )
 
-/** Autovacuum does so within a minute; until then PostgreSQL plans for empty tables. */
+/** Autovacuum does it within a minute, and until then PostgreSQL plans for empty tables. */
 export const analyzed = (url: string) => onDatabase(url, (sql) => sql`ANALYZE`)
 
 /** All accounts of the benchmarks have this password. */
@@ -53,7 +53,7 @@ export const columnsOfRoutes = (sql: SqlClient.SqlClient, ...others: ReadonlyArr
     (columns) => columns.map(({ name }) => name)
   )
 
-/** A line with waves and hills that begins at this longitude. */
+/** Returns a line with waves and hills that begins at this longitude. */
 export const lineOf = (positions: number, west = 9) =>
   Array.from({ length: positions }, (_, n) => [
     Number((west + n / 10_000).toFixed(6)),
@@ -65,7 +65,7 @@ export type Credential = Readonly<Record<"authorization", string>>
 
 export const JSON_TYPE = { "content-type": "application/json" }
 
-/** The decoded response to a request that succeeds. */
+/** Sends a request and returns the decoded response. Any but a success is a defect. */
 export const asked = <A>(url: string, request: RequestInit, schema: Schema.Decoder<A>) =>
   Effect.promise(() =>
     fetch(url, request).then((response) =>
@@ -80,7 +80,7 @@ const Session = Schema.Struct({ accessToken: Schema.String })
 
 const bearer = (token: string): Credential => ({ authorization: `Bearer ${token}` })
 
-/** The `Authorization` of a new session. */
+/** Returns the `Authorization` of a new session. */
 export const signedIn = (origin: string, email: string) =>
   Effect.map(
     post(`${origin}/api/v1/auth/login-email`, {}, { email, password: PASSWORD }, Session),
@@ -89,7 +89,7 @@ export const signedIn = (origin: string, email: string) =>
 
 const Minted = Schema.Struct({ token: Schema.String })
 
-/** The `Authorization` of a new personal access token that may write. */
+/** Returns the `Authorization` of a new personal access token that may write. */
 export const tokenOf = (origin: string, session: Credential) =>
   Effect.map(
     post(`${origin}/api/v1/auth/tokens`, session, { name: "bench", scope: "write" }, Minted),
@@ -98,7 +98,7 @@ export const tokenOf = (origin: string, session: Credential) =>
 
 const Page = Schema.Struct({ cursor: Schema.String, hasMore: Schema.Boolean })
 
-/** The cursor at which a copy of an account ends, as a query has it. */
+/** Returns the cursor at which a copy of an account ends, escaped for a query. */
 export const lastCursor = (origin: string, headers: Credential, query = ""): Effect.Effect<string> =>
   Effect.flatMap(
     asked(`${origin}/api/v1/sync?geometry=none&limit=200${query}`, { headers }, Page),

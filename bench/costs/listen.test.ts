@@ -21,7 +21,7 @@ const onPooler = Layer.unwrap(Effect.gen(function*() {
 
 const cursorIn = Schema.decodeUnknownSync(Schema.Struct({ cursor: Schema.String }))
 
-// `npm run bench:costs -- bench/costs/listen.test.ts --silent=false` prints the figure.
+// The figure is printed by `npm run bench:costs -- bench/costs/listen.test.ts --silent=false`.
 it.live.skipIf(!hasPooler)(
   "a pooler of transactions that LISTEN goes past shows a waiting request what was changed in less than 100 ms (skipped "
     + "where Debian's package pgbouncer is not installed)",

@@ -17,12 +17,12 @@ const collectGarbage: () => void = runInNewContext("gc")
 
 const MIB = 1024 * 1024
 
-/** A part of a long text, such as a cookie of a header. */
+/** Returns a part of a long text, such as a cookie of a header. */
 const partOf = (part: string) => (" ".repeat(MIB) + part).slice(-part.length)
 
 const COUNT = 64
 
-/** Returns by how many bytes the heap grew with work for each of so many texts. */
+/** Returns how many bytes the heap has grown by after work for each of `COUNT` texts. */
 const keptBy = <R>(work: (n: number) => Effect.Effect<unknown, never, R>) =>
   Effect.gen(function*() {
     yield* work(0)

@@ -17,7 +17,7 @@ type Position = readonly [number, number] | readonly [number, number, number]
 const spanOf = (values: ReadonlyArray<number>) =>
   [values.reduce((a, b) => Math.min(a, b)), values.reduce((a, b) => Math.max(a, b))] as const
 
-/** Derives what the service stores beside a line, by libraries: its length, 200 positions of it, an encoded polyline, its box. */
+/** Derives what the service stores beside a line, by libraries: its length, 200 positions, encoded polyline and box. */
 const derived = (positions: ReadonlyArray<Position>) => {
   const points = positions.map(([x, y]) => ({ x, y }))
   const [west, east] = spanOf(points.map(({ x }) => x))
@@ -36,9 +36,9 @@ const derived = (positions: ReadonlyArray<Position>) => {
 }
 
 /**
- * This peer does the same job with Fastify and its usual plugins, as one would write it: security headers, CORS, a session row behind a JWT
- * whose cookie is renewed by each response, tokens, rate limits (far away), entity tags, a log line and a histogram a
- * request, rows as objects that are parsed and printed. It has no tracing, no places and no error shape of its own.
+ * The peer does the same job with Fastify and its usual plugins: security headers, CORS, a session row behind a JWT whose
+ * cookie is renewed by each response, tokens, rate limits (never reached), entity tags, a log line and a histogram a
+ * request, and rows as objects that are parsed and printed. It has no tracing, no places and no error shape of its own.
  */
 const pool = new Pool({ connectionString: process.env["DATABASE_URL"], max: 10 })
 const secret = process.env["JWT_SECRET"] ?? ""
@@ -90,7 +90,7 @@ const findToken = {
 
 const refused = (statusCode: number, code: string) => Object.assign(new Error(code), { statusCode, code })
 
-/** The account of the request, if it has credentials; a session's cookie is renewed. */
+/** Returns the account of the request, if it has credentials, and renews a session's cookie. */
 const accountOf = async (request: FastifyRequest, reply: FastifyReply) => {
   const { authorization } = request.headers
   if (authorization?.startsWith("Bearer service_pat_") === true) {
@@ -153,7 +153,7 @@ server.get<{ Params: { ref: string } }>("/api/v1/routes/:ref", async (request, r
   return parsed(row)
 })
 
-// The counters that our triggers keep: as one would write it, this would count the routes.
+// The counters are kept by the triggers of the service: a usual peer would count the routes.
 const findUsage = {
   name: "usage",
   text:
@@ -183,7 +183,7 @@ interface List {
   readonly geometry?: string
 }
 
-/** A page of the routes that a condition admits, and the number of all. */
+/** Returns a page of the routes that a condition admits, and the number of all. */
 const list = async (reply: FastifyReply, { geometry, limit }: List, where: string, values: ReadonlyArray<unknown>) => {
   const shown = geometry === "none" ? columns.replace(" r.geometry,", "") : columns
   const [total, page] = await Promise.all([
@@ -225,7 +225,7 @@ server.get<{ Querystring: List & { readonly bbox: string } }>(
   }
 )
 
-/** A position, with an elevation if `more` has its schema. */
+/** A position may have an elevation if `more` has its schema. */
 const position = (...more: ReadonlyArray<object>) => ({
   type: "array",
   items: [180, 90].map((most): object => ({ type: "number", minimum: -most, maximum: most })).concat(more),

@@ -9,7 +9,7 @@ import { ACCOUNTS, decodeOwners, newRoute, PLAN, WORDS } from "../people.ts"
 import { started } from "../processes.ts"
 import { asked, JSON_TYPE, post } from "../seed.ts"
 
-// PocketBase, which an app could use instead, with its SQLite in a temporary folder. Its binary's path is `POCKETBASE_BIN`.
+// PocketBase, which an app could use instead, has its SQLite in a temporary folder. `POCKETBASE_BIN` is its binary.
 
 const PASSWORD = "a long enough password"
 const ADMIN = "admin@example.com"
@@ -18,7 +18,7 @@ const text = (name: string) => ({ name, type: "text" })
 const number = (name: string) => ({ name, type: "number" })
 const json = (name: string) => ({ name, type: "json", maxSize: 8 * 1024 * 1024 })
 
-/** The fields of a route, our rules of its owner, and indexes for the lists. */
+/** The collection has the fields of a route, the same rules for owners, and indexes for the lists. */
 const routes = {
   name: "routes",
   type: "base",
@@ -61,7 +61,7 @@ const Created = Schema.Struct({ id: Schema.String })
 
 const NUMBERS = "WITH RECURSIVE numbers(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM numbers WHERE n < ?)"
 
-/** Copies a first account and a route of each kind, as `people.ts` does it. */
+/** Copies a first account and a route of each kind, as `people.ts` does. */
 const copied = (file: string, templates: ReadonlyArray<readonly [id: string, copies: number]>) => {
   const client = new DatabaseSync(file)
   client.prepare(
@@ -94,7 +94,7 @@ const copied = (file: string, templates: ReadonlyArray<readonly [id: string, cop
   return owners
 }
 
-/** PocketBase with the accounts of the crowd, or nothing where there is no binary. */
+/** Starts PocketBase with the accounts of the crowd. Returns none without a binary. */
 export const pocketbase = Effect.gen(function*() {
   const setting = yield* Config.option(Config.NonEmptyString("POCKETBASE_BIN"))
   if (Option.isNone(setting)) {
