@@ -10,7 +10,7 @@ import { figuresOf, monitoredWith } from "../test/support/MonitoredProcess.ts"
 import { archiveBodies, fileBodies, lineBodies, positionsOf } from "./hostileFiles.ts"
 import { type Hostile, jsonBodies } from "./hostileJson.ts"
 import { newRoute } from "./people.ts"
-import { forgetPeak, isOk, peakMemory } from "./processes.ts"
+import { costOf, isOk } from "./processes.ts"
 import { heading, line } from "./report.ts"
 import { type Credential, post, seeded, service, signedIn } from "./seed.ts"
 import { P99, quantile, sum } from "./statistics.ts"
@@ -32,11 +32,7 @@ const RESPONSE_TIMEOUT = "150 seconds"
 
 const SETTINGS = { LOG_LEVEL: "error", TELEMETRY_ENABLED: "false", ...monitoredWith(HEAP_MIB) }
 
-interface Server {
-  readonly pid: number
-  readonly origin: string
-  readonly output: () => string
-}
+type Server = Effect.Success<ReturnType<typeof service>>
 
 /** The table has these figures of a row. */
 const UNITS = { processor: "ms", parse: "ms", stall: "ms", reads: "ms", heap: "MiB", memory: "MiB" }
@@ -164,13 +160,11 @@ const measured = Effect.fnUntraced(function*(server: Server, credential: Credent
   const reads: Array<number> = []
   const beside = yield* Effect.forkChild(readsOf(`${server.origin}/api/v1/users/me`, credential, reads))
   yield* Effect.sleep("50 millis")
-  yield* forgetPeak(server.pid)
   yield* figuresOf(server)
   const before = reads.length
-  const { json, status } = yield* send(server, credential)
+  const { peak: memory, result: { json, status } } = yield* costOf(server, send(server, credential))
   const { heap, processor, stall } = yield* figuresOf(server)
   const count = reads.length - before
-  const memory = yield* peakMemory(server.pid)
   yield* Fiber.interrupt(beside)
   const row: Row = {
     status,

@@ -66,12 +66,6 @@ const memoryOf = (pid: number, figure: "VmRSS" | "VmHWM") =>
 /** Returns the resident memory of a process, in MiB. */
 export const residentMemory = (pid: number) => memoryOf(pid, "VmRSS")
 
-/** Returns the largest resident memory since `forgetPeak`, in MiB. */
-export const peakMemory = (pid: number) => memoryOf(pid, "VmHWM")
-
-/** Resets the peak of a process's resident memory that Linux counts. */
-export const forgetPeak = (pid: number) => Effect.promise(() => writeFile(`/proc/${pid}/clear_refs`, "5"))
-
 /** Linux counts processor time in this many ticks a second. */
 const TICKS = 100
 
@@ -107,7 +101,8 @@ export interface Server {
 /** Returns the seconds that work takes, the processor time of process and database in milliseconds, and memory in MiB. */
 export const costOf = Effect.fnUntraced(
   function*<A, E, R>({ pid, postgres }: Pick<Server, "pid" | "postgres">, work: Effect.Effect<A, E, R>) {
-    yield* forgetPeak(pid)
+    // Linux counts the peak of resident memory from here on.
+    yield* Effect.promise(() => writeFile(`/proc/${pid}/clear_refs`, "5"))
     const figures = Effect.all([processorTime(pid), childrenTimes(postgres)])
     const resident = yield* residentMemory(pid)
     const [processor, times] = yield* figures
@@ -115,7 +110,7 @@ export const costOf = Effect.fnUntraced(
     const result = yield* work
     const seconds = (performance.now() - began) / 1000
     const [processorAfter, timesAfter] = yield* figures
-    const peak = yield* peakMemory(pid)
+    const peak = yield* memoryOf(pid, "VmHWM")
     return {
       result,
       seconds,
