@@ -59,16 +59,19 @@ const rowsOf = Effect.fnUntraced(function*(origin: string, filled: Filled, route
   return rows
 })
 
-/** Writes a table column by column; the rows are written again with each column. */
+/** Writes a table column by column, one for each number of `unit`; the rows are written again with each column. */
 const columns = Effect.fnUntraced(function*<R>(
   section: string,
-  names: ReadonlyArray<string>,
-  columnOf: (n: number) => Effect.Effect<ReadonlyMap<string, string>, never, R>
+  unit: string,
+  numbers: ReadonlyArray<number>,
+  columnOf: (number: number) => Effect.Effect<ReadonlyMap<string, string>, never, R>
 ) {
+  const names = ["request"]
   const done: Array<ReadonlyMap<string, string>> = []
-  for (const n of names.keys()) {
-    done.push(yield* columnOf(n))
-    const table = yield* openTable(section, ["request", ...names.slice(0, n + 1)])
+  for (const number of numbers) {
+    names.push(`${number.toLocaleString("en")} ${unit}`)
+    done.push(yield* columnOf(number))
+    const table = yield* openTable(section, names)
     for (const name of done[0]?.keys() ?? []) {
       yield* table.row([name, ...done.map((column) => column.get(name) ?? "")])
     }
@@ -93,17 +96,16 @@ const growth = Effect.gen(function*() {
   })
   const all = Math.max(...SIZES)
   let filled: Filled = { boxes: [], publicIds: [] }
-  yield* columns("growth", SIZES.map((size) => `${size.toLocaleString("en")} routes`), (n) =>
+  yield* columns("growth", "routes", SIZES, (size) =>
     Effect.gen(function*() {
-      const size = SIZES[n] ?? 0
       const started = performance.now()
       filled = yield* fill(url, size, all)
       yield* Console.log(`filled to ${size} routes in ${((performance.now() - started) / 1000).toFixed(0)} s`)
       return yield* columnOf(yield* rowsOf(server.origin, filled, size), 1)
     }))
-  yield* columns("callers", CALLERS.map((callers) => `${callers} callers`), (n) =>
+  yield* columns("callers", "callers", CALLERS, (callers) =>
     // The column before stored routes, so the accounts sign in again and get new cursors.
-    Effect.flatMap(rowsOf(server.origin, filled, all), (rows) => columnOf(rows, CALLERS[n] ?? 1)))
+    Effect.flatMap(rowsOf(server.origin, filled, all), (rows) => columnOf(rows, callers)))
 }).pipe(Effect.scoped)
 
 NodeRuntime.runMain(growth)

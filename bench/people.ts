@@ -4,6 +4,7 @@ import { SETTINGS } from "./processes.ts"
 import {
   addAccounts,
   analyzed,
+  bearer,
   columnsOfRoutes,
   type Credential,
   lastCursor,
@@ -103,7 +104,7 @@ const lasting = ({ authorization }: Credential) =>
       new SignJWT(decodeJwt(authorization.slice("Bearer ".length))).setProtectedHeader({ alg: "HS256", typ: "JWT" })
         .setExpirationTime("1 day").sign(new TextEncoder().encode(SETTINGS.JWT_SECRET))
     ),
-    (token): Credential => ({ authorization: `Bearer ${token}` })
+    bearer
   )
 
 /** Fills a service without rate limits: each account has the routes of `PLAN`, a session, a token and a copy of all. */

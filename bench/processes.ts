@@ -40,7 +40,7 @@ const launched = ([program = "", ...flags]: ReadonlyArray<string>, env: Settings
       })
   )
 
-/** Starts a program on its own port, waits until a path responds with success, and ends it with the scope. It took `took` ms to be ready. */
+/** Starts a program on its own port, which is ready after `took` ms: when a path responds with success. It ends with the scope. */
 export const started = Effect.fnUntraced(
   function*(commandOf: (port: string) => ReadonlyArray<string>, ready: string, env: Settings = {}) {
     const port = String(yield* Effect.promise(() => freePort()))

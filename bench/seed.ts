@@ -78,7 +78,7 @@ export const post = <A>(url: string, headers: Partial<Credential>, body: unknown
 
 const Session = Schema.Struct({ accessToken: Schema.String })
 
-const bearer = (token: string): Credential => ({ authorization: `Bearer ${token}` })
+export const bearer = (token: string): Credential => ({ authorization: `Bearer ${token}` })
 
 /** Returns the `Authorization` of a new session. */
 export const signedIn = (origin: string, email: string) =>
