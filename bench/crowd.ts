@@ -54,11 +54,9 @@ const oursOf = (figures: ReadonlyArray<Figures>) => {
 
 const peerOf = (ours: ReadonlyArray<Figures>, peer: ReadonlyArray<Figures> | undefined, goal?: number) => {
   if (peer === undefined) return ""
-  const [cost, database, rate] = [
-    ratio(ours, peer, "cost"),
-    ratio(ours, peer, "database"),
-    1 / ratio(ours, peer, "rate")
-  ]
+  const cost = ratio(ours, peer, "cost")
+  const database = ratio(ours, peer, "database")
+  const rate = 1 / ratio(ours, peer, "rate")
   const costs = `${cost.toFixed(2)} + ${Number.isFinite(database) ? database.toFixed(2) : "-"}`
   return `${costs} (${rate.toFixed(2)}), ${medianOf(peer, "p99").toFixed(0)} ms${goalOf(cost, goal)}`
 }
@@ -146,16 +144,10 @@ const crowd = Effect.gen(function*() {
       const cost = ratio(untraced, figures.get(name) ?? [], "cost")
       return `${cost.toFixed(2)}, ${cost <= goal ? "reached" : "**of**"} ${goal}`
     }
-    return [
-      row.name,
-      oursOf(untraced),
-      cell("one in ten", 1.08),
-      cell("each", row.name.startsWith("store") ? 1.3 : 1.35)
-    ]
+    const goal = row.name.startsWith("store") ? 1.3 : 1.35
+    return [row.name, oursOf(untraced), cell("one in ten", 1.08), cell("each", goal)]
   })
-  for (const row of tracedRows) {
-    yield* tracedTable.row(yield* cellsOf(row, tracedCells))
-  }
+  for (const row of tracedRows) yield* tracedTable.row(yield* cellsOf(row, tracedCells))
 }).pipe(Effect.scoped)
 
 NodeRuntime.runMain(crowd)

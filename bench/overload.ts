@@ -45,10 +45,12 @@ const mixed = (origin: string, people: ReadonlyArray<Person>) => {
   return (columns[0] ?? []).flatMap((_, turn) => columns.flatMap((calls) => calls.slice(turn, turn + 1)))
 }
 
+type Load = () => Promise<ReadonlyArray<Outcome>>
+
 const Health = Schema.Array(Schema.Array(Outcome))
 
 /** Runs a load while another thread reads the health of the service. */
-const watched = (origin: string, load: () => Promise<ReadonlyArray<Outcome>>) =>
+const watched = (origin: string, load: Load) =>
   Effect.promise(async () => {
     const argv = ["live", "ready"].map((name) => `${origin}/health/${name}`)
     const probes = new Worker(new URL("./probes.ts", import.meta.url), { argv })
@@ -70,28 +72,23 @@ const times = (outcomes: ReadonlyArray<Outcome>) => {
 }
 
 /** Returns the cells of a load and how many requests a second it served. */
-const measured = Effect.fnUntraced(
-  function*(name: string, server: Server, load: () => Promise<ReadonlyArray<Outcome>>) {
-    const { peak, processor, result: { health, outcomes, seconds } } = yield* costOf(
-      server,
-      watched(server.origin, load)
-    )
-    const served = outcomes.filter(isServed)
-    const refused = outcomes.filter(isRefused)
-    const failed = outcomes.length - served.length - refused.length
-    const unwell = health.flat().filter(({ status }) => status !== 200).length
-    const cells = [
-      name,
-      ...[served, refused].flatMap((all) => [String(all.length), times(all)]),
-      String(failed),
-      ...health.map(times),
-      String(unwell),
-      `${peak.toFixed(0)} MiB`,
-      `${(processor / 10 / seconds).toFixed(0)} %`
-    ]
-    return { cells, rate: served.length / seconds }
-  }
-)
+const loaded = Effect.fnUntraced(function*(server: Server, load: Load) {
+  const watching = watched(server.origin, load)
+  const { peak, processor, result: { health, outcomes, seconds } } = yield* costOf(server, watching)
+  const served = outcomes.filter(isServed)
+  const refused = outcomes.filter(isRefused)
+  const failed = outcomes.length - served.length - refused.length
+  const unwell = health.flat().filter(({ status }) => status !== 200).length
+  const cells = [
+    ...[served, refused].flatMap((all) => [String(all.length), times(all)]),
+    String(failed),
+    ...health.map(times),
+    String(unwell),
+    `${peak.toFixed(0)} MiB`,
+    `${(processor / 10 / seconds).toFixed(0)} %`
+  ]
+  return { cells, rate: served.length / seconds }
+})
 
 /** Sends a call `count` times at once, each by a new connection. */
 const atOnce = (call: Call, count: number) => () => {
@@ -109,7 +106,6 @@ const overload = Effect.gen(function*() {
   const url = yield* database
   const server = yield* service(url)
   const people = yield* peopled(url, server.origin)
-  const api = `${server.origin}/api/v1`
   const calls = mixed(server.origin, people)
   yield* Effect.promise(() => closedLoop(calls, CLIENTS, SECONDS / 2))
 
@@ -126,43 +122,37 @@ const overload = Effect.gen(function*() {
     "peak memory",
     "processor"
   ])
-  const row = Effect.fnUntraced(function*(name: string, load: () => Promise<ReadonlyArray<Outcome>>) {
-    const { cells, rate } = yield* measured(name, server, load)
-    yield* table.row(cells)
+  const row = Effect.fnUntraced(function*(name: string, load: Load) {
+    const { cells, rate } = yield* loaded(server, load)
+    yield* table.row([name, ...cells])
     return rate
   })
   const clients = (count: number) => () => closedLoop(calls, count, SECONDS)
   const peak = yield* row(`${CLIENTS} clients`, clients(CLIENTS))
-  const over = yield* row(
-    `${OVERLOAD} times that rate`,
-    () => openLoop(calls, peak * OVERLOAD, OVERLOAD_CONNECTIONS, SECONDS)
-  )
+  const many = () => openLoop(calls, peak * OVERLOAD, OVERLOAD_CONNECTIONS, SECONDS)
+  const over = yield* row(`${OVERLOAD} times that rate`, many)
   yield* Effect.sleep("1 second")
   const after = yield* row(`${CLIENTS} clients, a second later`, clients(CLIENTS))
   yield* row(`${CONNECTIONS} clients that never wait`, clients(CONNECTIONS))
   yield* Effect.sleep("1 second")
   yield* row(`${CLIENTS} clients, a second later`, clients(CLIENTS))
   const [uploader] = people
-  const body = padded(JSON.stringify(newRoute("A ride", 100_000, "private")))
-  yield* row(
-    `${UPLOADS} routes of 8 MiB at once`,
-    atOnce({ url: `${api}/routes`, method: "POST", headers: { ...uploader?.session, ...JSON_TYPE }, body }, UPLOADS)
+  const uploads = (path: string, headers: Readonly<Record<string, string>>, text: string) =>
+    atOnce(
+      { url: `${server.origin}/api/v1/${path}`, method: "POST", headers, body: padded(text) },
+      UPLOADS
+    )
+  const routes = uploads(
+    "routes",
+    { ...uploader?.session, ...JSON_TYPE },
+    JSON.stringify(newRoute("A ride", 100_000, "private"))
   )
-  yield* row(
-    `${UPLOADS} files of 8 MiB at once`,
-    atOnce({
-      url: `${api}/routes/import?duplicates=allow`,
-      method: "POST",
-      headers: { ...uploader?.token, "content-type": "application/gpx+xml" },
-      body: padded(gpxOf(100_000))
-    }, UPLOADS)
-  )
+  yield* row(`${UPLOADS} routes of 8 MiB at once`, routes)
+  const gpx = { ...uploader?.token, "content-type": "application/gpx+xml" }
+  yield* row(`${UPLOADS} files of 8 MiB at once`, uploads("routes/import?duplicates=allow", gpx, gpxOf(100_000)))
   yield* row(`${CLIENTS} clients, after them`, clients(CLIENTS))
-  yield* table.note(
-    `Served of the peak: ${(over / peak).toFixed(2)} at ${OVERLOAD} times its rate, ${
-      (after / peak).toFixed(2)
-    } after it.`
-  )
+  const [atOver, afterIt] = [over, after].map((rate) => (rate / peak).toFixed(2))
+  yield* table.note(`Served of the peak: ${atOver} at ${OVERLOAD} times its rate, ${afterIt} after it.`)
   const plain = yield* running("bench/peers/plain.ts", "/", {})
   yield* table.note(
     `A burst of ${CONNECTIONS} new connections: ${yield* burst(server)}; by a plain Node server ${yield* burst(plain)}.`

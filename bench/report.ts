@@ -11,12 +11,10 @@ const git = (...args: ReadonlyArray<string>) =>
 
 const source = Effect.gen(function*() {
   const date = DateTime.formatIsoDateUtc(yield* DateTime.now)
-  const commit = `${git("rev-parse", "--short", "HEAD")}${
-    git("status", "--short", "--", "../src") === "" ? "" : ", changed"
-  }`
-  return `${availableParallelism()} cores (${cpus()[0]?.model}), load ${
-    loadavg()[0]?.toFixed(1)
-  } before; commit ${commit}; ${date}`
+  const commit = git("rev-parse", "--short", "HEAD")
+  const changed = git("status", "--short", "--", "../src") === "" ? "" : ", changed"
+  const machine = `${availableParallelism()} cores (${cpus()[0]?.model}), load ${loadavg()[0]?.toFixed(1)} before`
+  return `${machine}; commit ${commit}${changed}; ${date}`
 })
 
 /** Puts lines between the markers of a section of `docs/performance.md`, if the command line has `--write`. */
