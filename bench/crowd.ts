@@ -3,16 +3,16 @@ import { Effect } from "effect"
 import { createServer } from "node:http"
 import { listening } from "../test/support/Listening.ts"
 import { callsOf, type Row, ROWS } from "./crowdRows.ts"
-import { type Figures, type LoadFailed, measured, postmaster, type Server, warmUp } from "./measure.ts"
+import { type Figures, type LoadFailed, measured, warmUp } from "./measure.ts"
 import { pocketbase } from "./peers/pocketbase.ts"
 import { peopled, type Person } from "./people.ts"
-import { argument, readyAfter, residentMemory, running, service, SETTINGS } from "./processes.ts"
+import { argument, residentMemory, running, type Server, SETTINGS } from "./processes.ts"
 import { openTable } from "./report.ts"
-import { analyzed, database } from "./seed.ts"
+import { analyzed, database, service } from "./seed.ts"
 import { median } from "./statistics.ts"
 
-// `npm run bench:crowd -- --only token --seconds 2 --turns 10 --write`: 100 accounts at 400 addresses, whose requests go to each
-// server in turn. `--write` puts the tables into `docs/performance.md`, row by row: with `--only` they have only those rows.
+// `npm run bench:crowd -- --only token --seconds 2 --turns 10 --write` sends the requests of 100 accounts at 400 addresses
+// to each server in turn. `--write` puts the tables into `docs/performance.md`: with `--only` they have only those rows.
 const ONLY = argument("only", "")
 const SECONDS = Number(argument("seconds", "1"))
 const TURNS = Number(argument("turns", "3"))
@@ -21,17 +21,17 @@ const CLIENTS = 16
 interface Contestant extends Server {
   readonly name: string
   readonly people: ReadonlyArray<Person>
-  /** Undefined where the server cannot do it. */
+  /** Returns undefined if the server has no such endpoint. */
   readonly asksOf: (row: Row) => Row["asks"] | undefined
 }
 
-/** The loads of a row on each server that can do it: warmed first, then all in turn. */
-const contest = Effect.fnUntraced(function*(postgres: number, servers: ReadonlyArray<Contestant>, row: Row) {
+/** Loads each server that has the row: it warms all of them first, then loads them in turn. */
+const contest = Effect.fnUntraced(function*(servers: ReadonlyArray<Contestant>, row: Row) {
   const loads = servers.flatMap((server) => {
     const asks = server.asksOf(row)
     if (asks === undefined) return []
     const calls = callsOf(server.origin, server.people, asks)
-    return { name: server.name, load: measured(server, postgres, calls, row.clients ?? CLIENTS, SECONDS) }
+    return { name: server.name, load: measured(server, calls, row.clients ?? CLIENTS, SECONDS) }
   })
   yield* Effect.forEach(loads, ({ load }) => warmUp(load), { discard: true })
   const turns = yield* Effect.replicateEffect(Effect.forEach(loads, ({ load }) => load), TURNS)
@@ -40,7 +40,7 @@ const contest = Effect.fnUntraced(function*(postgres: number, servers: ReadonlyA
 
 const medianOf = (figures: ReadonlyArray<Figures>, figure: keyof Figures) => median(figures.map((each) => each[figure]))
 
-/** The median of the pairs: how many times as much the second has of a figure. */
+/** Returns the median of the pairs: the second server has this many times the figure of the first. */
 const ratio = (ours: ReadonlyArray<Figures>, other: ReadonlyArray<Figures>, figure: keyof Figures) =>
   median(ours.map((each, turn) => (other[turn]?.[figure] ?? 0) / each[figure]))
 
@@ -54,11 +54,9 @@ const oursOf = (figures: ReadonlyArray<Figures>) => {
 
 const peerOf = (ours: ReadonlyArray<Figures>, peer: ReadonlyArray<Figures> | undefined, goal?: number) => {
   if (peer === undefined) return ""
-  const [cost, database, rate] = [
-    ratio(ours, peer, "cost"),
-    ratio(ours, peer, "database"),
-    1 / ratio(ours, peer, "rate")
-  ]
+  const cost = ratio(ours, peer, "cost")
+  const database = ratio(ours, peer, "database")
+  const rate = 1 / ratio(ours, peer, "rate")
   const costs = `${cost.toFixed(2)} + ${Number.isFinite(database) ? database.toFixed(2) : "-"}`
   return `${costs} (${rate.toFixed(2)}), ${medianOf(peer, "p99").toFixed(0)} ms${goalOf(cost, goal)}`
 }
@@ -82,7 +80,6 @@ const TRACED = new Set([
 
 const crowd = Effect.gen(function*() {
   const url = yield* database
-  const postgres = yield* postmaster(url)
   const own = (settings: Readonly<Record<string, string>> = {}) =>
     service(url, { TRUSTED_PROXIES: "127.0.0.0/8", ...settings })
   const unlimited = yield* own()
@@ -97,10 +94,9 @@ const crowd = Effect.gen(function*() {
     asksOf: ({ asks }) => asks
   })
   const peer = Effect.fnUntraced(function*(name: "full" | "bare") {
-    const server = yield* running(`bench/peers/${name}.ts`, { ...SETTINGS, DATABASE_URL: url })
-    yield* readyAfter(`${server.origin}/health/live`, server.started)
+    const server = yield* running(`bench/peers/${name}.ts`, "/health/live", { ...SETTINGS, DATABASE_URL: url })
     const asksOf = ({ asks, peers = ["full"] }: Row) => peers.includes(name) ? asks : undefined
-    return { ...variant(name, server), asksOf }
+    return { ...variant(name, { ...server, postgres: unlimited.postgres }), asksOf }
   })
   const peers = [yield* peer("full"), yield* peer("bare"), ...yield* pocketbase]
   yield* analyzed(url)
@@ -109,7 +105,7 @@ const crowd = Effect.gen(function*() {
   const table = yield* openTable("crowd", ["request", "limits", "ours", "full peer", "bare peer", "PocketBase"])
   const compared = Effect.fnUntraced(function*(row: Row) {
     const isLimited = row.isLimited === true
-    const figures = yield* contest(postgres, [variant("ours", isLimited ? limited : unlimited), ...peers], row)
+    const figures = yield* contest([variant("ours", isLimited ? limited : unlimited), ...peers], row)
     const ours = figures.get("ours") ?? []
     return [
       row.name,
@@ -142,22 +138,16 @@ const crowd = Effect.gen(function*() {
   ]
   const tracedTable = yield* openTable("traced", ["request", "untraced", "one in ten traced", "each traced"])
   const tracedCells = Effect.fnUntraced(function*(row: Row) {
-    const figures = yield* contest(postgres, variants, row)
+    const figures = yield* contest(variants, row)
     const untraced = figures.get("untraced") ?? []
     const cell = (name: string, goal: number) => {
       const cost = ratio(untraced, figures.get(name) ?? [], "cost")
       return `${cost.toFixed(2)}, ${cost <= goal ? "reached" : "**of**"} ${goal}`
     }
-    return [
-      row.name,
-      oursOf(untraced),
-      cell("one in ten", 1.08),
-      cell("each", row.name.startsWith("store") ? 1.3 : 1.35)
-    ]
+    const goal = row.name.startsWith("store") ? 1.3 : 1.35
+    return [row.name, oursOf(untraced), cell("one in ten", 1.08), cell("each", goal)]
   })
-  for (const row of tracedRows) {
-    yield* tracedTable.row(yield* cellsOf(row, tracedCells))
-  }
+  for (const row of tracedRows) yield* tracedTable.row(yield* cellsOf(row, tracedCells))
 }).pipe(Effect.scoped)
 
 NodeRuntime.runMain(crowd)

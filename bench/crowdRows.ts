@@ -1,24 +1,24 @@
 import type { Call } from "./load.ts"
-import { ACCOUNTS, newRoute, type Person, routeOf, WORDS } from "./people.ts"
-import { type Credential, JSON_TYPE, lineOf } from "./seed.ts"
+import { ACCOUNTS, gpxOf, newRoute, type Person, routeOf, WORDS } from "./people.ts"
+import { type Credential, JSON_TYPE } from "./seed.ts"
 
 type Asked = Omit<Call, "url"> & { readonly path: string }
 
-/** A request for one account; `turn` chooses among its routes, words and bodies. */
+/** Returns a request of one account; `turn` chooses among its routes, words and bodies. */
 type Asks = (person: Person, turn: number) => Asked
 
 export interface Row {
   readonly name: string
   readonly asks: Asks
-  /** The peers that have the same endpoint on the same rows: the full one if absent. */
+  /** These peers have the same endpoint on the same rows; the full one if absent. */
   readonly peers?: ReadonlyArray<"full" | "bare">
   /** PocketBase has this request for the same rows. */
   readonly pocketbase?: Asks
-  /** The load is within the rate limits, which are on. */
+  /** The rate limits are on, and the load stays within them. */
   readonly isLimited?: true
-  /** The number of clients where more would be refused as too much heavy work. */
+  /** The row has fewer clients, since more would be refused as too much heavy work. */
   readonly clients?: number
-  /** Processor time of the full peer, and throughput against PocketBase, to reach. */
+  /** The row is to reach these ratios: processor time of the full peer, and throughput against PocketBase. */
   readonly goals?: readonly [full?: number | undefined, pocketbase?: number]
 }
 
@@ -37,7 +37,7 @@ const store = (path: string, credential: Credential, body: string, type = JSON_T
   body
 })
 
-/** Some bodies, of which a turn takes one. */
+/** Makes some bodies, of which a turn takes one. */
 const bodies = (of: (turn: number) => string) => {
   const texts = Array.from({ length: 4 }, (_, turn) => of(turn))
   return (turn: number) => texts[turn % texts.length] ?? ""
@@ -54,16 +54,19 @@ const byToken = (kind: "short" | "day" | "long", positions: string, goals: Row["
   goals
 })
 
+/** Reads a path by the session of a person. */
+const own = (pathOf: (person: Person, turn: number) => string): Asks => (person, turn) => ({
+  path: pathOf(person, turn),
+  headers: person.session
+})
+
 const list = (name: string, query: string, pocketbase: string, more: Omit<Row, "name" | "asks">): Row => ({
   name,
-  asks: ({ session }, turn) => ({
-    path: `${API}/routes?${query.replace("WORD", WORDS[turn] ?? "")}`,
-    headers: session
-  }),
-  pocketbase: ({ id, session }, turn) => {
+  asks: own((_, turn) => `${API}/routes?${query.replace("WORD", WORDS[turn] ?? "")}`),
+  pocketbase: own(({ id }, turn) => {
     const found = query.includes("WORD") ? ` && name~'${WORDS[turn]}'` : ""
-    return { path: records(`owner='${id}'${found}`, pocketbase), headers: session }
-  },
+    return records(`owner='${id}'${found}`, pocketbase)
+  }),
   ...more
 })
 
@@ -84,19 +87,11 @@ const twenty = <A>(of: (route: ReturnType<typeof newRoute>) => A, turn: number) 
 
 const batch = bodies((turn) => JSON.stringify({ operations: twenty((route) => ({ op: "create", route }), turn) }))
 
-const gpx = bodies((turn) => {
-  const points = lineOf(2000, 9 + turn / 10).map(([lon, lat, ele]) =>
-    `<trkpt lat="${lat}" lon="${lon}"><ele>${ele}</ele></trkpt>`
-  )
-  return `<gpx version="1.1" creator="bench"><trk><name>A day</name><trkseg>${points.join("\n")}</trkseg></trk></gpx>`
-})
+const gpx = bodies((turn) => gpxOf(2000, 9 + turn / 10))
 
-const ownRoute: Asks = (person, turn) => ({
-  path: `${API}/routes/${routeOf(person, "short", turn).id}`,
-  headers: person.session
-})
+const ownRoute = own((person, turn) => `${API}/routes/${routeOf(person, "short", turn).id}`)
 
-/** The reads come first: a write changes what they find. */
+/** Reads come first, since a write changes what they find. */
 export const ROWS: ReadonlyArray<Row> = [
   {
     name: "`GET /health/live`",
@@ -111,10 +106,7 @@ export const ROWS: ReadonlyArray<Row> = [
   {
     name: "own route by session, 50 positions",
     asks: ownRoute,
-    pocketbase: (person, turn) => ({
-      path: `${RECORDS}/${routeOf(person, "short", turn).id}`,
-      headers: person.session
-    }),
+    pocketbase: own((person, turn) => `${RECORDS}/${routeOf(person, "short", turn).id}`),
     goals: [1.5, 1.2]
   },
   {
@@ -124,8 +116,8 @@ export const ROWS: ReadonlyArray<Row> = [
   },
   {
     name: "`GET /users/me` by session",
-    asks: ({ session }) => ({ path: `${API}/users/me`, headers: session }),
-    pocketbase: ({ id, session }) => ({ path: `/api/collections/users/records/${id}`, headers: session }),
+    asks: own(() => `${API}/users/me`),
+    pocketbase: own(({ id }) => `/api/collections/users/records/${id}`),
     goals: [1.5, 1.2]
   },
   list("list of 20 routes of 1,000 positions", "limit=20", "perPage=20", { goals: [4, 4] }),
@@ -136,7 +128,7 @@ export const ROWS: ReadonlyArray<Row> = [
   list("search `q`, 20 without geometry", "limit=20&geometry=none&q=WORD", `perPage=20&fields=${FIELDS}`, {}),
   {
     name: "`GET /sync` with nothing new",
-    asks: ({ cursor, session }) => ({ path: `${API}/sync?cursor=${encodeURIComponent(cursor)}`, headers: session }),
+    asks: own(({ cursor }) => `${API}/sync?cursor=${cursor}`),
     peers: []
   },
   {
@@ -150,12 +142,10 @@ export const ROWS: ReadonlyArray<Row> = [
     asks: (_, turn) => ({
       path: `${API}/routes/public?limit=20&geometry=none&gate=public&bbox=${9 - turn / 100},46.9,9.2,47.2`
     }),
-    pocketbase: (_, turn) => ({
-      path: records(
-        `visibility='public' && west<=9.2 && east>=${9 - turn / 100} && south<=47.2 && north>=46.9`,
-        `perPage=20&fields=${FIELDS}`
-      )
-    })
+    pocketbase: (_, turn) => {
+      const box = `west<=9.2 && east>=${9 - turn / 100} && south<=47.2 && north>=46.9`
+      return { path: records(`visibility='public' && ${box}`, `perPage=20&fields=${FIELDS}`) }
+    }
   },
   storing(100, [0.9, 1.1]),
   storing(1000, [1, 2]),
@@ -183,7 +173,7 @@ const ADDRESSES = 400
 
 const addressOf = (n: number) => ({ "x-forwarded-for": `198.18.${n >> 8}.${n & 255}` })
 
-/** One call for each address; the accounts take turns. */
+/** Returns a call for each address; the accounts take turns. */
 export const callsOf = (origin: string, people: ReadonlyArray<Person>, asks: Row["asks"]) =>
   Array.from({ length: ADDRESSES / ACCOUNTS }, (_, turn) =>
     people.map((person, n): Call => {

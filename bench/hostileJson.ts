@@ -4,15 +4,15 @@ import type { HttpApiEndpoint } from "effect/http-api"
 import { Api } from "../src/http/api/Api.ts"
 import { BodyLimit } from "../src/http/api/Requests.ts"
 
-/** A request with a body that is as large as its endpoint takes. */
+/** A request with a body of the largest size that its endpoint takes. */
 export interface Hostile {
   readonly name: string
   readonly method: string
   readonly path: string
   readonly type: string
-  /** Made when it is sent: all of them at once have more than a gigabyte. */
+  /** The body is made when it is sent: all bodies together have more than a gigabyte. */
   readonly body: () => Buffer
-  /** The service reads so many bytes of it once it is unpacked. */
+  /** The service reads this many bytes of it once it is unpacked. */
   readonly unpacked?: number
 }
 
@@ -23,97 +23,55 @@ const isSchema = (value: unknown): value is JsonSchema =>
 
 const schemasOf = (value: unknown) => Array.isArray(value) ? value.filter(isSchema) : []
 
-const membersOf = (schema: JsonSchema) =>
-  isSchema(schema["properties"])
-    ? Object.entries(schema["properties"]).flatMap(([name, member]) =>
-      isSchema(member) ? [[name, member] as const] : []
-    )
+const membersOf = ({ properties }: JsonSchema) =>
+  isSchema(properties)
+    ? Object.entries(properties).flatMap(([name, member]) => isSchema(member) ? [[name, member] as const] : [])
     : []
 
-type Path = ReadonlyArray<string>
-
-/** This text of JSON replaces what the schema says in a body. It is made when it is sent. */
+/** This text of JSON replaces what the schema says at a place of a body, such as `waypoints.0.name`. */
 interface Filling {
-  readonly path: Path
+  readonly path: string
   readonly json: () => string
 }
 
-type PlaceType = "array" | "object" | "string"
+const below = (path: string, name: string) => path === "" ? name : `${path}.${name}`
 
 const repeated = (count: number, item: string) => `[${Array.from({ length: count }, () => item).join(",")}]`
 
 const numberOf = (value: unknown, otherwise: number) => typeof value === "number" ? value : otherwise
 
-/** Bodies of one schema. */
-class Bodies {
-  private readonly definitions: JsonSchema
-  private readonly root: JsonSchema
+/** Returns an object of numbered members that fills this many bytes. */
+const membersFor = (bytes: number) =>
+  `{${Array.from({ length: Math.floor(bytes / 13) }, (_, n) => `"m${String(n).padStart(7, "0")}":0`).join(",")}}`
 
-  constructor(schema: Schema.Constraint) {
-    const document = Schema.toJsonSchemaDocument(schema)
-    this.definitions = document.definitions
-    this.root = this.resolved(document.schema)
-  }
+/** Returns a text of JSON with this many characters, each of them escaped. */
+const escaped = (length: number) => JSON.stringify("\\".repeat(length))
 
-  /** The least that the schema needs, with a filling where it belongs. */
-  text(filling?: Filling): string {
-    return this.sample(this.root, [], filling)
-  }
+/** Returns bodies of one schema with each array, text and object at its largest, in this many bytes. */
+const bodiesOf = (schema: Schema.Constraint, bytes: number) => {
+  const { definitions, schema: root } = Schema.toJsonSchemaDocument(schema)
 
-  /** An array, an object or a text may stand at this place of this schema. */
-  places(type: PlaceType): ReadonlyArray<readonly [path: Path, schema: JsonSchema]> {
-    return this.placesIn(this.root, [], type)
-  }
-
-  /** An array with as many items as it may have, each of them right. */
-  full(schema: JsonSchema): string {
-    const tuple = schemasOf(schema["prefixItems"])
-    const items = isSchema(schema["items"]) ? this.sample(schema["items"], [], undefined, true) : "0"
-    const more = Math.max(0, numberOf(schema["maxItems"], 1000) - tuple.length)
-    const parts = tuple.map((item) => this.sample(item, [], undefined, true))
-    return `[${[...parts, ...Array.from({ length: more }, () => items)].join(",")}]`
-  }
-
-  /** An object with all its members, each of them at its largest. */
-  whole(schema: JsonSchema): string {
-    return this.sample(schema, [], undefined, true)
-  }
-
-  private resolved(schema: JsonSchema): JsonSchema {
-    const reference = schema["$ref"]
+  const resolved = (schema: JsonSchema): JsonSchema => {
+    const { $ref: reference, anyOf } = schema
     if (typeof reference === "string") {
-      const found = this.definitions[reference.slice(reference.lastIndexOf("/") + 1)]
-      return isSchema(found) ? this.resolved(found) : {}
+      return resolved(definitions[reference.slice(reference.lastIndexOf("/") + 1)] ?? {})
     }
-    const choice = schemasOf(schema["anyOf"]).find((choice) => choice["type"] !== "null")
-    return choice === undefined ? schema : this.resolved(choice)
+    const choice = schemasOf(anyOf).find(({ type }) => type !== "null")
+    return choice === undefined ? schema : resolved(choice)
   }
 
-  private placesIn(
-    schema: JsonSchema,
-    path: Path,
-    type: PlaceType
-  ): ReadonlyArray<readonly [path: Path, schema: JsonSchema]> {
-    const known = this.resolved(schema)
-    const items = isSchema(known["items"]) ? this.placesIn(known["items"], [...path, "0"], type) : []
-    return [
-      ...(known["type"] === type ? [[path, known] as const] : []),
-      ...membersOf(known).flatMap(([name, member]) => this.placesIn(member, [...path, name], type)),
-      ...items
-    ]
-  }
-
-  private sample(schema: JsonSchema, path: Path, filling: Filling | undefined, isWhole = false): string {
-    if (filling !== undefined && filling.path.join(".") === path.join(".")) return filling.json()
-    const known = this.resolved(schema)
+  /** Returns the least that the schema needs with a filling at its place, or all of its members at their largest. */
+  const sample = (schema: JsonSchema, path = "", filling?: Filling, isWhole = false): string => {
+    if (filling?.path === path) return filling.json()
+    const known = resolved(schema)
     if (Array.isArray(known["enum"])) return JSON.stringify(known["enum"][0])
     switch (known["type"]) {
       case "object":
-        return this.objectSample(known, path, filling, isWhole)
+        return objectSample(known, path, filling, isWhole)
       case "array":
-        return this.arraySample(known, path, filling)
+        return arraySample(known, path, filling)
       case "string":
-        return JSON.stringify("a".repeat(isWhole ? numberOf(known["maxLength"], 12) : numberOf(known["minLength"], 12)))
+        return JSON.stringify("a".repeat(numberOf(known[isWhole ? "maxLength" : "minLength"], 12)))
       case "boolean":
         return "true"
       default:
@@ -121,93 +79,101 @@ class Bodies {
     }
   }
 
-  private objectSample(schema: JsonSchema, path: Path, filling: Filling | undefined, isWhole: boolean) {
+  const objectSample = (schema: JsonSchema, path: string, filling: Filling | undefined, isWhole: boolean) => {
     const required = Array.isArray(schema["required"]) ? schema["required"] : []
-    const isOnWay = (name: string) => filling?.path.join(".").startsWith([...path, name].join(".")) === true
+    const isOnWay = (name: string) => filling?.path.startsWith(below(path, name)) === true
     const members = membersOf(schema)
       .filter(([name]) => isWhole || required.includes(name) || isOnWay(name))
-      .map(([name, member]) => `${JSON.stringify(name)}:${this.sample(member, [...path, name], filling, isWhole)}`)
-    const extra = filling?.path.join(".") === [...path, "ignored"].join(".") ? [`"ignored":${filling.json()}`] : []
+      .map(([name, member]) => `${JSON.stringify(name)}:${sample(member, below(path, name), filling, isWhole)}`)
+    const extra = filling?.path === below(path, "ignored") ? [`"ignored":${filling.json()}`] : []
     return `{${[...members, ...extra].join(",")}}`
   }
 
-  private arraySample(schema: JsonSchema, path: Path, filling: Filling | undefined) {
-    const tuple = schemasOf(schema["prefixItems"])
-    if (tuple.length > 0) return `[${tuple.map((item) => this.sample(item, [], undefined)).join(",")}]`
-    const items = isSchema(schema["items"]) ? schema["items"] : {}
-    return repeated(Math.max(1, numberOf(schema["minItems"], 1)), this.sample(items, [...path, "0"], filling))
+  const arraySample = ({ items, minItems, prefixItems }: JsonSchema, path: string, filling?: Filling) => {
+    const tuple = schemasOf(prefixItems)
+    if (tuple.length > 0) return `[${tuple.map((item) => sample(item)).join(",")}]`
+    const item = sample(isSchema(items) ? items : {}, below(path, "0"), filling)
+    return repeated(Math.max(1, numberOf(minItems, 1)), item)
   }
-}
 
-/** An object of numbered members that fills so many bytes. */
-const membersFor = (bytes: number) =>
-  `{${Array.from({ length: Math.floor(bytes / 13) }, (_, n) => `"m${String(n).padStart(7, "0")}":0`).join(",")}}`
+  /** Returns a valid array with the largest number of items. */
+  const full = ({ items, maxItems, prefixItems }: JsonSchema) => {
+    const tuple = schemasOf(prefixItems).map((item) => sample(item, "", undefined, true))
+    const item = isSchema(items) ? sample(items, "", undefined, true) : "0"
+    const more = Math.max(0, numberOf(maxItems, 1000) - tuple.length)
+    return `[${[...tuple, ...Array.from({ length: more }, () => item)].join(",")}]`
+  }
 
-type Named = readonly [name: string, filling: Filling]
-
-/** A text of JSON of so many characters, each of them escaped. */
-const escaped = (length: number) => JSON.stringify("\\".repeat(length))
-
-const arrayFillings = (bodies: Bodies, bytes: number, filled: (item: string) => string) =>
-  bodies.places("array").flatMap(([path, schema]): ReadonlyArray<Named> => {
-    const most = numberOf(schema["maxItems"], 1000)
-    const name = path.join(".")
-    return [
-      [`${name}: as long as it may be`, { path, json: () => bodies.full(schema) }],
-      [`${name}: as long, of {}`, { path, json: () => repeated(Math.min(most, Math.floor(bytes / 3)), "{}") }],
-      [`${name}: {} to the limit`, { path, json: () => filled("{}") }],
-      [`${name}: 1 to the limit`, { path, json: () => filled("1") }]
-    ]
-  })
-
-const textFillings = (bodies: Bodies, bytes: number) =>
-  bodies.places("string").flatMap(([path, schema]): ReadonlyArray<Named> => {
-    const name = path.join(".")
-    const most = schema["maxLength"]
-    const limit: Named = [`${name}: a text to the limit`, { path, json: () => escaped(Math.floor(bytes / 2)) }]
-    if (typeof most !== "number") return [limit]
-    return [[`${name}: as long as it may be`, { path, json: () => escaped(most) }], limit]
-  })
-
-const objectFillings = (bodies: Bodies, bytes: number) =>
-  bodies.places("object").flatMap(([path, schema]): ReadonlyArray<Named> => {
-    if (path.length === 0) return []
-    return [
-      [`${path.join(".")}: with all members`, { path, json: () => bodies.whole(schema) }],
-      [`${path.join(".")}: members to the limit`, { path, json: () => membersFor(bytes) }]
-    ]
-  })
-
-const fillingsOf = (bodies: Bodies, bytes: number): ReadonlyArray<Named> => {
   const filled = (item: string) => repeated(Math.floor(bytes / (item.length + 1)), item)
+
+  const jsonFor = (schema: JsonSchema): Readonly<Record<string, () => string>> => {
+    const { maxItems, maxLength, type } = schema
+    switch (type) {
+      case "array":
+        return {
+          "as long as it may be": () => full(schema),
+          "as long, of {}": () => repeated(Math.min(numberOf(maxItems, 1000), Math.floor(bytes / 3)), "{}"),
+          "{} to the limit": () => filled("{}"),
+          "1 to the limit": () => filled("1")
+        }
+      case "string":
+        return {
+          ...(typeof maxLength === "number" ? { "as long as it may be": () => escaped(maxLength) } : {}),
+          "a text to the limit": () => escaped(Math.floor(bytes / 2))
+        }
+      case "object":
+        return {
+          "with all members": () => sample(schema, "", undefined, true),
+          "members to the limit": () => membersFor(bytes)
+        }
+      default:
+        return {}
+    }
+  }
+
+  const bodiesAt = (path: string, jsons: Readonly<Record<string, () => string>>) =>
+    Object.entries(jsons).map(([name, json]) => ({
+      name: `${path}: ${name}`,
+      body: () => Buffer.from(sample(root, "", { path, json }))
+    }))
+
+  const bodiesBelow = (schema: JsonSchema, path = ""): ReturnType<typeof bodiesAt> => {
+    const known = resolved(schema)
+    const { items, type } = known
+    return [
+      ...(path === "" && type === "object" ? [] : bodiesAt(path, jsonFor(known))),
+      ...membersOf(known).flatMap(([name, member]) => bodiesBelow(member, below(path, name))),
+      ...(isSchema(items) ? bodiesBelow(items, below(path, "0")) : [])
+    ]
+  }
+
   const levels = Math.floor(bytes / 2)
   return [
-    ...arrayFillings(bodies, bytes, filled),
-    ...textFillings(bodies, bytes),
-    ...objectFillings(bodies, bytes),
-    ["ignored: {} to the limit", { path: ["ignored"], json: () => filled("{}") }],
-    ["ignored: levels to the limit", { path: ["ignored"], json: () => "[".repeat(levels) + "]".repeat(levels) }],
-    ["ignored: members to the limit", { path: ["ignored"], json: () => membersFor(bytes) }]
+    ...bodiesBelow(root),
+    ...bodiesAt("ignored", {
+      "{} to the limit": () => filled("{}"),
+      "levels to the limit": () => "[".repeat(levels) + "]".repeat(levels),
+      "members to the limit": () => membersFor(bytes)
+    })
   ]
 }
 
 const ROOM = 2048
 
 const endpointBodies = (endpoint: HttpApiEndpoint.Top, path: string): ReadonlyArray<Hostile> => {
-  const schema: Schema.Constraint | undefined = endpoint.payload.get("application/json")?.schemas[0]
-  if (!HttpMethod.hasBody(endpoint.method) || schema === undefined) return []
-  const bodies = new Bodies(schema)
-  const limit = Context.get(endpoint.annotations, BodyLimit)
-  return fillingsOf(bodies, limit - ROOM).map(([name, filling]) => ({
-    name: `${endpoint.method} ${endpoint.path.replace("/api/v1", "")} ${name}`,
-    method: endpoint.method,
+  const { annotations, method, path: template, payload } = endpoint
+  const schema: Schema.Constraint | undefined = payload.get("application/json")?.schemas[0]
+  if (!HttpMethod.hasBody(method) || schema === undefined) return []
+  return bodiesOf(schema, Context.get(annotations, BodyLimit) - ROOM).map(({ body, name }) => ({
+    name: `${method} ${template.replace("/api/v1", "")} ${name}`,
+    method,
     path,
     type: "application/json",
-    body: () => Buffer.from(bodies.text(filling))
+    body
   }))
 }
 
-/** For every endpoint that takes JSON: each array, text and object and an ignored member, at their largest, right and wrong. */
+/** Returns bodies of each endpoint with arrays, texts, objects and an ignored member at their largest, valid and invalid. */
 export const jsonBodies = (pathOf: (endpoint: HttpApiEndpoint.Top) => string): ReadonlyArray<Hostile> =>
   Object.values(Api.groups).flatMap((group) =>
     Object.values(group.endpoints).flatMap((endpoint) => endpointBodies(endpoint, pathOf(endpoint)))

@@ -1,3 +1,4 @@
+import { Schema } from "effect"
 import { Agent, request } from "node:http"
 import { setTimeout } from "node:timers/promises"
 
@@ -9,12 +10,14 @@ export interface Call {
   readonly body?: string | Buffer
 }
 
-/** A response, or 0 as the status where the connection failed, with the milliseconds it took to its last byte. */
-export interface Outcome {
-  readonly status: number
-  readonly retryAfter: string | undefined
-  readonly milliseconds: number
-}
+/** The status of a response, or 0 if the connection failed, with the milliseconds to its last byte. */
+export const Outcome = Schema.Struct({
+  status: Schema.Finite,
+  retryAfter: Schema.UndefinedOr(Schema.String),
+  milliseconds: Schema.Finite
+})
+
+export type Outcome = typeof Outcome.Type
 
 export const ask = (agent: Agent, { body, headers = {}, method = "GET", url }: Call, since = performance.now()) =>
   new Promise<Outcome>((resolve) => {
@@ -27,14 +30,14 @@ export const ask = (agent: Agent, { body, headers = {}, method = "GET", url }: C
     }).on("error", () => end(0)).end(body)
   })
 
-/** Opens all connections before the load begins, so that it does not measure what that takes. */
+/** Opens all connections before the load begins, so that the time to open them is not measured. */
 export const connected = async ({ origin }: URL, connections: number) => {
   const agent = new Agent({ keepAlive: true, maxSockets: connections, maxFreeSockets: connections })
   await Promise.all(Array.from({ length: connections }, () => ask(agent, { url: `${origin}/health/live` })))
   return agent
 }
 
-/** Each client sends the next call as soon as it has the response to the one before, until aborted. */
+/** Each client sends the next call as soon as it has the last response, until aborted. */
 export const closedLoop = async (
   calls: ReadonlyArray<Call>,
   clients: number,
@@ -57,7 +60,7 @@ export const closedLoop = async (
   return outcomes
 }
 
-/** Sends so many calls a second, evenly spaced, whatever the responses take; each is timed from when it is sent. */
+/** Sends `rate` calls a second, evenly spaced, whatever the responses take; each is timed from when it is sent. */
 export const openLoop = async (calls: ReadonlyArray<Call>, rate: number, connections: number, seconds: number) => {
   const agent = await connected(new URL(calls[0]?.url ?? ""), connections)
   const started = performance.now()

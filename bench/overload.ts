@@ -4,33 +4,27 @@ import { once } from "node:events"
 import { Agent } from "node:http"
 import { Worker } from "node:worker_threads"
 import { callsOf, ROWS } from "./crowdRows.ts"
-import { ask, type Call, closedLoop, openLoop, type Outcome } from "./load.ts"
-import { newRoute, peopled, type Person } from "./people.ts"
-import { argument, forgetPeak, peakMemory, processorTime, readyAfter, running, service } from "./processes.ts"
+import { ask, type Call, closedLoop, openLoop, Outcome } from "./load.ts"
+import { gpxOf, newRoute, peopled, type Person } from "./people.ts"
+import { argument, costOf, running, type Server } from "./processes.ts"
 import { openTable } from "./report.ts"
-import { database, JSON_TYPE, lineOf } from "./seed.ts"
+import { database, JSON_TYPE, service } from "./seed.ts"
 import { median, P99, quantile } from "./statistics.ts"
 
-/** Clients that find the peak, and how many seconds each load lasts. */
+/** These clients find the peak; each load lasts this many seconds. */
 const CLIENTS = 32
 const SECONDS = Number(argument("seconds", "10"))
 const OVERLOAD = 3
 const CONNECTIONS = 1000
 
-/** Enough that none is awaited for a request to be sent. */
+/** These are enough that no request waits for a connection. */
 const OVERLOAD_CONNECTIONS = 4 * CONNECTIONS
 const UPLOADS = 60
 const UPLOAD_BYTES = 8 * 1024 * 1024
 
-const gpx = () => {
-  const points = lineOf(100_000).map(([lon, lat]) => `<trkpt lat="${lat}" lon="${lon}"><ele>450</ele></trkpt>`).join(
-    "\n"
-  )
-  const file = `<gpx version="1.1" creator="x"><trk><name>x</name><trkseg>${points}</trkseg></trk></gpx>`
-  return file + " ".repeat(UPLOAD_BYTES - file.length)
-}
+const padded = (text: string) => text + " ".repeat(UPLOAD_BYTES - text.length)
 
-/** Beginnings of the names of rows; one request in ten is a write. */
+/** The names of rows begin with these words; one request in ten is a write. */
 const MIX = [
   "route by token, 50",
   "own route by token",
@@ -51,26 +45,22 @@ const mixed = (origin: string, people: ReadonlyArray<Person>) => {
   return (columns[0] ?? []).flatMap((_, turn) => columns.flatMap((calls) => calls.slice(turn, turn + 1)))
 }
 
-/** A thread of probes replies with the outcomes of each path. */
-const Outcomes = Schema.Array(Schema.Array(Schema.Struct({
-  status: Schema.Finite,
-  retryAfter: Schema.UndefinedOr(Schema.String),
-  milliseconds: Schema.Finite
-})))
+type Load = () => Promise<ReadonlyArray<Outcome>>
 
-const PROBES = ["/health/live", "/health/ready"]
+const Health = Schema.Array(Schema.Array(Outcome))
 
-/** Runs a load, while another thread reads the health of the service. */
-const watched = (origin: string, load: () => Promise<ReadonlyArray<Outcome>>) =>
+/** Runs a load while another thread reads the health of the service. */
+const watched = (origin: string, load: Load) =>
   Effect.promise(async () => {
-    const probes = new Worker(new URL("./probes.ts", import.meta.url), { workerData: { origin, paths: PROBES } })
+    const argv = ["live", "ready"].map((name) => `${origin}/health/${name}`)
+    const probes = new Worker(new URL("./probes.ts", import.meta.url), { argv })
     await once(probes, "message")
     const started = performance.now()
     const outcomes = await load()
     const seconds = (performance.now() - started) / 1000
     probes.postMessage("end", [])
     const [health] = await once(probes, "message")
-    return { outcomes, health: Schema.decodeUnknownSync(Outcomes)(health), seconds }
+    return { outcomes, health: Schema.decodeUnknownSync(Health)(health), seconds }
   })
 
 const isServed = ({ status }: Outcome) => status >= 200 && status < 500 && status !== 429
@@ -81,45 +71,41 @@ const times = (outcomes: ReadonlyArray<Outcome>) => {
   return all.length === 0 ? "-" : `${median(all).toFixed(0)} / ${quantile(all, P99).toFixed(0)} ms`
 }
 
-/** The cells of a load, and how many requests a second it served. */
-const measured = Effect.fnUntraced(function*(
-  name: string,
-  { origin, pid }: { readonly origin: string; readonly pid: number },
-  load: () => Promise<ReadonlyArray<Outcome>>
-) {
-  yield* forgetPeak(pid)
-  const before = yield* processorTime(pid)
-  const { health, outcomes, seconds } = yield* watched(origin, load)
-  const processor = ((yield* processorTime(pid)) - before) / 10 / seconds
+/** Returns the cells of a load and how many requests a second it served. */
+const loaded = Effect.fnUntraced(function*(server: Server, load: Load) {
+  const watching = watched(server.origin, load)
+  const { peak, processor, result: { health, outcomes, seconds } } = yield* costOf(server, watching)
   const served = outcomes.filter(isServed)
   const refused = outcomes.filter(isRefused)
   const failed = outcomes.length - served.length - refused.length
   const unwell = health.flat().filter(({ status }) => status !== 200).length
-  const memory = (yield* peakMemory(pid)).toFixed(0)
-  const answered = [String(served.length), times(served), String(refused.length), times(refused), String(failed)]
-  const cells = [name, ...answered, ...health.map(times), String(unwell), `${memory} MiB`, `${processor.toFixed(0)} %`]
+  const cells = [
+    ...[served, refused].flatMap((all) => [String(all.length), times(all)]),
+    String(failed),
+    ...health.map(times),
+    String(unwell),
+    `${peak.toFixed(0)} MiB`,
+    `${(processor / 10 / seconds).toFixed(0)} %`
+  ]
   return { cells, rate: served.length / seconds }
 })
 
-/** One request on each of many new connections. */
-const burst = ({ origin }: { readonly origin: string }) =>
-  Effect.promise(async () => {
-    const agent = new Agent()
-    const call = { url: `${origin}/health/live` }
-    const served = (await Promise.all(Array.from({ length: CONNECTIONS }, () => ask(agent, call)))).filter(isServed)
+/** Sends a call `count` times at once, each by a new connection. */
+const atOnce = (call: Call, count: number) => () => {
+  const agent = new Agent()
+  return Promise.all(Array.from({ length: count }, () => ask(agent, call)))
+}
+
+const burst = ({ origin }: Pick<Server, "origin">) =>
+  Effect.map(Effect.promise(atOnce({ url: `${origin}/health/live` }, CONNECTIONS)), (outcomes) => {
+    const served = outcomes.filter(isServed)
     return `${served.length} served, ${times(served)}`
   })
-
-const uploads = (call: Call) => () => {
-  const agent = new Agent()
-  return Promise.all(Array.from({ length: UPLOADS }, () => ask(agent, call)))
-}
 
 const overload = Effect.gen(function*() {
   const url = yield* database
   const server = yield* service(url)
   const people = yield* peopled(url, server.origin)
-  const api = `${server.origin}/api/v1`
   const calls = mixed(server.origin, people)
   yield* Effect.promise(() => closedLoop(calls, CLIENTS, SECONDS / 2))
 
@@ -136,45 +122,38 @@ const overload = Effect.gen(function*() {
     "peak memory",
     "processor"
   ])
-  const row = Effect.fnUntraced(function*(name: string, load: () => Promise<ReadonlyArray<Outcome>>) {
-    const { cells, rate } = yield* measured(name, server, load)
-    yield* table.row(cells)
+  const row = Effect.fnUntraced(function*(name: string, load: Load) {
+    const { cells, rate } = yield* loaded(server, load)
+    yield* table.row([name, ...cells])
     return rate
   })
-  const peak = yield* row(`${CLIENTS} clients`, () => closedLoop(calls, CLIENTS, SECONDS))
-  const over = yield* row(
-    `${OVERLOAD} times that rate`,
-    () => openLoop(calls, peak * OVERLOAD, OVERLOAD_CONNECTIONS, SECONDS)
-  )
+  const clients = (count: number) => () => closedLoop(calls, count, SECONDS)
+  const peak = yield* row(`${CLIENTS} clients`, clients(CLIENTS))
+  const many = () => openLoop(calls, peak * OVERLOAD, OVERLOAD_CONNECTIONS, SECONDS)
+  const over = yield* row(`${OVERLOAD} times that rate`, many)
   yield* Effect.sleep("1 second")
-  const after = yield* row(`${CLIENTS} clients, a second later`, () => closedLoop(calls, CLIENTS, SECONDS))
-  yield* row(`${CONNECTIONS} clients that never wait`, () => closedLoop(calls, CONNECTIONS, SECONDS))
+  const after = yield* row(`${CLIENTS} clients, a second later`, clients(CLIENTS))
+  yield* row(`${CONNECTIONS} clients that never wait`, clients(CONNECTIONS))
   yield* Effect.sleep("1 second")
-  yield* row(`${CLIENTS} clients, a second later`, () => closedLoop(calls, CLIENTS, SECONDS))
+  yield* row(`${CLIENTS} clients, a second later`, clients(CLIENTS))
   const [uploader] = people
-  const long = JSON.stringify(newRoute("A ride", 100_000, "private"))
-  const body = long + " ".repeat(UPLOAD_BYTES - long.length)
-  yield* row(
-    `${UPLOADS} routes of 8 MiB at once`,
-    uploads({ url: `${api}/routes`, method: "POST", headers: { ...uploader?.session, ...JSON_TYPE }, body })
+  const uploads = (path: string, headers: Readonly<Record<string, string>>, text: string) =>
+    atOnce(
+      { url: `${server.origin}/api/v1/${path}`, method: "POST", headers, body: padded(text) },
+      UPLOADS
+    )
+  const routes = uploads(
+    "routes",
+    { ...uploader?.session, ...JSON_TYPE },
+    JSON.stringify(newRoute("A ride", 100_000, "private"))
   )
-  yield* row(
-    `${UPLOADS} files of 8 MiB at once`,
-    uploads({
-      url: `${api}/routes/import?duplicates=allow`,
-      method: "POST",
-      headers: { ...uploader?.token, "content-type": "application/gpx+xml" },
-      body: gpx()
-    })
-  )
-  yield* row(`${CLIENTS} clients, after them`, () => closedLoop(calls, CLIENTS, SECONDS))
-  yield* table.note(
-    `Served of the peak: ${(over / peak).toFixed(2)} at ${OVERLOAD} times its rate, ${
-      (after / peak).toFixed(2)
-    } after it.`
-  )
-  const plain = yield* running("bench/peers/plain.ts", {})
-  yield* readyAfter(plain.origin, plain.started)
+  yield* row(`${UPLOADS} routes of 8 MiB at once`, routes)
+  const gpx = { ...uploader?.token, "content-type": "application/gpx+xml" }
+  yield* row(`${UPLOADS} files of 8 MiB at once`, uploads("routes/import?duplicates=allow", gpx, gpxOf(100_000)))
+  yield* row(`${CLIENTS} clients, after them`, clients(CLIENTS))
+  const [atOver, afterIt] = [over, after].map((rate) => (rate / peak).toFixed(2))
+  yield* table.note(`Served of the peak: ${atOver} at ${OVERLOAD} times its rate, ${afterIt} after it.`)
+  const plain = yield* running("bench/peers/plain.ts", "/", {})
   yield* table.note(
     `A burst of ${CONNECTIONS} new connections: ${yield* burst(server)}; by a plain Node server ${yield* burst(plain)}.`
   )

@@ -2,12 +2,14 @@ import { Effect, Schema } from "effect"
 import { decodeJwt, SignJWT } from "jose"
 import { SETTINGS } from "./processes.ts"
 import {
+  addAccounts,
   analyzed,
-  connected,
+  bearer,
+  columnsOfRoutes,
   type Credential,
   lastCursor,
   lineOf,
-  passwordHash,
+  onDatabase,
   post,
   signedIn,
   tokenOf
@@ -15,7 +17,7 @@ import {
 
 export const ACCOUNTS = 100
 
-/** Each account has these routes, the newest last: those of 1,000 positions fill its lists. The name of a route begins with its kind. */
+/** Each account has these routes, the newest last, which fill its lists. The name of a route begins with its kind. */
 export const PLAN = [
   { kind: "short", positions: 50, visibility: "unlisted", copies: 4 },
   { kind: "long", positions: 5000, visibility: "unlisted", copies: 1 },
@@ -23,16 +25,23 @@ export const PLAN = [
   { kind: "day", positions: 1000, visibility: "unlisted", copies: 100 }
 ] as const
 
-/** The second word of a name, in turn. */
+/** The second words of names take turns. */
 export const WORDS = ["river", "forest", "lake", "hill", "harbour", "meadow", "ridge", "valley", "island", "castle"]
 
-/** The body of a new route; each `turn` begins elsewhere. */
+/** Returns the body of a new route; each `turn` begins at another longitude. */
 export const newRoute = (name: string, positions: number, visibility: string, turn = 0) => ({
   name,
   visibility,
   waypoints: [{ coord: [9.5209, 47.1415] }, { coord: [9.53, 47.15] }],
   geometry: lineOf(positions, 9 + turn / 10)
 })
+
+export const gpxOf = (positions: number, west?: number) => {
+  const points = lineOf(positions, west).map(([lon, lat, ele]) =>
+    `<trkpt lat="${lat}" lon="${lon}"><ele>${ele}</ele></trkpt>`
+  )
+  return `<gpx version="1.1" creator="bench"><trk><name>A day</name><trkseg>${points.join("\n")}</trkseg></trk></gpx>`
+}
 
 const Ref = Schema.Struct({ id: Schema.Union([Schema.Int, Schema.String]), shareToken: Schema.String })
 
@@ -52,7 +61,7 @@ export type Person = typeof Owner.Type & {
   readonly cursor: string
 }
 
-/** One of a person's routes of a kind, in turn. */
+/** Returns one of a person's routes of a kind, in turn. */
 export const routeOf = ({ routes }: Person, kind: (typeof PLAN)[number]["kind"], turn: number) => {
   const all = routes[kind] ?? []
   return all[turn % all.length] ?? { id: 0, shareToken: "" }
@@ -60,55 +69,45 @@ export const routeOf = ({ routes }: Person, kind: (typeof PLAN)[number]["kind"],
 
 const Created = Schema.Struct({ id: Schema.Int })
 
-/** Stores one route of each kind by the service, and copies it as it is stored. */
+/** Stores a route of each kind by the service, and copies the stored rows. */
 const copied = Effect.fnUntraced(function*(url: string, origin: string) {
-  const client = yield* connected(url)
-  const ask = (text: string, values: ReadonlyArray<unknown> = []) =>
-    Effect.map(Effect.promise(() => client.query(text, [...values])), ({ rows }) => rows)
-  yield* ask(
-    `INSERT INTO users (email, email_key, email_verified_at, password_hash, name, handle, created_at, updated_at)
-     SELECT e, e, now(), $1, 'Person', 'person-' || n, now(), now()
-     FROM (SELECT n, 'person-' || n || '@example.com' AS e FROM generate_series(1, $2::int) n) drawn`,
-    [yield* passwordHash, ACCOUNTS]
-  )
+  yield* addAccounts(url, "person", ACCOUNTS)
   const session = yield* signedIn(origin, "person-1@example.com")
-  const columns = yield* ask(
-    `SELECT quote_ident(attname) AS name FROM pg_attribute WHERE attrelid = 'routes'::regclass AND attnum > 0
-       AND NOT attisdropped AND attgenerated = '' AND attname NOT IN ('id', 'user_id', 'share_token', 'name')`
-  )
-  const names = columns.map(({ name }) => name)
-  for (const { copies, kind, positions, visibility } of PLAN) {
-    const body = JSON.stringify(newRoute(kind, positions, visibility))
-    const { id } = yield* post(`${origin}/api/v1/routes`, session, body, Created)
-    yield* ask(
-      `INSERT INTO routes (user_id, share_token, name, ${names.join(", ")})
-       SELECT u.id, md5(r.id || '-' || u.id || '-' || n), r.name || ' ' || ($2::text[])[1 + n % cardinality($2)],
-         ${names.map((name) => `r.${name}`).join(", ")}
-       FROM routes r, users u, generate_series(1, $3::int) n WHERE r.id = $1`,
-      [id, WORDS, copies]
-    )
-  }
-  const rows = yield* ask(
-    `SELECT id::int, email, json_object_agg(kind, refs)::text AS routes FROM (
-       SELECT u.id, u.email, split_part(r.name, ' ', 1) AS kind,
-         json_agg(json_build_object('id', r.id, 'shareToken', r.share_token)) AS refs
-       FROM users u JOIN routes r ON r.user_id = u.id GROUP BY 1, 2, 3
-     ) kinds GROUP BY id, email ORDER BY id`
-  )
+  const templates = yield* Effect.forEach(PLAN, ({ copies, kind, positions, visibility }) => {
+    const stored = post(`${origin}/api/v1/routes`, session, newRoute(kind, positions, visibility), Created)
+    return Effect.map(stored, ({ id }) => ({ id, copies }))
+  })
+  const rows = yield* onDatabase(url, (sql) =>
+    Effect.gen(function*() {
+      const columns = yield* columnsOfRoutes(sql, "user_id", "name")
+      for (const { copies, id } of templates) {
+        yield* sql`
+          INSERT INTO routes (user_id, share_token, name, ${sql.literal(columns.join(", "))})
+          SELECT u.id, md5(r.id || '-' || u.id || '-' || n), r.name || ' ' || (${WORDS}::text[])[1 + n % ${WORDS.length}],
+            ${sql.literal(columns.map((name) => `r.${name}`).join(", "))}
+          FROM routes r, users u, generate_series(1, ${copies}::int) n WHERE r.id = ${id}`
+      }
+      return yield* sql`
+        SELECT id::int, email, json_object_agg(kind, refs)::text AS routes FROM (
+          SELECT u.id, u.email, split_part(r.name, ' ', 1) AS kind,
+            json_agg(json_build_object('id', r.id, 'shareToken', r.share_token)) AS refs
+          FROM users u JOIN routes r ON r.user_id = u.id GROUP BY 1, 2, 3
+        ) kinds GROUP BY id, email ORDER BY id`
+    }))
   return decodeOwners(rows)
-}, Effect.scoped)
+})
 
-/** The session's token as it is signed, but for a day: a bench takes longer than a quarter of an hour. */
+/** Signs the session's token again for a day: a bench takes longer than a quarter of an hour. */
 const lasting = ({ authorization }: Credential) =>
   Effect.map(
     Effect.promise(() =>
       new SignJWT(decodeJwt(authorization.slice("Bearer ".length))).setProtectedHeader({ alg: "HS256", typ: "JWT" })
         .setExpirationTime("1 day").sign(new TextEncoder().encode(SETTINGS.JWT_SECRET))
     ),
-    (token): Credential => ({ authorization: `Bearer ${token}` })
+    bearer
   )
 
-/** Fills a service without rate limits: accounts as `PLAN` has it, with a session, a token and a copy of all. */
+/** Fills a service without rate limits: each account has the routes of `PLAN`, a session, a token and a copy of all. */
 export const peopled = Effect.fnUntraced(function*(url: string, origin: string) {
   const owners = yield* copied(url, origin)
   yield* analyzed(url)

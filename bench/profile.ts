@@ -4,27 +4,28 @@ import { readdir, readFile } from "node:fs/promises"
 import { join } from "node:path"
 import { temporaryDirectory } from "../test/support/TemporaryDirectory.ts"
 import { callsOf, ROWS } from "./crowdRows.ts"
-import { measured, postmaster } from "./measure.ts"
+import { measured } from "./measure.ts"
 import { peopled } from "./people.ts"
-import { argument, service } from "./processes.ts"
-import { database } from "./seed.ts"
+import { argument } from "./processes.ts"
+import { database, service } from "./seed.ts"
 import { sum } from "./statistics.ts"
 
-// `npm run bench:profile -- --only token --seconds 20`: without `--only` all but the heavy rows of the crowd, as many of each.
+// `npm run bench:profile -- --only token --seconds 20` profiles some rows of the crowd: without `--only` all but the heavy
+// ones, each with the same number of requests.
 const ONLY = argument("only", "")
 const SECONDS = Number(argument("seconds", "20"))
 const SHOWN = 25
 
 const CallFrame = Schema.Struct({ functionName: Schema.String, url: Schema.String, lineNumber: Schema.Int })
 
-/** The format of Chromium's developer tools; times are in microseconds. */
+/** The format is that of Chromium's developer tools; times are in microseconds. */
 const Profile = Schema.fromJsonString(Schema.Struct({
   nodes: Schema.Array(Schema.Struct({ id: Schema.Int, callFrame: CallFrame })),
   samples: Schema.Array(Schema.Int),
   timeDeltas: Schema.Array(Schema.Finite)
 }))
 
-/** The package and the function of a frame. */
+/** Returns the package and the function of a frame. */
 const namesOf = ({ functionName, lineNumber, url }: typeof CallFrame.Type) => {
   const place = url.replace(/^.*\/node_modules\//, "").replace(/^.*\/(?=src\/)/, "")
   const [name = functionName.startsWith("(") ? functionName : "(native)"] =
@@ -32,7 +33,7 @@ const namesOf = ({ functionName, lineNumber, url }: typeof CallFrame.Type) => {
   return [name, `${functionName || "(anonymous)"} ${place === "" ? "" : `${place}:${lineNumber + 1}`}`] as const
 }
 
-/** Profiles a process; how long ago its load began when it has ended. */
+/** Profiles a process, and returns when its load began. */
 const profiled = Effect.fnUntraced(function*(directory: string) {
   const url = yield* database
   const flags = ["--cpu-prof", `--cpu-prof-dir=${directory}`]
@@ -41,7 +42,7 @@ const profiled = Effect.fnUntraced(function*(directory: string) {
   const rows = ROWS.filter(({ clients, name }) => ONLY === "" ? clients === undefined : name.includes(ONLY))
   const each = rows.map(({ asks }) => callsOf(server.origin, people, asks))
   const calls = (each[0] ?? []).flatMap((_, n) => each.flatMap((row) => row[n] ?? []))
-  const load = measured(server, yield* postmaster(url), calls, rows[0]?.clients ?? 16, SECONDS)
+  const load = measured(server, calls, rows[0]?.clients ?? 16, SECONDS)
   yield* load
   const started = performance.now()
   yield* Console.log(`${(yield* load).cost.toFixed(0)} us a request, ${rows.length} rows\n`)

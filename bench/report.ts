@@ -11,12 +11,10 @@ const git = (...args: ReadonlyArray<string>) =>
 
 const source = Effect.gen(function*() {
   const date = DateTime.formatIsoDateUtc(yield* DateTime.now)
-  const commit = `${git("rev-parse", "--short", "HEAD")}${
-    git("status", "--short", "--", "../src") === "" ? "" : ", changed"
-  }`
-  return `${availableParallelism()} cores (${cpus()[0]?.model}), load ${
-    loadavg()[0]?.toFixed(1)
-  } before; commit ${commit}; ${date}`
+  const commit = git("rev-parse", "--short", "HEAD")
+  const changed = git("status", "--short", "--", "../src") === "" ? "" : ", changed"
+  const machine = `${availableParallelism()} cores (${cpus()[0]?.model}), load ${loadavg()[0]?.toFixed(1)} before`
+  return `${machine}; commit ${commit}${changed}; ${date}`
 })
 
 /** Puts lines between the markers of a section of `docs/performance.md`, if the command line has `--write`. */
@@ -27,7 +25,11 @@ const write = async (section: string, lines: ReadonlyArray<string>) => {
   await writeFile(DOCUMENT, [before, start, "\n\n", lines.join("\n"), "\n\n", end, rest.split(end)[1]].join(""))
 }
 
-/** Prints a table of the document, and writes what it has after each line: an interrupted bench leaves those before. */
+export const line = (cells: ReadonlyArray<string>) => `| ${cells.join(" | ")} |`
+
+export const heading = (names: ReadonlyArray<string>) => `${line(names)}\n|${"---|".repeat(names.length)}`
+
+/** Prints a table of the document and writes it after each line, so that an interrupted bench leaves the lines before. */
 export const openTable = Effect.fnUntraced(function*(section: string, head: ReadonlyArray<string>) {
   const lines: Array<string> = []
   const add = Effect.fnUntraced(function*(line: string) {
@@ -35,9 +37,7 @@ export const openTable = Effect.fnUntraced(function*(section: string, head: Read
     yield* Console.log(line)
     yield* Effect.promise(() => write(section, lines))
   })
-  const row = (cells: ReadonlyArray<string>) => add(`| ${cells.join(" | ")} |`)
   yield* add(`${yield* source}.\n`)
-  yield* row(head)
-  yield* add(`|${head.map(() => "---|").join("")}`)
-  return { row, note: (text: string) => add(`\n${text}`) }
+  yield* add(heading(head))
+  return { row: (cells: ReadonlyArray<string>) => add(line(cells)), note: (text: string) => add(`\n${text}`) }
 })

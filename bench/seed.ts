@@ -1,43 +1,59 @@
-import { argon2id, hash } from "argon2"
+import { PgClient } from "@effect/sql-pg"
+import { hash } from "argon2"
 import { Effect, Redacted, Schema } from "effect"
+import { SqlClient } from "effect/sql"
 import { join } from "node:path"
-import { Client } from "pg"
 import { embeddedPostgres } from "../development/EmbeddedDatabase.ts"
 import { temporaryDirectory } from "../test/support/TemporaryDirectory.ts"
+import { running, SETTINGS, type Settings } from "./processes.ts"
 
-/** A new database that never waits for the disk, until the scope closes. */
+/** Creates a database that never waits for the disk, and lasts until the scope closes. */
 export const database = Effect.gen(function*() {
   const directory = join(yield* temporaryDirectory, "postgres")
   return Redacted.value(yield* embeddedPostgres({ directory, durable: false }))
 })
 
-/** A connection until the scope closes. */
-export const connected = (url: string) =>
-  Effect.acquireRelease(
-    Effect.promise(async () => {
-      const client = new Client({ connectionString: url })
-      await client.connect()
-      return client
-    }),
-    (client) => Effect.promise(() => client.end())
+/** Runs statements by one connection. */
+export const onDatabase = <A, E>(url: string, run: (sql: SqlClient.SqlClient) => Effect.Effect<A, E>) =>
+  SqlClient.SqlClient.use(run).pipe(
+    Effect.provide(PgClient.layer({ url: Redacted.make(url), maxConnections: 1 })),
+    Effect.orDie
   )
 
-/** Autovacuum does so within a minute; until then PostgreSQL plans for empty tables. */
-export const analyzed = (url: string) =>
-  connected(url).pipe(
-    Effect.flatMap((client) => Effect.promise(() => client.query("ANALYZE"))),
-    Effect.scoped,
-    Effect.asVoid
+/** Returns the id of the PostgreSQL process whose children the others are. */
+export const postmaster = (url: string) =>
+  Effect.map(
+    onDatabase(url, (sql) => sql<{ readonly file: string }>`SELECT pg_read_file('postmaster.pid') AS file`),
+    ([row]) => Number(row?.file.split("\n")[0])
   )
 
-/** All accounts of the benchmarks have it. */
+/** Autovacuum does it within a minute, and until then PostgreSQL plans for empty tables. */
+export const analyzed = (url: string) => onDatabase(url, (sql) => sql`ANALYZE`)
+
+/** All accounts of the benchmarks have this password. */
 const PASSWORD = "a long enough password"
 
-export const passwordHash = Effect.promise(() =>
-  hash(PASSWORD, { type: argon2id, memoryCost: 19_456, timeCost: 2, parallelism: 1 })
-)
+/** Adds accounts: `user-1@example.com` and so on if their name is `user`. */
+export const addAccounts = Effect.fnUntraced(function*(url: string, name: string, count: number) {
+  const digest = yield* Effect.promise(() => hash(PASSWORD, { memoryCost: 19_456, timeCost: 2, parallelism: 1 }))
+  yield* onDatabase(url, (sql) =>
+    sql`
+      INSERT INTO users (email, email_key, email_verified_at, password_hash, name, handle, created_at, updated_at)
+      SELECT email, email, now(), ${digest}, ${name}, handle, now(), now()
+      FROM generate_series(1, ${count}::int) n, concat(${name}::text, '-', n) handle,
+        concat(handle, '@example.com') email`)
+})
 
-/** A line with waves and hills that begins at this longitude. */
+/** Returns the columns of a route that a copy of its row has as well, but for some. */
+export const columnsOfRoutes = (sql: SqlClient.SqlClient, ...others: ReadonlyArray<string>) =>
+  Effect.map(
+    sql<{ readonly name: string }>`
+      SELECT quote_ident(attname) AS name FROM pg_attribute WHERE attrelid = 'routes'::regclass AND attnum > 0
+        AND NOT attisdropped AND attgenerated = '' AND NOT ${sql.in("attname", ["id", "share_token", ...others])}`,
+    (columns) => columns.map(({ name }) => name)
+  )
+
+/** Returns a line with waves and hills that begins at this longitude. */
 export const lineOf = (positions: number, west = 9) =>
   Array.from({ length: positions }, (_, n) => [
     Number((west + n / 10_000).toFixed(6)),
@@ -45,75 +61,71 @@ export const lineOf = (positions: number, west = 9) =>
     Number((450 + 100 * Math.cos(n / 300)).toFixed(1))
   ])
 
-/** The account bench@example.com with a public route of 5,000 positions. */
-export const seed = Effect.fnUntraced(function*(url: string) {
-  const client = yield* connected(url)
-  const digest = yield* passwordHash
-  yield* Effect.promise(() =>
-    client.query(
-      `WITH owner AS (
-         INSERT INTO users (email, email_key, email_verified_at, password_hash, name, handle, created_at, updated_at)
-         VALUES ('bench@example.com', 'bench@example.com', now(), $1, 'Bench', 'bench', now(), now()) RETURNING id
-       )
-       INSERT INTO routes (user_id, name, visibility, tags, favourite, waypoints, geometry, provenance, share_token,
-         published_at, created_at, updated_at)
-       SELECT id, 'Five thousand positions', 'public', '{}', false, '[{"coord":[9,47]}]', $2, 'routing-engine', $3,
-         now(), now(), now() FROM owner`,
-      [digest, JSON.stringify(lineOf(5000)), "a".repeat(32)]
-    )
-  )
-}, Effect.scoped)
-
 export type Credential = Readonly<Record<"authorization", string>>
 
 export const JSON_TYPE = { "content-type": "application/json" }
 
-/** The decoded response to a `POST`. */
-export const post = <A>(
-  url: string,
-  headers: Readonly<Record<string, string>>,
-  body: string,
-  schema: Schema.Decoder<A>
-) =>
+/** Sends a request and returns the decoded response. Any but a success is a defect. */
+export const asked = <A>(url: string, request: RequestInit, schema: Schema.Decoder<A>) =>
   Effect.promise(() =>
-    fetch(url, { method: "POST", headers: { ...headers, ...JSON_TYPE }, body }).then((response) =>
+    fetch(url, request).then((response) =>
       response.ok ? response.json() : response.text().then((text) => Promise.reject(new Error(`${url}: ${text}`)))
     )
   ).pipe(Effect.flatMap(Schema.decodeUnknownEffect(schema)), Effect.orDie)
 
+export const post = <A>(url: string, headers: Partial<Credential>, body: unknown, schema: Schema.Decoder<A>) =>
+  asked(url, { method: "POST", headers: { ...headers, ...JSON_TYPE }, body: JSON.stringify(body) }, schema)
+
 const Session = Schema.Struct({ accessToken: Schema.String })
 
-/** The `Authorization` of a new session. */
-export const signedIn = (
-  origin: string,
-  email: string,
-  headers: Readonly<Record<string, string>> = {}
-): Effect.Effect<Credential> =>
+export const bearer = (token: string): Credential => ({ authorization: `Bearer ${token}` })
+
+/** Returns the `Authorization` of a new session. */
+export const signedIn = (origin: string, email: string) =>
   Effect.map(
-    post(`${origin}/api/v1/auth/login-email`, headers, JSON.stringify({ email, password: PASSWORD }), Session),
-    ({ accessToken }) => ({ authorization: `Bearer ${accessToken}` })
+    post(`${origin}/api/v1/auth/login-email`, {}, { email, password: PASSWORD }, Session),
+    ({ accessToken }) => bearer(accessToken)
   )
 
 const Minted = Schema.Struct({ token: Schema.String })
 
-/** The `Authorization` of a new personal access token that may write. */
-export const tokenOf = (origin: string, session: Credential): Effect.Effect<Credential> =>
+/** Returns the `Authorization` of a new personal access token that may write. */
+export const tokenOf = (origin: string, session: Credential) =>
   Effect.map(
-    post(`${origin}/api/v1/auth/tokens`, session, JSON.stringify({ name: "bench", scope: "write" }), Minted),
-    ({ token }) => ({ authorization: `Bearer ${token}` })
+    post(`${origin}/api/v1/auth/tokens`, session, { name: "bench", scope: "write" }, Minted),
+    ({ token }) => bearer(token)
   )
 
 const Page = Schema.Struct({ cursor: Schema.String, hasMore: Schema.Boolean })
 
-/** Returns the cursor at which a copy of an account ends. */
+/** Returns the cursor at which a copy of an account ends, escaped for a query. */
 export const lastCursor = (origin: string, headers: Credential, query = ""): Effect.Effect<string> =>
-  Effect.promise(() =>
-    fetch(`${origin}/api/v1/sync?geometry=none&limit=200${query}`, { headers }).then((r) => r.json())
+  Effect.flatMap(
+    asked(`${origin}/api/v1/sync?geometry=none&limit=200${query}`, { headers }, Page),
+    ({ cursor, hasMore }) => {
+      const text = encodeURIComponent(cursor)
+      return hasMore ? lastCursor(origin, headers, `&cursor=${text}`) : Effect.succeed(text)
+    }
   )
-    .pipe(
-      Effect.flatMap(Schema.decodeUnknownEffect(Page)),
-      Effect.orDie,
-      Effect.flatMap(({ cursor, hasMore }) =>
-        hasMore ? lastCursor(origin, headers, `&cursor=${encodeURIComponent(cursor)}`) : Effect.succeed(cursor)
-      )
+
+/** Starts the service on a database, and waits until it is ready. */
+export const service = Effect.fnUntraced(
+  function*(url: string, settings: Settings = {}, flags?: ReadonlyArray<string>) {
+    const server = yield* running(
+      "src/main.ts",
+      "/health/ready",
+      { ...SETTINGS, DATABASE_URL: url, ...settings },
+      flags
     )
+    return { ...server, postgres: yield* postmaster(url) }
+  }
+)
+
+/** Starts the service on a new database with one account, and signs in. */
+export const seeded = Effect.fnUntraced(function*(settings: Settings = {}) {
+  const url = yield* database
+  const server = yield* service(url, settings)
+  yield* addAccounts(url, "bench", 1)
+  const email = "bench-1@example.com"
+  return { ...server, url, email, session: yield* signedIn(server.origin, email) }
+})

@@ -3,8 +3,8 @@ import { Effect } from "effect"
 import { Agent } from "node:http"
 import { newRoute } from "../../test/support/Routes.ts"
 import { ask } from "../load.ts"
-import { forgetPeak, peakMemory, residentMemory, service } from "../processes.ts"
-import { database, seed, signedIn } from "../seed.ts"
+import { costOf } from "../processes.ts"
+import { JSON_TYPE, seeded } from "../seed.ts"
 
 const MIB = 1024 * 1024
 
@@ -14,23 +14,17 @@ it.live(
   "forty bodies of 8 MiB at once take less memory than they are long, and those beyond BODY_MEMORY_BUDGET are refused",
   () =>
     Effect.gen(function*() {
-      const url = yield* database
-      const { origin, pid } = yield* service(url, { BODY_MEMORY_BUDGET: "64 MiB" })
-      yield* seed(url)
+      const { origin, session, ...server } = yield* seeded({ BODY_MEMORY_BUDGET: "64 MiB" })
       const route = JSON.stringify(newRoute({}))
       const upload = {
         url: `${origin}/api/v1/routes`,
         method: "POST" as const,
-        headers: { ...yield* signedIn(origin, "bench@example.com"), "content-type": "application/json" },
+        headers: { ...session, ...JSON_TYPE },
         body: Buffer.from(route + " ".repeat(8 * MIB - route.length))
       }
       const agent = new Agent()
-      yield* forgetPeak(pid)
-      const before = yield* residentMemory(pid)
-      const outcomes = yield* Effect.promise(() =>
-        Promise.all(Array.from({ length: UPLOADS }, () => ask(agent, upload)))
-      )
-      const mib = (yield* peakMemory(pid)) - before
+      const uploads = Effect.promise(() => Promise.all(Array.from({ length: UPLOADS }, () => ask(agent, upload))))
+      const { growth: mib, result: outcomes } = yield* costOf(server, uploads)
       yield* Effect.log(`${UPLOADS} bodies of 8 MiB: ${mib.toFixed(0)} MiB more`)
       const refused = outcomes.filter(({ status }) => status === 429 || status === 503)
       assert.isNotEmpty(outcomes.filter(({ status }) => status === 201))

@@ -2,7 +2,7 @@ import Fastify from "fastify"
 import { randomBytes } from "node:crypto"
 import { Pool } from "pg"
 
-/** Fastify and `pg`, one statement a request, the row parsed and printed: no credentials, no checks, no headers. */
+/** The peer is Fastify and `pg`, one statement a request, the row parsed and printed, without credentials or checks. */
 const pool = new Pool({ connectionString: process.env["DATABASE_URL"], max: 10 })
 const server = Fastify({ bodyLimit: 8 * 1024 * 1024 })
 

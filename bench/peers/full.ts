@@ -9,35 +9,36 @@ import Fastify, { type FastifyReply, type FastifyRequest } from "fastify"
 import { distance as kilometres } from "geokdbush"
 import { createHmac, randomBytes } from "node:crypto"
 import { Pool } from "pg"
-import { collectDefaultMetrics, Histogram, register } from "prom-client"
+import { collectDefaultMetrics, Histogram } from "prom-client"
 import simplify from "simplify-js"
 
 type Position = readonly [number, number] | readonly [number, number, number]
 
-/** Derives what the service stores beside a line, by libraries: its length, box, 200 positions of it, an encoded polyline. */
+const spanOf = (values: ReadonlyArray<number>) =>
+  [values.reduce((a, b) => Math.min(a, b)), values.reduce((a, b) => Math.max(a, b))] as const
+
+/** Derives what the service stores beside a line, by libraries: its length, 200 positions, encoded polyline and box. */
 const derived = (positions: ReadonlyArray<Position>) => {
   const points = positions.map(([x, y]) => ({ x, y }))
-  const lngs = points.map(({ x }) => x)
-  const lats = points.map(({ y }) => y)
-  const [west, east] = [lngs.reduce((a, b) => Math.min(a, b)), lngs.reduce((a, b) => Math.max(a, b))]
-  const [south, north] = [lats.reduce((a, b) => Math.min(a, b)), lats.reduce((a, b) => Math.max(a, b))]
+  const [west, east] = spanOf(points.map(({ x }) => x))
+  const [south, north] = spanOf(points.map(({ y }) => y))
   const tolerance = Math.max(east - west, north - south) / 1000
   const lengths = points.map(({ x, y }, index) => {
     const previous = points[index - 1]
     return previous === undefined ? 0 : 1000 * kilometres(previous.x, previous.y, x, y)
   })
-  return {
-    box: `(${east},${north}),(${west},${south})`,
-    distance: lengths.reduce((sum, length) => sum + length, 0),
-    simplified: simplify(points, tolerance).map(({ x, y }) => [x, y]),
-    polyline: polylines.encode(points.map(({ x, y }) => [y, x]), 6)
-  }
+  return [
+    lengths.reduce((sum, length) => sum + length, 0),
+    JSON.stringify(simplify(points, tolerance).map(({ x, y }) => [x, y])),
+    polylines.encode(points.map(({ x, y }) => [y, x]), 6),
+    `(${east},${north}),(${west},${south})`
+  ]
 }
 
 /**
- * This peer does the same job with Fastify and its usual plugins, as one would write it: security headers, CORS, a session row behind a JWT
- * whose cookie is renewed by each response, tokens, rate limits (far away), entity tags, a log line and a histogram a
- * request, rows as objects that are parsed and printed. It has no tracing, no places and no error shape of its own.
+ * The peer does the same job with Fastify and its usual plugins: security headers, CORS, a session row behind a JWT whose
+ * cookie is renewed by each response, tokens, rate limits (never reached), entity tags, a log line and a histogram a
+ * request, and rows as objects that are parsed and printed. It has no tracing, no places and no error shape of its own.
  */
 const pool = new Pool({ connectionString: process.env["DATABASE_URL"], max: 10 })
 const secret = process.env["JWT_SECRET"] ?? ""
@@ -87,7 +88,9 @@ const findToken = {
     WHERE t.token_hash = $1 AND (t.expires_at IS NULL OR t.expires_at > now()) AND u.deletion_requested_at IS NULL`
 }
 
-/** The account of the request; a session's cookie is renewed. */
+const refused = (statusCode: number, code: string) => Object.assign(new Error(code), { statusCode, code })
+
+/** Returns the account of the request, if it has credentials, and renews a session's cookie. */
 const accountOf = async (request: FastifyRequest, reply: FastifyReply) => {
   const { authorization } = request.headers
   if (authorization?.startsWith("Bearer service_pat_") === true) {
@@ -97,15 +100,16 @@ const accountOf = async (request: FastifyRequest, reply: FastifyReply) => {
   if (authorization === undefined && request.cookies["session"] === undefined) return undefined
   const claims = await request.jwtVerify<Claims>()
   const account = (await pool.query({ ...findSession, values: [claims.sid] })).rows[0]
-  if (account === undefined) return reply.code(401).send({ statusCode: 401, code: "UNAUTHORIZED" })
+  if (account === undefined) throw refused(401, "UNAUTHORIZED")
   const fresh = server.jwt.sign({ sub: claims.sub, sid: claims.sid })
-  reply.header("x-access-token", fresh).setCookie("session", fresh, {
-    httpOnly: true,
-    secure: true,
-    sameSite: "lax",
-    path: "/",
-    maxAge: 900
-  })
+  const cookie = { httpOnly: true, secure: true, sameSite: "lax", path: "/", maxAge: 900 } as const
+  reply.header("x-access-token", fresh).setCookie("session", fresh, cookie)
+  return account
+}
+
+const signedIn = async (request: FastifyRequest, reply: FastifyReply) => {
+  const account = await accountOf(request, reply)
+  if (account === undefined) throw refused(401, "UNAUTHORIZED")
   return account
 }
 
@@ -132,11 +136,6 @@ const isToken = (ref: string) => /^[0-9a-f]{32}$/.test(ref)
 
 server.get("/health/live", () => ({ status: "ok" }))
 
-server.get(
-  "/metrics",
-  (_request, reply) => register.metrics().then((text) => reply.type(register.contentType).send(text))
-)
-
 server.get<{ Params: { ref: string } }>("/api/v1/routes/:ref", async (request, reply) => {
   const { ref } = request.params
   const account = await accountOf(request, reply)
@@ -150,10 +149,11 @@ server.get<{ Params: { ref: string } }>("/api/v1/routes/:ref", async (request, r
   const [row] = rows
   const isVisible = row !== undefined
     && (row.user_id === account?.id || row.visibility === "public" || (row.visibility === "unlisted" && isToken(ref)))
-  return isVisible ? parsed(row) : reply.code(404).send({ statusCode: 404, code: "NOT_FOUND" })
+  if (!isVisible) throw refused(404, "NOT_FOUND")
+  return parsed(row)
 })
 
-// The counters that our triggers keep: as one would write it, this would count the routes.
+// The counters are kept by the triggers of the service: a usual peer would count the routes.
 const findUsage = {
   name: "usage",
   text:
@@ -163,8 +163,7 @@ const findUsage = {
 }
 
 server.get("/api/v1/users/me", async (request, reply) => {
-  const account = await accountOf(request, reply)
-  if (account === undefined) return reply.code(401).send({ statusCode: 401, code: "UNAUTHORIZED" })
+  const account = await signedIn(request, reply)
   const { rows } = await pool.query({ ...findUsage, values: [account.id] })
   const [{ total_distance, total_routes, ...usage }] = rows
   return { ...account, statistics: { total_routes, total_distance }, usage }
@@ -184,7 +183,7 @@ interface List {
   readonly geometry?: string
 }
 
-/** A page of the routes that a condition admits, and the number of all. */
+/** Returns a page of the routes that a condition admits, and the number of all. */
 const list = async (reply: FastifyReply, { geometry, limit }: List, where: string, values: ReadonlyArray<unknown>) => {
   const shown = geometry === "none" ? columns.replace(" r.geometry,", "") : columns
   const [total, page] = await Promise.all([
@@ -208,8 +207,7 @@ server.get<{ Querystring: List & { readonly q?: string } }>(
   "/api/v1/routes",
   query({ q: { type: "string" } }),
   async (request, reply) => {
-    const account = await accountOf(request, reply)
-    if (account === undefined) return reply.code(401).send({ statusCode: 401, code: "UNAUTHORIZED" })
+    const account = await signedIn(request, reply)
     const { q } = request.query
     return q === undefined
       ? list(reply, request.query, "r.user_id = $1", [account.id])
@@ -227,8 +225,16 @@ server.get<{ Querystring: List & { readonly bbox: string } }>(
   }
 )
 
-const longitude = { type: "number", minimum: -180, maximum: 180 }
-const latitude = { type: "number", minimum: -90, maximum: 90 }
+/** A position may have an elevation if `more` has its schema. */
+const position = (...more: ReadonlyArray<object>) => ({
+  type: "array",
+  items: [180, 90].map((most): object => ({ type: "number", minimum: -most, maximum: most })).concat(more),
+  minItems: 2,
+  maxItems: 2 + more.length,
+  additionalItems: false
+})
+
+const waypoint = { type: "object", required: ["coord"], properties: { coord: position() } }
 
 const newRoute = {
   type: "object",
@@ -236,29 +242,8 @@ const newRoute = {
   properties: {
     name: { type: "string", minLength: 1, maxLength: 255 },
     visibility: { type: "string", enum: ["private", "unlisted", "public"] },
-    waypoints: {
-      type: "array",
-      minItems: 1,
-      maxItems: 1000,
-      items: {
-        type: "object",
-        required: ["coord"],
-        properties: {
-          coord: { type: "array", items: [longitude, latitude], minItems: 2, maxItems: 2, additionalItems: false }
-        }
-      }
-    },
-    geometry: {
-      type: "array",
-      maxItems: 100_000,
-      items: {
-        type: "array",
-        items: [longitude, latitude, { type: "number" }],
-        minItems: 2,
-        maxItems: 3,
-        additionalItems: false
-      }
-    }
+    waypoints: { type: "array", minItems: 1, maxItems: 1000, items: waypoint },
+    geometry: { type: "array", maxItems: 100_000, items: position({ type: "number" }) }
   }
 }
 
@@ -270,10 +255,8 @@ interface NewRoute {
 }
 
 server.post<{ Body: NewRoute }>("/api/v1/routes", { schema: { body: newRoute } }, async (request, reply) => {
-  const account = await accountOf(request, reply)
-  if (account === undefined) return reply.code(401).send({ statusCode: 401, code: "UNAUTHORIZED" })
+  const account = await signedIn(request, reply)
   const { geometry, name, visibility = "private", waypoints } = request.body
-  const { box, distance, polyline, simplified } = derived(geometry)
   const { rows } = await pool.query<Row>({
     name: "insert",
     text: `INSERT INTO routes (user_id, name, visibility, tags, favourite, waypoints, geometry, provenance, share_token,
@@ -286,10 +269,7 @@ server.post<{ Body: NewRoute }>("/api/v1/routes", { schema: { body: newRoute } }
       JSON.stringify(waypoints),
       JSON.stringify(geometry),
       randomBytes(16).toString("hex"),
-      distance,
-      JSON.stringify(simplified),
-      polyline,
-      box,
+      ...derived(geometry),
       geometry.length
     ]
   })

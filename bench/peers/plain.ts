@@ -1,4 +1,4 @@
 import { createServer } from "node:http"
 
-/** A server of Node that does nothing else. */
+/** This server of Node does nothing else. */
 createServer((_, response) => response.end(`{"status":"ok"}`)).listen(Number(process.env["PORT"]), "127.0.0.1")

@@ -6,10 +6,10 @@ import { promisify } from "node:util"
 import { temporaryDirectory } from "../../test/support/TemporaryDirectory.ts"
 import type { Row } from "../crowdRows.ts"
 import { ACCOUNTS, decodeOwners, newRoute, PLAN, WORDS } from "../people.ts"
-import { readyAfter, started } from "../processes.ts"
-import { JSON_TYPE } from "../seed.ts"
+import { started } from "../processes.ts"
+import { asked, JSON_TYPE, post } from "../seed.ts"
 
-// PocketBase, which an app could use instead, with its SQLite in a temporary folder. Its binary's path is `POCKETBASE_BIN`.
+// PocketBase, which an app could use instead, has its SQLite in a temporary folder. `POCKETBASE_BIN` is its binary.
 
 const PASSWORD = "a long enough password"
 const ADMIN = "admin@example.com"
@@ -18,7 +18,7 @@ const text = (name: string) => ({ name, type: "text" })
 const number = (name: string) => ({ name, type: "number" })
 const json = (name: string) => ({ name, type: "json", maxSize: 8 * 1024 * 1024 })
 
-/** The fields of a route, our rules of its owner, and indexes for the lists. */
+/** The collection has the fields of a route, the same rules for owners, and indexes for the lists. */
 const routes = {
   name: "routes",
   type: "base",
@@ -59,17 +59,9 @@ const routes = {
 const Signed = Schema.Struct({ token: Schema.String })
 const Created = Schema.Struct({ id: Schema.String })
 
-const ask = <A>(method: "POST" | "PATCH", url: string, token: string, body: unknown, schema: Schema.Decoder<A>) => {
-  const headers = { ...JSON_TYPE, authorization: token }
-  return Effect.promise(() => fetch(url, { method, headers, body: JSON.stringify(body) }).then((r) => r.json())).pipe(
-    Effect.flatMap(Schema.decodeUnknownEffect(schema)),
-    Effect.orDie
-  )
-}
-
 const NUMBERS = "WITH RECURSIVE numbers(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM numbers WHERE n < ?)"
 
-/** Copies a first account and a route of each kind, as `people.ts` does it. */
+/** Copies a first account and a route of each kind, as `people.ts` does. */
 const copied = (file: string, templates: ReadonlyArray<readonly [id: string, copies: number]>) => {
   const client = new DatabaseSync(file)
   client.prepare(
@@ -102,7 +94,7 @@ const copied = (file: string, templates: ReadonlyArray<readonly [id: string, cop
   return owners
 }
 
-/** PocketBase with the accounts of the crowd, or nothing where there is no binary. */
+/** Starts PocketBase with the accounts of the crowd. Returns none without a binary. */
 export const pocketbase = Effect.gen(function*() {
   const setting = yield* Config.option(Config.NonEmptyString("POCKETBASE_BIN"))
   if (Option.isNone(setting)) {
@@ -112,26 +104,29 @@ export const pocketbase = Effect.gen(function*() {
   const binary = setting.value
   const folder = yield* temporaryDirectory
   yield* Effect.promise(() => promisify(execFile)(binary, ["--dir", folder, "superuser", "upsert", ADMIN, PASSWORD]))
-  const server = yield* started((
-    port
-  ) => [binary, "--dir", folder, "--automigrate=false", "serve", "--http", `127.0.0.1:${port}`])
-  yield* readyAfter(`${server.origin}/api/health`, server.started)
+  const server = yield* started(
+    (port) => [binary, "--dir", folder, "--automigrate=false", "serve", "--http", `127.0.0.1:${port}`],
+    "/api/health"
+  )
   const api = `${server.origin}/api/collections`
   const signIn = { identity: ADMIN, password: PASSWORD }
-  const { token } = yield* ask("POST", `${api}/_superusers/auth-with-password`, "", signIn, Signed)
+  const { token } = yield* post(`${api}/_superusers/auth-with-password`, {}, signIn, Signed)
+  const headers = { authorization: token }
   const batch = { batch: { enabled: true, maxRequests: 100, timeout: 30 } }
-  yield* ask("PATCH", `${server.origin}/api/settings`, token, batch, Schema.Json)
-  yield* ask("POST", api, token, routes, Created)
+  const patch = { method: "PATCH", headers: { ...headers, ...JSON_TYPE }, body: JSON.stringify(batch) }
+  yield* asked(`${server.origin}/api/settings`, patch, Schema.Json)
+  yield* post(api, headers, routes, Created)
   const first = { email: "person-1@example.com", password: PASSWORD, passwordConfirm: PASSWORD, verified: true }
-  const { id: owner } = yield* ask("POST", `${api}/users/records`, token, first, Created)
+  const { id: owner } = yield* post(`${api}/users/records`, headers, first, Created)
   const templates = yield* Effect.forEach(PLAN, ({ copies, kind, positions, visibility }) => {
     const body = { owner, ...newRoute(kind, positions, visibility), west: 9, south: 46.9, east: 9.1, north: 47.1 }
-    return Effect.map(ask("POST", `${api}/routes/records`, token, body, Created), ({ id }) => [id, copies] as const)
+    return Effect.map(post(`${api}/routes/records`, headers, body, Created), ({ id }) => [id, copies] as const)
   })
   const people = yield* Effect.forEach(copied(join(folder, "data.db"), templates), (account) =>
     Effect.map(
-      ask("POST", `${api}/users/impersonate/${account.id}`, token, { duration: 86_400 }, Signed),
+      post(`${api}/users/impersonate/${account.id}`, headers, { duration: 86_400 }, Signed),
       ({ token: authorization }) => ({ ...account, session: { authorization }, token: { authorization }, cursor: "" })
     ))
-  return [{ ...server, name: "PocketBase", people, asksOf: (row: Row) => row.pocketbase }]
+  // Its database is in its process, which has no children.
+  return [{ ...server, postgres: server.pid, name: "PocketBase", people, asksOf: (row: Row) => row.pocketbase }]
 })
