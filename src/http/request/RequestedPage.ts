@@ -18,7 +18,7 @@ interface ListRequest {
   readonly request: HttpServerRequest.HttpServerRequest
 }
 
-/** They change what a page shows, and not what its list has. */
+/** These parameters change what a page shows, and not what its list has. */
 const OF_PAGE = ["cursor", "geometry", "limit", "offset"]
 
 const listOf = (url: string, caller: Option.Option<UserId>) => {

@@ -118,7 +118,6 @@ export const shadowed = paths.flatMap((same) => {
   return [...new Set(others.map(({ method }) => method))].map((method) => ({ method, path }))
 })
 
-/** The methods and templates of the interface, without pages. */
 export const operations: ReadonlyArray<readonly [method: string, template: string]> = endpoints.map((
   { method, path }
 ) => [method, inOpenApiSyntax(path)])
