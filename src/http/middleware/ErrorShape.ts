@@ -199,7 +199,7 @@ const render = (cause: Cause.Cause<unknown>) =>
     ? Effect.succeed(HttpServerResponse.empty({ status: CLIENT_CLOSED_REQUEST }))
     : Effect.flatMap(serviceErrorOf(cause), respond)
 
-/** A credential that the database knows decides these refusals. */
+/** These refusals depend on whether the database knows the credential. */
 const BY_CREDENTIAL = new Set(["session_invalid", "token_unknown"])
 
 /** A standby may lack what another one has stored as the new primary: a client would forget what is not found there, or its credential. */

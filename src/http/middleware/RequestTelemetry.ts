@@ -88,7 +88,7 @@ const prepareCounters = Effect.forEach(
 
 const seriesOf = (labels: Labels, status: string) => [durations(timedAs(labels)), requests(labels, status)] as const
 
-/** The series of an operation and a class, made once. */
+/** The series of an operation and a class are made once. */
 const makeSeries = () => {
   const known = new Map<string, ReturnType<typeof seriesOf>>()
   return (labels: Labels, status: number) => {

@@ -7,11 +7,11 @@ import { addressSubjects } from "./ClientAddress.ts"
 import { changeResponse } from "./ResponseChange.ts"
 
 export interface Shares {
-  /** One IPv4 address or /64 may hold this amount. */
+  /** One IPv4 address or /64 may hold at most this amount. */
   readonly perAddress: number
-  /** One /24 or /48 may hold this amount. */
+  /** One /24 or /48 may hold at most this amount. */
   readonly perNetwork: number
-  /** All callers without a valid credential together may hold this amount. */
+  /** All callers without a valid credential together may hold at most this amount. */
   readonly anonymous: number
   readonly total: number
 }

@@ -7,7 +7,7 @@ import { signedCursors } from "../../services/operations/Keys.ts"
 import { settings } from "../../services/settings/Registry.ts"
 
 export interface RequestedPage extends Page {
-  /** The origin of the links to other pages. */
+  /** Links to other pages have this origin. */
   readonly origin: string
   readonly isByOffset: boolean
   readonly cursorAfter: (position: ListPosition) => string

@@ -47,7 +47,7 @@ const pageHeaders = (url: string, page: RequestedPage, found: PageOf<unknown>): 
   }
 }
 
-/** A checksum of what has no version. */
+/** A list has no version, so a checksum is its tag. */
 export const checksumTag = (json: ReadonlyArray<JsonPart>, more = ""): string =>
   `W/"${lengthOf(json).toString(36)}-${json.reduce((sum: number, part) => crc32(part, sum), crc32(more)).toString(16)}"`
 
