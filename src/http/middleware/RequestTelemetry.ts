@@ -202,7 +202,7 @@ interface Watch {
   /** A trusted proxy sends this id in `X-Request-Id`. */
   readonly said: { readonly callerRequestId?: string }
   readonly span: Tracer.Span
-  /** Monotonic, in nanoseconds: a clock that is set meanwhile changes no duration. */
+  /** The time is monotonic, in nanoseconds: a clock that is set meanwhile changes no duration. */
   readonly started: bigint
   readonly size: Size
   readonly refusal: ServiceError | undefined

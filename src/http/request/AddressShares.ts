@@ -37,7 +37,7 @@ const setRetryAfter = changeResponse((response) =>
   HttpServerResponse.setHeader(response, HEADERS.retryAfter.key, String(Duration.toSeconds(RETRY_AFTER)))
 )
 
-/** Sources of requests with a credential: middleware around authentication has another object for the request. */
+/** The set has the sources of requests with a credential: middleware around authentication has another object for the request. */
 const identified = new WeakSet<object>()
 
 /** Says that the request has a valid credential. */

@@ -36,7 +36,7 @@ export const PROVIDER_SIGN_IN = {
 export const providerPath = (step: keyof typeof PROVIDER_SIGN_IN, provider: string): string =>
   PROVIDER_SIGN_IN[step].slice(1).replace(":provider", provider)
 
-/** Pages with the navigation of an account; the last ones are for administrators. */
+/** These pages have the navigation of an account; the last ones are for administrators. */
 export const ACCOUNT_PAGES = {
   signIn: "/sign-in",
   signUp: "/sign-up",
