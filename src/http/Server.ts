@@ -65,7 +65,7 @@ const handlers = Layer.mergeAll(
   UsersHandlers
 ).pipe(Layer.provide(Authenticator.layer), Layer.provide(CrossSite.layer))
 
-/** An endpoint has those that it, its group and `Api.ts` declare: the last declared is the outermost. */
+/** An endpoint has the middleware that it, its group and `Api.ts` declare: the last declared is the outermost. */
 const endpointMiddleware = Layer.mergeAll(
   authenticationLayer,
   addressLimitLayer,
@@ -116,7 +116,6 @@ const handlerOf = <E, R>(routes: Layer.Layer<never, E, R>) =>
 
 const handler = handlerOf(routes)
 
-/** The effect that responds to every request, with the services that it needs. */
 export class RequestHandler extends Context.Service<RequestHandler, Effect.Success<typeof handler>>()(
   "route-planning-service/RequestHandler"
 ) {

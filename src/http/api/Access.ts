@@ -57,7 +57,7 @@ export class OptionalAuthentication extends HttpApiMiddleware.Service<OptionalAu
 /** Ignores credentials, but clears an invalid session cookie. */
 export class StaleCookie extends HttpApiMiddleware.Service<StaleCookie>()("route-planning-service/StaleCookie") {}
 
-/** The scope required of personal access tokens. */
+/** Personal access tokens need this scope. */
 export const RequiredScope = Context.Reference<Scope>("route-planning-service/RequiredScope", {
   defaultValue: () => "write"
 })

@@ -79,7 +79,6 @@ const KML =
   "<kml xmlns=\"http://www.opengis.net/kml/2.2\"><Placemark><name>Vaduz</name><LineString><coordinates>9.5209,47.1415 "
   + "9.53,47.1501</coordinates></LineString></Placemark></kml>"
 
-/** Short files of text. */
 export const FILE_TEXTS = {
   [MEDIA_TYPES.gpx]: GPX,
   [MEDIA_TYPES.geojson]: GEOJSON,

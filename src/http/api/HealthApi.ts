@@ -26,7 +26,7 @@ export class HealthApi extends HttpApiGroup.make("health")
     HttpApiEndpoint.get("health", "/", { success: Readiness, error: Unavailable }).annotateMerge(
       described("Probe the service", "The same as `/health/ready`.")
     ),
-    // It waits for nothing, and a fiber to interrupt is a tenth of its work.
+    // This endpoint waits for nothing, and a fiber to interrupt is a tenth of its work.
     HttpApiEndpoint.get("live", "/live", { success: Status }).annotate(ResponseWithin, Duration.infinity)
       .annotateMerge(described("Probe the process", "The process responds.")),
     HttpApiEndpoint.get("ready", "/ready", { success: Readiness, error: Unavailable }).annotateMerge(described(

@@ -18,7 +18,7 @@ import { HEADERS } from "./Headers.ts"
 
 const KIB = 1024
 
-/** Maximum body size in bytes. */
+/** A body has at most so many bytes. */
 export const BodyLimit = Context.Reference<number>("route-planning-service/BodyLimit", {
   defaultValue: () => 64 * KIB
 })
@@ -26,7 +26,7 @@ export const BodyLimit = Context.Reference<number>("route-planning-service/BodyL
 /** Fits a route of 100,000 positions. */
 export const ROUTE_BODY_LIMIT = 8 * KIB * KIB
 
-/** Required of personal access tokens only. */
+/** Only personal access tokens need this header. */
 export const ConfirmHeader = {
   [HEADERS.confirm.key]: Schema.optionalKey(
     Schema.String.annotate({ description: "`true` confirms what a personal access token must confirm" })

@@ -26,7 +26,7 @@ import {
   TRACE_BODY_LIMIT
 } from "./Requests.ts"
 
-/** Above the maximum of `ROUTING_ENGINE_TIMEOUT`: interrupted calls do not count as failures of the engine. */
+/** Interrupted calls are no failures of the engine, so the time exceeds the maximum of `ROUTING_ENGINE_TIMEOUT`. */
 const WHILE_THE_ENGINE_WORKS = Duration.seconds(30)
 
 const error = [NotFound, BadGateway, GatewayTimeout]

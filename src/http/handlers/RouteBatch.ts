@@ -80,7 +80,7 @@ const changed = (operations: ReadonlyArray<BatchOperation>) => ({
 
 interface GivenOperation {
   readonly op: string
-  /** Undefined where it does not match its schema. */
+  /** An operation that does not match its schema is undefined. */
   readonly operation: BatchOperation | undefined
   readonly issues: ReadonlyArray<ValidationIssue>
 }

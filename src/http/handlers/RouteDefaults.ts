@@ -41,7 +41,7 @@ const missingElevations = (count: number): ImportWarning => ({
   count
 })
 
-/** Lines with the elevations that the engine has, and warnings where some are missing. */
+/** Lines get the elevations that the engine has, and warnings where some are missing. */
 export const makeWithElevations = Effect.map(
   Elevations,
   (elevations) => (lines: ReadonlyArray<MeasuredPolyline>) =>

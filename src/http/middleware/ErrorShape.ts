@@ -199,7 +199,7 @@ const render = (cause: Cause.Cause<unknown>) =>
     ? Effect.succeed(HttpServerResponse.empty({ status: CLIENT_CLOSED_REQUEST }))
     : Effect.flatMap(serviceErrorOf(cause), respond)
 
-/** Refusals that a credential decides which the database knows. */
+/** These refusals depend on whether the database knows the credential. */
 const BY_CREDENTIAL = new Set(["session_invalid", "token_unknown"])
 
 /** A standby may lack what another one has stored as the new primary: a client would forget what is not found there, or its credential. */
@@ -237,7 +237,7 @@ export const tracedFaultsLayer = Layer.effect(
 const isRouteNotFound = (failure: unknown) =>
   HttpServerError.isHttpServerError(failure) && failure.reason._tag === "RouteNotFound"
 
-/** 405 for a path that has other methods (RFC 9110, 15.5.6). */
+/** A path that has other methods responds with 405 (RFC 9110, 15.5.6). */
 const notRouted = (method: string, allowed: ReadonlyArray<string>, meant: string | undefined) =>
   allowed.length === 0 || allowed.includes(method)
     ? unknownPath(meant)
@@ -298,7 +298,7 @@ export const shadowedPathsLayer = Layer.mergeAll(
   )
 )
 
-/** Violations of HTTP that are checked before the path, such as a second `Host` header. */
+/** These violations of HTTP are checked before the path, such as a second `Host` header. */
 export const TransportRules = Context.Reference<
   (request: HttpServerRequest.HttpServerRequest) => ServiceError | undefined
 >("route-planning-service/TransportRules", { defaultValue: () => () => undefined })

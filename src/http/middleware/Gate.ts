@@ -20,7 +20,7 @@ const BUSY = { utilization: 0.75, windowMillis: 50 }
  */
 const LATE = 0.5
 
-/** Milliseconds of each iteration of the event loop in which requests start. */
+/** Requests start in so many milliseconds of each iteration of the event loop. */
 const SLICE = 5
 
 const RETRY_AFTER = Duration.seconds(1)

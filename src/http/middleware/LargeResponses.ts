@@ -24,7 +24,7 @@ const MIB = 1024 * 1024
 /** Shorter responses cost less memory than their connection. */
 const COUNTED_BYTES = 16 * 1024
 
-/** Bytes for 4 of the largest responses to one address, 6 in all: their pieces keep up to 2.5 times their bytes. */
+/** These bytes suffice for 4 of the largest responses to one address, 6 in all: their pieces keep up to 2.5 times their bytes. */
 export const LargeResponseLimits = Context.Reference<Shares>("route-planning-service/LargeResponseLimits", {
   defaultValue: () => ({ perAddress: 160 * MIB, perNetwork: 192 * MIB, anonymous: 208 * MIB, total: 256 * MIB })
 })

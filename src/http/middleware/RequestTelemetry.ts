@@ -20,7 +20,7 @@ import { addressSubjects, isFromPeerIn } from "../request/ClientAddress.ts"
 import { isFormPage, isProbe, isServed, operations, pageOperations, templateOf } from "../request/RouteTemplates.ts"
 import { Refusal, TransportRules } from "./ErrorShape.ts"
 
-/** Never the path, which may include a share token. */
+/** Labels never contain the path, which may include a share token. */
 interface Labels {
   readonly method: string
   readonly route: string
@@ -28,10 +28,10 @@ interface Labels {
 
 const UNMATCHED = "unmatched"
 
-/** OpenTelemetry's name for unknown methods. */
+/** OpenTelemetry names unknown methods so. */
 const OTHER = "_OTHER"
 
-/** Bounded by the paths of the contract (OpenTelemetry's HTTP conventions). */
+/** The contract's paths bound the number of labels (OpenTelemetry's HTTP conventions). */
 const labelsOf = ({ method, url }: HttpServerRequest.HttpServerRequest, isRefused: boolean): Labels => ({
   method: HttpMethod.isHttpMethod(method) ? method : OTHER,
   route: isRefused ? UNMATCHED : templateOf(method, url) ?? UNMATCHED
@@ -88,7 +88,7 @@ const prepareCounters = Effect.forEach(
 
 const seriesOf = (labels: Labels, status: string) => [durations(timedAs(labels)), requests(labels, status)] as const
 
-/** The series of an operation and a class, made once. */
+/** The series of an operation and a class are made once. */
 const makeSeries = () => {
   const known = new Map<string, ReturnType<typeof seriesOf>>()
   return (labels: Labels, status: number) => {
@@ -199,10 +199,10 @@ interface Watch {
   readonly notes: RequestNotes
   /** The address of the client, or its network where addresses are not logged. */
   readonly client: string
-  /** `X-Request-Id` of a trusted proxy. */
+  /** A trusted proxy sends this id in `X-Request-Id`. */
   readonly said: { readonly callerRequestId?: string }
   readonly span: Tracer.Span
-  /** Monotonic, in nanoseconds: a clock that is set meanwhile changes no duration. */
+  /** The time is monotonic, in nanoseconds: a clock that is set meanwhile changes no duration. */
   readonly started: bigint
   readonly size: Size
   readonly refusal: ServiceError | undefined

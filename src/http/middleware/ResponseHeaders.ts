@@ -144,7 +144,7 @@ export const responseHeadersLayer = HttpRouter.middleware(
   { global: true }
 )
 
-/** 304 where the client has the response already (RFC 9110, 13.1.2), for what is tagged by its bytes, such as lists. */
+/** A client that has the response already gets 304 (RFC 9110, 13.1.2), for what is tagged by its bytes, such as lists. */
 export const conditionalLayer = HttpRouter.middleware(
   (httpEffect) =>
     Effect.flatMap(HttpServerRequest.HttpServerRequest, ({ headers, method }) => {

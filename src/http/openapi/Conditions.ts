@@ -29,7 +29,7 @@ export const SECURITY_SCHEMES = {
 
 const sessions = [{ sessionToken: [] }, { sessionCookie: [] }]
 
-/** Alternatives: an empty list means no authentication, `{}` an anonymous caller. */
+/** The entries are alternatives: an empty list means no authentication, `{}` an anonymous caller. */
 export const securityOf = ({ callers }: Declared): ReadonlyArray<Readonly<Record<string, ReadonlyArray<string>>>> => {
   switch (callers.kind) {
     case "anyone":

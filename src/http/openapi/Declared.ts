@@ -24,10 +24,10 @@ export interface Declared {
   readonly isOpenWhilePending: boolean
   readonly rateLimit: RateLimit | undefined
   readonly bodyLimit: number | undefined
-  /** Possible statuses, fewer than declared by middleware. */
+  /** An endpoint may cause fewer statuses than its middleware declares. */
   readonly errors: ReadonlySet<number>
   readonly endpoint: HttpApiEndpoint.Top
-  /** Keys of its middleware. */
+  /** The middleware has these keys. */
   readonly middleware: ReadonlySet<string>
 }
 

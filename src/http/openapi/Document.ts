@@ -29,7 +29,7 @@ const CONTACT = { name: "The operator of this service" }
 /** The interactive page calls the server that it was loaded from. */
 const RELATIVE = "/"
 
-/** Responses without a schema, by content type. */
+/** These responses have no schema. */
 const MEDIA: Readonly<Record<string, string>> = {
   [MEDIA_TYPES.geojson]: "The route as GeoJSON (RFC 7946).",
   [MEDIA_TYPES.gpx]: "The route as GPX 1.1.",
@@ -235,7 +235,6 @@ const DocumentedApi = Api.annotate(
     describeApi({ components, info, openapi, paths, security, servers, tags })
 )
 
-/** The document under the name of a site. */
 export const titledApi = (title: string) => DocumentedApi.annotate(OpenApi.Title, title)
 
 export const openApiDocument = (address: string = RELATIVE, title = SERVICE_TITLE) =>

@@ -85,7 +85,7 @@ export const HEADER_COMPONENTS = {
   )
 }
 
-/** Every response has them, or could. */
+/** Every response has these headers, or could. */
 export const COMMON_HEADERS = [
   HEADERS.allowCredentials.name,
   HEADERS.allowOrigin.name,

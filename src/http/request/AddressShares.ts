@@ -7,11 +7,11 @@ import { addressSubjects } from "./ClientAddress.ts"
 import { changeResponse } from "./ResponseChange.ts"
 
 export interface Shares {
-  /** The most for an IPv4 address or a /64. */
+  /** One IPv4 address or /64 may hold at most this amount. */
   readonly perAddress: number
-  /** The most for a /24 or a /48. */
+  /** One /24 or /48 may hold at most this amount. */
   readonly perNetwork: number
-  /** The most for all callers without a valid credential together. */
+  /** All callers without a valid credential together may hold at most this amount. */
   readonly anonymous: number
   readonly total: number
 }
@@ -37,7 +37,7 @@ const setRetryAfter = changeResponse((response) =>
   HttpServerResponse.setHeader(response, HEADERS.retryAfter.key, String(Duration.toSeconds(RETRY_AFTER)))
 )
 
-/** Sources of requests with a credential: middleware around authentication has another object for the request. */
+/** The set has the sources of requests with a credential: middleware around authentication has another object for the request. */
 const identified = new WeakSet<object>()
 
 /** Says that the request has a valid credential. */
@@ -112,7 +112,7 @@ export const makeAddressShares = (what: string, limits: Shares, direction: "to" 
     }
   }
 
-  /** Reserves nothing yet, and until the scope closes what is taken. */
+  /** The reservation starts empty, and keeps what is taken until the scope closes. */
   const reserve: Effect.Effect<Reservation, never, HttpServerRequest.HttpServerRequest | Scope.Scope> = Effect.gen(
     function*() {
       const shares = sharesOf(yield* HttpServerRequest.HttpServerRequest)
@@ -123,7 +123,6 @@ export const makeAddressShares = (what: string, limits: Shares, direction: "to" 
     }
   )
 
-  /** Fails where nothing is left. */
   const requireRoom = Effect.flatMap(
     HttpServerRequest.HttpServerRequest,
     (request): ReturnType<Reservation["take"]> =>

@@ -116,7 +116,7 @@ const FORWARDING = [
   "x-real-ip"
 ]
 
-/** They differ only if a trusted proxy named the client. */
+/** The addresses differ only if a trusted proxy named the client. */
 export const isNamedByProxy = ({ peerAddress, remoteAddress }: HttpServerRequest.HttpServerRequest): boolean =>
   Option.getOrNull(remoteAddress) !== Option.getOrNull(peerAddress)
 

@@ -26,7 +26,7 @@ import type { RefusedOperation } from "../../services/sync/BatchJobs.ts"
 import { makeAddressShares } from "./AddressShares.ts"
 import { changeResponse } from "./ResponseChange.ts"
 
-/** The timeout of the response. `pause` suspends it while the request waits for its client, `begin` restarts it. */
+/** `pause` suspends the timeout of the response while the request waits for its client, `begin` restarts it. */
 export const ResponseDeadline = Context.Reference<{
   readonly pause: Effect.Effect<void>
   readonly begin: Effect.Effect<void>
@@ -231,7 +231,7 @@ export interface Parts {
   readonly line?: MeasuredPolyline
   /** A batch has a line for each operation that gives one. */
   readonly lines?: ReadonlyArray<MeasuredPolyline | undefined>
-  /** The operations of a batch that do not match their schema. */
+  /** These operations of a batch do not match their schema. */
   readonly refused?: ReadonlyArray<RefusedOperation | undefined>
   readonly trace?: MeasuredTrace
   readonly digest?: () => string

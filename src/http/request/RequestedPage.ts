@@ -7,7 +7,7 @@ import { signedCursors } from "../../services/operations/Keys.ts"
 import { settings } from "../../services/settings/Registry.ts"
 
 export interface RequestedPage extends Page {
-  /** The origin of the links to other pages. */
+  /** Links to other pages have this origin. */
   readonly origin: string
   readonly isByOffset: boolean
   readonly cursorAfter: (position: ListPosition) => string
@@ -18,7 +18,7 @@ interface ListRequest {
   readonly request: HttpServerRequest.HttpServerRequest
 }
 
-/** They change what a page shows, and not what its list has. */
+/** These parameters change what a page shows, and not what its list has. */
 const OF_PAGE = ["cursor", "geometry", "limit", "offset"]
 
 const listOf = (url: string, caller: Option.Option<UserId>) => {

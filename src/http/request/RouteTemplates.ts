@@ -32,11 +32,11 @@ export const PROVIDER_SIGN_IN = {
   callback: "/api/v1/auth/oidc/:provider/callback"
 } as const
 
-/** The relative path from the root of the service. */
+/** The path is relative to the root of the service. */
 export const providerPath = (step: keyof typeof PROVIDER_SIGN_IN, provider: string): string =>
   PROVIDER_SIGN_IN[step].slice(1).replace(":provider", provider)
 
-/** Pages with the navigation of an account; the last ones are for administrators. */
+/** These pages have the navigation of an account; the last ones are for administrators. */
 export const ACCOUNT_PAGES = {
   signIn: "/sign-in",
   signUp: "/sign-up",
@@ -110,7 +110,7 @@ const isInstance = (path: string, template: string) => {
     && expected.every((segment, index) => segment.startsWith(":") || segment === segments[index])
 }
 
-/** Methods that a path does not have, and a path with a parameter in its place has. */
+/** A path lacks these methods, and a path with a parameter in its place has them. */
 export const shadowed = paths.flatMap((same) => {
   const [{ path }] = same
   const methods = new Set<string>(same.map(({ method }) => method))
@@ -118,7 +118,6 @@ export const shadowed = paths.flatMap((same) => {
   return [...new Set(others.map(({ method }) => method))].map((method) => ({ method, path }))
 })
 
-/** The methods and templates of the interface, without pages. */
 export const operations: ReadonlyArray<readonly [method: string, template: string]> = endpoints.map((
   { method, path }
 ) => [method, inOpenApiSyntax(path)])
@@ -128,7 +127,6 @@ const served = new Set(operations.map((operation) => operation.join(" ")))
 /** HEAD is served as GET. */
 export const isServed = (method: string, template: string): boolean => served.has(`${method} ${template}`)
 
-/** The methods and templates of what is outside of the interface. */
 export const pageOperations: Array<readonly [method: string, template: string]> = []
 
 const addPages = (

@@ -47,7 +47,7 @@ const pageHeaders = (url: string, page: RequestedPage, found: PageOf<unknown>): 
   }
 }
 
-/** A checksum of what has no version. */
+/** A list has no version, so a checksum is its tag. */
 export const checksumTag = (json: ReadonlyArray<JsonPart>, more = ""): string =>
   `W/"${lengthOf(json).toString(36)}-${json.reduce((sum: number, part) => crc32(part, sum), crc32(more)).toString(16)}"`
 
@@ -85,7 +85,7 @@ const compare = (one: ListPosition, other: ListPosition) => {
   return one[at] < other[at] ? -1 : Number(one[at] > other[at])
 }
 
-/** A page of a list of bounded length, which is in memory. */
+/** The list has a bounded length and is in memory. */
 export const sliceOf = <A>(items: ReadonlyArray<A>, page: Page, { isDescending, positionOf }: Sorted<A>): PageOf<A> => {
   const { after, limit, offset } = page
   const rest = after === undefined

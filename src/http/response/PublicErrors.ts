@@ -177,7 +177,6 @@ const cueBeyondLine = ({ index, positions }: CueBeyondLine) =>
       : `Expected the index of a position of the geometry, 0 to ${positions - 1}`
   )
 
-/** A route or collection as it is now. */
 export interface Current {
   readonly etag: string
   readonly current: ResourceFacts

@@ -24,7 +24,7 @@ import { jsonResponse, type Versioned, weakTag } from "./Versioned.ts"
 export interface PageLinks {
   /** The address of the service, with a slash at its end. */
   readonly root: string
-  /** Undefined for a private route, and where pages are switched off. */
+  /** A private route has no address, and none has one where pages are switched off. */
   readonly routeUrl: (route: Pick<StoredRoute, "shareToken" | "visibility">) => string | undefined
   readonly collectionUrl: (
     collection: Pick<StoredCollection, "id" | "shareToken" | "visibility">

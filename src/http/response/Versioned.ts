@@ -69,7 +69,7 @@ const LONG = 16 * 1024
 /** Copying a line of so many bytes costs more than a piece of its own. */
 const PIECED = 64 * 1024
 
-/** Encoded at once where it is long, and not measured twice before. */
+/** A long text is encoded at once, and not measured twice before. */
 export const jsonResponse = (json: Json, options?: HttpServerResponse.Options) => {
   const typed = { ...options, contentType: MEDIA_TYPES.json }
   const length = lengthOf(json)
@@ -105,7 +105,6 @@ export const readResponse = (
 
 const isStale = Schema.is(StaleVersion)
 
-/** Responds to a stale version with what is there. */
 export const withCurrentTag = <A, E, R, E2, R2>(
   change: Effect.Effect<A, E | StaleVersion, R>,
   current: Effect.Effect<Current, E2, R2>
