@@ -27,7 +27,7 @@ export interface Declared {
   /** An endpoint may cause fewer statuses than its middleware declares. */
   readonly errors: ReadonlySet<number>
   readonly endpoint: HttpApiEndpoint.Top
-  /** The middleware has these keys. */
+  /** The middleware of the endpoint has these keys. */
   readonly middleware: ReadonlySet<string>
 }
 

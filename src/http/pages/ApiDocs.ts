@@ -10,7 +10,7 @@ import { DOCS_ASSET, DOCS_DOCUMENT, DOCS_PAGE } from "../request/RouteTemplates.
 import { respond, unknownPath } from "../response/ErrorResponse.ts"
 import { type Asset, assetResponse, countedAndCompressed, makeAsset } from "./layout/Assets.ts"
 
-/** Lines of code within blocks that scroll would make the page wider than a phone. */
+/** Without this, lines of code in blocks that scroll make the page wider than a phone. */
 const AS_WIDE_AS_THE_SCREEN = "html, body { overflow-x: clip }"
 
 /**

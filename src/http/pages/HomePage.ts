@@ -29,7 +29,7 @@ interface Facts {
   readonly isOpen: boolean
 }
 
-/** One tag that the listed routes have: anything else lists all. */
+/** All listed routes have the one tag; anything else lists all routes. */
 const decodeTag = Schema.decodeUnknownOption(TagFilter)
 
 const tagIn = (query: URLSearchParams) =>

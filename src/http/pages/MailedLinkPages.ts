@@ -27,7 +27,7 @@ const noToken = () => ValidationFailed.at("body", "token", "Expected the token o
 
 const tokenOf = (fields: Fields) => Effect.tapError(decodeField(Token, fields["token"], noToken), noteError)
 
-/** A mailed link as its form sends it again. The address is shown only, so that it is there when the form is refused. */
+/** The form of a mailed link sends these again. The email address is only shown, also after the form was refused. */
 interface Link {
   readonly token: string
   readonly email: string | undefined
@@ -45,7 +45,6 @@ interface LinkPage<E, R> {
   readonly endpoint: Endpoint
   readonly addressOf: (token: typeof Token.Type) => Effect.Effect<string, LinkUnusable | Overloaded>
   readonly form: (link: Link, fields: Fields, error?: ServiceError) => Page
-  /** The title and the words of a link that cannot be used. */
   readonly unusable: { readonly title: string; readonly words: (state: LinkState) => Html | string }
   readonly use: (
     token: typeof Token.Type,
@@ -57,8 +56,8 @@ interface LinkPage<E, R> {
 const isUnusable = Schema.is(LinkUnusable)
 
 /**
- * Opening a link uses nothing, since mail scanners follow links: its form does. It names the address, since a link may be of a
- * stranger's account.
+ * Opening a link does not use it, since mail scanners follow links: its form does. The form names the address, since the
+ * link may be of a stranger's account.
  */
 const linkPageLayer = <E, R>(texts: Texts, { addressOf, endpoint, form, path, unusable, use }: LinkPage<E, R>) => {
   const unusablePage = (error: ServiceError, state: LinkState): Page => ({
@@ -123,7 +122,7 @@ const changed = ({ link, reset }: Texts, liveTokens: number): Page => ({
 <p>${reset.keep(PAGES.cancelDeletion.slice(1))}</p>`
 })
 
-/** Serves links of invitations too, which other front ends send to the endpoint of a reset. */
+/** This page also serves links of invitations, which other front ends send to the endpoint of a reset. */
 const resetPasswordLayer = Layer.unwrap(Effect.gen(function*() {
   const passwordChanges = yield* PasswordChanges
   const { texts } = yield* configuredSite
@@ -205,7 +204,7 @@ const verifyEmailLayer = Layer.unwrap(Effect.gen(function*() {
     form: verifyForm(texts),
     unusable: { title: texts.verify.title, words: (state) => texts.verify[state](SIGN_IN) },
     use: Effect.fnUntraced(function*(token, fields, request) {
-      // Before the password: nobody should choose one for a link that cannot be used.
+      // The link is checked before the password: nobody should choose one for a link that cannot be used.
       yield* accounts.addressOf(token)
       const { user } = yield* signedIn(yield* accounts.verifyEmail(token, yield* chosenIn(fields), deviceOf(request)))
       return verified(texts, user.email)
@@ -249,7 +248,7 @@ const invitationLayer = Layer.unwrap(Effect.gen(function*() {
       words: (state) => state === "expired" ? invitation.expired : invitation[state](SIGN_IN)
     },
     use: Effect.fnUntraced(function*(token, fields, request) {
-      // Before the password: nobody should choose one for a link that cannot be used.
+      // The link is checked before the password: nobody should choose one for a link that cannot be used.
       yield* accounts.invitedAddress(token)
       const given = orNull(fields["name"])
       const name = given === null ? undefined : yield* decodeNamed(DisplayName, "name", given)

@@ -31,7 +31,7 @@ const logoLayer = ({ logo }: Site) => {
   return fileLayer(`/${logoPath(logo.file)}`, logo.file, logoType(logo.file))
 }
 
-/** Pages for mailed links and shared routes, for operators without a front end. */
+/** Operators without a front end have these pages. */
 export const pagesLayer = Layer.unwrap(
   Effect.map(Effect.all({ isEnabled: settings.PAGES_ENABLED, site: configuredSite }), ({ isEnabled, site }) =>
     isEnabled

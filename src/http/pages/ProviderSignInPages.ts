@@ -42,7 +42,7 @@ const returnAddress = Config.map(
   }
 )
 
-/** The words of `plainWords` for 503 and 504 are about this service, which is not what failed. */
+/** The words of `plainWords` for 503 and 504 are about this service, which did not fail here. */
 const wordsOf = (texts: Texts, error: ServiceError) =>
   [503, 504].includes(error.statusCode) ? texts.errors.other(error.message, error.statusCode) : plainWords(texts, error)
 
@@ -53,7 +53,7 @@ const failedPage = (texts: Texts, error: ServiceError): Page => ({
   error
 })
 
-/** Two addresses for browsers, which navigate to them: they respond by redirects and pages, and not in JSON. */
+/** Browsers navigate to these two addresses, which respond by redirects and pages, and not in JSON. */
 export const providerSignInLayer = HttpRouter.use(Effect.fnUntraced(function*(router) {
   const limiter = yield* Limiter
   const providers = yield* ProviderSignIn

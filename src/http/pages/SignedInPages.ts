@@ -25,14 +25,14 @@ const signedOut = () =>
 
 interface SignedInPage<E, R> {
   readonly path: typeof PAGES.cancelDeletion | typeof PAGES.revokeTokens
-  /** It has the limit of what the page does. */
+  /** The page has the rate limit of this endpoint, which does the same. */
   readonly endpoint: Endpoint
   readonly words: { readonly title: string; readonly lead: string }
   readonly show: (session: SessionPrincipal) => Effect.Effect<Page, E, R>
   readonly act: (session: SessionPrincipal) => Effect.Effect<Page, E, R>
 }
 
-/** A page of a mail that signs in first, and does one thing. */
+/** Serves a page that mails lead to: it signs in first, and does one thing. */
 const signedInPageLayer = <E, R>(texts: Texts, { act, endpoint, path, show, words }: SignedInPage<E, R>) =>
   Layer.unwrap(Effect.gen(function*() {
     const authenticator = yield* Authenticator
@@ -167,7 +167,7 @@ const revoked = ({ link, revoke }: Texts): Page => ({
 <p>${revoke.next}</p>`
 })
 
-/** People without an app need it: a password reset leaves tokens alive. */
+/** People without an app need this page: a password reset leaves tokens alive. */
 const revokeTokensLayer = Layer.unwrap(Effect.gen(function*() {
   const profiles = yield* Profiles
   const tokens = yield* PersonalAccessTokens

@@ -108,7 +108,7 @@ const tokensLayer = Layer.unwrap(Effect.map(PersonalAccessTokens, (tokens) => {
 
 const COORDINATES = /^\s*(-?\d{1,2}(?:\.\d+)?)[\s,;]+(-?\d{1,3}(?:\.\d+)?)\s*$/
 
-/** As map programs have it in the address of a map, such as `#map=15/47.1415/9.5209` or `/@47.1415,9.5209,15z`. */
+/** Addresses of maps have a position like this: `#map=15/47.1415/9.5209`, `/@47.1415,9.5209,15z`. */
 const IN_ADDRESS = /(?:#map=[\d.]+\/|[/@=:])(-?\d{1,2}\.\d+)[/,](-?\d{1,3}\.\d+)/
 
 const notCoordinates = ({ zones }: Texts) => ValidationFailed.at("body", "", zones.wrongPlace)

@@ -31,17 +31,16 @@ import { makeReaderUnits, type Units } from "../shared/Units.ts"
 import { ACTION, decodeForm, notice } from "./Forms.ts"
 import { keptForms } from "./KeptForm.ts"
 
-/** Adds buttons that copy a link or a token, and asks for a sign-in before files are sent in vain. */
+/** The script adds buttons that copy a link or a token, and asks for a sign-in before files are sent in vain. */
 export const ACCOUNT_SCRIPT = makeAsset("account", "js", readFileSync(join(import.meta.dirname, "account.js"), "utf8"))
 
-/** A request for a page of an account, with the session that it came with. */
 export interface Visit {
   readonly session: SessionPrincipal
   readonly params: Readonly<Record<string, string | undefined>>
   readonly query: URLSearchParams
   /** The fields are those of a form that was refused, else empty. */
   readonly fields: Fields
-  /** The relative path to the root of the service. */
+  /** The path to the root of the service is relative. */
   readonly root: string
   readonly texts: Texts
   /** The texts are those of the account's language, else of the browser's. */
@@ -53,7 +52,7 @@ type Services = HttpServerRequest.HttpServerRequest | Scope.Scope
 /** Errors are worded where they are shown. */
 type Result<A> = Effect.Effect<A, unknown, Services>
 
-/** Counts as the endpoint of the API that does the same, and is admitted as it is. `seeOther` is relative to the root. */
+/** An action counts as the endpoint of the API that does the same, which admits it. `seeOther` is relative to the root. */
 export interface Action {
   readonly endpoint: Endpoint
   readonly run: (visit: Visit) => Result<PageResult>
@@ -64,7 +63,7 @@ export interface AccountPage {
   readonly isForAdmins?: boolean
   readonly show: (visit: Visit) => Result<Page>
   readonly actions?: Readonly<Record<string, Action>>
-  /** Takes a form with files. */
+  /** A form with files is read while it arrives. */
   readonly receive?: {
     readonly endpoint: Endpoint
     readonly deadline?: Duration.Duration
@@ -87,7 +86,7 @@ const ROUTES: ReadonlyArray<Section> = ["routes", "collections", "trash"]
 const groupOf = (path: string) =>
   [ACCOUNT, ADMINISTRATION].find((group) => group.some((section) => ACCOUNT_PAGES[section] === path)) ?? ROUTES
 
-/** One of a list belongs to its list. */
+/** The page of a list's item belongs to the section of the list. */
 const currentOf = (path: string, section: string) => {
   if (path === section) return html` aria-current="page"`
   return path === `${section}/:id` ? html` aria-current="true"` : undefined
@@ -117,7 +116,7 @@ const doneWords = ({ query, texts }: Visit) => {
   return word === undefined ? undefined : texts.done[word]
 }
 
-/** Robots have no session: they are led to the sign-in. An audit for search engines sees the page. */
+/** Robots have no session and get the sign-in. An audit for search engines sees the page. */
 const framed = (page: Page, path: string, visit: Visit, error = page.error): Page => ({
   isWide: true,
   isIndexable: true,
@@ -132,21 +131,21 @@ const framed = (page: Page, path: string, visit: Visit, error = page.error): Pag
   }${page.body}`
 })
 
-/** Fits the longest description with 12 bytes for each character, also within the form of a sign-in. */
+/** The longest description fits with 12 bytes for each character, also within the form of a sign-in. */
 const FORM_LIMIT_BYTES = 256 * 1024
 
 const isWithoutSession = ({ statusCode }: ServiceError) => statusCode === 401
 
 const unknownAction = ({ common }: Texts) => ValidationFailed.at("body", ACTION, common.unknownAction)
 
-/** Decodes an id of the path. A malformed one has no page, like an id that does not exist. */
+/** Decodes an id of the path. A malformed id has no page, like one that does not exist. */
 export const idOf = <A>(schema: Schema.Codec<A, string>, id: string | undefined) =>
   Effect.mapError(decodeForm(schema, id), () => new NotFound({ message: "No such page" }))
 
 const isMultipart = ({ headers }: HttpServerRequest.HttpServerRequest) =>
   mediaTypeOf(headers["content-type"]) === MEDIA_TYPES.multipart
 
-/** A page that needs a session, and leads to the sign-in without one. */
+/** Serves a page that needs a session. Without one it leads to the sign-in. */
 export const accountPageLayer = ({ actions = {}, isForAdmins = false, path, receive, show }: AccountPage) =>
   HttpRouter.use(Effect.fnUntraced(function*(router) {
     const crossSite = yield* CrossSite

@@ -136,7 +136,7 @@ ${form(hidden("id", id), button("again", admin.again, "quiet", admin.to(email)))
     )
   }</li>\n`
 
-/** Each costs a mail and an entry of the audit. */
+/** Each invitation costs a mail and an entry of the audit. */
 const MAX_INVITED = 50
 
 const addressesIn = (

@@ -23,7 +23,7 @@ const { export: exported, import: imported } = Api.groups.accountData.endpoints
 
 const CHOICES = new Set(["visibility", "tags", "collection"])
 
-/** The bytes of the first file of a form, while they arrive, and the fields before it. */
+/** Returns the bytes of the first file of a form, while they arrive, and the fields before it. */
 const formOf = (request: HttpServerRequest.HttpServerRequest, texts: Texts) => {
   const fields = new Map<string, string>()
   const upload = bodyStream(request, Context.get(imported.annotations, BodyLimit)).pipe(

@@ -5,11 +5,11 @@ import { type Html, html } from "../../../services/operations/Html.ts"
 import type { Texts } from "../../../services/texts/Texts.ts"
 import type { Fields } from "../layout/PageRoutes.ts"
 
-/** The field whose value names the action of a form. */
+/** The value of this field names the action of a form. */
 export const ACTION = "do"
 
 interface Input {
-  /** The name of the field, and its id unless another form of the page has the same. */
+  /** The name is also the id of the field, unless another form of the page has the same. */
   readonly name: string
   readonly id?: string
   readonly label: string
@@ -65,7 +65,7 @@ ${hintOf(id ?? name, hint)}<select id="${id ?? name}" name="${name}"${
   }</select></div>
 `
 
-/** A text to copy, with a button where scripts run. */
+/** Shows a text to copy, with a button if scripts run. */
 export const copyField = ({ common }: Texts, id: string, label: string, value: string): Html =>
   html`<p><label for="${id}">${label}</label><input id="${id}" class="secret" readonly value="${value}" data-copy="${common.copy}" data-copied="${common.copied}"></p>\n`
 
@@ -89,20 +89,19 @@ export const button = (action: string, text: string, kind: Kind = "main", about?
 /** Posts to the page itself. */
 export const form = (...parts: ReadonlyArray<Html>): Html => html`<form method="post">\n${parts}\n</form>\n`
 
-/** `late` is what a script says where the session has ended, so that the files stay chosen. */
+/** A script shows `late` if the session has ended, so that the files stay chosen. */
 export const filesForm = (late: string, ...parts: ReadonlyArray<Html>): Html =>
   html`<form method="post" enctype="multipart/form-data" data-late="${late}">
 ${parts}<p class="error" role="alert" hidden></p>
 </form>\n`
 
-/** Asks before an action that cannot be taken back, without a script. */
+/** Asks, without a script, before an action that cannot be taken back. */
 export const confirmed = (summary: string, ...parts: ReadonlyArray<Html>): Html =>
   html`<details class="confirm"><summary>${summary}</summary>\n${form(...parts)}</details>\n`
 
 export const notice = (text: string | undefined): Html =>
   text === undefined ? html`` : html`<p class="notice" role="status">${text}</p>\n`
 
-/** The options of a choice, in the order of their texts. */
 export const optionsOf = (texts: Readonly<Record<string, string>>): ReadonlyArray<readonly [string, string]> =>
   Object.entries(texts)
 
@@ -112,7 +111,7 @@ export const orNull = (text: string | undefined): string | null =>
 
 export const isChecked = (fields: Fields, name: string): boolean => fields[name] === "true"
 
-/** A number as the person wrote it, for a schema to accept or refuse; none if empty. */
+/** Returns `null` for an empty text. A schema accepts or refuses a number as the person wrote it. */
 export const numberOf = (text: string | undefined): number | string | null => {
   const given = orNull(text)
   return given === null || Number.isNaN(Number(given)) ? given : Number(given)

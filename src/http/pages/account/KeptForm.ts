@@ -9,7 +9,7 @@ import type { Fields } from "../layout/PageRoutes.ts"
 import { signInByForm, signInForm } from "../layout/SignInForm.ts"
 import { form, hidden } from "./Forms.ts"
 
-/** The field of a sign-in that has the fields of the form before it. */
+/** This field of a sign-in has the fields of the form before it. */
 const KEPT = "kept"
 
 const Kept = Schema.fromJsonString(Schema.Record(Schema.String, Schema.String))
@@ -18,7 +18,7 @@ const encodeKept = Schema.encodeSync(Kept)
 
 const decodeKept = Schema.decodeUnknownOption(Kept)
 
-/** Passwords are entered again. */
+/** A person enters passwords again. */
 const mayBeKept = (name: string) => !/password/i.test(name)
 
 const keptIn = (fields: Fields) =>
@@ -57,16 +57,15 @@ ${
   })
 
   return {
-    /** The response to a form without a session. */
     late: (fields: Fields, error: ServiceError): Page => keptPage(keptIn(fields), "", error, words.late),
-    /** Files are not kept for those without a session. */
+    /** The form of a person without a session loses its files. */
     lateFiles: (path: string, root: string, error: ServiceError): Page =>
       signInPage(
         error,
         words.lateFiles,
         signInForm(texts, `${root}${ACCOUNT_PAGES.signIn.slice(1)}`, "", error, hidden("to", path.slice(1)))
       ),
-    /** The fields that a sign-in brings along; none for another form. */
+    /** Returns the fields that a sign-in brings along, and none for another form. */
     keptOf: (fields: Fields) => decodeKept(fields[KEPT]),
     signIn: (
       kept: Readonly<Record<string, string>>,

@@ -134,7 +134,7 @@ const profileLayer = Layer.unwrap(Effect.map(Profiles, (profiles) =>
     }
   })))
 
-/** The first of these is the browser: the others are what it passes itself off as. */
+/** The first name that is found is the browser's: a browser also passes itself off as the ones below it. */
 const BROWSERS = {
   Firefox: "Firefox",
   FxiOS: "Firefox",
@@ -158,7 +158,7 @@ const SYSTEMS = {
 const namedIn = (userAgent: string, names: Readonly<Record<string, string>>) =>
   Object.entries(names).find(([mark]) => userAgent.includes(mark))?.[1]
 
-/** A browser and its system; another program as it calls itself. */
+/** Names a browser and its system, and any other program as it calls itself. */
 const programOf = (userAgent: string): string => {
   const browser = namedIn(userAgent, BROWSERS)
   return browser === undefined ? userAgent : [browser, namedIn(userAgent, SYSTEMS)].filter(Boolean).join(", ")

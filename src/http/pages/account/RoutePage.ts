@@ -98,7 +98,7 @@ const patchOf = (fields: Fields) => ({
   favourite: isChecked(fields, "favourite")
 })
 
-/** A route as its owner changes it; `/r/{id}` shows it as others see it. */
+/** The owner changes a route here; `/r/{id}` shows it as others see it. */
 export const routePageOfOwnerLayer = Layer.unwrap(Effect.gen(function*() {
   const routes = yield* Routes
   const sharing = yield* makeSharing

@@ -40,7 +40,7 @@ interface SharedResource {
   readonly visibility: Visibility
 }
 
-/** The end of a day in UTC: a date has no time. */
+/** A date has no time, so a link ends with the day in UTC. */
 const endOf = (date: string | undefined) => {
   const given = orNull(date)
   return given === null ? null : `${given}T23:59:59Z`
@@ -69,7 +69,7 @@ interface Endpoints {
   readonly replace: Endpoint
 }
 
-/** The part of a page about the links of a route or a collection, and its actions. */
+/** Makes the part of a page about the links of a route or a collection, and its actions. */
 export const makeSharing = Effect.gen(function*() {
   const addresses = yield* pageLinks
   const links = yield* ShareLinks

@@ -31,13 +31,13 @@ const { signIn: SIGN_IN, signOut: SIGN_OUT, signUp: SIGN_UP, forgotPassword: FOR
 
 const relative = (path: string) => path.slice(1)
 
-/** Only paths of this service that need a session: an address of another site has other characters. */
+/** Matches only paths of this service that need a session: an address of another site has other characters. */
 const OWN = new RegExp(String.raw`^(?:${USER_PATHS.me}|admin)(?:/[a-z0-9-]+)*$`)
 
 const returnTo = (to: string | null | undefined): string =>
   to !== undefined && to !== null && OWN.test(to) ? to : relative(ACCOUNT_PAGES.routes)
 
-/** Anyone may find the page. An audit for search engines reads robots.txt from within it. */
+/** Anyone may find the page. An audit for search engines reads robots.txt from within the page. */
 const OPEN: Pick<Page, "isIndexable" | "policy"> = { isIndexable: true, policy: { "connect-src": "'self'" } }
 
 interface Ways {

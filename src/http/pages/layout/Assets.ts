@@ -8,7 +8,7 @@ import { Limiter } from "../../middleware/RateLimit.ts"
 import { ASSETS } from "../../request/RouteTemplates.ts"
 import { respond } from "../../response/ErrorResponse.ts"
 
-/** A file loaded by pages; its path contains a hash of its text. */
+/** Pages load this file; its path contains a hash of its text. */
 export interface Asset {
   readonly path: `/${string}`
   readonly text: string
@@ -38,14 +38,14 @@ export const countedAndCompressed = (path: HttpRouter.PathInput) =>
 
 const ONE_YEAR_SECONDS = 31_536_000
 
-/** Immutable (RFC 8246): another text has another path. */
+/** The response is immutable (RFC 8246): another text has another path. */
 export const assetResponse = ({ contentType, headers, text }: Asset) =>
   HttpServerResponse.text(text, {
     contentType,
     headers: { "cache-control": `public, max-age=${ONE_YEAR_SECONDS}, immutable`, ...headers }
   })
 
-/** At its highest level, the default of Node, which takes two seconds for each MiB, in a thread of libuv. */
+/** Node's default is the highest level, which takes two seconds for each MiB, in a thread of libuv. */
 const packed = ({ text }: Asset) =>
   Effect.callback<Uint8Array>((resume) =>
     brotliCompress(text, (error, bytes) => resume(error === null ? Effect.succeed(bytes) : Effect.die(error)))
@@ -54,13 +54,13 @@ const packed = ({ text }: Asset) =>
 const acceptsBrotli = ({ headers }: HttpServerRequest.HttpServerRequest) =>
   /(?:^|,)\s*br\s*(?:$|,|;\s*q=(?!0(?:\.0*)?\s*(?:$|,)))/i.test(headers["accept-encoding"] ?? "")
 
-/** The start of the process comes first. */
+/** Compression waits until the process has started. */
 const PACKED_AFTER = Duration.seconds(5)
 
 /**
  * A file is compressed once, after the start, so that no reader waits for it: compressing each response as it is sent makes a
  * quarter more bytes.
- * `more` are headers that may change with time.
+ * `more` has headers that may change with time.
  */
 export const assetLayer = (
   asset: Asset,
@@ -84,7 +84,7 @@ export const assetLayer = (
 
 const ONE_HOUR_SECONDS = 3600
 
-/** A file of the operator, whose path stays when it changes. An SVG may have scripts, which a policy of its own stops. */
+/** A changed file of the operator keeps its path. An SVG may have scripts, which a policy of its own stops. */
 export const fileLayer = (path: `/${string}`, file: string, contentType: string) =>
   HttpRouter.use(Effect.fnUntraced(function*(router) {
     const bytes = yield* Effect.promise(() => readFile(file))

@@ -15,7 +15,7 @@ import { type Asset, makeAsset } from "./Assets.ts"
 
 export const STYLESHEET = makeAsset("pages", "css", readFileSync(join(import.meta.dirname, "pages.css"), "utf8"))
 
-/** The colours of the site, whose path has them in place of a hash. */
+/** The path of the site's colours has them in place of a hash. */
 export const colorSheet = ({ color: { dark, light } }: Site): Asset => ({
   path: `${ASSETS}/color-${light.slice(1)}-${dark.slice(1)}.css`,
   text: `:root { --accent: light-dark(${light}, ${dark}); }\n`,
@@ -42,9 +42,9 @@ export interface Page {
   readonly isIndexable?: boolean
   /** Who sees the page decides on its navigation: a visitor, if nothing is known. */
   readonly reader?: Reader | undefined
-  /** Parts of the body that are made while the page is sent, in the place of `LINES`. */
+  /** These parts of the body are made while the page is sent, and stand in place of `LINES`. */
   readonly lines?: Stream.Stream<Html> | undefined
-  /** Directives that differ from the default Content-Security-Policy. */
+  /** These directives differ from the default Content-Security-Policy. */
   readonly policy?: Readonly<Record<string, string>>
 }
 
@@ -62,7 +62,7 @@ const LINES_MARK = "<!--lines-->"
 
 export const LINES = html`<!--lines-->`
 
-/** The source of the logo, for a Content-Security-Policy. */
+/** A Content-Security-Policy names the source of the logo. */
 const logoSource = ({ logo }: Site) => {
   if (logo === undefined) return ""
   return logo.file === undefined ? ` ${new URL(logo.address).origin}` : " 'self'"
@@ -184,7 +184,7 @@ const decodeDetails = Schema.decodeUnknownOption(Details)
 
 const MAX_SHOWN = 3
 
-/** An issue of a field in the words of its form; others are worded by the page. */
+/** Words an issue of a field as its form does; the page words others. */
 const issueWords = ({ errors, fields }: Texts) => ({ message: given, path }: ValidationIssue) => {
   const message = given.replace(/\.$/, "")
   const names = path.split(".").slice(1)
@@ -225,7 +225,7 @@ export const plainWords = (texts: Texts, { details, message, statusCode }: Servi
     : [...new Set(lastOfEachPath(issues).map(issueWords(texts)))].slice(0, MAX_SHOWN).join(" ")
 }
 
-/** `aria-describedby` refers to it. */
+/** `aria-describedby` refers to this id. */
 export const ERROR_ID = "error"
 
 export const alert = (text: string | undefined): Html =>

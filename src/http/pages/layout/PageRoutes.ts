@@ -33,7 +33,7 @@ export interface PageRoute<E, R, E2, R2> {
   } | undefined
 }
 
-/** Fits a token and the longest password with 12 bytes for each character. */
+/** A token and the longest password fit with 12 bytes for each character. */
 const FORM_LIMIT_BYTES = 32 * 1024
 
 const checkType = ({ headers }: HttpServerRequest.HttpServerRequest) =>
@@ -43,7 +43,7 @@ const checkType = ({ headers }: HttpServerRequest.HttpServerRequest) =>
 
 export const queryOf = ({ url }: HttpServerRequest.HttpServerRequest) => new URL(url, "http://localhost").searchParams
 
-/** Who reads a page that needs no session. */
+/** Finds the reader of a page that needs no session. */
 export const makeReader = Effect.map(
   Authenticator,
   (authenticator) => (endpoint: Endpoint) =>
@@ -101,7 +101,7 @@ export const makeReadFields = Effect.fnUntraced(function*(limitBytes: number) {
   })
 })
 
-/** Serves a path outside of the contract within the deadline. `refused` is what an error becomes. */
+/** Serves a path outside of the contract within the deadline. `refused` responds to an error. */
 export const pageRoute = <E, R, R2>(
   router: HttpRouter.HttpRouter,
   method: "GET" | "POST",

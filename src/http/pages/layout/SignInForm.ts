@@ -18,7 +18,7 @@ import { decodeField, type Fields } from "./PageRoutes.ts"
 
 const PasswordField = Schema.RedactedFromValue(PasswordAttempt)
 
-/** `action` is relative to the page; `more` are fields that it needs. */
+/** `action` is relative to the page; `more` has the fields that the action needs. */
 export const signInForm = (
   { fields, signIn }: Texts,
   action: string,
@@ -36,7 +36,7 @@ ${more}<label for="email">${fields.email}</label>
 </form>`
 }
 
-/** The links from a page to the providers, each with the page to return to. Empty without a provider. */
+/** Leads to the providers, each with the page to return to. Returns nothing without a provider. */
 export const providerLinksFrom = Effect.fnUntraced(function*(page: `/${string}`) {
   const { root } = yield* pageLinks
   const providers = yield* oidcProviders
@@ -57,7 +57,7 @@ ${links}</ul>`
   }
 })
 
-/** People without a password come to a page in this way. */
+/** People without a password sign in to a page in this way. */
 export const otherSignIns = Effect.fnUntraced(function*(page: `/${string}`) {
   const providers = yield* oidcProviders
   const { texts: { signIn } } = yield* configuredSite

@@ -9,7 +9,7 @@ const originOf = (address: string | undefined) => {
   return origin !== undefined && ORIGIN.test(origin) ? origin : undefined
 }
 
-/** The picture of a user, which browsers load from its own host. */
+/** Browsers load the picture of a user from its own host. */
 export const avatarImage = (address: string | undefined): Html =>
   originOf(address) === undefined
     ? html``

@@ -37,7 +37,7 @@ const sidesOf = (query: URLSearchParams) => {
 
 const withinSides = (pixels: number) => Math.min(Math.max(pixels, PICTURE_SIDE.minimum), PICTURE_SIDE.maximum)
 
-/** The first segment, `r` or `c`, and the ref. */
+/** Returns the first segment of the path, `r` or `c`, and the ref. */
 const partsOf = (address: string, root: string) => {
   const url = URL.parse(address)
   const path = url === null ? "" : `${url.origin}${url.pathname}`
@@ -54,7 +54,7 @@ const common = (title: string, user: StoredRoute["user"], root: string, provider
   provider_url: root
 })
 
-/** oEmbed (oembed.com) in JSON; other formats are 501. */
+/** Responds to oEmbed (oembed.com) in JSON, and with 501 to other formats. */
 export const oembedLayer = HttpRouter.use(Effect.fnUntraced(function*(router) {
   const collections = yield* Collections
   const limiter = yield* Limiter

@@ -11,7 +11,7 @@ const PLOT = { width: 1000, height: 200 }
 /** A flat ride should look flat. */
 const LEAST_RISE = 40
 
-/** Slopes from so many percent on have a colour of their own, in `pages.css`. */
+/** Each of these slopes, in percent, begins a colour in `pages.css`. */
 const STEEPNESS = [0, 3, 6, 10] as const
 
 const steepnessOf = ({ slope }: Sample): number => STEEPNESS.findLastIndex((least) => slope >= least)
@@ -50,7 +50,7 @@ const legend = ({ pages }: Texts) =>
     html`<li class="steep-${steepness}">${pages.steepness(from, STEEPNESS[steepness + 1])}</li>`
   )
 
-/** Empty without elevations, and for a route whose positions are all the same. A script shows the values at one position (`route.js`). */
+/** Returns nothing for a route without elevations or length. A script shows the values at one position (`route.js`). */
 export const profile = ({ samples }: RouteSheet, texts: Texts, units: Units): Html => {
   const length = samples.at(-1)?.metres ?? 0
   if (length === 0) return html``
@@ -81,10 +81,10 @@ const stopItem = (stop: Stop, texts: Texts, units: Units) =>
     stopText(stop, texts)
   }</span></li>\n`
 
-/** More than these are folded. */
+/** The page folds more stops than these. */
 const FEW = 12
 
-/** Named waypoints and cues, by kilometre. */
+/** Lists named waypoints and cues by their distance from the start. */
 export const stops = ({ stopCount, stops }: RouteSheet, texts: Texts, units: Units): Html => {
   if (stops.length === 0) return html``
   const { pages } = texts
@@ -98,7 +98,7 @@ ${more === 0 ? undefined : html`<p class="hint">${pages.moreStops(more)}</p>\n`}
   return html`<section aria-labelledby="stops"><h2 id="stops">${pages.stops}</h2>\n${shown}</section>\n`
 }
 
-/** White around the code, in modules, as readers need it (ISO/IEC 18004). */
+/** Readers need this many white modules around the code (ISO/IEC 18004). */
 const QUIET_ZONE = 4
 
 const qrCode = (text: string, { pages }: Texts): Html => {
@@ -107,7 +107,7 @@ const qrCode = (text: string, { pages }: Texts): Html => {
   return html`<svg class="qr" viewBox="0 0 ${rows.length} ${rows.length}" role="img" aria-label="${pages.qr}"><path class="paper" d="M0 0h${rows.length}v${rows.length}H0z"/><path d="${path}"/></svg>`
 }
 
-/** Fields with the link and with HTML for other sites; scripts add buttons to the first. */
+/** Shows the link and HTML for other sites in fields; scripts add buttons to the first. */
 export const share = (url: string, frame: Html, texts: Texts): Html =>
   html`<section class="share" aria-labelledby="share"><h2 id="share">${texts.pages.share}</h2>
 <div><label for="link">${texts.pages.link}</label>
@@ -137,7 +137,7 @@ export const surfaceText = ({ routingPreferences, surfaces }: StoredRoute, texts
     ))
 }
 
-/** The shares of surfaces, as a bar and in words. */
+/** Shows the shares of surfaces as a bar and in words. */
 export const surfaceBar = ({ surfaces = [] }: StoredRoute, texts: Texts, units: Units): Html => {
   if (surfaces.length === 0) return html``
   const { pages } = texts

@@ -42,18 +42,17 @@ const SHOTS = { wide: { width: 960, height: 540 }, narrow: NARROW }
 /** A picture that a map replaces is a small one, of the simplified line. */
 const SHOTS_BELOW_MAP = { wide: { width: 400, height: 225 }, narrow: NARROW }
 
-/** The page shows this of a route to its viewer. */
 interface Shown {
   readonly route: StoredRoute
   readonly ref: string
-  /** A share token, where the page may have been opened by the id. */
+  /** The share token is known also if the page was opened by the id. */
   readonly token: string
   readonly root: string
   readonly site: Site
   readonly units: Units
   readonly links: PageLinks
   readonly map: RouteMap | undefined
-  /** Absent under load. */
+  /** The sheet is absent under load. */
   readonly sheet: RouteSheet | undefined
 }
 
@@ -167,7 +166,7 @@ const pageLayer = Layer.unwrap(Effect.gen(function*() {
       const ref = decodeRouteRef(name)
       if (Option.isNone(ref)) return yield* missingPage
       const route = yield* routes.get(ref.value, viewer, "none")
-      // The page is worth showing without what takes long to measure.
+      // The page is worth showing without measures that take long.
       const sheet = yield* sheets.of(ref.value, viewer, route).pipe(
         Effect.catchTag("Overloaded", () => Effect.succeed(undefined))
       )

@@ -49,7 +49,7 @@ export const summaryOf = (route: StoredCollectionRoute, texts: Texts, units: Uni
     .filter((part) => part !== undefined).join(NEXT)
 }
 
-/** The names and values of what is known. */
+/** A value is undefined if it is not known. */
 export type Facts = ReadonlyArray<readonly [name: string, value: string | undefined]>
 
 export const factList = (facts: Facts): Html => {
@@ -76,10 +76,10 @@ export const tagLinks = (tags: ReadonlyArray<string>, { pages }: Texts, root: st
 
 export const formatName = (format: FileFormat): string => format === "geojson" ? "GeoJSON" : format.toUpperCase()
 
-/** Devices take these. */
+/** Devices take these formats. */
 const FIRST_FORMATS: ReadonlyArray<FileFormat> = ["gpx", "fit"]
 
-/** The files of a route, by its id or token. */
+/** Leads to the files of a route, by its id or token. */
 export const downloads = (ref: string, root: string, { pages }: Texts): Html => {
   const link = (format: FileFormat, style: string) =>
     html`<li><a class="${style}" href="${root}api/v1/routes/${ref}/${format}">${formatName(format)}</a></li>`
@@ -145,10 +145,10 @@ export const attribution = ({ provenance }: Pick<StoredRoute, "provenance">, { s
     }</p>`
 }
 
-/** In pixels. */
+/** The unit is pixels. */
 export const FRAME = { width: 640, height: 480 }
 
-/** HTML that shows a route within a page of another site. */
+/** Returns HTML that shows a route within a page of another site. */
 export const frameOf = (root: string, token: string, title: string, { height, width } = FRAME): Html =>
   html`<iframe src="${root}embed/${token}" width="${width}" height="${height}" title="${title}" loading="lazy" frameborder="0"></iframe>`
 
@@ -156,10 +156,10 @@ interface Preview {
   readonly title: string
   readonly description: string
   readonly url: string
-  /** The address of a picture, of the size of a card. */
+  /** The picture at this address has the size of a card. */
   readonly pictured: string | undefined
   readonly hasOEmbed: boolean
-  /** schema.org, for pages that search engines may index. */
+  /** Pages that search engines may index have data of schema.org. */
   readonly data: Readonly<Record<string, unknown>> | undefined
 }
 
@@ -187,7 +187,7 @@ const image = (address: string, alt: string) =>
 const oembedAddress = (root: string, url: string) =>
   `${root}oembed?${new URLSearchParams({ format: "json", url }).toString()}`
 
-/** OpenGraph (ogp.me), oEmbed discovery (oembed.com, 4) and schema.org. */
+/** Describes a page by OpenGraph (ogp.me), oEmbed discovery (oembed.com, 4) and schema.org. */
 export const previewHead = (
   { name, texts }: Site,
   root: string,
@@ -210,7 +210,7 @@ const CARDS = 24
 
 const MAX_PAGE = 9999
 
-/** `?page=`, from 1; anything else is the first page. */
+/** `?page=` counts from 1; anything else is the first page. */
 export const cardPage = (query: URLSearchParams): { readonly limit: number; readonly offset: number } => {
   const page = Number(/^[1-9]\d{0,3}$/.exec(query.get("page") ?? "")?.[0] ?? 1)
   return { limit: CARDS, offset: (Math.min(page, MAX_PAGE) - 1) * CARDS }
@@ -224,7 +224,7 @@ interface Listing {
   readonly units: Units
 }
 
-/** No link for an unlisted route of a collection opened by a share link: its own token would outlive that link. */
+/** An unlisted route of a collection that a share link opened has no link: its own token would outlive that one. */
 const card = (route: StoredCollectionRoute, { root, texts, units }: Listing) =>
   route.shareToken === undefined
     ? html`<li><h2>${route.name}</h2>
@@ -242,7 +242,7 @@ const pageLink = (
 
 type PageFilters = Readonly<Record<string, string>>
 
-/** Links to the pages around one, each with the same filters; none where there is only one. */
+/** Leads to the pages around one, each with the same filters, unless there is only one. */
 export const pagesAround = (
   { covered, items, total }: PageOf<unknown>,
   { filters = {}, limit, offset }: { readonly filters?: PageFilters; readonly limit: number; readonly offset: number },

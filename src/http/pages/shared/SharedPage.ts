@@ -20,7 +20,7 @@ export interface SharedRequest {
   readonly query: URLSearchParams
   readonly viewer: Viewer
   readonly units: Units
-  /** The relative path to the root of the service, so that a proxy may add a path prefix. */
+  /** The path to the root of the service is relative, so that a proxy may add a path prefix. */
   readonly root: string
 }
 
@@ -66,7 +66,7 @@ const respond = (site: Site, path: string, page: SharedPage, request: HttpServer
 /** A shared page repeats nothing of its request, so that lengths reveal no secret (BREACH). */
 const compression = HttpMiddleware.compression()
 
-/** A page that shows what its viewer may see: the user of the session cookie, if there is one. */
+/** Shows what its viewer may see: the user of the session cookie, if there is one. */
 export const sharedPageLayer = <E, R>(
   path: typeof SHARED_PAGES[keyof typeof SHARED_PAGES],
   show: (request: SharedRequest) => Effect.Effect<SharedPage, E, R>

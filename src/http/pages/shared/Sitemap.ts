@@ -27,7 +27,7 @@ const isAddressed = (text: string | undefined): text is Addressed => ADDRESSED.s
 
 const MAX_PARTS = 50_000
 
-/** sitemaps.org: an index, and files of at most 10,000 addresses; `robots.txt` names the index. */
+/** `robots.txt` names the index, which leads to files of at most 10,000 addresses (sitemaps.org). */
 export const sitemapLayer = HttpRouter.use(Effect.fnUntraced(function*(router) {
   const addresses = yield* PublicAddresses
   const { publicLists } = yield* Lanes

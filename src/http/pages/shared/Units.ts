@@ -17,7 +17,7 @@ const MILES = /^[a-z]{2,3}-(?:[a-z]{4}-)?(?:us|gb|lr|mm)$/i
 const unitsOfLanguage = (languages: string | undefined): Units =>
   MILES.test(languages?.split(/[,;]/)[0]?.trim() ?? "") ? "imperial" : "metric"
 
-/** The units of a reader: by the address of the page, else those of the account, else by `Accept-Language`. */
+/** The address of the page decides on the units of its reader, else the account, else `Accept-Language`. */
 export const makeReaderUnits = Effect.map(
   Profiles,
   (profiles) =>
@@ -52,7 +52,7 @@ export const heightText = (metres: number, { wording }: Texts, units: Units): st
   return `${wording.number(metres / short.metres)} ${short.name}`
 }
 
-/** A length along a route, which reads in one unit from its start to its end. */
+/** Lengths along a route read in one unit from its start to its end. */
 export const alongText = (metres: number, { wording }: Texts, units: Units): string => {
   const { long } = SYSTEMS[units]
   return `${wording.number(metres / long.metres, 1)} ${long.name}`
