@@ -1,6 +1,6 @@
 import { argon2id, hash } from "argon2"
 import { Effect, Schema } from "effect"
-import type { Asking } from "./ask.ts"
+import { type Ask, decoded } from "./ask.ts"
 import { queryAt } from "./postgres.ts"
 
 /** A client with a personal access token that may write. */
@@ -12,11 +12,11 @@ export interface Account {
 
 const PASSWORD = "a long enough password"
 
-const Session = Schema.fromJsonString(
+const sessionIn = decoded(
   Schema.Struct({ accessToken: Schema.String, user: Schema.Struct({ id: Schema.Int }) })
 )
 
-const Minted = Schema.fromJsonString(Schema.Struct({ token: Schema.String }))
+const tokenIn = decoded(Schema.Struct({ token: Schema.String }))
 
 const inserted = Effect.fnUntraced(function*(url: string, emails: ReadonlyArray<string>) {
   const digest = yield* Effect.promise(() =>
@@ -30,28 +30,27 @@ const inserted = Effect.fnUntraced(function*(url: string, emails: ReadonlyArray<
   )
 })
 
-export const sessionOf = ({ ask }: Asking, email: string) =>
-  Effect.promise(() =>
-    ask({ method: "POST", path: "/api/v1/auth/login-email", body: JSON.stringify({ email, password: PASSWORD }) })
-  ).pipe(Effect.map(({ text }) => Schema.decodeUnknownSync(Session)(text)))
-
-const signedIn = Effect.fnUntraced(function*(asking: Asking, email: string) {
-  const { accessToken, user } = yield* sessionOf(asking, email)
-  const { text } = yield* Effect.promise(() =>
-    asking.ask({
-      method: "POST",
-      path: "/api/v1/auth/tokens",
-      token: accessToken,
-      body: JSON.stringify({ name: "torture", scope: "write", expiresInDays: null, currentPassword: PASSWORD })
-    })
+export const sessionOf = (ask: Ask, email: string) =>
+  Effect.map(
+    ask({ method: "POST", path: "/api/v1/auth/login-email", body: JSON.stringify({ email, password: PASSWORD }) }),
+    sessionIn
   )
-  const account: Account = { id: user.id, email, token: Schema.decodeUnknownSync(Minted)(text).token }
+
+const signedIn = Effect.fnUntraced(function*(ask: Ask, email: string) {
+  const { accessToken, user } = yield* sessionOf(ask, email)
+  const minted = yield* ask({
+    method: "POST",
+    path: "/api/v1/auth/tokens",
+    token: accessToken,
+    body: JSON.stringify({ name: "torture", scope: "write", expiresInDays: null, currentPassword: PASSWORD })
+  })
+  const account: Account = { id: user.id, email, token: tokenIn(minted).token }
   return account
 })
 
-/** New accounts with verified addresses, on the database at an address and the service that is called. */
-export const accounts = Effect.fnUntraced(function*(url: string, asking: Asking, prefix: string, count: number) {
+/** Makes accounts with verified addresses, on the database at an address and the service that is called. */
+export const accounts = Effect.fnUntraced(function*(url: string, ask: Ask, prefix: string, count: number) {
   const emails = Array.from({ length: count }, (_, n) => `${prefix}-${n}@example.com`)
   yield* inserted(url, emails)
-  return yield* Effect.forEach(emails, (email) => signedIn(asking, email), { concurrency: 2 })
+  return yield* Effect.forEach(emails, (email) => signedIn(ask, email), { concurrency: 2 })
 })

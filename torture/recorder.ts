@@ -1,4 +1,5 @@
-import { GAVE_UP, type Reply } from "./ask.ts"
+import { Effect, Schedule } from "effect"
+import { type Ask, type Call, GAVE_UP, type Reply } from "./ask.ts"
 
 interface Instant {
   readonly began: number
@@ -36,31 +37,31 @@ export const makeRecorder = () => {
   const wrong = new Map<string, number>()
   const late = new Map<string, number>()
   const writes: Array<{ readonly began: number; readonly ended: number; readonly count: number }> = []
-  const state = { requests: 0, refused: 0, lastGood: performance.now(), longestOutage: 0 }
+  const state = { refused: 0, lastGood: performance.now(), longestOutage: 0 }
   const report = countIn(wrong)
   const reportSlowness = countIn(late)
   const reportUntimed = ({ headers, status }: Reply, what: string) => {
     if (status === 503 && headers["retry-after"] === undefined) report(`${what}: 503 without Retry-After`)
   }
   /** Waits for a reply and counts it. `what` names the call in a problem. */
-  const watch = async (call: () => Promise<Reply>, what: string) => {
+  const watch = Effect.fnUntraced(function*(call: Effect.Effect<Reply>, what: string) {
     const instant: Instant = { began: performance.now(), state: "open" }
     seen.push(instant)
-    state.requests += 1
-    const reply = await call()
-    const { ended, failure, status } = reply
+    const reply = yield* call
+    const { failure, status } = reply
     instant.state = stateOf(status)
     instant.kind = status === 0 ? failure : String(status)
     if (instant.state === "good") {
-      state.longestOutage = Math.max(state.longestOutage, ended - state.lastGood)
-      state.lastGood = ended
+      const now = performance.now()
+      state.longestOutage = Math.max(state.longestOutage, now - state.lastGood)
+      state.lastGood = now
     }
     if (instant.state === "failed" && (status === 0 || REFUSALS.has(status))) state.refused += 1
     if (status > 0 && !isSuccess(status) && !REFUSALS.has(status)) report(`${what}: ${status} ${messageOf(reply)}`)
     reportUntimed(reply, what)
     if (failure === GAVE_UP) reportSlowness(`${what}: ${GAVE_UP}`)
     return reply
-  }
+  })
   /** The first call that began at an instant or after it. */
   const indexAt = (instant: number, low = 0, high = seen.length): number => {
     if (low >= high) return low
@@ -121,9 +122,32 @@ export const makeRecorder = () => {
     },
     /** Requests that were refused or got no response, where none may be. */
     refused: () => state.refused,
-    requests: () => state.requests,
+    requests: () => seen.length,
     longestOutage: () => state.longestOutage
   }
 }
 
 export type Recorder = ReturnType<typeof makeRecorder>
+
+/** Milliseconds. */
+const RETRY = 250
+
+const paced = Schedule.forever.pipe(
+  Schedule.setInputType<Reply>(),
+  Schedule.addDelay(({ input: { headers } }) =>
+    Effect.succeed(Math.max(RETRY, Number(headers["retry-after"] ?? 0) * 1000))
+  )
+)
+
+/** Repeats a call until its status is a wanted one. It reports a 5xx other than 503, and a 503 without `Retry-After`. */
+export const insistent = (ask: Ask, recorder: Recorder) => (call: Call, wanted: ReadonlyArray<number>) =>
+  ask(call).pipe(
+    Effect.tap((reply) =>
+      Effect.sync(() => {
+        const [what = ""] = call.path.split("?")
+        if (reply.status >= 500 && reply.status !== 503) recorder.report(`${what}: ${reply.status}`)
+        recorder.reportUntimed(reply, what)
+      })
+    ),
+    Effect.repeat({ until: ({ status }) => wanted.includes(status), schedule: paced })
+  )

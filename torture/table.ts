@@ -1,4 +1,4 @@
-import type { Outcome } from "./fault.ts"
+import type { Outcome, Run } from "./fault.ts"
 
 /** A line of the table: what came of a fault, or why it was not run. */
 export interface Line {
@@ -18,9 +18,9 @@ const timeOf = (milliseconds: number | undefined) => {
 const sumOf = (problems: ReadonlyMap<string, number>) => [...problems.values()].reduce((sum, count) => sum + count, 0)
 
 /** Is true if nothing was seen that must not be. The short form does not judge time, which depends on what else the machine does. */
-export const isHeld = ({ outcome }: Line, isShort: boolean) =>
+export const isHeld = ({ outcome }: Line, form: Run["form"]) =>
   "skipped" in outcome ||
-  outcome.lost + outcome.twice + sumOf(outcome.wrong) + (isShort ? 0 : sumOf(outcome.late)) === 0
+  outcome.lost + outcome.twice + sumOf(outcome.wrong) + (form === "short" ? 0 : sumOf(outcome.late)) === 0
 
 const cellsOf = ({ outcome, title }: Line) => {
   if ("skipped" in outcome) return [title, "skipped", ...HEAD.slice(2).map(() => "")]
