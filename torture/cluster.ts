@@ -4,7 +4,6 @@ import { globSync } from "node:fs"
 import { mkdir, readFile, rm, writeFile } from "node:fs/promises"
 import { basename, dirname, join } from "node:path"
 import { promisify } from "node:util"
-import { Client } from "pg"
 import { dataDirectoryFor, type Owner, postgresOwner } from "../development/PostgresBinaries.ts"
 import { PATH } from "../development/ProductionProcess.ts"
 import { accounts } from "./accounts.ts"
@@ -71,59 +70,44 @@ const found = <A>(what: string, look: Effect.Effect<A>) =>
 
 const Streaming = Schema.Array(Schema.Struct({ name: Schema.String }))
 
+const STREAMING = `
+  SELECT application_name AS name FROM pg_stat_replication WHERE state = 'streaming'
+  UNION ALL SELECT '' WHERE NOT pg_is_in_recovery() AND NOT current_setting('transaction_read_only')::bool`
+
 /** The standbys that stream from a server that takes writes; undefined for another, and for one that does not respond. */
-const standbysAt = async (url: string) => {
-  const client = new Client({ connectionString: url, connectionTimeoutMillis: 500, query_timeout: 500 })
-  client.on("error", () => undefined)
-  try {
-    await client.connect()
-    const { rows } = await client.query(
-      `SELECT application_name AS name FROM pg_stat_replication WHERE state = 'streaming'
-       UNION ALL SELECT '' WHERE NOT pg_is_in_recovery() AND NOT current_setting('transaction_read_only')::bool`
-    )
-    const names = Schema.decodeUnknownSync(Streaming)(rows).map(({ name }) => name)
-    return names.includes("") ? names : undefined
-  } catch {
-    return undefined
-  } finally {
-    void client.end().catch(() => undefined)
-  }
-}
+const standbysAt = (url: string) =>
+  queryAt(url, STREAMING, [], 500).pipe(
+    Effect.map((rows) => Schema.decodeUnknownSync(Streaming)(rows).map(({ name }) => name)),
+    Effect.map((names) => names.includes("") ? names : undefined),
+    Effect.catchCause(() => Effect.void)
+  )
 
 const Members = Schema.Struct({
   members: Schema.Array(Schema.Struct({ name: Schema.String, role: Schema.String }))
 })
 
 /** The standby that Patroni would promote in place of a leader. */
-const nextOf = async ({ name, url }: Machine) => {
-  const { hostname } = new URL(url)
-  // The response of a busy machine may also end in the middle.
-  const cluster: unknown = await fetch(`http://${hostname}:8008/cluster`, { signal: AbortSignal.timeout(1000) })
-    .then((response) => response.ok ? response.json() : undefined)
-    .catch(() => undefined)
-  if (cluster === undefined) return undefined
-  const { members } = Schema.decodeUnknownSync(Members)(cluster)
-  const named = (wanted: string) => members.find(({ role }) => role === wanted)?.name
-  return named("leader") === name ? named("sync_standby") : undefined
-}
+const nextOf = ({ name, url }: Machine) =>
+  Effect.promise(async () => {
+    const { hostname } = new URL(url)
+    const response = await fetch(`http://${hostname}:8008/cluster`, { signal: AbortSignal.timeout(1000) })
+    const { members } = Schema.decodeUnknownSync(Members)(await response.json())
+    const named = (wanted: string) => members.find(({ role }) => role === wanted)?.name
+    return named("leader") === name ? named("sync_standby") : undefined
+    // The response of a busy machine may also end in the middle.
+  }).pipe(Effect.catchCause(() => Effect.void))
 
-/** Starts programs that write to a log, as PostgreSQL's user; they are killed when the scope closes. */
-const launcher = Effect.fnUntraced(function*(keeper: Keeper, owner: Owner | undefined) {
-  const children = new Set<ChildProcess>()
-  yield* Effect.addFinalizer(() => Effect.sync(() => children.forEach((child) => child.kill("SIGKILL"))))
-  return (directory: string, command: string, ...args: ReadonlyArray<string>) => {
-    const log = join(directory, `${command}.log`)
-    const child = keeper.spawn("sh", ["-c", `exec "$0" "$@" >> '${log}' 2>&1`, command, ...args], {
-      ...owner,
-      cwd: directory,
-      env,
-      stdio: "ignore"
-    })
-    children.add(child)
-    child.once("exit", () => children.delete(child))
-    return child
-  }
-})
+/** Starts programs that write to a log, as PostgreSQL's user. */
+const launcher = (keeper: Keeper, owner: Owner | undefined) =>
+(
+  directory: string,
+  command: string,
+  ...args: ReadonlyArray<string>
+) => {
+  const log = join(directory, `${command}.log`)
+  const options = { ...owner, cwd: directory, env, stdio: "ignore" } as const
+  return keeper.spawn("sh", ["-c", `exec "$0" "$@" >> '${log}' 2>&1`, command, ...args], options)
+}
 
 const rendered = async (directory: string, name: string, addresses: ReadonlyArray<string>) => {
   const state = join(directory, name)
@@ -151,7 +135,7 @@ const isOver = (child?: ChildProcess) => child === undefined || hasEnded(child)
 
 /** A machine is an address of the loopback network, with the ports that the files of deploy/ha name. */
 const machineOf = Effect.fnUntraced(
-  function*(keeper: Keeper, state: string, address: string, launch: Effect.Success<ReturnType<typeof launcher>>) {
+  function*(keeper: Keeper, state: string, address: string, launch: ReturnType<typeof launcher>) {
     const running: { etcd?: ChildProcess; patroni?: ChildProcess } = {}
     const postmaster = async () => {
       const text = await readFile(join(state, "data/postmaster.pid"), "utf8").catch(() => "")
@@ -225,18 +209,18 @@ export const cluster = Effect.fnUntraced(function*(wanted: string, keeper: Keepe
     return states
   })
   const [one = ""] = states
-  const launch = yield* launcher(keeper, owner)
+  const launch = launcher(keeper, owner)
   const machines = yield* Effect.forEach(states, (state, n) => machineOf(keeper, state, addresses[n] ?? "", launch))
   yield* Effect.forEach(machines, ({ start }) => start)
 
   const ranked = (isWhole: boolean) =>
     found(
       "whole cluster",
-      Effect.promise(async () => {
+      Effect.gen(function*() {
         for (const leader of machines) {
-          const standbys = await standbysAt(leader.url)
+          const standbys = yield* standbysAt(leader.url)
           if (standbys === undefined) continue
-          const next = await nextOf(leader)
+          const next = yield* nextOf(leader)
           const near = machines.find(({ name }) => name === next && standbys.includes(name))
           const far = machines.find((machine) => machine !== leader && machine !== near)
           return near && far && (!isWhole || standbys.includes(far.name)) ? [leader, near, far] as const : undefined
@@ -247,9 +231,15 @@ export const cluster = Effect.fnUntraced(function*(wanted: string, keeper: Keepe
   const whole = ranked(true)
   const [leader] = yield* whole
 
-  launch(one, "haproxy", "-db", "-f", "haproxy.cfg")
-  launch(one, "pgbouncer", "pgbouncer.ini")
-  launch(one, "nginx", "-p", `${one}/`, "-c", "front.conf", "-g", "daemon off; master_process off;")
+  yield* Effect.forEach([
+    ["haproxy", "-db", "-f", "haproxy.cfg"],
+    ["pgbouncer", "pgbouncer.ini"],
+    ["nginx", "-p", `${one}/`, "-c", "front.conf", "-g", "daemon off; master_process off;"]
+  ], ([program = "", ...args]) =>
+    Effect.acquireRelease(
+      Effect.sync(() => launch(one, program, ...args)),
+      (child) => Effect.sync(() => child.kill("SIGKILL"))
+    ))
 
   const role = `postgres://service:${PASSWORD}`
   const direct = addresses.map((address) => `${address}:5432`)
@@ -284,7 +274,7 @@ export const cluster = Effect.fnUntraced(function*(wanted: string, keeper: Keepe
     leader: (before?: Machine) =>
       Effect.raceAllFirst(
         machines.filter((machine) => machine !== before).map((machine) =>
-          found("leader", Effect.promise(async () => await standbysAt(machine.url) && machine))
+          found("leader", Effect.map(standbysAt(machine.url), (standbys) => standbys && machine))
         )
       ),
     /** Waits until there is a synchronous standby, and returns the leader, that one and the third in this order. */

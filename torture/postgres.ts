@@ -2,17 +2,14 @@ import { Effect, Redacted, Schedule, Schema } from "effect"
 import { type ChildProcess, execFile } from "node:child_process"
 import { chown, mkdir, readFile } from "node:fs/promises"
 import { join } from "node:path"
-import { createInterface } from "node:readline"
 import { promisify } from "node:util"
 import { Client } from "pg"
 import { embeddedPostgres } from "../development/EmbeddedDatabase.ts"
 import { freePort } from "../development/FreePort.ts"
 import { binariesFor, dataDirectoryFor, type Owner, postgresOwner } from "../development/PostgresBinaries.ts"
-import { ending, type Keeper } from "./keeper.ts"
+import { ending, hasEnded, type Keeper } from "./keeper.ts"
 
 const MAX_CONNECTIONS = 60
-
-const READY = "database system is ready to accept connections"
 
 export const childrenOf = async (pid: number) => {
   const text = await readFile(`/proc/${pid}/task/${pid}/children`, "utf8").catch(() => "")
@@ -27,26 +24,18 @@ export const signal = (pid: number, name: NodeJS.Signals) => {
   }
 }
 
-const ready = (child: ChildProcess) =>
-  new Promise<void>((resolve, reject) => {
-    const lines: Array<string> = []
-    if (child.stderr === null) return reject(new Error("PostgreSQL has no standard error"))
-    createInterface({ input: child.stderr }).on("line", (line) => {
-      if (lines.length < 50) lines.push(line)
-      if (line.includes(READY)) resolve()
-    })
-    child.once("exit", () => reject(new Error(`PostgreSQL ended at its start:\n${lines.join("\n")}`)))
-  })
-
-export const queryAt = (url: string, statement: string, values: ReadonlyArray<unknown> = []) =>
+/** On a connection that is closed afterwards. `limit`: milliseconds until there is one, and a response. */
+export const queryAt = (url: string, statement: string, values: ReadonlyArray<unknown> = [], limit?: number) =>
   Effect.promise(async (): Promise<ReadonlyArray<unknown>> => {
-    const client = new Client({ connectionString: url, connectionTimeoutMillis: 5000 })
+    const limits = limit === undefined ? {} : { query_timeout: limit }
+    const client = new Client({ connectionString: url, connectionTimeoutMillis: limit ?? 5000, ...limits })
     client.on("error", () => undefined)
-    await client.connect()
     try {
+      await client.connect()
       return (await client.query(statement, [...values])).rows
     } finally {
-      await client.end()
+      // One that does not respond does not end it either.
+      void client.end().catch(() => undefined)
     }
   })
 
@@ -81,15 +70,18 @@ export const postgres = Effect.fnUntraced(function*(wanted: string, keeper: Keep
   const url = (database = "postgres") => new URL(`/${database}`, address).href
   const state: { child?: ChildProcess; stopped: ReadonlyArray<number> } = { stopped: [] }
 
-  const start = Effect.promise(() => {
-    const settings = ["unix_socket_directories=", "shared_buffers=128MB", `max_connections=${MAX_CONNECTIONS}`]
-    state.child = keeper.spawn(
-      join(programs, "postgres"),
-      ["-D", directory, "-h", "127.0.0.1", "-p", port, ...settings.flatMap((setting) => ["-c", setting])],
-      { ...owner, cwd: "/", env: { LC_ALL: "C" }, stdio: ["ignore", "ignore", "pipe"] }
-    )
-    return ready(state.child)
-  }).pipe(Effect.sandbox, Effect.retry({ schedule: Schedule.spaced("200 millis"), times: 25 }), Effect.orDie)
+  /** Waits until it accepts connections. One that finds processes of the last one ends, and is started again. */
+  const start = Effect.suspend(() => {
+    if (state.child === undefined || hasEnded(state.child)) {
+      const settings = ["unix_socket_directories=", "shared_buffers=128MB", `max_connections=${MAX_CONNECTIONS}`]
+      state.child = keeper.spawn(
+        join(programs, "postgres"),
+        ["-D", directory, "-h", "127.0.0.1", "-p", port, ...settings.flatMap((setting) => ["-c", setting])],
+        { ...owner, cwd: "/", env: { LC_ALL: "C" }, stdio: "ignore" }
+      )
+    }
+    return queryAt(url(), "SELECT")
+  }).pipe(Effect.sandbox, Effect.retry({ schedule: Schedule.spaced("50 millis"), times: 1200 }), Effect.orDie)
 
   const all = async () => {
     const pid = state.child?.pid

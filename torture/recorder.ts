@@ -62,26 +62,19 @@ export const makeRecorder = () => {
     if (failure === GAVE_UP) reportSlowness(`${what}: ${GAVE_UP}`)
     return reply
   })
-  /** The first call that began at an instant or after it. */
-  const indexAt = (instant: number, low = 0, high = seen.length): number => {
-    if (low >= high) return low
-    const middle = (low + high) >> 1
-    return (seen[middle]?.began ?? Infinity) < instant
-      ? indexAt(instant, middle + 1, high)
-      : indexAt(instant, low, middle)
-  }
   const begunIn = (from: number, to: number) =>
-    seen.slice(indexAt(from), indexAt(to)).filter(({ state }) => state !== "neutral")
+    seen.filter(({ began, state }) => began >= from && began < to && state !== "neutral")
   /** Successes a second. */
   const rateIn = (from: number, to: number) =>
     begunIn(from, to).filter(({ state }) => state === "good").length / Math.max(to - from, 1) * 1000
   /** Milliseconds from an instant to the first second whose calls are as wanted. */
-  const firstSecond = (since: number, isWanted: (begun: ReadonlyArray<Instant>) => boolean): number | undefined => {
-    const steps = Math.max(0, Math.floor((performance.now() - STEADY - since) / STEP) + 1)
-    const start = Array.from({ length: steps }, (_, n) => since + n * STEP).find((from) =>
-      isWanted(begunIn(from, from + STEADY))
-    )
-    return start === undefined ? undefined : start - since
+  const firstSecond = (since: number, isWanted: (begun: ReadonlyArray<Instant>) => boolean) => {
+    const now = performance.now()
+    const begun = begunIn(since, now)
+    for (let from = since; from + STEADY <= now; from += STEP) {
+      if (isWanted(begun.filter(({ began }) => began >= from && began < from + STEADY))) return from - since
+    }
+    return undefined
   }
   /** To the first second in which as many calls succeed as before. */
   const recovery = (since: number, rate: number) =>
@@ -108,7 +101,7 @@ export const makeRecorder = () => {
     late,
     /** As one prints them: `201: 500, 503: 20, ECONNREFUSED: 100`. */
     replies: (since = 0) =>
-      Object.entries(Object.groupBy(seen.slice(indexAt(since)), ({ kind = "open" }) => kind))
+      Object.entries(Object.groupBy(seen.filter(({ began }) => began >= since), ({ kind = "open" }) => kind))
         .map(([kind, some]) => `${kind}: ${some?.length}`).join(", "),
     /** A write has got its response, after as many tries as it took. */
     acknowledged: (began: number, count: number) => void writes.push({ began, ended: performance.now(), count }),

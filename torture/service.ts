@@ -58,10 +58,11 @@ export const service = Effect.fnUntraced(function*(keeper: Keeper, env: Env, roo
     Effect.map((reply) => reply._tag === "Some" && reply.value.status === 200),
     Effect.repeat({ until: (is) => is || !isRunning(), schedule: Schedule.spaced("50 millis"), times: 1200 })
   )
+  const restart = kill.pipe(Effect.andThen(spawn), Effect.andThen(ready))
   yield* Effect.addFinalizer(() => kill)
   /** The last lines that the process wrote. */
   const tail = () => state.tail
-  return { origin, ask, spawn, ready, signal, ended, kill, tail }
+  return { origin, ask, spawn, ready, signal, ended, kill, restart, tail }
 })
 
 export type Service = Effect.Success<ReturnType<typeof service>>
@@ -77,10 +78,9 @@ export const serving = Effect.fnUntraced(function*(keeper: Keeper, env: Env) {
 const DRAIN = "1 second"
 
 /** Starts several processes at once on the database at an address. */
-export const started = Effect.fnUntraced(function*(keeper: Keeper, url: string, count: number, env: Env = {}) {
-  const settings = { DATABASE_URL: url, SHUTDOWN_DRAIN_DELAY: DRAIN, ...env }
-  const all = yield* Effect.forEach(Array.from({ length: count }), () => service(keeper, settings))
-  yield* Effect.forEach(all, (one) => one.spawn)
-  const ready = yield* Effect.forEach(all, (one) => one.ready, { concurrency: "unbounded" })
-  return { all, areReady: ready.every((is) => is) }
-})
+export const started = (keeper: Keeper, url: string, count: number, env: Env = {}) =>
+  Effect.forEach(
+    Array.from({ length: count }),
+    () => serving(keeper, { DATABASE_URL: url, SHUTDOWN_DRAIN_DELAY: DRAIN, ...env }),
+    { concurrency: "unbounded" }
+  )

@@ -65,9 +65,7 @@ const isWorking = ({ accounts: [account], ask }: Clients) =>
 export const healed = Effect.fnUntraced(function*(world: World) {
   yield* world.network.become("pass")
   if (yield* isWorking(world)) return world
-  yield* world.service.kill
-  yield* world.service.spawn
-  yield* world.service.ready
+  yield* world.service.restart
   yield* warmUp(world)
   return world
 })

@@ -3,7 +3,6 @@ import * as fc from "fast-check"
 import { creation, routeNamed } from "../ask.ts"
 import type { Fault } from "../fault.ts"
 import { audit } from "../ledger.ts"
-import type { World } from "../world.ts"
 import { type Write, writing } from "../writes.ts"
 
 const line = (positions: number) => Array.from({ length: positions }, (_, n) => [9 + n / 10_000, 47 + (n % 7) / 10_000])
@@ -44,14 +43,6 @@ const KILL_EVERY = { short: 4000, full: 6000 }
 
 const PERSISTENCE = { short: 15_000, full: 90_000 }
 
-const kills = ({ service }: World, every: number) =>
-  Effect.sleep(every).pipe(
-    Effect.andThen(service.kill),
-    Effect.andThen(service.spawn),
-    Effect.andThen(service.ready),
-    Effect.forever
-  )
-
 /** Keyed calls are aborted at random instants, through kills, and repeated until they get a response. */
 export const abortedCalls: Fault = {
   key: "aborted-calls",
@@ -59,16 +50,17 @@ export const abortedCalls: Fault = {
   run: Effect.fnUntraced(function*(run) {
     const { form, ledger, prefix, recorder, seed, wanted } = run
     const world = yield* run.world
-    const { accounts, ask } = world
+    const { accounts, ask, service } = world
     const calls = wanted ?? CALLS[form]
     const instants = fc.sample(fc.integer({ min: 1, max: LONGEST }), { seed, numRuns: calls })
     const write = writing({ ask, ledger, recorder, persistence: PERSISTENCE[form], pauseAfter: () => 100 })
+    const kills = Effect.forever(Effect.andThen(Effect.sleep(KILL_EVERY[form]), service.restart))
     yield* Effect.forEach(instants, (instant, n) => {
       const account = accounts[n % accounts.length]
       const writes = writesOf(`${prefix}-${n}`)
       const one = writes[n % writes.length]
       return account === undefined || one === undefined ? Effect.void : write(account, one, instant)
-    }, { concurrency: CLIENTS, discard: true }).pipe(Effect.raceFirst(kills(world, KILL_EVERY[form])))
+    }, { concurrency: CLIENTS, discard: true }).pipe(Effect.raceFirst(kills))
     return {
       rounds: calls,
       requests: recorder.requests() + calls,

@@ -1,8 +1,10 @@
 import { Effect } from "effect"
 import { Client } from "pg"
 import type { ProxyMode } from "../../test/support/TcpProxy.ts"
+import type { Fault } from "../fault.ts"
 import { countAt, queryAt } from "../postgres.ts"
-import { type Disturbance, disturbing } from "../segment.ts"
+import { disturbing } from "../segment.ts"
+import type { World } from "../world.ts"
 
 const THEIRS = "application_name = 'route-planning-service'"
 
@@ -35,97 +37,68 @@ const takeAll = async (url: string) => {
   return taken
 }
 
-const free = (taken: ReadonlyArray<Client>) => Promise.all(taken.map((client) => client.end().catch(() => undefined)))
+const free = (taken: ReadonlyArray<Client>) =>
+  Effect.promise(() => Promise.all(taken.map((client) => client.end().catch(() => undefined))))
 
 const AT_ONCE = { hold: { short: 0, full: 0 }, rounds: { short: 2, full: 20 }, recoversWithin: 1000 }
 
 const FOR_A_WHILE = { hold: { short: 2000, full: 30_000 }, rounds: { short: 1, full: 3 }, recoversWithin: 1000 }
 
-const become = (mode: ProxyMode): Disturbance["disturb"] => ({ network }) =>
-  Effect.acquireRelease(network.become(mode), () => network.become("pass"))
+const during =
+  <A>(begin: (world: World) => Effect.Effect<A>, end: (world: World, begun: A) => Effect.Effect<unknown>) =>
+  (world: World) => Effect.acquireRelease(begin(world), (begun) => end(world, begun))
 
-const DISTURBANCES: ReadonlyArray<Disturbance> = [
-  {
+const network = (key: string, title: string, mode: ProxyMode, times: Partial<typeof FOR_A_WHILE> = {}) =>
+  disturbing({
+    ...FOR_A_WHILE,
+    ...times,
+    key,
+    title,
+    disturb: during(({ network }) => network.become(mode), ({ network }) => network.become("pass"))
+  })
+
+export const disturbances: ReadonlyArray<Fault> = [
+  disturbing({
     ...AT_ONCE,
     key: "kill-service",
     title: "kill -9 of the service",
-    disturb: ({ service }) => Effect.acquireRelease(service.kill, () => service.spawn),
+    disturb: during(({ service }) => service.kill, ({ service }) => service.spawn),
     recoversWithin: Infinity
-  },
-  {
+  }),
+  disturbing({
     key: "kill-database",
     title: "kill -9 of PostgreSQL",
-    disturb: ({ postgres }) => Effect.acquireRelease(postgres.kill, () => postgres.start),
+    disturb: during(({ postgres }) => postgres.kill, ({ postgres }) => postgres.start),
     hold: { short: 0, full: 500 },
     rounds: { short: 1, full: 20 },
     recoversWithin: Infinity
-  },
-  {
+  }),
+  disturbing({
     ...FOR_A_WHILE,
     key: "stop-database",
     title: "PostgreSQL hangs (SIGSTOP)",
-    disturb: ({ postgres }) => Effect.acquireRelease(postgres.stop, () => postgres.resume),
+    disturb: during(({ postgres }) => postgres.stop, ({ postgres }) => postgres.resume),
     hold: { short: 3000, full: 30_000 }
-  },
-  {
-    ...FOR_A_WHILE,
-    key: "swallow",
-    title: "packets to PostgreSQL are swallowed",
-    disturb: become("hang")
-  },
-  {
-    ...FOR_A_WHILE,
-    key: "refuse",
-    title: "connections to PostgreSQL are refused",
-    disturb: become("refuse")
-  },
-  {
-    ...AT_ONCE,
-    key: "reset",
-    title: "all connections to PostgreSQL reset",
-    disturb: become("reset")
-  },
-  {
+  }),
+  network("swallow", "packets to PostgreSQL are swallowed", "hang"),
+  network("refuse", "connections to PostgreSQL are refused", "refuse"),
+  network("reset", "all connections to PostgreSQL reset", "reset", AT_ONCE),
+  disturbing({
     ...FOR_A_WHILE,
     key: "exhaust",
     title: "connections of PostgreSQL exhausted",
-    disturb: ({ postgres }) =>
-      Effect.acquireRelease(
-        Effect.promise(() => takeAll(postgres.url())),
-        (taken) => Effect.promise(() => free(taken))
-      )
-  },
-  {
+    disturb: during(({ postgres }) => Effect.promise(() => takeAll(postgres.url())), (_, taken) => free(taken))
+  }),
+  disturbing({
     ...AT_ONCE,
     key: "terminate",
     title: "all back ends terminated",
     disturb: ({ postgres }) => queryAt(postgres.url(), TERMINATE)
-  }
+  })
 ]
 
-const DELAYS: ReadonlyArray<Disturbance> = [
-  {
-    ...FOR_A_WHILE,
-    key: "stall",
-    title: "packets to PostgreSQL arrive late, all at once",
-    disturb: become("stall")
-  },
-  {
-    ...FOR_A_WHILE,
-    key: "delay-200ms",
-    title: "packets delayed by 200 ms",
-    disturb: become(200),
-    hold: { short: 1000, full: 10_000 }
-  },
-  {
-    ...FOR_A_WHILE,
-    key: "delay-2s",
-    title: "packets delayed by 2 s",
-    disturb: become(2000),
-    hold: { short: 2500, full: 10_000 }
-  }
+export const delays: ReadonlyArray<Fault> = [
+  network("stall", "packets to PostgreSQL arrive late, all at once", "stall"),
+  network("delay-200ms", "packets delayed by 200 ms", 200, { hold: { short: 1000, full: 10_000 } }),
+  network("delay-2s", "packets delayed by 2 s", 2000, { hold: { short: 2500, full: 10_000 } })
 ]
-
-export const disturbances = DISTURBANCES.map(disturbing)
-
-export const delays = DELAYS.map(disturbing)

@@ -15,7 +15,7 @@ const LENGTH = { short: 60, full: 400 }
 const EVERY = { short: 1000, full: 2500 }
 
 const DISTURBANCES: ReadonlyArray<(world: World) => Effect.Effect<unknown>> = [
-  ({ service }) => service.kill.pipe(Effect.andThen(service.spawn), Effect.andThen(service.ready)),
+  ({ service }) => service.restart,
   ({ network }) => Effect.andThen(network.become("reset"), network.become("pass")),
   ({ postgres }) => Effect.andThen(postgres.kill, postgres.start),
   ({ postgres }) => postgres.stop.pipe(Effect.andThen(Effect.sleep("1500 millis")), Effect.andThen(postgres.resume))

@@ -19,7 +19,7 @@ export const rollingRestarts = (count: number): Fault => ({
   run: Effect.fnUntraced(function*(run) {
     const { directory, form, keeper, recorder } = run
     const url = (yield* postgres(`${directory}/rolling-${count}`, keeper)).url()
-    const { all } = yield* started(keeper, url, count)
+    const all = yield* started(keeper, url, count)
     const { origin, readyCount } = yield* front(all.map(({ origin }) => origin))
     const ask = yield* asking(origin)
     const people = yield* accounts(url, ask, `rolling-${count}`, 4)

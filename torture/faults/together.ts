@@ -61,12 +61,11 @@ export const together: Fault = {
   run: Effect.fnUntraced(function*({ directory, keeper, recorder }) {
     const url = (yield* postgres(`${directory}/together`, keeper)).url()
     const began = performance.now()
-    const { all, areReady } = yield* started(keeper, url, PROCESSES, {
+    const all = yield* started(keeper, url, PROCESSES, {
       DATABASE_POOL_SIZE: "6",
       ERASURE_SWEEP_INTERVAL: "100 millis"
     })
     const took = performance.now() - began
-    if (!areReady) recorder.report("one of the processes that started at once is not ready")
     const errors = all.flatMap(({ tail }) => tail().split("\n")).filter((line) => /"level":"(ERROR|FATAL)"/.test(line))
     errors.forEach((line) => recorder.report(`at the start: ${line}`))
     yield* sweeps(url, all, recorder)
