@@ -11,7 +11,7 @@ export interface Call {
   readonly body?: string
 }
 
-/** The status is 0 where no response came; `failure` says why. */
+/** The status is 0 if no response came; `failure` says why. */
 export interface Reply {
   readonly status: number
   readonly headers: IncomingHttpHeaders
@@ -22,7 +22,7 @@ export interface Reply {
 /** Sends a call on a connection that is kept. An interrupted call is aborted. */
 export type Ask = (call: Call) => Effect.Effect<Reply>
 
-/** Above the service's deadline of 10 seconds: a client that gets no response by then shows a defect. */
+/** The timeout is above the service's deadline of 10 seconds: a client without a response by then shows a defect. */
 const GIVE_UP_AFTER = "15 seconds"
 
 export const GAVE_UP = "no response in time"
@@ -60,7 +60,7 @@ export const asking = (origin: string) =>
     Effect.timeoutOrElse(sent(agent, origin, call), { duration: GIVE_UP_AFTER, orElse: () => noResponse(GAVE_UP) })
   ))
 
-/** Decodes the JSON of a reply; throws where it has another shape. */
+/** Makes a function that decodes the JSON of a reply, and throws if it has another shape. */
 export const decoded = <A>(schema: Schema.Decoder<A>) => {
   const decode = Schema.decodeUnknownSync(Schema.fromJsonString(schema))
   return ({ text }: Reply) => decode(text)

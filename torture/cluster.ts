@@ -26,7 +26,7 @@ const SEARCHED = `${VENV}/bin:${BIN}:/usr/sbin:${PATH}`
 
 const PROGRAMS = ["postgres", "etcd", "patroni", "patronictl", "haproxy", "pgbouncer", "nginx", "envsubst"]
 
-/** The oldest of each that loses no write: `deploy/ha/README.md` says what older ones do. */
+/** These are the oldest versions that lose no write: `deploy/ha/README.md` says what older ones do. */
 const OLDEST = { etcd: "3.5.13", patroni: "4.1" }
 
 const INSTALLED =
@@ -59,7 +59,7 @@ type Part = "etcd" | "patroni" | "postgres"
 
 export const WHOLE: ReadonlyArray<Part> = ["etcd", "patroni", "postgres"]
 
-/** Looks until there is something; dies where that takes too long. */
+/** Looks until there is a value, and dies if that takes five minutes. */
 const found = <A>(what: string, look: Effect.Effect<A>) =>
   look.pipe(
     Effect.flatMap(Effect.fromNullishOr),
@@ -74,7 +74,7 @@ const STREAMING = `
   SELECT application_name AS name FROM pg_stat_replication WHERE state = 'streaming'
   UNION ALL SELECT '' WHERE NOT pg_is_in_recovery() AND NOT current_setting('transaction_read_only')::bool`
 
-/** The standbys that stream from a server that takes writes; undefined for another, and for one that does not respond. */
+/** Returns the standbys that stream from a server; undefined unless it responds and takes writes. */
 const standbysAt = (url: string) =>
   queryAt(url, STREAMING, [], 500).pipe(
     Effect.map((rows) => Schema.decodeUnknownSync(Streaming)(rows).map(({ name }) => name)),
@@ -86,7 +86,7 @@ const Members = Schema.Struct({
   members: Schema.Array(Schema.Struct({ name: Schema.String, role: Schema.String }))
 })
 
-/** The standby that Patroni would promote in place of a leader. */
+/** Returns the standby that Patroni would promote in place of a leader. */
 const nextOf = ({ name, url }: Machine) =>
   Effect.promise(async () => {
     const { hostname } = new URL(url)
@@ -94,10 +94,10 @@ const nextOf = ({ name, url }: Machine) =>
     const { members } = Schema.decodeUnknownSync(Members)(await response.json())
     const named = (wanted: string) => members.find(({ role }) => role === wanted)?.name
     return named("leader") === name ? named("sync_standby") : undefined
-    // The response of a busy machine may also end in the middle.
+    // On a busy machine the response may also end in the middle.
   }).pipe(Effect.catchCause(() => Effect.void))
 
-/** Starts programs that write to a log, as PostgreSQL's user. */
+/** Makes a function that starts programs as PostgreSQL's user, with their output in a log. */
 const launcher = (keeper: Keeper, owner: Owner | undefined) =>
 (
   directory: string,
@@ -133,7 +133,7 @@ const rendered = async (directory: string, name: string, addresses: ReadonlyArra
 
 const isOver = (child?: ChildProcess) => child === undefined || hasEnded(child)
 
-/** A machine is an address of the loopback network, with the ports that the files of deploy/ha name. */
+/** A machine: an address of the loopback network, with the ports that the files of deploy/ha name. */
 const machineOf = Effect.fnUntraced(
   function*(keeper: Keeper, state: string, address: string, launch: ReturnType<typeof launcher>) {
     const running: { etcd?: ChildProcess; patroni?: ChildProcess } = {}
@@ -152,7 +152,7 @@ const machineOf = Effect.fnUntraced(
         const pids = (await Promise.all(parts.map(pidsOf))).flat()
         pids.forEach((pid) => signal(pid, name))
       })
-    // Patroni's PostgreSQL outlives it. Another program may have the number of one that has ended.
+    // PostgreSQL outlives Patroni. An ended program's number may belong to another program.
     const known = { pids: [0] }
     yield* Effect.promise(async () => {
       const pids = await postmaster()
@@ -164,7 +164,7 @@ const machineOf = Effect.fnUntraced(
     return {
       name: basename(state),
       url: `postgres://postgres:${PASSWORD}@${address}:5432/routes`,
-      /** Starts etcd and Patroni where they do not run; Patroni starts PostgreSQL. */
+      /** Starts etcd and Patroni unless they run; Patroni starts PostgreSQL. */
       start: Effect.sync(() => {
         if (isOver(running.etcd)) running.etcd = launch(state, "etcd", "--config-file", "etcd.yaml")
         if (isOver(running.patroni)) running.patroni = launch(state, "patroni", "patroni.yaml")
@@ -186,10 +186,10 @@ http {
   include nginx.conf;
 }`
 
-/** Enough that writes of one account, which wait for each other's commit, are seldom under way together. */
+/** The accounts are so many that two writes of one account, which wait for each other's commit, seldom overlap. */
 const ACCOUNTS = 40
 
-/** All of deploy/ha on this machine: three machines, two processes of the service, and what stands before each. */
+/** Starts all of deploy/ha: three machines, two processes of the service, and the proxies before each. */
 export const cluster = Effect.fnUntraced(function*(wanted: string, keeper: Keeper) {
   yield* programs
   const owner = yield* Effect.promise(postgresOwner)
@@ -197,7 +197,7 @@ export const cluster = Effect.fnUntraced(function*(wanted: string, keeper: Keepe
     Effect.promise(() => dataDirectoryFor(join(wanted, "cluster"), owner)),
     (path) => Effect.promise(() => rm(path, { recursive: true, force: true, maxRetries: 5 }))
   )
-  // Two runs at a time have other addresses.
+  // Each of two runs at a time has its own addresses.
   const network = `127.${process.pid % 250 + 1}.${Math.floor(process.pid / 250) % 250}`
   const addresses = NAMES.map((_, n) => `${network}.${n + 11}`)
   const [first = "", second = ""] = addresses
@@ -261,8 +261,8 @@ export const cluster = Effect.fnUntraced(function*(wanted: string, keeper: Keepe
   const turns = { taken: 0 }
   /** Requests go in turn through HAProxy and nginx, to a process that knows all hosts, and one behind PgBouncer. */
   const ask: Ask = (call) => Effect.suspend(() => (turns.taken++ % 2 === 0 ? haproxy : nginx)(call))
-  const clients = { ask, accounts: yield* accounts(leader.url, ask, "cluster", ACCOUNTS) }
-  // Lists of strangers have something to show.
+  const clients = { ask, accounts: yield* accounts(leader.url, `http://${first}:8080`, "cluster", ACCOUNTS) }
+  // Lists of strangers are never empty.
   const published = routeNamed("Public", { visibility: "public" })
   for (const key of NAMES) yield* ask({ ...creation("routes", key, published), token: clients.accounts[0]?.token })
   yield* warmUp(clients)
@@ -279,7 +279,7 @@ export const cluster = Effect.fnUntraced(function*(wanted: string, keeper: Keepe
       ),
     /** Waits until there is a synchronous standby, and returns the leader, that one and the third in this order. */
     safe: ranked(false),
-    /** Waits until the third streams too. */
+    /** Waits until the third machine streams too. */
     whole,
     control: (...args: ReadonlyArray<string>) =>
       Effect.promise(() => run("patronictl", ["-c", join(one, "patroni.yaml"), ...args], { env }))

@@ -6,40 +6,38 @@ import type { Recorder } from "./recorder.ts"
 import type { Skipped } from "./skipped.ts"
 import type { World } from "./world.ts"
 
-/** A line of the table. Times are milliseconds; undefined where the fault has none. */
+/** A line of the table. Times are in milliseconds; undefined if the fault has none. */
 export interface Outcome {
   readonly rounds: number
   readonly requests: number
   readonly lost: number
   readonly twice: number
-  /** Each thing that was seen and must not be, with how often. */
+  /** The number of times that each wrong observation was made. */
   readonly wrong: ReadonlyMap<string, number>
-  /** Each thing that took longer than it may, with how often; the full form judges it. */
+  /** The number of times that each limit of time was exceeded; the full form judges it. */
   readonly late: ReadonlyMap<string, number>
   readonly longestOutage?: number
-  /** The longest of all rounds; Infinity: not while it was waited for. */
+  /** The recovery is the longest of all rounds; Infinity if the wait for it ended first. */
   readonly recovery?: number | undefined
-  /** Figures to be printed below the table. */
+  /** These figures are printed below the table. */
   readonly figures?: ReadonlyArray<string>
 }
 
-/** A fault is run with these. */
 export interface Run {
-  /** The key of the values of a form. */
   readonly form: "short" | "full"
-  /** The fault is injected this many times; undefined: as many as its form has. */
+  /** The fault is injected this many times; undefined leaves it to the form. */
   readonly wanted: number | undefined
   readonly seed: number
   readonly ledger: Ledger
   readonly keeper: Keeper
   readonly recorder: Recorder
-  /** Begins the names of what is written for this fault. */
+  /** The names of all that is written for this fault begin with the prefix. */
   readonly prefix: string
-  /** Milliseconds that the fault may take; it ends its round. */
+  /** The fault may take this many milliseconds; it ends its round. */
   readonly budget: number
-  /** One PostgreSQL and one service, which the faults of the database share. It is ready when it is given. */
+  /** The faults of the database share this PostgreSQL and this service. The world is ready when it is given. */
   readonly world: Effect.Effect<World>
-  /** Three machines with PostgreSQL under Patroni, which the failovers share. */
+  /** The failovers share these three machines with PostgreSQL under Patroni. */
   readonly cluster: Effect.Effect<Cluster, Skipped>
   readonly directory: string
 }
@@ -47,11 +45,11 @@ export interface Run {
 export interface Fault {
   readonly key: string
   readonly title: string
-  /** Returns what the recorder does not know; nothing was lost or stored twice, and there was one round, unless it says so. */
+  /** Returns what the recorder does not know. By default one round lost nothing and stored nothing twice. */
   readonly run: (run: Run) => Effect.Effect<Partial<Outcome>, Skipped, Scope.Scope>
 }
 
-/** Runs one round at least, and as many as wanted while there is time; returns how many. */
+/** Runs one round at least, and then the wanted number while there is time. Returns how many there were. */
 export const rounds = Effect.fnUntraced(function*<E, R>(
   { budget, form, wanted }: Run,
   usual: Readonly<Record<Run["form"], number>>,

@@ -11,7 +11,7 @@ import { rollingRestarts } from "./faults/rollingRestarts.ts"
 import { together } from "./faults/together.ts"
 import { versions } from "./faults/versions.ts"
 
-/** The faults of the short form, in the order in which they are run: what it has no time for comes last. */
+/** The faults of the short form, in the order in which they are run: those that it has no time for come last. */
 export const SHORT_FAULTS: ReadonlyArray<Fault> = [
   abortedCalls,
   randomOperations,

@@ -8,7 +8,7 @@ const WATCH = `cat > /dev/null; while read -r pid; do kill -KILL "$pid"; kill -C
 
 export const hasEnded = ({ exitCode, signalCode }: ChildProcess) => exitCode !== null || signalCode !== null
 
-/** Waits for the end of a process; returns at once where it has ended already. */
+/** Waits until a process ends, or returns at once if it has ended already. */
 export const ending = (child: ChildProcess) =>
   Effect.promise(() =>
     new Promise<void>((resolve) => hasEnded(child) ? resolve() : void child.once("exit", () => resolve()))

@@ -15,7 +15,7 @@ const Entry = Schema.Struct({
 
 const Line = Schema.fromJsonString(Entry)
 
-/** The file of all intents and acknowledgements. */
+/** Opens the file of all intents and acknowledgements. */
 export const ledgerAt = Effect.fnUntraced(function*(path: string) {
   yield* Effect.promise(() => mkdir(dirname(path), { recursive: true }))
   const file = yield* Effect.acquireRelease(
@@ -30,7 +30,7 @@ export const ledgerAt = Effect.fnUntraced(function*(path: string) {
     await file.sync()
   }
   return {
-    /** The entries are on the disk once it has returned. Those that arrive while the disk is busy share the next fsync. */
+    /** Returns when the entries are on the disk. Entries that arrive while the disk is busy share the next fsync. */
     append: (entries: ReadonlyArray<typeof Entry.Type>) =>
       Effect.promise(() => {
         if (state.waiting === "") state.written = state.written.then(write)
@@ -62,7 +62,7 @@ const STORED = `
   WHERE starts_with(name, $1)
   GROUP BY name`
 
-/** Compares the acknowledgements that the ledger has on the disk with the rows of the database at an address. */
+/** Compares the acknowledgements on the disk with the rows of the database at an address. */
 export const audit = Effect.fnUntraced(function*(
   { ledger, recorder }: { readonly ledger: Ledger; readonly recorder: Recorder },
   prefix: string,

@@ -6,23 +6,23 @@ import type { Clients } from "./world.ts"
 import { storedIn, type Write, writing } from "./writes.ts"
 
 interface Arrivals {
-  /** Begins the names of what is written from now on. */
+  /** The names of all that is written from now on begin with this prefix. */
   readonly prefix: () => string
   readonly perSecond: number
-  /** Routes of a batch beside each ten calls. */
+  /** Beside each ten calls, a batch stores this many routes. */
   readonly batch?: number
 }
 
-/** A client repeats a write for so long. */
+/** A client repeats a write for this many milliseconds. */
 const PERSISTENCE = 60_000
 
-/** Writes that have no response when the load ends have so long: the longest pause, and a call. */
+/** Writes without a response when the load ends have the time for the longest pause and a call, in milliseconds. */
 const LAST_CALL = 20_000
 
-/** Milliseconds between two calls. */
+/** The pause between two calls is in milliseconds. */
 const PAUSE = { shortest: 100, longest: 10_000 }
 
-/** As the response says, and a random time up to a limit that doubles. */
+/** Returns the pause that the response asks for, and a random time up to a limit that doubles. */
 const pauseAfter = ({ headers, status }: Reply, attempt: number) => {
   if (status === 409) return PAUSE.shortest
   const told = Number(headers["retry-after"] ?? 0) * 1000
@@ -55,7 +55,7 @@ const batchOf = (length: number) => (name: string): Write => {
 }
 
 /**
- * Clients arrive at a rate, whether or not those before have got a response. Three of ten calls read a route, three lists and
+ * Clients arrive at a rate, even if earlier ones have no response yet. Of ten calls three read a route, three lists and
  * the account, three write a route and one a collection; one more may store a batch.
  */
 export const load = Effect.fnUntraced(function*(
@@ -91,7 +91,7 @@ export const load = Effect.fnUntraced(function*(
   ]
   const pending = yield* FiberSet.make<unknown, never>()
   const arrive = Effect.fnUntraced(function*(n: number) {
-    // Each account makes calls of each kind; two in a row are of two accounts, whose writes do not wait for each other.
+    // Each account makes calls of each kind. Two calls in a row have two accounts: their writes do not wait for each other.
     const account = accounts[(n + Math.floor(n / calls.length)) % accounts.length]
     const call = calls[n % calls.length]
     if (account !== undefined && call !== undefined) yield* FiberSet.run(pending, call(account, `${prefix()}-${n}`))
@@ -107,7 +107,7 @@ export const load = Effect.fnUntraced(function*(
   return {
     /** Waits for the responses to all calls that have arrived so far. */
     settled: Effect.suspend(() => Fiber.awaitAll([...pending])),
-    /** No more arrive; waits until those that are there have got a response or reached their timeout. */
+    /** Stops arrivals. Waits until the remaining clients have got a response or reached their timeout. */
     end: Fiber.interrupt(arriving).pipe(
       Effect.andThen(Effect.raceFirst(FiberSet.join(pending), FiberSet.awaitEmpty(pending))),
       Effect.timeoutOrElse({

@@ -11,13 +11,13 @@ interface ModelCollection {
   readonly id: number
   readonly owner: number
   isDeleted: boolean
-  /** Ids of routes; their order is not compared. */
+  /** The members are ids of routes; their order is not compared. */
   readonly members: Set<number>
-  /** A call of these without a response may have been done, and a repeated one cannot tell. */
+  /** A call without a response may have added or removed these members, and a repeated call cannot tell. */
   readonly uncertain: Set<number>
 }
 
-/** The state that must be there, by what was acknowledged. */
+/** The content that the service must have, by what was acknowledged. */
 export interface Model {
   readonly routes: Map<number, ModelRoute>
   readonly collections: Map<number, ModelCollection>
@@ -25,7 +25,6 @@ export interface Model {
 
 export const emptyModel = (): Model => ({ routes: new Map(), collections: new Map() })
 
-/** What an owner has, in the trash or not. */
 export const ownedBy = ({ collections, routes }: Model, owner: number) => {
   const own = [...routes.values()].filter((one) => one.owner === owner)
   return {
@@ -35,7 +34,7 @@ export const ownedBy = ({ collections, routes }: Model, owner: number) => {
   }
 }
 
-/** The members that the owner of a collection sees: their own routes and what is public of others. */
+/** Returns the members that the owner of a collection sees: their own routes and public ones of others. */
 export const visibleMembers = ({ routes }: Model, { members, owner, uncertain }: ModelCollection) =>
   [...members].filter((id) => !uncertain.has(id)).filter((id) => {
     const route = routes.get(id)

@@ -22,7 +22,7 @@ const listed = Effect.fnUntraced(function*(ask: Ask, path: string, token: string
 
 const missing = (wanted: Iterable<number>, found: ReadonlySet<number>) => [...wanted].filter((id) => !found.has(id))
 
-/** Compares what one client sees with the model; returns what is lost, each with its name. */
+/** Compares what one client sees with the model. Returns the names of everything that is lost. */
 export const comparison = Effect.fnUntraced(
   function*(ask: Ask, recorder: Recorder, model: Model, { id: owner, token }: Account) {
     const lost: Array<string> = []

@@ -5,14 +5,14 @@ import { type Ask, type Call, creation, idOf, type Reply, routeNamed } from "./a
 import { type Model, ownedBy, type Visibility } from "./model.ts"
 import type { Recorder } from "./recorder.ts"
 
-/** A call, what it does to the model when it has succeeded, and what a 404 does to it, where there may be one. */
+/** A call, its effect on the model when it succeeds, and, if a 404 is possible, the effect of that. */
 interface Step {
   readonly call: Call
   readonly done: (reply: Reply) => void
   readonly onMissing?: (isRepeated: boolean) => void
 }
 
-/** An operation draws these. Picks are indexes into what there is when it is made, modulo its length. */
+/** An operation draws these. Picks are indexes into what exists when it is made, modulo its length. */
 interface Draw {
   readonly pick: number
   readonly collection: number
@@ -27,7 +27,7 @@ interface Client extends Owned {
   readonly name: string
 }
 
-/** Undefined where a client has nothing to do it to. */
+/** Returns undefined if a client has nothing to change in this way. */
 type StepOf = (client: Client, draw: Draw) => Step | undefined
 
 const picked = <A>(all: ReadonlyArray<A>, pick: number) => all[pick % Math.max(all.length, 1)]
@@ -120,7 +120,7 @@ export const operationsOf = (seed: number, clients: number, length: number) =>
 
 const PERSISTENCE = "100 seconds"
 
-/** Calls until there is a response. A repeated call gets 404 where one without a response was done already. */
+/** Calls until there is a response. A repeated call gets 404 if one without a response was done already. */
 const persist = Effect.fnUntraced(
   function*(ask: Ask, recorder: Recorder, token: string, { call, done, onMissing }: Step) {
     const state = { attempts: 0 }
@@ -143,7 +143,7 @@ const persist = Effect.fnUntraced(
     })
 )
 
-/** A client that does its operations one after the other. */
+/** Runs the operations of a client one after the other. */
 export const client = Effect.fnUntraced(function*(
   ask: Ask,
   recorder: Recorder,

@@ -11,7 +11,7 @@ const positive = (name: string, text: string | undefined) => {
   return value
 }
 
-/** Throws with the name of the option that cannot be read. */
+/** Throws an error with the name of an option that cannot be read. */
 export const optionsOf = (args: ReadonlyArray<string>) => {
   const { positionals, values } = parseArgs({
     args: [...args],
@@ -29,13 +29,13 @@ export const optionsOf = (args: ReadonlyArray<string>) => {
   const only = [...positionals, ...values.only ?? []].flatMap((text) => text.split(",")).map((key) => key.trim())
   const isShort = values.short ?? (minutes !== undefined && minutes <= LARGEST_SHORT && only.length === 0)
   return {
-    /** Keys of the faults to run, or what such keys begin with; all of the form where empty. */
+    /** The faults to run have these keys, or keys that begin with them; all of the form if empty. */
     only,
-    /** Times that each fault is injected; undefined: as many as its form has. */
+    /** Each fault is injected this many times; undefined leaves it to the form. */
     rounds: positive("rounds", values.rounds),
-    /** The time that all of it may take; undefined: as long as it takes. */
+    /** The whole run may take this many minutes; undefined sets no limit. */
     minutes: minutes ?? (isShort ? 3 : undefined),
-    /** The form for each change: what takes longer than some seconds is left out or made smaller. */
+    /** The form for each change leaves out, or makes smaller, what takes longer than some seconds. */
     isShort,
     seed: positive("seed", values.seed) ?? Math.floor(performance.timeOrigin + performance.now()) % LARGEST_SEED,
     /** The ledger is written to this file. */

@@ -20,11 +20,11 @@ export const signal = (pid: number, name: NodeJS.Signals) => {
   try {
     process.kill(pid, name)
   } catch {
-    // It ended in between.
+    // The process ended in between.
   }
 }
 
-/** On a connection that is closed afterwards. `limit`: milliseconds until there is one, and a response. */
+/** Runs a statement on a separate connection. Connecting and the statement may take `limit` milliseconds each. */
 export const queryAt = (url: string, statement: string, values: ReadonlyArray<unknown> = [], limit?: number) =>
   Effect.promise(async (): Promise<ReadonlyArray<unknown>> => {
     const limits = limit === undefined ? {} : { query_timeout: limit }
@@ -34,7 +34,7 @@ export const queryAt = (url: string, statement: string, values: ReadonlyArray<un
       await client.connect()
       return (await client.query(statement, [...values])).rows
     } finally {
-      // One that does not respond does not end it either.
+      // A server that does not respond does not end the connection either.
       void client.end().catch(() => undefined)
     }
   })
@@ -44,7 +44,7 @@ export const countAt = (rows: ReadonlyArray<unknown>) =>
 
 const run = promisify(execFile)
 
-/** A data directory of another PostgreSQL, in which every user of this machine is a superuser. */
+/** Makes a data directory of another PostgreSQL, in which every user of this machine is a superuser. */
 const initialised = async (bin: string, directory: string, owner: Owner | undefined) => {
   await mkdir(directory, { recursive: true })
   if (owner !== undefined) await chown(directory, owner.uid, owner.gid)
@@ -53,8 +53,8 @@ const initialised = async (bin: string, directory: string, owner: Owner | undefi
 }
 
 /**
- * A PostgreSQL that can be killed, stopped and started again on its port and its data, until the scope closes. Commits are
- * flushed to the disk. `bin` has the programs of another one than the embedded one.
+ * Starts a PostgreSQL that can be killed, stopped and started again on its port and its data, until the scope closes.
+ * Commits are flushed to the disk. `bin` has the programs of another PostgreSQL than the embedded one.
  */
 export const postgres = Effect.fnUntraced(function*(wanted: string, keeper: Keeper, bin?: string) {
   const owner = yield* Effect.promise(postgresOwner)
@@ -66,11 +66,11 @@ export const postgres = Effect.fnUntraced(function*(wanted: string, keeper: Keep
   const programs = bin ?? (yield* Effect.promise(() => binariesFor(owner)))
   const port = String(yield* Effect.promise(() => freePort()))
   address.port = port
-  /** The superuser's address of a database of the server. */
+  /** Returns the superuser's address of a database of the server. */
   const url = (database = "postgres") => new URL(`/${database}`, address).href
   const state: { child?: ChildProcess; stopped: ReadonlyArray<number> } = { stopped: [] }
 
-  /** Waits until it accepts connections. One that finds processes of the last one ends, and is started again. */
+  /** Starts the server again until it accepts connections: it ends if it finds processes of the last one. */
   const start = Effect.suspend(() => {
     if (state.child === undefined || hasEnded(state.child)) {
       const settings = ["unix_socket_directories=", "shared_buffers=128MB", `max_connections=${MAX_CONNECTIONS}`]
@@ -94,7 +94,7 @@ export const postgres = Effect.fnUntraced(function*(wanted: string, keeper: Keep
     state.stopped = []
   })
 
-  /** SIGKILL to all of its processes at once. */
+  /** Sends SIGKILL to all of its processes at once. */
   const kill = Effect.gen(function*() {
     const pids = yield* Effect.promise(all)
     pids.forEach((pid) => signal(pid, "SIGKILL"))
@@ -102,7 +102,7 @@ export const postgres = Effect.fnUntraced(function*(wanted: string, keeper: Keep
     yield* resume
   })
 
-  /** SIGSTOP to all of its processes: it accepts connections and does not respond. */
+  /** Sends SIGSTOP to all of its processes: the server accepts connections and does not respond. */
   const stop = Effect.promise(async () => {
     state.stopped = await all()
     keeper.add(...state.stopped)

@@ -4,16 +4,16 @@ import { type Ask, type Call, GAVE_UP, type Reply } from "./ask.ts"
 interface Instant {
   readonly began: number
   state: "open" | "good" | "failed" | "neutral"
-  /** The status, or why there is no response. */
+  /** The kind is the status, or why there is no response. */
   kind?: string
 }
 
-/** A recovery: how long, and at which part of the rate before the fault. */
+/** The service has recovered with a second, in milliseconds, at one of these shares of the rate before the fault. */
 const STEADY = 1000
 const SHARE = { recovered: 0.9, clear: 0.5 }
 const STEP = 50
 
-/** Refusals that are allowed while a part does not work. Any other failure is wrong. */
+/** These refusals are allowed while a part does not work. Any other failure is wrong. */
 const REFUSALS = new Set([409, 429, 503])
 
 const isSuccess = (status: number) => status === 304 || (status >= 200 && status < 300)
@@ -31,7 +31,7 @@ const countIn = (problems: Map<string, number>) => (text: string, count = 1) => 
   if (count > 0) problems.set(text, (problems.get(text) ?? 0) + count)
 }
 
-/** The recorder counts what the clients of one fault saw. */
+/** Records what the clients of one fault saw. */
 export const makeRecorder = () => {
   const seen: Array<Instant> = []
   const wrong = new Map<string, number>()
@@ -64,10 +64,10 @@ export const makeRecorder = () => {
   })
   const begunIn = (from: number, to: number) =>
     seen.filter(({ began, state }) => began >= from && began < to && state !== "neutral")
-  /** Successes a second. */
+  /** Returns the successes a second. */
   const rateIn = (from: number, to: number) =>
     begunIn(from, to).filter(({ state }) => state === "good").length / Math.max(to - from, 1) * 1000
-  /** Milliseconds from an instant to the first second whose calls are as wanted. */
+  /** Returns the milliseconds from an instant to the first second whose calls are as wanted. */
   const firstSecond = (since: number, isWanted: (begun: ReadonlyArray<Instant>) => boolean) => {
     const now = performance.now()
     const begun = begunIn(since, now)
@@ -76,10 +76,10 @@ export const makeRecorder = () => {
     }
     return undefined
   }
-  /** To the first second in which as many calls succeed as before. */
+  /** Returns the milliseconds to the first second in which as many calls succeed as before. */
   const recovery = (since: number, rate: number) =>
     firstSecond(since, (begun) => begun.filter(({ state }) => state === "good").length >= rate * SHARE.recovered)
-  /** To the first second in which no call fails, repeated ones of the time before included. */
+  /** Returns the milliseconds to the first second in which no call fails, repeated ones of the time before included. */
   const clear = (since: number, rate: number) =>
     firstSecond(
       since,
@@ -88,22 +88,22 @@ export const makeRecorder = () => {
   return {
     watch,
     report,
-    /** Reports a 503 that does not say when to ask again, as one that a proxy made itself does not. */
+    /** Reports a 503 that does not say when to retry. A proxy's own 503 does not say it either. */
     reportUntimed,
-    /** These took too long, which other work on the machine may cause: the short form does not judge them. */
+    /** Reports what took too long. The short form does not judge it, since other work on the machine causes it too. */
     reportSlowness,
     rateIn,
     recovery,
     clear,
-    /** Outages count from here. */
+    /** Outages are counted from here. */
     begin: () => void (state.lastGood = performance.now()),
     wrong,
     late,
-    /** As one prints them: `201: 500, 503: 20, ECONNREFUSED: 100`. */
+    /** Returns the replies in print: `201: 500, 503: 20, ECONNREFUSED: 100`. */
     replies: (since = 0) =>
       Object.entries(Object.groupBy(seen.filter(({ began }) => began >= since), ({ kind = "open" }) => kind))
         .map(([kind, some]) => `${kind}: ${some?.length}`).join(", "),
-    /** A write has got its response, after as many tries as it took. */
+    /** Notes that a write of `count` rows has got its response, after any number of tries. */
     acknowledged: (began: number, count: number) => void writes.push({ began, ended: performance.now(), count }),
     writesSince: (instant: number) => {
       const some = writes.filter(({ ended }) => ended > instant)
@@ -113,7 +113,7 @@ export const makeRecorder = () => {
         longest: Math.max(0, ...some.map(({ began, ended }) => ended - began))
       }
     },
-    /** Requests that were refused or got no response, where none may be. */
+    /** Returns how many requests were refused or got no response, where none may be. */
     refused: () => state.refused,
     requests: () => seen.length,
     longestOutage: () => state.longestOutage
@@ -122,7 +122,7 @@ export const makeRecorder = () => {
 
 export type Recorder = ReturnType<typeof makeRecorder>
 
-/** Milliseconds. */
+/** A call is repeated after this many milliseconds, or after `Retry-After`. */
 const RETRY = 250
 
 const paced = Schedule.forever.pipe(
@@ -132,7 +132,7 @@ const paced = Schedule.forever.pipe(
   )
 )
 
-/** Repeats a call until its status is a wanted one. It reports a 5xx other than 503, and a 503 without `Retry-After`. */
+/** Repeats a call until its status is wanted. Reports a 5xx other than 503, and a 503 without `Retry-After`. */
 export const insistent = (ask: Ask, recorder: Recorder) => (call: Call, wanted: ReadonlyArray<number>) =>
   ask(call).pipe(
     Effect.tap((reply) =>

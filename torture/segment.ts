@@ -12,23 +12,23 @@ export interface Disturbance {
   readonly title: string
   /** Disturbs the world until the scope closes. */
   readonly disturb: (world: World) => Effect.Effect<unknown, never, Scope.Scope>
-  /** The scope is open for so many milliseconds. */
+  /** The scope is open for this many milliseconds. */
   readonly hold: Forms
   readonly rounds: Forms
-  /** Within how many milliseconds of the end requests must succeed again; judged in the full form. */
+  /** Requests must succeed again within this many milliseconds after it; the full form judges it. */
   readonly recoversWithin: number
 }
 
-/** Requests a second, which a slow machine takes beside a fault. */
+/** A slow machine can serve this many requests a second beside a fault. */
 const PER_SECOND = 80
 
-/** The service compiles its code at first use: the rate before the fault is that of the first good second. */
+/** The service compiles its code at first use: the rate before the fault is measured in the first good second. */
 const WARM = { atLeast: 1500, atMost: 15_000, share: 0.9 }
 
-/** The longest wait for the recovery. */
+/** The recovery is waited for at most this many milliseconds. */
 const WAITED_FOR = { short: 30_000, full: 60_000 }
 
-/** Clients at a rate that the service has reached, and what became of what the clients wrote. */
+/** Runs clients at a rate that the service has reached, and audits what the clients wrote. */
 export const loaded = Effect.fnUntraced(function*(
   run: Run,
   clients: Clients,
@@ -62,7 +62,7 @@ export const loaded = Effect.fnUntraced(function*(
     settled,
     rate,
     recoveries,
-    /** Waits until as many calls succeed as before the fault, and returns for how long. */
+    /** Waits until as many calls succeed as before the fault, and returns how long that took. */
     recovered: Effect.fnUntraced(function*(since: number) {
       const time = yield* awaited(recorder.recovery, since)
       recoveries.push(time)

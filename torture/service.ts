@@ -1,6 +1,7 @@
 import { Effect, Schedule } from "effect"
 import type { ChildProcess } from "node:child_process"
 import { join } from "node:path"
+import { SETTINGS as LIMITLESS } from "../bench/processes.ts"
 import { freePort } from "../development/FreePort.ts"
 import { NODE, PATH } from "../development/ProductionProcess.ts"
 import { asking } from "./ask.ts"
@@ -11,26 +12,18 @@ type Env = Readonly<Record<string, string>>
 const ROOT = join(import.meta.dirname, "..")
 
 const SETTINGS = {
-  // Limits are off, which production refuses.
+  ...LIMITLESS,
+  // Production refuses to run without limits.
   NODE_ENV: "test",
-  RATE_LIMITS_ENABLED: "false",
-  HOST: "127.0.0.1",
   LOG_LEVEL: "warn",
-  JWT_SECRET: "a secret of the torture, 32 characters!!",
-  ANALYTICS_SALT: "a salt of the torture, 32 characters or more",
-  PAT_PEPPER: "a pepper of the torture, 32 characters",
-  GOOGLE_CLIENT_ID: "torture",
-  GOOGLE_CLIENT_SECRET: "torture",
-  MAX_ROUTES_PER_USER: "1000000",
   MAX_COLLECTIONS_PER_USER: "1000000",
-  MAX_STORED_BYTES_PER_USER: "1 TiB",
   ROUTING_ENGINE_URL: "http://127.0.0.1:9",
   NODE_COMPILE_CACHE: join(ROOT, "node_modules/.cache/node")
 }
 
 const TAIL = 20_000
 
-/** The production program on a port that it keeps through its restarts, not started yet. `root` has its sources. */
+/** Makes a process of the service, not started yet, which keeps its port through restarts. `root` has its sources. */
 export const service = Effect.fnUntraced(function*(keeper: Keeper, env: Env, root = ROOT) {
   const port = env["PORT"] ?? String(yield* Effect.promise(() => freePort()))
   const origin = `http://${env["HOST"] ?? SETTINGS.HOST}:${port}`
@@ -60,14 +53,14 @@ export const service = Effect.fnUntraced(function*(keeper: Keeper, env: Env, roo
   )
   const restart = kill.pipe(Effect.andThen(spawn), Effect.andThen(ready))
   yield* Effect.addFinalizer(() => kill)
-  /** The last lines that the process wrote. */
+  /** Returns the last lines that the process wrote. */
   const tail = () => state.tail
   return { origin, ask, spawn, ready, signal, ended, kill, restart, tail }
 })
 
 export type Service = Effect.Success<ReturnType<typeof service>>
 
-/** A process that is ready. */
+/** Starts a process and waits until it is ready. */
 export const serving = Effect.fnUntraced(function*(keeper: Keeper, env: Env) {
   const one = yield* service(keeper, env)
   yield* one.spawn

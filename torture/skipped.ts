@@ -1,4 +1,4 @@
 import { Schema } from "effect"
 
-/** It cannot be run on this machine, or not in this form. */
+/** The fault cannot be run on this machine, or not in this form. */
 export class Skipped extends Schema.TaggedError<Skipped>()("Skipped", { reason: Schema.String }) {}

@@ -17,14 +17,14 @@ export interface Clients {
 
 const ACCOUNTS = 10
 
-/** PostgreSQL, a network before it, one process of the service, and its clients. `bin` has another PostgreSQL's programs. */
+/** Starts PostgreSQL, a network before it, one process of the service, and its clients. `bin` is as in `postgres`. */
 export const world = Effect.fnUntraced(function*(directory: string, keeper: Keeper, bin?: string) {
   const database = yield* postgres(join(directory, "postgres"), keeper, bin)
   const { proxy, url } = yield* databaseProxy(database.url())
   const service = yield* serving(keeper, { DATABASE_URL: url })
   const clients: Clients = {
     ask: service.ask,
-    accounts: yield* accounts(database.url(), service.ask, "client", ACCOUNTS)
+    accounts: yield* accounts(database.url(), service.origin, "client", ACCOUNTS)
   }
   yield* warmUp(clients)
   const become = (mode: ProxyMode) => Effect.promise(() => proxy.set(mode))

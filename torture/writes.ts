@@ -4,7 +4,7 @@ import type { Ask, Call, Reply } from "./ask.ts"
 import type { Ledger } from "./ledger.ts"
 import type { Recorder } from "./recorder.ts"
 
-/** A second call waits for the first for 5 seconds, and a crash frees the key: a longer wait is a locked key. */
+/** A second call waits for the first for 5 seconds, and a crash frees the key: a longer wait shows a locked key. */
 const HELD_AFTER = 6000
 
 const Kept = Schema.Struct({ id: Schema.Int, name: Schema.String })
@@ -13,7 +13,7 @@ const decoded = Schema.decodeUnknownOption(Schema.fromJsonString(
   Schema.Union([Kept, Schema.Struct({ results: Schema.Array(Schema.Struct({ route: Kept })) })])
 ))
 
-/** The routes or the collection in a response; none in one of another shape. */
+/** Returns the routes or the collection in a response; none if it has another shape. */
 export const storedIn = ({ text }: Reply): ReadonlyArray<typeof Kept.Type> =>
   Option.match(decoded(text), {
     onNone: () => [],
@@ -31,13 +31,13 @@ interface Writing {
   readonly ask: Ask
   readonly ledger: Ledger
   readonly recorder: Recorder
-  /** Milliseconds for which a write is repeated. */
+  /** A write is repeated for this many milliseconds. */
   readonly persistence: number
-  /** Milliseconds after a reply to the next call. */
+  /** The next call comes this many milliseconds after a reply. */
   readonly pauseAfter: (reply: Reply, attempt: number) => number
 }
 
-/** Reports a key that is locked for too long, once. */
+/** Makes a function that reports once that a key is locked for too long. */
 const lockWatch = (recorder: Recorder) => {
   const state = { since: Infinity, isReported: false }
   return ({ status }: Reply) =>
@@ -50,13 +50,13 @@ const lockWatch = (recorder: Recorder) => {
     })
 }
 
-/** Repeats a write until it gets a response, between its intent and its acknowledgement in the ledger; returns what it stored first. */
+/** Repeats writes, with their keys, until they get a response, and notes both in the ledger. */
 export const writing = ({ ask, ledger, pauseAfter, persistence, recorder }: Writing) => {
   const pauses = Schedule.forever.pipe(
     Schedule.setInputType<Reply>(),
     Schedule.addDelay(({ attempt, input }) => Effect.succeed(pauseAfter(input, attempt)))
   )
-  /** The first call may be aborted after some milliseconds. */
+  /** Returns the first row. The first call is aborted after `abort` milliseconds. */
   return Effect.fnUntraced(function*({ id: account, token }: Account, { call, endpoint, names }: Write, abort = 0) {
     const calling = ask({ ...call, token })
     yield* ledger.append(names.map((name) => ({ kind: "intent", name, endpoint, account })))

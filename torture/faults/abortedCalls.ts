@@ -36,7 +36,7 @@ const CALLS = { short: 80, full: 2000 }
 
 const CLIENTS = 16
 
-/** A call takes some 30 ms; those that got a response before they are aborted are repeated all the same. */
+/** A call takes some 30 ms; a call that got a response before it is aborted is repeated all the same. */
 const LONGEST = 60
 
 const KILL_EVERY = { short: 4000, full: 6000 }

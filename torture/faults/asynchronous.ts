@@ -1,25 +1,19 @@
-import { Effect, Schema } from "effect"
+import { Effect } from "effect"
 import { randomUUID } from "node:crypto"
 import { rm } from "node:fs/promises"
 import { caughtUp, cluster, directoryOf, type Member, promote, query } from "../../test/support/Cluster.ts"
 import { databaseProxy } from "../../test/support/DatabaseProxy.ts"
 import { untilNone } from "../../test/support/Waiting.ts"
 import { accounts } from "../accounts.ts"
-import { type Call, creation, decoded, routeNamed } from "../ask.ts"
+import { creation, routeNamed } from "../ask.ts"
+import { changesAfter, copyOf } from "../copies.ts"
 import { type Fault, rounds } from "../fault.ts"
-import { countAt, queryAt } from "../postgres.ts"
 import { insistent } from "../recorder.ts"
 import { serving } from "../service.ts"
 
 const ROUNDS = { short: 2, full: 200 }
 
-const feedIn = decoded(
-  Schema.Struct({ changes: Schema.Array(Schema.Unknown), cursor: Schema.String, hasMore: Schema.Boolean })
-)
-
-const COUNT = "SELECT count(*)::int AS count FROM routes WHERE deleted_at IS NULL AND name = 'Kept'"
-
-/** Standbys are promoted, in turn one that has all and one that lacks what a client has read: the cursor of that one is void. */
+/** Standbys are promoted, in turn one that has all, and one that lacks what a client has read, whose cursor is void. */
 export const asynchronous: Fault = {
   key: "asynchronous",
   title: "promotions of a standby that has all, or is behind",
@@ -27,25 +21,16 @@ export const asynchronous: Fault = {
     const { recorder } = run
     const { primary, standby } = yield* cluster
     const { proxy, url } = yield* databaseProxy(primary.url)
-    const { ask } = yield* serving(run.keeper, { DATABASE_URL: url })
-    const [account] = yield* accounts(url, ask, "asynchronous", 1)
-    const insist = insistent(ask, recorder)
-    const call = (wanted: Call, ...statuses: ReadonlyArray<number>) =>
-      insist({ ...wanted, token: account?.token }, statuses)
-    const stored = (name: string) => call(creation("routes", randomUUID(), routeNamed(name)), 201)
-    const sync = (cursor: string) => call({ path: `/api/v1/sync?limit=200${cursor}` }, 200, 410)
-    const fromStart = Effect.gen(function*() {
-      const read = { count: 0, cursor: "", hasMore: true }
-      while (read.hasMore) {
-        const { changes, cursor, hasMore } = feedIn(yield* sync(read.cursor))
-        Object.assign(read, { count: read.count + changes.length, cursor: `&cursor=${cursor}`, hasMore })
-      }
-      return read
-    })
+    const { ask, origin } = yield* serving(run.keeper, { DATABASE_URL: url })
+    const [account] = yield* accounts(url, origin, "asynchronous", 1)
+    if (account === undefined) return {}
+    const stored = (name: string) =>
+      insistent(ask, recorder)({ ...creation("routes", randomUUID(), routeNamed(name)), token: account.token }, [201])
+    const lastCursor = Effect.suspend(() => copyOf(ask, recorder, account).cursor)
 
     const state: { leader: Member; kept: number; void: number } = { leader: primary, kept: 0, void: 0 }
     const judged = Effect.fnUntraced(function*(cursor: string, wanted: number, what: string) {
-      const { status } = yield* sync(cursor)
+      const { status } = yield* changesAfter(ask, recorder, account, cursor)
       if (status !== wanted) recorder.report(`a cursor ${what}: ${status}`)
       return status === wanted ? 1 : 0
     })
@@ -57,7 +42,7 @@ export const asynchronous: Fault = {
         const { leader } = state
         const isBehind = n % 2 === 1
         yield* stored("Kept")
-        const { cursor: kept } = yield* fromStart
+        const kept = yield* lastCursor
         const next = yield* standby(leader, `standby-${n}`)
         yield* caughtUp(leader, next)
         if (isBehind) {
@@ -66,7 +51,7 @@ export const asynchronous: Fault = {
           yield* untilNone(query(leader.url, "SELECT FROM pg_stat_replication"))
         }
         yield* stored(isBehind ? "Lost" : "Kept")
-        const { cursor: last } = yield* fromStart
+        const last = yield* lastCursor
         if (!isBehind) yield* caughtUp(leader, next)
         const directory = yield* directoryOf(leader)
         yield* leader.stop
@@ -82,8 +67,7 @@ export const asynchronous: Fault = {
           yield* stored("Kept")
         }
         yield* judged(kept, 200, "from before what was lost")
-        const { count } = yield* fromStart
-        recorder.report("a copy differs from its account", Math.abs(count - countAt(yield* queryAt(next.url, COUNT))))
+        yield* copyOf(ask, recorder, account).compare(next.url)
       })
     )
     return {

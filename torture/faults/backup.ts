@@ -15,7 +15,7 @@ const execute = promisify(execFile)
 
 const SECONDS = { short: 2, full: 20 }
 
-/** The programs of a PostgreSQL with a `pg_dump` of the server's version, which the embedded one lacks. */
+/** Returns the programs of a PostgreSQL with a `pg_dump` of the server's version, which the embedded one lacks. */
 const programs = Effect.tryPromise({
   try: async () => {
     const { stdout } = await execute("pg_config", ["--bindir"])
@@ -28,7 +28,7 @@ const programs = Effect.tryPromise({
 
 const USERS = "SELECT count(*)::int AS count FROM users"
 
-/** The database that is restored from a dump has all that was acknowledged before the dump began. */
+/** The database that is restored from a dump has everything that was acknowledged before the dump began. */
 export const backup: Fault = {
   key: "backup",
   title: "backup under load, restored",

@@ -12,10 +12,10 @@ const TERMINATE = `SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE 
 
 const COUNT = `SELECT count(*)::int AS count FROM pg_stat_activity WHERE ${THEIRS}`
 
-/** More connections than the server allows. */
+/** The server allows fewer connections than this. */
 const WANTED = 80
 
-/** The service connects again as fast as the fault takes connections: it is repeated. */
+/** The service connects again as fast as the fault takes connections, so the fault tries this many times. */
 const TRIES = 20
 
 const connected = async (url: string) => {
@@ -25,7 +25,7 @@ const connected = async (url: string) => {
   return client
 }
 
-/** Takes the connections that are free, cuts those of the service, and takes those, until it has none. */
+/** Takes the free connections, then cuts the service's connections and takes those, until the service has none. */
 const takeAll = async (url: string) => {
   const first = await connected(url)
   const taken = [first]

@@ -17,14 +17,14 @@ type Failover =
     | { readonly strike: Step<unknown>; readonly hold: number }
   )
 
-/** Six of eleven calls read, four store one row, and one stores 21: 50 rows a second. */
+/** Six of eleven calls read, four store one row, and one stores 21: these are 50 rows a second. */
 const PER_SECOND = 22
 const BATCH = 21
 
-/** Accounts that clients keep a copy of. */
+/** Clients keep a copy of this many accounts. */
 const COPIED = 4
 
-/** Milliseconds from the first write that the new leader takes to a second as good as before. */
+/** This many milliseconds after the new leader's first write, a second has to be as good as before. */
 const BACK_WITHIN = 2000
 
 const started = ({ machines }: Cluster) => Effect.forEach(machines, ({ start }) => start)
@@ -44,7 +44,7 @@ const toLeader = (
   mend: (cluster, [leader]) => Effect.andThen(leader.signal(parts, "SIGCONT"), started(cluster))
 })
 
-/** Each replaces the leader. They are in turn. */
+/** Each of these failovers replaces the leader. They take turns. */
 const PROMOTIONS: ReadonlyArray<Failover> = [
   {
     key: "switchover",
@@ -77,7 +77,7 @@ const FAILOVERS: ReadonlyArray<Failover> = [
   {
     key: "standbys",
     title: "both standbys are away",
-    // Frozen ones count as synchronous until their leases end: commits wait meanwhile.
+    // Frozen standbys count as synchronous until their leases end: commits wait meanwhile.
     strike: (_, [, ...standbys]) => signalled(standbys, ["patroni", "postgres"], "SIGSTOP"),
     mend: (cluster, [, ...standbys]) =>
       Effect.andThen(signalled(standbys, ["patroni", "postgres"], "SIGCONT"), started(cluster)),
@@ -92,7 +92,7 @@ const FAILOVERS: ReadonlyArray<Failover> = [
       yield* leader.signal(["postgres"], "SIGKILL")
       return leader
     }),
-    // Patroni may be restarting it, to follow another leader.
+    // Patroni may be restarting PostgreSQL, to follow another leader.
     mend: (_, [, , far]) =>
       queryAt(far.url, "SELECT pg_wal_replay_resume()").pipe(
         Effect.sandbox,
@@ -114,10 +114,10 @@ const FAILOVERS: ReadonlyArray<Failover> = [
 ]
 
 interface Round {
-  /** Lists of strangers, and how many failed: those that came while there was no leader, and those after it. */
+  /** The entries count the lists of strangers without a leader, those that failed, and the same with the new leader. */
   readonly lists: Readonly<Record<"without a leader" | "of these failed" | "afterwards" | "of those failed", number>>
   readonly writes: number
-  /** Milliseconds. */
+  /** The times are in milliseconds. */
   readonly times: Readonly<Record<string, number>>
 }
 

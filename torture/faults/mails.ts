@@ -12,14 +12,14 @@ type Behaviour = "take" | (typeof FAILURES)[number]
 
 const HOLD = { short: 1000, full: 10_000 }
 
-/** The outbox sends what waits in this time, once the provider works: the claim of a process that was killed is a lease. */
+/** The outbox sends waiting mails within this time once the provider works: a killed process keeps its claim so long. */
 const DELIVERED_WITHIN = { short: 40_000, full: 180_000 }
 
 const EVERY = "250 millis"
 
 const Mail = Schema.fromJsonString(Schema.Struct({ to: Schema.Tuple([Schema.String]) }))
 
-/** A provider that takes a mail as soon as it has come, whatever its response is, and each `Idempotency-Key` once. */
+/** The provider takes a mail as soon as it has come, whatever its response is, and each `Idempotency-Key` once. */
 const provider = Effect.gen(function*() {
   const got = new Map<string, number>()
   const keys = new Set<unknown>()

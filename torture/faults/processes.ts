@@ -8,7 +8,7 @@ const WITHIN = 10_000
 
 const REQUESTS = 5
 
-/** SIGTERM while PostgreSQL hangs and requests wait for it. */
+/** SIGTERM comes while PostgreSQL hangs and requests wait for it. */
 export const hungStop: Fault = {
   key: "hung-stop",
   title: "a stop while PostgreSQL hangs",

@@ -21,7 +21,7 @@ const DISTURBANCES: ReadonlyArray<(world: World) => Effect.Effect<unknown>> = [
   ({ postgres }) => postgres.stop.pipe(Effect.andThen(Effect.sleep("1500 millis")), Effect.andThen(postgres.resume))
 ]
 
-/** More than a client does in the time of the fault. */
+/** The disturbances are more than the fault has time for. */
 const disturbances = (seed: number) => fc.sample(fc.constantFrom(...DISTURBANCES), { seed, numRuns: 1000 })
 
 const COUNTERS = `
@@ -41,16 +41,16 @@ const Counters = Schema.Tuple([
   Schema.Struct({ routes: Schema.Int, live: Schema.Int, collections: Schema.Int, twice: Schema.Int })
 ])
 
-/** Ten clients do random operations through random faults; what they see at the end is compared with a model. */
+/** Ten clients do random operations through random faults; their lists are compared with a model at the end. */
 export const randomOperations: Fault = {
   key: "model",
   title: "random operations of ten clients, by a model",
   run: Effect.fnUntraced(function*(run) {
     const { form, prefix, recorder, seed } = run
     const world = yield* run.world
-    const { ask, postgres } = world
+    const { ask, postgres, service } = world
     const model = emptyModel()
-    const people = yield* accounts(postgres.url(), ask, "model", CLIENTS)
+    const people = yield* accounts(postgres.url(), service.origin, "model", CLIENTS)
     const lists = operationsOf(seed, CLIENTS, LENGTH[form])
     const state = { disturbed: 0 }
     const disturbing = yield* Effect.forkChild(Effect.forEach(

@@ -10,7 +10,7 @@ import { started } from "../service.ts"
 
 const PER_SECOND = { short: 60, full: 100 }
 
-/** Rolling restarts of all processes, one after the other. */
+/** A rolling restart restarts all processes, one after the other. */
 const RESTARTS = { short: 1, full: 25 }
 
 export const rollingRestarts = (count: number): Fault => ({
@@ -22,7 +22,7 @@ export const rollingRestarts = (count: number): Fault => ({
     const all = yield* started(keeper, url, count)
     const { origin, readyCount } = yield* front(all.map(({ origin }) => origin))
     const ask = yield* asking(origin)
-    const people = yield* accounts(url, ask, `rolling-${count}`, 4)
+    const people = yield* accounts(url, origin, `rolling-${count}`, 4)
     const { end, outcome } = yield* loaded(run, { accounts: people, ask }, PER_SECOND[form])
     const restarts = yield* rounds(run, RESTARTS, () =>
       Effect.gen(function*() {

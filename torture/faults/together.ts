@@ -9,7 +9,7 @@ import { type Service, started } from "../service.ts"
 
 const PROCESSES = 5
 
-/** Accounts that are due all at once. */
+/** This many accounts are due at once. */
 const DUE = 200
 
 const DUE_ACCOUNTS = `
@@ -24,7 +24,7 @@ const ERASED = /^sweep_rows_total\{[^}]*sweep="accounts"[^}]*\} (\d+)/m
 const erasedBy = ({ ask }: Service) =>
   Effect.map(ask({ path: "/metrics" }), ({ text }) => Number(ERASED.exec(text)?.[1] ?? 0))
 
-/** Processes sweep at once: each account is erased by one of them. */
+/** Several processes sweep at once: each account is erased by one of them. */
 export const sweeps = Effect.fnUntraced(function*(url: string, all: ReadonlyArray<Service>, recorder: Recorder) {
   yield* queryAt(url, DUE_ACCOUNTS)
   const left = Effect.map(queryAt(url, LEFT), countAt)
@@ -37,13 +37,13 @@ export const sweeps = Effect.fnUntraced(function*(url: string, all: ReadonlyArra
 
 const sessionsIn = decoded(Schema.Array(Schema.Struct({ id: Schema.String, current: Schema.Boolean })))
 
-/** A session that one process ends is refused by each of the others at their next request. */
+/** Once one process ends a session, each of the others refuses it at its next request. */
 const revocation = Effect.fnUntraced(function*(url: string, all: ReadonlyArray<Service>, recorder: Recorder) {
   const [first] = all
   if (first === undefined) return
-  const { ask } = first
-  const [person] = yield* accounts(url, ask, "revoked", 1)
-  const { accessToken: token } = yield* sessionOf(ask, person?.email ?? "")
+  const { ask, origin } = first
+  const [person] = yield* accounts(url, origin, "revoked", 1)
+  const token = yield* sessionOf(origin, person?.email ?? "")
   const without = Effect.fnUntraced(function*(wanted: number) {
     const path = "/api/v1/users/me"
     const replies = yield* Effect.forEach(all, ({ ask }) => ask({ path, token }), { concurrency: "unbounded" })

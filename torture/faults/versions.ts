@@ -4,8 +4,8 @@ import { randomUUID } from "node:crypto"
 import { mkdir, symlink } from "node:fs/promises"
 import { join } from "node:path"
 import { promisify } from "node:util"
-import { Client } from "pg"
 import { fill } from "../../bench/fill.ts"
+import { connected } from "../../bench/seed.ts"
 import { front } from "../../test/support/Front.ts"
 import { type Account, accounts, sessionOf } from "../accounts.ts"
 import { type Ask, asking, type Call, creation, routeNamed } from "../ask.ts"
@@ -18,7 +18,7 @@ import { type Service, service } from "../service.ts"
 import { Skipped } from "../skipped.ts"
 import { sweeps } from "./together.ts"
 
-/** The version before. */
+/** This commit is the version before. */
 const BEFORE = "5f9cb5a1"
 
 const ROOT = join(import.meta.dirname, "../..")
@@ -51,42 +51,35 @@ const versionBefore = (directory: string) =>
   })
 
 /**
- * The routes of a large installation. Triggers are off: words, changes and counts of its accounts, which nobody asks for,
- * would take most of the time.
+ * Stores the routes of a large installation. Triggers are off: words, changes and counts of its accounts, which nobody
+ * requests, would take most of the time.
  */
 const filled = Effect.fnUntraced(function*(url: string, count: number) {
   const address = new URL(url)
   address.searchParams.set("options", "-c session_replication_role=replica")
   yield* fill(address.href, count, count)
-  // No route of the trash is due, or sweeps would purge thousands at once.
+  // No route of the trash may be due, or sweeps would purge thousands at once.
   yield* queryAt(address.href, "UPDATE routes SET deleted_at = now() WHERE deleted_at IS NOT NULL")
 })
 
-/** Undone, so that this version has a migration that locks the table of routes against writers. */
+/** These statements undo a migration of this version, which locks the table of routes against writers. */
 const UNDONE = `
   DROP TRIGGER json_on_write ON routes;
   DROP TRIGGER json_on_write ON route_views;
   DROP FUNCTION require_json;
   UPDATE effect_sql_migrations SET migration_id = 42, name = 'baseline'`
 
-const undone = (url: string) =>
-  Effect.forEach(UNDONE.split(";"), (statement) => queryAt(url, statement), { discard: true })
-
-/** A transaction that reads all routes and may write some, until the scope closes. */
-const report = (url: string) =>
-  Effect.acquireRelease(
-    Effect.promise(async () => {
-      const client = new Client(url)
-      await client.connect()
-      await client.query("BEGIN")
-      await client.query("SELECT count(*) FROM routes, users WHERE routes.user_id = users.id")
-      await client.query("LOCK TABLE routes IN ROW EXCLUSIVE MODE")
-      return client
-    }),
-    (client) => Effect.promise(() => client.end())
+/** Opens a transaction that reads all routes and may write some, until the scope closes. */
+const report = Effect.fnUntraced(function*(url: string) {
+  const client = yield* connected(url)
+  yield* Effect.promise(() =>
+    client.query(
+      `BEGIN; SELECT count(*) FROM routes, users WHERE routes.user_id = users.id; LOCK TABLE routes IN ROW EXCLUSIVE MODE`
+    )
   )
+})
 
-/** The first response but a 503, which a process gives under the load. */
+/** Returns the first response but a 503, which a process gives under the load. */
 const insisted = (ask: Ask, call: Call) =>
   Effect.repeat(ask(call), {
     schedule: Schedule.spaced("1 second"),
@@ -99,7 +92,7 @@ const linkIn = ({ tail }: Service, email: string) => {
   return /token=([\w-]+)/.exec(line ?? "")?.[1]
 }
 
-/** What one version has begun goes on at the other: a call with a key, a sign-up with its mailed link, and a session. */
+/** Begins at one version, and goes on at the other: a call with a key, a sign-up with its mailed link, a session. */
 const carriedOver = Effect.fnUntraced(
   function*(first: Service, { ask: other }: Service, account: Account, recorder: Recorder) {
     const { ask } = first
@@ -124,13 +117,13 @@ const carriedOver = Effect.fnUntraced(
     })
     if (verified.status !== 200) recorder.report(`a link of the other version: ${verified.status} ${verified.text}`)
 
-    const { accessToken } = yield* sessionOf(ask, account.email)
-    const { status } = yield* insisted(other, { path: "/api/v1/users/me", token: accessToken })
+    const session = yield* sessionOf(first.origin, account.email)
+    const { status } = yield* insisted(other, { path: "/api/v1/users/me", token: session })
     if (status !== 200) recorder.report(`a session of the other version: ${status}`)
   }
 )
 
-/** The version before goes on beside this one, which migrates its database with a report open. */
+/** The version before runs beside this one, which migrates its database while a report is open. */
 export const versions: Fault = {
   key: "versions",
   title: "migration beside the version before",
@@ -146,10 +139,10 @@ export const versions: Fault = {
     if (!(yield* before.ready)) recorder.report("the version before is not ready")
     const { origin } = yield* front(both.map(({ origin }) => origin))
     yield* filled(url, ROUTES[form])
-    const people = yield* accounts(url, before.ask, "versions", 4)
+    const people = yield* accounts(url, before.origin, "versions", 4)
     const [account] = people
     if (account === undefined) return {}
-    yield* undone(url)
+    yield* queryAt(url, UNDONE)
     const clients = { accounts: people, ask: yield* asking(origin) }
     const { end } = yield* load(run, clients, { prefix: () => prefix, perSecond: PER_SECOND[form] })
     yield* Effect.sleep("2 seconds")
