@@ -40,9 +40,9 @@ export const comparison = Effect.fnUntraced(
       }
       lost.push(...missing(wanted, ids).map((id) => `${id} of ${path}`))
     })
-    const { collections, live, trash } = ownedBy(model, owner)
-    const open = live.filter(({ visibility }) => visibility === "public")
-    yield* same("/api/v1/routes", live, token, "a resurrected route")
+    const { collections, routes, trash } = ownedBy(model, owner)
+    const open = routes.filter(({ visibility }) => visibility === "public")
+    yield* same("/api/v1/routes", routes, token, "a resurrected route")
     yield* same("/api/v1/routes/deleted", trash, token, "a live route in the trash")
     yield* same(`/api/v1/routes/by-user/${owner}`, open, undefined, "a route is public after its deletion")
     yield* same("/api/v1/collections", collections, token, "a resurrected collection")

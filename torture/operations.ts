@@ -2,7 +2,7 @@ import { Effect, Schedule } from "effect"
 import * as fc from "fast-check"
 import type { Account } from "./accounts.ts"
 import { type Ask, type Call, creation, idOf, type Reply, routeNamed } from "./ask.ts"
-import { type Model, ownedBy, type Visibility } from "./model.ts"
+import { type Kind, type Model, ownedBy, type Visibility } from "./model.ts"
 import type { Recorder } from "./recorder.ts"
 
 /** A call, its effect on the model when it succeeds, and, if a 404 is possible, the effect of that. */
@@ -13,15 +13,15 @@ interface Step {
 }
 
 /** An operation draws these. Picks are indexes into what exists when it is made, modulo its length. */
-interface Draw {
-  readonly pick: number
-  readonly collection: number
-  readonly visibility: Visibility
-}
+const draw = fc.record({
+  pick: fc.nat(1000),
+  collection: fc.nat(1000),
+  visibility: fc.constantFrom<Visibility>("private", "public")
+})
 
-type Owned = ReturnType<typeof ownedBy>
+type Draw = typeof draw extends fc.Arbitrary<infer A> ? A : never
 
-interface Client extends Owned {
+interface Client extends ReturnType<typeof ownedBy> {
   readonly model: Model
   readonly owner: number
   readonly name: string
@@ -32,16 +32,24 @@ type StepOf = (client: Client, draw: Draw) => Step | undefined
 
 const picked = <A>(all: ReadonlyArray<A>, pick: number) => all[pick % Math.max(all.length, 1)]
 
-const createRoute: StepOf = ({ model, name, owner }, { visibility }) => ({
-  call: creation("routes", name, routeNamed(name, { visibility })),
+const create = (kind: Kind): StepOf => ({ model, name, owner }, { visibility }) => ({
+  call: creation(kind, name, { ...(kind === "routes" ? routeNamed(name) : { name }), visibility }),
   done: (reply) => {
     const id = idOf(reply)
-    model.routes.set(id, { id, owner, visibility, isDeleted: false })
+    model[kind].set(id, { id, owner, visibility, isDeleted: false, members: new Set(), uncertain: new Set() })
   }
 })
 
-const changeRoute: StepOf = ({ live }, { pick, visibility }) => {
-  const route = picked(live, pick)
+const remove = (kind: Kind): StepOf => (client, { pick }) => {
+  const one = picked(client[kind], pick)
+  return one && {
+    call: { method: "DELETE", path: `/api/v1/${kind}/${one.id}` },
+    done: () => void (one.isDeleted = true)
+  }
+}
+
+const changeRoute: StepOf = ({ routes }, { pick, visibility }) => {
+  const route = picked(routes, pick)
   return route && {
     call: { method: "PATCH", path: `/api/v1/routes/${route.id}`, body: JSON.stringify({ visibility }) },
     done: () => void (route.visibility = visibility)
@@ -56,26 +64,10 @@ const restoreRoute: StepOf = ({ trash }, { pick }) => {
   }
 }
 
-const createCollection: StepOf = ({ model, name, owner }, { visibility }) => ({
-  call: creation("collections", name, { name, visibility }),
-  done: (reply) => {
-    const id = idOf(reply)
-    model.collections.set(id, { id, owner, isDeleted: false, members: new Set(), uncertain: new Set() })
-  }
-})
-
-const remove = (kind: "routes" | "collections"): StepOf => ({ collections, live }, { pick }) => {
-  const one = picked<{ readonly id: number; isDeleted: boolean }>(kind === "routes" ? live : collections, pick)
-  return one && {
-    call: { method: "DELETE", path: `/api/v1/${kind}/${one.id}` },
-    done: () => void (one.isDeleted = true)
-  }
-}
-
-const add = (whose: "own" | "others"): StepOf => ({ collections, live, model, owner }, { collection, pick }) => {
+const add = (whose: "own" | "others"): StepOf => ({ collections, model, owner, routes }, { collection, pick }) => {
   const others = () => [...model.routes.values()].filter((one) => one.owner !== owner && one.visibility === "public")
   const into = picked(collections, collection)
-  const routeId = picked(whose === "own" ? live : others(), pick)?.id
+  const routeId = picked(whose === "own" ? routes : others(), pick)?.id
   if (into === undefined || routeId === undefined) return undefined
   return {
     call: { method: "POST", path: `/api/v1/collections/${into.id}/routes`, body: JSON.stringify({ routeId }) },
@@ -96,11 +88,11 @@ const takeOut: StepOf = ({ collections }, { collection, pick }) => {
 }
 
 const OPERATIONS: ReadonlyArray<readonly [weight: number, stepOf: StepOf]> = [
-  [6, createRoute],
+  [6, create("routes")],
   [3, changeRoute],
   [3, remove("routes")],
   [2, restoreRoute],
-  [2, createCollection],
+  [2, create("collections")],
   [1, remove("collections")],
   [4, add("own")],
   [3, add("others")],
@@ -109,9 +101,7 @@ const OPERATIONS: ReadonlyArray<readonly [weight: number, stepOf: StepOf]> = [
 
 const operation = fc.record({
   stepOf: fc.oneof(...OPERATIONS.map(([weight, stepOf]) => ({ weight, arbitrary: fc.constant(stepOf) }))),
-  pick: fc.nat(1000),
-  collection: fc.nat(1000),
-  visibility: fc.constantFrom<Visibility>("private", "public")
+  draw
 })
 
 /** Draws a list of operations for each client, the same for the same seed. */
@@ -152,7 +142,7 @@ export const client = Effect.fnUntraced(function*(
   operations: ReturnType<typeof operationsOf>[number],
   prefix: string
 ) {
-  for (const [n, { stepOf, ...draw }] of operations.entries()) {
+  for (const [n, { draw, stepOf }] of operations.entries()) {
     const step = stepOf({ ...ownedBy(model, owner), model, owner, name: `${prefix}-${owner}-${n}` }, draw)
     if (step !== undefined) yield* persist(ask, recorder, token, step)
   }

@@ -1,9 +1,10 @@
 import { Effect, Schedule } from "effect"
 import { type Ask, type Call, GAVE_UP, type Reply } from "./ask.ts"
 
-interface Instant {
+interface Request {
   readonly began: number
-  state: "open" | "good" | "failed" | "neutral"
+  /** The status is 0 if no response came, and undefined until then. */
+  status?: number
   /** The kind is the status, or why there is no response. */
   kind?: string
 }
@@ -14,15 +15,12 @@ const SHARE = { recovered: 0.9, clear: 0.5 }
 const STEP = 50
 
 /** These refusals are allowed while a part does not work. Any other failure is wrong. */
-const REFUSALS = new Set([409, 429, 503])
+const REFUSALS = new Set([0, 429, 503])
 
-const isSuccess = (status: number) => status === 304 || (status >= 200 && status < 300)
+/** A locked key is a problem of its own, and no outage. */
+const LOCKED = 409
 
-const stateOf = (status: number) => {
-  if (isSuccess(status)) return "good"
-  // A locked key is a problem of its own, and no outage.
-  return status === 409 ? "neutral" : "failed"
-}
+const isGood = ({ status = 0 }: Pick<Request, "status">) => status === 304 || (status >= 200 && status < 300)
 
 export const messageOf = ({ failure, text }: Reply) =>
   /"message":"([^"]*)"/.exec(text)?.[1] ?? (failure || text.slice(0, 80))
@@ -33,11 +31,11 @@ const countIn = (problems: Map<string, number>) => (text: string, count = 1) => 
 
 /** Records what the clients of one fault saw. */
 export const makeRecorder = () => {
-  const seen: Array<Instant> = []
+  const seen: Array<Request> = []
   const wrong = new Map<string, number>()
   const late = new Map<string, number>()
   const writes: Array<{ readonly began: number; readonly ended: number; readonly count: number }> = []
-  const state = { refused: 0, lastGood: performance.now(), longestOutage: 0 }
+  const state = { lastGood: performance.now(), longestOutage: 0 }
   const report = countIn(wrong)
   const reportSlowness = countIn(late)
   const reportUntimed = ({ headers, status }: Reply, what: string) => {
@@ -45,30 +43,28 @@ export const makeRecorder = () => {
   }
   /** Waits for a reply and counts it. `what` names the call in a problem. */
   const watch = Effect.fnUntraced(function*(call: Effect.Effect<Reply>, what: string) {
-    const instant: Instant = { began: performance.now(), state: "open" }
-    seen.push(instant)
+    const request: Request = { began: performance.now() }
+    seen.push(request)
     const reply = yield* call
     const { failure, status } = reply
-    instant.state = stateOf(status)
-    instant.kind = status === 0 ? failure : String(status)
-    if (instant.state === "good") {
+    Object.assign(request, { status, kind: failure || String(status) })
+    if (isGood(reply)) {
       const now = performance.now()
       state.longestOutage = Math.max(state.longestOutage, now - state.lastGood)
       state.lastGood = now
+    } else if (status !== LOCKED && !REFUSALS.has(status)) {
+      report(`${what}: ${status} ${messageOf(reply)}`)
     }
-    if (instant.state === "failed" && (status === 0 || REFUSALS.has(status))) state.refused += 1
-    if (status > 0 && !isSuccess(status) && !REFUSALS.has(status)) report(`${what}: ${status} ${messageOf(reply)}`)
     reportUntimed(reply, what)
     if (failure === GAVE_UP) reportSlowness(`${what}: ${GAVE_UP}`)
     return reply
   })
   const begunIn = (from: number, to: number) =>
-    seen.filter(({ began, state }) => began >= from && began < to && state !== "neutral")
+    seen.filter(({ began, status }) => began >= from && began < to && status !== LOCKED)
   /** Returns the successes a second. */
-  const rateIn = (from: number, to: number) =>
-    begunIn(from, to).filter(({ state }) => state === "good").length / Math.max(to - from, 1) * 1000
+  const rateIn = (from: number, to: number) => begunIn(from, to).filter(isGood).length / Math.max(to - from, 1) * 1000
   /** Returns the milliseconds from an instant to the first second whose calls are as wanted. */
-  const firstSecond = (since: number, isWanted: (begun: ReadonlyArray<Instant>) => boolean) => {
+  const firstSecond = (since: number, isWanted: (begun: ReadonlyArray<Request>) => boolean) => {
     const now = performance.now()
     const begun = begunIn(since, now)
     for (let from = since; from + STEADY <= now; from += STEP) {
@@ -78,13 +74,10 @@ export const makeRecorder = () => {
   }
   /** Returns the milliseconds to the first second in which as many calls succeed as before. */
   const recovery = (since: number, rate: number) =>
-    firstSecond(since, (begun) => begun.filter(({ state }) => state === "good").length >= rate * SHARE.recovered)
+    firstSecond(since, (begun) => begun.filter(isGood).length >= rate * SHARE.recovered)
   /** Returns the milliseconds to the first second in which no call fails, repeated ones of the time before included. */
   const clear = (since: number, rate: number) =>
-    firstSecond(
-      since,
-      (begun) => begun.length >= rate * SHARE.clear && begun.every(({ state }) => state === "good")
-    )
+    firstSecond(since, (begun) => begun.length >= rate * SHARE.clear && begun.every(isGood))
   return {
     watch,
     report,
@@ -114,7 +107,7 @@ export const makeRecorder = () => {
       }
     },
     /** Returns how many requests were refused or got no response, where none may be. */
-    refused: () => state.refused,
+    refused: () => seen.filter(({ status }) => status !== undefined && REFUSALS.has(status)).length,
     requests: () => seen.length,
     longestOutage: () => state.longestOutage
   }
