@@ -1,6 +1,5 @@
-import { argon2id, hash } from "argon2"
 import { Effect, Schema } from "effect"
-import type { Asking } from "./ask.ts"
+import { type Credential, passwordHash, signedIn, tokenOf } from "../bench/seed.ts"
 import { queryAt } from "./postgres.ts"
 
 /** A client with a personal access token that may write. */
@@ -10,48 +9,29 @@ export interface Account {
   readonly token: string
 }
 
-const PASSWORD = "a long enough password"
+const INSERTED = `
+  INSERT INTO users (email, email_key, email_verified_at, name, handle, password_hash, created_at, updated_at)
+  SELECT email, email, now(), 'Torture', split_part(email, '@', 1), $2, now(), now() FROM unnest($1::text[]) email
+  RETURNING id::int, email`
 
-const Session = Schema.fromJsonString(
-  Schema.Struct({ accessToken: Schema.String, user: Schema.Struct({ id: Schema.Int }) })
-)
+const Rows = Schema.Array(Schema.Struct({ id: Schema.Int, email: Schema.String }))
 
-const Minted = Schema.fromJsonString(Schema.Struct({ token: Schema.String }))
+const bearer = ({ authorization }: Credential) => authorization.replace("Bearer ", "")
 
-const inserted = Effect.fnUntraced(function*(url: string, emails: ReadonlyArray<string>) {
-  const digest = yield* Effect.promise(() =>
-    hash(PASSWORD, { type: argon2id, memoryCost: 19_456, timeCost: 2, parallelism: 1 })
-  )
-  yield* queryAt(
-    url,
-    `INSERT INTO users (email, email_key, email_verified_at, name, handle, password_hash, created_at, updated_at)
-     SELECT email, email, now(), 'Torture', split_part(email, '@', 1), $2, now(), now() FROM unnest($1::text[]) email`,
-    [emails, digest]
-  )
-})
+/** Returns the token of a new session. */
+export const sessionOf = (origin: string, email: string) => Effect.map(signedIn(origin, email), bearer)
 
-export const sessionOf = ({ ask }: Asking, email: string) =>
-  Effect.promise(() =>
-    ask({ method: "POST", path: "/api/v1/auth/login-email", body: JSON.stringify({ email, password: PASSWORD }) })
-  ).pipe(Effect.map(({ text }) => Schema.decodeUnknownSync(Session)(text)))
-
-const signedIn = Effect.fnUntraced(function*(asking: Asking, email: string) {
-  const { accessToken, user } = yield* sessionOf(asking, email)
-  const { text } = yield* Effect.promise(() =>
-    asking.ask({
-      method: "POST",
-      path: "/api/v1/auth/tokens",
-      token: accessToken,
-      body: JSON.stringify({ name: "torture", scope: "write", expiresInDays: null, currentPassword: PASSWORD })
-    })
-  )
-  const account: Account = { id: user.id, email, token: Schema.decodeUnknownSync(Minted)(text).token }
-  return account
-})
-
-/** New accounts with verified addresses, on the database at an address and the service that is called. */
-export const accounts = Effect.fnUntraced(function*(url: string, asking: Asking, prefix: string, count: number) {
+/** Makes accounts with verified addresses, on the database at an address and the service at an origin. */
+export const accounts = Effect.fnUntraced(function*(url: string, origin: string, prefix: string, count: number) {
   const emails = Array.from({ length: count }, (_, n) => `${prefix}-${n}@example.com`)
-  yield* inserted(url, emails)
-  return yield* Effect.forEach(emails, (email) => signedIn(asking, email), { concurrency: 2 })
+  const rows = yield* queryAt(url, INSERTED, [emails, yield* passwordHash])
+  return yield* Effect.forEach(
+    Schema.decodeUnknownSync(Rows)(rows),
+    Effect.fnUntraced(function*(row) {
+      const session = yield* signedIn(origin, row.email)
+      const account: Account = { ...row, token: bearer(yield* tokenOf(origin, session)) }
+      return account
+    }),
+    { concurrency: 2 }
+  )
 })

@@ -1,75 +1,85 @@
+import { Effect, Schema } from "effect"
 import { Agent, type IncomingHttpHeaders, request } from "node:http"
+import { text } from "node:stream/consumers"
 
-/** One request. `token` is a personal access token or a session's JWT. */
-export interface Ask {
+/** `token` is a personal access token or a session's JWT. */
+export interface Call {
   readonly method?: string
   readonly path: string
   readonly token?: string | undefined
   readonly headers?: Readonly<Record<string, string>>
-  readonly body?: string | Uint8Array
-  readonly signal?: AbortSignal
-  /** Milliseconds until the client gives up. */
-  readonly timeout?: number
+  readonly body?: string
 }
 
-/** The response as it came back. The status is 0 where no response came; `failure` says why. */
+/** The status is 0 if no response came; `failure` says why. */
 export interface Reply {
   readonly status: number
-  readonly text: string
   readonly headers: IncomingHttpHeaders
+  readonly text: string
   readonly failure: string
-  /** On the clock of `performance.now()`. */
-  readonly began: number
-  readonly ended: number
 }
 
-/** Above the service's deadline of 10 seconds: a client that gets no response by then shows a defect. */
-const GIVE_UP_AFTER = 15_000
+/** Sends a call on a connection that is kept. An interrupted call is aborted. */
+export type Ask = (call: Call) => Effect.Effect<Reply>
+
+/** The timeout is above the service's deadline of 10 seconds: a client without a response by then shows a defect. */
+const GIVE_UP_AFTER = "15 seconds"
 
 export const GAVE_UP = "no response in time"
 
+const noResponse = (failure: string): Effect.Effect<Reply> =>
+  Effect.succeed({ status: 0, headers: {}, text: "", failure })
+
 const codeOf = (error: Error) => "code" in error && typeof error.code === "string" ? error.code : error.message
 
-const headersOf = ({ body, headers, token }: Ask) => ({
-  ...(typeof body === "string" ? { "content-type": "application/json" } : {}),
-  ...(token === undefined ? {} : { authorization: `Bearer ${token}`, "x-service-confirm": "true" }),
-  ...headers
-})
-
-/** Requests on connections that are kept. Never rejects. */
-export const asking = (origin: string) => {
-  const agent = new Agent({ keepAlive: true })
-  const ask = (call: Ask): Promise<Reply> =>
-    new Promise((resolve) => {
-      const began = performance.now()
-      const chunks: Array<Buffer> = []
-      const end = (status: number, headers: IncomingHttpHeaders, failure: string) => {
-        clearTimeout(timer)
-        resolve({
-          status,
-          headers,
-          failure,
-          text: Buffer.concat(chunks).toString(),
-          began,
-          ended: performance.now()
-        })
+const sent = (agent: Agent, origin: string, { body, headers, method = "GET", path, token }: Call) =>
+  Effect.callback<Reply>((resume) => {
+    const fail = (error: Error) => resume(noResponse(codeOf(error)))
+    const options = {
+      agent,
+      method,
+      headers: {
+        ...(body === undefined ? {} : { "content-type": "application/json" }),
+        ...(token === undefined ? {} : { authorization: `Bearer ${token}`, "x-service-confirm": "true" }),
+        ...headers
       }
-      const options = {
-        agent,
-        method: call.method ?? "GET",
-        headers: headersOf(call),
-        ...(call.signal === undefined ? {} : { signal: call.signal })
-      }
-      const sent = request(`${origin}${call.path}`, options, (response) => {
-        response.on("data", (chunk: Buffer) => chunks.push(chunk))
-        response.on("end", () => end(response.statusCode ?? 0, response.headers, ""))
-        response.on("error", (error) => end(0, {}, codeOf(error)))
-      })
-      const timer = setTimeout(() => sent.destroy(new Error(GAVE_UP)), call.timeout ?? GIVE_UP_AFTER)
-      sent.on("error", (error) => end(0, {}, codeOf(error)))
-      sent.end(call.body)
+    }
+    const outgoing = request(`${origin}${path}`, options, (response) => {
+      const { headers, statusCode: status = 0 } = response
+      text(response).then((text) => resume(Effect.succeed({ status, headers, text, failure: "" })), fail)
     })
-  return { ask, close: () => agent.destroy() }
+    outgoing.on("error", fail).end(body)
+    return Effect.sync(() => void outgoing.destroy())
+  })
+
+export const asking = (origin: string) =>
+  Effect.acquireRelease(
+    Effect.sync(() => new Agent({ keepAlive: true })),
+    (agent) => Effect.sync(() => agent.destroy())
+  ).pipe(Effect.map((agent): Ask => (call) =>
+    Effect.timeoutOrElse(sent(agent, origin, call), { duration: GIVE_UP_AFTER, orElse: () => noResponse(GAVE_UP) })
+  ))
+
+/** Makes a function that decodes the JSON of a reply, and throws if it has another shape. */
+export const decoded = <A>(schema: Schema.Decoder<A>) => {
+  const decode = Schema.decodeUnknownSync(Schema.fromJsonString(schema))
+  return ({ text }: Reply) => decode(text)
 }
 
-export type Asking = ReturnType<typeof asking>
+const stored = decoded(Schema.Struct({ id: Schema.Int }))
+
+export const idOf = (reply: Reply) => stored(reply).id
+
+export const routeNamed = (name: string, members: object = {}) => ({
+  name,
+  waypoints: [{ coord: [9.5, 47.1] }],
+  ...members
+})
+
+/** Stores a route or a collection under a key. */
+export const creation = (path: "routes" | "collections", key: string, members: object): Call => ({
+  method: "POST",
+  path: `/api/v1/${path}`,
+  headers: { "idempotency-key": key },
+  body: JSON.stringify(members)
+})

@@ -1,17 +1,16 @@
-import { Effect, Schema, type Scope } from "effect"
-import { type ChildProcess, execFile, spawn } from "node:child_process"
+import { Effect, Schema } from "effect"
+import { type ChildProcess, execFile } from "node:child_process"
 import { globSync } from "node:fs"
 import { mkdir, readFile, rm, writeFile } from "node:fs/promises"
-import { dirname, join } from "node:path"
+import { basename, dirname, join } from "node:path"
 import { promisify } from "node:util"
-import { Client } from "pg"
-import { dataDirectoryFor, postgresOwner } from "../development/PostgresBinaries.ts"
+import { dataDirectoryFor, type Owner, postgresOwner } from "../development/PostgresBinaries.ts"
 import { PATH } from "../development/ProductionProcess.ts"
-import { type Account, accounts } from "./accounts.ts"
-import { type Asking, asking } from "./ask.ts"
+import { accounts } from "./accounts.ts"
+import { type Ask, asking, creation, routeNamed } from "./ask.ts"
 import { hasEnded, type Keeper } from "./keeper.ts"
 import { childrenOf, queryAt, signal } from "./postgres.ts"
-import { service } from "./service.ts"
+import { serving } from "./service.ts"
 import { Skipped } from "./skipped.ts"
 import { warmUp } from "./world.ts"
 
@@ -27,7 +26,7 @@ const SEARCHED = `${VENV}/bin:${BIN}:/usr/sbin:${PATH}`
 
 const PROGRAMS = ["postgres", "etcd", "patroni", "patronictl", "haproxy", "pgbouncer", "nginx", "envsubst"]
 
-/** The oldest of each that loses no write: `deploy/ha/README.md` says what older ones do. */
+/** These are the oldest versions that lose no write: `deploy/ha/README.md` says what older ones do. */
 const OLDEST = { etcd: "3.5.13", patroni: "4.1" }
 
 const INSTALLED =
@@ -49,7 +48,7 @@ const programs = Effect.tryPromise({
       if (isOlder(version, oldest)) throw new Error(`${name} ${version} loses writes, ${oldest} or newer does not`)
     }
   },
-  catch: (cause) => new Skipped(`${cause instanceof Error ? cause.message : String(cause)}: ${INSTALLED}`)
+  catch: (cause) => new Skipped({ reason: `${cause instanceof Error ? cause.message : String(cause)}: ${INSTALLED}` })
 })
 
 const NAMES = ["one", "two", "three"]
@@ -60,104 +59,55 @@ type Part = "etcd" | "patroni" | "postgres"
 
 export const WHOLE: ReadonlyArray<Part> = ["etcd", "patroni", "postgres"]
 
-/** A machine is an address of the loopback network, with the ports that the files of deploy/ha name. */
-export interface Machine {
-  readonly name: string
-  readonly url: string
-  /** Starts etcd and Patroni where they do not run; Patroni starts PostgreSQL. */
-  readonly start: Effect.Effect<void>
-  readonly signal: (parts: ReadonlyArray<Part>, name: NodeJS.Signals) => Effect.Effect<void>
-}
-
-export interface Cluster {
-  readonly machines: ReadonlyArray<Machine>
-  /** The only one that takes writes; waits for it, and for another one than `before`. */
-  readonly leader: (before?: Machine) => Effect.Effect<Machine>
-  /** Waits until there is a synchronous standby, and returns the leader, that one and the third in this order. */
-  readonly safe: Effect.Effect<readonly [Machine, Machine, Machine]>
-  /** Waits until the third streams too. */
-  readonly whole: Effect.Effect<readonly [Machine, Machine, Machine]>
-  readonly control: (...args: ReadonlyArray<string>) => Effect.Effect<void>
-  /** Requests in turn through HAProxy and nginx, to a process that knows all hosts, and one behind PgBouncer. */
-  readonly asking: Asking
-  readonly accounts: ReadonlyArray<Account>
-}
-
-const POLL = "50 millis"
-
-const waited = <A>(found: Effect.Effect<A | undefined>): Effect.Effect<A> =>
-  Effect.flatMap(found, (value) =>
-    value === undefined
-      ? Effect.andThen(Effect.sleep(POLL), Effect.suspend(() => waited(found)))
-      : Effect.succeed(value))
-
-const within = <A>(what: string, effect: Effect.Effect<A>) =>
-  Effect.timeoutOrElse(effect, {
-    duration: "5 minutes",
-    orElse: () => Effect.die(new Error(`no ${what} in 5 minutes`))
-  })
+/** Looks until there is a value, and dies if that takes five minutes. */
+const found = <A>(what: string, look: Effect.Effect<A>) =>
+  look.pipe(
+    Effect.flatMap(Effect.fromNullishOr),
+    Effect.delay("50 millis"),
+    Effect.eventually,
+    Effect.timeoutOrElse({ duration: "5 minutes", orElse: () => Effect.die(new Error(`no ${what} in 5 minutes`)) })
+  )
 
 const Streaming = Schema.Array(Schema.Struct({ name: Schema.String }))
 
-/** The standbys that stream from a server that takes writes; undefined for another, and for one that does not respond. */
-const standbysAt = async (url: string) => {
-  const client = new Client({ connectionString: url, connectionTimeoutMillis: 500, query_timeout: 500 })
-  client.on("error", () => undefined)
-  try {
-    await client.connect()
-    const { rows } = await client.query(
-      `SELECT application_name AS name FROM pg_stat_replication WHERE state = 'streaming'
-       UNION ALL SELECT '' WHERE NOT pg_is_in_recovery() AND NOT current_setting('transaction_read_only')::bool`
-    )
-    const names = Schema.decodeUnknownSync(Streaming)(rows).map(({ name }) => name)
-    return names.includes("") ? names : undefined
-  } catch {
-    return undefined
-  } finally {
-    void client.end().catch(() => undefined)
-  }
-}
+const STREAMING = `
+  SELECT application_name AS name FROM pg_stat_replication WHERE state = 'streaming'
+  UNION ALL SELECT '' WHERE NOT pg_is_in_recovery() AND NOT current_setting('transaction_read_only')::bool`
+
+/** Returns the standbys that stream from a server; undefined unless it responds and takes writes. */
+const standbysAt = (url: string) =>
+  queryAt(url, STREAMING, [], 500).pipe(
+    Effect.map((rows) => Schema.decodeUnknownSync(Streaming)(rows).map(({ name }) => name)),
+    Effect.map((names) => names.includes("") ? names : undefined),
+    Effect.catchCause(() => Effect.void)
+  )
 
 const Members = Schema.Struct({
   members: Schema.Array(Schema.Struct({ name: Schema.String, role: Schema.String }))
 })
 
-/** The standby that Patroni would promote in place of a leader. */
-const nextOf = async ({ name, url }: Machine) => {
-  const { hostname } = new URL(url)
-  // The response of a busy machine may also end in the middle.
-  const cluster: unknown = await fetch(`http://${hostname}:8008/cluster`, { signal: AbortSignal.timeout(1000) })
-    .then((response) => response.ok ? response.json() : undefined)
-    .catch(() => undefined)
-  if (cluster === undefined) return undefined
-  const { members } = Schema.decodeUnknownSync(Members)(cluster)
-  const named = (wanted: string) => members.find(({ role }) => role === wanted)?.name
-  return named("leader") === name ? named("sync_standby") : undefined
-}
+/** Returns the standby that Patroni would promote in place of a leader. */
+const nextOf = ({ name, url }: Machine) =>
+  Effect.promise(async () => {
+    const { hostname } = new URL(url)
+    const response = await fetch(`http://${hostname}:8008/cluster`, { signal: AbortSignal.timeout(1000) })
+    const { members } = Schema.decodeUnknownSync(Members)(await response.json())
+    const named = (wanted: string) => members.find(({ role }) => role === wanted)?.name
+    return named("leader") === name ? named("sync_standby") : undefined
+    // On a busy machine the response may also end in the middle.
+  }).pipe(Effect.catchCause(() => Effect.void))
 
-/** Programs that write to a log, run as PostgreSQL's user. */
-const launcher = Effect.fnUntraced(function*(keeper: Keeper) {
-  const owner = yield* Effect.promise(postgresOwner)
-  const children = new Set<ChildProcess>()
-  yield* Effect.addFinalizer(() => Effect.sync(() => children.forEach((child) => child.kill("SIGKILL"))))
-  return (directory: string, command: string, ...args: ReadonlyArray<string>) => {
-    const log = join(directory, `${command}.log`)
-    const child = spawn("sh", ["-c", `exec "$0" "$@" >> '${log}' 2>&1`, command, ...args], {
-      ...owner,
-      cwd: directory,
-      env,
-      stdio: "ignore"
-    })
-    children.add(child)
-    const pid = child.pid ?? 0
-    keeper.add(pid)
-    child.once("exit", () => {
-      children.delete(child)
-      keeper.remove(pid)
-    })
-    return child
-  }
-})
+/** Makes a function that starts programs as PostgreSQL's user, with their output in a log. */
+const launcher = (keeper: Keeper, owner: Owner | undefined) =>
+(
+  directory: string,
+  command: string,
+  ...args: ReadonlyArray<string>
+) => {
+  const log = join(directory, `${command}.log`)
+  const options = { ...owner, cwd: directory, env, stdio: "ignore" } as const
+  return keeper.spawn("sh", ["-c", `exec "$0" "$@" >> '${log}' 2>&1`, command, ...args], options)
+}
 
 const rendered = async (directory: string, name: string, addresses: ReadonlyArray<string>) => {
   const state = join(directory, name)
@@ -183,8 +133,9 @@ const rendered = async (directory: string, name: string, addresses: ReadonlyArra
 
 const isOver = (child?: ChildProcess) => child === undefined || hasEnded(child)
 
+/** A machine: an address of the loopback network, with the ports that the files of deploy/ha name. */
 const machineOf = Effect.fnUntraced(
-  function*(keeper: Keeper, state: string, address: string, launch: Effect.Success<ReturnType<typeof launcher>>) {
+  function*(keeper: Keeper, state: string, address: string, launch: ReturnType<typeof launcher>) {
     const running: { etcd?: ChildProcess; patroni?: ChildProcess } = {}
     const postmaster = async () => {
       const text = await readFile(join(state, "data/postmaster.pid"), "utf8").catch(() => "")
@@ -196,20 +147,12 @@ const machineOf = Effect.fnUntraced(
       const pid = running[part]?.pid
       return pid === undefined || isOver(running[part]) ? [] : [pid]
     }
-    const machine: Machine = {
-      name: state.split("/").at(-1) ?? "",
-      url: `postgres://postgres:${PASSWORD}@${address}:5432/routes`,
-      start: Effect.sync(() => {
-        if (isOver(running.etcd)) running.etcd = launch(state, "etcd", "--config-file", "etcd.yaml")
-        if (isOver(running.patroni)) running.patroni = launch(state, "patroni", "patroni.yaml")
-      }),
-      signal: (parts, name) =>
-        Effect.promise(async () => {
-          const pids = (await Promise.all(parts.map(pidsOf))).flat()
-          pids.forEach((pid) => signal(pid, name))
-        })
-    }
-    // Patroni's PostgreSQL outlives it. Another program may have the number of one that has ended.
+    const signalled = (parts: ReadonlyArray<Part>, name: NodeJS.Signals) =>
+      Effect.promise(async () => {
+        const pids = (await Promise.all(parts.map(pidsOf))).flat()
+        pids.forEach((pid) => signal(pid, name))
+      })
+    // PostgreSQL outlives Patroni. An ended program's number may belong to another program.
     const known = { pids: [0] }
     yield* Effect.promise(async () => {
       const pids = await postmaster()
@@ -217,10 +160,21 @@ const machineOf = Effect.fnUntraced(
       known.pids = pids.slice(0, 1)
       keeper.add(...known.pids)
     }).pipe(Effect.delay("1 second"), Effect.forever, Effect.forkScoped)
-    yield* Effect.addFinalizer(() => machine.signal(WHOLE, "SIGKILL"))
-    return machine
+    yield* Effect.addFinalizer(() => signalled(WHOLE, "SIGKILL"))
+    return {
+      name: basename(state),
+      url: `postgres://postgres:${PASSWORD}@${address}:5432/routes`,
+      /** Starts etcd and Patroni unless they run; Patroni starts PostgreSQL. */
+      start: Effect.sync(() => {
+        if (isOver(running.etcd)) running.etcd = launch(state, "etcd", "--config-file", "etcd.yaml")
+        if (isOver(running.patroni)) running.patroni = launch(state, "patroni", "patroni.yaml")
+      }),
+      signal: signalled
+    }
   }
 )
+
+export type Machine = Effect.Success<ReturnType<typeof machineOf>>
 
 const NGINX = `
 error_log stderr;
@@ -232,103 +186,104 @@ http {
   include nginx.conf;
 }`
 
-/** Enough that writes of one account, which wait for each other's commit, are seldom under way together. */
+/** The accounts are so many that two writes of one account, which wait for each other's commit, seldom overlap. */
 const ACCOUNTS = 40
 
-/** Lists of strangers have something to show. */
-const published = ({ ask }: Asking, token: string | undefined) =>
-  Effect.promise(async () => {
-    const body = JSON.stringify({ name: "Public", visibility: "public", waypoints: [{ coord: [9.5, 47.1] }] })
-    await Promise.all([1, 2, 3].map(() => ask({ method: "POST", path: "/api/v1/routes", token, body })))
+/** Starts all of deploy/ha: three machines, two processes of the service, and the proxies before each. */
+export const cluster = Effect.fnUntraced(function*(wanted: string, keeper: Keeper) {
+  yield* programs
+  const owner = yield* Effect.promise(postgresOwner)
+  const directory = yield* Effect.acquireRelease(
+    Effect.promise(() => dataDirectoryFor(join(wanted, "cluster"), owner)),
+    (path) => Effect.promise(() => rm(path, { recursive: true, force: true, maxRetries: 5 }))
+  )
+  // Each of two runs at a time has its own addresses.
+  const network = `127.${process.pid % 250 + 1}.${Math.floor(process.pid / 250) % 250}`
+  const addresses = NAMES.map((_, n) => `${network}.${n + 11}`)
+  const [first = "", second = ""] = addresses
+  const states = yield* Effect.promise(async () => {
+    const states = await Promise.all(NAMES.map((name) => rendered(directory, name, addresses)))
+    await Promise.all(["wal", "base"].map((name) => mkdir(join(directory, "archive", name), { recursive: true })))
+    await writeFile(join(directory, "one/front.conf"), NGINX)
+    if (owner !== undefined) await run("chown", ["-R", `${owner.uid}:${owner.gid}`, directory])
+    return states
   })
+  const [one = ""] = states
+  const launch = launcher(keeper, owner)
+  const machines = yield* Effect.forEach(states, (state, n) => machineOf(keeper, state, addresses[n] ?? "", launch))
+  yield* Effect.forEach(machines, ({ start }) => start)
 
-/** All of deploy/ha on this machine: three machines, two processes of the service, and what stands before each. */
-export const cluster: (directory: string, keeper: Keeper) => Effect.Effect<Cluster, Skipped, Scope.Scope> = Effect
-  .fnUntraced(function*(wanted, keeper) {
-    yield* programs
-    const owner = yield* Effect.promise(postgresOwner)
-    const directory = yield* Effect.acquireRelease(
-      Effect.promise(() => dataDirectoryFor(join(wanted, "cluster"), owner)),
-      (path) => Effect.promise(() => rm(path, { recursive: true, force: true, maxRetries: 5 }))
+  const ranked = (isWhole: boolean) =>
+    found(
+      "whole cluster",
+      Effect.gen(function*() {
+        for (const leader of machines) {
+          const standbys = yield* standbysAt(leader.url)
+          if (standbys === undefined) continue
+          const next = yield* nextOf(leader)
+          const near = machines.find(({ name }) => name === next && standbys.includes(name))
+          const far = machines.find((machine) => machine !== leader && machine !== near)
+          return near && far && (!isWhole || standbys.includes(far.name)) ? [leader, near, far] as const : undefined
+        }
+        return undefined
+      })
     )
-    // Two runs at a time have other addresses.
-    const network = `127.${process.pid % 250 + 1}.${Math.floor(process.pid / 250) % 250}`
-    const addresses = NAMES.map((_, n) => `${network}.${n + 11}`)
-    const [first = "", second = ""] = addresses
-    const states = yield* Effect.promise(async () => {
-      const states = await Promise.all(NAMES.map((name) => rendered(directory, name, addresses)))
-      await Promise.all(["wal", "base"].map((name) => mkdir(join(directory, "archive", name), { recursive: true })))
-      await writeFile(join(directory, "one/front.conf"), NGINX)
-      if (owner !== undefined) await run("chown", ["-R", `${owner.uid}:${owner.gid}`, directory])
-      return states
-    })
-    const launch = yield* launcher(keeper)
-    const machines = yield* Effect.forEach(states, (state, n) => machineOf(keeper, state, addresses[n] ?? "", launch))
-    yield* Effect.forEach(machines, ({ start }) => start)
+  const whole = ranked(true)
+  const [leader] = yield* whole
 
-    const leading = (before?: Machine) =>
+  yield* Effect.forEach([
+    ["haproxy", "-db", "-f", "haproxy.cfg"],
+    ["pgbouncer", "pgbouncer.ini"],
+    ["nginx", "-p", `${one}/`, "-c", "front.conf", "-g", "daemon off; master_process off;"]
+  ], ([program = "", ...args]) =>
+    Effect.acquireRelease(
+      Effect.sync(() => launch(one, program, ...args)),
+      (child) => Effect.sync(() => child.kill("SIGKILL"))
+    ))
+
+  const role = `postgres://service:${PASSWORD}`
+  const direct = addresses.map((address) => `${address}:5432`)
+  const replicas = { PORT: "3000", DATABASE_READ_URL: direct.map((host) => `${role}@${host}/routes`).join() }
+  yield* serving(keeper, {
+    ...replicas,
+    HOST: first,
+    DATABASE_URL: `${role}@${direct.join()}/routes?target_session_attrs=read-write`
+  })
+  yield* serving(keeper, {
+    ...replicas,
+    HOST: second,
+    DATABASE_URL: `${role}@${first}:6432/routes`,
+    DATABASE_LISTEN_URL: `${role}@${first}:5000/routes`,
+    DATABASE_PREPARED_STATEMENTS: "false"
+  })
+  const haproxy = yield* asking(`http://${first}:8080`)
+  const nginx = yield* asking(`http://${first}:8081`)
+  const turns = { taken: 0 }
+  /** Requests go in turn through HAProxy and nginx, to a process that knows all hosts, and one behind PgBouncer. */
+  const ask: Ask = (call) => Effect.suspend(() => (turns.taken++ % 2 === 0 ? haproxy : nginx)(call))
+  const clients = { ask, accounts: yield* accounts(leader.url, `http://${first}:8080`, "cluster", ACCOUNTS) }
+  // Lists of strangers are never empty.
+  const published = routeNamed("Public", { visibility: "public" })
+  for (const key of NAMES) yield* ask({ ...creation("routes", key, published), token: clients.accounts[0]?.token })
+  yield* warmUp(clients)
+  yield* queryAt(leader.url, "ANALYZE")
+  return {
+    ...clients,
+    machines,
+    /** Waits until a machine other than `before` takes writes, and returns it. */
+    leader: (before?: Machine) =>
       Effect.raceAllFirst(
         machines.filter((machine) => machine !== before).map((machine) =>
-          waited(Effect.promise(async () => await standbysAt(machine.url) && machine))
+          found("leader", Effect.map(standbysAt(machine.url), (standbys) => standbys && machine))
         )
-      )
-    const ranked = (isWhole: boolean) =>
-      within(
-        "whole cluster",
-        waited(Effect.promise(async () => {
-          for (const leader of machines) {
-            const standbys = await standbysAt(leader.url)
-            if (standbys === undefined) continue
-            const next = await nextOf(leader)
-            const near = machines.find(({ name }) => name === next && standbys.includes(name))
-            const far = machines.find((machine) => machine !== leader && machine !== near)
-            return near && far && (!isWhole || standbys.includes(far.name)) ? [leader, near, far] as const : undefined
-          }
-          return undefined
-        }))
-      )
-    const whole = ranked(true)
-    const [leader] = yield* whole
+      ),
+    /** Waits until there is a synchronous standby, and returns the leader, that one and the third in this order. */
+    safe: ranked(false),
+    /** Waits until the third machine streams too. */
+    whole,
+    control: (...args: ReadonlyArray<string>) =>
+      Effect.promise(() => run("patronictl", ["-c", join(one, "patroni.yaml"), ...args], { env }))
+  }
+})
 
-    launch(states[0] ?? "", "haproxy", "-db", "-f", "haproxy.cfg")
-    launch(states[0] ?? "", "pgbouncer", "pgbouncer.ini")
-    launch(states[0] ?? "", "nginx", "-p", `${states[0]}/`, "-c", "front.conf", "-g", "daemon off; master_process off;")
-
-    const role = `postgres://service:${PASSWORD}`
-    const direct = addresses.map((address) => `${address}:5432`)
-    const replicas = { DATABASE_READ_URL: direct.map((host) => `${role}@${host}/routes`).join() }
-    const processes = yield* Effect.forEach([
-      { HOST: first, DATABASE_URL: `${role}@${direct.join()}/routes?target_session_attrs=read-write` },
-      {
-        HOST: second,
-        DATABASE_URL: `${role}@${first}:6432/routes`,
-        DATABASE_LISTEN_URL: `${role}@${first}:5000/routes`,
-        DATABASE_PREPARED_STATEMENTS: "false"
-      }
-    ], (settings) => service(keeper, { PORT: "3000", ...replicas, ...settings }))
-    for (const one of processes) {
-      yield* one.spawn
-      if (!(yield* one.ready)) return yield* Effect.die(new Error(`The service is not ready:\n${one.tail()}`))
-    }
-    const fronts = [asking(`http://${first}:8080`), asking(`http://${first}:8081`)]
-    yield* Effect.addFinalizer(() => Effect.sync(() => fronts.forEach(({ close }) => close())))
-    const turns = { taken: 0 }
-    const client: Asking = {
-      ask: (call) => (fronts[turns.taken++ % fronts.length] ?? asking("")).ask(call),
-      close: () => undefined
-    }
-    const people = yield* accounts(leader.url, client, "cluster", ACCOUNTS)
-    yield* published(client, people[0]?.token)
-    yield* warmUp({ accounts: people, asking: client })
-    yield* queryAt(leader.url, "ANALYZE")
-    return {
-      machines,
-      leader: (before) => within("leader", leading(before)),
-      safe: ranked(false),
-      whole,
-      control: (...args) =>
-        Effect.promise(() => run("patronictl", ["-c", join(states[0] ?? "", "patroni.yaml"), ...args], { env })),
-      asking: client,
-      accounts: people
-    }
-  })
+export type Cluster = Effect.Success<ReturnType<typeof cluster>>

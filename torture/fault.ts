@@ -1,55 +1,43 @@
-import type { Effect, Scope } from "effect"
+import { Effect, type Scope } from "effect"
 import type { Cluster } from "./cluster.ts"
 import type { Keeper } from "./keeper.ts"
 import type { Ledger } from "./ledger.ts"
-import type { Options } from "./options.ts"
 import type { Recorder } from "./recorder.ts"
 import type { Skipped } from "./skipped.ts"
 import type { World } from "./world.ts"
 
-/** A line of the table. Times are milliseconds; undefined where the fault has none. */
+/** A line of the table. Times are in milliseconds; undefined if the fault has none. */
 export interface Outcome {
   readonly rounds: number
   readonly requests: number
   readonly lost: number
   readonly twice: number
-  /** Each thing that was seen and must not be, with how often. */
+  /** The number of times that each wrong observation was made. */
   readonly wrong: ReadonlyMap<string, number>
-  /** Each thing that took longer than it may, with how often; the full form judges it. */
+  /** The number of times that each limit of time was exceeded; the full form judges it. */
   readonly late: ReadonlyMap<string, number>
-  readonly longestOutage?: number | undefined
-  /** The longest of all rounds; Infinity: not while it was waited for. */
+  readonly longestOutage?: number
+  /** The recovery is the longest of all rounds; Infinity if the wait for it ended first. */
   readonly recovery?: number | undefined
-  /** Figures to be printed below the table. */
+  /** These figures are printed below the table. */
   readonly figures?: ReadonlyArray<string>
 }
 
-/** The outcome of one round in which nothing was lost or stored twice, unless its members have other values. */
-export const outcomeOf = (
-  { late, wrong }: Pick<Recorder, "late" | "wrong">,
-  members: Partial<Outcome> = {}
-): Outcome => ({
-  rounds: 1,
-  requests: 0,
-  lost: 0,
-  twice: 0,
-  wrong,
-  late,
-  ...members
-})
-
-/** A fault is run with these. */
 export interface Run {
-  readonly options: Options
+  readonly form: "short" | "full"
+  /** The fault is injected this many times; undefined leaves it to the form. */
+  readonly wanted: number | undefined
+  readonly seed: number
   readonly ledger: Ledger
   readonly keeper: Keeper
-  /** Begins the names of what is written for this fault. */
+  readonly recorder: Recorder
+  /** The names of all that is written for this fault begin with the prefix. */
   readonly prefix: string
-  /** Milliseconds that the fault may take; it ends its round. */
+  /** The fault may take this many milliseconds; it ends its round. */
   readonly budget: number
-  /** One PostgreSQL and one service, which the faults of the database share. It is ready when it is given. */
-  readonly world: Effect.Effect<World, never, Scope.Scope>
-  /** Three machines with PostgreSQL under Patroni, which the failovers share. */
+  /** The faults of the database share this PostgreSQL and this service. The world is ready when it is given. */
+  readonly world: Effect.Effect<World>
+  /** The failovers share these three machines with PostgreSQL under Patroni. */
   readonly cluster: Effect.Effect<Cluster, Skipped>
   readonly directory: string
 }
@@ -57,7 +45,20 @@ export interface Run {
 export interface Fault {
   readonly key: string
   readonly title: string
-  /** True where the form of three minutes has it. */
-  readonly isInShortForm: boolean
-  readonly run: (run: Run) => Effect.Effect<Outcome, Skipped, Scope.Scope>
+  /** Returns what the recorder does not know. By default one round lost nothing and stored nothing twice. */
+  readonly run: (run: Run) => Effect.Effect<Partial<Outcome>, Skipped, Scope.Scope>
 }
+
+/** Runs one round at least, and then the wanted number while there is time. Returns how many there were. */
+export const rounds = Effect.fnUntraced(function*<E, R>(
+  { budget, form, wanted }: Run,
+  usual: Readonly<Record<Run["form"], number>>,
+  round: (n: number) => Effect.Effect<void, E, R>
+) {
+  const began = performance.now()
+  const count = wanted ?? usual[form]
+  for (let n = 0;; n++) {
+    if (n > 0 && (n >= count || performance.now() - began >= budget)) return n
+    yield* round(n)
+  }
+})

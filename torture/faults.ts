@@ -2,35 +2,30 @@ import type { Fault } from "./fault.ts"
 import { abortedCalls } from "./faults/abortedCalls.ts"
 import { asynchronous } from "./faults/asynchronous.ts"
 import { backup } from "./faults/backup.ts"
-import { exhausted, terminated } from "./faults/connections.ts"
+import { delays, disturbances } from "./faults/disturbances.ts"
 import { failovers } from "./faults/failover.ts"
 import { mails } from "./faults/mails.ts"
-import { delayed, delayedLong, refused, reset, stalled, swallowed } from "./faults/network.ts"
-import { hungStop, killDatabase, killService, lateDatabase, stopDatabase } from "./faults/processes.ts"
+import { hungStop, lateDatabase } from "./faults/processes.ts"
 import { randomOperations } from "./faults/randomOperations.ts"
 import { rollingRestarts } from "./faults/rollingRestarts.ts"
 import { together } from "./faults/together.ts"
 import { versions } from "./faults/versions.ts"
 
-/** All of them, in the order in which they are run: what a short run has no time for comes last. */
-export const FAULTS: ReadonlyArray<Fault> = [
-  killService,
-  killDatabase,
+/** The faults of the short form, in the order in which they are run: those that it has no time for come last. */
+export const SHORT_FAULTS: ReadonlyArray<Fault> = [
   abortedCalls,
   randomOperations,
-  stopDatabase,
-  swallowed,
-  refused,
-  reset,
-  exhausted,
-  terminated,
-  ...rollingRestarts,
+  ...disturbances,
+  rollingRestarts(2),
   mails,
   hungStop,
   lateDatabase,
-  stalled,
-  delayed,
-  delayedLong,
+  ...delays
+]
+
+export const FAULTS: ReadonlyArray<Fault> = [
+  ...SHORT_FAULTS,
+  rollingRestarts(3),
   together,
   versions,
   backup,

@@ -1,31 +1,20 @@
 import { Effect } from "effect"
-import { type ChildProcess, spawn } from "node:child_process"
+import { type ChildProcess, spawn, type SpawnOptions } from "node:child_process"
 import { writeFileSync } from "node:fs"
 import { join } from "node:path"
 
-/** Its standard input closes when the harness ends, in any way. A stopped process needs SIGCONT to end. */
+/** The standard input closes when the harness ends, in any way. A stopped process needs SIGCONT to end. */
 const WATCH = `cat > /dev/null; while read -r pid; do kill -KILL "$pid"; kill -CONT "$pid"; done < "$1"`
-
-/** Ends by their ids what the harness started, also when the harness itself is killed. */
-export interface Keeper {
-  readonly add: (...pids: ReadonlyArray<number>) => void
-  readonly remove: (...pids: ReadonlyArray<number>) => void
-}
-
-export interface Ending {
-  readonly code: number | null
-  readonly signal: NodeJS.Signals | null
-}
 
 export const hasEnded = ({ exitCode, signalCode }: ChildProcess) => exitCode !== null || signalCode !== null
 
-/** At once where it has ended already. */
-export const endingOf = (child: ChildProcess) =>
-  new Promise<Ending>((resolve) => {
-    if (hasEnded(child)) return resolve({ code: child.exitCode, signal: child.signalCode })
-    child.once("exit", (code, signal) => resolve({ code, signal }))
-  })
+/** Waits until a process ends, or returns at once if it has ended already. */
+export const ending = (child: ChildProcess) =>
+  Effect.promise(() =>
+    new Promise<void>((resolve) => hasEnded(child) ? resolve() : void child.once("exit", () => resolve()))
+  )
 
+/** Ends, by their ids, the processes that the harness started, also when the harness itself is killed. */
 export const keeperIn = Effect.fnUntraced(function*(directory: string) {
   const path = join(directory, "pids")
   const pids = new Set<number>()
@@ -37,15 +26,26 @@ export const keeperIn = Effect.fnUntraced(function*(directory: string) {
     }),
     (watch) => Effect.sync(() => void watch.kill("SIGKILL"))
   )
-  const keeper: Keeper = {
-    add: (...more) => {
-      more.forEach((pid) => pids.add(pid))
-      write()
-    },
-    remove: (...fewer) => {
-      fewer.forEach((pid) => pids.delete(pid))
-      write()
+  const add = (...more: ReadonlyArray<number>) => {
+    more.forEach((pid) => pids.add(pid))
+    write()
+  }
+  const remove = (...fewer: ReadonlyArray<number>) => {
+    fewer.forEach((pid) => pids.delete(pid))
+    write()
+  }
+  return {
+    add,
+    remove,
+    /** Starts a process that is kept until it ends. */
+    spawn: (command: string, args: ReadonlyArray<string>, options: SpawnOptions) => {
+      const child = spawn(command, args, options)
+      const pid = child.pid ?? 0
+      add(pid)
+      child.once("exit", () => remove(pid))
+      return child
     }
   }
-  return keeper
 })
+
+export type Keeper = Effect.Success<ReturnType<typeof keeperIn>>

@@ -1,22 +1,5 @@
 import { parseArgs } from "node:util"
 
-export interface Options {
-  /** Keys of the faults to run, or what such keys begin with; all of the form where empty. */
-  readonly only: ReadonlyArray<string>
-  /** Times that each fault is injected; undefined: as many as its form has. */
-  readonly rounds: number | undefined
-  /** The time that all of it may take; undefined: as long as it takes. */
-  readonly minutes: number | undefined
-  /** The form for each change: what takes longer than some seconds is left out or made smaller. */
-  readonly isShort: boolean
-  readonly seed: number
-  /** The ledger is written to this file. */
-  readonly ledger: string
-}
-
-/** The key of what each form has of its own. */
-export const formOf = ({ isShort }: Options) => isShort ? "short" : "full"
-
 const LARGEST_SHORT = 5
 
 const LARGEST_SEED = 2 ** 31 - 1
@@ -28,8 +11,8 @@ const positive = (name: string, text: string | undefined) => {
   return value
 }
 
-/** Throws with the name of the option that cannot be read. */
-export const optionsOf = (args: ReadonlyArray<string>): Options => {
+/** Throws an error with the name of an option that cannot be read. */
+export const optionsOf = (args: ReadonlyArray<string>) => {
   const { positionals, values } = parseArgs({
     args: [...args],
     allowPositionals: true,
@@ -46,11 +29,16 @@ export const optionsOf = (args: ReadonlyArray<string>): Options => {
   const only = [...positionals, ...values.only ?? []].flatMap((text) => text.split(",")).map((key) => key.trim())
   const isShort = values.short ?? (minutes !== undefined && minutes <= LARGEST_SHORT && only.length === 0)
   return {
+    /** The faults to run have these keys, or keys that begin with them; all of the form if empty. */
     only,
+    /** Each fault is injected this many times; undefined leaves it to the form. */
     rounds: positive("rounds", values.rounds),
+    /** The whole run may take this many minutes; undefined sets no limit. */
     minutes: minutes ?? (isShort ? 3 : undefined),
+    /** The form for each change leaves out, or makes smaller, what takes longer than some seconds. */
     isShort,
     seed: positive("seed", values.seed) ?? Math.floor(performance.timeOrigin + performance.now()) % LARGEST_SEED,
+    /** The ledger is written to this file. */
     ledger: values.ledger ?? ".data/torture/ledger.jsonl"
   }
 }

@@ -1,39 +1,15 @@
-import { Effect, Redacted, Schedule, Schema, type Scope } from "effect"
-import { type ChildProcess, execFile, spawn } from "node:child_process"
+import { Effect, Redacted, Schedule, Schema } from "effect"
+import { type ChildProcess, execFile } from "node:child_process"
 import { chown, mkdir, readFile } from "node:fs/promises"
 import { join } from "node:path"
-import { createInterface } from "node:readline"
 import { promisify } from "node:util"
 import { Client } from "pg"
 import { embeddedPostgres } from "../development/EmbeddedDatabase.ts"
 import { freePort } from "../development/FreePort.ts"
 import { binariesFor, dataDirectoryFor, type Owner, postgresOwner } from "../development/PostgresBinaries.ts"
-import { endingOf, type Keeper } from "./keeper.ts"
+import { ending, hasEnded, type Keeper } from "./keeper.ts"
 
-/** A PostgreSQL that can be killed, stopped and started again on its port and its data. Commits are flushed to the disk. */
-export interface Postgres {
-  readonly port: number
-  /** The superuser's address of a database of the server. */
-  readonly url: (database?: string) => string
-  readonly start: Effect.Effect<void>
-  /** SIGKILL to all of its processes at once. */
-  readonly kill: Effect.Effect<void>
-  /** SIGSTOP to all of its processes: it accepts connections and does not respond. */
-  readonly stop: Effect.Effect<void>
-  readonly resume: Effect.Effect<void>
-  /** On a connection of its own. */
-  readonly query: (statement: string, values?: ReadonlyArray<unknown>) => Effect.Effect<ReadonlyArray<unknown>>
-}
-
-interface Settings {
-  readonly directory: string
-  readonly keeper: Keeper
-  readonly maxConnections?: number
-  /** The directory of the programs of another PostgreSQL than the embedded one. */
-  readonly bin?: string
-}
-
-const READY = "database system is ready to accept connections"
+const MAX_CONNECTIONS = 60
 
 export const childrenOf = async (pid: number) => {
   const text = await readFile(`/proc/${pid}/task/${pid}/children`, "utf8").catch(() => "")
@@ -44,30 +20,22 @@ export const signal = (pid: number, name: NodeJS.Signals) => {
   try {
     process.kill(pid, name)
   } catch {
-    // It ended in between.
+    // The process ended in between.
   }
 }
 
-const ready = (child: ChildProcess) =>
-  new Promise<void>((resolve, reject) => {
-    const lines: Array<string> = []
-    if (child.stderr === null) return reject(new Error("PostgreSQL has no standard error"))
-    createInterface({ input: child.stderr }).on("line", (line) => {
-      if (lines.length < 50) lines.push(line)
-      if (line.includes(READY)) resolve()
-    })
-    child.once("exit", () => reject(new Error(`PostgreSQL ended at its start:\n${lines.join("\n")}`)))
-  })
-
-export const queryAt = (url: string, statement: string, values: ReadonlyArray<unknown> = []) =>
+/** Runs a statement on a separate connection. Connecting and the statement may take `limit` milliseconds each. */
+export const queryAt = (url: string, statement: string, values: ReadonlyArray<unknown> = [], limit?: number) =>
   Effect.promise(async (): Promise<ReadonlyArray<unknown>> => {
-    const client = new Client({ connectionString: url, connectionTimeoutMillis: 5000 })
+    const limits = limit === undefined ? {} : { query_timeout: limit }
+    const client = new Client({ connectionString: url, connectionTimeoutMillis: limit ?? 5000, ...limits })
     client.on("error", () => undefined)
-    await client.connect()
     try {
+      await client.connect()
       return (await client.query(statement, [...values])).rows
     } finally {
-      await client.end()
+      // A server that does not respond does not end the connection either.
+      void client.end().catch(() => undefined)
     }
   })
 
@@ -76,7 +44,7 @@ export const countAt = (rows: ReadonlyArray<unknown>) =>
 
 const run = promisify(execFile)
 
-/** A data directory of another PostgreSQL, in which every user of this machine is a superuser. */
+/** Makes a data directory of another PostgreSQL, in which every user of this machine is a superuser. */
 const initialised = async (bin: string, directory: string, owner: Owner | undefined) => {
   await mkdir(directory, { recursive: true })
   if (owner !== undefined) await chown(directory, owner.uid, owner.gid)
@@ -84,64 +52,63 @@ const initialised = async (bin: string, directory: string, owner: Owner | undefi
   return "postgres://postgres@127.0.0.1/postgres"
 }
 
-/** Started, and killed when the scope closes. */
-export const postgres: (settings: Settings) => Effect.Effect<Postgres, never, Scope.Scope> = Effect.fnUntraced(
-  function*({ bin, directory: wanted, keeper, maxConnections = 60 }: Settings) {
-    const owner = yield* Effect.promise(postgresOwner)
-    const directory = yield* Effect.promise(() => dataDirectoryFor(wanted, owner))
-    const made = bin === undefined
-      ? Effect.map(Effect.scoped(embeddedPostgres({ directory: wanted, durable: true })), Redacted.value)
-      : Effect.promise(() => initialised(bin, directory, owner))
-    const address = new URL(yield* Effect.orDie(made))
-    const programs = bin ?? (yield* Effect.promise(() => binariesFor(owner)))
-    const port = yield* Effect.promise(() => freePort())
-    address.port = String(port)
-    const url = (database = "postgres") => new URL(`/${database}`, address).href
-    const state: { child: ChildProcess | undefined; stopped: ReadonlyArray<number> } = { child: undefined, stopped: [] }
+/**
+ * Starts a PostgreSQL that can be killed, stopped and started again on its port and its data, until the scope closes.
+ * Commits are flushed to the disk. `bin` has the programs of another PostgreSQL than the embedded one.
+ */
+export const postgres = Effect.fnUntraced(function*(wanted: string, keeper: Keeper, bin?: string) {
+  const owner = yield* Effect.promise(postgresOwner)
+  const directory = yield* Effect.promise(() => dataDirectoryFor(wanted, owner))
+  const made = bin === undefined
+    ? Effect.map(Effect.scoped(embeddedPostgres({ directory: wanted, durable: true })), Redacted.value)
+    : Effect.promise(() => initialised(bin, directory, owner))
+  const address = new URL(yield* Effect.orDie(made))
+  const programs = bin ?? (yield* Effect.promise(() => binariesFor(owner)))
+  const port = String(yield* Effect.promise(() => freePort()))
+  address.port = port
+  /** Returns the superuser's address of a database of the server. */
+  const url = (database = "postgres") => new URL(`/${database}`, address).href
+  const state: { child?: ChildProcess; stopped: ReadonlyArray<number> } = { stopped: [] }
 
-    const start = Effect.promise(async () => {
-      const settings = ["unix_socket_directories=", "shared_buffers=128MB", `max_connections=${maxConnections}`]
-      const child = spawn(
+  /** Starts the server again until it accepts connections: it ends if it finds processes of the last one. */
+  const start = Effect.suspend(() => {
+    if (state.child === undefined || hasEnded(state.child)) {
+      const settings = ["unix_socket_directories=", "shared_buffers=128MB", `max_connections=${MAX_CONNECTIONS}`]
+      state.child = keeper.spawn(
         join(programs, "postgres"),
-        ["-D", directory, "-h", "127.0.0.1", "-p", String(port), ...settings.flatMap((setting) => ["-c", setting])],
-        { ...owner, cwd: "/", env: { LC_ALL: "C" }, stdio: ["ignore", "ignore", "pipe"] }
+        ["-D", directory, "-h", "127.0.0.1", "-p", port, ...settings.flatMap((setting) => ["-c", setting])],
+        { ...owner, cwd: "/", env: { LC_ALL: "C" }, stdio: "ignore" }
       )
-      state.child = child
-      keeper.add(child.pid ?? 0)
-      await ready(child)
-    }).pipe(Effect.sandbox, Effect.retry({ schedule: Schedule.spaced("200 millis"), times: 25 }), Effect.orDie)
-
-    const all = async () => {
-      const pid = state.child?.pid
-      return pid === undefined ? [] : [pid, ...await childrenOf(pid)]
     }
+    return queryAt(url(), "SELECT")
+  }).pipe(Effect.sandbox, Effect.retry({ schedule: Schedule.spaced("50 millis"), times: 1200 }), Effect.orDie)
 
-    const resume = Effect.sync(() => {
-      state.stopped.forEach((pid) => signal(pid, "SIGCONT"))
-      keeper.remove(...state.stopped.filter((pid) => pid !== state.child?.pid))
-      state.stopped = []
-    })
-
-    const kill = Effect.promise(async () => {
-      const pids = await all()
-      pids.forEach((pid) => signal(pid, "SIGKILL"))
-      if (state.child !== undefined) await endingOf(state.child)
-      keeper.remove(...pids)
-    }).pipe(Effect.andThen(resume))
-
-    yield* Effect.acquireRelease(start, () => kill)
-    return {
-      port,
-      url,
-      start,
-      kill,
-      stop: Effect.promise(async () => {
-        state.stopped = await all()
-        keeper.add(...state.stopped)
-        state.stopped.forEach((pid) => signal(pid, "SIGSTOP"))
-      }),
-      resume,
-      query: (statement, values) => queryAt(url(), statement, values)
-    }
+  const all = async () => {
+    const pid = state.child?.pid
+    return pid === undefined ? [] : [pid, ...await childrenOf(pid)]
   }
-)
+
+  const resume = Effect.sync(() => {
+    state.stopped.forEach((pid) => signal(pid, "SIGCONT"))
+    keeper.remove(...state.stopped.filter((pid) => pid !== state.child?.pid))
+    state.stopped = []
+  })
+
+  /** Sends SIGKILL to all of its processes at once. */
+  const kill = Effect.gen(function*() {
+    const pids = yield* Effect.promise(all)
+    pids.forEach((pid) => signal(pid, "SIGKILL"))
+    if (state.child !== undefined) yield* ending(state.child)
+    yield* resume
+  })
+
+  /** Sends SIGSTOP to all of its processes: the server accepts connections and does not respond. */
+  const stop = Effect.promise(async () => {
+    state.stopped = await all()
+    keeper.add(...state.stopped)
+    state.stopped.forEach((pid) => signal(pid, "SIGSTOP"))
+  })
+
+  yield* Effect.acquireRelease(start, () => kill)
+  return { url, start, kill, stop, resume }
+})

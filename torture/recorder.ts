@@ -1,27 +1,26 @@
-import { GAVE_UP, type Reply } from "./ask.ts"
+import { Effect, Schedule } from "effect"
+import { type Ask, type Call, GAVE_UP, type Reply } from "./ask.ts"
 
-interface Instant {
+interface Request {
   readonly began: number
-  state: "open" | "good" | "failed" | "neutral"
-  /** The status, or why there is no response. */
+  /** The status is 0 if no response came, and undefined until then. */
+  status?: number
+  /** The kind is the status, or why there is no response. */
   kind?: string
 }
 
-/** A recovery: how long, and at which part of the rate before the fault. */
+/** The service has recovered with a second, in milliseconds, at one of these shares of the rate before the fault. */
 const STEADY = 1000
 const SHARE = { recovered: 0.9, clear: 0.5 }
 const STEP = 50
 
-/** Refusals that are allowed while a part does not work. Any other failure is wrong. */
-const REFUSALS = new Set([409, 429, 503])
+/** These refusals are allowed while a part does not work. Any other failure is wrong. */
+const REFUSALS = new Set([0, 429, 503])
 
-const isSuccess = (status: number) => status === 304 || (status >= 200 && status < 300)
+/** A locked key is a problem of its own, and no outage. */
+const LOCKED = 409
 
-const stateOf = (status: number) => {
-  if (isSuccess(status)) return "good"
-  // A locked key is a problem of its own, and no outage.
-  return status === 409 ? "neutral" : "failed"
-}
+const isGood = ({ status = 0 }: Pick<Request, "status">) => status === 304 || (status >= 200 && status < 300)
 
 export const messageOf = ({ failure, text }: Reply) =>
   /"message":"([^"]*)"/.exec(text)?.[1] ?? (failure || text.slice(0, 80))
@@ -30,86 +29,74 @@ const countIn = (problems: Map<string, number>) => (text: string, count = 1) => 
   if (count > 0) problems.set(text, (problems.get(text) ?? 0) + count)
 }
 
-/** The recorder counts what the clients of one fault saw. */
+/** Records what the clients of one fault saw. */
 export const makeRecorder = () => {
-  const seen: Array<Instant> = []
+  const seen: Array<Request> = []
   const wrong = new Map<string, number>()
   const late = new Map<string, number>()
   const writes: Array<{ readonly began: number; readonly ended: number; readonly count: number }> = []
-  const state = { requests: 0, refused: 0, lastGood: performance.now(), longestOutage: 0 }
+  const state = { lastGood: performance.now(), longestOutage: 0 }
   const report = countIn(wrong)
   const reportSlowness = countIn(late)
   const reportUntimed = ({ headers, status }: Reply, what: string) => {
     if (status === 503 && headers["retry-after"] === undefined) report(`${what}: 503 without Retry-After`)
   }
   /** Waits for a reply and counts it. `what` names the call in a problem. */
-  const watch = async (call: () => Promise<Reply>, what: string) => {
-    const instant: Instant = { began: performance.now(), state: "open" }
-    seen.push(instant)
-    state.requests += 1
-    const reply = await call()
-    const { ended, failure, status } = reply
-    instant.state = stateOf(status)
-    instant.kind = status === 0 ? failure : String(status)
-    if (instant.state === "good") {
-      state.longestOutage = Math.max(state.longestOutage, ended - state.lastGood)
-      state.lastGood = ended
+  const watch = Effect.fnUntraced(function*(call: Effect.Effect<Reply>, what: string) {
+    const request: Request = { began: performance.now() }
+    seen.push(request)
+    const reply = yield* call
+    const { failure, status } = reply
+    Object.assign(request, { status, kind: failure || String(status) })
+    if (isGood(reply)) {
+      const now = performance.now()
+      state.longestOutage = Math.max(state.longestOutage, now - state.lastGood)
+      state.lastGood = now
+    } else if (status !== LOCKED && !REFUSALS.has(status)) {
+      report(`${what}: ${status} ${messageOf(reply)}`)
     }
-    if (instant.state === "failed" && (status === 0 || REFUSALS.has(status))) state.refused += 1
-    if (status > 0 && !isSuccess(status) && !REFUSALS.has(status)) report(`${what}: ${status} ${messageOf(reply)}`)
     reportUntimed(reply, what)
     if (failure === GAVE_UP) reportSlowness(`${what}: ${GAVE_UP}`)
     return reply
-  }
-  /** The first call that began at an instant or after it. */
-  const indexAt = (instant: number, low = 0, high = seen.length): number => {
-    if (low >= high) return low
-    const middle = (low + high) >> 1
-    return (seen[middle]?.began ?? Infinity) < instant
-      ? indexAt(instant, middle + 1, high)
-      : indexAt(instant, low, middle)
-  }
+  })
   const begunIn = (from: number, to: number) =>
-    seen.slice(indexAt(from), indexAt(to)).filter(({ state }) => state !== "neutral")
-  /** Successes a second. */
-  const rateIn = (from: number, to: number) =>
-    begunIn(from, to).filter(({ state }) => state === "good").length / Math.max(to - from, 1) * 1000
-  /** Milliseconds from an instant to the first second whose calls are as wanted. */
-  const firstSecond = (since: number, isWanted: (begun: ReadonlyArray<Instant>) => boolean): number | undefined => {
-    const steps = Math.max(0, Math.floor((performance.now() - STEADY - since) / STEP) + 1)
-    const start = Array.from({ length: steps }, (_, n) => since + n * STEP).find((from) =>
-      isWanted(begunIn(from, from + STEADY))
-    )
-    return start === undefined ? undefined : start - since
+    seen.filter(({ began, status }) => began >= from && began < to && status !== LOCKED)
+  /** Returns the successes a second. */
+  const rateIn = (from: number, to: number) => begunIn(from, to).filter(isGood).length / Math.max(to - from, 1) * 1000
+  /** Returns the milliseconds from an instant to the first second whose calls are as wanted. */
+  const firstSecond = (since: number, isWanted: (begun: ReadonlyArray<Request>) => boolean) => {
+    const now = performance.now()
+    const begun = begunIn(since, now)
+    for (let from = since; from + STEADY <= now; from += STEP) {
+      if (isWanted(begun.filter(({ began }) => began >= from && began < from + STEADY))) return from - since
+    }
+    return undefined
   }
-  /** To the first second in which as many calls succeed as before. */
+  /** Returns the milliseconds to the first second in which as many calls succeed as before. */
   const recovery = (since: number, rate: number) =>
-    firstSecond(since, (begun) => begun.filter(({ state }) => state === "good").length >= rate * SHARE.recovered)
-  /** To the first second in which no call fails, repeated ones of the time before included. */
+    firstSecond(since, (begun) => begun.filter(isGood).length >= rate * SHARE.recovered)
+  /** Returns the milliseconds to the first second in which no call fails, repeated ones of the time before included. */
   const clear = (since: number, rate: number) =>
-    firstSecond(
-      since,
-      (begun) => begun.length >= rate * SHARE.clear && begun.every(({ state }) => state === "good")
-    )
+    firstSecond(since, (begun) => begun.length >= rate * SHARE.clear && begun.every(isGood))
   return {
     watch,
     report,
-    /** Reports a 503 that does not say when to ask again, as one that a proxy made itself does not. */
+    /** Reports a 503 that does not say when to retry. A proxy's own 503 does not say it either. */
     reportUntimed,
-    /** These took too long, which other work on the machine may cause: the short form does not judge them. */
+    /** Reports what took too long. The short form does not judge it, since other work on the machine causes it too. */
     reportSlowness,
     rateIn,
     recovery,
     clear,
-    /** Outages count from here. */
+    /** Outages are counted from here. */
     begin: () => void (state.lastGood = performance.now()),
     wrong,
     late,
-    /** As one prints them: `201: 500, 503: 20, ECONNREFUSED: 100`. */
+    /** Returns the replies in print: `201: 500, 503: 20, ECONNREFUSED: 100`. */
     replies: (since = 0) =>
-      Object.entries(Object.groupBy(seen.slice(indexAt(since)), ({ kind = "open" }) => kind))
+      Object.entries(Object.groupBy(seen.filter(({ began }) => began >= since), ({ kind = "open" }) => kind))
         .map(([kind, some]) => `${kind}: ${some?.length}`).join(", "),
-    /** A write has got its response, after as many tries as it took. */
+    /** Notes that a write of `count` rows has got its response, after any number of tries. */
     acknowledged: (began: number, count: number) => void writes.push({ began, ended: performance.now(), count }),
     writesSince: (instant: number) => {
       const some = writes.filter(({ ended }) => ended > instant)
@@ -119,11 +106,34 @@ export const makeRecorder = () => {
         longest: Math.max(0, ...some.map(({ began, ended }) => ended - began))
       }
     },
-    /** Requests that were refused or got no response, where none may be. */
-    refused: () => state.refused,
-    requests: () => state.requests,
+    /** Returns how many requests were refused or got no response, where none may be. */
+    refused: () => seen.filter(({ status }) => status !== undefined && REFUSALS.has(status)).length,
+    requests: () => seen.length,
     longestOutage: () => state.longestOutage
   }
 }
 
 export type Recorder = ReturnType<typeof makeRecorder>
+
+/** A call is repeated after this many milliseconds, or after `Retry-After`. */
+const RETRY = 250
+
+const paced = Schedule.forever.pipe(
+  Schedule.setInputType<Reply>(),
+  Schedule.addDelay(({ input: { headers } }) =>
+    Effect.succeed(Math.max(RETRY, Number(headers["retry-after"] ?? 0) * 1000))
+  )
+)
+
+/** Repeats a call until its status is wanted. Reports a 5xx other than 503, and a 503 without `Retry-After`. */
+export const insistent = (ask: Ask, recorder: Recorder) => (call: Call, wanted: ReadonlyArray<number>) =>
+  ask(call).pipe(
+    Effect.tap((reply) =>
+      Effect.sync(() => {
+        const [what = ""] = call.path.split("?")
+        if (reply.status >= 500 && reply.status !== 503) recorder.report(`${what}: ${reply.status}`)
+        recorder.reportUntimed(reply, what)
+      })
+    ),
+    Effect.repeat({ until: ({ status }) => wanted.includes(status), schedule: paced })
+  )

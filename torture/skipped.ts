@@ -1,8 +1,4 @@
-/** It cannot be run on this machine, or not in this form. */
-export class Skipped {
-  readonly _tag = "Skipped"
-  readonly reason: string
-  constructor(reason: string) {
-    this.reason = reason
-  }
-}
+import { Schema } from "effect"
+
+/** The fault cannot be run on this machine, or not in this form. */
+export class Skipped extends Schema.TaggedError<Skipped>()("Skipped", { reason: Schema.String }) {}

@@ -1,6 +1,6 @@
-import type { Outcome } from "./fault.ts"
+import type { Outcome, Run } from "./fault.ts"
 
-/** A line of the table: what came of a fault, or why it was not run. */
+/** A line of the table: the outcome of a fault, or why it was not run. */
 export interface Line {
   readonly key: string
   readonly title: string
@@ -17,10 +17,10 @@ const timeOf = (milliseconds: number | undefined) => {
 
 const sumOf = (problems: ReadonlyMap<string, number>) => [...problems.values()].reduce((sum, count) => sum + count, 0)
 
-/** Is true if nothing was seen that must not be. The short form does not judge time, which depends on what else the machine does. */
-export const isHeld = ({ outcome }: Line, isShort: boolean) =>
+/** Returns true if nothing wrong was seen. The short form does not judge times, which depend on other work. */
+export const isHeld = ({ outcome }: Line, form: Run["form"]) =>
   "skipped" in outcome ||
-  outcome.lost + outcome.twice + sumOf(outcome.wrong) + (isShort ? 0 : sumOf(outcome.late)) === 0
+  outcome.lost + outcome.twice + sumOf(outcome.wrong) + (form === "short" ? 0 : sumOf(outcome.late)) === 0
 
 const cellsOf = ({ outcome, title }: Line) => {
   if ("skipped" in outcome) return [title, "skipped", ...HEAD.slice(2).map(() => "")]
@@ -39,7 +39,7 @@ export const tableOf = (lines: ReadonlyArray<Line>) => {
   return [head, `|${widths.map((width) => "-".repeat(width + 2)).join("|")}|`, ...body].join("\n")
 }
 
-/** The notes below the table say why a fault was not run, what was wrong, and further figures. */
+/** Returns the notes below the table: why a fault was not run, what was wrong, and further figures. */
 export const notesOf = ({ key, outcome }: Line): ReadonlyArray<string> => {
   if ("skipped" in outcome) return [`${key}: skipped: ${outcome.skipped}`]
   const named = (what: string, problems: ReadonlyMap<string, number>) =>

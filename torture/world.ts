@@ -1,94 +1,71 @@
-import { Effect, Option, Ref, Scope } from "effect"
+import { Effect, Option } from "effect"
 import { randomUUID } from "node:crypto"
 import { join } from "node:path"
 import { databaseProxy } from "../test/support/DatabaseProxy.ts"
 import type { ProxyMode } from "../test/support/TcpProxy.ts"
 import { type Account, accounts } from "./accounts.ts"
-import { type Asking, asking } from "./ask.ts"
+import { type Ask, creation, routeNamed } from "./ask.ts"
 import type { Keeper } from "./keeper.ts"
-import { type Postgres, postgres } from "./postgres.ts"
-import { type Service, service } from "./service.ts"
+import { postgres } from "./postgres.ts"
+import { serving } from "./service.ts"
 
-/** PostgreSQL, a network before it, one process of the service, and its clients. */
-export interface World {
-  readonly postgres: Postgres
-  readonly network: { readonly become: (mode: ProxyMode) => Effect.Effect<void> }
-  readonly service: Service
-  readonly asking: Asking
+/** Calls reach the service, in the name of these accounts. */
+export interface Clients {
+  readonly ask: Ask
   readonly accounts: ReadonlyArray<Account>
 }
 
 const ACCOUNTS = 10
 
-/** `bin` has the programs of another PostgreSQL than the embedded one. */
+/** Starts PostgreSQL, a network before it, one process of the service, and its clients. `bin` is as in `postgres`. */
 export const world = Effect.fnUntraced(function*(directory: string, keeper: Keeper, bin?: string) {
-  const programs = bin === undefined ? {} : { bin }
-  const database = yield* postgres({ directory: join(directory, "postgres"), keeper, ...programs })
+  const database = yield* postgres(join(directory, "postgres"), keeper, bin)
   const { proxy, url } = yield* databaseProxy(database.url())
-  const process = yield* service(keeper, { DATABASE_URL: url })
-  yield* process.spawn
-  if (!(yield* process.ready)) return yield* Effect.die(new Error(`The service is not ready:\n${process.tail()}`))
-  const client = asking(process.origin)
-  yield* Effect.addFinalizer(() => Effect.sync(client.close))
-  const made: World = {
-    postgres: database,
-    network: { become: (mode) => Effect.promise(() => proxy.set(mode)) },
-    service: process,
-    asking: client,
-    accounts: yield* accounts(database.url(), client, "client", ACCOUNTS)
+  const service = yield* serving(keeper, { DATABASE_URL: url })
+  const clients: Clients = {
+    ask: service.ask,
+    accounts: yield* accounts(database.url(), service.origin, "client", ACCOUNTS)
   }
-  yield* warmUp(made)
-  return made
+  yield* warmUp(clients)
+  const become = (mode: ProxyMode) => Effect.promise(() => proxy.set(mode))
+  return { postgres: database, network: { become }, service, ...clients }
 })
 
-/** Calls of each kind until the service has compiled its code. */
+export type World = Effect.Success<ReturnType<typeof world>>
+
+/** The service compiles its code during this many calls of each kind. */
 const WARM_UP = 60
 
-/** A few requests at a time: a load at a fixed rate would queue before a cold process. */
-export const warmUp = ({ accounts: people, asking: { ask } }: Pick<World, "accounts" | "asking">) =>
+/** Sends a few requests at a time: a load at a fixed rate would queue before a cold process. */
+export const warmUp = ({ accounts, ask }: Clients) =>
   Effect.forEach(
-    Array.from({ length: WARM_UP }, (_, n) => people[n % people.length]?.token),
+    Array.from({ length: WARM_UP }, (_, n) => accounts[n % accounts.length]?.token),
     (token) =>
-      Effect.promise(async () => {
-        const body = JSON.stringify({ name: "Warm", waypoints: [{ coord: [9.5, 47.1] }] })
-        await ask({ method: "POST", path: "/api/v1/routes", token, body, headers: { "idempotency-key": randomUUID() } })
-        await ask({ path: "/api/v1/users/me", token })
-        await ask({ path: "/api/v1/routes?limit=3&geometry=none", token })
-        await ask({ path: "/api/v1/routes/public?limit=3", token })
-      }),
+      Effect.forEach([
+        creation("routes", randomUUID(), routeNamed("Warm")),
+        { path: "/api/v1/users/me" },
+        { path: "/api/v1/routes?limit=3&geometry=none" },
+        { path: "/api/v1/routes/public?limit=3" }
+      ], (call) => ask({ ...call, token })),
     { concurrency: 2, discard: true }
   )
 
-/** True where reads with and without lists succeed within two seconds. */
-const isWorking = ({ accounts: [account], asking: { ask } }: World) =>
-  Effect.promise(async () => {
-    const answers = await Promise.all(
-      ["/api/v1/users/me", "/api/v1/routes?limit=1"].map((path) => ask({ path, token: account?.token, timeout: 2000 }))
-    )
-    return answers.every(({ status }) => status === 200)
-  })
+/** Returns true if reads with and without lists succeed within two seconds. */
+const isWorking = ({ accounts: [account], ask }: Clients) =>
+  Effect.forEach(
+    ["/api/v1/users/me", "/api/v1/routes?limit=1"],
+    (path) => ask({ path, token: account?.token }),
+    { concurrency: 2 }
+  ).pipe(
+    Effect.timeoutOption("2 seconds"),
+    Effect.map(Option.exists((replies) => replies.every(({ status }) => status === 200)))
+  )
 
-/** Returns the world with a new process of the service where the last one does not work after a fault. */
+/** Starts the service of a world again if it does not work after a fault. */
 export const healed = Effect.fnUntraced(function*(world: World) {
   yield* world.network.become("pass")
   if (yield* isWorking(world)) return world
-  yield* world.service.kill
-  yield* world.service.spawn
-  yield* world.service.ready
+  yield* world.service.restart
   yield* warmUp(world)
   return world
-})
-
-/** One world, made at its first use, ready whenever it is given, and gone with the scope. */
-export const sharedWorld = Effect.fnUntraced(function*(directory: string, keeper: Keeper) {
-  const scope = yield* Effect.scope
-  const made = yield* Ref.make(Option.none<World>())
-  const given = Effect.gen(function*() {
-    const known = yield* Ref.get(made)
-    if (Option.isSome(known)) return yield* healed(known.value)
-    const first = yield* Scope.provide(world(directory, keeper), scope)
-    yield* Ref.set(made, Option.some(first))
-    return first
-  })
-  return { given }
 })
