@@ -1,5 +1,5 @@
 import { Effect, Schema } from "effect"
-import { type Credential, passwordHash, signedIn, tokenOf } from "../bench/seed.ts"
+import { addAccounts, type Credential, signedIn, tokenOf } from "../bench/seed.ts"
 import { queryAt } from "./postgres.ts"
 
 /** A client with a personal access token that may write. */
@@ -8,11 +8,6 @@ export interface Account {
   readonly email: string
   readonly token: string
 }
-
-const INSERTED = `
-  INSERT INTO users (email, email_key, email_verified_at, name, handle, password_hash, created_at, updated_at)
-  SELECT email, email, now(), 'Torture', split_part(email, '@', 1), $2, now(), now() FROM unnest($1::text[]) email
-  RETURNING id::int, email`
 
 const Rows = Schema.Array(Schema.Struct({ id: Schema.Int, email: Schema.String }))
 
@@ -23,8 +18,8 @@ export const sessionOf = (origin: string, email: string) => Effect.map(signedIn(
 
 /** Makes accounts with verified addresses, on the database at an address and the service at an origin. */
 export const accounts = Effect.fnUntraced(function*(url: string, origin: string, prefix: string, count: number) {
-  const emails = Array.from({ length: count }, (_, n) => `${prefix}-${n}@example.com`)
-  const rows = yield* queryAt(url, INSERTED, [emails, yield* passwordHash])
+  yield* addAccounts(url, prefix, count)
+  const rows = yield* queryAt(url, "SELECT id::int, email FROM users WHERE starts_with(email, $1)", [`${prefix}-`])
   return yield* Effect.forEach(
     Schema.decodeUnknownSync(Rows)(rows),
     Effect.fnUntraced(function*(row) {

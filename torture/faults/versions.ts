@@ -4,8 +4,8 @@ import { randomUUID } from "node:crypto"
 import { mkdir, symlink } from "node:fs/promises"
 import { join } from "node:path"
 import { promisify } from "node:util"
+import { Client } from "pg"
 import { fill } from "../../bench/fill.ts"
-import { connected } from "../../bench/seed.ts"
 import { front } from "../../test/support/Front.ts"
 import { type Account, accounts, sessionOf } from "../accounts.ts"
 import { type Ask, asking, type Call, creation, routeNamed } from "../ask.ts"
@@ -70,14 +70,18 @@ const UNDONE = `
   UPDATE effect_sql_migrations SET migration_id = 42, name = 'baseline'`
 
 /** Opens a transaction that reads all routes and may write some, until the scope closes. */
-const report = Effect.fnUntraced(function*(url: string) {
-  const client = yield* connected(url)
-  yield* Effect.promise(() =>
-    client.query(
-      `BEGIN; SELECT count(*) FROM routes, users WHERE routes.user_id = users.id; LOCK TABLE routes IN ROW EXCLUSIVE MODE`
-    )
+const report = (url: string) =>
+  Effect.acquireRelease(
+    Effect.promise(async () => {
+      const client = new Client(url)
+      await client.connect()
+      await client.query(
+        "BEGIN; SELECT count(*) FROM routes, users WHERE routes.user_id = users.id; LOCK TABLE routes IN ROW EXCLUSIVE MODE"
+      )
+      return client
+    }),
+    (client) => Effect.promise(() => client.end())
   )
-})
 
 /** Returns the first response but a 503, which a process gives under the load. */
 const insisted = (ask: Ask, call: Call) =>
