@@ -91,7 +91,7 @@ export const load = Effect.fnUntraced(function*(
   ]
   const pending = yield* FiberSet.make<unknown, never>()
   const arrive = Effect.fnUntraced(function*(n: number) {
-    // Each account makes calls of each kind. Two calls in a row have two accounts: their writes do not wait for each other.
+    // Each account makes calls of each kind. Two calls in a row have two accounts, so their writes do not wait.
     const account = accounts[(n + Math.floor(n / calls.length)) % accounts.length]
     const call = calls[n % calls.length]
     if (account !== undefined && call !== undefined) yield* FiberSet.run(pending, call(account, `${prefix()}-${n}`))

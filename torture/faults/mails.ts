@@ -12,7 +12,7 @@ type Behaviour = "take" | (typeof FAILURES)[number]
 
 const HOLD = { short: 1000, full: 10_000 }
 
-/** The outbox sends waiting mails within this time once the provider works: a killed process keeps its claim so long. */
+/** The outbox sends waiting mails within this time once the provider works; a killed process keeps its claims. */
 const DELIVERED_WITHIN = { short: 40_000, full: 180_000 }
 
 const EVERY = "250 millis"
