@@ -207,7 +207,7 @@ export class AuthApi extends HttpApiGroup.make("auth")
   .middleware(JsonBody)
   .middleware(TokensRefused)
   .middleware(SameSite)
-  // Pages of other sites read it, so it is added after the middleware that refuses them.
+  // Pages of other sites read this endpoint, so it is added after the middleware that refuses them.
   .add(
     HttpApiEndpoint.get("providers", "/providers", {
       success: Schema.Array(Provider)

@@ -19,7 +19,7 @@ const linkEndpoints = <
   { id, kind, noun, opened, path, shared }: {
     readonly kind: Kind
     readonly noun: string
-    /** Files and unlisted routes that a link opens. */
+    /** A link also opens files and unlisted routes. */
     readonly opened: string
     readonly path: "/routes" | "/collections"
     readonly id: Id

@@ -23,7 +23,7 @@ export const BodyLimit = Context.Reference<number>("route-planning-service/BodyL
   defaultValue: () => 64 * KIB
 })
 
-/** Fits a route of 100,000 positions. */
+/** A route of 100,000 positions fits. */
 export const ROUTE_BODY_LIMIT = 8 * KIB * KIB
 
 /** Only personal access tokens need this header. */
@@ -74,12 +74,12 @@ export const LongBodies = Context.Reference<LongBodyKind | undefined>("route-pla
   defaultValue: () => undefined
 })
 
-/** Fits a trace of 50,000 positions. */
+/** A trace of 50,000 positions fits. */
 export const TRACE_BODY_LIMIT = 2 * KIB * KIB
 
 /**
- * Errors of every endpoint: schema mismatch, uncaught exception, unreachable database. Not `NotFound`: an endpoint declares
- * it, or its handler cannot fail with it.
+ * Every endpoint has these errors: schema mismatch, uncaught exception, unreachable database. An endpoint declares `NotFound`
+ * itself, or its handler cannot fail with it.
  */
 export class CommonFailures extends HttpApiMiddleware.Service<CommonFailures>()(
   "route-planning-service/CommonFailures",

@@ -8,7 +8,7 @@ import { changeResponse } from "../request/ResponseChange.ts"
 
 const BEARER = /^Bearer +([^\s]+) *$/i
 
-/** RFC 6750, 2.1; the scheme is case-insensitive. */
+/** The scheme is case-insensitive (RFC 6750, 2.1). */
 export const bearerToken = (authorization: string): string | undefined => BEARER.exec(authorization)?.[1]
 
 /** Even a malformed `Authorization` takes precedence over the cookie. */
@@ -17,7 +17,7 @@ export const tokenOf = (request: HttpServerRequest.HttpServerRequest): string | 
   return authorization === undefined ? request.cookies[SESSION_COOKIE] : bearerToken(authorization)
 }
 
-/** OWASP Session Management Cheat Sheet; `Lax` keeps users signed in after links from other sites. */
+/** `Lax` keeps users signed in after links from other sites (OWASP Session Management Cheat Sheet). */
 const COOKIE_ATTRIBUTES = { httpOnly: true, secure: true, sameSite: "lax", path: "/" } as const
 
 export const setSessionCookie = (token: string) => (response: HttpServerResponse.HttpServerResponse) =>

@@ -39,7 +39,7 @@ export const AccountDataHandlers = HttpApiBuilder.group(
             headers: { [HEADERS.contentDisposition.key]: "attachment; filename=\"account-export.zip\"" }
           })
         }))
-      // Raw: the framework refuses other content types with its own error shape.
+      // The handler is raw: the framework refuses other content types with its own error shape.
       .handleRaw("import", ({ endpoint, headers, query, request }) =>
         Effect.gen(function*() {
           const caller = yield* Caller

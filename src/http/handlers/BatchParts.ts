@@ -67,7 +67,7 @@ const openedIn = (before: Before, { collectionId, routeId }: LinkOperation) =>
 
 export const changesAccount = ({ op }: BatchOperation): boolean => op === "setPrivacyZones" || op === "updateAccount"
 
-/** Operations on links and on the account, each as its own endpoint. */
+/** Operations on links and on the account do the work of their own endpoints. */
 export const accountOperations = Effect.gen(function*() {
   const links = yield* ShareLinks
   const profiles = yield* Profiles

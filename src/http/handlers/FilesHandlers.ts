@@ -175,7 +175,7 @@ export const FilesHandlers = HttpApiBuilder.group(
       }, worded)
 
     return handlers
-      // Raw: the framework accepts only the declared content type.
+      // The handler is raw: the framework accepts only the declared content type.
       .handleRaw(
         "import",
         Effect.fnUntraced(function*({ endpoint, headers, query, request }) {

@@ -97,7 +97,7 @@ export const routeBatch = Effect.gen(function*() {
   const routeNow = yield* currentRoute
   const collectionNow = yield* currentCollection
 
-  /** A route that the batch restores is in the trash before. */
+  /** Routes that the batch restores are in the trash before. */
   const requireOwn = (owner: UserId, id: RouteId, restored: ReadonlySet<RouteId>) =>
     Effect.catchTag(
       routes.requireOwn(owner, id),
@@ -186,7 +186,7 @@ export const routeBatch = Effect.gen(function*() {
           : [publishing("collection", (yield* collections.requireOwn(owner, id)).name, id)]
       }
       case "deleteCollection": {
-        // It may be older than the batch: one that an earlier operation changes, or makes by a `clientId` that is there.
+        // The route may be older than the batch: an earlier operation changes it, or makes it by a `clientId` that exists.
         const [id] = known([operation.collectionId])
         return id === undefined
           ? [deleting("collection", String(operation.collectionId))]

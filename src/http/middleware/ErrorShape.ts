@@ -270,7 +270,7 @@ export const errorShapeLayer = HttpRouter.middleware(
   { global: true }
 )
 
-/** A path of the same depth that leads nowhere, so that a browser gets the page for one. */
+/** Replaces the path by one of the same depth that leads nowhere, so that a browser gets the page for one. */
 const nowhere = (request: HttpServerRequest.HttpServerRequest) =>
   request.modify({ url: "/_".repeat(pathOf(request.url).split("/").length - 1) })
 

@@ -14,9 +14,8 @@ import { respond } from "../response/ErrorResponse.ts"
 const BUSY = { utilization: 0.75, windowMillis: 50 }
 
 /**
- * A part of the longest wait for a connection. Where the first in the queue has waited for so long, the database would refuse
- * more requests after most of their work. A slow machine, or several processes on one, comes there with fewer requests than
- * the most.
+ * Once the first in the queue for a connection has waited for this part of the longest wait, the database would refuse more
+ * requests after most of their work. A slow machine comes there with fewer requests than `MAX_RUNNING_REQUESTS`.
  */
 const LATE = 0.5
 
@@ -76,7 +75,7 @@ const makeTurn = (millis: () => number) => {
   })
 }
 
-/** Made once, since an error captures its stack. */
+/** The refusal is made once, since an error captures its stack. */
 const refusal = respond(Unavailable.retryAfter("The service has too many requests: try again", RETRY_AFTER))
 
 const refuse = Effect.fnUntraced(function*(request: HttpServerRequest.HttpServerRequest) {

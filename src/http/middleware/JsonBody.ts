@@ -29,7 +29,7 @@ const checkType = (request: HttpServerRequest.HttpServerRequest) =>
 interface ReadBody {
   readonly text: string
   readonly parts: Parts
-  /** All issues of a text that the framework's decoder refused. */
+  /** Returns all issues of a text that the framework's decoder refused. */
   readonly refusals: () => ReadonlyArray<ValidationIssue>
 }
 

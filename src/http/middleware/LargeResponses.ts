@@ -37,7 +37,7 @@ const bytesHeld = (response: HttpServerResponse.HttpServerResponse) =>
   response.body._tag === "Stream" ? 0 : piecesIn(response)?.held ?? sizeOf(response)
 
 /**
- * Clients may read slowly or not at all. Counts bytes, since a connection can pipeline many short responses. A response
+ * Clients may read slowly or not at all. The limit counts bytes, since a connection can pipeline many short responses. A response
  * is refused only if its work has stored nothing; a request that may store something is refused before its work.
  */
 export const largeResponsesLayer = HttpRouter.middleware(

@@ -13,7 +13,7 @@ import { addressSubjects, isFromPeerIn, isNamedByProxy, SITE_FACTOR } from "../r
 import { changeResponse } from "../request/ResponseChange.ts"
 import { inOpenApiSyntax } from "../request/RouteTemplates.ts"
 
-/** draft-ietf-httpapi-ratelimit-headers, and `Retry-After` (RFC 9110, 10.2.3). */
+/** Returns the headers of draft-ietf-httpapi-ratelimit-headers, and `Retry-After` (RFC 9110, 10.2.3). */
 const headersOf = (
   { method, path }: Endpoint,
   { isExceeded, limit, remaining, resetSeconds }: RateLimit

@@ -197,7 +197,7 @@ const counting = (
 interface Watch {
   readonly labels: Labels
   readonly notes: RequestNotes
-  /** The address of the client, or its network where addresses are not logged. */
+  /** The log names a client by this address, or by its network if addresses are not logged. */
   readonly client: string
   /** A trusted proxy sends this id in `X-Request-Id`. */
   readonly said: { readonly callerRequestId?: string }
@@ -269,7 +269,7 @@ const forwardedFrom = (trusted: ReadonlyArray<IpNetwork.IpNetwork>) =>
     ? <A>(httpEffect: A) => httpEffect
     : HttpMiddleware.xForwardedHeaders({ trustedProxies: trusted })
 
-/** The outermost middleware: traces, logs and measures every request until its response is sent. */
+/** Traces, logs and measures every request until its response is sent, outside of all other middleware. */
 export const requestTelemetry = Effect.gen(function*() {
   const isMeasured = yield* metricsEnabled
   const trusted = yield* settings.TRUSTED_PROXIES

@@ -71,7 +71,7 @@ const PREFLIGHT = {
 }
 
 /**
- * The CORS headers of every response, and the names of those that it depends on. Scripts of any origin may read what comes
+ * Returns the CORS headers of a response, and the names of those that it depends on. Scripts of any origin may read what comes
  * without a cookie. Only the origins of `CORS_ORIGINS` may send one and read the response.
  */
 const corsHeaders = Effect.map(settings.CORS_ORIGINS, (origins) => {

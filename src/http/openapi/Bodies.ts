@@ -127,7 +127,7 @@ const start = {
   geometry: { type: "Point", coordinates: [9.5209, 47.1415] }
 }
 
-/** RFC 7946: a feature for the geometry, then one for each waypoint. */
+/** The first feature is the geometry; each waypoint has one after it (RFC 7946). */
 const GEOJSON = {
   Feature: typed("Feature", "The line of a route, or a waypoint.", {
     properties: { type: "object", description: "The other members of the route or of the waypoint; `role` says which" },
@@ -164,7 +164,7 @@ const TEXTS: Readonly<Record<string, string>> = {
   [MEDIA_TYPES.svg]: "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 9 9\"><path d=\"M1 8L8 1\"/></svg>"
 }
 
-/** Short files in Base64: generators fetch what `externalValue` names, also from a `data:` address. */
+/** Short files are in Base64: generators fetch what `externalValue` names, also from a `data:` address. */
 const FILES: Readonly<Record<string, string>> = {
   [MEDIA_TYPES.fit]:
     "DiDEUswAAAAuRklUMQpAAAAAAAUAAQABAoQCAoQEBIYIEAcABv8AAAAAbbhDcnBzIHdheXBvaW50cyAwAEAAAB8AAgQBAAUGBwAA"
@@ -186,7 +186,7 @@ const FILES: Readonly<Record<string, string>> = {
     + "AQA3AAAAoAAAAAAA"
 }
 
-/** The example of a body that is a file of this type. */
+/** Returns the example of a body that is a file of this type. */
 export const fileExampleOf = (type: string) => {
   const [{ [type]: example }, { [type]: file }] = [TEXTS, FILES]
   if (example !== undefined) return { example }

@@ -2,12 +2,12 @@ import { HttpServerResponse } from "effect/http"
 import { Pieces } from "../../upstream/PiecedResponse.ts"
 
 /**
- * The bytes of a body, which are sent one piece after the other: of a list of long lines most are views of what came from
- * PostgreSQL, and to join them would be another copy of all.
+ * The pieces of a body are sent one after the other: those of a list of long lines are mostly views of buffers from
+ * PostgreSQL, and to join them would copy all.
  */
 export class BodyPieces extends Pieces {
   readonly length: number
-  /** The bytes that stay in memory until all is sent: pieces keep the buffers that they are views of. */
+  /** These bytes stay in memory until all is sent: pieces keep the buffers that they are views of. */
   readonly held: number
 
   constructor(pieces: ReadonlyArray<Uint8Array>) {
@@ -22,7 +22,7 @@ export class BodyPieces extends Pieces {
   }
 }
 
-/** The pieces of the body of a response; undefined where it is one. */
+/** Returns the pieces of a response's body, or undefined for a body in one piece. */
 export const piecesIn = ({ body }: HttpServerResponse.HttpServerResponse): BodyPieces | undefined =>
   body._tag === "Raw" && body.body instanceof BodyPieces ? body.body : undefined
 
@@ -30,7 +30,7 @@ export const piecesIn = ({ body }: HttpServerResponse.HttpServerResponse): BodyP
 const MOST_HELD = 2.5
 
 /**
- * Several pieces are sent by `PiecedResponse`; any other server needs `withJoinedBody`. They are joined where that takes much less
+ * `PiecedResponse` sends several pieces; any other server needs `withJoinedBody`. They are joined if that takes much less
  * memory.
  */
 export const piecedResponse = (

@@ -39,16 +39,16 @@ const cidrOf = (address: NetAddress.IpAddress) => {
   return IpNetwork.format(IpNetwork.fromAddressUnsafe(address, bits))
 }
 
-/** The /24 of an IPv4 client, the /48 of an IPv6 client; undefined where the address is unknown. */
+/** Returns the /24 of an IPv4 client, the /48 of an IPv6 client, and undefined for an unknown address. */
 export const clientNetwork = (request: HttpServerRequest.HttpServerRequest): string | undefined =>
   Option.getOrUndefined(Option.map(clientAddress(request), (client) => cidrOf(unmapped(client))))
 
 interface AddressSubjects {
-  /** The IPv4 address, or the /64 of the IPv6 address. */
+  /** A host is an IPv4 address, or the /64 of an IPv6 address. */
   readonly host: string
-  /** The /48 of the IPv6 address; undefined for IPv4. */
+  /** A site is the /48 of an IPv6 address; IPv4 has none. */
   readonly site: string | undefined
-  /** The /24 of the IPv4 address, or the /48 of the IPv6 address. */
+  /** A network is the /24 of an IPv4 address, or the /48 of an IPv6 address. */
   readonly network: string
   /** People read the network as this text, such as `203.0.113.0/24`. */
   readonly cidr: string

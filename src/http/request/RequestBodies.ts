@@ -52,7 +52,7 @@ interface WithHeaders {
   readonly headers: Readonly<Record<string, string | ReadonlyArray<string> | undefined>>
 }
 
-/** `Content-Length` in bytes, of a request of Effect or of Node; undefined for a chunked body. */
+/** Returns `Content-Length` in bytes, for requests of Effect and of Node, or undefined for a chunked body. */
 export const declaredLength = ({ headers }: WithHeaders): number | undefined =>
   headers["transfer-encoding"] === undefined ? Number(headers["content-length"] ?? 0) : undefined
 
@@ -75,8 +75,8 @@ export const incomplete = () => ValidationFailed.at("body", "", "The body is cut
 const tooSlow = Effect.suspend(() => Effect.fail(new RequestTimeout({ message: "The body did not arrive in time" })))
 
 /**
- * The body within its `BodyAllowance`, which only counts while the service waits for the client. The timeout of the response
- * begins when it has ended.
+ * Streams the body within its `BodyAllowance`, which only counts while the service waits for the client. The timeout of the
+ * response begins when the body has ended.
  */
 const readable = (request: HttpServerRequest.HttpServerRequest, limitBytes: number) =>
   Stream.transformPull(Stream.mapError(request.stream, incomplete), (pull) =>
@@ -151,7 +151,7 @@ export const decodeUtf8 = (bytes: ArrayBuffer) =>
     catch: () => ValidationFailed.at("body", "", NOT_UTF8)
   })
 
-/** True if Node has all of a short body: it mostly arrives while the credential is read. */
+/** Returns true if Node has all of a short body, which mostly arrives while the credential is read. */
 const hasArrived = (request: HttpServerRequest.HttpServerRequest) =>
   (declaredLength(request) ?? Infinity) <= INLINE_BYTES
   && Predicate.hasProperty(request.source, "complete") && request.source.complete === true
@@ -162,7 +162,6 @@ const ZIP_TYPES = new Set<string>([MEDIA_TYPES.zip, MEDIA_TYPES.windowsZip])
 export const bodyStream = (request: HttpServerRequest.HttpServerRequest, limitBytes: number) =>
   Stream.unwrap(Effect.as(checkReadable(request, limitBytes), readable(request, limitBytes)))
 
-/** Streams, since archives are too large for memory. */
 export const zipStream = (
   request: HttpServerRequest.HttpServerRequest,
   limitBytes: number

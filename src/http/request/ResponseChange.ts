@@ -8,7 +8,7 @@ type Change = (response: HttpServerResponse.HttpServerResponse) => HttpServerRes
 export const changeResponse = (change: Change) =>
   HttpEffect.appendPreResponseHandler((_request, response) => Effect.succeed(change(response)))
 
-/** The value of `Vary` (RFC 9110, 12.5.5) with these names added to those of a response, each value made once. */
+/** Returns `Vary` (RFC 9110, 12.5.5) with these names added to those of a response. Each value is made once. */
 export const varyingBy = (names: ReadonlyArray<string>) => {
   const made = new Map<string, string>()
   return ({ headers }: HttpServerResponse.HttpServerResponse): string => {

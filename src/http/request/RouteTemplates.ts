@@ -181,10 +181,10 @@ export const isProbe = (template: string): boolean => template.startsWith("/heal
 const knownPath = (url: string): KnownPath | undefined =>
   isExactPath(url) ? knownPaths.find("GET", pathOf(url))?.handler : undefined
 
-/** The path template in OpenAPI syntax; undefined for an unknown path. */
+/** Returns the path template in OpenAPI syntax, or undefined for an unknown path. */
 export const templateOf = (method: string, url: string): string | undefined => knownPath(url)?.templateOf(method)
 
-/** The methods of a path, which has none where the part of the service that it belongs to is off. */
+/** Returns the methods of a path, and none if its part of the service is off. */
 export const methodsAt = (url: string, isOn: (part: Part) => boolean): ReadonlyArray<string> => {
   const known = knownPath(url)
   return known?.parts.some(isOn) === true ? known.methods : []
@@ -196,7 +196,7 @@ const storingNothing = new Set(
   )
 )
 
-/** The known path that a client may have meant: without slashes too many, in lower case, and below the prefix of the API. */
+/** Returns the known path that a client may have meant: with fewer slashes, in lower case, or below the prefix of the API. */
 export const meantPath = (url: string, isOn: (part: Part) => boolean): string | undefined => {
   const sent = pathOf(url)
   const path = sent.replace(/\/{2,}/g, "/").replace(/(?<=.)\/$/, "")
@@ -205,6 +205,6 @@ export const meantPath = (url: string, isOn: (part: Part) => boolean): string | 
     .find((path) => path !== sent && methodsAt(path, isOn).length > 0)
 }
 
-/** True where the work of a request may change what is stored. */
+/** Returns true if the work of a request may change what is stored. */
 export const mayStore = (method: string, url: string): boolean =>
   !isSafe(method) && !storingNothing.has(templateOf(method, url) ?? "")

@@ -51,7 +51,7 @@ const pageHeaders = (url: string, page: RequestedPage, found: PageOf<unknown>): 
 export const checksumTag = (json: ReadonlyArray<JsonPart>, more = ""): string =>
   `W/"${lengthOf(json).toString(36)}-${json.reduce((sum: number, part) => crc32(part, sum), crc32(more)).toString(16)}"`
 
-/** The headers of a page with its JSON. Its entity tag is a checksum of both, since a list has no version. */
+/** Returns the headers of a page. Its entity tag is a checksum of them and its JSON, since a list has no version. */
 export const taggedHeaders = (
   url: string,
   page: RequestedPage,

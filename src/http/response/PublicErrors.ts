@@ -65,7 +65,7 @@ const beyondEngine = ({ limit }: BeyondEngine) => {
   return new ValidationFailed({ message, details: { reason, issues: [{ path: "body", message }] } })
 }
 
-/** Messages for failures of upstream services, and for limits of the routing engine. */
+/** These messages are for failures of upstream services, and for limits of the routing engine. */
 const PUBLIC_UPSTREAM = {
   UpstreamUnusable: ({ name }) => new BadGateway({ message: `${name} sent an unusable response` }),
   UpstreamAway: ({ name }) => new Unavailable({ message: `${name} is not reachable` }),

@@ -22,7 +22,7 @@ import { jsonPage, taggedHeaders } from "./Pagination.ts"
 import { jsonResponse, type Versioned, weakTag } from "./Versioned.ts"
 
 export interface PageLinks {
-  /** The address of the service, with a slash at its end. */
+  /** The address of the service ends with a slash. */
   readonly root: string
   /** A private route has no address, and none has one where pages are switched off. */
   readonly routeUrl: (route: Pick<StoredRoute, "shareToken" | "visibility">) => string | undefined
@@ -48,7 +48,7 @@ export const pageLinks: Config.Config<PageLinks> = Config.map(
 
 const collectionJson = (collection: StoredCollection): string => JSON.stringify({ ...collection, version: undefined })
 
-/** Covers the whole JSON, which also changes with the caller and with its routes. */
+/** The tag covers the whole JSON, which also changes with the caller and with its routes. */
 export const collectionTag = (collection: StoredCollection): string =>
   weakTag(String(collection.version), collectionJson(collection))
 
@@ -169,7 +169,7 @@ function* partsOf<A>(before: string, items: ReadonlyArray<A>, toJson: (item: A) 
   yield `]${after}`
 }
 
-/** A JSON array in UTF-8 between two texts, encoded in several iterations of the event loop where it is long. */
+/** Encodes a JSON array between two texts in UTF-8. A long one takes several iterations of the event loop. */
 export const jsonArray = Effect.fnUntraced(function*<A>(
   items: ReadonlyArray<A>,
   toJson: (item: A) => JsonParts,

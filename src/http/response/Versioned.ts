@@ -28,12 +28,12 @@ export interface Versioned {
   readonly json: () => JsonParts
 }
 
-/** RFC 9110, 8.8.3. `If-Match` compares only the version. Weak, since one state has several encodings. */
+/** The tag is weak, since one state has several encodings (RFC 9110, 8.8.3). `If-Match` compares only the version. */
 export const weakTag = (version: string, shown: string): string => `W/"${version}-${crc32(shown).toString(16)}"`
 
 const listed = (header: string) => header.split(",").map((tag) => tag.trim()).filter((tag) => tag !== "")
 
-/** RFC 9110, 8.8.3.2: weak comparison ignores `W/`. */
+/** A weak comparison ignores `W/` (RFC 9110, 8.8.3.2). */
 const opaque = (tag: string) => tag.replace(/^W\//, "")
 
 /** RFC 9110, 13.1.2. */
@@ -55,7 +55,7 @@ export const storableFor = (
 
 const OWN_TAG = /^(?:W\/)?"(\d{1,15})-/
 
-/** RFC 9110, 13.1.1. Ignores foreign tags. */
+/** Ignores foreign tags (RFC 9110, 13.1.1). */
 export const expectedVersions = (
   { [HEADERS.ifMatch.key]: ifMatch }: Schema.Struct.Type<typeof MatchHeader>
 ): ExpectedVersion =>
