@@ -35,13 +35,13 @@ const CPU = Metric.counter("process_cpu_seconds_total", {
   incremental: true
 })
 
-const figure = (name: string, description: string) => Metric.gauge(name, { description })
+const gauge = (name: string, description: string) => Metric.gauge(name, { description })
 
-const STARTED = figure("process_start_time_seconds", "When the process started, in seconds since 1970")
-const RESIDENT = figure("process_resident_memory_bytes", "Resident memory")
-const HEAP_TOTAL = figure("nodejs_heap_size_total_bytes", "Heap of V8")
-const HEAP_USED = figure("nodejs_heap_size_used_bytes", "Heap of V8 that is in use")
-const LAG = figure("nodejs_eventloop_lag_p99_seconds", "99th percentile of the event loop's lag")
+const STARTED = gauge("process_start_time_seconds", "When the process started, in seconds since 1970")
+const RESIDENT = gauge("process_resident_memory_bytes", "Resident memory")
+const HEAP_TOTAL = gauge("nodejs_heap_size_total_bytes", "Heap of V8")
+const HEAP_USED = gauge("nodejs_heap_size_used_bytes", "Heap of V8 that is in use")
+const LAG = gauge("nodejs_eventloop_lag_p99_seconds", "99th percentile of the event loop's lag")
 
 const LAG_RESOLUTION_MS = 20
 
@@ -59,7 +59,7 @@ const makeProcessProbe = Effect.gen(function*() {
   const delay = yield* eventLoopDelay
   const state = { cpuSeconds: 0 }
   yield* Metric.update(STARTED, performance.timeOrigin / 1000)
-  return Effect.suspend(() => {
+  const probe = Effect.suspend(() => {
     const { heapTotal, heapUsed, rss } = process.memoryUsage()
     const { system, user } = process.cpuUsage()
     const before = state.cpuSeconds
@@ -74,6 +74,8 @@ const makeProcessProbe = Effect.gen(function*() {
       Metric.update(LAG, lag)
     ], { discard: true })
   })
+  yield* probe
+  return probe
 })
 
 export const counterBy =
