@@ -124,7 +124,7 @@ export class RequestHandler extends Context.Service<RequestHandler, Effect.Succe
 
 /** Listens and responds from the start, first that the service is starting. */
 export class Listening extends Context.Service<Listening, {
-  /** Responds by this handler from now on. Before the scope has closed, running requests have ended. */
+  /** Responds by this handler from now on. Running requests end before the scope has closed. */
   readonly begin: (handler: RequestHandler["Service"]) => Effect.Effect<void, never, Scope.Scope>
 }>()("route-planning-service/Listening") {
   static readonly layer = Layer.effect(

@@ -19,7 +19,7 @@ import { SyncApi } from "./SyncApi.ts"
 import { CredentialApi, TokensApi } from "./TokensApi.ts"
 import { UsersApi } from "./UsersApi.ts"
 
-/** The contract, which clients can import without server code. */
+/** Clients can import the contract without server code. */
 export class Api extends HttpApi.make(SERVICE_NAME)
   .add(
     AuthApi,

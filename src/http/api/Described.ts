@@ -10,7 +10,6 @@ export const mebibytes = (bytes: number) => `${bytes / 2 ** 20} MiB`
 export const PAGED = `One page: \`limit\` (1 to ${MAX_LIMIT}, default ${DEFAULT_LIMIT}) from \`offset\`. `
   + "`X-Total-Count` has the number of all, `Link` the other pages: `next` has a `cursor` unless `offset` is given."
 
-/** A list in an order that changes may change. */
 export const MOVING = "An item whose place in this order changes between two pages may be on both, or on neither."
 
 export const BOUNDED_PAGE =

@@ -19,7 +19,7 @@ const linkEndpoints = <
   { id, kind, noun, opened, path, shared }: {
     readonly kind: Kind
     readonly noun: string
-    /** A link also opens files and unlisted routes. */
+    /** The text says what a link opens of files and of unlisted routes. */
     readonly opened: string
     readonly path: "/routes" | "/collections"
     readonly id: Id

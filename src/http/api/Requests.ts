@@ -97,7 +97,7 @@ export class Deadline extends HttpApiMiddleware.Service<Deadline>()(
   { error: Unavailable }
 ) {}
 
-/** An endpoint that stores nothing although its method is not safe: its response may be refused after its work. */
+/** Such an endpoint stores nothing although its method is not safe, so its response may be refused after its work. */
 export const StoresNothing = Context.Reference<boolean>("route-planning-service/StoresNothing", {
   defaultValue: () => false
 })

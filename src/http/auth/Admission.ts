@@ -109,7 +109,7 @@ export const anyVisitor: Admission<Option.Option<Principal>, Unauthorized> = {
 const subjectOf = (principal: Principal) =>
   principal.kind === "token" ? `token:${principal.tokenId}` : `user:${principal.userId}`
 
-/** Authenticates the caller of a request that has waited once more, and counts no request. */
+/** Authenticates the caller again after a request has waited, and counts no request. */
 export const makeReadmit = Effect.map(
   Authenticator,
   (authenticator) =>

@@ -43,7 +43,7 @@ const unlessServerError = (
   change: (response: HttpServerResponse.HttpServerResponse) => HttpServerResponse.HttpServerResponse
 ) => changeResponse((response) => response.status >= 500 ? response : change(response))
 
-/** Sets the expiry of a token that expires soon on every response. */
+/** Every response to a token that expires soon names its expiry. */
 const noteExpiry = Effect.fnUntraced(function*({ expiresAt }: TokenPrincipal) {
   if (expiresAt === null) return
   const left = Date.parse(expiresAt) - (yield* Clock.currentTimeMillis)
@@ -80,7 +80,7 @@ export class Authenticator extends Context.Service<Authenticator, {
       const { idHash } = yield* Pseudonyms
       const isReadOnly = yield* DatabaseReadOnly
 
-      // A standby may not know a session that another one has stored as the new primary.
+      // A standby may not know a session that another standby has stored as the new primary.
       const clearUnknown = Effect.flatMap(
         isReadOnly,
         (is) => is ? Effect.void : unlessServerError(clearSessionCookie)

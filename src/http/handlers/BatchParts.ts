@@ -46,7 +46,7 @@ export const known = <Id extends number>(
   ids: ReadonlyArray<Id | string | undefined> | null | undefined
 ): ReadonlyArray<Id> => (ids ?? []).flatMap((id) => typeof id === "number" ? [id] : [])
 
-/** An operation uses the turn of its batch, and waits for none. */
+/** An operation uses the turn of its batch, and does not wait for its own. */
 export const inBatch = <A, E extends { readonly _tag: string }>(change: Effect.Effect<A, E | Overloaded>) =>
   worded(Effect.catchTag(change, "Overloaded", Effect.die))
 
@@ -54,7 +54,7 @@ type LinkOperation = Operation<"createLink" | "updateLink" | "deleteLink">
 
 type AccountOperation = LinkOperation | Operation<"setPrivacyZones" | "updateAccount">
 
-/** Selects what a link opens and what exists before the batch. */
+/** Selects the route or collection that a link opens, if it exists before the batch. */
 export const openedBefore = ({ collectionId, routeId }: LinkOperation): ReadonlyArray<Shared> => [
   ...(typeof routeId === "number" ? [{ kind: "route", id: routeId } as const] : []),
   ...(typeof collectionId === "number" ? [{ kind: "collection", id: collectionId } as const] : [])
@@ -79,7 +79,7 @@ export const accountOperations = Effect.gen(function*() {
     restored: ReadonlySet<RouteId>
   ) {
     const [opened] = openedBefore(operation)
-    // A link to a route in the trash cannot be read before that is restored.
+    // A link to a route in the trash cannot be read before the route is restored.
     if (opened === undefined || (opened.kind === "route" && restored.has(opened.id))) return null
     return (yield* links.get(owner, opened, operation.linkId)).label
   })

@@ -19,7 +19,7 @@ export const MetricsHandlers = HttpApiBuilder.group(
     return handlers.handle(
       "metrics",
       Effect.fnUntraced(function*({ request }) {
-        // The page of another site could ask from within, where the browser is.
+        // A page of another site could send the request from inside the networks, where the browser is.
         if (!isInside(request, networks) || crossSite.isForeignRead(request)) return yield* unknownPath()
         yield* refuseParameters
         return yield* worded(metrics.text)

@@ -186,7 +186,7 @@ export const routeBatch = Effect.gen(function*() {
           : [publishing("collection", (yield* collections.requireOwn(owner, id)).name, id)]
       }
       case "deleteCollection": {
-        // The route may be older than the batch: an earlier operation changes it, or makes it by a `clientId` that exists.
+        // The collection is older than the batch if an earlier operation changes it, or makes it by a known `clientId`.
         const [id] = known([operation.collectionId])
         return id === undefined
           ? [deleting("collection", String(operation.collectionId))]
@@ -224,8 +224,8 @@ export const routeBatch = Effect.gen(function*() {
     )
 
   /**
-   * An atomic batch is refused because of an operation on what is not there before it must be confirmed. Returns the operations
-   * on what is not there: an earlier one may make it meanwhile, and its change would not be confirmed.
+   * An atomic batch with an operation on a missing resource is refused before it must be confirmed. Returns the
+   * operations on missing resources: an earlier operation may make one meanwhile, and the change would not be confirmed.
    */
   const requireConfirmed = Effect.fnUntraced(function*(
     owner: UserId,

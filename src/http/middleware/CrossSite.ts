@@ -12,8 +12,8 @@ export class CrossSite extends Context.Service<CrossSite, {
    */
   readonly check: (request: HttpServerRequest.HttpServerRequest) => Effect.Effect<void, Forbidden>
   /**
-   * True where a script of an origin that is not allowed reads: its request has `Origin`. A link from another site has
-   * none, and no script reads its response.
+   * Returns true if a script of an origin that is not allowed reads: the script's request has `Origin`. A request by a
+   * link from another site has none, and no script reads the response.
    */
   readonly isForeignRead: (request: HttpServerRequest.HttpServerRequest) => boolean
 }>()("route-planning-service/CrossSite") {

@@ -46,7 +46,7 @@ import { isDomainError, publicError } from "../response/PublicErrors.ts"
 
 const inHeader = ({ message, path }: ValidationIssue): ValidationIssue => ({ path: headerName(path), message })
 
-/** A path that is none of the endpoint's is refused as one that leads nowhere. */
+/** A path whose parameters do not match the endpoint's schema gets 404, as an unknown path does. */
 const noSuchResource = (cause: Schema.SchemaError) => {
   const issues = issuesOf(cause).map(inPart("path"))
   return new NotFound({ message: `No such resource: ${summaryOf(issues)}`, details: { issues } })
@@ -58,7 +58,7 @@ const takesSeveral = ({ query }: HttpApiEndpoint.Top, name: string) =>
   query !== undefined && SchemaAST.isObjects(query.ast)
   && query.ast.propertySignatures.some((parameter) => parameter.name === name && SchemaAST.isArrays(parameter.type))
 
-/** The decoder says of two values that they are no string. */
+/** The decoder only reports that two values of one parameter are no string. */
 const refuseQuery = Effect.fnUntraced(function*(cause: Schema.SchemaError, endpoint: HttpApiEndpoint.Top) {
   const query = yield* HttpServerRequest.ParsedSearchParams
   const issues = issuesOf(cause).map(({ message, path }) => ({
@@ -202,11 +202,11 @@ const render = (cause: Cause.Cause<unknown>) =>
 /** These refusals depend on whether the database knows the credential. */
 const BY_CREDENTIAL = new Set(["session_invalid", "token_unknown"])
 
-/** A standby may lack what another one has stored as the new primary: a client would forget what is not found there, or its credential. */
+/** A standby may lack what another has stored as the new primary: a client would forget a resource or its credential. */
 const isDoubtful = ({ details, statusCode }: ServiceError) =>
   statusCode === 404 || statusCode === 401 && BY_CREDENTIAL.has(details?.reason ?? "")
 
-/** Returns what a response says of an error: another one where a standby may have caused it. */
+/** Returns the error of the response: a different one if a standby may have caused the given error. */
 export const undoubted = (error: ServiceError, isReadOnly: Effect.Effect<boolean>, wasReadOnly: boolean) =>
   isDoubtful(error)
     ? Effect.flatMap(
@@ -270,7 +270,7 @@ export const errorShapeLayer = HttpRouter.middleware(
   { global: true }
 )
 
-/** Replaces the path by one of the same depth that leads nowhere, so that a browser gets the page for one. */
+/** Replaces the path by an unknown one of the same depth, so that a browser gets the page of unknown paths. */
 const nowhere = (request: HttpServerRequest.HttpServerRequest) =>
   request.modify({ url: "/_".repeat(pathOf(request.url).split("/").length - 1) })
 

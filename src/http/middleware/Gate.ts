@@ -47,8 +47,8 @@ const makeIsBusy = (millis: () => number) => {
 }
 
 /**
- * Ends at once, or, where requests have started for a slice of this iteration of the event loop, in order in the next ones. So
- * a burst delays neither the refusal of what comes after it nor the requests that already run.
+ * Ends at once, unless requests have started for a whole slice of this iteration of the event loop: later requests then
+ * start in order in the next iterations. So a burst delays neither refusals of later requests nor running requests.
  */
 const makeTurn = (millis: () => number) => {
   const waiting: Array<() => void> = []
@@ -91,7 +91,7 @@ const refuse = Effect.fnUntraced(function*(request: HttpServerRequest.HttpServer
  * Refuses a request while the event loop is busy and the process either works on `MAX_RUNNING_REQUESTS` or is late with the
  * queue for the database. Reads keep a part of its connections, so that transactions that are late are no reason to refuse them.
  * Neither alone is an overload: requests that wait cost no processor time, and a loop that is busy with a few is at its best. The
- * health and the metrics are never refused.
+ * gate never refuses requests for health or metrics.
  */
 export const gateLayer = HttpRouter.middleware(
   Effect.gen(function*() {

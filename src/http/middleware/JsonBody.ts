@@ -56,7 +56,7 @@ const readByJob = Effect.fnUntraced(function*(
 const refusalsOf = Function.memoize(({ payload }: HttpApiEndpoint.Top) => {
   const schemas = [...payload.values()].flatMap(({ schemas }) => schemas)
   const [only] = schemas
-  // A union of one would say less of a value of another type.
+  // A union of one schema would report less about a value of another type.
   return refusalsBy(only !== undefined && schemas.length === 1 ? only : Schema.Union(schemas))
 })
 
@@ -82,7 +82,7 @@ const ignoredIn = Function.memoize((endpoint: HttpApiEndpoint.Top) =>
   ignoredMembers([...endpoint.payload.values()].flatMap(({ schemas }) => schemas), [...endpoint.success])
 )
 
-/** A proxy refuses a response whose headers have more than 4 KiB, of a write that was made. */
+/** A proxy refuses a response whose headers have more than 4 KiB, although the write was made. */
 const MAX_HEADER_LENGTH = 1024
 
 /** A client may have misspelt a member that is ignored. */

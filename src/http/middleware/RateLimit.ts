@@ -90,7 +90,7 @@ export const addressLimitLayer = Layer.effect(
   )
 )
 
-/** Without `TRUSTED_PROXIES` all clients behind a proxy are one. Anyone may send the header, so it is said once. */
+/** All clients behind an untrusted proxy count as one. Anyone may send `X-Forwarded-For`, so the process warns once. */
 export const proxyWarningLayer = HttpRouter.middleware(
   Effect.gen(function*() {
     const warnings = yield* Warnings

@@ -28,22 +28,22 @@ interface Labels {
 
 const UNMATCHED = "unmatched"
 
-/** OpenTelemetry names unknown methods so. */
+/** OpenTelemetry gives unknown methods this name. */
 const OTHER = "_OTHER"
 
-/** The contract's paths bound the number of labels (OpenTelemetry's HTTP conventions). */
+/** The known path templates bound the number of labels (OpenTelemetry's HTTP conventions). */
 const labelsOf = ({ method, url }: HttpServerRequest.HttpServerRequest, isRefused: boolean): Labels => ({
   method: HttpMethod.isHttpMethod(method) ? method : OTHER,
   route: isRefused ? UNMATCHED : templateOf(method, url) ?? UNMATCHED
 })
 
-/** The series stay few whatever clients send: a HEAD counts as GET, and what a path does not have as unmatched. */
+/** The series stay few whatever clients send: HEAD counts as GET, a method that a path does not have as unmatched. */
 const countedAs = ({ method, route }: Labels): Labels => {
   const served = method === "HEAD" ? "GET" : method
   return isServed(served, route) ? { method: served, route } : { method, route: UNMATCHED }
 }
 
-/** A histogram has nine samples, so the pages with forms share one, and so do the methods of what is unmatched. */
+/** A histogram has nine samples, so the pages with forms share one, and so do the methods of unmatched requests. */
 const timedAs = ({ method, route }: Labels): Labels => {
   if (route === UNMATCHED) return { method: OTHER, route }
   return { method, route: isFormPage(route) ? "pages" : route }
@@ -231,7 +231,7 @@ interface Refused {
   readonly remoteAddress: Option.Option<string>
 }
 
-/** Logs and counts what Node's parser refused, as a request without a path. */
+/** Logs and counts a request that Node's parser refused, without its path. */
 export const recordRefusal = Effect.gen(function*() {
   const isMeasured = yield* metricsEnabled
   const clientOf = yield* clientNaming

@@ -52,7 +52,7 @@ const EXPOSED_HEADERS = [
   HEADERS.totalCount.name
 ].join(", ")
 
-/** Scripts may send these, beside those that the Fetch standard lets every request have. */
+/** Scripts may send these headers, in addition to those that the Fetch standard allows in every request. */
 const REQUEST_HEADERS = [
   "Authorization",
   "Content-Encoding",
@@ -71,8 +71,8 @@ const PREFLIGHT = {
 }
 
 /**
- * Returns the CORS headers of a response, and the names of those that it depends on. Scripts of any origin may read what comes
- * without a cookie. Only the origins of `CORS_ORIGINS` may send one and read the response.
+ * Returns the CORS headers of a response, and the names of those that it depends on. Scripts of any origin may read
+ * responses to requests without a cookie. Only the origins of `CORS_ORIGINS` may send one and read the response.
  */
 const corsHeaders = Effect.map(settings.CORS_ORIGINS, (origins) => {
   const listed = new Set(origins)
@@ -144,7 +144,7 @@ export const responseHeadersLayer = HttpRouter.middleware(
   { global: true }
 )
 
-/** A client that has the response already gets 304 (RFC 9110, 13.1.2), for what is tagged by its bytes, such as lists. */
+/** A client that already has a tagged response, such as a list, gets 304 (RFC 9110, 13.1.2). */
 export const conditionalLayer = HttpRouter.middleware(
   (httpEffect) =>
     Effect.flatMap(HttpServerRequest.HttpServerRequest, ({ headers, method }) => {

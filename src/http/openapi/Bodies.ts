@@ -68,7 +68,7 @@ const bodyOf = ({ code, details, message, statusCode }: Errors.ServiceError) => 
   ...(details === undefined ? {} : { details })
 })
 
-/** The keys are names of classes. A function, so that a start does not wait for it. */
+/** The keys are names of classes. A function makes the examples, so that a start does not wait for them. */
 export const errorExamples = (): Readonly<Record<string, ReturnType<typeof bodyOf>>> =>
   Object.fromEntries(errors().map((error) => [error._tag, bodyOf(error)]))
 

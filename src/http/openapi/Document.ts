@@ -127,7 +127,7 @@ const isConditional = (operation: Operation, declared: Declared) => {
   return declared.endpoint.method === "GET" && response !== undefined && isTagged(response, operation, declared)
 }
 
-/** The handlers of lists and files do not read the header: a middleware compares what they return. */
+/** The handlers of lists and files do not read `If-None-Match`: a middleware compares the tags of their responses. */
 const withCondition = (operation: Operation, declared: Declared): Operation =>
   isConditional(operation, declared) && !operation.parameters.some(({ name }) => name === HEADERS.ifNoneMatch.key)
     ? { ...operation, parameters: [...operation.parameters, IF_NONE_MATCH] }

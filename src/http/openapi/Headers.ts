@@ -117,7 +117,7 @@ const when = (condition: boolean, ...names: ReadonlyArray<HeaderName>) => condit
 const hasParameter = ({ parameters }: OpenApi.OpenAPISpecOperation, wanted: string) =>
   parameters.some(({ name }) => name === wanted)
 
-/** A response of these statuses has a tag, by which a later request gets 304. */
+/** Returns true if the response has an entity tag, by which a later request gets 304. */
 export const isTagged = (
   response: OpenApi.OpenApiSpecResponse,
   operation: OpenApi.OpenAPISpecOperation,

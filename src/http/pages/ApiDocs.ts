@@ -10,12 +10,12 @@ import { DOCS_ASSET, DOCS_DOCUMENT, DOCS_PAGE } from "../request/RouteTemplates.
 import { respond, unknownPath } from "../response/ErrorResponse.ts"
 import { type Asset, assetResponse, countedAndCompressed, makeAsset } from "./layout/Assets.ts"
 
-/** Without this, lines of code in blocks that scroll make the page wider than a phone. */
+/** Without this rule, lines of code in blocks that scroll make the page wider than a phone. */
 const AS_WIDE_AS_THE_SCREEN = "html, body { overflow-x: clip }"
 
 /**
  * Disables everything that calls the vendor's servers. A visitor who has signed in has the cookie; an empty bearer token, the first
- * scheme of the document, is 401.
+ * scheme of the document, gets 401.
  */
 const SCALAR = {
   authentication: { preferredSecurityScheme: "sessionCookie" },

@@ -29,7 +29,7 @@ interface Facts {
   readonly isOpen: boolean
 }
 
-/** All listed routes have the one tag; anything else lists all routes. */
+/** A valid `tag` lists only the routes that have it; without one the page lists all routes. */
 const decodeTag = Schema.decodeUnknownOption(TagFilter)
 
 const tagIn = (query: URLSearchParams) =>
@@ -90,7 +90,7 @@ export const homePageLayer = Layer.unwrap(Effect.gen(function*() {
         "none"
       ).pipe(
         Effect.map((routes) => cards(routes, { filters, offset: page.offset, root: "./", texts: site.texts, units })),
-        // The page says what the service is, also where it has too much to do.
+        // The page says what the service is, also under load.
         Effect.catchTag(
           "Overloaded",
           () => Effect.succeed(html`<p>${site.texts.home.busy}</p>`)

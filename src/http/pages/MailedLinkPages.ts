@@ -149,7 +149,7 @@ const NEW_PASSWORD = "newPassword"
 
 const noPassword = ({ verify }: Texts) => () => ValidationFailed.at("body", "password", verify.noPassword)
 
-/** Anyone may sign up any address: only who holds the mailbox knows which sign-up is theirs. */
+/** Anyone may sign up any address: only the holder of the mailbox knows which sign-up is theirs. */
 const verifyForm = (texts: Texts) => (link: Link, fields: Fields, error?: ServiceError): Page => {
   const { verify } = texts
   const isNew = fields[NEW_PASSWORD] !== undefined

@@ -25,7 +25,7 @@ const missing = (site: Site, { url }: HttpServerRequest.HttpServerRequest, reade
   })
 }
 
-/** An unknown path is a page for a browser; for others it has the shape of every error. */
+/** Browsers get a page for an unknown path; other clients get the usual shape of errors. */
 export const missingPageLayer = HttpRouter.use(Effect.fnUntraced(function*(router) {
   const reader = (yield* makeReader)(ENDPOINT)
   const site = yield* configuredSite

@@ -26,7 +26,7 @@ export const PAGES = {
   revokeTokens: "/me/revoke-tokens"
 } as const
 
-/** Browsers navigate to these two of the API, so they are not in the contract. */
+/** Browsers navigate to these two addresses of the API, so the contract does not have them. */
 export const PROVIDER_SIGN_IN = {
   start: "/api/v1/auth/oidc/:provider/start",
   callback: "/api/v1/auth/oidc/:provider/callback"
@@ -83,7 +83,7 @@ type Part = "api" | "docs" | "pages"
 interface KnownPath {
   readonly parts: ReadonlyArray<Part>
   readonly methods: ReadonlyArray<string>
-  /** The template of a method; HEAD and methods refused with 405 have the template of GET. */
+  /** Returns the template of a method. HEAD and methods refused with 405 have the template of GET. */
   readonly templateOf: (method: string) => string
 }
 

@@ -28,7 +28,7 @@ export const retryAfter = (details: Readonly<Record<string, unknown>> = {}) =>
 
 export const isFault = (error: ServiceError): boolean => error.statusCode >= 500
 
-/** Renders an error, a 5xx with its trace id and, if known, `Retry-After`. It is encoded once, however often the effect runs. */
+/** Renders an error, a 5xx with its trace id and, if known, `Retry-After`. Each run reuses the encoded error. */
 export const respond = (error: ServiceError): Effect.Effect<HttpServerResponse.HttpServerResponse> => {
   const encoded = encodeError(error)
   const headers = isFault(error) ? retryAfter(encoded.details) : allow(error)

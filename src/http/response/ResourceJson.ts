@@ -48,7 +48,7 @@ export const pageLinks: Config.Config<PageLinks> = Config.map(
 
 const collectionJson = (collection: StoredCollection): string => JSON.stringify({ ...collection, version: undefined })
 
-/** The tag covers the whole JSON, which also changes with the caller and with its routes. */
+/** The tag covers the whole JSON, which also changes with the caller and with the collection's routes. */
 export const collectionTag = (collection: StoredCollection): string =>
   weakTag(String(collection.version), collectionJson(collection))
 

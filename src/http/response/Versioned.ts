@@ -36,7 +36,7 @@ const listed = (header: string) => header.split(",").map((tag) => tag.trim()).fi
 /** A weak comparison ignores `W/` (RFC 9110, 8.8.3.2). */
 const opaque = (tag: string) => tag.replace(/^W\//, "")
 
-/** RFC 9110, 13.1.2. */
+/** The header matches by `*` or by any one of its tags (RFC 9110, 13.1.2). */
 export const isKnown = (ifNoneMatch: string | undefined, etag: string): boolean =>
   ifNoneMatch !== undefined
   && (ifNoneMatch.trim() === "*" || listed(ifNoneMatch).some((tag) => opaque(tag) === opaque(etag)))
@@ -82,7 +82,7 @@ export const jsonResponse = (json: Json, options?: HttpServerResponse.Options) =
 export const versionedResponse = ({ etag, json }: Versioned) =>
   jsonResponse(json(), { headers: { [HEADERS.etag.key]: etag } })
 
-/** RFC 9110, 10.2.2. `path` is below the prefix of the API. */
+/** Makes `Location` (RFC 9110, 10.2.2) of a path below the prefix of the API. */
 export const locatedAt = (path: string) => ({ [HEADERS.location.key]: `/api/v1${path}` })
 
 /** Adds `Location` to the response of an endpoint that returns a value. */

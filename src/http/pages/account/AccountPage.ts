@@ -43,7 +43,6 @@ export interface Visit {
   /** The path to the root of the service is relative. */
   readonly root: string
   readonly texts: Texts
-  /** The texts are those of the account's language, else of the browser's. */
   readonly units: Result<Units>
 }
 
@@ -52,7 +51,7 @@ type Services = HttpServerRequest.HttpServerRequest | Scope.Scope
 /** Errors are worded where they are shown. */
 type Result<A> = Effect.Effect<A, unknown, Services>
 
-/** An action counts as the endpoint of the API that does the same, which admits it. `seeOther` is relative to the root. */
+/** An action is admitted and counted as the endpoint that does the same. `seeOther` is relative to the root. */
 export interface Action {
   readonly endpoint: Endpoint
   readonly run: (visit: Visit) => Result<PageResult>

@@ -137,7 +137,7 @@ ${
       run: Effect.fnUntraced(function*(visit) {
         const { userId } = visit.session
         yield* links.replaceShareToken(userId, yield* sharedOf(visit), Effect.void)
-        // The views of routes have their share token.
+        // The views of routes contain share tokens.
         yield* views.refresh(userId)
         return done(pathOf(visit), "replaced")
       })

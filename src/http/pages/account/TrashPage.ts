@@ -12,7 +12,7 @@ import { ACCOUNT_PAGES } from "../../request/RouteTemplates.ts"
 import { accountPageLayer, type Action, done, idOf, type Visit } from "./AccountPage.ts"
 import { button, confirmed, form, hidden } from "./Forms.ts"
 
-/** The page shows more once these are restored or erased. */
+/** The page shows more items once these are restored or erased. */
 const SHOWN = { limit: MAX_LIMIT, offset: 0 }
 
 interface Kind {

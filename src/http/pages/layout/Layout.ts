@@ -40,7 +40,7 @@ export interface Page {
   /** A page that is embedded in another site has no header. */
   readonly isFramed?: boolean
   readonly isIndexable?: boolean
-  /** Who sees the page decides on its navigation: a visitor, if nothing is known. */
+  /** The reader decides on the navigation of the page; an unknown reader is a visitor. */
   readonly reader?: Reader | undefined
   /** These parts of the body are made while the page is sent, and stand in place of `LINES`. */
   readonly lines?: Stream.Stream<Html> | undefined

@@ -63,7 +63,7 @@ export const failureAt = <R = never>(
     const { errors } = site.texts
     return pageResponse(site, path, {
       title: errors.title,
-      // A service that refuses work looks nobody up.
+      // A service that refuses work does not look up its reader.
       reader: yield* isFault(error) || error.statusCode === 429 ? VISITOR : reader ?? VISITOR,
       body: html`${alert(plainWords(site.texts, error))}${
         isFault(error) ? html`<p class="hint">${errors.requestId(id)}</p>` : undefined

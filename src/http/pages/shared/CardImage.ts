@@ -18,7 +18,7 @@ import { missingPage } from "./SharedPage.ts"
 
 const headersOf = (digest: string) => ({ [HEADERS.etag.key]: `"${digest}"`, ...STORABLE })
 
-/** The picture that other sites show beside a link to a route. It ignores the session of a browser. */
+/** Serves the picture that other sites show beside a link to a route, and ignores the session of a browser. */
 export const cardImageLayer = HttpRouter.use(Effect.fnUntraced(function*(router) {
   const limiter = yield* Limiter
   const pictures = yield* Pictures

@@ -81,7 +81,7 @@ const stopItem = (stop: Stop, texts: Texts, units: Units) =>
     stopText(stop, texts)
   }</span></li>\n`
 
-/** The page folds more stops than these. */
+/** The page folds a longer list of stops. */
 const FEW = 12
 
 /** Lists named waypoints and cues by their distance from the start. */

@@ -205,7 +205,7 @@ ${property("type", "website")}${property("site_name", name)}${property("title", 
       : html``
   }${data === undefined ? html`` : linkedData({ "@context": "https://schema.org", ...data })}`
 
-/** Fills rows of two and of three cards. */
+/** This number fills rows of two and of three cards. */
 const CARDS = 24
 
 const MAX_PAGE = 9999
@@ -224,7 +224,7 @@ interface Listing {
   readonly units: Units
 }
 
-/** An unlisted route of a collection that a share link opened has no link: its own token would outlive that one. */
+/** An unlisted route of a collection opened by a share link gets no link: the route's token would outlive that link. */
 const card = (route: StoredCollectionRoute, { root, texts, units }: Listing) =>
   route.shareToken === undefined
     ? html`<li><h2>${route.name}</h2>
