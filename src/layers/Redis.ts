@@ -19,14 +19,16 @@ import { CounterState, processCountersLayer } from "../services/admission/RateLi
 import { settings } from "../services/settings/Registry.ts"
 import { onceAMinute } from "./Logging.ts"
 
-const TIMEOUT = Duration.millis(50)
+/** A count that takes longer is late, and the process counts alone. */
+export const CountTimeout = Context.Reference("route-planning-service/CountTimeout", {
+  defaultValue: () => Duration.millis(50)
+})
 
 /**
  * After a stall, Node runs timers before it reads sockets: one long timer would end although the reply has arrived,
  * while a stall ends only one of several short ones.
  */
 const STEPS = 5
-const STEP = Duration.divideUnsafe(TIMEOUT, STEPS)
 
 const CONNECT_TIMEOUT = Duration.seconds(2)
 
@@ -46,18 +48,19 @@ const isShared = Metric.gauge("rate_limits_shared", {
   description: "1 while rate limits are counted in Redis, 0 while this process counts alone"
 })
 
-const timedOut = Effect.andThen(
-  Effect.repeat(Effect.sleep(STEP), { times: STEPS - 1 }),
-  Effect.suspend(() => Effect.fail(new NoCount()))
-)
+const lateAfter = (timeout: Duration.Duration) =>
+  Effect.andThen(
+    Effect.repeat(Effect.sleep(Duration.divideUnsafe(timeout, STEPS)), { times: STEPS - 1 }),
+    Effect.suspend(() => Effect.fail(new NoCount()))
+  )
 
 /** Fails with `NoCount` also for a reply that is no count: Effect's store returns the parts of any reply. */
 const countIn = Effect.fnUntraced(
-  function*(store: Store, options: Parameters<Store["fixedWindow"]>[0]) {
+  function*(store: Store, options: Parameters<Store["fixedWindow"]>[0], _late: ReturnType<typeof lateAfter>) {
     const count = yield* store.fixedWindow(options)
     return count.every(Number.isFinite) ? count : yield* new NoCount()
   },
-  (count) => Effect.raceFirst(count, timedOut),
+  (count, _store, _options, late) => Effect.raceFirst(count, late),
   Effect.catchDefect(() => Effect.fail(new NoCount()))
 )
 
@@ -100,6 +103,7 @@ const sharedStore = Effect.fnUntraced(function*(url: Redacted.Redacted) {
   const shared = yield* Ref.make(Option.none<Store>())
   const warn = yield* onceAMinute(Effect.logWarning("Redis unreachable, rate limits counted in this process"))
   const doubts = yield* Queue.sliding<void>(1)
+  const late = lateAfter(yield* CountTimeout)
 
   const use = (store: Option.Option<Store>) =>
     Effect.andThen(Ref.set(shared, store), Metric.update(isShared, Option.isSome(store) ? 1 : 0))
@@ -107,7 +111,7 @@ const sharedStore = Effect.fnUntraced(function*(url: Redacted.Redacted) {
   const countAlone = Effect.andThen(use(Option.none()), warn)
 
   const attend = (store: Store) =>
-    countIn(store, CHECK).pipe(
+    countIn(store, CHECK, late).pipe(
       Effect.andThen(use(Option.some(store))),
       Effect.andThen(Effect.timeoutOption(Queue.take(doubts), CHECK_INTERVAL)),
       Effect.forever
@@ -130,7 +134,7 @@ const sharedStore = Effect.fnUntraced(function*(url: Redacted.Redacted) {
         Option.match({
           onNone: () => own.fixedWindow(options),
           onSome: (store) =>
-            countIn(store, options).pipe(
+            countIn(store, options, late).pipe(
               Effect.catch(() =>
                 countAlone.pipe(
                   Effect.andThen(Queue.offer(doubts, undefined)),

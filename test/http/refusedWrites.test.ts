@@ -4,6 +4,7 @@ import { SqlClient } from "effect/sql"
 import { StoresNothing } from "../../src/http/api/Requests.ts"
 import { LargeResponseLimits } from "../../src/http/middleware/LargeResponses.ts"
 import { BodyAllowance } from "../../src/http/request/RequestBodies.ts"
+import { CountTimeout } from "../../src/layers/Redis.ts"
 import { type Rider, signedIn } from "../support/Actors.ts"
 import { MIB, unread } from "../support/Connections.ts"
 import { filling, partlySent } from "../support/HeldBodies.ts"
@@ -191,6 +192,8 @@ const limitedServer = Layer.unwrap(Effect.map(StandInRedis, ({ url }) =>
   }))).pipe(
     Layer.provide(Layer.succeed(BodyAllowance, { grace: Duration.minutes(5), bytesPerSecond: 1 })),
     Layer.provide(responsesOf(1)),
+    // On a busy machine a late count would let a write through.
+    Layer.provide(Layer.succeed(CountTimeout, Duration.seconds(20))),
     Layer.provideMerge(StandInRedis.layer)
   )
 
