@@ -95,7 +95,7 @@ export const filesForm = (late: string, ...parts: ReadonlyArray<Html>): Html =>
 ${parts}<p class="error" role="alert" hidden></p>
 </form>\n`
 
-/** Asks, without a script, before an action that cannot be taken back. */
+/** Asks for a confirmation without a script. */
 export const confirmed = (summary: string, ...parts: ReadonlyArray<Html>): Html =>
   html`<details class="confirm"><summary>${summary}</summary>\n${form(...parts)}</details>\n`
 

@@ -66,7 +66,7 @@ const respond = (site: Site, path: string, page: SharedPage, request: HttpServer
 /** A shared page repeats nothing of its request, so that lengths reveal no secret (BREACH). */
 const compression = HttpMiddleware.compression()
 
-/** Shows what its viewer may see: the user of the session cookie, if there is one. */
+/** Shows what its viewer may see: the user of the request, if there is one. */
 export const sharedPageLayer = <E, R>(
   path: typeof SHARED_PAGES[keyof typeof SHARED_PAGES],
   show: (request: SharedRequest) => Effect.Effect<SharedPage, E, R>
