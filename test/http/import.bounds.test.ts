@@ -136,7 +136,7 @@ layer(TestServer.layer())("an archive", (it) => {
     Effect.gen(function*() {
       const rider = yield* signedIn
       const small = yield* sealed(yield* filesOf(rider))
-      const geometry = Array.from({ length: 500 }, (_, n) => [9 + n / 1000, 47.123456])
+      const geometry = Array.from({ length: 5000 }, (_, n) => [9 + n / 10_000, 47.123456])
       for (let n = 0; n < 60; n++) yield* rider.post("/routes", newRoute({ geometry }))
       const { bytes: large } = yield* exported(rider)
       const heirs = yield* Effect.all(Array.from({ length: 5 }, () => signedIn))
