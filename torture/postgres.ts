@@ -1,6 +1,6 @@
 import { Effect, Redacted, Schedule, Schema } from "effect"
 import { type ChildProcess, execFile } from "node:child_process"
-import { chown, mkdir, readFile } from "node:fs/promises"
+import { chown, mkdir, open, readFile } from "node:fs/promises"
 import { join } from "node:path"
 import { promisify } from "node:util"
 import { Client } from "pg"
@@ -10,6 +10,9 @@ import { binariesFor, dataDirectoryFor, type Owner, postgresOwner } from "../dev
 import { ending, hasEnded, type Keeper } from "./keeper.ts"
 
 const MAX_CONNECTIONS = 60
+
+/** A failed start shows this many characters of the log. */
+const LOG_END = 2000
 
 export const childrenOf = async (pid: number) => {
   const text = await readFile(`/proc/${pid}/task/${pid}/children`, "utf8").catch(() => "")
@@ -66,6 +69,14 @@ export const postgres = Effect.fnUntraced(function*(wanted: string, keeper: Keep
   const programs = bin ?? (yield* Effect.promise(() => binariesFor(owner)))
   const port = String(yield* Effect.promise(() => freePort()))
   address.port = port
+  const logPath = `${wanted}.log`
+  const log = yield* Effect.acquireRelease(
+    Effect.promise(() => open(logPath, "a")),
+    (file) => Effect.promise(() => file.close())
+  )
+  const logEnd = Effect.promise(() => readFile(logPath, "utf8")).pipe(
+    Effect.flatMap((text) => Effect.logError(`PostgreSQL did not start:\n${text.slice(-LOG_END)}`))
+  )
   /** Returns the superuser's address of a database of the server. */
   const url = (database = "postgres") => new URL(`/${database}`, address).href
   const state: { child?: ChildProcess; stopped: ReadonlyArray<number> } = { stopped: [] }
@@ -77,11 +88,16 @@ export const postgres = Effect.fnUntraced(function*(wanted: string, keeper: Keep
       state.child = keeper.spawn(
         join(programs, "postgres"),
         ["-D", directory, "-h", "127.0.0.1", "-p", port, ...settings.flatMap((setting) => ["-c", setting])],
-        { ...owner, cwd: "/", env: { LC_ALL: "C" }, stdio: "ignore" }
+        { ...owner, cwd: "/", env: { LC_ALL: "C" }, stdio: ["ignore", "ignore", log.fd] }
       )
     }
     return queryAt(url(), "SELECT")
-  }).pipe(Effect.sandbox, Effect.retry({ schedule: Schedule.spaced("50 millis"), times: 1200 }), Effect.orDie)
+  }).pipe(
+    Effect.sandbox,
+    Effect.retry({ schedule: Schedule.spaced("50 millis"), times: 1200 }),
+    Effect.tapError(() => logEnd),
+    Effect.orDie
+  )
 
   const all = async () => {
     const pid = state.child?.pid

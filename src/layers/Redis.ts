@@ -55,14 +55,12 @@ const lateAfter = (timeout: Duration.Duration) =>
   )
 
 /** Fails with `NoCount` also for a reply that is no count: Effect's store returns the parts of any reply. */
-const countIn = Effect.fnUntraced(
-  function*(store: Store, options: Parameters<Store["fixedWindow"]>[0], _late: ReturnType<typeof lateAfter>) {
-    const count = yield* store.fixedWindow(options)
-    return count.every(Number.isFinite) ? count : yield* new NoCount()
-  },
-  (count, _store, _options, late) => Effect.raceFirst(count, late),
-  Effect.catchDefect(() => Effect.fail(new NoCount()))
-)
+const countIn = (store: Store, options: Parameters<Store["fixedWindow"]>[0], late: ReturnType<typeof lateAfter>) =>
+  store.fixedWindow(options).pipe(
+    Effect.filterOrFail((count) => count.every(Number.isFinite), () => new NoCount()),
+    Effect.raceFirst(late),
+    Effect.catchDefect(() => Effect.fail(new NoCount()))
+  )
 
 /** Returns the counters of Redis on one connection, which lasts until the scope closes and is not opened again. */
 const redisStore = Effect.fnUntraced(function*(url: Redacted.Redacted) {

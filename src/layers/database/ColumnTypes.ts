@@ -51,10 +51,10 @@ const codecOf = (oid: number, read: Read<unknown>): PgTypes.Codec<unknown> => ({
 })
 
 /**
- * Reads `bigint` as a number and `timestamptz` as text, as responses have them: Effect compiles one function for a row
- * of such columns instead of one for each column (decision 0015). Reads `varchar` as UTF-8 bytes: no column has this
- * type, and PostgreSQL casts `text` to it at no cost, so it marks long text that responses pass on unchanged. Writes as
- * the driver does.
+ * Reads `bigint` as a number and `timestamptz` as text, as responses have them, so that Effect compiles a function for
+ * the row and none for its columns (decision 0015). Reads `varchar` as UTF-8 bytes: it marks long text that responses
+ * send unchanged, since tables do not use this type, and PostgreSQL casts `text` to it at no cost. Writes as the driver
+ * does.
  */
 export const makeColumnTypes = (): PgTypes.Registry => {
   const types = PgTypes.makeRegistry()

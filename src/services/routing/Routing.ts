@@ -35,8 +35,8 @@ const POINT_BYTES = 16
 
 export class TraceMatching extends Context.Service<TraceMatching, {
   /**
-   * Matches a trace in pieces within the engine's limits and joins them to a `TraceAnswer` as JSON in UTF-8: no point
-   * of a long trace is an object here. Fails with `NoPath` if no part follows a road; parts without one are left out.
+   * Matches a trace in pieces within the engine's limits and joins them to a `TraceAnswer` as JSON in UTF-8: positions
+   * of a long trace are no objects here. A part that follows no road is left out. Fails with `NoPath` if all are.
    */
   readonly match: (request: TraceRequest, trace: MeasuredTrace | undefined) => Effect.Effect<Uint8Array, EngineFailure>
 }>()("route-planning-service/TraceMatching") {
