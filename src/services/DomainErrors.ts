@@ -22,7 +22,6 @@ export class UpstreamAway extends Schema.TaggedError<UpstreamAway>()("UpstreamAw
 
 export class UpstreamSlow extends Schema.TaggedError<UpstreamSlow>()("UpstreamSlow", { name: Schema.String }) {}
 
-/** The upstream has as many calls, running and waiting, as it may. */
 export class EngineBusy extends Schema.TaggedError<EngineBusy>()("EngineBusy", {}) {}
 
 /** The engine refused a request for a mistake that is not the client's. */
@@ -124,7 +123,6 @@ export class QuotaExceeded extends Schema.TaggedError<QuotaExceeded>()("QuotaExc
   used: Schema.Int
 }) {}
 
-/** The account has as many waiting requests as it may. */
 export class TooManyWaiting extends Schema.TaggedError<TooManyWaiting>()("TooManyWaiting", {
   retryAfterSeconds: Schema.Int
 }) {}
@@ -138,7 +136,6 @@ export class DuplicateRoutes extends Schema.TaggedError<DuplicateRoutes>()("Dupl
 
 export class CollectionFull extends Schema.TaggedError<CollectionFull>()("CollectionFull", { limit: Schema.Int }) {}
 
-/** The account has `used` zones, and would have more than `limit`. */
 export class ZonesFull extends Schema.TaggedError<ZonesFull>()("ZonesFull", {
   limit: Schema.Int,
   used: Schema.Int
@@ -166,10 +163,8 @@ export class AlreadyPast extends Schema.TaggedError<AlreadyPast>()("AlreadyPast"
 
 export class TooManyTokens extends Schema.TaggedError<TooManyTokens>()("TooManyTokens", { limit: Schema.Int }) {}
 
-/** The first request with an `Idempotency-Key` has not ended. */
 export class KeyInUse extends Schema.TaggedError<KeyInUse>()("KeyInUse", {}) {}
 
-/** The `Idempotency-Key` belongs to another request. */
 export class KeyReused extends Schema.TaggedError<KeyReused>()("KeyReused", {}) {}
 
 /** The `clientId` has made something that is deleted since. */
@@ -199,7 +194,6 @@ export class AccountDeleted extends Schema.TaggedError<AccountDeleted>()("Accoun
 /** An unknown address, a wrong password and an account without one fail alike. */
 export class WrongCredentials extends Schema.TaggedError<WrongCredentials>()("WrongCredentials", {}) {}
 
-/** The current password, which a change needs, is wrong. */
 export class WrongPassword extends Schema.TaggedError<WrongPassword>()("WrongPassword", {}) {}
 
 /** The address of a sign-up is not verified; a new link has been mailed. */

@@ -35,8 +35,7 @@ export const accountMailsLayer = Layer.effect(
       execute: (email) => sql`SELECT id, email FROM users WHERE ${hasAddress(sql, email)}`
     })
 
-    // A sign-up is extended even if an account has the address: how long it is kept, which its password reveals, must
-    // not differ.
+    // A sign-up is extended even if an account has the address: its end, which its password reveals, must not differ.
     const keep = Effect.fnUntraced(function*(id: SignUpId, lifetime: Duration.Duration) {
       const now = yield* Clock.currentTimeMillis
       yield* signUps.keepUntil(id, new Date(now + Duration.toMillis(lifetime)))

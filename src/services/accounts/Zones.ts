@@ -242,7 +242,6 @@ const isSame = (one: PrivacyZone, other: PrivacyZone) => one.radius === other.ra
 const isWithin = (zone: PrivacyZone, other: PrivacyZone) =>
   metresBetween(...zone.center, ...other.center) + zone.radius <= other.radius
 
-/** Counts the stored zones that are inside none of the new ones. */
 const lostOf = (stored: Zones, zones: Zones) =>
   stored.filter((zone) => !zones.some((other) => isWithin(zone, other))).length
 

@@ -112,8 +112,7 @@ export const makeConnectionQueue = Effect.fnUntraced(function*(options: Connecti
     ticket.state = "admitted"
   }
 
-  // A connection that is passed on is never free, so that nothing overtakes the first in the queue, unless that is a
-  // transaction for which none is left.
+  // A connection that is passed on is never free: only a transaction for which none is left can be overtaken.
   const admitFirst = () => {
     for (const first of waiting) {
       if (!isFree()) return

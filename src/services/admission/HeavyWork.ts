@@ -11,7 +11,6 @@ import { waitingForOthers } from "./Lane.ts"
 
 export interface HeavyLimits {
   readonly threads: number
-  /** This many jobs of each share wait. */
   readonly queue: number
   readonly maxWait: Duration.Duration
   readonly maxDuration: Duration.Duration

@@ -8,7 +8,6 @@ import { type Lane, type LaneNumbers, makeLane, makeLanesByKey } from "./Lane.ts
 
 const LONGEST_WAIT = Duration.seconds(2)
 
-/** A list waits at most this long for its total. */
 const LONGEST_COUNT = Duration.seconds(1)
 
 interface Share {
@@ -48,7 +47,6 @@ const UNBOUNDED = { longestQueue: Infinity, countsQueued: false }
 export const LANES = {
   /** Passwords are hashed here. A longer queue would let requests time out with the work done for nothing. */
   passwords: { ...UNBOUNDED, atOnce: availableParallelism(), longestWait: LONGEST_WAIT, reason: "passwords" },
-  /** Uses of the links of one account take turns, so that only one costs a hash. */
   links: { ...UNBOUNDED, atOnce: 1, longestWait: LONGEST_WAIT, reason: "links" },
   /** A thousand requests that waited for a change may wake and read at once. */
   changes: { ...UNBOUNDED, atOnce: 2, longestWait: Duration.seconds(30), reason: "changes" }
@@ -59,7 +57,6 @@ export const AT_ONCE = {
   /** An archive that is imported has a line and a batch in memory, at most 20 MiB. */
   archives: 8,
   archivePieces: 2,
-  /** This many calls of the routing engine run, and this many are queued. */
   engine: { running: 32, queued: 64 },
   exchanges: 32,
   mails: 2

@@ -35,7 +35,6 @@ export const TOTAL_DISTANCE = "round(greatest(0, least(r.live_distance, 1e300)),
 
 const STATISTICS = `${TOTAL_ROUTES} AS "totalRoutes", ${TOTAL_DISTANCE} AS "totalDistance"`
 
-/** Selects the `Usage` and `Statistics` of a user, for statements that read more of them. */
 export const selectUsage = (sql: SqlClient.SqlClient, user: number | Statement.Fragment) =>
   sql`
     SELECT ${sql.literal(USAGE)} AS usage, ${sql.literal(STATISTICS)}

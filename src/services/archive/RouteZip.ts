@@ -19,7 +19,6 @@ export interface ZippedFile {
 }
 
 export interface RouteZip {
-  /** `isOwn` is true if the archive is an export of this service. */
   readonly isOwn: boolean
   readonly count: number
   readonly find: (isWanted: (name: string) => boolean) => Effect.Effect<ReadonlyArray<ZippedFile>, InvalidInput>
@@ -34,7 +33,6 @@ const MAX_FOUND = 100
 
 type Disk = ImportDisk["Service"]
 
-/** This many bytes and files may still be read from the archive. */
 interface Room {
   files: number
   bytes: number

@@ -183,9 +183,7 @@ export const decodeValue = <S extends Schema.ConstraintDecoder<unknown>>(schema:
   }
 }
 
-/**
- * Checks limits before parsing; `taken` values, which were removed from the text, count. `room` is the whole schema.
- */
+/** Checks limits before parsing; `taken` values, removed from the text, count. `room` is the whole schema. */
 export const decodeBounded = <S extends Schema.ConstraintDecoder<unknown>>(
   schema: S,
   room: Schema.Constraint = schema
@@ -273,7 +271,6 @@ const namesIn = (ast: SchemaAST.AST): ReadonlyArray<string> => {
 
 const sorted = (name: string) => [...name].toSorted().join("")
 
-/** Letters in another order are one mistake. */
 const mistakesIn = (name: string, other: string) => sorted(name) === sorted(other) ? 1 : leven(name, other)
 
 const plain = (name: string) => name.toLowerCase().replace(/[_-]/g, "")

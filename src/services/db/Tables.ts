@@ -31,7 +31,6 @@ export const NullableInstant = Model.Field({
 /** The database or a later statement fills the column: an INSERT does not name it. */
 export const readOnly = <S extends Schema.Top>(column: S) => Model.Field({ select: column })
 
-/** An INSERT writes the column, and no UPDATE changes it. */
 export const writtenOnce = <S extends Schema.Top>(column: S) => Model.Field({ select: column, insert: column })
 
 export const InstantOnce = Model.Field({ select: TimestampColumn, insert: Schema.Date })
@@ -90,7 +89,6 @@ export const tableOf = <I extends Readonly<Record<string, unknown>>, U extends o
     insert: (sql: SqlClient.SqlClient, values: I): Statement.Statement<unknown> =>
       sql`INSERT INTO ${sql(name)} ${sql.insert(byColumn(values))}`,
     set: (sql: SqlClient.SqlClient, changes: Changes<U>): Statement.Fragment => sql`${sql.update(byColumn(changes))}`,
-    /** Returns the condition that a row has another value in one of the columns. */
     differs: (changes: Changes<U>): Statement.Fragment =>
       Statement.fragment([
         FALSE,

@@ -151,7 +151,6 @@ export const durationOf = <Item>(
 export interface Recording {
   /** The seconds are those of the parts, without the time between them. */
   readonly seconds: number | undefined
-  /** The recording began then (ISO 8601). */
   readonly recordedAt: string | undefined
 }
 
@@ -189,7 +188,6 @@ export const edgeMark = (lng: number): { readonly [OWN_LONGITUDE]?: string } =>
 export const beyondEdge = (lng: number | undefined, point: XmlElement, extensions: string): number | undefined =>
   lng === -EDGE && textOf(childOf(point, extensions), OWN_LONGITUDE) === String(EDGE) ? EDGE : lng
 
-/** This many characters are written, read or parsed at once. */
 export const PIECE_LENGTH = 65_536
 
 export function* chunked(pieces: Iterable<string>): Generator<string> {

@@ -234,7 +234,6 @@ const recordingOfOwner = (
   return { seconds, recordedAt: owner.name === "Activity" ? recordedAt : undefined }
 }
 
-/** Reads the courses of a Training Center Database, or its activities. */
 export const readTcx = Effect.fnUntraced(function*(pieces: TextPieces): Effect.fn.Return<DraftFile, InvalidInput> {
   const parts = partsOf(yield* parseXml(pieces, ["TrainingCenterDatabase"], KNOWN, POINTS))
   const { lines } = parts

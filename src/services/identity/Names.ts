@@ -10,7 +10,6 @@ const SUFFIX_LENGTH = 5
 const ALPHABET = "abcdefghijklmnopqrstuvwxyz0123456789"
 export const FALLBACK = "rider"
 
-/** Writes a text in a to z, 0 to 9 and "-". */
 export const slugOf = (text: string, maxLength: number): string =>
   text.normalize("NFKD").toLowerCase().replace(/\p{M}+/gu, "").replace(/[^a-z0-9]+/g, "-").replace(/^-+|-+$/g, "")
     .slice(0, maxLength).replace(/-+$/, "")

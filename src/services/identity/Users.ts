@@ -9,7 +9,6 @@ import { Missing } from "../DomainErrors.ts"
 import { settings } from "../settings/Registry.ts"
 import type { Pseudonyms } from "./Names.ts"
 
-/** Returns the domain in lower case and ASCII (IDNA). */
 const domainOf = (email: string): string => {
   const domain = email.slice(email.lastIndexOf("@") + 1).normalize("NFC").toLowerCase()
   return domainToASCII(domain) || domain
@@ -78,7 +77,6 @@ export class UserRecord extends Model.Class<UserRecord>("UserRecord")({
   name: Schema.String,
   handle: Handle,
   avatar: Schema.NullOr(Schema.String),
-  /** The column is written as JSON. */
   preferences: Model.Field({ select: PreferencesColumn, update: Schema.NullOr(Schema.String) }),
   deletionRequestedAt: Model.Field({
     select: Schema.NullOr(TimestampColumn),

@@ -15,7 +15,6 @@ export interface Mail {
   readonly subject: string
   readonly text: string
   readonly link: Redacted.Redacted | undefined
-  /** HTML shows this text on the link. */
   readonly linkText?: string | undefined
   readonly ifNotYou?: string | undefined
 }

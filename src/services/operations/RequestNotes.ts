@@ -42,7 +42,6 @@ export interface RequestNotes {
   error?: { readonly code: string; readonly reason?: string }
   /** The response hides these facts. */
   fault?: {
-    /** A lane, rate, quota or other limit refused the work. */
     readonly limit?: string
     readonly sqlState?: string
     /** The cause is the kind of failure, such as `UpstreamAway`. */

@@ -161,7 +161,6 @@ export const CARD = { width: 1200, height: 630 } as const
 
 export interface CardTexts {
   readonly title: string
-  /** Place, distance and ascent are beside each other. */
   readonly facts: ReadonlyArray<string>
   readonly site: string
   /** The site has this colour on a light ground. */
@@ -185,10 +184,8 @@ const MARGIN = 48
 
 const BAND = 200
 
-/** This part of a card has a map. */
 export const CARD_GROUND = { width: CARD.width, height: CARD.height - BAND } as const
 
-/** The line is drawn within this part of the map. */
 export const CARD_MAP = { x: 90, y: 60, width: CARD.width - 180, height: CARD_GROUND.height - 120 }
 
 interface Text {

@@ -31,7 +31,6 @@ const MAX_TILE_BYTES = 512 * 1024
 
 const MAX_TILES = 40
 
-/** A tile has a side of this many pixels at the scale that it is made for. */
 const SIDE = { raster: 256, vector: 512 }
 
 const MEDIA_TYPES = {

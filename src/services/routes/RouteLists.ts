@@ -75,7 +75,6 @@ const bytesOf = (form: GeometryForm, source: Source): string => {
   return `${bytes("waypoints")} + ${LINE_BYTES[form]}`
 }
 
-/** The viewer is the owner, or the id of somebody else. */
 type SeenBy = "owner" | number
 
 interface Selection {

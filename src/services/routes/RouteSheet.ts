@@ -28,7 +28,6 @@ export interface Stop {
   readonly turn: TurnName | undefined
 }
 
-/** The page of a route shows these measures of its line. */
 export interface RouteSheet {
   readonly start: readonly [lng: number, lat: number] | undefined
   /** Parts of the line (or waypoints) are separated by spaces and have five decimals. A very long line is thinned. */

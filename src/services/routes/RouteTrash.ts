@@ -20,7 +20,6 @@ const PURGED_AT_ONCE = 100
 
 const TABLES = { route: "routes", collection: "collections" } as const
 
-/** Names a resource for a confirmation before it is restored or erased. */
 const DeletedRow = RouteRecord.select.mapFields(Struct.pick(["name", "visibility"]))
 
 /** Deleted resources stay until their grace period ends. Changes take a turn of the account (`Lanes.writes`). */
@@ -39,7 +38,6 @@ export interface Trash<Id, Restored, Refusal = Missing | Overloaded> {
   readonly empty: (owner: UserId) => Effect.Effect<void, Overloaded>
 }
 
-/** The trash of routes and that of collections share these queries. */
 export const trashQueries = Effect.fnUntraced(function*(kind: keyof typeof TABLES) {
   const sql = yield* SqlClient.SqlClient
   const { writes } = yield* Lanes

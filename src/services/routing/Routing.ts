@@ -52,8 +52,7 @@ export class TraceMatching extends Context.Service<TraceMatching, {
         return trace ?? (yield* new InvalidInput({ issues: [BROKEN_POLYLINE] }))
       })
 
-      // The response is checked within the call, so that a fault counts as one of the engine. Without a free thread the
-      // join checks it.
+      // The check is within the call, so that a fault counts as the engine's; without a free thread the join does it.
       const checked = (text: string) =>
         readBy(heavy, checkMatch)(text).pipe(Effect.catchTag("Overloaded", () => Effect.void), Effect.as(text))
 

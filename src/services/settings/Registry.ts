@@ -73,7 +73,6 @@ const DRAIN_DELAY = Duration.seconds(3)
 /** The timeout of the routing endpoints is 30 seconds, which would not count as a failure of the engine. */
 const MAX_ENGINE_TIMEOUT = Duration.seconds(25)
 
-/** The names of the settings of an OpenID Connect provider begin with one of `OIDC_PREFIXES`. */
 export const oidcSettings = (prefix: string) => ({
   ISSUER: optional(`${prefix}_ISSUER`, httpUrl, {
     meaning:
@@ -388,7 +387,6 @@ const STYLE_URLS: Readonly<Record<typeof MAP_STYLES[number], string>> = {
   openfreemap: "https://tiles.openfreemap.org/styles/liberty"
 }
 
-/** Returns the style of the maps of pages, by either setting. */
 export const mapStyleUrl = Config.map(
   Config.all({ chosen: settings.MAP_STYLE, given: settings.MAP_STYLE_URL }),
   ({ chosen, given }) => Option.orElse(given, () => Option.map(chosen, (style) => new URL(STYLE_URLS[style])))

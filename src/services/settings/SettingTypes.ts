@@ -278,7 +278,6 @@ export const siteName = bySchema(
   textThat((text) => /^[^\p{Cc}\p{Cf}]{1,60}$/u.test(text), "Expected a name of 1 to 60 characters in one line")
 )
 
-/** A message names the contrast that is too low. */
 export const color: SettingType<SiteColor> = (name) =>
   Config.map(Config.schema(Schema.String.check(Schema.makeFilter(colorProblem)), name), colorFrom)
 
@@ -402,7 +401,6 @@ export const required = <A>(name: string, type: SettingType<A>, words: Words): S
   return made(name, own, REQUIRED, words, own)
 }
 
-/** `otherwise` describes the default in words. */
 export const optional = <A>(
   name: string,
   type: SettingType<A>,
@@ -425,7 +423,6 @@ export const setting = <A>(name: string, type: SettingType<A>, otherwise: string
   return made(name, own, otherwise, { example: otherwise, ...words }, value)
 }
 
-/** `derive` computes the default, and `otherwise` describes it in words. */
 export const derived = <A>(
   name: string,
   type: SettingType<A>,

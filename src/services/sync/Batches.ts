@@ -11,13 +11,11 @@ export interface Locked {
   readonly collections: ReadonlyArray<CollectionId>
 }
 
-/** The failure of this operation undid an atomic batch. */
 export interface FailedOperation<E> {
   readonly index: number
   readonly error: E
 }
 
-/** An operation gets the results of those before it. */
 export type Operation<A, E> = (before: ReadonlyArray<Result.Result<A, E>>) => Effect.Effect<A, E>
 
 export class Batches extends Context.Service<Batches, {

@@ -77,7 +77,6 @@ const decodeLinks = readableRows("share_links", ChangedLink)
 
 const decodeId = Schema.decodeUnknownEffect(Schema.Struct({ id: Schema.Int }))
 
-/** Reads the links, profile, preferences and privacy zones of an account, each with its newest change. */
 const accountRows = Effect.map(SqlClient.SqlClient, (sql) => {
   const ofRoutes = routeVisibility(sql)
   const ofCollections = collectionVisibility(sql)
@@ -194,7 +193,6 @@ const collectionChange = (collection: StoredCollection): StoredChange => ({ type
 
 interface Part {
   readonly changes: ReadonlyArray<StoredChange>
-  /** The row is the last of the page where more follow. */
   readonly last: number | undefined
 }
 

@@ -14,7 +14,6 @@ const dateOr = (instant: string | null, otherwise: string) => instant === null ?
 
 const MEBIBYTE = 1_048_576
 
-/** The texts are those of the pages of an account, and those of administrators. */
 export const accountEnglish = {
   sections: {
     label: "Section",

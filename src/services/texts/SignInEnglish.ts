@@ -6,7 +6,6 @@ import { wordingIn } from "./Wording.ts"
 
 const { counted, date, duration, time } = wordingIn("en")
 
-/** The texts are those of the pages that lead into an account and out of it, and those of mailed links. */
 export const signInEnglish = {
   signIn: {
     title: "Sign in",

@@ -10,20 +10,17 @@ export interface Logo {
   readonly file: string | undefined
 }
 
-/** Operators choose the name, the looks and the language of the service. */
 export interface Site {
   readonly name: string
   readonly texts: Texts
   readonly color: SiteColor
   readonly logo: Logo | undefined
-  /** The address is the public one of the service. */
   readonly address: string
 }
 
 export const logoType = (file: string): string =>
   LOGO_TYPES[Struct.keys(LOGO_TYPES).find((type) => file.endsWith(type)) ?? "svg"]
 
-/** Returns the relative path of a logo that the service serves. */
 export const logoPath = (file: string): string => `assets/logo.${file.split(".").at(-1)}`
 
 const logoOf = (given: string, base: URL): Logo =>

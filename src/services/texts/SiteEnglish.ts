@@ -105,7 +105,6 @@ every operation and sends requests from the browser, and the <a href="${document
       collections: (limit: number) => `An account may have at most ${number(limit)} collections.`
     }
   },
-  /** Forms have these labels, by the names of their fields. */
   fields: {
     name: "Name",
     email: "Email address",
@@ -149,7 +148,6 @@ every operation and sends requests from the browser, and the <a href="${document
 
 export type SiteTexts = typeof siteEnglish
 
-/** The texts are those of the pages of routes, collections and users for everybody. */
 export const pagesEnglish = {
   by: (author: Html, place: string | undefined) =>
     place === undefined ? html`By ${author}` : html`By ${author} in ${place}`,
