@@ -17,4 +17,5 @@ esac
 export MALLOC_ARENA_MAX=2 MALLOC_TRIM_THRESHOLD_=131072 MALLOC_MMAP_THRESHOLD_=65536
 
 # docs/decisions/0018-what-outlives-a-request.md has the reasons for the options of V8's heap.
-exec node --disable-proto=delete --max-semi-space-size=8 --no-allocation-site-pretenuring --heap-growing-percent=60 "$@"
+exec node --disable-proto=delete --max-semi-space-size=8 --no-allocation-site-pretenuring --heap-growing-percent=60 \
+  --external-memory-accounted-in-global-limit "$@"
