@@ -1,5 +1,17 @@
 import { assert, layer } from "@effect/vitest"
-import { Clock, ConfigProvider, Context, Duration, Effect, Layer, Logger, Option, Redacted, Ref } from "effect"
+import {
+  Clock,
+  ConfigProvider,
+  Context,
+  Duration,
+  Effect,
+  Layer,
+  Logger,
+  Option,
+  Redacted,
+  Ref,
+  type Tracer
+} from "effect"
 import { SqlClient } from "effect/sql"
 import { TestClock } from "effect/testing"
 import { databaseLive } from "../../src/layers/Database.ts"
@@ -57,6 +69,10 @@ const SLOW = "slow@example.com"
 
 const composing = { now: 0, most: 0 }
 
+/** The mails to this address are composed in these spans. */
+const TRACED = "traced@example.com"
+const composedIn: Array<Pick<Tracer.AnySpan, "sampled" | "traceId">> = []
+
 const slowly = Effect.acquireUseRelease(
   Effect.sync(() => composing.most = Math.max(composing.most, ++composing.now)),
   () => Effect.promise(() => new Promise((resolve) => setTimeout(resolve, 20))),
@@ -71,6 +87,7 @@ const accountMails = Layer.effect(
       compose: Effect.fnUntraced(function*(request) {
         if (request.kind !== "reset-password") return Option.none()
         if (request.email === SLOW) yield* slowly
+        if (request.email === TRACED) composedIn.push(yield* Effect.orDie(Effect.currentParentSpan))
         if (request.email === LATE) yield* TestClock.adjust("11 seconds")
         if (request.email === TAKEN_OVER) {
           yield* TestClock.adjust("16 seconds")
@@ -201,6 +218,18 @@ layer(outboxLayer)("the outbox", (it) => {
       )
       yield* until(Effect.map(waiting, (rows) => rows.length === 0))
     }))
+
+  it.effect("composes a mail in the trace of its request, and adds no spans to it", () =>
+    Effect.gen(function*() {
+      const outbox = yield* Outbox
+      const span = yield* Effect.currentSpan
+      yield* outbox.request({ kind: "reset-password", email: TRACED })
+      yield* outbox.wake
+      yield* until(Effect.sync(() => composedIn.length === 1))
+      assert.deepStrictEqual(composedIn.map(({ sampled, traceId }) => ({ sampled, traceId })), [
+        { sampled: false, traceId: span.traceId }
+      ])
+    }).pipe(Effect.withSpan("request")))
 
   it.effect("sends nothing of a transaction that failed", () =>
     Effect.gen(function*() {
