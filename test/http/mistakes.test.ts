@@ -296,6 +296,13 @@ layer(TestServer.layer())("a mistake", (it) => {
         "Visibility (did you mean visibility?), tag (did you mean tags?)"
       ])
       assert.deepStrictEqual(yield* ignoredBy(rider.patch(`/routes/${id}`, route)), [200, null])
+      for (const [status, last] of [[200, [9.6, 47.2, 4.5e2]], [400, null]]) {
+        const change = { geometry: [[9.5, 47.1], last], tag: ["a"] }
+        assert.deepStrictEqual(yield* ignoredBy(rider.patch(`/routes/${id}`, change)), [
+          status,
+          "tag (did you mean tags?)"
+        ])
+      }
       assert.deepStrictEqual(yield* ignoredBy(rider.post("/routes", { nme: "x", waypoints: [{ coord: [9, 47] }] })), [
         400,
         "nme (did you mean name?)"

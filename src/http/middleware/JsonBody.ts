@@ -73,7 +73,15 @@ const readShort = Effect.fnUntraced(function*(
   return { text, parts: { digest: () => digestOf(bytes) }, refusals: () => refusalsOf(endpoint)(text) }
 })
 
-const parsed = Option.liftThrowable((bytes: ArrayBuffer): unknown => JSON.parse(new TextDecoder().decode(bytes)))
+const parsed = Option.liftThrowable((text: string): unknown => JSON.parse(text))
+
+/** A line of numbers has most of the bytes of a route, and no members. */
+const LINE = /"geometry"\s*:\s*\[[-+.\deE,[\]\s]*\]/g
+
+const parsedWithoutLines = (bytes: ArrayBuffer) => {
+  const text = new TextDecoder().decode(bytes)
+  return Option.orElse(parsed(text.replace(LINE, "\"geometry\":[]")), () => parsed(text))
+}
 
 /** A longer body is read in a thread, which returns no more of it than is known. */
 const NAMED_BYTES = 64 * 1024
@@ -87,7 +95,7 @@ const MAX_HEADER_LENGTH = 1024
 
 /** A client may have misspelt a member that is ignored. */
 const nameIgnored = Effect.fnUntraced(function*(endpoint: HttpApiEndpoint.Top, bytes: ArrayBuffer) {
-  const ignored = bytes.byteLength > NAMED_BYTES ? [] : Option.match(parsed(bytes), {
+  const ignored = bytes.byteLength > NAMED_BYTES ? [] : Option.match(parsedWithoutLines(bytes), {
     onNone: () => [],
     onSome: ignoredIn(endpoint)
   })
