@@ -49,7 +49,6 @@ export const ShareToken = Schema.String.check(Schema.isPattern(/^[0-9a-f]{32}$/u
   })
 export type ShareToken = typeof ShareToken.Type
 
-/** Examples have this share token. */
 export const SHARE_TOKEN = ShareToken.make("5f2d8c1e9b7a4036a1c4e8d2f0b3967d")
 
 const fromPath = <Brand extends Schema.Codec<number, number>>(id: Brand, expected = "an id, a decimal number") =>

@@ -153,7 +153,6 @@ const nameOf = (failure: unknown): string => {
   return failure instanceof Error ? failure.name : typeof failure
 }
 
-/** Writes what a response hides into the notes of the request: PostgreSQL's code, or what failed. */
 const noteFailure = (failure: unknown) =>
   Effect.map(RequestNotes, (notes) => {
     const cause = SqlError.isSqlError(failure) ? failure.reason.cause : undefined

@@ -88,7 +88,6 @@ const prepareCounters = Effect.forEach(
 
 const seriesOf = (labels: Labels, status: string) => [durations(timedAs(labels)), requests(labels, status)] as const
 
-/** The series of an operation and a class are made once. */
 const makeSeries = () => {
   const known = new Map<string, ReturnType<typeof seriesOf>>()
   return (labels: Labels, status: number) => {
@@ -215,7 +214,6 @@ const writeLine = ({ client, labels, notes, said, size }: Watch, status: number,
   return isProbe(labels.route) ? Effect.logDebug("request", fields) : Effect.logInfo("request", fields)
 }
 
-/** Says who the client of a connection or a request is. */
 const clientNaming = Effect.map(
   settings.LOG_CLIENT_ADDRESS,
   (isAddress) => (request: Pick<HttpServerRequest.HttpServerRequest, "remoteAddress">) =>

@@ -49,7 +49,6 @@ interface DocsPage {
   readonly bundle: Asset
 }
 
-/** The script is a file that browsers cache. */
 const separate = (response: HttpServerResponse.HttpServerResponse): DocsPage => {
   const text = response.body._tag === "Uint8Array" ? new TextDecoder().decode(response.body.body) : ""
   const scripts = scalarScripts(text)

@@ -29,7 +29,6 @@ interface Facts {
   readonly isOpen: boolean
 }
 
-/** A valid `tag` lists only the routes that have it; without one the page lists all routes. */
 const decodeTag = Schema.decodeUnknownOption(TagFilter)
 
 const tagIn = (query: URLSearchParams) =>
@@ -54,7 +53,6 @@ const homePage = (reader: Page["reader"], listed: Listed, { name, texts }: Site,
     isIndexable: listed.tag === undefined,
     head: html`<meta name="description" content="${home.description}">`,
     reader,
-    // An audit for search engines reads robots.txt from within the page.
     policy: { "img-src": "'self' data:", "connect-src": "'self'" },
     body: html`<p class="intro">${home.what(name)}</p>
 ${reader === "visitor" ? welcome(texts, isOpen) : own(texts)}
@@ -90,7 +88,6 @@ export const homePageLayer = Layer.unwrap(Effect.gen(function*() {
         "none"
       ).pipe(
         Effect.map((routes) => cards(routes, { filters, offset: page.offset, root: "./", texts: site.texts, units })),
-        // The page says what the service is, also under load.
         Effect.catchTag(
           "Overloaded",
           () => Effect.succeed(html`<p>${site.texts.home.busy}</p>`)

@@ -248,7 +248,6 @@ const invitationLayer = Layer.unwrap(Effect.gen(function*() {
       words: (state) => state === "expired" ? invitation.expired : invitation[state](SIGN_IN)
     },
     use: Effect.fnUntraced(function*(token, fields, request) {
-      // The link is checked before the password: nobody should choose one for a link that cannot be used.
       yield* accounts.invitedAddress(token)
       const given = orNull(fields["name"])
       const name = given === null ? undefined : yield* decodeNamed(DisplayName, "name", given)

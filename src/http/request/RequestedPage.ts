@@ -7,7 +7,6 @@ import { signedCursors } from "../../services/operations/Keys.ts"
 import { settings } from "../../services/settings/Registry.ts"
 
 export interface RequestedPage extends Page {
-  /** Links to other pages have this origin. */
   readonly origin: string
   readonly isByOffset: boolean
   readonly cursorAfter: (position: ListPosition) => string

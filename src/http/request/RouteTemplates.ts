@@ -32,7 +32,6 @@ export const PROVIDER_SIGN_IN = {
   callback: "/api/v1/auth/oidc/:provider/callback"
 } as const
 
-/** The path is relative to the root of the service. */
 export const providerPath = (step: keyof typeof PROVIDER_SIGN_IN, provider: string): string =>
   PROVIDER_SIGN_IN[step].slice(1).replace(":provider", provider)
 

@@ -65,7 +65,6 @@ ${hintOf(id ?? name, hint)}<select id="${id ?? name}" name="${name}"${
   }</select></div>
 `
 
-/** Shows a text to copy, with a button if scripts run. */
 export const copyField = ({ common }: Texts, id: string, label: string, value: string): Html =>
   html`<p><label for="${id}">${label}</label><input id="${id}" class="secret" readonly value="${value}" data-copy="${common.copy}" data-copied="${common.copied}"></p>\n`
 
@@ -86,7 +85,6 @@ export const button = (action: string, text: string, kind: Kind = "main", about?
     about === undefined ? undefined : html`<span class="hidden"> ${about}</span>`
   }</button>`
 
-/** Posts to the page itself. */
 export const form = (...parts: ReadonlyArray<Html>): Html => html`<form method="post">\n${parts}\n</form>\n`
 
 /** A script shows `late` if the session has ended, so that the files stay chosen. */
@@ -117,13 +115,11 @@ export const numberOf = (text: string | undefined): number | string | null => {
   return given === null || Number.isNaN(Number(given)) ? given : Number(given)
 }
 
-/** Decodes what a form sent by the schema of the contract. */
 export const decodeForm = <A, I>(schema: Schema.Codec<A, I>, value: unknown): Effect.Effect<A, ValidationFailed> =>
   Schema.decodeUnknownEffect(schema)(value, { errors: "all" }).pipe(
     Effect.mapError((error) => ValidationFailed.of("body", issuesOf(error)))
   )
 
-/** Decodes a single field, whose name an error has. */
 export const decodeNamed = <A, I>(schema: Schema.Codec<A, I>, name: string, value: unknown) =>
   Effect.mapError(
     Schema.decodeUnknownEffect(schema)(value, { errors: "all" }),

@@ -65,7 +65,6 @@ ${
         words.lateFiles,
         signInForm(texts, `${root}${ACCOUNT_PAGES.signIn.slice(1)}`, "", error, hidden("to", path.slice(1)))
       ),
-    /** Returns the fields that a sign-in brings along, and none for another form. */
     keptOf: (fields: Fields) => decodeKept(fields[KEPT]),
     signIn: (
       kept: Readonly<Record<string, string>>,

@@ -44,7 +44,6 @@ export interface Page {
   readonly reader?: Reader | undefined
   /** These parts of the body are made while the page is sent, and stand in place of `LINES`. */
   readonly lines?: Stream.Stream<Html> | undefined
-  /** These directives differ from the default Content-Security-Policy. */
   readonly policy?: Readonly<Record<string, string>>
 }
 

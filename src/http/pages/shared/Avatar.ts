@@ -9,14 +9,12 @@ const originOf = (address: string | undefined) => {
   return origin !== undefined && ORIGIN.test(origin) ? origin : undefined
 }
 
-/** Browsers load the picture of a user from its own host. */
 export const avatarImage = (address: string | undefined): Html =>
   originOf(address) === undefined
     ? html``
     : html`<img class="avatar" src="${address}" alt="" width="80" height="80" referrerpolicy="no-referrer">
 `
 
-/** Admits the host of a user's picture alone. */
 export const avatarPolicy = (address: string | undefined): Readonly<Record<string, string>> => {
   const origin = originOf(address)
   return origin === undefined ? {} : { "img-src": `'self' data: ${origin}` }

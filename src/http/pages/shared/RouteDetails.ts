@@ -84,7 +84,6 @@ const stopItem = (stop: Stop, texts: Texts, units: Units) =>
 /** The page folds a longer list of stops. */
 const FEW = 12
 
-/** Lists named waypoints and cues by their distance from the start. */
 export const stops = ({ stopCount, stops }: RouteSheet, texts: Texts, units: Units): Html => {
   if (stops.length === 0) return html``
   const { pages } = texts
@@ -107,7 +106,6 @@ const qrCode = (text: string, { pages }: Texts): Html => {
   return html`<svg class="qr" viewBox="0 0 ${rows.length} ${rows.length}" role="img" aria-label="${pages.qr}"><path class="paper" d="M0 0h${rows.length}v${rows.length}H0z"/><path d="${path}"/></svg>`
 }
 
-/** Shows the link and HTML for other sites in fields; scripts add buttons to the first. */
 export const share = (url: string, frame: Html, texts: Texts): Html =>
   html`<section class="share" aria-labelledby="share"><h2 id="share">${texts.pages.share}</h2>
 <div><label for="link">${texts.pages.link}</label>
@@ -137,7 +135,6 @@ export const surfaceText = ({ routingPreferences, surfaces }: StoredRoute, texts
     ))
 }
 
-/** Shows the shares of surfaces as a bar and in words. */
 export const surfaceBar = ({ surfaces = [] }: StoredRoute, texts: Texts, units: Units): Html => {
   if (surfaces.length === 0) return html``
   const { pages } = texts

@@ -28,7 +28,6 @@ export const placeText = (
   return names.length === 0 ? undefined : [...new Set(names)].join(", ")
 }
 
-/** Lists activity, distance, climb and time of a route in the words of its reader. */
 export const factsOf = (
   { activity, distance, duration, elevationGain }: StoredCollectionRoute,
   texts: Texts,
@@ -79,7 +78,6 @@ export const formatName = (format: FileFormat): string => format === "geojson" ?
 /** Devices take these formats. */
 const FIRST_FORMATS: ReadonlyArray<FileFormat> = ["gpx", "fit"]
 
-/** Leads to the files of a route, by its id or token. */
 export const downloads = (ref: string, root: string, { pages }: Texts): Html => {
   const link = (format: FileFormat, style: string) =>
     html`<li><a class="${style}" href="${root}api/v1/routes/${ref}/${format}">${formatName(format)}</a></li>`

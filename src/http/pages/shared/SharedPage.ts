@@ -36,7 +36,6 @@ const SHARED: Pick<Page, "isWide" | "policy"> = {
   policy: { "img-src": "'self' data:", "form-action": "'none'" }
 }
 
-/** An audit for search engines reads robots.txt from within the page. */
 const AUDITED = { "connect-src": "'self'" }
 
 export const missingPage = Effect.suspend(() => Effect.fail(new Missing({ kind: "page" })))
