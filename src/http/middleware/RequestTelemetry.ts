@@ -215,7 +215,6 @@ const writeLine = ({ client, labels, notes, said, size }: Watch, status: number,
   return isProbe(labels.route) ? Effect.logDebug("request", fields) : Effect.logInfo("request", fields)
 }
 
-/** Says who the client of a connection or a request is. */
 const clientNaming = Effect.map(
   settings.LOG_CLIENT_ADDRESS,
   (isAddress) => (request: Pick<HttpServerRequest.HttpServerRequest, "remoteAddress">) =>

@@ -40,7 +40,6 @@ export interface Visit {
   readonly query: URLSearchParams
   /** The fields are those of a form that was refused, else empty. */
   readonly fields: Fields
-  /** The path to the root of the service is relative. */
   readonly root: string
   readonly texts: Texts
   readonly units: Result<Units>

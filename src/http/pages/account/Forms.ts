@@ -86,7 +86,6 @@ export const button = (action: string, text: string, kind: Kind = "main", about?
     about === undefined ? undefined : html`<span class="hidden"> ${about}</span>`
   }</button>`
 
-/** Posts to the page itself. */
 export const form = (...parts: ReadonlyArray<Html>): Html => html`<form method="post">\n${parts}\n</form>\n`
 
 /** A script shows `late` if the session has ended, so that the files stay chosen. */
@@ -117,7 +116,6 @@ export const numberOf = (text: string | undefined): number | string | null => {
   return given === null || Number.isNaN(Number(given)) ? given : Number(given)
 }
 
-/** Decodes what a form sent by the schema of the contract. */
 export const decodeForm = <A, I>(schema: Schema.Codec<A, I>, value: unknown): Effect.Effect<A, ValidationFailed> =>
   Schema.decodeUnknownEffect(schema)(value, { errors: "all" }).pipe(
     Effect.mapError((error) => ValidationFailed.of("body", issuesOf(error)))

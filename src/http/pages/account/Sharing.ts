@@ -69,7 +69,6 @@ interface Endpoints {
   readonly replace: Endpoint
 }
 
-/** Makes the part of a page about the links of a route or a collection, and its actions. */
 export const makeSharing = Effect.gen(function*() {
   const addresses = yield* pageLinks
   const links = yield* ShareLinks

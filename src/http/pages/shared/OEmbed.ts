@@ -37,7 +37,6 @@ const sidesOf = (query: URLSearchParams) => {
 
 const withinSides = (pixels: number) => Math.min(Math.max(pixels, PICTURE_SIDE.minimum), PICTURE_SIDE.maximum)
 
-/** Returns the first segment of the path, `r` or `c`, and the ref. */
 const partsOf = (address: string, root: string) => {
   const url = URL.parse(address)
   const path = url === null ? "" : `${url.origin}${url.pathname}`

@@ -137,7 +137,6 @@ export const surfaceText = ({ routingPreferences, surfaces }: StoredRoute, texts
     ))
 }
 
-/** Shows the shares of surfaces as a bar and in words. */
 export const surfaceBar = ({ surfaces = [] }: StoredRoute, texts: Texts, units: Units): Html => {
   if (surfaces.length === 0) return html``
   const { pages } = texts

@@ -80,7 +80,6 @@ const made = Effect.gen(function*() {
   return Option.some({ assets, style, map: Effect.map(style, Option.map((style) => mapOf(assets, style))) })
 })
 
-/** Returns the map once its style has been read. */
 export const routeMap = Effect.map(
   made,
   Option.match({ onNone: () => Effect.succeedNone, onSome: ({ map }) => map })

@@ -28,7 +28,6 @@ export const placeText = (
   return names.length === 0 ? undefined : [...new Set(names)].join(", ")
 }
 
-/** Lists activity, distance, climb and time of a route in the words of its reader. */
 export const factsOf = (
   { activity, distance, duration, elevationGain }: StoredCollectionRoute,
   texts: Texts,
@@ -49,7 +48,6 @@ export const summaryOf = (route: StoredCollectionRoute, texts: Texts, units: Uni
     .filter((part) => part !== undefined).join(NEXT)
 }
 
-/** A value is undefined if it is not known. */
 export type Facts = ReadonlyArray<readonly [name: string, value: string | undefined]>
 
 export const factList = (facts: Facts): Html => {
@@ -79,7 +77,6 @@ export const formatName = (format: FileFormat): string => format === "geojson" ?
 /** Devices take these formats. */
 const FIRST_FORMATS: ReadonlyArray<FileFormat> = ["gpx", "fit"]
 
-/** Leads to the files of a route, by its id or token. */
 export const downloads = (ref: string, root: string, { pages }: Texts): Html => {
   const link = (format: FileFormat, style: string) =>
     html`<li><a class="${style}" href="${root}api/v1/routes/${ref}/${format}">${formatName(format)}</a></li>`
@@ -148,7 +145,6 @@ export const attribution = ({ provenance }: Pick<StoredRoute, "provenance">, { s
 /** The unit is pixels. */
 export const FRAME = { width: 640, height: 480 }
 
-/** Returns HTML that shows a route within a page of another site. */
 export const frameOf = (root: string, token: string, title: string, { height, width } = FRAME): Html =>
   html`<iframe src="${root}embed/${token}" width="${width}" height="${height}" title="${title}" loading="lazy" frameborder="0"></iframe>`
 
