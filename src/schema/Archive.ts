@@ -10,7 +10,6 @@ import { NewRoute, Provenance } from "./Route.ts"
 /** An archive has at most this many bytes: twice those of 10,000 routes of 1,000 positions. */
 export const ARCHIVE_BODY_LIMIT = 512 * 1024 * 1024
 
-/** An archive unpacks to at most this many bytes. */
 export const MAX_UNPACKED = 512 * 1024 * 1024
 
 /** A small archive must not keep the service busy for long. */

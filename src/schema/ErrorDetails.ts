@@ -133,7 +133,6 @@ const MEMBERS = {
 const detailsWith = <R extends Schema.Top>(reason: R) =>
   Schema.StructWithRest(Schema.Struct({ ...MEMBERS, reason }), [Schema.Record(Schema.String, Schema.Json)])
 
-/** These errors always have a reason. */
 export const ReasonedDetails = {
   401: detailsWith(reasons(REASON_WORDS[401])),
   403: detailsWith(reasons(REASON_WORDS[403])),

@@ -136,7 +136,6 @@ export const Polyline6 = Schema.String.annotate({
   format: "polyline6"
 })
 
-/** A simplified geometry has at most this many positions. */
 export const MAX_SIMPLIFIED = 200
 
 export const GeometryForm = Schema.Literals(["full", "simplified", "none", "polyline6"]).annotate({

@@ -47,7 +47,7 @@ export const recordedAtOf = (milliseconds: number): string | undefined => {
 
 export const RECORDED_AT = "When the recording began that it was made of, for its owner; instants from 1980 to 2199"
 
-/** An instant of the years 1980 to 2199, which is stored and returned in UTC with milliseconds. */
+/** The instant is stored and returned in UTC with milliseconds. */
 export const RecordedAt = Instant.annotate({ description: RECORDED_AT }).check(
   Schema.makeFilter((text) => recordedAtOf(Date.parse(text)) !== undefined, {
     expected: "an instant of the years 1980 to 2199"

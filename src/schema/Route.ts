@@ -31,7 +31,6 @@ export const PlaceCity = Schema.String.annotate(PLACE_WORDS.city)
 
 export const PlaceCountryCode = Schema.String.annotate(PLACE_WORDS.countryCode)
 
-/** The place where a route starts. */
 export const Place = Schema.Struct({
   placeCity: Schema.optionalKey(PlaceCity),
   placeRegion: Schema.optionalKey(
@@ -146,7 +145,6 @@ const plain = {
   recordedAt: nullable(RecordedAt)
 }
 
-/** These are the plain members as they are stored and returned. */
 export const PLAIN = {
   description: Schema.String.annotate({ description: "A text of one's own" }),
   activity: Activity,

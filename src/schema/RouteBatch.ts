@@ -85,7 +85,6 @@ const isOneOpened = (
     issue: "Expected either routeId or collectionId"
   }
 
-/** A link opens one of these. */
 const oneOpened = Schema.makeFilter(isOneOpened, { toJsonSchema: () => ({}) })
 
 const opened = {

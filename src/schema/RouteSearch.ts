@@ -21,7 +21,6 @@ const isWords = (text: string) => {
   return words > 0 && words <= MAX_SEARCH_WORDS
 }
 
-/** Each word must be the beginning of a word of the text; letter case and accents do not matter. */
 export const SearchText = trimmedText(1, MAX_SEARCH_LENGTH).annotate({
   description: SEARCH_RULE,
   examples: ["alp gravel"]
@@ -127,7 +126,6 @@ export const OwnRoutesQuery = listQuery({
   geometry: Schema.optionalKey(GeometryForm)
 }).check(isRange, isSortable)
 
-/** A list of own routes has these filters and an order. */
 export type OwnRoutesFilter = Omit<typeof OwnRoutesQuery.Type, "cursor" | "geometry" | "limit" | "offset">
 
 export const TagCount = Schema.Struct({

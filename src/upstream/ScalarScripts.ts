@@ -6,7 +6,6 @@
 
 interface ScalarScripts {
   readonly bundle: string
-  /** This script starts the bundle. */
   readonly start: string
   /** Returns the page, which loads the bundle from an address. */
   readonly pageWith: (bundle: string) => string

@@ -26,7 +26,6 @@ export const BodyLimit = Context.Reference<number>("route-planning-service/BodyL
 /** A route of 100,000 positions fits. */
 export const ROUTE_BODY_LIMIT = 8 * KIB * KIB
 
-/** Only personal access tokens need this header. */
 export const ConfirmHeader = {
   [HEADERS.confirm.key]: Schema.optionalKey(
     Schema.String.annotate({ description: "`true` confirms what a personal access token must confirm" })
@@ -78,8 +77,8 @@ export const LongBodies = Context.Reference<LongBodyKind | undefined>("route-pla
 export const TRACE_BODY_LIMIT = 2 * KIB * KIB
 
 /**
- * Every endpoint has these errors: schema mismatch, uncaught exception, unreachable database. An endpoint declares `NotFound`
- * itself, or its handler cannot fail with it.
+ * Every endpoint has these errors: schema mismatch, uncaught exception, unreachable database. An endpoint declares
+ * `NotFound` itself, or its handler cannot fail with it.
  */
 export class CommonFailures extends HttpApiMiddleware.Service<CommonFailures>()(
   "route-planning-service/CommonFailures",
@@ -105,7 +104,7 @@ export const StoresNothing = Context.Reference<boolean>("route-planning-service/
 /** Adds the trace id to 5xx errors. Comes last, to see those of other middleware. */
 export class TracedFaults extends HttpApiMiddleware.Service<TracedFaults>()("route-planning-service/TracedFaults") {}
 
-/** Refuses every parameter where the endpoint has no query. Comes first, so that all other middleware refuses before it. */
+/** Refuses every parameter where the endpoint has no query. Comes first, so that all others refuse before it. */
 export class NoParameters extends HttpApiMiddleware.Service<NoParameters>()(
   "route-planning-service/NoParameters",
   { error: ValidationFailed }

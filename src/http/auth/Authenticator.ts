@@ -54,7 +54,7 @@ const noteExpiry = Effect.fnUntraced(function*({ expiresAt }: TokenPrincipal) {
 
 /** Authenticates requests by session, which the response refreshes, or by personal access token. */
 export class Authenticator extends Context.Service<Authenticator, {
-  /** Returns none without a credential. Fails with `Unauthorized` (invalid, expired, revoked) or `Forbidden` (cross-site). */
+  /** Returns none without a credential. Fails with `Unauthorized` (invalid or ended) or `Forbidden` (cross-site). */
   readonly read: (endpoint: Endpoint) => Effect.Effect<
     Option.Option<Principal>,
     Unauthorized | Forbidden,

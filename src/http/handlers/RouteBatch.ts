@@ -225,7 +225,7 @@ export const routeBatch = Effect.gen(function*() {
 
   /**
    * An atomic batch with an operation on a missing resource is refused before it must be confirmed. Returns the
-   * operations on missing resources: an earlier operation may make one meanwhile, and the change would not be confirmed.
+   * operations on missing resources: an earlier one may make them meanwhile, and the change would not be confirmed.
    */
   const requireConfirmed = Effect.fnUntraced(function*(
     owner: UserId,

@@ -25,7 +25,7 @@ const SWAPPED: ImportWarning = {
   count: 1
 }
 
-/** Both orders are valid where the longitude is below 90: only the line can show that a waypoint is meant to be elsewhere. */
+/** Both orders are valid where the longitude is below 90: only the line shows that a waypoint is meant elsewhere. */
 export const swappedWarnings = ({ geometry, waypoints }: RouteDraft): ReadonlyArray<ImportWarning> => {
   const [start, coord] = [lineOf(geometry)?.start, waypoints[0]?.coord]
   if (start === undefined || coord === undefined) return []

@@ -201,7 +201,7 @@ const render = (cause: Cause.Cause<unknown>) =>
 /** These refusals depend on whether the database knows the credential. */
 const BY_CREDENTIAL = new Set(["session_invalid", "token_unknown"])
 
-/** A standby may lack what another has stored as the new primary: a client would forget a resource or its credential. */
+/** A standby may lack what another stored as the new primary: a client would forget a resource or its credential. */
 const isDoubtful = ({ details, statusCode }: ServiceError) =>
   statusCode === 404 || statusCode === 401 && BY_CREDENTIAL.has(details?.reason ?? "")
 

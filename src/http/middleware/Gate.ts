@@ -14,8 +14,8 @@ import { respond } from "../response/ErrorResponse.ts"
 const BUSY = { utilization: 0.75, windowMillis: 50 }
 
 /**
- * Once the first in the queue for a connection has waited for this part of the longest wait, the database would refuse more
- * requests after most of their work. A slow machine comes there with fewer requests than `MAX_RUNNING_REQUESTS`.
+ * Once the first in the queue has waited for this part of the longest wait, the database would refuse more requests
+ * after most of their work. A slow machine comes there with fewer requests than `MAX_RUNNING_REQUESTS`.
  */
 const LATE = 0.5
 
@@ -88,10 +88,10 @@ const refuse = Effect.fnUntraced(function*(request: HttpServerRequest.HttpServer
 })
 
 /**
- * Refuses a request while the event loop is busy and the process either works on `MAX_RUNNING_REQUESTS` or is late with the
- * queue for the database. Reads keep a part of its connections, so that transactions that are late are no reason to refuse them.
- * Neither alone is an overload: requests that wait cost no processor time, and a loop that is busy with a few is at its best. The
- * gate never refuses requests for health or metrics.
+ * Refuses a request while the event loop is busy and the process either works on `MAX_RUNNING_REQUESTS` or is late with
+ * the queue for the database. Neither alone is an overload: requests that wait cost no processor time, and a loop that
+ * is busy with a few is at its best. Late transactions are no reason to refuse reads, which keep a part of the
+ * connections. The gate never refuses requests for health or metrics.
  */
 export const gateLayer = HttpRouter.middleware(
   Effect.gen(function*() {

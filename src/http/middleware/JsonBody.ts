@@ -110,7 +110,7 @@ const nameIgnored = Effect.fnUntraced(function*(endpoint: HttpApiEndpoint.Top, b
 const refused = (issues: ReadonlyArray<ValidationIssue>) =>
   issues.length === 0 ? Effect.void : Effect.fail(ValidationFailed.of("body", issues))
 
-/** A body is bounded before it is parsed. The framework accepts any type, any size and invalid UTF-8, and stops at the first issue. */
+/** The framework accepts any type, any size and invalid UTF-8, and stops at the first issue. */
 export const jsonBodyLayer = Layer.effect(
   JsonBody,
   Effect.gen(function*() {

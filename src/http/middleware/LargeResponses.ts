@@ -5,10 +5,7 @@ import { piecesIn } from "../request/BodyPieces.ts"
 import { mayStore } from "../request/RouteTemplates.ts"
 import { ReadAllowance } from "../response/Downloads.ts"
 
-/**
- * Runs an effect when the response has left memory, and ends a response that its client does not take within the duration. By
- * default it runs the effect when the request ends.
- */
+/** Runs an effect once the response has left memory, and ends one that its client does not take in time. */
 export const WhenResponseSent = Context.Reference<
   (
     request: HttpServerRequest.HttpServerRequest,
@@ -24,7 +21,7 @@ const MIB = 1024 * 1024
 /** Shorter responses cost less memory than their connection. */
 const COUNTED_BYTES = 16 * 1024
 
-/** These bytes suffice for 4 of the largest responses to one address, 6 in all: their pieces keep up to 2.5 times their bytes. */
+/** An address has room for 4 of the largest responses, all have for 6: pieces keep up to 2.5 times their bytes. */
 export const LargeResponseLimits = Context.Reference<Shares>("route-planning-service/LargeResponseLimits", {
   defaultValue: () => ({ perAddress: 160 * MIB, perNetwork: 192 * MIB, anonymous: 208 * MIB, total: 256 * MIB })
 })
@@ -37,8 +34,8 @@ const bytesHeld = (response: HttpServerResponse.HttpServerResponse) =>
   response.body._tag === "Stream" ? 0 : piecesIn(response)?.held ?? sizeOf(response)
 
 /**
- * Clients may read slowly or not at all. The limit counts bytes, since a connection can pipeline many short responses. A response
- * is refused only if its work has stored nothing; a request that may store something is refused before its work.
+ * Clients may read slowly or not at all. The limit counts bytes, since a connection can pipeline many short responses.
+ * A response is refused only if its work has stored nothing; a request that may store is refused before its work.
  */
 export const largeResponsesLayer = HttpRouter.middleware(
   Effect.gen(function*() {

@@ -99,8 +99,8 @@ const isPreflight = ({ headers, method }: HttpServerRequest.HttpServerRequest) =
   method === "OPTIONS" && headers["origin"] !== undefined && headers["access-control-request-method"] !== undefined
 
 /**
- * Sets the headers of the OWASP HTTP Headers Cheat Sheet and of CORS, and `Connection: close` while draining. Responds to
- * preflights before authentication, for every path: the response to the request itself says what is wrong.
+ * Sets the headers of the OWASP HTTP Headers Cheat Sheet and of CORS, and `Connection: close` while draining. Responds
+ * to preflights before authentication, for every path: the response to the request itself says what is wrong.
  */
 export const responseHeadersLayer = HttpRouter.middleware(
   Effect.gen(function*() {

@@ -186,7 +186,6 @@ const FILES: Readonly<Record<string, string>> = {
     + "AQA3AAAAoAAAAAAA"
 }
 
-/** Returns the example of a body that is a file of this type. */
 export const fileExampleOf = (type: string) => {
   const [{ [type]: example }, { [type]: file }] = [TEXTS, FILES]
   if (example !== undefined) return { example }

@@ -27,7 +27,6 @@ export interface Declared {
   /** An endpoint may cause fewer statuses than its middleware declares. */
   readonly errors: ReadonlySet<number>
   readonly endpoint: HttpApiEndpoint.Top
-  /** The middleware of the endpoint has these keys. */
   readonly middleware: ReadonlySet<string>
 }
 

@@ -64,7 +64,6 @@ const named = (schema: JsonObject): JsonObject => {
   return Array.isArray(type) ? { anyOf: [reference, { type: "null" }], ...words } : { ...reference, ...words }
 }
 
-/** Refers to the enumerations that have a name. */
 export const withEnumerations = (value: unknown): unknown => {
   if (Array.isArray(value)) return value.map(withEnumerations)
   if (!Predicate.isObject(value)) return value

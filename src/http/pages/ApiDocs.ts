@@ -14,8 +14,8 @@ import { type Asset, assetResponse, countedAndCompressed, makeAsset } from "./la
 const AS_WIDE_AS_THE_SCREEN = "html, body { overflow-x: clip }"
 
 /**
- * Disables everything that calls the vendor's servers. A visitor who has signed in has the cookie; an empty bearer token, the first
- * scheme of the document, gets 401.
+ * Disables everything that calls the vendor's servers. A visitor who has signed in has the cookie; an empty bearer
+ * token, the first scheme of the document, gets 401.
  */
 const SCALAR = {
   authentication: { preferredSecurityScheme: "sessionCookie" },

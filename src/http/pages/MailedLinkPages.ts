@@ -55,10 +55,7 @@ interface LinkPage<E, R> {
 
 const isUnusable = Schema.is(LinkUnusable)
 
-/**
- * Opening a link does not use it, since mail scanners follow links: its form does. The form names the address, since the
- * link may be of a stranger's account.
- */
+/** Mail scanners follow links, so only the form uses one. It names the address, as the account may be a stranger's. */
 const linkPageLayer = <E, R>(texts: Texts, { addressOf, endpoint, form, path, unusable, use }: LinkPage<E, R>) => {
   const unusablePage = (error: ServiceError, state: LinkState): Page => ({
     title: unusable.title,

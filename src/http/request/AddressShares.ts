@@ -37,7 +37,7 @@ const setRetryAfter = changeResponse((response) =>
   HttpServerResponse.setHeader(response, HEADERS.retryAfter.key, String(Duration.toSeconds(RETRY_AFTER)))
 )
 
-/** The set has the sources of requests with a credential: middleware around authentication has another object for the request. */
+/** A request with a credential is known by its `source`: middleware around authentication has another object. */
 const identified = new WeakSet<object>()
 
 /** Says that the request has a valid credential. */
@@ -46,10 +46,7 @@ export const noteCredential = Effect.map(
   ({ source }) => void identified.add(source)
 )
 
-/**
- * Shares an amount between the clients' addresses, their networks, and callers without a credential, so that those with
- * one always have a part.
- */
+/** Callers with a credential always have a part of the amount, whatever callers without one hold. */
 export const makeAddressShares = (what: string, limits: Shares, direction: "to" | "from" = "to") => {
   const taken = new Map<string, number>()
 

@@ -1,10 +1,7 @@
 import { HttpServerResponse } from "effect/http"
 import { Pieces } from "../../upstream/PiecedResponse.ts"
 
-/**
- * The pieces of a body are sent one after the other: those of a list of long lines are mostly views of buffers from
- * PostgreSQL, and to join them would copy all.
- */
+/** Pieces are not joined: those of long lines are mostly views of PostgreSQL's buffers, and joining copies all. */
 export class BodyPieces extends Pieces {
   readonly length: number
   /** These bytes stay in memory until all is sent: pieces keep the buffers that they are views of. */
@@ -22,17 +19,13 @@ export class BodyPieces extends Pieces {
   }
 }
 
-/** Returns the pieces of a response's body, or undefined for a body in one piece. */
 export const piecesIn = ({ body }: HttpServerResponse.HttpServerResponse): BodyPieces | undefined =>
   body._tag === "Raw" && body.body instanceof BodyPieces ? body.body : undefined
 
 /** The driver's buffers of many long rows have twice their bytes; for a slow client no more may be kept. */
 const MOST_HELD = 2.5
 
-/**
- * `PiecedResponse` sends several pieces; any other server needs `withJoinedBody`. They are joined if that takes much less
- * memory.
- */
+/** Only `PiecedResponse` sends pieces without `withJoinedBody`. They are joined if that takes much less memory. */
 export const piecedResponse = (
   pieces: ReadonlyArray<Uint8Array>,
   options: HttpServerResponse.Options.WithContentType

@@ -74,10 +74,7 @@ export const incomplete = () => ValidationFailed.at("body", "", "The body is cut
 
 const tooSlow = Effect.suspend(() => Effect.fail(new RequestTimeout({ message: "The body did not arrive in time" })))
 
-/**
- * Streams the body within its `BodyAllowance`, which only counts while the service waits for the client. The timeout of the
- * response begins when the body has ended.
- */
+/** `BodyAllowance` only counts while the service waits. The response's timeout begins when the body has ended. */
 const readable = (request: HttpServerRequest.HttpServerRequest, limitBytes: number) =>
   Stream.transformPull(Stream.mapError(request.stream, incomplete), (pull) =>
     Effect.gen(function*() {
@@ -180,9 +177,9 @@ const closeConnection = changeResponse((response) => HttpServerResponse.setHeade
 export class RequestBodies extends Context.Service<RequestBodies, {
   /**
    * Returns the raw body. Fails with `UnsupportedMediaType` on an encoding not in `encodings`, `PayloadTooLarge`,
-   * `ValidationFailed` if the body is incomplete, or `RequestTimeout` if it is behind its `BodyAllowance`. The bytes that have arrived
-   * of a body over 64 KiB are taken from `BODY_MEMORY_BUDGET` until the scope closes. Fails with `RateLimited` above the share of an
-   * address or a network, and with `Unavailable` above the share of callers without a credential or above the budget.
+   * `ValidationFailed` if the body is incomplete, or `RequestTimeout` if it is behind its `BodyAllowance`. The arrived
+   * bytes of a body over 64 KiB are taken from `BODY_MEMORY_BUDGET` until the scope closes. Fails with `RateLimited`
+   * above the share of an address or a network, with `Unavailable` above that of anonymous callers or the budget.
    */
   readonly read: (
     request: HttpServerRequest.HttpServerRequest,

@@ -195,7 +195,7 @@ const storingNothing = new Set(
   )
 )
 
-/** Returns the known path that a client may have meant: with fewer slashes, in lower case, or below the prefix of the API. */
+/** Returns the path that a client may have meant: with fewer slashes, in lower case, or below the API's prefix. */
 export const meantPath = (url: string, isOn: (part: Part) => boolean): string | undefined => {
   const sent = pathOf(url)
   const path = sent.replace(/\/{2,}/g, "/").replace(/(?<=.)\/$/, "")
@@ -204,6 +204,5 @@ export const meantPath = (url: string, isOn: (part: Part) => boolean): string | 
     .find((path) => path !== sent && methodsAt(path, isOn).length > 0)
 }
 
-/** Returns true if the work of a request may change what is stored. */
 export const mayStore = (method: string, url: string): boolean =>
   !isSafe(method) && !storingNothing.has(templateOf(method, url) ?? "")

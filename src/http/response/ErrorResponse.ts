@@ -9,7 +9,6 @@ export const encodeError = Schema.encodeSync(ServiceError)
 const allow = ({ details, statusCode }: ServiceError) =>
   statusCode === 405 ? { allow: details?.allowed?.join(", ") ?? "" } : {}
 
-/** Writes the code and the reason of an error that is rendered into the notes of the request. */
 export const noteError = (error: ServiceError): Effect.Effect<ServiceError> =>
   Effect.map(RequestNotes, (notes) => {
     const { code, details: { reason } = {} } = error

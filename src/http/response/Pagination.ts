@@ -30,8 +30,7 @@ const startsByOffset = ({ limit, offset }: Page, { covered, total }: PageOf<unkn
 
 /**
  * `Link` (RFC 8288) keeps other query parameters. A list that is read from its start or by a cursor goes on by cursor,
- * which neither skips nor repeats; a list that is read by offset goes on by offset. A page by cursor has no number, so it has
- * neither `first`, `prev` nor `last`.
+ * which neither skips nor repeats. A page by cursor has no number, so it has neither `first`, `prev` nor `last`.
  */
 const pageHeaders = (url: string, page: RequestedPage, found: PageOf<unknown>): Record<string, string> => {
   const { pathname, searchParams } = new URL(url, "http://localhost")
@@ -47,7 +46,6 @@ const pageHeaders = (url: string, page: RequestedPage, found: PageOf<unknown>): 
   }
 }
 
-/** A list has no version, so a checksum is its tag. */
 export const checksumTag = (json: ReadonlyArray<JsonPart>, more = ""): string =>
   `W/"${lengthOf(json).toString(36)}-${json.reduce((sum: number, part) => crc32(part, sum), crc32(more)).toString(16)}"`
 

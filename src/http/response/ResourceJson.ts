@@ -87,7 +87,7 @@ const routeJson = (
     ["url", JSON.stringify(url)]
   )
 
-/** These members change without a new version, or are the owner's: a new list of cities changes places, a zone what others see. */
+/** These members change without a new version, or are the owner's: new cities change places, a zone what others see. */
 const shownOf = (
   {
     allowDownload,

@@ -85,7 +85,6 @@ export const versionedResponse = ({ etag, json }: Versioned) =>
 /** Makes `Location` (RFC 9110, 10.2.2) of a path below the prefix of the API. */
 export const locatedAt = (path: string) => ({ [HEADERS.location.key]: `/api/v1${path}` })
 
-/** Adds `Location` to the response of an endpoint that returns a value. */
 export const withLocation = <A, E, R>(made: Effect.Effect<A, E, R>, pathOf: (made: A) => string) =>
   Effect.tap(
     made,

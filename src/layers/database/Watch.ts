@@ -5,7 +5,7 @@ import type { ConnectionQueue } from "../../services/admission/ConnectionQueue.t
 import { abandonedAfter, isReadOnly } from "../../services/db/DatabaseErrors.ts"
 import { dropConnection } from "../../upstream/ConnectionSocket.ts"
 
-/** Knows the statements of this process. Times are in milliseconds of the machine's clock, since requests may have another. */
+/** Times are in milliseconds of the machine's clock, since requests may have another. */
 export class Statements {
   /** Each connection that runs a statement has its start here. A connection runs one at a time. */
   readonly running = new Map<PgConnection.PgConnection, number>()
@@ -43,7 +43,6 @@ export class Statements {
     })
   }
 
-  /** The connection is reserved until the scope closes. */
   reserve(connection: PgConnection.PgConnection) {
     return Effect.acquireRelease(
       Effect.sync(() => this.reserved.add(connection)),

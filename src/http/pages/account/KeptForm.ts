@@ -26,10 +26,7 @@ const keptIn = (fields: Fields) =>
     Object.entries(fields).flatMap(([name, value]) => value === undefined || !mayBeKept(name) ? [] : [[name, value]])
   )
 
-/**
- * A form that is sent after its session has ended is not lost: its page asks for a sign-in, and then for another press of
- * a button, since another person may have signed in.
- */
+/** A form outlasts its session. It needs another press after the sign-in: another person may have signed in. */
 export const keptForms = Effect.gen(function*() {
   const { texts } = yield* configuredSite
   const signIn = yield* signInByForm

@@ -57,11 +57,7 @@ const acceptsBrotli = ({ headers }: HttpServerRequest.HttpServerRequest) =>
 /** Compression waits until the process has started. */
 const PACKED_AFTER = Duration.seconds(5)
 
-/**
- * A file is compressed once, after the start, so that no reader waits for it: compressing each response as it is sent makes a
- * quarter more bytes.
- * `more` has headers that may change with time.
- */
+/** Compresses once, after the start, so that no reader waits: for each response it would make a quarter more bytes. */
 export const assetLayer = (
   asset: Asset,
   more: Effect.Effect<Readonly<Record<string, string>>> = Effect.succeed({})

@@ -43,7 +43,6 @@ const checkType = ({ headers }: HttpServerRequest.HttpServerRequest) =>
 
 export const queryOf = ({ url }: HttpServerRequest.HttpServerRequest) => new URL(url, "http://localhost").searchParams
 
-/** Finds the reader of a page that needs no session. */
 export const makeReader = Effect.map(
   Authenticator,
   (authenticator) => (endpoint: Endpoint) =>

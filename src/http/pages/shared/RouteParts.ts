@@ -48,7 +48,6 @@ export const summaryOf = (route: StoredCollectionRoute, texts: Texts, units: Uni
     .filter((part) => part !== undefined).join(NEXT)
 }
 
-/** A value is undefined if it is not known. */
 export type Facts = ReadonlyArray<readonly [name: string, value: string | undefined]>
 
 export const factList = (facts: Facts): Html => {
@@ -146,7 +145,6 @@ export const attribution = ({ provenance }: Pick<StoredRoute, "provenance">, { s
 /** The unit is pixels. */
 export const FRAME = { width: 640, height: 480 }
 
-/** Returns HTML that shows a route within a page of another site. */
 export const frameOf = (root: string, token: string, title: string, { height, width } = FRAME): Html =>
   html`<iframe src="${root}embed/${token}" width="${width}" height="${height}" title="${title}" loading="lazy" frameborder="0"></iframe>`
 
