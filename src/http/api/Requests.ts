@@ -104,7 +104,7 @@ export const StoresNothing = Context.Reference<boolean>("route-planning-service/
 /** Adds the trace id to 5xx errors. Comes last, to see those of other middleware. */
 export class TracedFaults extends HttpApiMiddleware.Service<TracedFaults>()("route-planning-service/TracedFaults") {}
 
-/** Refuses every parameter where the endpoint has no query. Comes first, so that all others refuse before it. */
+/** Refuses every parameter where the endpoint has no query. It comes first: all others refuse before it. */
 export class NoParameters extends HttpApiMiddleware.Service<NoParameters>()(
   "route-planning-service/NoParameters",
   { error: ValidationFailed }

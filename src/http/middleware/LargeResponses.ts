@@ -5,7 +5,7 @@ import { piecesIn } from "../request/BodyPieces.ts"
 import { mayStore } from "../request/RouteTemplates.ts"
 import { ReadAllowance } from "../response/Downloads.ts"
 
-/** Runs an effect once the response has left memory, and ends one that its client does not take in time. */
+/** Runs an effect once the response has left memory; ends a response that its client does not take in time. */
 export const WhenResponseSent = Context.Reference<
   (
     request: HttpServerRequest.HttpServerRequest,
