@@ -13,7 +13,7 @@ const ride = (name: string) => ({ name, waypoints: [{ coord: [9.5209, 47.1415] }
 
 const lost = () => Promise.reject(new Error("no network"))
 
-/** Two devices of one account, whose network fails as `fate` says: before a call, or after it was done. */
+/** The network of the two devices of one account fails as `fate` says: before a call, or after it was done. */
 const world = Effect.gen(function*() {
   const { origin } = yield* TestServer
   const { token } = yield* mint(yield* signedIn, "write")

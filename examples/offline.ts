@@ -3,18 +3,18 @@ import type { BatchResults } from "../src/schema/RouteBatch.ts"
 
 type Members = Readonly<Record<string, unknown>>
 type Results = typeof BatchResults.Type["results"]
-/** Calls of the service with a token, which fail where there is no network. */
+/** Calls the service with a token, and fails where there is no network. */
 export interface Service {
-  /** `POST /routes/batch` with an `Idempotency-Key`, confirmed. */
+  /** Sends `POST /routes/batch` with an `Idempotency-Key` and a confirmation. */
   readonly push: (operations: ReadonlyArray<object>, key: string) => Promise<Results>
-  /** `GET /sync` of routes without their lines; undefined for a cursor that is expired (410). */
+  /** Reads `GET /sync` of routes without their lines; gives undefined for a cursor that is expired (410). */
   readonly pull: (cursor: string) => Promise<ChangePage | undefined>
 }
-/** What to change of the state that `etag` names, or null to delete it. */
+/** An edit says what to change of the state that `etag` names, or deletes it by null. */
 interface Edit extends Readonly<{ changes: Members | null; etag: string | undefined }> {}
 type Edits = ReadonlyArray<readonly [key: string, edit: Edit]>
 
-/** A copy of an account's routes, to read and change without a network. Keys are ids, or UUIDs of routes made here. */
+/** Keeps a copy of an account's routes for use without a network. Keys are ids, or UUIDs of routes made here. */
 export const offlineRoutes = (service: Service) => {
   const copy = new Map<string, { readonly id: number; readonly etag: string | undefined; readonly route: Members }>()
   const keys = new Map<number, string>()

@@ -11,7 +11,7 @@ const sources = globSync("{src,development,test,bench,torture,checks,examples,mi
 
 const textOf = (file: string) => readFileSync(join(ROOT, file), "utf8")
 
-/** The files of ours that a file imports, from the root. */
+/** Returns the paths, from the root, of the files of ours that a file imports. */
 const importsOf = (file: string) =>
   [...textOf(file).matchAll(/(?:from|import\()\s*"(\.[^"]+\.ts)"/g)].map(([, path = ""]) =>
     relative(ROOT, resolve(join(ROOT, dirname(file)), path))
@@ -29,7 +29,7 @@ const roomOf = (file: string) => {
   return room.endsWith(".ts") ? "main" : room
 }
 
-/** What each room may import beside itself. */
+/** Each room may import itself and the rooms listed for it. */
 const ALLOWED: Readonly<Record<string, ReadonlyArray<string>>> = {
   schema: [],
   upstream: [],
@@ -43,7 +43,7 @@ const ALLOWED: Readonly<Record<string, ReadonlyArray<string>>> = {
   migrations: []
 }
 
-/** The folders of `src/services` and `src/http`: a file may import those of the rows above. */
+/** A file in a folder of `src/services` or `src/http` may import those of the rows above. */
 const ORDER = {
   "src/services": [
     ["settings"],
@@ -105,7 +105,7 @@ describe("the house", () => {
 
   it("no file imports itself by way of others", () => {
     const needs = new Map(sources.map((file) => [file, importsOf(file)]))
-    /** What is left without the files that import nothing of the rest. */
+    /** Leaves out files that import nothing of the rest until there are none of them. */
     const circular = (files: ReadonlySet<string>): ReadonlyArray<string> => {
       const rest = new Set([...files].filter((file) => needs.get(file)?.some((path) => files.has(path))))
       return rest.size === files.size ? [...files] : circular(rest)

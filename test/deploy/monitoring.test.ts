@@ -15,7 +15,7 @@ const promtool = (...args: ReadonlyArray<string>) => spawnSync("promtool", args,
 
 const hasPromtool = promtool("--version").error === undefined
 
-/** Metrics that the service defines, with what Prometheus makes of a histogram and adds by itself. */
+/** The service defines these metrics, or Prometheus makes them of a histogram or adds them by itself. */
 const exported = new Set([
   ...globSync("src/**/*.ts", { cwd: ROOT }).flatMap((file) =>
     [...textOf(file).matchAll(/\b(counter|counterBy<[^>]+>|gauge|histogram)\(\s*"([a-z0-9_]+)"/g)].flatMap((
@@ -38,7 +38,7 @@ const { panels, title } = Schema.decodeUnknownSync(Schema.fromJsonString(Dashboa
   textOf("deploy/grafana/dashboards/route-planning-service.json")
 )
 
-/** As Prometheus gets them: Grafana puts in the values of its variables. */
+/** Prometheus gets the expressions so: Grafana puts in the values of its variables. */
 const asked = panels.flatMap(({ targets = [] }) =>
   targets.map(({ expr }) => expr.replaceAll("$__rate_interval", "1m").replaceAll("$instance", ".*"))
 )
@@ -48,7 +48,7 @@ const alerting = [...textOf("deploy/prometheus/alerts.yml").matchAll(/^ +expr: (
 
 const NO_METRIC = /"[^"]*"|\b(?:by|on|without|ignoring|group_left|group_right)\s*\([^)]*\)|\[[^\]]*\]/g
 
-/** The metrics of an expression: its words that are no label, function or operator. */
+/** Returns the metrics of an expression: its words that are no label, function or operator. */
 const metricsOf = (expr: string) =>
   [...expr.replaceAll(NO_METRIC, "").replaceAll(/\{[^}]*\}/g, "").matchAll(/\b[a-zA-Z_]\w*\b(?!\s*\()/g)]
     .map(([word]) => word)

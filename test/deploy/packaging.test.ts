@@ -20,18 +20,18 @@ const manifest = Schema.decodeUnknownSync(Schema.fromJsonString(Manifest))(textO
 const dockerfile = textOf("Dockerfile")
 const finalStage = dockerfile.slice(dockerfile.lastIndexOf("FROM "))
 
-/** What the image has of the repository. */
+/** The image has these of the repository. */
 const copied = [...finalStage.matchAll(/^COPY (?!--from)(\S+) /gm)].map(([, path = ""]) => path)
 
 const REFERENCE = /(?:\bfrom\s*|\bimport\s*\(?\s*|\bnew URL\(\s*)"([.@a-z][\w@.:/-]*)"/g
 
-/** What a file names to be loaded or read when it runs: modules, and paths from its own. */
+/** Returns what a file names to be loaded or read when it runs: modules, and paths from its own. */
 const namedIn = (file: string) =>
   [...stripTypeScriptTypes(textOf(file)).matchAll(REFERENCE)].map(([, name = ""]) => name)
 
 const toPath = (file: string, name: string) => relative(ROOT, resolve(join(ROOT, dirname(file)), name))
 
-/** Of a directory its files. */
+/** Returns the files of a directory. */
 const filesAt = (path: string) => path.endsWith(".ts") ? [path] : globSync(`${path}/**/*.ts`, { cwd: ROOT })
 
 const reach = (file: string, reached: Map<string, ReadonlyArray<string>>) => {
@@ -132,10 +132,10 @@ describe("Compose and Kubernetes", () => {
     settingsOf(file, /^(?:stringD|d)ata:\n[^]+/m)
   )
 
-  /** The settings of the file that a user fills in, whether commented out or not. */
+  /** A user fills in these settings of the file, whether they are commented out or not. */
   const example = [...textOf("deploy/.env.example").matchAll(/^#?([A-Z][A-Z_]+)=/gm)].map(([, name = ""]) => name)
 
-  /** What compose.yaml reads for itself. */
+  /** The file compose.yaml reads these for itself. */
   const OF_COMPOSE = new Set([
     "COMPOSE_PROFILES",
     ...[...textOf("deploy/compose.yaml").matchAll(/\$\{([A-Z_]+)/g)].map(([, name = ""]) => name)

@@ -20,7 +20,7 @@ const IS_WIDE = "document.documentElement.scrollWidth > innerWidth"
 
 const HAS_SCRIPTS = "matchMedia('(scripting: enabled)').matches"
 
-/** What axe-core, which needs scripts, finds wrong with a page. */
+/** Returns what axe-core, which needs scripts, finds wrong with a page. */
 const violationsOf = async (page: Page): Promise<ReadonlyArray<string>> => {
   const hasScripts: boolean = await page.evaluate(HAS_SCRIPTS)
   if (!hasScripts) return []

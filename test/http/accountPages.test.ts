@@ -14,7 +14,7 @@ const ADMINS = ["first@example.com", "second@example.com"] as const
 
 type Fields = Readonly<Record<string, string>>
 
-/** What a browser sends for a form of our own pages. */
+/** Sends what a browser sends for a form of our own pages. */
 const submit = (actor: Actor, path: string, fields: Fields, headers = {}) =>
   actor.call("POST", `/${path}`, {
     raw: new URLSearchParams(fields).toString(),

@@ -20,7 +20,7 @@ const admins = [READING_ADMIN, ...endpoints.map((_, n) => `admin-${n}@example.co
 
 const UNKNOWN_SESSION = "00000000-0000-4000-8000-000000000000"
 
-/** A path that is well-formed and names nothing. */
+/** Makes a path that is well-formed and names nothing. */
 const pathOf = (path: string) =>
   path.replace("/sessions/:id", `/sessions/${UNKNOWN_SESSION}`).replace(/:(id|ref|userId)/g, "999999999").replace(
     ":handle",
@@ -64,14 +64,14 @@ const revoked = Effect.gen(function*() {
   return yield* withToken(token)
 })
 
-/** The cookie alone of a session that was ended. */
+/** The caller has the cookie alone of a session that was ended. */
 const endedCookie = Effect.gen(function*() {
   const rider = yield* signedIn
   yield* rider.post("/auth/logout")
   return yield* withHeaders({ cookie: rider.cookie })
 })
 
-/** The script of an account that is pending deletion. */
+/** The script is of an account that is pending deletion. */
 const pendingScript = Effect.gen(function*() {
   const rider = yield* signedIn
   const script = yield* scriptOf(rider, "write")
@@ -85,7 +85,7 @@ const both = Effect.gen(function*() {
   return yield* withHeaders({ authorization: `Bearer ${token}`, cookie: rider.cookie })
 })
 
-/** Callers that no endpoint can harm, made once. */
+/** No endpoint can harm these callers, so they are made once. */
 const lasting = Effect.gen(function*() {
   const rider = yield* signedIn
   return {
@@ -119,7 +119,6 @@ const sessionsFor = (n: number, made: Effect.Success<typeof lasting>) =>
     }
     : { session: signedIn, pending, over, admin: signedInAs({ email: `admin-${n}@example.com` }) }
 
-/** Every kind of caller. */
 const callersFor = (n: number, made: Effect.Success<typeof lasting>) => ({
   "anonymous": anonymous,
   "session": sessionsFor(n, made).session,

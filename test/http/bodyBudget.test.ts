@@ -12,7 +12,7 @@ const MIB = 1024 * 1024
 const ROUTES = "POST /api/v1/routes"
 const ELEVATION = "POST /api/v1/routing/elevation"
 
-/** A part of a long route. */
+/** Sends a part of a long route. */
 const partOf = (rider: Rider, address: string, bytes: number) =>
   partlySent(ROUTES, " ".repeat(bytes), {
     "Cookie": rider.cookie,
@@ -20,7 +20,7 @@ const partOf = (rider: Rider, address: string, bytes: number) =>
     "Content-Length": String(8 * MIB)
   })
 
-/** A part of a body that needs no credential. */
+/** Sends a part of a body that needs no credential. */
 const anonymousPart = (address: string, bytes: number) =>
   partlySent(ELEVATION, " ".repeat(bytes), { "X-Forwarded-For": address, "Content-Length": String(8 * MIB) })
 
@@ -35,7 +35,7 @@ const posted = (rider: Rider, address: string, bytes: number) =>
     headers: { "content-type": "application/json", "x-forwarded-for": address }
   })
 
-/** A body of a rider that is refused, or is not. */
+/** Tells whether a body of a rider gets this status, which may be that of a success. */
 const isRefusedFor = (rider: Rider, address: string, status: number) =>
   Effect.map(posted(rider, address, MIB), (answer) => answer.status === status)
 

@@ -16,7 +16,7 @@ const logged: Array<string> = []
 
 const recording = Logger.layer([Logger.map(jsonLogger, (line) => logged.push(line))])
 
-/** What every constraint allows and no response has: a row of its own is made for each. */
+/** Every constraint allows these and no response has them: a row of its own is made for each. */
 const BREAKAGES = {
   routes: [
     "updated_at = 'infinity'",
@@ -50,7 +50,7 @@ const nextOf = (headers: Headers) =>
 
 const joined = (path: string, query: string) => `${path}${path.includes("?") ? "&" : "?"}${query}`
 
-/** Everything that a list has, page by page. */
+/** Returns everything that a list has, page by page. */
 const walked = Effect.fnUntraced(function*(actor: Actor, first: string) {
   const seen: Array<string> = []
   for (let path: string | undefined = first; path !== undefined;) {
@@ -62,7 +62,7 @@ const walked = Effect.fnUntraced(function*(actor: Actor, first: string) {
   return seen
 })
 
-/** All ids of a change feed from a cursor on. */
+/** Returns all ids of a change feed from a cursor on. */
 const fed = Effect.fnUntraced(function*(actor: Actor, query: string, from?: string) {
   const seen: Array<string> = []
   for (let cursor = from, hasMore = true; hasMore;) {
@@ -83,7 +83,7 @@ const broken = (table: string, id: number | string, breakage: string) =>
     sql`UPDATE ${sql(table)} SET ${sql.literal(breakage)} WHERE id::text = ${String(id)}`
   )
 
-/** Two good ones around those that are broken. */
+/** Makes two good rows around those that are broken. */
 const around = Effect.fnUntraced(function*<E, R>(
   table: string,
   breakages: ReadonlyArray<string>,

@@ -14,7 +14,7 @@ const figureOf = (name: string, work: string) =>
     Effect.map(({ text }) => Number(new RegExp(`^${name}\\{class="${work}"\\} (\\d+)$`, "m").exec(text)?.[1]))
   )
 
-/** A class of work: how many run at once in a pool of ten, the table that they all wait for, and what they are. */
+/** Of a class of work so many run at once in a pool of ten; all wait for the same table. */
 interface Work {
   readonly name: string
   readonly atOnce: number

@@ -22,7 +22,7 @@ interface Shape {
   readonly properties: Readonly<Record<string, string | number>>
 }
 
-/** Commands and zigzag deltas (Vector Tile Specification 2.1, 4.3). */
+/** Writes commands and zigzag deltas (Vector Tile Specification 2.1, 4.3). */
 const commandsOf = ({ points, type }: Shape) => {
   let [x, y] = [0, 0]
   const zigzag = (value: number) => (value << 1) ^ (value >> 31)
@@ -35,7 +35,7 @@ const commandsOf = ({ points, type }: Shape) => {
   return type === "polygon" ? [...parts, 7 | (1 << 3)] : parts
 }
 
-/** The bytes of a tile (Vector Tile Specification 2.1, 4). */
+/** Writes the bytes of a tile (Vector Tile Specification 2.1, 4). */
 const tileOf = (layers: Readonly<Record<string, ReadonlyArray<Shape>>>) => {
   const tile = new PbfWriter()
   for (const [name, shapes] of Object.entries(layers)) {
@@ -90,7 +90,7 @@ interface Tiles {
   status: number
 }
 
-/** The server of a style in the OpenMapTiles schema, and of its tiles. */
+/** The server has a style in the OpenMapTiles schema, and its tiles. */
 class TileServer extends Context.Service<TileServer, { readonly origin: string; readonly tiles: Tiles }>()(
   "test/TileServer"
 ) {
@@ -126,7 +126,7 @@ const shared = Effect.gen(function*() {
   return `/r/${created(body).shareToken}/card.png`
 })
 
-/** The share of pixels of each colour in a card. */
+/** Returns the share of pixels of each colour in a card. */
 const colorsOf = (png: Uint8Array) => {
   const image = `data:image/png;base64,${Buffer.from(png).toString("base64")}`
   const { pixels } = new Resvg(

@@ -175,7 +175,7 @@ layer(TestServer.layer())("the typed client", (it) => {
     }))
 })
 
-/** A client with what it sent and what came back, as it was on the wire. */
+/** Makes a client with what it sent and what came back, as it was on the wire. */
 const watched = Effect.fnUntraced(function*(options: Options) {
   const { origin } = yield* TestServer
   const sent = yield* Ref.make(0)

@@ -8,7 +8,7 @@ const REQUEST = "GET /health/live HTTP/1.1\r\nHost: localhost\r\n\r\n"
 
 const responsesOn = (received: string) => received.split("HTTP/1.1 200 OK\r\n").length - 1
 
-/** A connection that has got a response. */
+/** Makes a connection that has got a response. */
 const served = Effect.gen(function*() {
   const opened = yield* connection
   opened.socket.write(REQUEST)

@@ -12,7 +12,7 @@ import { mint } from "../support/Tokens.ts"
 
 const EXAMPLE = new URL("../../examples/save-from-a-page.html", import.meta.url)
 
-/** The origins of an app, which the operator lists, and of a stranger. Both show the example. */
+/** The operator lists the origin of the app and not that of the stranger. Both show the example. */
 class Pages extends Context.Service<Pages, { readonly app: string; readonly stranger: string }>()("test/Pages") {
   static readonly layer = Layer.effect(
     Pages,
@@ -30,7 +30,7 @@ class Pages extends Context.Service<Pages, { readonly app: string; readonly stra
 
 const server = Layer.unwrap(Effect.map(Pages, ({ app }) => TestServer.layer({ CORS_ORIGINS: app })))
 
-/** What a script of a page gets: the status, and a header that it may read, or that it gets nothing. */
+/** Returns what a script of a page gets: the status, and whether it may read a header, or that it gets nothing. */
 const fetched = (page: Page, url: string, init: object, header: string): Promise<unknown> =>
   page.evaluate(`fetch(${JSON.stringify(url)}, ${JSON.stringify(init)})
     .then(({ headers, status }) => [status, headers.get(${JSON.stringify(header)}) !== null], () => "nothing")`)

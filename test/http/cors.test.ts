@@ -181,14 +181,17 @@ layer(TestServer.layer({ CORS_ORIGINS: `${LISTED}, http://localhost:5173` }))("l
     }))
 })
 
-/** Each call has a parameter that no endpoint has, so that whoever is admitted gets 400, and nothing is stored or deleted. */
+/**
+ * Each call has a parameter that no endpoint has, so that whoever is admitted gets 400, and nothing is stored or
+ * deleted.
+ */
 const STRAY = "cors_matrix=1"
 
 const calls = [...declaredEndpoints().values()].filter(({ endpoint }) => endpoint.path.startsWith("/api/v1/"))
 
 const isRead = (method: string) => method === "GET"
 
-/** Whether the endpoint is refused to a cookie of another origin that is not listed. */
+/** Tells whether the endpoint refuses a cookie of another origin that is not listed. */
 const usesCookies = ({ callers }: (typeof calls)[number]) => ["caller", "session", "visitor"].includes(callers.kind)
 
 const ORIGINS = { own: "http://localhost:3000", listed: LISTED, foreign: STRANGER, opaque: "null" }

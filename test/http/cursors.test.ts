@@ -8,7 +8,6 @@ import { mint } from "../support/Tokens.ts"
 
 const LIMIT = 7
 
-/** The routes of a collection. */
 const inOrder = (body: unknown) =>
   Schema.decodeUnknownSync(Schema.Struct({ routeIds: Schema.Array(Schema.Int) }))(body).routeIds
 
@@ -17,7 +16,7 @@ const nextOf = (headers: Headers) =>
 
 const cursorOf = (headers: Headers) => new URLSearchParams(nextOf(headers)?.split("?")[1]).get("cursor") ?? ""
 
-/** The ids on every page of a list by its `next` links, with something done between two pages. */
+/** Returns the ids on every page of a list by its `next` links, with something done between two pages. */
 const walk = Effect.fnUntraced(function*<E, R>(
   reader: Pick<Actor, "get">,
   first: string,
@@ -35,7 +34,10 @@ const walk = Effect.fnUntraced(function*<E, R>(
   return seen
 })
 
-/** Public routes among which everything that a list is sorted by is repeated or missing, and instants have microseconds. */
+/**
+ * Inserts public routes among which everything that a list is sorted by is repeated or missing, and instants have
+ * microseconds.
+ */
 const insertRoutes = (rider: Rider, count: number) =>
   SqlClient.SqlClient.use((sql) =>
     sql<{ id: number }>`

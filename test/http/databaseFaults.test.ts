@@ -12,7 +12,10 @@ import { untilFound, within } from "../support/Waiting.ts"
 
 const POOL = 4
 
-/** Far less than the 10 to 15 seconds after which a lost statement ends by itself, and room for a busy machine. */
+/**
+ * It is far less than the 10 to 15 seconds after which a lost statement ends by itself, and leaves room for a busy
+ * machine.
+ */
 const SOON = 3000
 
 const times = (count: number, call: Effect.Effect<Answer>) =>
@@ -62,7 +65,7 @@ layer(TestServer.behindProxyWith({ DATABASE_POOL_SIZE: String(POOL) }), {
           assert.strictEqual(refused.headers.get("retry-after"), "1")
           yield* database.forward
           yield* recovered(rider.get("/routes"))
-          // Those that had a connection end with it, and the others were refused.
+          // The requests that had a connection ended with it, and the others were refused.
           assert.deepStrictEqual([...statuses(yield* Fiber.join(hung))], [503])
           assert.deepStrictEqual([...statuses(yield* times(40, rider.get("/routes")))], [200])
         }),
@@ -238,7 +241,7 @@ layer(busyServer, { excludeTestServices: true, timeout: "60 seconds" })(
   }
 )
 
-/** A role that may have few connections, and does what the owner of the database does. */
+/** The role may have few connections, and does what the owner of the database does. */
 const limitedRole = Effect.gen(function*() {
   const url = new URL(yield* clonedDatabase)
   const owner = url.username

@@ -10,7 +10,7 @@ import { StandInRedis } from "../support/StandInRedis.ts"
 import { TestServer } from "../support/TestServer.ts"
 import { until } from "../support/Waiting.ts"
 
-/** All that the service depends on beside the database and the mail provider. */
+/** The service depends on all of these beside the database and the mail provider. */
 const dependencies = Layer.mergeAll(Collector.layer, OpenIdProvider.layer, StandInEngine.layer, StandInRedis.layer)
 
 const serverLayer = Layer.unwrap(Effect.gen(function*() {
@@ -80,7 +80,7 @@ layer(serverLayer)("while all that the service depends on is at fault", (it) => 
         }
         // An export that hangs would hold up the end of the server.
         yield* collector.recover
-        // The windows of the limits, and the circuit of the engine.
+        // The windows of the limits and the pause of the engine's circuit end within a minute.
         yield* TestClock.adjust("1 minute")
       }))
   }

@@ -4,7 +4,7 @@ import { anonymous } from "../support/Actors.ts"
 import { ask, lastAsked, REQUEST, serverLayer, TRIP } from "../support/RoutingCalls.ts"
 import { json, StandInEngine } from "../support/StandInEngine.ts"
 
-/** As the engine sends it, with what a client does not get. */
+/** The engine sends a maneuver so, with what a client does not get. */
 const maneuver = (begin_shape_index: number, type: number, instruction: string) => ({
   type,
   instruction,

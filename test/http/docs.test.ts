@@ -94,7 +94,7 @@ layer(TestServer.layer({ RATE_LIMITS_ENABLED: "true" }))("the API page's limit",
       const visitor = yield* anonymous
       const { headers } = yield* visitor.call("HEAD", "//api/openapi.json")
       assert.strictEqual(headers.get("ratelimit-policy"), "\"GET /api/openapi.json\";q=300;w=60")
-      // Not packed, which would be most of the work.
+      // The contract is not packed, which would be most of the work.
       const plain = { headers: { "accept-encoding": "identity" } }
       yield* Effect.forEach(Array.from({ length: 299 }), () => visitor.call("HEAD", "//api/openapi.json", plain), {
         concurrency: 20,

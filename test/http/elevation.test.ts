@@ -10,7 +10,7 @@ import { until } from "../support/Waiting.ts"
 
 const Asked = Schema.fromJsonString(Schema.Struct({ encoded_polyline: Schema.String, height_precision: Schema.Int }))
 
-/** Heights for all calls, one after the other. */
+/** Responds to one call after the other with the next heights. */
 const heights = (...parts: ReadonlyArray<ReadonlyArray<number | null>>): Behaviour => {
   const rest = [...parts]
   return (request, response) => json({ height: rest.shift() ?? [] })(request, response)

@@ -23,7 +23,7 @@ const decode = Schema.decodeUnknownEffect(Answer, { onExcessProperty: "error" })
 const ask = (activity: string, preferences: object, ...locations: ReadonlyArray<Place>) =>
   Effect.flatMap(anonymous, (visitor) => visitor.post("/routing/route", { activity, preferences, locations }))
 
-/** How far a route goes, in kilometres, and what is said about it. */
+/** Returns how far a route goes, in kilometres, and what is said about it. */
 const route = Effect.fnUntraced(function*(...request: Parameters<typeof ask>) {
   const { body, text } = yield* ask(...request)
   const { legs, warnings } = yield* decode(body).pipe(Effect.orElseSucceed(() => assert.fail(text)))
@@ -241,7 +241,7 @@ const standInLayer = Layer.unwrap(
   Effect.map(StandInEngine, ({ url }) => TestServer.layer({ ROUTING_ENGINE_URL: url }))
 ).pipe(Layer.provideMerge(StandInEngine.layer))
 
-/** An engine that answers as the real one did once; the recording. */
+/** Lets the engine respond as the real one did once, and returns the recording. */
 const replayed = Effect.fnUntraced(function*(name: string) {
   const kept = yield* Effect.promise(() => recording(name))
   yield* (yield* StandInEngine).behave(json(kept.response, kept.status))
@@ -250,7 +250,7 @@ const replayed = Effect.fnUntraced(function*(name: string) {
 
 const decodeJson = Schema.decodeUnknownSync(Schema.fromJsonString(Schema.Unknown))
 
-/** The service asked what the recording is an answer to. */
+/** Asserts that the service sent the request that the recording responds to. */
 const isAsked = Effect.fnUntraced(function*({ path, request }: Recording) {
   const last = (yield* StandInEngine).asked.findLast((call) => call.path === path)
   assert.deepStrictEqual(decodeJson(last?.body), request)

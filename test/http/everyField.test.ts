@@ -20,7 +20,7 @@ const cue = (type: number) => ({
 
 const line = (lat: number) => [[9.5, lat, 450], [9.51, lat + 0.01, 460.5], [9.52, lat, 440]]
 
-/** Of each schema a body with every member, and another that changes every member. */
+/** Each schema has a body with every member, and another that changes every member. */
 const ROUTE = {
   name: "First name",
   waypoints: [{ coord: [9.5, 47.1], type: "routed", name: "Start", timestamp: "2026-01-01T00:00:00Z" }],
@@ -135,7 +135,7 @@ const CHANGED_PROFILE = {
   }
 }
 
-/** What comes back otherwise than it was sent, or not, and why. */
+/** These come back otherwise than they were sent, or not, for the reasons beside them. */
 const EXCEPTIONS = {
   line: { polyline6: "A route is sent with a geometry or a polyline6, so each is tried by itself" },
   alone: {

@@ -9,7 +9,7 @@ import { until } from "../support/Waiting.ts"
 
 const endpoints = Object.values(Api.groups).flatMap((group) => Object.values(group.endpoints))
 
-/** Parameters of a page, of its order and of its form: they narrow nothing. */
+/** The parameters of a page, of its order and of its form narrow nothing. */
 const OF_EVERY_LIST = new Set(["limit", "offset", "cursor", "sort", "geometry"])
 
 const parametersOf = (query: Schema.Constraint | undefined): ReadonlyArray<string> =>
@@ -17,7 +17,7 @@ const parametersOf = (query: Schema.Constraint | undefined): ReadonlyArray<strin
     ? query.ast.propertySignatures.map(({ name }) => String(name))
     : []
 
-/** The parameters that narrow a list, for each list that has at least one. */
+/** These parameters narrow a list, for each list that has at least one. */
 const filters = endpoints.flatMap(({ method, path, query }) => {
   const parameters = parametersOf(query)
   const names = parameters.filter((name) => !OF_EVERY_LIST.has(name))
@@ -39,16 +39,16 @@ const OF_ROUTES = {
 }
 
 interface Narrowed {
-  /** What selects both. */
+  /** The query selects both. */
   readonly base?: string
-  /** Of each filter a value that selects the first alone. */
+  /** The value of each filter selects the first alone. */
   readonly values: Readonly<Record<string, string>>
 }
 
 interface Fixture {
   readonly admin: Rider
   readonly wanted: Rider
-  /** An instant between the changes of both. */
+  /** The instant is between the changes of both. */
   readonly since: string
 }
 
@@ -80,7 +80,7 @@ const totalOf = (rider: Rider, path: string, query: string) =>
     }
   })
 
-/** Vaduz in the west, another town and country in the east. */
+/** Vaduz is in the west, another town and country are in the east. */
 const places = Layer.succeed(Places, {
   at: ([longitude]) =>
     Effect.succeed(
@@ -121,7 +121,7 @@ layer(TestServer.layer({ ADMIN_EMAILS: "admin@example.com" }, places), { exclude
             geometry: line(9.5, 0.1)
           })
         )
-        // Longer than the one that is wanted, and shorter: each bound leaves one out.
+        // "Othermost" is longer than the one that is wanted, and these are shorter: each bound leaves some out.
         yield* wanted.post(
           "/routes",
           newRoute({ ...common, name: "Hidden", visibility: "private", geometry: line(12, 0.01) })

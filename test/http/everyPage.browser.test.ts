@@ -11,7 +11,7 @@ import { TestServer } from "../support/TestServer.ts"
 
 const ADMIN = "admin@example.com"
 
-/** An administrator with scripts, and one without. */
+/** One administrator has scripts, the other has none. */
 const KEEPERS = [
   { email: "scripted@example.com", javaScriptEnabled: true },
   { email: "plain@example.com", javaScriptEnabled: false }
@@ -31,7 +31,10 @@ const enter = async (page: Page, origin: string, { email, password }: Rider) => 
   await page.waitForURL(/me\/routes/)
 }
 
-/** Notes what gets the focus, of all that a keyboard should reach in the order of the page. Content of closed details is not there. */
+/**
+ * Notes what gets the focus, of all that a keyboard should reach in the order of the page. Content of closed details is
+ * not there.
+ */
 const START = `
 walk = [...document.querySelectorAll("a[href], button, input, select, textarea, summary, [tabindex='0']")]
   .filter((element) => element.type !== "hidden" && element.checkVisibility({ visibilityProperty: true }))
@@ -51,7 +54,7 @@ const SAME_IDS =
 
 const IS_WIDE = "document.documentElement.scrollWidth > innerWidth"
 
-/** Elements that Tab does not reach in the order of the page, or without a mark that is seen. */
+/** Returns the elements that Tab does not reach in the order of the page, or without a mark that is seen. */
 const tabFaultsOf = async (page: Page) => {
   const count: number = await page.evaluate(START)
   let reached: ReadonlyArray<readonly [index: number, isSeen: boolean, text: string]> = []
@@ -150,7 +153,7 @@ const downloaded = async (page: Page, name: string) => {
   return download.path()
 }
 
-/** What an owner does with routes. */
+/** Does what an owner does with routes. */
 const keepRoutes = async (page: Page) => {
   await upload(page)
   await link(page, "My routes").click()

@@ -16,7 +16,7 @@ const statements = DatabaseProxy.use(({ calls }) => calls)
 
 const ROUTES = 250
 
-/** Somebody with more routes than sockets and buffers hold, of digits that cannot be packed small. */
+/** The account has more routes than sockets and buffers hold, of digits that cannot be packed small. */
 class LongAccount extends Context.Service<LongAccount, { readonly rider: Rider; readonly firstId: number }>()(
   "test/LongAccount"
 ) {
@@ -45,7 +45,7 @@ const fill = Effect.gen(function*() {
 const sleep = (milliseconds: number) =>
   Effect.promise(() => new Promise((resolve) => setTimeout(resolve, milliseconds)))
 
-/** An export whose answer has begun, and of which nothing was read. */
+/** Begins an export, and reads nothing of its response. */
 const begun = Effect.fnUntraced(function*(rider: Rider) {
   const { origin } = yield* TestServer
   return yield* Effect.callback<IncomingMessage>((resume) => {
@@ -67,7 +67,7 @@ const released = untilNone(SqlClient.SqlClient.use((sql) =>
       AND state <> 'idle'`
 ))
 
-/** How many statements were sent when none is under way and no more are for a while. */
+/** Returns how many statements were sent when none is under way and no more are for a while. */
 const settled: Effect.Effect<number, SqlError.SqlError, DatabaseProxy | SqlClient.SqlClient> = Effect.gen(function*() {
   yield* released
   const before = yield* statements

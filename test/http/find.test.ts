@@ -27,7 +27,7 @@ const Issues = Schema.decodeUnknownSync(
 const pathsIn = (body: unknown) =>
   [...new Set(Issues(body).details.issues.map(({ path }) => path.replace(/^query\./, "")))].toSorted()
 
-/** As if around this position alone there were a city. */
+/** There is a city around this position alone. */
 const vaduz = Layer.succeed(Places, {
   at: ([lng]) => Effect.succeed(Math.abs(lng - 9.5) < 0.01 ? { placeCity: "Vaduz", placeCountryCode: "LI" } : {}),
   hasCities: Effect.succeed(false)

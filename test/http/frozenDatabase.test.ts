@@ -67,7 +67,7 @@ layer(frozenServer, { excludeTestServices: true, timeout: "120 seconds" })("a da
         const { freeze, thaw } = yield* Frozen
         const sql = yield* SqlClient.SqlClient
         const rider = yield* signedIn
-        // A slow statement in the middle of the transaction of a change.
+        // A statement is slow in the middle of the transaction of a change.
         yield* sql`
         CREATE FUNCTION dawdle() RETURNS trigger LANGUAGE plpgsql AS $$
         BEGIN PERFORM pg_sleep(1); RETURN NULL; END $$`

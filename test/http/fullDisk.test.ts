@@ -95,13 +95,13 @@ layer(TestServer.layer({ ADMIN_EMAILS: ADMIN }), { excludeTestServices: true, ti
   }
 )
 
-/** Larger than a migrated database, and soon full. */
+/** The disk is larger than a migrated database, and soon full. */
 const SIZE = "64m"
 
 const mount = (directory: string) =>
   spawnSync("mount", ["-t", "tmpfs", "-o", `size=${SIZE}`, "tmpfs", directory]).status === 0
 
-/** A file system of its own, where this machine lets us have one. */
+/** Makes a file system of its own, where this machine lets us have one. */
 const makeDisk = () => {
   const directory = mkdtempSync(join(tmpdir(), "disk-"))
   chmodSync(directory, 0o755)
@@ -133,7 +133,7 @@ const disk = Effect.acquireRelease(
   (directory) => Effect.sync(() => removeDisk(directory))
 )
 
-/** A migrated database on a file system of its own. */
+/** Makes a migrated database on a file system of its own. */
 const databaseOnDisk = Effect.gen(function*() {
   const directory = yield* disk
   const name = `small_${randomUUID().replaceAll("-", "")}`
@@ -152,7 +152,7 @@ const databaseOnDisk = Effect.gen(function*() {
 
 const onSmallDisk = Layer.unwrap(Effect.map(databaseOnDisk, (url) => TestServer.on(url, {})))
 
-/** Hardly compressible, and short enough to be read without a thread. */
+/** The line is hardly compressible, and short enough to be read without a thread. */
 const LONG_LINE = Array.from({ length: 1000 }, (_, n) => [
   9 + Math.cos(n * 104_729) * 0.1,
   47 + Math.sin(n * 7919) * 0.1

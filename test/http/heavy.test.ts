@@ -10,7 +10,7 @@ const listed = (count: number, at: (index: number) => string) => Array.from({ le
 const zigzag = (count: number) =>
   `[${listed(count, (index) => `[${(9 + index / COUNT).toFixed(7)},${47 + index % 2}]`).join()}]`
 
-/** The body of a new route around the text of a geometry. */
+/** Puts the body of a new route around the text of a geometry. */
 const bodyOf = (geometry: string, changes = {}) =>
   JSON.stringify(newRoute({ ...changes, geometry: null })).replace("\"geometry\":null", () => `"geometry":${geometry}`)
 

@@ -31,14 +31,17 @@ const LETTERS = [..."abcdefghijklmnopqrstuvwxyz0123456789"]
 const afterText = (state: number, text: string) =>
   [...text].reduceRight((state, letter) => (state * 33) ^ letter.charCodeAt(0), state)
 
-/** Three letters each that lead Effect's string hash, which goes from the end of a text to its begin, to one state. */
+/**
+ * Finds the largest group of texts of three letters that lead Effect's string hash to one state. The hash goes from the
+ * end of a text to its beginning.
+ */
 const mostFrom = (state: number) => {
   const blocks = LETTERS.flatMap((a) => LETTERS.flatMap((b) => LETTERS.map((c) => a + b + c)))
   const groups = Map.groupBy(blocks, (block) => afterText(state, block))
   return [...groups].reduce((most, group) => group[1].length > most[1].length ? group : most)
 }
 
-/** Tags of 24 letters that Effect's unseeded hash takes for one. */
+/** Makes tags of 24 letters that Effect's unseeded hash takes for one. */
 const collidingTags = (count: number): ReadonlyArray<string> => {
   const grow = ({ state, tags }: { readonly state: number; readonly tags: ReadonlyArray<string> }) => {
     const [next, blocks] = mostFrom(state)

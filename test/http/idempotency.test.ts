@@ -25,7 +25,7 @@ const keysLayer = Layer.unwrap(Effect.map(clonedDatabase, (url) =>
     Layer.provide(ConfigProvider.layer(ConfigProvider.fromUnknown({ DATABASE_URL: url, DATABASE_POOL_SIZE: "4" })))
   )))
 
-/** A call of a new user. */
+/** Makes a call of a new user. */
 const callOf = Effect.fnUntraced(function*(key: string) {
   const sql = yield* SqlClient.SqlClient
   const [user] = yield* sql<{ id: number }>`
@@ -40,7 +40,7 @@ const callOf = Effect.fnUntraced(function*(key: string) {
   return call
 })
 
-/** Work with an effect in the database; it begins, and ends when it is let. */
+/** The work has an effect in the database; it begins, and ends when it is let. */
 const heldWork = Effect.fnUntraced(function*({ userId }: RepeatableCall) {
   const sql = yield* SqlClient.SqlClient
   const begun = yield* Deferred.make<void>()

@@ -162,7 +162,7 @@ layer(TestServer.layer({ IMPORT_DISK_BUDGET: "1 MiB" }))("uploads", (it) => {
       const seen: Array<Answer> = []
       const late = Effect.map(imported(third, upload), (answer) => seen.push(answer))
       const server = yield* TestServer
-      // Three halves of the room: two of them wait for their last bytes.
+      // They take three halves of the room: two of them wait for their last bytes.
       const besideFirst = importedAfter(second, upload, late, upload.length - 10).pipe(
         Effect.provideService(TestServer, server)
       )

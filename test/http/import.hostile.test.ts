@@ -20,7 +20,7 @@ import { TestServer } from "../support/TestServer.ts"
 
 const MIB = 1024 * 1024
 
-/** Somebody with an archive of one route, unpacked. */
+/** The attacker has an archive of one route, unpacked. */
 const attacker = Effect.gen(function*() {
   const rider = yield* signedIn
   yield* rider.post("/routes", newRoute({ name: "first" }))
@@ -125,14 +125,14 @@ layer(TestServer.layer())("a hostile archive", (it) => {
     }))
 })
 
-/** The archives that this process has open, where the system tells. */
+/** Lists the archives that this process has open, where the system tells. */
 const openArchives = Effect.promise(async () => {
   const descriptors = await readdir("/proc/self/fd").catch(() => [])
   const paths = await Promise.all(descriptors.map((name) => readlink(`/proc/self/fd/${name}`).catch(() => "")))
   return paths.filter((path) => path.includes("route-planning-service-"))
 })
 
-/** The archive with other uncompressed sizes in its directory, from the first file on. */
+/** Returns the archive with other uncompressed sizes in its directory, from the first file on. */
 const resized = (archive: Uint8Array, ...sizes: ReadonlyArray<number>) => {
   const bytes = Buffer.from(archive)
   const header = Buffer.from("PK\u0001\u0002")

@@ -32,7 +32,7 @@ const listOf = (rider: Rider, path: string) =>
 
 const namesOf = (rider: Rider) => Effect.map(listOf(rider, "/routes"), (routes) => routes.map(({ name }) => name))
 
-/** A route but for what is another one's in another account. */
+/** Returns a route but for what is another one's in another account. */
 const toldOf = (route: Readonly<Record<string, unknown>>) =>
   Object.fromEntries(Object.entries(route).filter(([name]) => !["id", "shareToken", "user"].includes(name)))
 
@@ -356,7 +356,7 @@ const slow = Layer.succeed(Places, {
   hasCities: Effect.succeed(false)
 })
 
-/** Lets 11 seconds pass again and again until there is an answer. */
+/** Lets 11 seconds pass again and again until there is a response. */
 const answerOf = <A>(call: Effect.Effect<A>) =>
   Effect.raceFirst(
     call,

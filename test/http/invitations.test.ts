@@ -26,7 +26,7 @@ const CLOSED = {
 
 const programs = join(import.meta.dirname, "../../src")
 
-/** What the program for operators writes, and how it ends. */
+/** Returns what the program for operators writes, and how it ends. */
 const user = (databaseUrl: string, ...args: ReadonlyArray<string>) =>
   Effect.promise(async () => {
     const child = spawn(process.execPath, ["--disable-proto=delete", join(programs, "user.ts"), ...args], {
@@ -57,7 +57,7 @@ const closedServer = Layer.unwrap(
 
 const tokenIn = (output: string) => /https:\/\/routes\.example\.com\/reset-password\?token=([\w-]+)/.exec(output)?.[1]
 
-/** The administrator, whose account the operator creates. */
+/** The operator creates the account of the administrator. */
 const createdAdmin = Effect.gen(function*() {
   const visitor = yield* anonymous
   const { code, output } = yield* user(yield* DatabaseUrl, "create", ADMIN)
@@ -119,7 +119,7 @@ layer(closedServer, { timeout: "60 seconds" })("where sign-up is closed", (it) =
         return yield* visitor.post("/auth/google", { idToken: yield* provider.idToken({ sub: email, email }) })
       })
       assert.deepStrictEqual((yield* signInAs(email)).body, CLOSED)
-      // As pending since before it was closed.
+      // The sign-up has been pending since before the service was closed.
       const token = "x".repeat(43)
       const hash = createHash("sha256").update(token).digest("base64url")
       yield* sql`

@@ -11,10 +11,13 @@ const MIB = 1024 * 1024
 
 const ROUTES = 6
 
-/** So long that two of them fit into a page. */
+/** A line is so long that two of them fit into a page. */
 const LINE_BYTES = 6 * MIB
 
-/** Public routes whose geometry, a number with all its digits, and polyline, all backslashes, are long; short when simplified. */
+/**
+ * Inserts public routes whose geometry, a number with all its digits, and polyline, all backslashes, are long; they are
+ * short when simplified.
+ */
 const fillFor = (rider: Rider) =>
   SqlClient.SqlClient.use((sql) =>
     sql`
@@ -37,7 +40,7 @@ const linkOf = (headers: Headers, relation: string) =>
     ""
   )
 
-/** The names on every page of a list, by its `next` links. */
+/** Returns the names on every page of a list, by its `next` links. */
 const pagesOf = Effect.fnUntraced(function*(reader: Pick<Rider, "get">, first: string) {
   const pages: Array<ReadonlyArray<string>> = []
   for (let path: string | undefined = first; path !== undefined;) {

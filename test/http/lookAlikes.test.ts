@@ -40,7 +40,7 @@ const signUp = Effect.fnUntraced(function*(email: string) {
   return yield* visitor.post("/auth/verify-email", { token, password: PASSWORD })
 })
 
-/** An account of an address that is refused by now. */
+/** Makes an account of an address that is refused by now. */
 const stored = Effect.fnUntraced(function*(email: string) {
   const sql = yield* SqlClient.SqlClient
   const plain = newEmail()

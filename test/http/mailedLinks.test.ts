@@ -9,7 +9,7 @@ import { untilNone } from "../support/Waiting.ts"
 
 const PASSWORD = "a long enough password"
 
-/** As many links by mail as `count`, each of one request. */
+/** Returns as many links by mail as `count`, each of one request. */
 const linksTo = Effect.fnUntraced(function*(email: string, count: number, path: string, body: object) {
   const visitor = yield* anonymous
   const mailbox = yield* Mailbox

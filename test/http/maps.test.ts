@@ -12,7 +12,7 @@ const LINE = Array.from({ length: 2000 }, (_, index) => [
   Math.round(520 + 180 * Math.sin(index / 350))
 ])
 
-/** Four hundred kilometres as a device records them, where no position is on a smooth line. */
+/** A device records these four hundred kilometres, where no position is on a smooth line. */
 const RECORDED = Array.from({ length: 8000 }, (_, index) => [
   9.2 + 0.4 * Math.cos(index / 800) + 2e-5 * Math.sin(index * index),
   47 + 0.3 * Math.sin(index / 800) + 2e-5 * Math.cos(3 * index * index),
@@ -37,7 +37,7 @@ const shared = share({ geometry: LINE })
 
 const hasMap = (text: string) => text.includes("data-map-style=")
 
-/** The page once its map is there. */
+/** Returns the page once its map is there. */
 const pageWithMap = (path: string) =>
   Effect.flatMap(anonymous, (visitor) =>
     Effect.repeat(visitor.get(path), {
@@ -53,7 +53,7 @@ const json = (listener: (path: string) => unknown): RequestListener => (request,
 const serving = (listener: RequestListener) =>
   Effect.map(listening(createServer(listener)), (port) => `http://127.0.0.1:${port}`)
 
-/** The server of a style that is away when it is first asked, and that of its tiles. */
+/** One server has a style and is away when it is first asked, the other has its tiles. */
 class MapServers extends Context.Service<MapServers, { readonly style: string; readonly tiles: string }>()(
   "test/MapServers"
 ) {
@@ -82,7 +82,7 @@ class MapServers extends Context.Service<MapServers, { readonly style: string; r
   )
 }
 
-/** What a browser receives of a page, of its style sheets, its scripts and its picture. */
+/** Counts what a browser receives of a page, of its style sheets, its scripts and its picture. */
 const wireBytes = Effect.fnUntraced(function*(path: string) {
   const { origin } = yield* TestServer
   const bytesOf = (path: string) =>

@@ -18,7 +18,7 @@ import { until, untilFound } from "../support/Waiting.ts"
 
 const scrape = Effect.flatMap(anonymous, (visitor) => visitor.get("//metrics"))
 
-/** The samples of a metric, by their labels as they stand in the text. */
+/** Returns the samples of a metric, by their labels as they stand in the text. */
 const samplesOf = (text: string, name: string) =>
   new Map(
     [...text.matchAll(new RegExp(`^${name}({.*})? (\\S+)$`, "gm"))].map(([, labels = "", value]) => [
@@ -160,7 +160,7 @@ const documented = [
 
 const SWEEPS = ["accounts", "changes", "views"]
 
-/** What a counter says before anything was counted: `rate()` misses the increase with which a series begins. */
+/** A counter says this before anything was counted: `rate()` misses the increase with which a series begins. */
 const AT_ZERO: Readonly<Record<string, { readonly label: string; readonly values: ReadonlyArray<string> }>> = {
   database_queue_refusals_total: { label: "reason", values: ["full", "timeout", "unreachable"] },
   database_replica_reads_total: { label: "outcome", values: ["changed", "served", "unserved"] },

@@ -15,7 +15,6 @@ const Refusal = Schema.decodeUnknownSync(Schema.Struct({
   }))
 }))
 
-/** The status, words of the message, and the reason. */
 type Expected = readonly [status: number, words: RegExp, reason?: string]
 
 type Mistake = readonly [what: string, method: string, path: string, call: Call, expected: Expected]

@@ -12,7 +12,7 @@ import { idsIn } from "../support/Routes.ts"
 import { configLayer, TestServer } from "../support/TestServer.ts"
 import { until } from "../support/Waiting.ts"
 
-/** A database whose own order is that of bytes. */
+/** Makes a database whose own order is that of bytes. */
 const databaseOfLocaleC = Effect.acquireRelease(
   Effect.sync(() => `test_${randomUUID().replaceAll("-", "")}`).pipe(
     Effect.tap((name) =>
@@ -55,7 +55,7 @@ const walked = Effect.fnUntraced(function*(rider: Rider, first: string) {
   return seen
 })
 
-/** Names that differ in a letter, its case, its accent, how that is written, a space or a digit, and some that are equal. */
+/** The names differ in a letter, its case, its accent, how that is written, a space or a digit, and some are equal. */
 const anyName = fc.string({
   unit: fc.constantFrom(
     "a",

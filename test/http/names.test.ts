@@ -4,12 +4,12 @@ import { anonymous, newEmail, signedIn, signedInAs, signedUpAs } from "../suppor
 import { created, newRoute, shareTokenOf } from "../support/Routes.ts"
 import { TestServer } from "../support/TestServer.ts"
 
-/** Overrides, isolates, marks, spaces without width, a soft hyphen, a byte order mark, tags and joiners. */
+/** They are overrides, isolates, marks, spaces without width, a soft hyphen, a byte order mark, tags and joiners. */
 const HIDDEN = "\u202E\u202A\u2066\u2069\u200E\u200F\u061C\u200B\u2060\u00AD\uFEFF\u{E0041}\u200D\u200C"
 
 const hidden = /[\p{Cf}]/u
 
-/** Names that people have, with joiners and tags that belong into them. */
+/** People have these names, with joiners and tags that belong into them. */
 const SPELT = ["می‌خواهم", "क्‍ष", "Anna 👩‍👩‍👧", "Lea 👩🏽‍🚒", "Jo 🏳️‍🌈", "Isla 🏴󠁧󠁢󠁳󠁣󠁴󠁿"]
 
 const nameIn = (body: unknown) => Schema.decodeUnknownSync(Schema.Struct({ name: Schema.String }))(body).name

@@ -6,7 +6,7 @@ import { document, exampleOf, nameOf, operations } from "../support/OpenApi.ts"
 
 type Node = Readonly<Record<string, unknown>>
 
-/** A member of a body that need not be there, by the schema that has it. */
+/** Such a member of a body need not be there, by the schema that has it. */
 interface Member {
   readonly owner: string
   readonly name: string
@@ -32,7 +32,7 @@ const isNullable = (node: Node): boolean => {
     || alternativesOf(target).some(isNullable)
 }
 
-/** Every optional member of a body, however deep, with its owner named by the schema or by the path to it. */
+/** Returns every optional member of a body, however deep, with its owner named by the schema or by the path to it. */
 const optionalIn = (node: Node, at: string): ReadonlyArray<Member> => {
   const target = targetOf(node)
   const owner = target === node ? at : nameOf(String(node["$ref"]))
@@ -64,7 +64,7 @@ const payloads = Object.values(Api.groups)
 const payloadOf = (name: string) =>
   payloads.find((schema) => Schema.resolveAnnotations(schema)?.["identifier"] === name)
 
-/** The example with `null` for whatever it may leave out, beside the example without those. */
+/** Returns the example with `null` for whatever it may leave out, beside the example without those. */
 const withNulls = (schema: Node, value: unknown): unknown => {
   const target = targetOf(schema)
   if (Array.isArray(value)) {

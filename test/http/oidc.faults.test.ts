@@ -36,7 +36,7 @@ const COOKIE = "__Host-service_sign_in"
 const cookieIn = ({ headers }: Answer, name: string) =>
   headers.getSetCookie().find((cookie) => cookie.startsWith(`${name}=`))?.split(";")[0]
 
-/** A sign-in that a browser has begun. */
+/** Begins a sign-in as a browser does. */
 const begun = Effect.fnUntraced(function*(query = "", provider = "oidc") {
   const answer = yield* (yield* anonymous).get(`/auth/oidc/${provider}/start${query}`)
   assert.strictEqual(answer.status, 303, answer.text)
@@ -61,7 +61,7 @@ const returned = (
     (browser) => browser.get(`/auth/oidc/${provider}/callback?${new URLSearchParams(query)}`)
   )
 
-/** What the token endpoint gives for the next codes. */
+/** The token endpoint gives this for the next codes. */
 const tokens = (id_token: string) =>
   answering(
     200,
@@ -81,7 +81,7 @@ const exchanged = Effect.fnUntraced(function*(
   yield* provider.misbehave("/token", tokens(token))
 })
 
-/** The document of one more issuer of the same provider. */
+/** Responds with the document of one more issuer of the same provider. */
 const documentOf = (url: string, issuer: string, members: object = {}) =>
   answering(
     200,
@@ -99,7 +99,7 @@ const accounts = Effect.map(
   ([row]) => row?.count
 )
 
-/** The page of a sign-in that failed: it has no secret, sets no session and makes no account. */
+/** The page of a sign-in that failed has no secret, sets no session and makes no account. */
 const assertRefused = Effect.fnUntraced(
   function*(title: string, answer: Answer, status: number, words: string | RegExp) {
     assert.strictEqual(answer.status, status, `${title}: ${answer.text}`)
@@ -113,7 +113,7 @@ const assertRefused = Effect.fnUntraced(
   }
 )
 
-/** The cookie with another last character. */
+/** Returns the cookie with another last character. */
 const changed = (cookie: string) => cookie.replace(/.$/, (last) => last === "A" ? "B" : "A")
 
 const BEGIN_AGAIN = "was not begun in this browser"

@@ -10,7 +10,7 @@ const BASE_URL = "http://localhost:3000"
 
 const REDIRECT_URI = `${BASE_URL}/api/v1/auth/oidc/oidc/callback`
 
-/** How providers differ in what they send. */
+/** Providers differ in what they send. */
 const WAYS = {
   Keycloak: {
     path: "/realms/club",

@@ -5,7 +5,7 @@ import { signedIn } from "../support/Actors.ts"
 import { document, exampleOf, operations, schemasIn, served } from "../support/OpenApi.ts"
 import { TestServer } from "../support/TestServer.ts"
 
-/** The example of each content type of a body that is a file, as it is sent. */
+/** Returns the example of each content type of a body that is a file, as it is sent. */
 const filesOf = (operationId: string) => {
   const found = operations.find(({ operation }) => operation.operationId === operationId)
   return Object.entries(found?.operation.requestBody?.content ?? {}).map(([type, { example, examples }]) => {

@@ -14,7 +14,7 @@ const endpoints = Object.values(Api.groups).flatMap((group) => Object.values(gro
 const using = ({ key }: { readonly key: string }) =>
   endpoints.filter(({ middlewares }) => [...middlewares].some((each) => each.key === key))
 
-/** What there is to be read of a rider, by the parameters of paths. */
+/** This is there to be read of a rider, by the parameters of paths. */
 interface Published {
   readonly rider: Rider
   readonly handle: string

@@ -6,14 +6,14 @@ import { Mailbox } from "../support/Mailbox.ts"
 import { CLIENT_ID, SignInProvider } from "../support/SignInProvider.ts"
 import { TestServer } from "../support/TestServer.ts"
 
-/** Somebody whose account is to be deleted. */
+/** The account of a leaver is to be deleted. */
 interface Leaver {
   readonly sub: string
   readonly email: string
   readonly password: string
 }
 
-/** A request that opens an account. */
+/** The request opens an account. */
 interface Attempt {
   readonly path: string
   readonly body: Readonly<Record<string, string>>
@@ -27,7 +27,7 @@ const byProvider = ({ email, sub }: Leaver) =>
     Effect.map((idToken): Attempt => ({ path: "/auth/google", body: { idToken } }))
   )
 
-/** The token of the link that a request has mailed. */
+/** Returns the token of the link that a request has mailed. */
 const mailedAfter = Effect.fnUntraced(function*({ email }: Leaver, { body, path }: Attempt) {
   const mailbox = yield* Mailbox
   const before = (yield* mailbox.mailsTo(email)).length

@@ -161,7 +161,7 @@ layer(TestServer.layer())("the command line", (it) => {
     }))
 })
 
-/** A service of somebody else, and the settings of a command that trusts it. */
+/** Starts a service of somebody else, and returns the settings of a command that trusts it. */
 const elsewhere = Effect.fnUntraced(function*(listener: RequestListener) {
   const port = yield* listening(createServer(listener))
   return { RPS_URL: `http://127.0.0.1:${port}`, RPS_TOKEN: "x", RPS_CONFIG_DIR: yield* temporaryDirectory }

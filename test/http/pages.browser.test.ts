@@ -10,7 +10,7 @@ import { TestServer } from "../support/TestServer.ts"
 const PASSWORD = "a long enough password"
 const PHONE = { width: 320, height: 640 }
 
-/** The link of the newest mail, at the test's own origin. */
+/** Returns the link of the newest mail, at the test's own origin. */
 const linkTo = Effect.fnUntraced(function*(email: string, count: number) {
   const mailbox = yield* Mailbox
   yield* mailbox.tokenAfter(email, count)
@@ -32,7 +32,7 @@ const resetLink = Effect.fnUntraced(function*(email: string) {
 
 const RULES = "axe.run().then(({ violations }) => violations.map(({ id, nodes }) => id + ' ' + nodes[0].html))"
 
-/** What axe-core finds wrong with a page, and whether a phone has to scroll sideways. */
+/** Returns what axe-core finds wrong with a page, and whether a phone has to scroll sideways. */
 const faultsOf = async (page: Page): Promise<ReadonlyArray<string>> => {
   await page.evaluate(axe.source)
   const violations: ReadonlyArray<string> = await page.evaluate(RULES)

@@ -14,14 +14,14 @@ const PASSWORD = "a long enough password"
 
 const pathOf = (page: keyof typeof PAGES) => `/${PAGES[page]}`
 
-/** What a browser sends for a form of our own pages. */
+/** Sends what a browser sends for a form of our own pages. */
 const submit = (actor: Actor, page: keyof typeof PAGES, fields: Readonly<Record<string, string>>, headers = {}) =>
   actor.call("POST", pathOf(page), {
     raw: new URLSearchParams(fields).toString(),
     headers: { "content-type": "application/x-www-form-urlencoded", "sec-fetch-site": "same-origin", ...headers }
   })
 
-/** The token of a new sign-up's mail. */
+/** Returns the token of a new sign-up's mail. */
 const signUp = Effect.fnUntraced(function*(email: string) {
   yield* (yield* anonymous).post("/auth/signup-email", { email, password: PASSWORD })
   return yield* (yield* Mailbox).tokenFor(email)
@@ -78,7 +78,8 @@ layer(TestServer.layer())("pages", (it) => {
             path === PAGES.home ? "; connect-src 'self'" : ""
           }`
         )
-        // With "no-referrer" a browser sends the form with "Origin: null", which over plain HTTP is refused as cross-site.
+        // With "no-referrer" a browser sends the form with "Origin: null", which over plain HTTP is refused as
+        // cross-site.
         assert.strictEqual(headers.get("referrer-policy"), "strict-origin")
         assert.strictEqual(headers.get("cache-control"), "no-store")
         assert.notMatch(text, /<script|<style|https?:|\son\w+=|\sstyle=/)

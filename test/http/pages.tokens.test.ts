@@ -8,7 +8,7 @@ import { mint, refusalOf, withToken } from "../support/Tokens.ts"
 
 const PASSWORD = "a long enough password"
 
-/** What a browser sends for a form of our own pages. */
+/** Sends what a browser sends for a form of our own pages. */
 const submit = (actor: Actor, page: keyof typeof PAGES, fields: Readonly<Record<string, string>>, headers = {}) =>
   actor.call("POST", `/${PAGES[page]}`, {
     raw: new URLSearchParams(fields).toString(),
@@ -17,7 +17,7 @@ const submit = (actor: Actor, page: keyof typeof PAGES, fields: Readonly<Record<
 
 const show = (actor: Actor) => actor.get(`/${PAGES.revokeTokens}`)
 
-/** The page after a reset by a mailed link. */
+/** Returns the page after a reset by a mailed link. */
 const resetBy = Effect.fnUntraced(function*(email: string) {
   const visitor = yield* anonymous
   const mailbox = yield* Mailbox
@@ -29,7 +29,7 @@ const resetBy = Effect.fnUntraced(function*(email: string) {
   })
 })
 
-/** The browser of somebody who signs in on the page. */
+/** Returns the browser of somebody who signs in on the page. */
 const signedInOn = Effect.fnUntraced(function*({ email }: Rider, password: string) {
   const entered = yield* submit(yield* anonymous, "revokeTokens", { email, password })
   assert.deepStrictEqual([entered.status, entered.headers.get("location")], [303, "revoke-tokens"])

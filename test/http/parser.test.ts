@@ -47,7 +47,7 @@ const seriesOf = (method: string, route: string, status: string, count: number):
   count
 ]
 
-/** How often requests were counted, by method, route and status. */
+/** Returns how often requests were counted, by method, route and status. */
 const counts = Effect.map(
   Effect.flatMap(anonymous, (visitor) => visitor.get("//metrics")),
   ({ text }) =>

@@ -14,7 +14,7 @@ const shared = Effect.fnUntraced(function*(members: Readonly<Record<string, unkn
   return { rider, route, path: `/routes/${route.shareToken}/picture` }
 })
 
-/** The requests for pictures by their outcome. */
+/** Counts the requests for pictures by their outcome. */
 const outcomes = Effect.gen(function*() {
   const { text } = yield* (yield* anonymous).get("//metrics")
   return Object.fromEntries(

@@ -14,7 +14,7 @@ const logged: Array<string> = []
 
 const recording = Logger.layer([Logger.map(jsonLogger, (line) => logged.push(line))])
 
-/** Rows that only somebody with a database client can make: no constraint is left to refuse them. */
+/** Only somebody with a database client can make such rows: no constraint is left to refuse them. */
 const dropChecks = SqlClient.SqlClient.use((sql) =>
   sql`
     DO $$ DECLARE c record; BEGIN

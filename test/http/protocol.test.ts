@@ -29,7 +29,7 @@ const assertError = (body: unknown, status: number, code: string, label: string)
   assert.deepInclude(body, { statusCode: status, code }, label)
 }
 
-/** A sign-in body of exactly so many bytes. */
+/** Makes a sign-in body of exactly so many bytes. */
 const loginOfSize = (size: number) => {
   const [head, tail] = [`{"email":"a@example.com","password":"x","filler":"`, `"}`]
   return head + "x".repeat(size - head.length - tail.length) + tail

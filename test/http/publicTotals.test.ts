@@ -12,7 +12,7 @@ import { until } from "../support/Waiting.ts"
 const FILLED_AT_ONCE = 2500
 
 layer(TestServer.layer({ MAX_ROUTES_PER_USER: "20000" }, somewhere))("totals of the public listing", (it) => {
-  /** In statements that a busy machine ends in time. */
+  /** Inserts them in statements that a busy machine ends in time. */
   const fillFor = (rider: Rider, count: number) =>
     Effect.forEach(
       Array.from({ length: Math.ceil(count / FILLED_AT_ONCE) }, (_, n) => n * FILLED_AT_ONCE),
@@ -109,7 +109,7 @@ layer(TestServer.layer({}, somewhere), { timeout: "60 seconds" })("totals that t
 
   const LOCK = 43
 
-  /** Public routes of which a look at most of them waits for a lock, so that a page is quick and a count is not. */
+  /** A look at most of these public routes waits for a lock, so that a page is quick and a count is not. */
   const slowRoutes = Effect.gen(function*() {
     const sql = yield* SqlClient.SqlClient
     const rider = yield* signedIn

@@ -14,7 +14,7 @@ const WithUsage = Schema.Struct({ usage: Usage })
 const usageOf = (rider: Rider, path = "/users/me") =>
   Effect.map(rider.get(path), ({ body }) => Schema.decodeUnknownSync(WithUsage)(body).usage)
 
-/** What the account stores, counted row by row. */
+/** Returns what the account stores, counted row by row. */
 const counted = Effect.fnUntraced(function*(rider: Rider) {
   const sql = yield* SqlClient.SqlClient
   const [row] = yield* sql<{ routes: number; bytes: number; kept: number; collections: number }>`

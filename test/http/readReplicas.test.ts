@@ -18,7 +18,7 @@ class Servers extends Context.Service<Servers, Effect.Success<typeof primaryWith
 
 const serversLayer = Layer.effect(Servers, primaryWithStandby)
 
-/** The service with a replica that may be behind for so long. */
+/** Starts the service with a replica that may be behind for so long. */
 const serviceWith = (lag: string) =>
   Layer.unwrap(
     Effect.map(Servers, ({ primary, standby }) =>
@@ -33,7 +33,7 @@ const rowsIn = Schema.decodeUnknownSync(
 
 const PUBLIC = "gate=public&limit=100"
 
-/** How many reads of replicas had an outcome. */
+/** Returns how many reads of replicas had an outcome. */
 const reads = (outcome: "changed" | "served" | "unserved") =>
   Effect.flatMap(anonymous, (visitor) => visitor.get("//metrics")).pipe(Effect.map(({ text }) => {
     const found = new RegExp(`^database_replica_reads_total\\{outcome="${outcome}"\\} (\\d+)`, "m").exec(text)
@@ -57,7 +57,9 @@ const untilReplayed = (id: number) =>
       (rows) => rows.length === 1
     )))
 
-/** What is committed meanwhile does not appear on the standby. The replay goes on afterwards, also where the work fails. */
+/**
+ * What is committed meanwhile does not appear on the standby. The replay goes on afterwards, also where the work fails.
+ */
 const whilePaused = <A, E, R>(work: Effect.Effect<A, E, R>) =>
   Effect.flatMap(Servers, ({ standby }) =>
     Effect.acquireUseRelease(

@@ -51,7 +51,7 @@ layer(TestServer.layer({ ADMIN_EMAILS: ADMINS.join() }), { timeout: "120 seconds
     )
   )
 
-  /** An account with something in every table that it can have rows in, and the paths of all reads of it. */
+  /** The account has something in every table that it can have rows in; the paths are those of all reads of it. */
   const account = Effect.gen(function*() {
     const rider = yield* signedInAs({ email: "reading@example.com" })
     const routeId = yield* makeRoute(rider, { geometry, tags: ["loop"], visibility: "public" })

@@ -16,7 +16,7 @@ import { TestServer } from "../support/TestServer.ts"
 import { until, untilNone } from "../support/Waiting.ts"
 import { ADMIN_EMAILS, pathOf, type Write, writes } from "../support/Writes.ts"
 
-/** An address of its own for the writes of each test, since the addresses are counted; all else comes from another one. */
+/** The writes of each test have an address of their own, since addresses are counted. All else comes from another. */
 const addressOf = (test: number) => `10.1.${test}.1`
 
 const serverWith = (settings: Readonly<Record<string, string>> = {}) =>
@@ -32,7 +32,10 @@ const serverWith = (settings: Readonly<Record<string, string>> = {}) =>
       }))
   ).pipe(Layer.provideMerge(SignInProvider.layer))
 
-/** The rows of each table, but for mails, which are delivered meanwhile, the last use of a credential, and lines, which are long. */
+/**
+ * Digests the rows of each table, but for mails, which are delivered meanwhile, the last use of a credential, and
+ * lines, which are long.
+ */
 const digests = SqlClient.SqlClient.use((sql) =>
   sql`
     SELECT tablename, md5(query_to_xml(
@@ -67,7 +70,10 @@ const sent = ({ endpoint, write: { cookie, headers, params, ...write } }: Prepar
       headers: { "x-forwarded-for": address, ...(cookie === undefined ? {} : { cookie }), ...headers }
     }))
 
-/** Sends all beside a limit. Asserts that nothing is stored, and returns the status of each that stores something elsewhere. */
+/**
+ * Sends all beside a limit. Asserts that nothing is stored, and returns the status of each that stores something
+ * elsewhere.
+ */
 const statusesOfRefused = Effect.fnUntraced(
   function*<R>(all: ReadonlyArray<Prepared>, address: string, limit: Effect.Effect<unknown, never, R>) {
     const before = yield* stored
@@ -83,7 +89,10 @@ const statusesOfRefused = Effect.fnUntraced(
 const except = (statuses: ReadonlyArray<readonly [string, number]>, expected: ReadonlyArray<number>) =>
   statuses.filter(([, status]) => !expected.includes(status))
 
-/** Sends one after the other, each beside a limit. Asserts that each succeeds and is stored, unless it stores nothing elsewhere. */
+/**
+ * Sends one after the other, each beside a limit. Asserts that each succeeds and is stored, unless it stores nothing
+ * elsewhere.
+ */
 const assertStored = Effect.fnUntraced(
   function*<R>(all: ReadonlyArray<Prepared>, address: string, limit: Effect.Effect<unknown, never, R | Scope.Scope>) {
     assert.isNotEmpty(all)
@@ -101,7 +110,7 @@ const assertStored = Effect.fnUntraced(
 
 const LONG = { excludeTestServices: true, timeout: "2 minutes" } as const
 
-/** A long response to the address that is not read. */
+/** Asks from the address for a long response, and does not read it. */
 const unreadResponse = Effect.fnUntraced(function*(address: string) {
   const id = yield* longRoute(yield* signedIn)
   const { statusCode } = yield* unread(`/routes/${id}`, address)
@@ -163,10 +172,13 @@ const saturated = Effect.acquireRelease(
   (state) => Effect.sync(() => state.isOver = true)
 )
 
-/** More than the writes of a test that are sent at once. */
+/** They are more than the writes of a test that are sent at once. */
 const RUNNING = 16
 
-/** Has as many requests as the process works on before it has too much to do, which wait for the database again and again. */
+/**
+ * Has as many requests as the process works on before it has too much to do, which wait for the database again and
+ * again.
+ */
 const manyRequests = Effect.fnUntraced(function*(rider: Rider) {
   const { call } = yield* TestServer
   yield* taken(POOL)
@@ -176,7 +188,7 @@ const manyRequests = Effect.fnUntraced(function*(rider: Rider) {
   yield* until(Effect.map(call("GET", "/nothing"), ({ status }) => status === 503))
 })
 
-/** All writes, which are refused until the last tests send them once more. */
+/** All writes are refused until the last tests send them once more. */
 class Writes extends Context.Service<Writes, ReadonlyArray<Prepared>>()("test/Writes") {
   static readonly layer = Layer.effect(Writes, prepared())
 }

@@ -39,7 +39,7 @@ const lineWith = (id: string) =>
     message === "request" && traceId === id
   )
 
-/** The fields of the log line of a request, once it is written. */
+/** Returns the fields of the log line of a request, once it is written. */
 const fieldsOf = Effect.fnUntraced(function*(answer: Pick<Answer, "headers">) {
   const id = idOf(answer)
   assert.match(id, ID)

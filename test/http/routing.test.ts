@@ -12,7 +12,7 @@ const Warned = Schema.Struct({ warnings: Schema.Array(Schema.Struct({ code: Sche
 
 const Surfaced = Schema.Struct({ surfaces: Schema.optionalKey(SurfaceShares) })
 
-/** A trip that there is nothing to warn of. */
+/** There is nothing to warn of in this trip. */
 const quiet = json({ trip: { ...TRIP.trip, summary: {} } })
 
 layer(serverLayer())("a computed route", (it) => {
@@ -245,7 +245,7 @@ layer(serverLayer())("a computed route", (it) => {
       const asking = yield* Effect.forkChild(
         Effect.all(Array.from({ length: 20 }, () => ask(fresh(999))), { concurrency: "unbounded" })
       )
-      // With the request that reads the count.
+      // The request that reads the count is counted too.
       yield* until(Effect.map(sampled("http_server_active_requests"), (count) => count === 20 + 1))
       yield* until(Effect.sync(() => held.length > 0))
       yield* engine.behave(json(TRIP))

@@ -126,7 +126,7 @@ layer(serverLayer())("a trace", (it) => {
     )
   })
 
-  /** As text, which is compared in a hundredth of the time that a deep comparison takes. */
+  /** The text is compared in a hundredth of the time that a deep comparison takes. */
   const assertSamePlaces = (actual: ReadonlyArray<Place>, expected: ReadonlyArray<Place>) =>
     assert.strictEqual(JSON.stringify(actual.map(({ lat, lon }) => ({ lat, lon }))), JSON.stringify(expected))
 

@@ -5,7 +5,7 @@ import { exported, imported } from "../support/Archives.ts"
 import { created, newRoute } from "../support/Routes.ts"
 import { TestServer } from "../support/TestServer.ts"
 
-/** Two parts of 1,112 m each, which climb 20 m, with a gap of 110 km between them. */
+/** Each of the two parts is 1,112 m long and climbs 20 m, with a gap of 110 km between them. */
 const geometry = [[9.5, 47, 400], [9.5, 47.01, 420], [9.5, 48, 900], [9.5, 48.01, 920]]
 
 const segments = [0, 2]

@@ -101,7 +101,7 @@ layer(TestServer.layer())("sessions", (it) => {
   it.effect("refreshing ends 30 days after sign-in", () =>
     Effect.gen(function*() {
       const rider = yield* signedUp
-      // As if the 30 days were over but for some minutes: the row says so, and the clock goes on from there.
+      // The 30 days are over but for some minutes: the row says so, and the clock goes on from there.
       yield* SqlClient.SqlClient.use((sql) =>
         sql`UPDATE sessions SET expires_at = last_seen_at + interval '20 minutes' WHERE user_id = ${rider.id}`
       )

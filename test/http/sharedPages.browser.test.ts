@@ -14,7 +14,7 @@ const SCREENS = { phone: { width: 390, height: 844 }, desktop: { width: 1280, he
 
 const RULES = "axe.run().then(({ violations }) => violations.map(({ id, nodes }) => id + ' ' + nodes[0].html))"
 
-/** What axe-core finds wrong with a page, pictures without pixels, and whether one has to scroll sideways. */
+/** Returns what axe-core finds wrong with a page, pictures without pixels, and whether one has to scroll sideways. */
 const faultsOf = async (page: Page): Promise<ReadonlyArray<string>> => {
   await page.evaluate(axe.source)
   const violations: ReadonlyArray<string> = await page.evaluate(RULES)
@@ -51,7 +51,7 @@ const publish = (rider: Rider, name: string, turn: number) =>
     ({ body }) => created(body)
   )
 
-/** The paths of a page of each kind. */
+/** Returns the paths of a page of each kind. */
 const shared = Effect.gen(function*() {
   const rider = yield* signedInAs({ name: "Ada Rider" })
   yield* rider.patch("/users/me", { handle: "ada-rides" })
@@ -113,8 +113,8 @@ describe.skipIf(!hasBrowser)(
 )
 
 /**
- * How the height of a horizontal line changes where an arrow on it has its base: it grows there, if the arrow points to the right,
- * while it shrinks slowly towards the point.
+ * Returns how the height of a horizontal line changes where an arrow on it has its base: it grows there, if the arrow
+ * points to the right, while it shrinks slowly towards the point.
  */
 const BASES_OF_ARROWS = `async (pixels) => {
   const bytes = Uint8Array.from(atob(pixels), (character) => character.charCodeAt(0))
@@ -130,14 +130,14 @@ const BASES_OF_ARROWS = `async (pixels) => {
   return heights.slice(2).map((height, x) => height - heights[x]).filter((step) => Math.abs(step) > 5)
 }`
 
-/** The values at a position. */
+/** The text says the values at a position. */
 const LINKED = /^[\d.]+ km · \d+ m · -?\d+ %$/
 
 const until = async (condition: () => Promise<boolean>) => {
   while (!await condition()) await setTimeout(50)
 }
 
-/** A style with tiles, of which each third one fails. */
+/** The server has a style with tiles, of which each third one fails. */
 class MapServer extends Context.Service<MapServer, { readonly origin: string }>()("test/MapServer") {
   static readonly layer = Layer.effect(
     MapServer,
@@ -237,8 +237,8 @@ describe.skipIf(!hasBrowser)("the map of a shared page (skipped where there is n
               }
               assert.match(await readout.textContent() ?? "", LINKED)
 
-              // Chromium repeats the last move of the mouse after the page has scrolled to the stop, and a mouse that is there
-              // already enters nothing.
+              // Chromium repeats the last move of the mouse after the page has scrolled to the stop, and a mouse that
+              // is there already enters nothing.
               await until(async () => {
                 await page.mouse.move(0, 0)
                 await page.locator("[data-stop]").first().hover()

@@ -56,7 +56,7 @@ const countOf = (table: string, email: string) =>
     Effect.map((rows) => rows.length)
   )
 
-/** A name of letters only, and the handle that is made of it. */
+/** Makes a name and the handle that is made of it. */
 const newName = () => {
   const name = `rider ${crypto.randomUUID().slice(0, 18)}`
   return { name, handle: name.replaceAll(" ", "-") }
@@ -163,7 +163,7 @@ layer(TestServer.withSweeps())("a sign-up", (it) => {
       Effect.gen(function*() {
         for (let round = 0; round < 2; round++) {
           const email = newEmail()
-          // As many as an hour has mails for.
+          // An hour has mails for as many.
           const people = Array.from({ length: 5 }, (_, n) => ({
             ...newName(),
             email: n % 2 === 0 ? email : email.toUpperCase(),

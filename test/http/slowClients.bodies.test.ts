@@ -15,7 +15,7 @@ const statusOf = (text: string) => Number(/^HTTP\/1\.1 (\d{3})/.exec(text)?.[1])
 
 const login = (size: number) => `{"email":"a@example.com","password":"x","filler":"${"x".repeat(size)}"}`
 
-/** A request whose body the service has begun to read and has not got. */
+/** Sends a request whose body the service has begun to read and has not got. */
 const bodyAwaited = Effect.fnUntraced(function*(
   line: string,
   length: number,

@@ -33,10 +33,10 @@ const isSpooled = (descriptor: string) => {
   }
 }
 
-/** How many files the process keeps on the disk to send them. */
+/** Counts the files that the process keeps on the disk to send them. */
 const spooledFiles = () => readdirSync("/proc/self/fd").filter(isSpooled).length
 
-/** Limits of networks and of callers without a credential. */
+/** The server limits networks and callers without a credential. */
 const sharesServer = TestServer.layer({ TRUSTED_PROXIES: "127.0.0.0/8" }).pipe(
   Layer.provide(Layer.succeed(DownloadLimits, { perAddress: 2, perNetwork: 3, anonymous: 4, total: 5 })),
   Layer.provide(
@@ -63,7 +63,7 @@ const downloadsServer = (grace: Duration.Duration, bytesPerSecond: number) =>
     )
   )
 
-/** Somebody with two long public routes, one of which is at `path`. */
+/** The account has two long public routes, one of which is at `path`. */
 class LongAccount extends Context.Service<LongAccount, { readonly rider: Rider; readonly path: string }>()(
   "test/LongAccount"
 ) {

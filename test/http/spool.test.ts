@@ -63,7 +63,7 @@ it.effect("what finds no room on the disk leaves room at once", () =>
 
 layer(
   TestServer.layer().pipe(
-    // Not by a `FileHandle`, which closes its descriptor again when it is collected.
+    // A `FileHandle` would not do, since it closes its descriptor again when it is collected.
     Layer.provide(Layer.succeed(OpenFile, () => Promise.resolve(openSync("/dev/full", "r+"))))
   ),
   { excludeTestServices: true }

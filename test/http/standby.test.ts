@@ -20,7 +20,7 @@ import { setZones } from "../support/Zones.ts"
 
 const CONFIG = { DATABASE_POOL_SIZE: "4" }
 
-/** A planned failover may take seconds; of these are what the service adds. */
+/** A planned failover may take seconds, of which the service adds these. */
 const SOON = 3000
 
 const Feed = Schema.Struct({ changes: Schema.Array(Schema.Unknown), cursor: Schema.String })
@@ -300,7 +300,7 @@ it.live(
           const headers = { cookie: behind.cookie }
           const sync = (cursor: string) => server.call("GET", `/sync?cursor=${cursor}`, { headers })
           assert.strictEqual((yield* sync(behind.lost)).status, 410)
-          // As many changes as were lost, and one more.
+          // They are as many changes as were lost, and one more.
           for (const n of [1, 2]) {
             const { status } = yield* server.call("POST", "/routes", { body: newRoute({ name: `${n}` }), headers })
             assert.strictEqual(status, 201)

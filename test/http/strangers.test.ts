@@ -49,7 +49,7 @@ interface Link {
   readonly text: string
 }
 
-/** What the mailbox of the address has, newest first. */
+/** Returns what the mailbox of the address has, newest first. */
 const linksTo = Effect.fnUntraced(function*(email: string) {
   yield* delivered
   const mails = yield* (yield* Mailbox).mailsTo(email)
@@ -59,7 +59,7 @@ const linksTo = Effect.fnUntraced(function*(email: string) {
   })
 })
 
-/** The token of the newest link, which must have been asked for from that network. */
+/** Returns the token of the newest link, which must have been asked for from that network. */
 const linkFrom = Effect.fnUntraced(function*(email: string, network: string) {
   const [link] = yield* linksTo(email)
   assert.include(link?.text, ` UTC from the network ${network}.`)
@@ -304,7 +304,7 @@ interface Run {
 
 type Step = (email: string, use: Use) => Effect.Effect<unknown, unknown, TestServer | Mailbox | SqlClient.SqlClient>
 
-/** How the owner of the mailbox uses a link: always with a password of her own. */
+/** The owner of the mailbox uses a link always with a password of her own. */
 type Use = (link: Link) => Effect.Effect<unknown, unknown, TestServer>
 
 const useOnPage: Use = ({ page, token }) =>
@@ -320,7 +320,7 @@ const ownerSignsUp: Step = (email) => signUp(email, OWN, HOME)
 
 const strangerSignsUp: Step = (email) => signUp(email, THEIRS, AWAY)
 
-/** Each of these beside the sign-ups of both. */
+/** Each of these comes beside the sign-ups of both. */
 const seconds: ReadonlyArray<Step> = [
   (email) => logIn(email, THEIRS, AWAY),
   (email) => Effect.flatMap(from(AWAY), (visitor) => visitor.post("/auth/request-password-reset", { email })),

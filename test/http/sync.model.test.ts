@@ -38,7 +38,7 @@ const added = (ids: Ref.Ref<ReadonlyArray<number>>, body: unknown) => {
   return made._tag === "Some" ? Ref.update(ids, (known) => [...known, made.value.id]) : Effect.void
 }
 
-/** One random change; many are refused, since others changed the same. */
+/** Makes one random change; many are refused, since others changed the same. */
 const change = Effect.fnUntraced(function*({ collections, foreign, links, other, rider, routes }: World) {
   const id = yield* pick(yield* Ref.get(routes))
   const collection = yield* pick(yield* Ref.get(collections))
@@ -98,7 +98,7 @@ layer(TestServer.layer())("the change feed", (it) => {
         const [rider, other] = [yield* signedIn, yield* signedIn]
         const foreign = yield* Effect.replicateEffect(makeRoute(other, { visibility: "public" }), 2)
         const own = yield* Effect.replicateEffect(makeRoute(rider), AT_FIRST)
-        // In several collections, so that not all of them are changed after a route that they list.
+        // The routes are in several collections, so that not all of them are changed after a route that they list.
         const lists = yield* Effect.replicateEffect(make(rider, { routeIds: [...own, ...foreign] }), AT_FIRST)
         const routes = yield* Ref.make<ReadonlyArray<number>>(own)
         const collections = yield* Ref.make<ReadonlyArray<number>>(lists.map(({ id }) => id))

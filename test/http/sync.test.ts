@@ -12,7 +12,7 @@ import { until, untilSwept } from "../support/Waiting.ts"
 
 const changesIn = (body: unknown) => pageIn(body).changes.map(({ change, id, type }) => [type, id, change])
 
-/** A copy of what a rider has, up to now. */
+/** Returns a copy of what a rider has, up to now. */
 const copied = Effect.fnUntraced(function*(rider: Rider) {
   const copy = yield* Ref.make(emptyCopy)
   yield* catchUp(rider, copy)

@@ -28,7 +28,7 @@ const KINDS = [
 
 type Kind = typeof KINDS[number]
 
-/** The id of one in the trash. */
+/** Returns the id of one in the trash. */
 const deleted = Effect.fnUntraced(function*({ list, make }: Kind, rider: Rider, members = {}) {
   const id = yield* make(rider, { name: "Loop", ...members })
   assert.strictEqual((yield* rider.delete(`${list}/${id}`)).status, 200)

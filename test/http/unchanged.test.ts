@@ -37,7 +37,7 @@ const changesSince = Effect.fnUntraced(function*(rider: Rider, cursor = "") {
   return yield* Schema.decodeUnknownEffect(Page)(body)
 })
 
-/** What a change would leave behind: the resource, its tag, and the feed of the account. */
+/** Keeps what a change would leave behind: the resource, its tag, and the feed of the account. */
 const watched = Effect.fnUntraced(function*(rider: Rider, path: string) {
   const before = yield* rider.get(path)
   const { cursor } = yield* changesSince(rider)

@@ -16,7 +16,7 @@ const Refusal = Schema.Struct({
 const issuesIn = (body: unknown) =>
   Effect.map(Schema.decodeUnknownEffect(Refusal)(body), ({ details }) => details.issues)
 
-/** A path that is well-formed and names nothing. */
+/** Makes a path that is well-formed and names nothing. */
 const pathOf = (path: string) =>
   path.replace("/sessions/{id}", "/sessions/00000000-0000-4000-8000-000000000000")
     .replace("{handle}", "nobody-at-all").replace(/\{\w+\}/g, "999999999")

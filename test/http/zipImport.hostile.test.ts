@@ -11,7 +11,7 @@ import { archiveOfPacked, deflated, spaces } from "../support/Bombs.ts"
 import { TestServer } from "../support/TestServer.ts"
 import { scriptOf } from "../support/Tokens.ts"
 
-/** Of 4 MiB each: more than a file may have. */
+/** So many blocks of 4 MiB each are more than a file may have. */
 const LARGE_BLOCKS = 9
 
 const gpx = (lat: number) =>
@@ -120,7 +120,7 @@ layer(TestServer.layer({ MAX_ROUTES_PER_USER: "2" }))("a hostile ZIP of route fi
         deflated("note.txt", "x")
       ])
       const tooMany = archiveOfPacked([...names.slice(1), "a", "b"].map((name) => ({ name, packed, size })))
-      // Later than the archives, which take longer than a connection may be idle.
+      // The rider signs in after the archives are made, which takes longer than a connection may be idle.
       const rider = yield* signedIn
       const { text } = yield* sent(rider, bytes)
       assert.deepStrictEqual(outcomesOf(text), [

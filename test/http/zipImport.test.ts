@@ -18,7 +18,7 @@ const gpx = (lat: number, inner = "", name = "Ride") =>
   + `<trkpt lat="${lat}" lon="9.5"><time>2025-06-01T08:00:00Z</time></trkpt>`
   + `<trkpt lat="${lat + 0.01}" lon="9.51"><time>2025-06-01T09:00:00Z</time></trkpt></trkseg></trk></gpx>`
 
-/** A recording of a watch, which has no title. */
+/** The recording of a watch has no title. */
 const fit = (start: number, lat: number) =>
   Buffer.from(
     [0, 60, 120].reduce(

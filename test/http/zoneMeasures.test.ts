@@ -46,7 +46,7 @@ const measuresIn = (body: unknown) => Schema.decodeUnknownSync(Measured)(body)
 const distancesIn = (body: unknown) =>
   Schema.decodeUnknownSync(Schema.Array(Measured))(body).map(({ distance }) => distance)
 
-/** What others see of a route: its measures, and the length of its line. */
+/** Returns what others see of a route: its measures, and the length of its line. */
 const shown = Effect.fnUntraced(function*(id: number) {
   const { body } = yield* (yield* anonymous).get(`/routes/${id}`)
   return { measures: measuresIn(body), metres: metresOf(lineOf(body)) }
@@ -166,7 +166,7 @@ layer(TestServer.withSweeps({ ADMIN_EMAILS: ADMIN }, somewhere))("a route that a
       const { id } = yield* publish(rider, { name: "Mispelrunde" })
       const whole = yield* publish(rider, { name: "Mispelrunde", geometry: ray(AWAY, 0, 6000) })
       const third = yield* publish(other, { name: "Mispelrunde" })
-      // Less than what is seen of it was given.
+      // The distance that was given is less than what is seen of it.
       const short = yield* publish(rider, { name: "Mispelrunde", distance: 1000 })
       yield* setZones(rider, [{ center: HOME, radius: RADIUS }])
       const ofAll = (filter: string) => found(visitor, `/routes/public?gate=public&q=mispelrunde&${filter}`)
@@ -206,7 +206,7 @@ layer(TestServer.withSweeps({ ADMIN_EMAILS: ADMIN }, somewhere))("a route that a
           visitor.get(`/routes/public?gate=public&q=speierlingrunde&minDistance=${metres}&geometry=none`),
           ({ body }) => idsIn(body).includes(id)
         )
-      // By halves, to a metre.
+      // The search goes by halves, to a metre.
       const longest = (id: number, from: number, to: number): Effect.Effect<number, never, TestServer> =>
         to - from <= 1 ? Effect.succeed(from) : Effect.flatMap(
           lists(id, (from + to) / 2),

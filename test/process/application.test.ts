@@ -28,7 +28,7 @@ import { newRoute } from "../support/Routes.ts"
 import { configLayer, nowhere, serverAt, socketServer, TestServer } from "../support/TestServer.ts"
 import { until } from "../support/Waiting.ts"
 
-/** What was asked of the stubs. */
+/** Keeps what was asked of the stubs. */
 class Asked extends Context.Service<Asked, Ref.Ref<ReadonlyArray<string>>>()("test/Asked") {
   static readonly layer = Layer.effect(Asked, Ref.make<ReadonlyArray<string>>([]))
 }
@@ -82,7 +82,7 @@ const stubPlaces = Layer.effect(
   )
 )
 
-/** An HTTP client that reaches nobody and says whom it was to reach. */
+/** The HTTP client reaches nobody and says whom it was to reach. */
 const stubClient = Layer.effect(
   HttpClient.HttpClient,
   Effect.map(Asked, (asked) =>
@@ -94,7 +94,7 @@ const stubClient = Layer.effect(
     ))
 )
 
-/** The application in this process instead of on a socket. */
+/** Runs the application in this process instead of on a socket. */
 const inProcess = Layer.effect(
   TestServer,
   Effect.map(
@@ -103,7 +103,7 @@ const inProcess = Layer.effect(
   )
 )
 
-/** What the tests leave as it is in production, but for places. */
+/** The tests leave these as they are in production, and replace places. */
 const live = Layer.mergeAll(databaseLive, randomnessLive, rateCountersLive)
 
 const configured = <A, E, R>(build: Layer.Layer<A, E, R>, settings: Readonly<Record<string, string>> = {}) =>

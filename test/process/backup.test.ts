@@ -16,7 +16,10 @@ import { TestServer } from "../support/TestServer.ts"
 import { mint, withToken } from "../support/Tokens.ts"
 import { until } from "../support/Waiting.ts"
 
-/** Where Debian has the programs of PostgreSQL: those of the npm package lack pg_dump, and an older one refuses its server. */
+/**
+ * Debian has the programs of PostgreSQL here: those of the npm package lack pg_dump, and an older one refuses its
+ * server.
+ */
 const BIN = globSync("/usr/lib/postgresql/*/bin").find((bin) => globSync(join(bin, "{initdb,pg_dump}")).length === 2)
 
 const documented = (file: string) =>
@@ -29,7 +32,7 @@ const query = (url: string, statement: string) =>
     Effect.provide(PgClient.layer({ url: Redacted.make(url), maxConnections: 1 }))
   )
 
-/** A PostgreSQL of Debian, on a directory that one of its programs makes. */
+/** Starts a PostgreSQL of Debian, on a directory that one of its programs makes. */
 const serverBy = Effect.fnUntraced(
   function*(bin: string, data: string, program: string, options: ReadonlyArray<string>) {
     const owner = yield* Effect.promise(postgresOwner)
@@ -57,11 +60,11 @@ const serverBy = Effect.fnUntraced(
   }
 )
 
-/** A server with an empty database, and another that a backup can be restored to. */
+/** The server has an empty database, and another that a backup can be restored to. */
 class Primary extends Context.Service<Primary, {
   readonly bin: string
   readonly directory: string
-  /** The addresses of the server's own database and of these two. */
+  /** They are the addresses of the server's own database and of these two. */
   readonly root: string
   readonly url: string
   readonly restored: string
@@ -88,7 +91,7 @@ const cursorOf = Effect.fnUntraced(function*(actor: Pick<Actor, "get">) {
   return (yield* Schema.decodeUnknownEffect(Schema.Struct({ cursor: Schema.String }))(body).pipe(Effect.orDie)).cursor
 })
 
-/** Every row of every table, and where every sequence is. */
+/** Returns every row of every table, and where every sequence is. */
 const contents = Effect.fnUntraced(function*(url: string) {
   const tables = yield* query(
     url,

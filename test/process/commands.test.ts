@@ -7,7 +7,7 @@ import { runProgram } from "../support/Programs.ts"
 import { temporaryDirectory } from "../support/TemporaryDirectory.ts"
 import { TestServer } from "../support/TestServer.ts"
 
-/** The lines that a command ends with, without the time of day. */
+/** Returns the lines that a command ends with, without the time of day. */
 const linesOf = Effect.fnUntraced(
   function*(file: string, env: Readonly<Record<string, string>>, ...args: ReadonlyArray<string>) {
     const { code, output } = yield* runProgram(file, env, ...args)

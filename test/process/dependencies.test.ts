@@ -31,7 +31,7 @@ const registry = Effect.map(
   (port) => `http://127.0.0.1:${port}/`
 )
 
-/** What the check prints of these versions, and the code that it ends with. */
+/** Returns what the check prints of these versions, and the code that it ends with. */
 const checked = Effect.fnUntraced(function*(registry: string, dependencies: Readonly<Record<string, string>>) {
   const cwd = yield* temporaryDirectory
   const { PATH = "" } = process.env

@@ -16,11 +16,14 @@ const textOf = (file: string) => readFileSync(join(ROOT, file), "utf8")
 
 const documents = globSync(["*.md", "{docs,deploy,packages}/**/*.md"], { cwd: ROOT, exclude: ["**/node_modules"] })
 
-/** The blocks of commands of a document. */
+/** Returns the blocks of commands of a document. */
 const blocksOf = (document: string) =>
   [...textOf(document).matchAll(/^```(?:sh|bash)\n([^]*?)^```$/gm)].map(([, block = ""]) => block)
 
-/** The commands that a document has in the midst of sentences. Those of npm are scripts of package.json, and checked below. */
+/**
+ * Returns the commands that a document has in the midst of sentences. Those of npm are scripts of package.json, and
+ * checked below.
+ */
 const sentencesOf = (document: string) =>
   [...textOf(document).replaceAll(/^```[^]*?^```$/gm, "").matchAll(/`([^`]+)`/g)].map(([, command = ""]) =>
     command.replaceAll(/\s+/g, " ")
@@ -33,7 +36,7 @@ const sentencesOf = (document: string) =>
 
 const HERE = "test/process/documentedCommands.test.ts"
 
-/** Which test or script runs the commands of a document that have these words. */
+/** Each runner is the test or script that runs the commands of a document that have these words. */
 const RUNNERS: ReadonlyArray<readonly [document: string, words: RegExp, runner: string]> = [
   ["README.md", /npm ci && npm run dev/, ".ci/run"],
   ["README.md", /api=|api\/auth\/tokens/, HERE],
@@ -92,14 +95,14 @@ describe("the scripts that documents name", () => {
 /** Tests promote standbys by `test/support/Cluster.ts`: the database of this one has none. */
 const PROMOTE = "SELECT pg_promote()"
 
-/** The SQL that documents have in the midst of sentences. No process has the number 0. */
+/** Documents have this SQL in the midst of sentences. No process has the number 0. */
 const statements = ["docs/runbook.md", "docs/operations.md"].flatMap((document) =>
   [...textOf(document).matchAll(/`((?:SELECT|UPDATE|TRUNCATE|REINDEX|ALTER)\s[^`]+)`/g)].map(([, sql = ""]) =>
     sql.replaceAll(/\s+/g, " ").replaceAll("PID", "0")
   )
 )
 
-/** The blocks of SQL, for a role that the end of the transaction drops. */
+/** The blocks of SQL change a role that the end of the transaction drops. */
 const roleChanges = [...textOf("docs/operations.md").matchAll(/^```sql\n([^]*?)^```$/gm)].map(([, sql = ""]) =>
   `BEGIN; CREATE ROLE documented; ${sql.replaceAll("ROLE service", "ROLE documented").replaceAll("\n", " ")} ROLLBACK`
 )
@@ -118,7 +121,7 @@ const shell = (script: string, cwd: string, env: Readonly<Record<string, string>
 
 const metricsIn = (text: string) => [...new Set(text.split("\n").map((line) => /^\w+/.exec(line)?.[0] ?? ""))]
 
-/** The metrics of the example that follows a block. */
+/** Returns the metrics of the example that follows a block. */
 const metricsAfter = (document: string, block: string) => {
   const [, example] = textOf(document).split(`\`\`\`sh\n${block}\`\`\`\n\n\`\`\`\n`)
   return example === undefined || !/metrics \| grep/.test(block) ? [] : metricsIn(example.split("```")[0] ?? "")
@@ -129,12 +132,12 @@ const Line = Schema.fromJsonString(Schema.Struct({
   annotations: Schema.Struct({ idHash: Schema.String, status: Schema.Int })
 }))
 
-/** A request of an account that was refused. */
+/** Finds a request of an account that was refused. */
 const refusedIn = (log: string) =>
   log.split("\n").flatMap((line) => Option.toArray(Schema.decodeOption(Line)(line)))
     .find(({ annotations }) => annotations.status >= 400)
 
-/** What a provider shows whose certificate is of its own making. */
+/** Runs a provider whose certificate is of its own making. */
 const PROVIDER =
   `openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -subj /CN=provider -keyout key.pem -out certificate.pem
 openssl s_server -accept 127.0.0.1:$PROVIDER -key key.pem -cert certificate.pem -www > /dev/null 2>&1 &

@@ -23,7 +23,7 @@ http {
   include nginx.conf;
 }`
 
-/** Both fronts before one port, which stands for both processes, and what HAProxy has written. */
+/** Starts both fronts before one port, which stands for both processes, and keeps what they have written. */
 const fronts = Effect.fnUntraced(function*(port: number) {
   const directory = yield* temporaryDirectory
   const here = `127.${process.pid % 250 + 1}.${Math.floor(process.pid / 250) % 250}.1`
@@ -56,7 +56,7 @@ const fronts = Effect.fnUntraced(function*(port: number) {
   return { origins, written: () => lines.join("") }
 })
 
-/** Not by `serverAt`, which accepts the documented headers only: nginx adds `Server`. */
+/** `serverAt` would not do, since it accepts the documented headers only: nginx adds `Server`. */
 const asked = (url: string, init?: RequestInit) =>
   Effect.tryPromise(async () => {
     const response = await fetch(url, init)
@@ -73,7 +73,7 @@ const LOGIN = {
   body: JSON.stringify({ email: "a@example.com", password: "a password" })
 }
 
-/** A read, which a front may send to the other process, and a write, which it may not. */
+/** Sends a read, which a front may send to the other process, and a write, which it may not. */
 const refused = Effect.fnUntraced(function*(origins: ReadonlyArray<string>, message: string) {
   for (const origin of origins) {
     for (const [path, init] of [["routes/public", undefined], ["auth/login-email", LOGIN]] as const) {
@@ -100,7 +100,7 @@ describe.skipIf(!hasFronts)("HAProxy and nginx of deploy/ha (skipped without hap
         assert.strictEqual((yield* asked(`${origin}/api/v1/routes/public`)).response.status, 200)
       }
       yield* database.refuse
-      // Also while HAProxy excludes one after the other, and after both.
+      // They do so too while HAProxy excludes one after the other, and after both.
       yield* Effect.repeat(refused(origins, "The database is not reachable"), {
         until: () => ["one", "two"].every((name) => written().includes(`Server routes/${name} is DOWN`))
       })

@@ -117,7 +117,7 @@ layer(TestServer.layer(OIDC))("the code of the guides", (it) => {
           `route-${ids[2]}.json`
         ].toSorted()
       )
-      // A cursor of another database.
+      // Without a cursor the script begins again, as it does with one of another database.
       writeFileSync(join(kept, "route-999999.json"), "{}")
       writeFileSync(join(kept, "cursor"), "")
       yield* run(backup, kept, token)

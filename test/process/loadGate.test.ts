@@ -149,7 +149,7 @@ it.live("a process whose event loop has time takes as many as come", () =>
 it.live("a request that uses the slice of an iteration is the last to start in it, and the others start in order", () =>
   Effect.gen(function*() {
     const { call, seen } = yield* gated
-    // Longer than a slice, or nothing of it.
+    // Each takes longer than a slice, or nothing of it.
     const durations = ["8", "8", "8", "0", "0", "8", "0"]
     const calls = durations.map((millis) => call(`/spin?${millis}`))
     for (const started of [1, 2, 3]) {

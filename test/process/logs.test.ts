@@ -39,7 +39,7 @@ const withoutTime = ({ annotations: { durationMs, ...rest }, level }: typeof Lin
   return line
 }
 
-/** The lines that some work has written of its requests, without what differs from run to run. */
+/** Returns the lines that some work has written of its requests, without what differs from run to run. */
 const requestLines = Effect.fnUntraced(function*<A, E, R>(work: Effect.Effect<A, E, R>) {
   const before = written.length
   yield* work
@@ -170,7 +170,8 @@ describe("standard output", () => {
       assert.isTrue(kept.every((line, n) => line === `${n} ${"x".repeat(1000)}`))
       assert.deepInclude(JSON.parse(read.at(-1) ?? ""), { level: "WARN", count: total - kept.length })
       assert.isAbove(kept.length, 4000)
-      // The output closes a file without a reader: it would write to it later, when its number may be a socket of the next test.
+      // The output closes a file without a reader: it would write to it later, when its number may be a socket of the
+      // next test.
       closeSync(file)
       output.write("a line")
       yield* output.drained

@@ -159,7 +159,7 @@ it.live(
   60_000
 )
 
-/** What the service does with a database at its start. */
+/** Does what the service does with a database at its start. */
 const started = (url: string) =>
   Layer.fresh(databaseLive).pipe(
     Layer.provide(ConfigProvider.layer(ConfigProvider.fromUnknown({ DATABASE_URL: url })))
@@ -167,7 +167,7 @@ const started = (url: string) =>
 
 const onDatabase = (url: string) => PgClient.layer({ url: Redacted.make(url), maxConnections: 1 })
 
-/** Several statements at once, as only this client sends them. */
+/** Runs several statements at once, as only this client sends them. */
 const run = (url: string, statements: string) =>
   Effect.acquireUseRelease(
     Effect.promise(async () => {
@@ -179,7 +179,7 @@ const run = (url: string, statements: string) =>
     (client) => Effect.promise(() => client.end())
   )
 
-/** An empty database as the last version before the baseline left it. */
+/** Makes an empty database as the last version before the baseline left it. */
 const databaseBefore = Effect.gen(function*() {
   const url = yield* emptyDatabase
   const structure = readFileSync(join(import.meta.dirname, "../support/schemaAt40.sql"), "utf8")

@@ -10,7 +10,7 @@ import { newRoute } from "../support/Routes.ts"
 import { TestServer } from "../support/TestServer.ts"
 import { until } from "../support/Waiting.ts"
 
-/** A process of its own, so that what a test takes of the processor is not the service's. */
+/** The service has a process of its own, so that what a test takes of the processor is not the service's. */
 class Service extends Context.Service<Service, Replica>()("test/Service") {
   static readonly layer = Layer.unwrap(Effect.gen(function*() {
     const started = yield* replica({

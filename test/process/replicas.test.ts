@@ -14,7 +14,7 @@ import { type Answer, TestServer } from "../support/TestServer.ts"
 import { mint } from "../support/Tokens.ts"
 import { until } from "../support/Waiting.ts"
 
-/** Three of five processes that were started at the same instant on a database without a single table. */
+/** They are three of five processes that were started at the same instant on a database without a single table. */
 class Replicas extends Context.Service<Replicas, { readonly a: Replica; readonly b: Replica; readonly c: Replica }>()(
   "test/Replicas"
 ) {
@@ -42,7 +42,7 @@ class Replicas extends Context.Service<Replicas, { readonly a: Replica; readonly
   })).pipe(Layer.provide(RedisServer.layer), Layer.provideMerge(MailProvider.layer(1500)))
 }
 
-/** The same credential on all, whichever it was got from. */
+/** Sends the same credential to all, whichever it was got from. */
 const onAll = Effect.fnUntraced(function*(credential: string) {
   const { a, b, c } = yield* Replicas
   const caller = withHeaders({ authorization: `Bearer ${credential}` })
@@ -161,7 +161,7 @@ describe.skipIf(!hasRedis)(
         Effect.gen(function*() {
           const sql = yield* SqlClient.SqlClient
           yield* until(Effect.map(sql`SELECT id FROM outbox`, (rows) => rows.length === 0))
-          // Five sign-ups, and one new token.
+          // There were five sign-ups, and one new token.
           const sent = (yield* (yield* Mailbox).mails).map(({ subject, to }) => `${subject} ${to}`)
           assert.lengthOf(sent, 6)
           assert.strictEqual(new Set(sent).size, 6)

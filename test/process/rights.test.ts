@@ -9,7 +9,7 @@ import { databaseAt, emptyDatabase, onServer } from "../support/Databases.ts"
 
 const nameOf = (url: string) => new URL(url).pathname.slice(1)
 
-/** A role that owns nothing, and is gone when the scope closes. */
+/** The role owns nothing, and is gone when the scope closes. */
 const aRole = Effect.acquireRelease(
   Effect.sync(() => `role_${randomUUID().replaceAll("-", "")}`).pipe(
     Effect.tap((role) => onServer((sql) => sql`CREATE ROLE ${sql(role)} LOGIN PASSWORD 'canary'`))
@@ -24,7 +24,7 @@ const asRole = (url: string, role: string) => {
   return address.href
 }
 
-/** What a start says that is refused by its database; nothing where it starts. */
+/** Returns what a start says that is refused by its database, and nothing where it starts. */
 const refusal = (url: string) =>
   Layer.build(Layer.fresh(databaseLive)).pipe(
     Effect.scoped,
@@ -117,7 +117,7 @@ it.live(
 it.live("a PostgreSQL that is too old is refused, with the command that upgrades it", () =>
   Effect.gen(function*() {
     const url = yield* emptyDatabase
-    // A server of this version that says it is an older one.
+    // The server of this version says that it is an older one.
     yield* inDatabase(
       url,
       `CREATE SCHEMA old;

@@ -19,7 +19,7 @@ const ended = (child: ChildProcess) =>
     new Promise<void>((resolve) => child.exitCode === null ? void child.once("exit", () => resolve()) : resolve())
   )
 
-/** `npm run` of a script that listens on a port of its own. */
+/** Runs a script of npm that listens on a port of its own. */
 const started = Effect.fnUntraced(function*(script: string, env: Readonly<Record<string, string>>) {
   const port = yield* Effect.promise(() => freePort())
   const { PATH = "" } = process.env
@@ -59,7 +59,7 @@ const MailLine = Schema.fromJsonString(Schema.Struct({
   spanId: Schema.String.check(Schema.isPattern(/^[0-9a-f]{16}$/))
 }))
 
-/** Whether something listens on a port. */
+/** Tells whether something listens on a port. */
 const listens = (port: number) =>
   Effect.callback<boolean>((resume) => {
     const socket = createConnection(port, "127.0.0.1")

@@ -9,7 +9,7 @@ import { listening } from "../support/Listening.ts"
 
 const QUIET = { NODE_ENV: "production", BASE_URL: "https://routes.example.com", PASSWORD_MIN_STRENGTH: "2" }
 
-/** What a start with these settings warns of, once there are so many. */
+/** Returns what a start with these settings warns of, once there are so many. */
 const warningsOf = (settings: Readonly<Record<string, string>>, count: number, names = Object.keys(settings)) =>
   Effect.flatMap(
     Warnings,

@@ -24,7 +24,7 @@ const COMPLETE = {
   GOOGLE_CLIENT_SECRET: "secret"
 }
 
-/** The settings that need each other. */
+/** These settings need each other. */
 const PROVIDER = { OIDC_ISSUER: "https://id.example.com", OIDC_CLIENT_ID: "id", OIDC_CLIENT_SECRET: "secret" }
 
 const configured = (settings: Readonly<Record<string, string>>) =>
@@ -36,7 +36,7 @@ const start = (settings: Readonly<Record<string, string>>) =>
 const refusal = (settings: Readonly<Record<string, string>>) =>
   Effect.map(Effect.flip(start(settings)), ({ message }) => message)
 
-/** What a start with these settings warns of. */
+/** Returns what a start with these settings warns of. */
 const warningsOf = Effect.fnUntraced(function*<E>(
   layer: Layer.Layer<never, E>,
   settings: Readonly<Record<string, string>>
@@ -67,7 +67,7 @@ const FREE = new Set([
 
 const OF_THE_SERVICE = registry.filter(({ isForDevelopment }) => !isForDevelopment)
 
-/** What starts that should not, or starts as something else. */
+/** A start with one of these is refused: it should not start, or would start as something else. */
 const WRONG: ReadonlyArray<readonly [name: string, value: string]> = [
   ...OF_THE_SERVICE.filter(({ name }) => !FREE.has(name)).map(({ name }) => [name, "canary"] as const),
   ["ADMIN_EMAILS", "ada@example.com, canary@"],
@@ -109,7 +109,7 @@ const WRONG: ReadonlyArray<readonly [name: string, value: string]> = [
   ["WORKERS", "1"]
 ]
 
-/** The only line of a refused start: its reason is a text, and there is no cause, with its stack, beside it. */
+/** A refused start has this line only: its reason is a text, and there is no cause, with its stack, beside it. */
 const LogLine = Schema.fromJsonString(Schema.Struct({
   timestamp: Schema.String,
   level: Schema.Literal("FATAL"),
@@ -126,7 +126,7 @@ const reasonOf = Effect.fnUntraced(function*(env: Readonly<Record<string, string
     .message
 })
 
-/** What a process with a layer that cannot be built says at its end. */
+/** Returns what a process with a layer that cannot be built says at its end. */
 const reasonOfLayer = <A, E>(layer: Layer.Layer<A, E>) =>
   Effect.void.pipe(Effect.provide(layer), Effect.sandbox, Effect.flip, Effect.map(refusalOf))
 

@@ -9,7 +9,7 @@ import { newRoute } from "../support/Routes.ts"
 import { TestServer } from "../support/TestServer.ts"
 import { until } from "../support/Waiting.ts"
 
-/** A database behind a proxy. What does not end in time ends by force, with code 1. */
+/** The database is behind a proxy. What does not end in time ends by force, with code 1. */
 const proxiedDatabase = Effect.flatMap(clonedDatabase, databaseProxy)
 
 describe("a process that gets SIGTERM while its database hangs", { concurrent: true }, () => {

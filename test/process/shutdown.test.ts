@@ -19,12 +19,12 @@ import { until } from "../support/Waiting.ts"
 
 const DELAY = 500
 
-/** Forty looks of the front: a busy machine delays some. */
+/** The front looks forty times meanwhile: a busy machine delays some looks. */
 const FRONT_DELAY = 4_000
 
 const ROUTE = { activity: "walk", preferences: {}, locations: [{ lat: 47, lon: 9 }, { lat: 47.1, lon: 9 }] }
 
-/** Processes on one database. Those that a test leaves running are the next one's. */
+/** The processes are on one database. Those that a test leaves running are the next one's. */
 class Processes extends Context.Service<Processes, {
   readonly start: (settings: Readonly<Record<string, string>>, port?: number) => Effect.Effect<Replica>
   readonly take: Effect.Effect<Replica>
@@ -68,7 +68,7 @@ const riderAt = Effect.fnUntraced(function*(server: TestServer["Service"]) {
   }
 })
 
-/** A connection that was used and is kept. */
+/** Makes a connection that was used and is kept. */
 const idleConnection = Effect.fnUntraced(function*(origin: string) {
   const agent = new Agent({ keepAlive: true, maxSockets: 1 })
   const closed = Promise.withResolvers<void>()
@@ -82,7 +82,7 @@ const idleConnection = Effect.fnUntraced(function*(origin: string) {
   return { closed: Effect.promise(() => closed.promise), live }
 })
 
-/** A new route of which the service has half, until it is given the rest. */
+/** Sends a new route of which the service has half, until it is given the rest. */
 const heldRequest = Effect.fnUntraced(function*(origin: string, token: string) {
   const body = JSON.stringify(newRoute({}))
   const headers = { authorization: `Bearer ${token}`, "content-type": "application/json", expect: "100-continue" }
@@ -103,7 +103,7 @@ const heldRequest = Effect.fnUntraced(function*(origin: string, token: string) {
   }
 })
 
-/** Half of a request's head. */
+/** Sends half of a request's head. */
 const sendHalf = (origin: string) =>
   Effect.acquireRelease(
     Effect.callback<Socket>((resume) => {

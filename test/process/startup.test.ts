@@ -10,7 +10,7 @@ import { logged, type Replica, replica } from "../support/Replica.ts"
 import { type Answer, TestServer } from "../support/TestServer.ts"
 import { until } from "../support/Waiting.ts"
 
-/** The database behind a proxy that refuses. */
+/** The database is behind a proxy that refuses. */
 const absentDatabase = Effect.gen(function*() {
   const { proxy, url } = yield* Effect.flatMap(clonedDatabase, databaseProxy)
   yield* Effect.promise(() => proxy.set("refuse"))
@@ -20,7 +20,9 @@ const absentDatabase = Effect.gen(function*() {
 
 const LIVE = "GET /health/live HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n"
 
-/** Asks whether a process is alive on one new connection after the other while some work lasts. Returns the statuses. */
+/**
+ * Asks whether a process is alive on one new connection after the other while some work lasts. Returns the statuses.
+ */
 const livenessDuring = Effect.fnUntraced(function*(process: Replica, work: Effect.Effect<void>) {
   const statuses = new Set<number | undefined>()
   const calls = sendRaw(process.server.origin, LIVE).pipe(

@@ -69,7 +69,7 @@ const aSpan = (
     ...options
   })
 
-/** A span in a trace whose flag says whether the caller samples it, with the tracer of these settings. */
+/** Makes a span in a trace whose flag says whether the caller samples it. */
 const spanIn = (sampled: boolean) =>
   Effect.withSpan(Effect.void, "a span", { parent: Tracer.externalSpan({ traceId: TRACE, spanId: PARENT, sampled }) })
 
@@ -369,7 +369,7 @@ layer(DatabaseUrl.layer, { excludeTestServices: true })("traces", (it) => {
         yield* collector.become(mode)
         const worked = yield* Deferred.make<void>()
         const ended = yield* Effect.forkChild(traced(Effect.gen(function*() {
-          // More than one batch, so that the exporter is at work and the queue fills.
+          // They are more than one batch, so that the exporter is at work and the queue fills.
           for (let n = 0; n < 300; n++) assert.strictEqual((yield* callOnce).status, 404)
           yield* Deferred.succeed(worked, undefined)
         })))
@@ -391,7 +391,7 @@ layer(DatabaseUrl.layer, { excludeTestServices: true })("traces", (it) => {
         batch.add(spanEncoder(Option.none())(aSpan(), 2n, Exit.void))
         const exported = send(batch)
         yield* collector.become(mode)
-        // More than the exporter has places for.
+        // They are more than the exporter has places for.
         for (let n = 0; n < 4; n++) {
           yield* Effect.all(Array.from({ length: 10 }, () => exported), { concurrency: "unbounded" })
         }

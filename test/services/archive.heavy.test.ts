@@ -54,7 +54,7 @@ const manifest = JSON.stringify({
 
 const BATCHES = 3
 
-/** An archive of routes in so many batches. */
+/** The import reads the routes of this archive in so many batches. */
 const archive = sealed({
   "manifest.json": manifest,
   "profile.json": "{\"preferences\":null}",

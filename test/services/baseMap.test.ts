@@ -9,12 +9,12 @@ import { CurrentMapStyle, mapStyleLayer, readBaseMap } from "../../src/services/
 import { listening } from "../support/Listening.ts"
 import { until } from "../support/Waiting.ts"
 
-/** A picture of 512 x 256 pixels of the whole Earth between 85 degrees north and the equator, at zoom 1. */
+/** The picture shows the whole Earth between 85 degrees north and the equator, in 512 x 256 pixels at zoom 1. */
 const FRAME = { west: -180, north: 180, degrees: 360 / 512 }
 
 const SIZE = [512, 256] as const
 
-/** What OpenFreeMap has at these addresses: the tiles are at another one after each update of the map. */
+/** OpenFreeMap has these at these addresses: the tiles are at another one after each update of the map. */
 const OPEN_FREE_MAP: Readonly<Record<string, unknown>> = {
   "/styles/liberty": {
     version: 8,

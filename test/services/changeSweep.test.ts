@@ -9,7 +9,7 @@ import { untilFound } from "../support/Waiting.ts"
 
 const ACCOUNTS = 250
 
-/** More than a batch. */
+/** They are more than a batch. */
 const FAILING = 120
 
 const onOwnDatabase = Layer.unwrap(

@@ -90,7 +90,7 @@ layer(onDatabase)("what the database returns", (it) => {
 })
 
 describe("the row of a route", () => {
-  // One such column, and Effect decodes a row column by column.
+  // With one such column Effect decodes a row column by column.
   it("has no column that is transformed or a class", () => {
     const isClass = (ast: SchemaAST.AST): boolean =>
       SchemaAST.isUnion(ast) ? ast.types.some(isClass) : SchemaAST.isDeclaration(ast)

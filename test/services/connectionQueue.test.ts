@@ -24,7 +24,7 @@ const refused = (reason: string) =>
     return counter?.type === "Counter" ? Number(counter.state.count) : 0
   })
 
-/** Why nobody was let in. */
+/** Returns the reason why nobody was let in. */
 const causeOf = <A>(work: Effect.Effect<A, SqlError.SqlError>) =>
   Effect.map(Effect.flip(work), ({ reason }) => reason.cause)
 
@@ -36,7 +36,7 @@ const held = Effect.fnUntraced(function*(queue: Effect.Success<ReturnType<typeof
   return fiber
 })
 
-/** How many of ten users get in at once; they leave without a success or a failure. */
+/** Returns how many of ten users get in at once; they leave without a success or a failure. */
 const admittedBy = Effect.fnUntraced(function*(queue: Effect.Success<ReturnType<typeof queueOf>>) {
   const seen = { admitted: 0 }
   const user = queue.run(Effect.andThen(Effect.sync(() => seen.admitted++), Effect.never))
@@ -250,7 +250,7 @@ describe("the queue for connections, where one cannot be made", () => {
     }))
 })
 
-/** How many waiters a pool of one wakes until all have got the failure of their item. */
+/** Counts the waiters that a pool of one wakes until all have got the failure of their item. */
 const wakesOf = Effect.fnUntraced(
   function*(
     waiters: number,
@@ -282,7 +282,7 @@ const wakesOf = Effect.fnUntraced(
   }
 )
 
-/** How many fibers a pool of ten, which needs time to fail, has after so many times ten users. */
+/** Counts the fibers that a pool of ten, which needs time to fail, has after so many times ten users. */
 const fibersAfter = Effect.fnUntraced(
   function*(
     rounds: number,

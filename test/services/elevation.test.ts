@@ -1,7 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { elevationGainOf } from "../../src/services/geometry/Elevation.ts"
 
-/** A position each 10 m to the north. */
+/** Each position is 10 m to the north of the one before. */
 const gainOf = (elevations: ReadonlyArray<number>) =>
   elevationGainOf({
     lngs: new Float64Array(elevations.length),

@@ -7,7 +7,7 @@ const isAccepted = Schema.is(NewEmail)
 
 const addressOf = (local: string) => `${local}@example.com`
 
-/** What other systems may make of a text when they compare it. */
+/** Other systems may change a text in these ways when they compare it. */
 const FOLDS: ReadonlyArray<(text: string) => string> = [
   (text) => text.normalize("NFC"),
   (text) => text.normalize("NFKC"),
@@ -17,7 +17,7 @@ const FOLDS: ReadonlyArray<(text: string) => string> = [
   (text) => text.normalize("NFKC").toUpperCase().toLowerCase().normalize("NFKC")
 ]
 
-/** All that Unicode assigns. */
+/** They are all that Unicode assigns. */
 const characters = Array.from({ length: 0x110000 }, (_, code) => String.fromCodePoint(code))
   .filter((character) => !/[\p{Cn}\p{Co}\p{Cs}]/u.test(character))
 

@@ -51,7 +51,7 @@ const LocateAnswer = Schema.Array(
 
 const decodeRoute = Schema.decodeUnknownEffect(RouteAnswer)
 
-/** The answer without what may change from one engine's day to the next. */
+/** Leaves out of a response what may change from one day of the engine to the next. */
 const essence = Schema.decodeUnknownEffect(Schema.Union([RouteAnswer, TraceAnswer, LocateAnswer, ErrorAnswer]))
 
 const decodeStatus = Schema.decodeUnknownEffect(Schema.Struct({ version: Schema.String }))
@@ -59,7 +59,7 @@ const decodeStatus = Schema.decodeUnknownEffect(Schema.Struct({ version: Schema.
 const ask = (from: Place, to: Place, costing: string, preferences: Readonly<Record<string, unknown>> = {}) =>
   askEngine("/route", { locations: [from, to], costing, costing_options: { [costing]: preferences } })
 
-/** How far the route goes, in kilometres, and by which streets. */
+/** Returns how far the route goes, in kilometres, and by which streets. */
 const route = Effect.fnUntraced(function*(...parameters: Parameters<typeof ask>) {
   const { body } = yield* ask(...parameters)
   const { trip: { legs, summary } } = yield* decodeRoute(body)
@@ -67,7 +67,7 @@ const route = Effect.fnUntraced(function*(...parameters: Parameters<typeof ask>)
   return { length: summary.length, hasFerry: summary.has_ferry, streets: [...new Set(streets)] }
 })
 
-/** Why the engine does not start. */
+/** Returns the reason why the engine does not start. */
 const refusal = (options: { readonly extract: string; readonly port: number | undefined }) =>
   routingEngine({ directory: ENGINE_DIRECTORY, ...options }).pipe(
     Effect.scoped,
@@ -79,7 +79,7 @@ const somebodyElse = Effect.suspend(() => listening(createServer()))
 
 const isGone = (url: URL) => Effect.promise(() => fetch(new URL("/status", url)).then(() => false, () => true))
 
-/** `npm run engine`, as far as its line that says that it is ready. */
+/** Runs the program of `npm run engine` as far as its line that says that it is ready. */
 const program = Effect.fnUntraced(function*(extract: string, port: number) {
   const child = yield* Effect.acquireRelease(
     Effect.sync(() =>

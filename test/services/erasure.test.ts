@@ -17,7 +17,7 @@ const DAY = 86_400_000
 
 class Url extends Context.Service<Url, string>()("test/erasure/Url") {}
 
-/** The sweep on a pool of its own, as another process would have it. */
+/** Gives the sweep a pool of its own, as another process would have it. */
 const sweeperOn = (url: string) =>
   Layer.fresh(
     AccountErasure.layer.pipe(
@@ -29,7 +29,7 @@ const sweeperOn = (url: string) =>
 
 const onOwnDatabase = Layer.unwrap(Effect.map(clonedDatabase, sweeperOn))
 
-/** So many users, each with a route, a session and an audit entry, who asked to be deleted at an instant. */
+/** Inserts so many users, each with a route, a session and an audit entry, who asked to be deleted at an instant. */
 const usersWhoLeft = Effect.fnUntraced(function*(name: string, count: number, requestedAt: Date) {
   const sql = yield* SqlClient.SqlClient
   yield* sql`

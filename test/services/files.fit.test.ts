@@ -29,7 +29,10 @@ const route: WrittenRoute = {
   duration: 3600
 }
 
-/** Its milliseconds, centimetres (five times half of the way around the Earth) and heights are more than a field of FIT can say. */
+/**
+ * Its milliseconds, centimetres (five times half of the way around the Earth) and heights are more than a field of FIT
+ * can say.
+ */
 const largest: WrittenRoute = {
   ...route,
   geometry: [
@@ -51,7 +54,7 @@ const ACTIVITY = 4
 const TIMER_START = [byte(0, 0), byte(1, 0)]
 const TIMER_STOP = [byte(0, 0), byte(1, 4)]
 
-/** A walk with a pause, and a record of a sensor alone. */
+/** The walk has a pause, and a record of a sensor alone. */
 const activity = () =>
   new FitEncoder()
     .writeMessage(0, [byte(0, ACTIVITY)])

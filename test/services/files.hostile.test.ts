@@ -27,8 +27,8 @@ const kmlLine = (coordinates: string) =>
   `<kml><Placemark><LineString><coordinates>${coordinates}</coordinates></LineString></Placemark></kml>`
 
 /**
- * Files that once cost far more than their length, each with its format and the message, as long as the limit that refuses them needs;
- * `npm run bench:hostile` measures the longest.
+ * Each of these files once cost far more than its length, and is as long as the limit that refuses it needs. It stands
+ * with its format and the message; `npm run bench:hostile` measures the longest.
  */
 const FILES: Readonly<Record<string, () => readonly [text: string, format: TextFormat, expected: RegExp]>> = {
   "100,000 points": () => {
@@ -114,7 +114,7 @@ describe("reading a file", () => {
   }
 })
 
-/** The nearest position by looking at all of them, the first of several. */
+/** Finds the nearest position by looking at all of them, the first of several. */
 const nearestOfAll = ([lng, lat]: readonly [number, number], line: ReadonlyArray<Position>): number => {
   const scale = Math.cos(lat * Math.PI / 180)
   const distances = line.map((position) => ((position[0] - lng) * scale) ** 2 + (position[1] - lat) ** 2)

@@ -19,7 +19,7 @@ interface Sent {
 const draftOf = (bytes: Uint8Array, { contentEncoding, contentType, name }: Sent = {}) =>
   readPacked({ name, contentType, bytes }, contentEncoding)
 
-/** The routes of a file, one for each track. */
+/** Returns the routes of a file, one for each track. */
 const routesOf = Effect.fnUntraced(function*(bytes: Uint8Array, sent: Sent = {}) {
   const { draft } = yield* draftOf(bytes, sent)
   const drafts = yield* draftsOf(draft, { split: true, join: false, track: undefined })

@@ -54,8 +54,8 @@ const lng = degrees(180)
 const lat = degrees(90)
 
 /**
- * A position at 0/0 among others far away is left out, since receivers without a fix write it; it has its own test. FIT rounds
- * positions that are nearer to it.
+ * A position at 0/0 among others far away is left out, since receivers without a fix write it; it has its own test. FIT
+ * rounds positions that are nearer to it.
  */
 const LEAST_DEGREES = 1e-6
 
@@ -113,7 +113,7 @@ const XMLLINT = "xmllint"
 
 const isXmllintThere = spawnSync(XMLLINT, ["--version"]).status === 0
 
-/** A line whose parts begin where an earlier one ends, or anywhere else; some have one position. */
+/** The parts of the line begin where an earlier one ends, or anywhere else; some have one position. */
 const parted: fc.Arbitrary<Pick<WrittenRoute, "geometry" | "segments">> = fc.array(
   fc.array(position, { minLength: 1, maxLength: 8 }),
   { minLength: 2, maxLength: 6 }

@@ -19,7 +19,7 @@ const geometry: ReadonlyArray<Position> = Array.from(
   (_, index) => [-123.1 + index * 1.1e-4 + digits(index), 37.9 + digits(index + 7), 1234.5 + digits(index + 9)] as const
 )
 
-/** As many of everything as a route may have, with all digits that a number has. */
+/** The route has as many of everything as it may have, with all digits that a number has. */
 const LARGEST: WrittenRoute = {
   name: "n".repeat(255),
   description: "ü".repeat(MAX_DESCRIPTION),
@@ -80,7 +80,7 @@ const seconds = Array.from({ length: HOURS * 3600 }, (_, index) => index)
 
 const timeAt = (second: number) => new Date(Date.UTC(2026, 0, 1) + 1000 * second).toISOString()
 
-/** A ride as a watch records it: a point a second with the values of its sensors. */
+/** A watch records the ride: it writes a point a second with the values of its sensors. */
 const RECORDINGS = {
   gpx: () =>
     gpx(

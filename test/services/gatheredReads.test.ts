@@ -34,7 +34,7 @@ const thingReader = Effect.map(SqlClient.SqlClient, (sql) =>
       sql`SELECT name, pg_backend_pid() || ' ' || extract(epoch FROM statement_timestamp()) AS statement FROM things WHERE id = k.id`
   }))
 
-/** Of rows, how many statements read them. */
+/** Counts the statements that read these rows. */
 const statementsOf = (rows: ReadonlyArray<Option.Option<typeof Thing.Type>>) =>
   new Set(rows.map((row) => Option.getOrThrow(row).statement)).size
 

@@ -12,7 +12,7 @@ const decode = decodeBounded(NewRoute)
 
 const read = readerWithLine(decode)
 
-/** What the decoder and the measurement of its positions make of a body. */
+/** Decodes a body as a whole and measures its positions. */
 const readAsWhole = (text: Buffer) =>
   Result.map(decode(text), ({ geometry, ...rest }): WithLine<NewRoute> => ({
     rest,
@@ -24,7 +24,7 @@ const assertSame = (json: string) => {
   assert.deepStrictEqual(read(text), readAsWhole(text))
 }
 
-/** A number as a client may write it, rightly or wrongly. */
+/** A client may write a number in these ways, rightly or wrongly. */
 const written = fc.oneof(
   { weight: 6, arbitrary: fc.integer({ min: -90_000_000, max: 90_000_000 }).map((n) => String(n / 1e6)) },
   { weight: 2, arbitrary: fc.double({ min: -90, max: 90, noNaN: true }).map((n) => JSON.stringify(n)) },
@@ -72,7 +72,7 @@ const position = fc.tuple(
   fc.constantFrom(",", ",", ",", ", ")
 ).map(([numbers, comma]) => `[${numbers.join(comma)}]`)
 
-/** Of six places, or as calculations leave it, but never with an exponent. */
+/** A number has six places, or is as calculations leave it, but never has an exponent. */
 const degrees = (most: number) =>
   fc.oneof(
     { weight: 6, arbitrary: fc.integer({ min: -most * 1e6, max: most * 1e6 }).map((n) => n / 1e6) },
@@ -203,7 +203,7 @@ describe("the body of a route", () => {
     const text = Buffer.from(bodyOf(MAX_POSITIONS, 1))
     assert.strictEqual(Result.isSuccess(read(text)), true)
     assertSame(bodyOf(MAX_POSITIONS + 1, 1))
-    // Three of each position, and eight of what is around them.
+    // Each position has three values, and what is around them has eight.
     const most = maxValuesOf(NewRoute) - 3 * 1000 - 8
     for (const others of [most, most + 1]) {
       assertSame(bodyOf(1000, others))

@@ -43,13 +43,13 @@ const withLimits = <A, E>(limits: Partial<typeof LIMITS>, test: Effect.Effect<A,
 const refusalOf = <A>(exit: Exit.Exit<A, Overloaded>) =>
   Exit.isFailure(exit) ? exit.cause.reasons.map((reason) => reason._tag === "Fail" ? reason.error : reason) : []
 
-/** That a job is still done, by a thread that is well. */
+/** Asserts that a job is still done, by a thread that is well. */
 const isWell = Effect.gen(function*() {
   const heavy = yield* HeavyWork
   assert.strictEqual(yield* heavy.run(lengthOf, new Uint8Array(5), long), 5)
 })
 
-/** A figure of the metrics, in all or of one reason. */
+/** Reads a figure of the metrics, in all or of one reason. */
 const figure = (name: string, reason?: string) =>
   Effect.map(Metric.snapshot, (metrics) => {
     const metric = metrics.find(({ attributes, id }) => id === name && attributes?.["reason"] === reason)
@@ -57,7 +57,7 @@ const figure = (name: string, reason?: string) =>
     return metric?.type === "Gauge" ? metric.state.value : undefined
   })
 
-/** How long a job waits for its thread, which a busy machine takes a while to make. */
+/** A job waits so long for its thread, which a busy machine takes a while to make. */
 const PATIENT = Duration.minutes(1)
 
 describe("heavy work", () => {

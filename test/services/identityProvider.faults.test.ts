@@ -165,7 +165,7 @@ describe("a provider in trouble", () => {
           id_token: yield* provider.token(),
           keys: [{ alg, e, kid, kty, n }]
         }
-        // Good for every path, were it not for its status or size.
+        // Every path would take the body, were it not for its status or size.
         const good = (size: number) => {
           const padding = size - JSON.stringify({ ...rest, padding: "" }).length
           return JSON.stringify({ ...rest, padding: "x".repeat(padding) })

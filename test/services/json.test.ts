@@ -11,7 +11,6 @@ import { ProfilePatch } from "../../src/schema/User.ts"
 import { refusalsBy } from "../../src/services/bodies/BoundedJson.ts"
 import { excessOf } from "../../src/services/bodies/JsonScanner.ts"
 
-/** The schemas of all JSON bodies that the service takes. */
 const bodies = Object.values(Api.groups).flatMap((group) =>
   Object.values(group.endpoints).flatMap((endpoint) => {
     const schemas: ReadonlyArray<Schema.Constraint> = endpoint.payload.get("application/json")?.schemas ?? []
@@ -19,7 +18,7 @@ const bodies = Object.values(Api.groups).flatMap((group) =>
   })
 )
 
-/** The arrays in a JSON Schema that have no maximum. */
+/** Lists the arrays in a JSON Schema that have no maximum. */
 const unbounded = (schema: unknown, path: string): ReadonlyArray<string> =>
   Predicate.isReadonlyObject(schema)
     ? [

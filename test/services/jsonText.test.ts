@@ -11,7 +11,7 @@ const texts = fc.array(
   fc.tuple(fc.constantFrom(...TEXTS), fc.integer({ min: 0, max: 2000 })).map(([text, times]) => text.repeat(times))
 )
 
-/** As the database has it: a view of a longer buffer. */
+/** The database has the text so: as a view of a longer buffer. */
 const bytesOf = (text: string): JsonPart => {
   const bytes = Buffer.from(`<${text}>`)
   return new Uint8Array(bytes.buffer, bytes.byteOffset + 1, bytes.length - 2)

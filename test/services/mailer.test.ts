@@ -14,11 +14,11 @@ interface Received {
   readonly body: string
 }
 
-/** A provider of the shape of Resend's API, which answers with these statuses in turn. */
+/** The provider has the shape of Resend's API, and responds with these statuses in turn. */
 class Provider extends Context.Service<Provider, {
   readonly url: string
   readonly received: ReadonlyArray<Received>
-  /** One for each response that was not read to its end. */
+  /** It has an entry for each response that was not read to its end. */
   readonly hungUp: ReadonlyArray<true>
 }>()("test/MailProvider") {
   static readonly layer = (...statuses: ReadonlyArray<number>) =>
@@ -109,7 +109,7 @@ it.live("mails come from no-reply and the host of BASE_URL unless EMAIL_FROM is 
     ])
   }).pipe(Effect.provide(Provider.layer(200))))
 
-/** What is written for two mails, the second of which has no link. */
+/** Returns what is written for two mails, the second of which has no link. */
 const written = Effect.fnUntraced(function*(format: "json" | "pretty") {
   const lines: Array<string> = []
   yield* Mailer.use((mailer) => Effect.andThen(mailer.send(MAIL, "1"), mailer.send({ ...MAIL, link: undefined }, "2")))

@@ -18,10 +18,10 @@ import { until } from "../support/Waiting.ts"
 
 const take: RequestListener = (_, response) => void response.end("{}")
 
-/** A mail provider on a socket, which does not have to behave. */
+/** The mail provider is on a socket, and does not have to behave. */
 class Provider extends Context.Service<Provider, {
   readonly url: string
-  /** The keys of what it was given, in order. */
+  /** They are the keys of what it was given, in order. */
   readonly keys: Array<string>
   readonly sockets: Array<Socket>
   readonly become: (listener: RequestListener) => Effect.Effect<void>
@@ -90,7 +90,9 @@ const write = (label: string) =>
     yield* outbox.wake
   })
 
-/** A round of the delivery that found the database busy is followed by another one: the clock moves, but no lease ends. */
+/**
+ * A round of the delivery that found the database busy is followed by another one: the clock moves, but no lease ends.
+ */
 const untilDelivered = <E, R>(condition: Effect.Effect<boolean, E, R>) =>
   until(Effect.andThen(Outbox.use(({ wake }) => Effect.andThen(wake, TestClock.adjust("10 millis"))), condition))
 

@@ -27,7 +27,7 @@ import { until } from "../support/Waiting.ts"
 
 const logged: Array<string> = []
 
-/** A mail provider that can be taken down. */
+/** This mail provider can be taken down. */
 class Provider extends Context.Service<Provider, {
   readonly isDown: Ref.Ref<boolean>
   readonly taken: Ref.Ref<ReadonlyArray<Mail>>
@@ -60,7 +60,10 @@ const MAIL: Mail = {
   link: Redacted.make("https://app.example.com/verify-email?token=canary-token")
 }
 
-/** Addresses whose mails are composed when the lease of the claim is nearly over, or over and another process has claimed them. */
+/**
+ * The mails to the first address are composed when the lease of the claim is nearly over, those to the second when it
+ * is over and another process has claimed them.
+ */
 const LATE = "late@example.com"
 const TAKEN_OVER = "taken-over@example.com"
 
@@ -111,7 +114,7 @@ const outboxLayer = Layer.unwrap(Effect.map(clonedDatabase, (url) =>
     Layer.provide(ConfigProvider.layer(ConfigProvider.fromUnknown({ ...SECRETS, DATABASE_URL: url })))
   )))
 
-/** The user whom the mails are for. */
+/** Returns the user whom the mails are for. */
 const somebody = SqlClient.SqlClient.use((sql) =>
   sql<{ id: number }>`
     INSERT INTO users (email, email_key, email_verified_at, name, handle, created_at, updated_at)

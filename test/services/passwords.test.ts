@@ -10,7 +10,7 @@ import { until } from "../support/Waiting.ts"
 
 const CORES = availableParallelism()
 
-/** A queue of its own, with its gauges. */
+/** Makes a queue of its own, with its gauges. */
 const queue = Effect.fnUntraced(function*(atOnce: number) {
   const running = Metric.gauge(`test_running_${crypto.randomUUID()}`)
   const waiting = Metric.gauge(`test_waiting_${crypto.randomUUID()}`)
@@ -89,7 +89,7 @@ describe("a queue", () => {
     }))
 })
 
-/** How many passwords are being hashed and how many wait, by `/metrics`. */
+/** Reads from `/metrics` how many passwords are being hashed and how many wait. */
 const figures = Effect.flatMap(anonymous, (visitor) => visitor.get("//metrics")).pipe(
   Effect.map(({ text }) =>
     ["running", "waiting"].map((state) => Number(new RegExp(`^password_hashes_${state} (\\d+)$`, "m").exec(text)?.[1]))

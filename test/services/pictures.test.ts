@@ -18,7 +18,7 @@ const draw = (
     { ...DEFAULT_PICTURE, ...options }
   )
 
-/** The corners of the polylines, which a path has as one absolute point and then relative ones. */
+/** Returns the corners of the polylines, which a path has as one absolute point and then relative ones. */
 const cornersOf = (svg: string) =>
   [...svg.matchAll(/ d="M([-\d.]+) ([-\d.]+)((?:l[-\d.]+ [-\d.]+)*)"/g)].map(([, x = "", y = "", steps = ""]) => {
     const corners = [[Number(x), Number(y)] as const]

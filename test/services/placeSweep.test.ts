@@ -19,7 +19,7 @@ const byLongitude = Layer.effect(
     }))
 )
 
-/** The sweep on a pool of its own, as another process would have it. */
+/** Gives the sweep a pool of its own, as another process would have it. */
 const sweeperOn = (url: string, places: Layer.Layer<Places, never, Asked> = byLongitude) =>
   Layer.fresh(PlaceSweep.layer.pipe(Layer.provide(places), Layer.provideMerge(databaseLive))).pipe(
     Layer.provide(configLayer(url, {}))
@@ -33,7 +33,7 @@ const onDatabase = Layer.unwrap(
   Layer.provideMerge(Layer.effect(Asked, Ref.make(0)))
 )
 
-/** So many routes of one rider, of an earlier version, which start at their number. */
+/** Inserts so many routes of one rider, of an earlier version, which start at their number. */
 const routes = Effect.fnUntraced(function*(count: number, columns: { geometry?: string; waypoints?: string } = {}) {
   const sql = yield* SqlClient.SqlClient
   yield* sql`DELETE FROM users`

@@ -7,8 +7,8 @@ import { Places } from "../../src/services/geometry/Places.ts"
 import { packedCities } from "../../tools/cities.ts"
 
 /**
- * Positions and where everybody says that they are; "-" is nowhere, "|" stands between two names that people use. The last
- * column says why a position is in another city here.
+ * Each row has a position and where everybody says that it is; "-" is nowhere, "|" stands between two names that people
+ * use. The last column says why a position is in another city here.
  */
 const known = readFileSync(join(import.meta.dirname, "../support/knownPlaces.tsv"), "utf8").trim().split("\n").slice(1)
   .map(

@@ -3,7 +3,7 @@ import * as fc from "fast-check"
 import type { Position } from "../../src/schema/Geometry.ts"
 import { profileOf } from "../../src/services/geometry/Elevation.ts"
 
-/** Some 111.2 m between two on a meridian. */
+/** Two positions on a meridian are some 111.2 m apart. */
 const north = (index: number, height?: number): Position => {
   const lat = index / 1000
   return height === undefined ? [9, lat] : [9, lat, height]

@@ -13,7 +13,7 @@ const onOwnDatabase = Layer.unwrap(
 const Limits = Schema.Tuple([Schema.Struct({ routes: Schema.Int })])
 
 layer(onOwnDatabase)("the quotas of processes with different settings", (it) => {
-  /** A process that starts and stays until the test ends. */
+  /** Starts a process that stays until the test ends. */
   const started = (routes: number) =>
     Layer.build(
       Quotas.layer.pipe(

@@ -6,7 +6,7 @@ import { CounterState, RateLimits } from "../../src/services/admission/RateLimit
 import { type RedisMode, StandInRedis } from "../support/StandInRedis.ts"
 import { until } from "../support/Waiting.ts"
 
-/** A process that counts in the stand-in, whether it can be reached or not. */
+/** Starts a process that counts in the stand-in, whether it can be reached or not. */
 const counting = Effect.gen(function*() {
   const { url } = yield* StandInRedis
   const context = yield* Layer.build(

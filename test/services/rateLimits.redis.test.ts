@@ -5,7 +5,7 @@ import { CounterState, RateLimits } from "../../src/services/admission/RateLimit
 import { hasRedis, RedisServer } from "../support/RedisServer.ts"
 import { until } from "../support/Waiting.ts"
 
-/** One process of several that count in one Redis. */
+/** Starts one process of several that count in one Redis. */
 const replica = Effect.gen(function*() {
   const { url } = yield* RedisServer
   const context = yield* Layer.build(
@@ -21,7 +21,7 @@ type Replica = Effect.Success<typeof replica>
 
 const count = (replica: Replica, subject: string) => replica.count("moderate", subject, "GET /x")
 
-/** How many of many requests at once, half to each replica, are let through. */
+/** Returns how many of many requests at once, half to each replica, are let through. */
 const admitted = Effect.fnUntraced(function*(replicas: ReadonlyArray<Replica>, subject: string) {
   const calls = Array.from({ length: 200 }, (_, n) => replicas[n % replicas.length])
   const limits = yield* Effect.forEach(

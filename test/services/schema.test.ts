@@ -20,7 +20,7 @@ const position = fc.tuple(
 
 const Trace = Schema.Struct({ shape: TracePoints })
 
-/** A point of a trace, by the generic combinators. */
+/** The generic combinators describe a point of a trace so. */
 const GenericPoint = Schema.Struct({
   lat: Schema.Finite.check(Schema.isBetween({ minimum: -90, maximum: 90 })),
   lon: Schema.Finite.check(Schema.isBetween({ minimum: -180, maximum: 180 })),

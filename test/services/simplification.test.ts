@@ -10,7 +10,7 @@ const COUNT = 100_000
 const lineOf = (at: (index: number) => readonly [number, number], count = COUNT): ReadonlyArray<Position> =>
   Array.from({ length: count }, (_, index) => at(index))
 
-/** A ride that turns a little at each of its positions, with the noise of a receiver. */
+/** The ride turns a little at each of its positions, with the noise of a receiver. */
 const rideOf = (turns: ReadonlyArray<number>): ReadonlyArray<Position> => {
   const ride = { heading: 0, lng: 9, lat: 47 }
   return turns.map((turn, index) => {
@@ -26,7 +26,7 @@ interface Point {
   readonly y: number
 }
 
-/** What the library's recursive Douglas-Peucker makes of a line, with a tolerance that grows until 200 are left. */
+/** Thins a line by the library's recursive Douglas-Peucker, with a tolerance that grows until 200 are left. */
 const byLibrary = (positions: ReadonlyArray<Position>): ReadonlyArray<Position> => {
   const bounds = boundsOf(coordinatesOf(positions))
   const size = bounds === undefined ? 0 : Math.max(bounds.east - bounds.west, bounds.north - bounds.south)

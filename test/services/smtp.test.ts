@@ -21,7 +21,7 @@ interface Received {
   readonly source: string
 }
 
-/** A real SMTP server on a free port, and what it has received. */
+/** Starts a real SMTP server on a free port, and keeps what it has received. */
 const smtpServer = Effect.fnUntraced(function*(options: SMTPServerOptions = {}) {
   const received: Array<Received> = []
   const server = new SMTPServer({
@@ -110,7 +110,7 @@ it.live("a refusal of the SMTP server has its status and neither link nor passwo
 it.live("credentials are not sent to a server on the network that has no TLS", () =>
   Effect.gen(function*() {
     const { port, received } = yield* smtpServer()
-    // This machine, under an address that is not of the loopback interface.
+    // This machine has the address, which is not of the loopback interface.
     const error = yield* Effect.flip(sendBy(`smtp://ada:p%40ss@0.0.0.0:${port}`))
     assert.strictEqual(JSON.stringify({ ...error }), "{\"_tag\":\"MailNotSent\",\"reason\":\"SMTP ETLS 500\"}")
     assert.deepStrictEqual(received, [])

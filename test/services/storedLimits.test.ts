@@ -22,7 +22,7 @@ const displayName: Probe = [decode(DisplayName), letters]
 const email: Probe = [decode(Email), (length) => `${letters(64)}@${letters(length - 69)}.com`]
 const member = <K extends keyof typeof NewRoute.fields>(name: K) => decode(NewRoute.fields[name])
 
-/** What a client may send at most, by the constraint of the column where it is stored. */
+/** A client may send these at most, by the constraint of the column where they are stored. */
 const MAXIMA: Readonly<Record<string, Probe>> = {
   users_name_check: displayName,
   users_email_check: email,

@@ -27,7 +27,7 @@ const EXPIRY = new Date("2026-01-01T00:00:00Z")
 
 const linkOf = (table: Table, id: number) => String(id).padStart(32, table === "routes" ? "a" : "c")
 
-/** What is there as a route and as a collection, of the owner and of another whose deletion is pending. */
+/** Each visibility is there as a route and as a collection, of the owner and of another whose deletion is pending. */
 const ITEMS = [
   { owner: OWNER, prefix: "", isDeleted: false },
   { owner: OWNER, prefix: "deleted ", isDeleted: true },
@@ -39,7 +39,7 @@ const ITEMS = [
   })
 )
 
-/** Two collections that have all routes. */
+/** Both collections have all routes. */
 const OF_OWNER = 101
 const OF_STRANGER = 102
 
@@ -88,7 +88,7 @@ const onDatabase = Layer.unwrap(
 const OWN = ["private", "unlisted", "public"]
 const LEAVING_OWN = ["leaving private", "leaving unlisted", "leaving public"]
 
-/** The names of what each viewer gets. */
+/** Each viewer gets the items with these names. */
 type Expected = Readonly<Record<keyof typeof VIEWERS, ReadonlyArray<string>>>
 
 const BY_ID: Expected = {
@@ -112,10 +112,9 @@ const OWNED: Expected = { owner: OWN, leaving: LEAVING_OWN, stranger: [], anonym
 interface Case {
   readonly rule: string
   readonly table: Table
-  /** The condition, for a viewer. */
   readonly where: (sql: SqlClient.SqlClient, viewer: number) => Statement.Fragment
   readonly expected: Expected
-  /** A collection that has all routes; the owner's if absent. */
+  /** The collection has all routes; it is the owner's if absent. */
   readonly collection?: number
 }
 

@@ -10,7 +10,7 @@ const circleOf = Effect.runSync(
   Effect.provide(secretCircles, ConfigProvider.layer(ConfigProvider.fromUnknown(SECRETS)))
 )
 
-/** Numbers from 0 to 1, the same in each run (mulberry32). */
+/** Makes numbers from 0 to 1, the same in each run (mulberry32). */
 const seeded = (seed: number) => {
   const state = { now: seed }
   return () => {
@@ -33,7 +33,7 @@ type Home = typeof homes[number]
 
 type Line = ReturnType<typeof street>
 
-/** Positions in one radius of a zone. */
+/** A line has so many positions in one radius of a zone. */
 const POSITIONS = 8
 
 const leaving = ({ center, radius }: Home, headingAt: (radii: number) => number) =>
@@ -43,7 +43,7 @@ const COUNTS = [1, 3, 12]
 
 const MOST = 12
 
-/** Lines that leave a home: by its one straight street, or by winding ones in all directions. */
+/** The lines leave a home by its one straight street, or by winding ones in all directions. */
 const LINES: Readonly<Record<string, (home: Home) => ReadonlyArray<Line>>> = {
   straight: (home) => {
     const heading = 2 * Math.PI * seeded(home.owner + 1000)()
@@ -64,7 +64,7 @@ const circleFor = (home: Home) => circleOf(home.owner, home, [])
 
 type Misses = Readonly<Record<string, ReadonlyArray<number>>>
 
-/** By how many radii each estimate misses the homes, of 1, 3 and 12 routes from each. */
+/** Returns by how many radii each estimate misses the homes, of 1, 3 and 12 routes from each. */
 const missesOf = (attacked: ReadonlyArray<readonly [Home, ReadonlyArray<Seen>]>): Misses => {
   const misses: Record<string, Array<number>> = {}
   for (const [{ center, radius }, seen] of attacked) {
