@@ -21,7 +21,7 @@ const signInAgain = Effect.fnUntraced(function*(rider: Rider) {
   return yield* withHeaders({ cookie: `__Host-service_session=${accessToken}` })
 })
 
-/** All is still open in the last second of the 30 days. */
+/** All is still open until the last second of the 30 days. */
 const UNTIL_LAST_SECOND = Duration.subtract(Duration.days(30), Duration.seconds(1))
 
 const accountOf = (rider: Rider) => SqlClient.SqlClient.use((sql) => sql`SELECT 1 FROM users WHERE id = ${rider.id}`)
