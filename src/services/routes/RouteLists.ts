@@ -75,7 +75,8 @@ const bytesOf = (form: GeometryForm, source: Source): string => {
   return `${bytes("waypoints")} + ${LINE_BYTES[form]}`
 }
 
-type SeenBy = "owner" | number
+/** The viewer is the owner of all routes, or the id of somebody else. */
+type SeenBy = { readonly owner: number } | number
 
 interface Selection {
   readonly from: Statement.Fragment
@@ -106,19 +107,18 @@ const bounded = (
   sql: SqlClient.SqlClient,
   { also, form, ids, limit, order, position, seenBy }: Bounded
 ) => {
-  const users = sql`JOIN users u ON u.id = r.user_id`
-  const seen = seenBy === "owner" ? sql`` : sql`${users} ${asSeenBy(sql, seenBy)}`
+  const isOwn = typeof seenBy !== "number"
+  const seen = isOwn ? sql`` : sql`JOIN users u ON u.id = r.user_id ${asSeenBy(sql, seenBy)}`
   return sql`
-    SELECT r.page_rows, r.page_place, r.list_position, ${
-    sql.literal(seenBy === "owner" ? routeColumns(form) : seenColumns(form))
-  } ${sql.literal(also === undefined ? "" : `, ${also}`)} FROM (
+    SELECT r.page_rows, r.page_place, r.list_position, ${sql.literal(isOwn ? routeColumns(form) : seenColumns(form))} ${
+    sql.literal(also === undefined ? "" : `, ${also}`)
+  } FROM (
       SELECT r.*, count(*) OVER () AS page_rows, row_number() OVER so_far AS page_place, ${position} AS list_position,
-        sum(${sql.literal(bytesOf(form, seenBy === "owner" ? OWN : SEEN))}) OVER so_far AS page_bytes
+        sum(${sql.literal(bytesOf(form, isOwn ? OWN : SEEN))}) OVER so_far AS page_bytes
       FROM (${ids}) f JOIN routes r ON r.id = f.id ${seen}
       WINDOW so_far AS (ORDER BY ${order} ROWS UNBOUNDED PRECEDING)
-    ) r ${seenBy === "owner" ? users : seen}
-    WHERE r.page_place = 1 OR (r.page_bytes <= ${MAX_PAGE_BYTES} AND r.page_place <= ${limit})
-    ORDER BY r.page_place`
+    ) r ${isOwn ? sql`JOIN users u ON u.id = ${seenBy.owner}` : seen}
+    WHERE r.page_place = 1 OR (r.page_bytes <= ${MAX_PAGE_BYTES} AND r.page_place <= ${limit})`
 }
 
 export const unionAll = Statement.join(" UNION ALL ", false)
@@ -140,13 +140,18 @@ const idsFromAll = (
   return sql`SELECT id, sort FROM (${all}) merged ${bounds}`
 }
 
-/** Reads at most `MAX_PAGE_BYTES`, and at least one route, by `page_place`. Ids come first, to sort narrow rows. */
+/**
+ * Selects at most `MAX_PAGE_BYTES`, and at least one route. `inOrder`, or a statement around it, sorts by `page_place`.
+ * Ids come first, to sort narrow rows.
+ */
 export const boundedPage = (sql: SqlClient.SqlClient, selection: Selection) =>
   pageOf(sql, idsFrom(sql, selection), selection)
 
 /** Reads a page of several lists, each of which is read in its order by an index of its own. */
 export const mergedPage = (sql: SqlClient.SqlClient, selection: MergedSelection) =>
-  pageOf(sql, idsFromAll(sql, selection), selection)
+  inOrder(sql, pageOf(sql, idsFromAll(sql, selection), selection))
+
+export const inOrder = (sql: SqlClient.SqlClient, page: Statement.Fragment) => sql`${page} ORDER BY page_place`
 
 const pageOf = (
   sql: SqlClient.SqlClient,
@@ -168,18 +173,22 @@ const pageOf = (
 /** Reads the owner's routes `ids` up to the bytes of a page, in an order of `f, r`. */
 export const boundedRoutes = (
   sql: SqlClient.SqlClient,
+  owner: UserId,
   ids: Statement.Fragment,
   order: Statement.Fragment,
   form: GeometryForm
 ) =>
-  bounded(sql, {
-    ids,
-    order,
-    position: sql`NULL`,
-    limit: Number.MAX_SAFE_INTEGER,
-    form,
-    seenBy: "owner"
-  })
+  inOrder(
+    sql,
+    bounded(sql, {
+      ids,
+      order,
+      position: sql`NULL`,
+      limit: Number.MAX_SAFE_INTEGER,
+      form,
+      seenBy: { owner }
+    })
+  )
 
 const decodeCounted = Schema.decodeUnknownEffect(Schema.Struct({ page_rows: Schema.Int }))
 
@@ -296,7 +305,7 @@ export class OwnRoutes extends Context.Service<OwnRoutes, {
             order: ORDERS[filter.sort ?? "-createdAt"],
             page,
             form,
-            seenBy: "owner" as const
+            seenBy: { owner }
           }
           const isWhole = conditions.length === 0 && filter.q === undefined
           const rows = yield* isWhole ? listAll(owner, selection) : listMatching(selection)

@@ -11,7 +11,7 @@ import { deletionCutoff, trashedAt } from "../db/Sweeps.ts"
 import { DeletionColumn } from "../db/Tables.ts"
 import { Missing, type Overloaded } from "../DomainErrors.ts"
 import { Pseudonyms } from "../identity/Names.ts"
-import { boundedPage, extentOf } from "./RouteLists.ts"
+import { boundedPage, extentOf, inOrder } from "./RouteLists.ts"
 import { routeColumns, RouteRecord, RouteRow, toStoredRoute } from "./RouteRow.ts"
 import { RouteViews } from "./RouteViews.ts"
 
@@ -139,14 +139,9 @@ export class RouteTrash extends Context.Service<
             const since = yield* deletionCutoff
             const from = sql`routes r WHERE r.user_id = ${owner} AND r.deleted_at > ${since}`
             const total = yield* countRows(sql, from)
-            const rows = yield* boundedPage(sql, {
-              from,
-              order: NEWEST_DELETION,
-              page,
-              form,
-              seenBy: "owner",
-              also: `r.deleted_at AS "deletedAt"`
-            })
+            const also = `r.deleted_at AS "deletedAt"`
+            const selection = { from, order: NEWEST_DELETION, page, form, seenBy: { owner }, also }
+            const rows = yield* inOrder(sql, boundedPage(sql, selection))
             const items = (yield* decodeRows(rows)).map(toDeleted)
             return { ...yield* extentOf(rows), items, total }
           },

@@ -208,8 +208,14 @@ export const changedRows = Effect.gen(function*() {
 
   /** `last` is the last route of the page where more follow. `ids` has one more than the limit. */
   const readRoutes = Effect.fnUntraced(
-    function*(ids: Statement.Fragment, order: Statement.Fragment, form: GeometryForm, limit: number) {
-      const rows = yield* boundedRoutes(sql, ids, order, form)
+    function*(
+      owner: UserId,
+      ids: Statement.Fragment,
+      order: Statement.Fragment,
+      form: GeometryForm,
+      limit: number
+    ) {
+      const rows = yield* boundedRoutes(sql, owner, ids, order, form)
       const shown = rows.slice(0, limit)
       const isLast = shown.length === (yield* unboundedCount(rows))
       return {
@@ -273,7 +279,7 @@ export const changedRows = Effect.gen(function*() {
     const wanted = sql`
       SELECT r.id, w.place FROM unnest(${[...ids]}::bigint[]) WITH ORDINALITY AS w (id, place)
         JOIN routes r ON r.id = w.id WHERE ${ofRoutes.own(owner)}`
-    return yield* readRoutes(wanted, sql`f.place`, form, ids.length)
+    return yield* readRoutes(owner, wanted, sql`f.place`, form, ids.length)
   })
 
   const routesAfter = Effect.fnUntraced(
@@ -285,7 +291,7 @@ export const changedRows = Effect.gen(function*() {
         SELECT r.id FROM routes r
         WHERE ${ofRoutes.own(owner)} AND ${start} AND ${unchanged("route", "r", owner, number)}
         ORDER BY ${newest} LIMIT ${limit + 1}`
-      const { last, routes } = yield* readRoutes(ids, newest, form, limit)
+      const { last, routes } = yield* readRoutes(owner, ids, newest, form, limit)
       return { changes: routes.map(routeChange), last }
     }
   )
