@@ -232,6 +232,7 @@ layer(outboxLayer)("the outbox", (it) => {
       assert.deepStrictEqual(composedIn.map(({ sampled, traceId }) => ({ sampled, traceId })), [
         { sampled: false, traceId: span.traceId }
       ])
+      yield* until(Effect.map(waiting, (rows) => rows.length === 0))
     }).pipe(Effect.withSpan("request")))
 
   it.effect("sends nothing of a transaction that failed", () =>
