@@ -90,7 +90,7 @@ layer(TestServer.layer())("an offline copy", (it) => {
   it.effect("is the account after 1,000 random edits of two devices, with calls and responses that are lost", () =>
     Effect.gen(function*() {
       const { devices, fate, routes } = yield* world
-      // What a device has made and no device has deleted must be there at the end, once.
+      // Each route that a device has made and no device has deleted must be there at the end, once.
       const living = new Set<string>()
       const touched = new Set<string>()
       for (let n = 0; n < OPERATIONS; n++) {

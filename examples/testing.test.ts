@@ -26,7 +26,7 @@ it.effect("an account is erased 30 days after its owner deleted it", () =>
         mapDate: Effect.succeedNone
       }),
       Layer.mock(IdentityProvider, {}),
-      // To store routes take `placesLive` instead.
+      // Take `placesLive` instead to store routes.
       Layer.mock(Places, { hasCities: Effect.succeed(false) })
     )
     // Any PostgreSQL does: an empty database is migrated at the start.

@@ -18,7 +18,10 @@ const FOLDERS =
 
 const GENERATED = "packages/client/src/contract.ts"
 
-const sources = globSync("{bench,development,migrations,packages/*/src,src,tools,torture}/**/*.ts", { cwd: ROOT })
+const sources = globSync(
+  "{bench,development,examples,migrations,packages/*/src,src,test,tools,torture}/**/*.ts",
+  { cwd: ROOT }
+)
   .filter((file) => file !== GENERATED)
 
 const textOf = (document: string) => readFileSync(join(ROOT, document), "utf8")

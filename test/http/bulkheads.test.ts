@@ -14,7 +14,7 @@ const figureOf = (name: string, work: string) =>
     Effect.map(({ text }) => Number(new RegExp(`^${name}\\{class="${work}"\\} (\\d+)$`, "m").exec(text)?.[1]))
   )
 
-/** Of a class of work so many run at once in a pool of ten; all wait for the same table. */
+/** So many of a class of work run at once in a pool of ten; all wait for the same table. */
 interface Work {
   readonly name: string
   readonly atOnce: number

@@ -28,7 +28,7 @@ const fill = Effect.gen(function*() {
   const first = created((yield* rider.post("/routes", newRoute({ name: "first", geometry: [[9, 47], [10, 48]] }))).body)
   const sql = yield* SqlClient.SqlClient
   yield* unpackedLines
-  // The same line again is further away than a packer looks back.
+  // A repeated line is further away than a packer looks back.
   yield* sql`
     WITH line AS MATERIALIZED (
       SELECT '[' || string_agg('[' || random() + k % 90 || ',' || random() || ']', ',') || ']' AS geometry
@@ -85,7 +85,7 @@ layer(LongAccount.layer.pipe(Layer.provideMerge(TestServer.behindProxy)), {
       const stalled = yield* settled
       assert.isAbove(stalled, 0)
 
-      // What is changed now was read once and is to be read once more.
+      // The route that changes now was read once and is to be read once more.
       yield* rider.patch(`/routes/${firstId}`, { name: "another" })
       const files = yield* unzipped(yield* Effect.promise(() => buffer(response)))
       assert.isAbove(yield* statements, stalled + 5)

@@ -170,7 +170,7 @@ layer(TestServer.layer({ IMPORT_DISK_BUDGET: "1 MiB" }))("uploads", (it) => {
       assert.strictEqual(seen.length, 1)
       for (const answer of seen) isToldToWait(answer)
       assert.strictEqual((yield* imported(third, upload)).status, 201)
-      // What was broken off leaves its room as well.
+      // Requests that were broken off leave their room as well.
       yield* Effect.timeoutOption(importedAfter(first, upload, Effect.never, upload.length - 10), "100 millis").pipe(
         TestClock.withLive
       )

@@ -136,7 +136,7 @@ layer(TestServer.layer())("an import", (it) => {
       const inside = yield* listOf(heir, `/collections/${collection?.["id"]}/routes`)
       assert.deepStrictEqual(inside.map(({ name }) => name), ["gone", "kept", "changed"])
 
-      // What went from one to the other and comes back is known.
+      // Routes that went from one to the other and come back are known.
       assert.deepInclude((yield* imported(rider, yield* archiveOf(heir))).body, { routes: third })
     }))
 

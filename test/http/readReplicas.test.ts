@@ -58,7 +58,8 @@ const untilReplayed = (id: number) =>
     )))
 
 /**
- * What is committed meanwhile does not appear on the standby. The replay goes on afterwards, also where the work fails.
+ * Changes that are committed meanwhile do not appear on the standby. The replay goes on afterwards, also where the work
+ * fails.
  */
 const whilePaused = <A, E, R>(work: Effect.Effect<A, E, R>) =>
   Effect.flatMap(Servers, ({ standby }) =>

@@ -145,7 +145,7 @@ layer(LongAccount.layer.pipe(Layer.provideMerge(downloadsServer(Duration.minutes
       const cookie = { cookie: rider.cookie }
       const stalled = yield* Effect.all(Array.from({ length: 3 }, () => unread("/users/me/export", "10.0.4.1", cookie)))
       assert.deepStrictEqual(stalled.map(({ statusCode }) => statusCode), [200, 200, 200])
-      // What does not fit into the buffers of the system is on the disk.
+      // The bytes that do not fit into the buffers of the system are on the disk.
       yield* until(Effect.sync(() => spooledFiles() === 3))
       const [bytes] = yield* Effect.all(stalled.slice(0, 1).map(read))
       const files = yield* unzipped(bytes ?? Buffer.alloc(0))

@@ -230,7 +230,7 @@ it.live(
         const writes = yield* Effect.forkScoped(
           Effect.forEach(riders, (rider) => rider.post("/routes", newRoute({})), { concurrency: "unbounded" })
         )
-        // Of four connections three may have a transaction. Commits with a notification wait for each other.
+        // Three of four connections may have a transaction. Commits with a notification wait for each other.
         yield* untilFound(
           query(primary.url, "SELECT FROM pg_stat_activity WHERE wait_event = 'SyncRep' OR wait_event_type = 'Lock'"),
           (rows) => rows.length >= 3

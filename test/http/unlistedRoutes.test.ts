@@ -70,7 +70,7 @@ layer(TestServer.layer())("unlisted routes in collections", (it) => {
         assert.deepStrictEqual(routeIdsIn((yield* visitor.get(`/collections/${ref}`)).body).routeIds, [theirs.id])
       }
 
-      // What was read can be written, in another order too; nobody adds such a route again.
+      // The owner can write back what was read, in another order too; nobody adds such a route again.
       const reordered = yield* owner.call("PUT", `/collections/${id}/routes`, { body: { routeIds: [mine, theirs.id] } })
       assert.deepStrictEqual(routeIdsIn(reordered.body).routeIds, [mine, theirs.id])
       const moved = yield* owner.post(`/collections/${id}/routes`, { routeId: theirs.id, position: 0 })

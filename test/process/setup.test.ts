@@ -35,7 +35,7 @@ const ANSWERS = {
   "keep-days": "14"
 }
 
-/** What may have a password is in the environment. */
+/** The environment has the addresses that may have a password. */
 const setup = (
   root: string,
   answers: Partial<typeof ANSWERS & { readonly database: string }> = {},

@@ -116,7 +116,7 @@ layer(outboxLayer)("a mail provider", (it) => {
           take(request, response)
         })
         yield* until(Effect.andThen(TestClock.adjust("1 second"), Effect.map(waiting, (rows) => rows.length === 0)))
-        // By the key the provider knows a mail that it has taken already.
+        // The provider knows by the key a mail that it has taken already.
         assert.deepStrictEqual(new Set(taken), new Set(provider.keys.slice(keys)))
         assert.strictEqual(new Set(taken).size, MAILS)
       }))

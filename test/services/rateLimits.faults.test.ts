@@ -49,7 +49,7 @@ for (const [fault, begin] of FAULTS) {
 
       // The clock stands still: a request that waited for Redis would never end.
       for (let n = 0; n < 100; n++) yield* count("moderate", `visitor ${n}`, "GET /x")
-      // What hangs is not kept, and nothing piles up.
+      // Nothing that hangs is kept, and nothing piles up.
       for (let n = 0; n < 40; n++) {
         yield* passing
         yield* Effect.yieldNow

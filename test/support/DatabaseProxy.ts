@@ -13,7 +13,7 @@ export const databaseProxy = Effect.fnUntraced(function*(target: string) {
   return { proxy, url: url.href }
 })
 
-/** By this proxy a test can take the database away from the service and give it back. */
+/** A test takes the database away from the service by this proxy, and gives it back. */
 export class DatabaseProxy extends Context.Service<DatabaseProxy, {
   /** A client reaches the same database through the proxy at this address. */
   readonly url: string
