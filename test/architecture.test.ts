@@ -11,7 +11,7 @@ const sources = globSync("{src,development,test,bench,torture,checks,examples,mi
 
 const textOf = (file: string) => readFileSync(join(ROOT, file), "utf8")
 
-/** Returns the paths, from the root, of the files of ours that a file imports. */
+/** Returns the paths, from the root, of our own files that a file imports. */
 const importsOf = (file: string) =>
   [...textOf(file).matchAll(/(?:from|import\()\s*"(\.[^"]+\.ts)"/g)].map(([, path = ""]) =>
     relative(ROOT, resolve(join(ROOT, dirname(file)), path))

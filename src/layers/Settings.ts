@@ -153,6 +153,7 @@ const twoWaysToMail = Effect.map(
 const refuseFor = (problems: ReadonlyArray<string>) =>
   problems.length === 0 ? Effect.void : Effect.fail(new SettingsRefused({ message: problems.join("; ") }))
 
+/** Fails with one message that names every malformed setting of `names`. */
 export const wellFormedLayer = (names: ReadonlyArray<Name>) =>
   Layer.effectDiscard(
     Effect.flatMap(malformed(names.flatMap((name) => registry.filter((setting) => setting.name === name))), refuseFor)

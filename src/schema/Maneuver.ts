@@ -6,6 +6,7 @@ import { isCodePointLength, WellFormedString } from "./Text.ts"
 /** A route of 500 km through a city has fewer maneuvers. */
 export const MAX_MANEUVERS = 5000
 
+/** An instruction has at most this many code points. */
 export const MAX_INSTRUCTION = 500
 
 const MAX_TYPE = 255

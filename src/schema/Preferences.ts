@@ -87,6 +87,7 @@ const byActivity = <S extends Schema.Constraint>(preferences: S) => ({
   walk: preferences
 })
 
+/** Examples have these preferences; they are no defaults. */
 export const PREFERENCES = { units: "metric", defaultActivity: "cycle", defaultRouteVisibility: "private" } as const
 
 export const Preferences = optionalMembers({

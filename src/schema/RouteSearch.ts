@@ -21,6 +21,7 @@ const isWords = (text: string) => {
   return words > 0 && words <= MAX_SEARCH_WORDS
 }
 
+/** Each word must be the beginning of a word of the text; letter case and accents do not matter. */
 export const SearchText = trimmedText(1, MAX_SEARCH_LENGTH).annotate({
   description: SEARCH_RULE,
   examples: ["alp gravel"]

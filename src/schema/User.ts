@@ -20,6 +20,7 @@ const USAGE = {
   collections: { used: 1, limit: 1000 }
 }
 
+/** Counts routes in the trash until they are erased. */
 export const Usage = Schema.Struct({
   routes: used("Routes, including those in the trash"),
   storedBytes: used(

@@ -22,6 +22,7 @@ export class UpstreamAway extends Schema.TaggedError<UpstreamAway>()("UpstreamAw
 
 export class UpstreamSlow extends Schema.TaggedError<UpstreamSlow>()("UpstreamSlow", { name: Schema.String }) {}
 
+/** The upstream has as many calls, running and waiting, as it may. */
 export class EngineBusy extends Schema.TaggedError<EngineBusy>()("EngineBusy", {}) {}
 
 /** The engine refused a request for a mistake that is not the client's. */
@@ -136,6 +137,7 @@ export class DuplicateRoutes extends Schema.TaggedError<DuplicateRoutes>()("Dupl
 
 export class CollectionFull extends Schema.TaggedError<CollectionFull>()("CollectionFull", { limit: Schema.Int }) {}
 
+/** The account has `used` zones, and would have more than `limit`. */
 export class ZonesFull extends Schema.TaggedError<ZonesFull>()("ZonesFull", {
   limit: Schema.Int,
   used: Schema.Int

@@ -32,11 +32,13 @@ const withFormat = (schema: JsonObject): JsonObject => {
   return schema["type"] === "number" ? { format: "double", ...schema } : schema
 }
 
+/** Generators require `items`, even beside `prefixItems`. */
 const withItems = (schema: JsonObject): JsonObject =>
   schema["type"] === "array" && schema["items"] === undefined && Array.isArray(schema["prefixItems"])
     ? { ...schema, items: { type: "number", format: "double" } }
     : schema
 
+/** Generators map an enumeration of `true` to strings. */
 const withoutFlags = (schema: JsonObject): JsonObject => schema["type"] === "boolean" ? without(schema, "enum") : schema
 
 const isNull = (schema: unknown) => Predicate.isObject(schema) && "type" in schema && schema.type === "null"
@@ -75,6 +77,7 @@ const merged = (schema: JsonObject, fact: JsonObject): JsonObject =>
 const isFactOf = (type: unknown) => (schema: unknown): schema is JsonObject =>
   Predicate.isObject(schema) && !("$ref" in schema) && (!("type" in schema) || schema.type === type)
 
+/** Effect uses `allOf` if two checks set the same constraint. */
 const withFacts = ({ allOf, ...schema }: JsonObject): JsonObject => {
   if (!Array.isArray(allOf)) return schema
   const isFact = isFactOf(schema["type"])

@@ -182,7 +182,7 @@ layer(TestServer.layer({ CORS_ORIGINS: `${LISTED}, http://localhost:5173` }))("l
 })
 
 /**
- * Each call has a parameter that no endpoint has, so that whoever is admitted gets 400, and nothing is stored or
+ * Each call has a parameter that no endpoint has, so that anyone who is admitted gets 400, and nothing is stored or
  * deleted.
  */
 const STRAY = "cors_matrix=1"

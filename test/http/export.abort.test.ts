@@ -58,7 +58,7 @@ const begun = Effect.fnUntraced(function*(rider: Rider) {
 
 /**
  * Ends when no client of the database has a statement or a transaction open, which may take a moment on a
- * busy machine and never happens for what holds one. The server's own autovacuum is none of ours.
+ * busy machine and never happens for what holds one. The server's own autovacuum does not count.
  */
 const released = untilNone(SqlClient.SqlClient.use((sql) =>
   sql`

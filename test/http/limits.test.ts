@@ -11,7 +11,7 @@ const LIMITED = { RATE_LIMITS_ENABLED: "true" }
 
 const BEHIND_PROXY = { ...LIMITED, TRUSTED_PROXIES: "127.0.0.0/8, 10.0.0.0/8" }
 
-/** A caller has an address of its own, as a proxy of ours tells it. */
+/** A caller has an address of its own, as our own proxy tells it. */
 const from = (address: string) => withHeaders({ "x-forwarded-for": address })
 
 const wrongLogin = (email = newEmail()) => ({ email, password: "not this one" })

@@ -82,7 +82,7 @@ const stubPlaces = Layer.effect(
   )
 )
 
-/** The HTTP client reaches nobody and says whom it was to reach. */
+/** The HTTP client sends nothing: it notes each request and responds with a trip. */
 const stubClient = Layer.effect(
   HttpClient.HttpClient,
   Effect.map(Asked, (asked) =>

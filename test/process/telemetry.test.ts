@@ -37,7 +37,7 @@ const traced = <A, E>(
     )
   })
 
-/** The clients of these tests are proxies of ours, whose traces are continued. */
+/** The clients of these tests are our own proxies, whose traces are continued. */
 const TRUSTING = { TRUSTED_PROXIES: "127.0.0.0/8" }
 
 const inTrace = (traceparent: string) => withHeaders({ traceparent })

@@ -82,7 +82,7 @@ const slowly = Effect.acquireUseRelease(
   () => Effect.sync(() => composing.now--)
 )
 
-/** Whoever asks for a reset gets the mail; of sign-ups nothing is known. */
+/** Anyone who asks for a reset gets the mail; of sign-ups nothing is known. */
 const accountMails = Layer.effect(
   AccountMails,
   Effect.map(SqlClient.SqlClient, (sql) =>
@@ -114,7 +114,7 @@ const outboxLayer = Layer.unwrap(Effect.map(clonedDatabase, (url) =>
     Layer.provide(ConfigProvider.layer(ConfigProvider.fromUnknown({ ...SECRETS, DATABASE_URL: url })))
   )))
 
-/** Returns the user whom the mails are for. */
+/** Returns the user who gets the mails. */
 const somebody = SqlClient.SqlClient.use((sql) =>
   sql<{ id: number }>`
     INSERT INTO users (email, email_key, email_verified_at, name, handle, created_at, updated_at)

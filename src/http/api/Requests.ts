@@ -26,6 +26,7 @@ export const BodyLimit = Context.Reference<number>("route-planning-service/BodyL
 /** A route of 100,000 positions fits. */
 export const ROUTE_BODY_LIMIT = 8 * KIB * KIB
 
+/** Only personal access tokens need this header. */
 export const ConfirmHeader = {
   [HEADERS.confirm.key]: Schema.optionalKey(
     Schema.String.annotate({ description: "`true` confirms what a personal access token must confirm" })

@@ -53,6 +53,7 @@ const homePage = (reader: Page["reader"], listed: Listed, { name, texts }: Site,
     isIndexable: listed.tag === undefined,
     head: html`<meta name="description" content="${home.description}">`,
     reader,
+    // An audit for search engines reads robots.txt from within the page.
     policy: { "img-src": "'self' data:", "connect-src": "'self'" },
     body: html`<p class="intro">${home.what(name)}</p>
 ${reader === "visitor" ? welcome(texts, isOpen) : own(texts)}
@@ -88,6 +89,7 @@ export const homePageLayer = Layer.unwrap(Effect.gen(function*() {
         "none"
       ).pipe(
         Effect.map((routes) => cards(routes, { filters, offset: page.offset, root: "./", texts: site.texts, units })),
+        // The page says what the service is, also under load.
         Effect.catchTag(
           "Overloaded",
           () => Effect.succeed(html`<p>${site.texts.home.busy}</p>`)

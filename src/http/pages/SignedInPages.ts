@@ -25,6 +25,7 @@ const signedOut = () =>
 
 interface SignedInPage<E, R> {
   readonly path: typeof PAGES.cancelDeletion | typeof PAGES.revokeTokens
+  /** The page has the rate limit of this endpoint, which does the same. */
   readonly endpoint: Endpoint
   readonly words: { readonly title: string; readonly lead: string }
   readonly show: (session: SessionPrincipal) => Effect.Effect<Page, E, R>

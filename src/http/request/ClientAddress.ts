@@ -39,6 +39,7 @@ const cidrOf = (address: NetAddress.IpAddress) => {
   return IpNetwork.format(IpNetwork.fromAddressUnsafe(address, bits))
 }
 
+/** Returns the /24 of an IPv4 client, the /48 of an IPv6 client, and undefined for an unknown address. */
 export const clientNetwork = (request: HttpServerRequest.HttpServerRequest): string | undefined =>
   Option.getOrUndefined(Option.map(clientAddress(request), (client) => cidrOf(unmapped(client))))
 

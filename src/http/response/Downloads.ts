@@ -24,7 +24,7 @@ const { annotation } = HttpServerError.ClientAbort
 /** Ends the response like a client that has hung up. */
 const hungUp = Effect.failCause(Cause.annotate(Cause.interrupt(), annotation))
 
-/** Ends a response of unknown length whose client is late. Only time in which the client has more to take counts. */
+/** Ends a response of unknown length whose client is behind its `ReadAllowance`. Only time with more to take counts. */
 export const takenInTime = <E, R>(bytes: Stream.Stream<Uint8Array, E, R>) =>
   Stream.transformPull(bytes, (pull) =>
     Effect.gen(function*() {

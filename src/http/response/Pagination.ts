@@ -46,6 +46,7 @@ const pageHeaders = (url: string, page: RequestedPage, found: PageOf<unknown>): 
   }
 }
 
+/** A list has no version, so a checksum is its tag. */
 export const checksumTag = (json: ReadonlyArray<JsonPart>, more = ""): string =>
   `W/"${lengthOf(json).toString(36)}-${json.reduce((sum: number, part) => crc32(part, sum), crc32(more)).toString(16)}"`
 

@@ -47,6 +47,7 @@ const UNBOUNDED = { longestQueue: Infinity, countsQueued: false }
 export const LANES = {
   /** Passwords are hashed here. A longer queue would let requests time out with the work done for nothing. */
   passwords: { ...UNBOUNDED, atOnce: availableParallelism(), longestWait: LONGEST_WAIT, reason: "passwords" },
+  /** Uses of the links of one account take turns, so that only one costs a hash. */
   links: { ...UNBOUNDED, atOnce: 1, longestWait: LONGEST_WAIT, reason: "links" },
   /** A thousand requests that waited for a change may wake and read at once. */
   changes: { ...UNBOUNDED, atOnce: 2, longestWait: Duration.seconds(30), reason: "changes" }

@@ -42,6 +42,7 @@ const batchSpool = Effect.fnUntraced(function*(count: CountBytes) {
   const places: Array<{ readonly start: number; readonly length: number }> = []
   const size = { bytes: 0 }
   return {
+    /** Counts the bytes as those of the upload. Fails with `Overloaded` without room on the disk. */
     append: Effect.fnUntraced(function*(batch: Uint8Array) {
       yield* count(batch.length)
       yield* file.append(batch)
@@ -87,6 +88,7 @@ const checkList = Effect.fnUntraced(function*<A>(
   return { contents, issues, batches: Stream.map(spool.batches, batchIn) }
 })
 
+/** Decodes everything. Fails with `InvalidInput`, which names what cannot be stored. */
 const checkElements = Effect.fnUntraced(function*(archive: CheckedArchive, run: RunJob, count: CountBytes) {
   const routes = yield* checkList(archive, "routes.json", readRoutes, run, count)
   const collections = yield* checkList(archive, "collections.json", readCollections, run, count)

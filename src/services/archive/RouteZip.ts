@@ -19,6 +19,7 @@ export interface ZippedFile {
 }
 
 export interface RouteZip {
+  /** `isOwn` is true if the archive is an export of this service. */
   readonly isOwn: boolean
   readonly count: number
   readonly find: (isWanted: (name: string) => boolean) => Effect.Effect<ReadonlyArray<ZippedFile>, InvalidInput>

@@ -271,6 +271,7 @@ const namesIn = (ast: SchemaAST.AST): ReadonlyArray<string> => {
 
 const sorted = (name: string) => [...name].toSorted().join("")
 
+/** Letters in another order are one mistake. */
 const mistakesIn = (name: string, other: string) => sorted(name) === sorted(other) ? 1 : leven(name, other)
 
 const plain = (name: string) => name.toLowerCase().replace(/[_-]/g, "")

@@ -247,6 +247,7 @@ export const collectionQueries = Effect.gen(function*() {
       Effect.orDie
     ),
 
+    /** Reads an owner's collections with these ids that are not deleted, in no order. */
     ownByIds: Effect.fnUntraced(
       function*(owner: UserId, ids: ReadonlyArray<CollectionId>, pseudonyms: Pseudonyms["Service"]) {
         if (ids.length === 0) return []

@@ -31,6 +31,7 @@ export const sweptAt = (now: number, due: ReadonlyArray<Date>): Swept => ({
   lagMillis: due.reduce((lag, instant) => Math.max(lag, now - instant.getTime()), 0)
 })
 
+/** Takes batch after batch, with `between` after each, until a batch has fewer than `size` rows. */
 export const sweepUntilShort = <E, R>(
   batch: Effect.Effect<Swept, E, R>,
   size: number,
@@ -66,6 +67,7 @@ const prepared = (sweep: string) =>
     discard: true
   })
 
+/** Returns when each sweep of this process ended last, without those that have not run yet. */
 export const sweepStates = Effect.map(
   Metric.snapshot,
   (all) =>

@@ -255,6 +255,7 @@ export const draftsOf = (
   return Effect.succeed([{ ...together(file), dropped }])
 }
 
+/** Returns the length in metres, without the gaps between segments. */
 export const metresOf = (segments: ReadonlyArray<ReadonlyArray<Position>>): number =>
   segments.reduce((sum, segment) => sum + lineMetres(coordinatesOf(segment)), 0)
 

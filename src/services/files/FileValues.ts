@@ -151,6 +151,7 @@ export const durationOf = <Item>(
 export interface Recording {
   /** The seconds are those of the parts, without the time between them. */
   readonly seconds: number | undefined
+  /** The recording began then (ISO 8601). */
   readonly recordedAt: string | undefined
 }
 

@@ -292,6 +292,7 @@ const readOne = Effect.fnUntraced(function*(given: Uint8Array, room: FitRoom, is
 const unread = ({ message }: InvalidInput) =>
   Effect.succeed<DraftFile>({ ...NOTHING_SAID, tracks: [], dropped: [{ what: "FIT file", why: message, count: 1 }] })
 
+/** Reads a FIT file, or several that follow each other, whose tracks are one list. */
 export const readFit = Effect.fnUntraced(function*(given: Uint8Array): Effect.fn.Return<DraftFile, InvalidInput> {
   if (given.length > MAX_FIT_BYTES) {
     return yield* InvalidInput.at("", `Expected a FIT file of at most ${MAX_FIT_BYTES} bytes`)

@@ -25,6 +25,7 @@ const MAX_KEPT_ELEMENTS = 500_000
 
 const MAX_ATTRIBUTES = 128
 
+/** Unknown elements of at most this many names share one each. */
 const MAX_NAMES = 1000
 
 /** These names are rejected, since other code indexes objects by names. */

@@ -12,8 +12,10 @@ export const MAX_ELEVATION = 12_000
 
 /** Positions without a plausible elevation are left out. */
 export interface Heights {
+  /** The metres are from the start. */
   readonly at: Float64Array
   readonly elevations: Float64Array
+  /** The indexes are those at which the parts of a line with gaps begin. */
   readonly segments: Segments
 }
 

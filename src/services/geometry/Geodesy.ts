@@ -10,6 +10,7 @@ export const radians = (degrees: number): number => degrees * Math.PI / 180
 
 export const degrees = (radians: number): number => radians * 180 / Math.PI
 
+/** Measures along a great circle (haversine). */
 export const metresBetween = (fromLng: number, fromLat: number, toLng: number, toLat: number): number =>
   1000 * distance(fromLng, fromLat, toLng, toLat)
 
@@ -68,6 +69,7 @@ export const metresAlong = ({ lats, lngs }: Coordinates, segments: Segments = NO
 export const lineMetres = (line: Coordinates, segments: Segments = NO_GAPS): number =>
   metresAlong(line, segments).at(-1) ?? 0
 
+/** Turns a longitude to the value nearest to the previous one. */
 export const nearest = (lng: number, previous: number) => lng + FULL_TURN * Math.round((previous - lng) / FULL_TURN)
 
 /** Returns the box: east is over 180 across the antimeridian, west never. Returns undefined without a position. */

@@ -28,6 +28,7 @@ const write = (into: Uint8Array, start: number, difference: number): number => {
   return index + 1
 }
 
+/** Encodes in Google's format. */
 export const encodePolyline = (
   { lats, lngs }: { readonly lats: ArrayLike<number>; readonly lngs: ArrayLike<number> },
   factor = FACTOR

@@ -9,6 +9,7 @@ import { Missing } from "../DomainErrors.ts"
 import { settings } from "../settings/Registry.ts"
 import type { Pseudonyms } from "./Names.ts"
 
+/** Returns the domain in lower case and ASCII (IDNA). */
 const domainOf = (email: string): string => {
   const domain = email.slice(email.lastIndexOf("@") + 1).normalize("NFC").toLowerCase()
   return domainToASCII(domain) || domain

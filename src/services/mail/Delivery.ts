@@ -49,6 +49,7 @@ const networkOf = (request: MailRequest | undefined) => {
   return "network" in request ? request.network : UNKNOWN_NETWORK
 }
 
+/** Audit entries get the trace of the request. */
 const inTraceOf = ({ trace }: StoredRequest) => <A, E, R>(work: Effect.Effect<A, E, R>) =>
   trace === undefined ? work : Effect.withParentSpan(work, Tracer.externalSpan({ ...trace, sampled: false }))
 

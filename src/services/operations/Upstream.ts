@@ -7,6 +7,7 @@ interface Upstream {
   readonly name: string
   readonly timeout: Duration.Input
   readonly maxBytes: number
+  /** A response that does not declare its length has a smaller limit. */
   readonly maxUndeclaredBytes?: number
 }
 

@@ -283,6 +283,7 @@ interface CardOrder extends CardTexts {
 
 interface CardPng {
   readonly bytes: Uint8Array
+  /** The value is false without tiles, and where they cannot be read. */
   readonly hasMap: boolean
 }
 

@@ -72,6 +72,7 @@ const unrolled = (lngs: Float64Array): Float64Array => {
   return sizeOf(rangeOf(turned)) > FULL_TURN ? lngs : turned
 }
 
+/** Fits a line and the marks beside it into a box (Mercator). */
 export const project = (line: Coordinates, marks: Coordinates, box: Box): Projected => {
   const lngs = unrolled(line.lngs)
   const middle = lngs.length === 0 ? marks.lngs[0] ?? 0 : middleOf(rangeOf(lngs))

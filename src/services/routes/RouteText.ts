@@ -48,6 +48,7 @@ export const readLine = Effect.fnUntraced(function*(text: string) {
 const LineDigest = Schema.Struct({ positions: Schema.Int, bytes: Schema.Int, digest: Schema.String })
 export type LineDigest = typeof LineDigest.Type
 
+/** Returns a digest of the positions, rounded to 1e-6 degrees. */
 export const lineDigest = ({ polyline6, positionCount }: MeasuredPolyline): LineDigest => ({
   positions: positionCount,
   bytes: Buffer.byteLength(polyline6),

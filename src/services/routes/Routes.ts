@@ -114,6 +114,7 @@ const sourceFailures = <A, E, R>(effect: Effect.Effect<A, E | SqlError.SqlError,
       Effect.fail(reason.constraint === "routes_source_key" ? new SourceUsed() : error)
   )
 
+/** An earlier call with the `clientId` made this route. */
 interface Made {
   readonly clientId: string | null
   readonly clientDigest: string | null

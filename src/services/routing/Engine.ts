@@ -306,6 +306,7 @@ const toState = (status: Option.Option<typeof EngineStatus.Type>, isOpen: boolea
   return { status: "ok", version, tiles: new Date(tileset_last_modified * 1000).toISOString() }
 }
 
+/** Reads a response by a job that returns undefined for an unusable one. */
 export const readBy = <A>(heavy: HeavyWork["Service"], job: HeavyJob<string, A | undefined>) => (text: string) =>
   Effect.flatMap(
     heavy.run(job, text, text.length),

@@ -204,6 +204,7 @@ const responseOf = ({ edges, lats, lngs, points }: Joined, metres: number): Trac
   }
 }
 
+/** Joins the pieces as JSON in UTF-8; undefined for an unusable response of the engine. */
 const joinPieces = ({ metres, pieces }: MatchedPieces): Uint8Array | undefined => {
   const matches: Array<Match> = []
   for (const piece of pieces) {

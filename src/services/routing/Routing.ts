@@ -36,7 +36,7 @@ const POINT_BYTES = 16
 export class TraceMatching extends Context.Service<TraceMatching, {
   /**
    * Matches a trace in pieces within the engine's limits and joins them to a `TraceAnswer` as JSON in UTF-8: positions
-   * of a long trace are no objects here. A part that follows no road is left out. Fails with `NoPath` if all are.
+   * of a long trace are not objects here. A part that follows no road is left out. Fails with `NoPath` if all are.
    */
   readonly match: (request: TraceRequest, trace: MeasuredTrace | undefined) => Effect.Effect<Uint8Array, EngineFailure>
 }>()("route-planning-service/TraceMatching") {

@@ -38,6 +38,7 @@ export interface Build {
   readonly commit: string
 }
 
+/** The version is that of the package, the commit that of the image or of the clone. */
 export const build = Config.map(settings.SOURCE_COMMIT, (given): Build => ({
   version: manifest.version,
   commit: Option.getOrElse(

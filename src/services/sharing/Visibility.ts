@@ -46,6 +46,7 @@ const TABLES = {
   r: { table: "routes", linked: "route_id" }
 }
 
+/** Returns the condition for share links and personal access tokens, which need no expiry. */
 export const isUnexpired = (sql: SqlClient.SqlClient, now: Date) => sql`(expires_at IS NULL OR expires_at > ${now})`
 
 /** Routes and collections share these rules, on a row by its alias and its owner `users u`. */
@@ -99,6 +100,7 @@ const rulesOn = (sql: SqlClient.SqlClient, alias: "c" | "r") => {
 
     public: sql`${isPublic} AND ${isLive} AND ${isOwnerActive}`,
 
+    /** Returns the condition for live rows of an owner; it needs no `users u`. */
     own: (owner: UserIdOrColumn) => sql`${row}.user_id = ${owner} AND ${isLive}`
   }
 }

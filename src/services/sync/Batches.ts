@@ -11,6 +11,7 @@ export interface Locked {
   readonly collections: ReadonlyArray<CollectionId>
 }
 
+/** The failure of this operation undid an atomic batch. */
 export interface FailedOperation<E> {
   readonly index: number
   readonly error: E

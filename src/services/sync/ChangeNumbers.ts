@@ -13,6 +13,7 @@ const NUMBERED_AT_ONCE = 10_000
 const LogState = Schema.Struct({
   last: Schema.Int,
   completeFrom: Schema.Int,
+  /** The value is false if `last` covers all changes that are committed. */
   hasPending: Schema.Boolean,
   epoch: Schema.String,
   /** The server is in this run, another one after it was started or promoted. */

@@ -193,6 +193,7 @@ const collectionChange = (collection: StoredCollection): StoredChange => ({ type
 
 interface Part {
   readonly changes: ReadonlyArray<StoredChange>
+  /** The row is the last of the page where more follow. */
   readonly last: number | undefined
 }
 
