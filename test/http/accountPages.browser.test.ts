@@ -1,6 +1,6 @@
 import { assert, describe, layer } from "@effect/vitest"
 import axe from "axe-core"
-import { Effect, Layer, Redacted } from "effect"
+import { Effect, Redacted } from "effect"
 import { readFile } from "node:fs/promises"
 import type { Page } from "playwright-core"
 import { newEmail, signedInAs } from "../support/Actors.ts"
@@ -152,7 +152,7 @@ const leave = async (page: Page, email: string) => {
 }
 
 describe.skipIf(!hasBrowser)("an account in a browser (skipped where there is no Chromium; CHROMIUM names one)", () => {
-  layer(TestServer.layer({ ADMIN_EMAILS: ADMINS.join(",") }).pipe(Layer.provideMerge(Browser.layer)))((it) => {
+  layer(Browser.before(TestServer.layer({ ADMIN_EMAILS: ADMINS.join(",") })))((it) => {
     const cases = Object.entries(SCREENS).flatMap(([screen, viewport]) =>
       [true, false].map((javaScriptEnabled) => ({ screen, viewport, javaScriptEnabled }))
     )

@@ -46,7 +46,7 @@ const signIn = async (page: Page, origin: string, { email, password }: Rider) =>
 describe.skipIf(!hasBrowser)(
   "other origins in a browser (skipped where there is no Chromium; CHROMIUM names one)",
   () => {
-    layer(Layer.provideMerge(server, Layer.merge(Pages.layer, Browser.layer)))((it) => {
+    layer(Browser.before(Layer.provideMerge(server, Pages.layer)))((it) => {
       it.effect("read and write without a cookie, and use a cookie only where the operator has listed them", () =>
         Effect.gen(function*() {
           const { origin } = yield* TestServer

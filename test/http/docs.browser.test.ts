@@ -1,5 +1,5 @@
 import { assert, describe, layer } from "@effect/vitest"
-import { Effect, Layer } from "effect"
+import { Effect } from "effect"
 import { signedIn } from "../support/Actors.ts"
 import { Browser, hasBrowser } from "../support/Browser.ts"
 import { TestServer } from "../support/TestServer.ts"
@@ -18,7 +18,7 @@ const signIn = (credential: object) =>
 describe.skipIf(!hasBrowser)(
   "the API page in a browser (skipped where there is no Chromium; CHROMIUM names one)",
   () => {
-    layer(Layer.mergeAll(TestServer.layer(), Browser.layer))((it) => {
+    layer(Browser.before(TestServer.layer()))((it) => {
       it.effect(
         "finds an endpoint, sends a request in the visitor's session and shows the answer, without a word to another host",
         () =>

@@ -1,6 +1,6 @@
 import { assert, describe, layer } from "@effect/vitest"
 import axe from "axe-core"
-import { Effect, Layer } from "effect"
+import { Effect } from "effect"
 import type { Locator, Page } from "playwright-core"
 import { ACCOUNT_PAGES, PAGES } from "../../src/http/request/RouteTemplates.ts"
 import { newEmail, type Rider, signedInAs } from "../support/Actors.ts"
@@ -246,7 +246,7 @@ const administer = async (page: Page, email: string) => {
 }
 
 describe.skipIf(!hasBrowser)("every page (skipped where there is no Chromium; CHROMIUM names one)", () => {
-  layer(TestServer.layer({ ADMIN_EMAILS: ADMINS }).pipe(Layer.provideMerge(Browser.layer)))((it) => {
+  layer(Browser.before(TestServer.layer({ ADMIN_EMAILS: ADMINS })))((it) => {
     it.effect(
       "is walked by Tab in its order with a mark that is seen, passes axe-core in both themes, and is two clicks from any other",
       () =>

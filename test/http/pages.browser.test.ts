@@ -1,6 +1,6 @@
 import { assert, describe, layer } from "@effect/vitest"
 import axe from "axe-core"
-import { Effect, Layer, Redacted } from "effect"
+import { Effect, Redacted } from "effect"
 import type { Page } from "playwright-core"
 import { anonymous, newEmail, signedIn } from "../support/Actors.ts"
 import { Browser, hasBrowser } from "../support/Browser.ts"
@@ -51,7 +51,7 @@ const signInFrom = async (page: Page, link: string, email: string) => {
 }
 
 describe.skipIf(!hasBrowser)("pages in a browser (skipped where there is no Chromium; CHROMIUM names one)", () => {
-  layer(Layer.mergeAll(TestServer.layer(), Browser.layer))((it) => {
+  layer(Browser.before(TestServer.layer()))((it) => {
     for (const javaScriptEnabled of [true, false]) {
       it.effect(
         `lead from a mail to a session, a new password and a kept account ${

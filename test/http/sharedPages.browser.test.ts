@@ -80,7 +80,7 @@ const shared = Effect.gen(function*() {
 describe.skipIf(!hasBrowser)(
   "shared pages in a browser (skipped where there is no Chromium; CHROMIUM names one)",
   () => {
-    layer(TestServer.layer({ LOG_LEVEL: "fatal" }).pipe(Layer.provideMerge(Browser.layer)))((it) => {
+    layer(Browser.before(TestServer.layer({ LOG_LEVEL: "fatal" })))((it) => {
       for (const colorScheme of ["light", "dark"] as const) {
         for (const [screen, viewport] of Object.entries(SCREENS)) {
           it.effect(
@@ -165,7 +165,7 @@ class MapServer extends Context.Service<MapServer, { readonly origin: string }>(
 
 const withMap = Layer.unwrap(
   Effect.map(MapServer, ({ origin }) => TestServer.layer({ LOG_LEVEL: "fatal", MAP_STYLE_URL: `${origin}/style.json` }))
-).pipe(Layer.provideMerge(Layer.merge(MapServer.layer, Browser.layer)))
+).pipe(Layer.provideMerge(MapServer.layer), Browser.before)
 
 describe.skipIf(!hasBrowser)("the map of a shared page (skipped where there is no Chromium)", () => {
   layer(withMap)(

@@ -1,4 +1,4 @@
-import { Context, Effect, Layer } from "effect"
+import { Context, Effect, Layer, type Scope } from "effect"
 import { existsSync } from "node:fs"
 import { type Browser as Chromium, type BrowserContextOptions, chromium, type Page } from "playwright-core"
 
@@ -43,30 +43,40 @@ const watch = async (page: Page, origin: string, others: ReadonlyArray<string>):
 }
 
 export class Browser extends Context.Service<Browser, {
-  /** Opens a new page with its own cookies, for an origin and the other origins that its scripts may request. */
+  /** Opens a page with its own cookies until its test ends. Its scripts may request `origin` and `others`. */
   readonly visit: (
     origin: string,
     options?: BrowserContextOptions,
     others?: ReadonlyArray<string>
-  ) => Effect.Effect<Visit>
+  ) => Effect.Effect<Visit, never, Scope.Scope>
 }>()("test/Browser") {
-  static readonly layer = Layer.effect(
-    Browser,
-    Effect.map(
-      Effect.acquireRelease(
-        // Root, such as in a container, may not use Chromium's sandbox.
-        Effect.promise(() =>
-          chromium.launch({ executablePath: executablePath ?? "", chromiumSandbox: process.getuid?.() !== 0 })
-        ),
-        (browser: Chromium) => Effect.promise(() => browser.close())
-      ),
-      (browser) =>
-        Browser.of({
-          visit: (origin, options, others = []) =>
-            Effect.promise(async () =>
-              watch(await browser.newPage({ viewport: { width: 1400, height: 900 }, ...options }), origin, others)
-            )
-        })
-    )
-  )
+  /**
+   * Closes the browser before the servers of a layer, which would otherwise wait a minute for a connection that Chromium
+   * opened and never used.
+   */
+  static readonly before = <A, E, R>(servers: Layer.Layer<A, E, R>) => Layer.provideMerge(browserLayer, servers)
 }
+
+const browserLayer = Layer.effect(
+  Browser,
+  Effect.map(
+    Effect.acquireRelease(
+      // Root, such as in a container, may not use Chromium's sandbox.
+      Effect.promise(() =>
+        chromium.launch({ executablePath: executablePath ?? "", chromiumSandbox: process.getuid?.() !== 0 })
+      ),
+      (browser: Chromium) => Effect.promise(() => browser.close())
+    ),
+    (browser) =>
+      Browser.of({
+        visit: (origin, options, others = []) =>
+          Effect.flatMap(
+            Effect.acquireRelease(
+              Effect.promise(() => browser.newPage({ viewport: { width: 1400, height: 900 }, ...options })),
+              (page) => Effect.promise(() => page.close())
+            ),
+            (page) => Effect.promise(() => watch(page, origin, others))
+          )
+      })
+  )
+)
