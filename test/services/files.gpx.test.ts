@@ -66,17 +66,16 @@ describe("GPX of others", () => {
   })
 
   it("of more segments than a route may have joins those with the shortest gaps, and says so", () => {
+    const near = [301, 701]
     const segment = (index: number) => {
-      const lat = (index / 1000).toFixed(4)
-      const lon = index > 600 ? 2 : 1
-      return `<trkseg><trkpt lat="${lat}" lon="${lon}"/><trkpt lat="${lat}1" lon="${lon}"/></trkseg>`
+      const lat = (index / 1000 - 0.0008 * near.filter((at) => index >= at).length).toFixed(4)
+      return `<trkseg><trkpt lat="${lat}" lon="1"/><trkpt lat="${lat}1" lon="1"/></trkseg>`
     }
-    const { document, warnings } = read(
-      gpx(`<trk>${Array.from({ length: 1002 }, (_, at) => segment(at)).join("")}</trk>`)
-    )
+    const indexes = Array.from({ length: 1002 }, (_, index) => index)
+    const { document, warnings } = read(gpx(`<trk>${indexes.map(segment).join("")}</trk>`))
     assert.strictEqual(document.geometry.length, 2004)
-    assert.strictEqual(document.segments?.length, 1000)
-    assert.isTrue(document.segments?.includes(1202))
+    const starts = indexes.filter((index) => !near.includes(index)).map((index) => 2 * index)
+    assert.deepStrictEqual(document.segments, starts)
     assert.deepStrictEqual(warnings.map(({ code, count }) => [code, count]), [["gap_joined", 2]])
   })
 
@@ -131,6 +130,23 @@ describe("GPX of others", () => {
     assert.deepStrictEqual(
       readAll(file, "gpx", { split: true }).map(({ document }) => document.waypoints.map(({ coord }) => coord)),
       [[[0, 9]], [[0, 51]]]
+    )
+  })
+
+  it("with more than 100 tracks says that its waypoints are in none of them", () => {
+    const track = "<trk><trkseg><trkpt lat=\"1\" lon=\"1\"/><trkpt lat=\"2\" lon=\"2\"/></trkseg></trk>"
+    const withTracks = (count: number) => gpx(`<wpt lat="1" lon="1"><name>Spring</name></wpt>${track.repeat(count)}`)
+    const lost = { what: "waypoints", why: "the file has more than 100 tracks", count: 1 }
+    const first = (count: number) => {
+      const { document, dropped } = read(withTracks(count), "gpx", { track: 0 })
+      return { names: document.waypoints.map(({ name }) => name), dropped: dropped.slice(1) }
+    }
+    assert.deepStrictEqual(first(100), { names: ["Spring"], dropped: [] })
+    assert.deepStrictEqual(first(101).dropped, [lost])
+    assert.notInclude(first(101).names, "Spring")
+    assert.throws(
+      () => readAll(withTracks(101), "gpx", { split: true }),
+      /Expected at most 100 tracks, the file has 101/
     )
   })
 

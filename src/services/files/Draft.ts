@@ -170,11 +170,14 @@ const nearestTracks = (tracks: ReadonlyArray<DraftTrack>, waypoints: ReadonlyArr
   })
 }
 
+/** Waypoints are shared among so many tracks only: the time to find the nearest ones grows with both numbers. */
+const isShareable = (tracks: ReadonlyArray<DraftTrack>) => tracks.length <= MAX_TRACKS
+
 /** Gives each track the members of the file, and the waypoints that it is nearest to. */
 export const separate = (
   { activity, cues = [], descriptions, measures, names, tags, tracks, waypoints }: DraftFile
 ) => {
-  const isShared = tracks.length > 1 && tracks.length <= MAX_TRACKS && waypoints.length > 0
+  const isShared = tracks.length > 1 && isShareable(tracks) && waypoints.length > 0
   const owners = isShared ? nearestTracks(tracks, waypoints) : waypoints.map(() => tracks.length === 1 ? 0 : -1)
   const aloneOf = (track: DraftTrack, index: number): DraftTrack => ({
     ...track,
@@ -225,18 +228,25 @@ const alonesOf = (file: DraftFile): ReadonlyArray<Draft> =>
   )
 
 const splitOf = (file: DraftFile) =>
-  file.tracks.length > MAX_TRACKS
-    ? Effect.fail(
+  isShareable(file.tracks)
+    ? Effect.succeed(alonesOf(file))
+    : Effect.fail(
       InvalidInput.inQuery(
         "split",
         `Expected at most ${MAX_TRACKS} tracks, the file has ${file.tracks.length}`
       )
     )
-    : Effect.succeed(alonesOf(file))
 
 const chosenOf = Effect.fnUntraced(function*(file: DraftFile, index: number) {
   yield* requireTrack(file.tracks.length, index)
-  const lost = droppedIf(file.tracks.length - 1, "tracks", "another one was chosen by `track`")
+  const lost = [
+    ...droppedIf(file.tracks.length - 1, "tracks", "another one was chosen by `track`"),
+    ...droppedIf(
+      isShareable(file.tracks) ? 0 : file.waypoints.length,
+      "waypoints",
+      `the file has more than ${MAX_TRACKS} tracks`
+    )
+  ]
   const unread = index === 0 ? [] : file.unread ?? []
   return alonesOf(file).filter((_, at) => at === index).map((draft) =>
     draftOf(draft, [...unread, ...draft.dropped, ...lost])
