@@ -20,6 +20,7 @@ import {
   zipped
 } from "../support/Archives.ts"
 import { whileLocked } from "../support/Locks.ts"
+import { numbers } from "../support/Numbers.ts"
 import { ownTemporaryDirectory } from "../support/OwnTemporaryDirectory.ts"
 import { created, newRoute, shareTokenOf } from "../support/Routes.ts"
 import { TestServer } from "../support/TestServer.ts"
@@ -44,16 +45,15 @@ const geometry = [[9.512345678901234, 47.1, 455.5], [9.6, 47.2], [-179.999999999
 
 const text = (max: number) =>
   fc.string({ unit: "grapheme", maxLength: max }).map((text) => text.replaceAll("\u0000", "x"))
-const number = (min: number, max: number) => fc.double({ min, max, noNaN: true })
 const position = fc.oneof(
-  fc.tuple(number(-180, 180), number(-90, 90)),
-  fc.tuple(number(-180, 180), number(-90, 90), fc.double({ noNaN: true, noDefaultInfinity: true }))
+  fc.tuple(numbers(-180, 180), numbers(-90, 90)),
+  fc.tuple(numbers(-180, 180), numbers(-90, 90), fc.double({ noNaN: true, noDefaultInfinity: true }))
 )
 const openValue = text(20).filter((value) => value !== "")
 const anyRoute = fc.record({
   name: text(60).filter((name) => name.trim() !== ""),
   waypoints: fc.array(
-    fc.record({ coord: fc.tuple(number(-180, 180), number(-90, 90)), type: openValue, name: text(20) }, {
+    fc.record({ coord: fc.tuple(numbers(-180, 180), numbers(-90, 90)), type: openValue, name: text(20) }, {
       requiredKeys: ["coord"]
     }),
     { minLength: 1, maxLength: 4 }
@@ -64,9 +64,9 @@ const anyRoute = fc.record({
   tags: fc.array(fc.stringMatching(/^[a-z0-9][a-z0-9-]{0,23}$/), { maxLength: 10 }),
   favourite: fc.boolean(),
   geometry: fc.array(position, { maxLength: 30 }),
-  distance: number(0, 1e8),
-  duration: number(0, 1e8),
-  elevationGain: number(0, 1e6),
+  distance: numbers(0, 1e8),
+  duration: numbers(0, 1e8),
+  elevationGain: numbers(0, 1e6),
   startAddress: text(40),
   endAddress: text(40),
   routingPreferences: fc.record({ surfacePreference: openValue, avoidFerries: fc.boolean() }, { requiredKeys: [] }),

@@ -59,6 +59,14 @@ const found = Effect.fnUntraced(function*(actor: Actor, path: string) {
   return ids
 })
 
+const Administered = Schema.Struct({ statistics: Schema.Struct({ totalDistance: Schema.Finite }) })
+
+const totalDistanceOf = (admin: Actor, { id }: Rider) =>
+  Effect.map(
+    admin.get(`/admin/users/${id}`),
+    ({ body }) => Schema.decodeUnknownSync(Administered)(body).statistics.totalDistance
+  )
+
 const ADMIN = "admin@admins.example"
 
 layer(TestServer.withSweeps({ ADMIN_EMAILS: ADMIN }, somewhere))("a route that a privacy zone cuts", (it) => {
@@ -109,10 +117,10 @@ layer(TestServer.withSweeps({ ADMIN_EMAILS: ADMIN }, somewhere))("a route that a
       assert.deepStrictEqual(distancesIn((yield* admin.get("/admin/routes?query=quittenrunde")).body), [
         measures.distance
       ])
-      const { statistics } = Schema.decodeUnknownSync(
-        Schema.Struct({ statistics: Schema.Struct({ totalDistance: Schema.Finite }) })
-      )((yield* admin.get(`/admin/users/${rider.id}`)).body)
-      assert.closeTo(statistics.totalDistance, 2 * (measures.distance ?? 0), 1)
+      assert.closeTo(yield* totalDistanceOf(admin, rider), 2 * (measures.distance ?? 0), 1)
+      const newcomer = yield* signedIn
+      yield* setZones(newcomer, [{ center: HOME, radius: RADIUS }])
+      assert.strictEqual(yield* totalDistanceOf(admin, newcomer), 0)
       const fit = yield* reimported(`/routes/${id}/fit`, reader)
       assert.strictEqual(measuresIn(fit.body).duration, measures.duration)
       const own = measuresIn(whole)

@@ -7,6 +7,7 @@ import { finish } from "../../src/services/files/Finish.ts"
 import { NearestPositions } from "../../src/services/files/NearestPositions.ts"
 import { readRouteFile } from "../../src/services/files/RouteFile.ts"
 import { readLine } from "../../src/services/routes/RouteText.ts"
+import { numbers } from "../support/Numbers.ts"
 
 const outcome = (text: string, format: TextFormat): string => {
   const result = Effect.runSync(Effect.result(
@@ -150,8 +151,8 @@ describe("a course of TCX", () => {
     const whole = fc.tuple(fc.integer({ min: -180, max: 180 }), fc.integer({ min: -90, max: 90 }))
     const near = fc.tuple(fc.integer({ min: -3, max: 3 }), fc.integer({ min: -3, max: 3 }))
     const exact = fc.tuple(
-      fc.double({ min: -180, max: 180, noNaN: true }),
-      fc.double({ min: -90, max: 90, noNaN: true })
+      numbers(-180, 180),
+      numbers(-90, 90)
     )
     for (const position of [whole, near, exact]) {
       fc.assert(

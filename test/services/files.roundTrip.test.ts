@@ -13,6 +13,7 @@ import { writeRouteFile } from "../../src/services/files/RouteFile.ts"
 import { readPacked } from "../../src/services/files/Upload.ts"
 import { coordinatesOf, lineMetres } from "../../src/services/geometry/Geodesy.ts"
 import { FORMATS, metresOf, read, understood, written } from "../support/Files.ts"
+import { numbers } from "../support/Numbers.ts"
 
 const carriedByXml = /^[\t\n\r\u0020-\uD7FF\uE000-\uFFFD\u{10000}-\u{10FFFF}]*$/u
 
@@ -45,7 +46,7 @@ const openValue = fc.oneof(fc.constantFrom("routed", "direct"), text(60).filter(
 
 const degrees = (limit: number) =>
   fc.oneof(
-    fc.double({ min: -limit, max: limit, noNaN: true }),
+    numbers(-limit, limit),
     fc.constantFrom(limit, -limit, 0, -0, 1e-7, 5e-324, -2.5e-12)
   )
 

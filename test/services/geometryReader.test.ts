@@ -7,6 +7,7 @@ import { decodeBounded, maxValuesOf } from "../../src/services/bodies/BoundedJso
 import { measurePositions } from "../../src/services/geometry/MeasuredPolyline.ts"
 import { scanPositions } from "../../src/services/geometry/PositionScanner.ts"
 import { readerWithLine, type WithLine } from "../../src/services/routes/RouteJobs.ts"
+import { numbers } from "../support/Numbers.ts"
 
 const decode = decodeBounded(NewRoute)
 
@@ -27,7 +28,7 @@ const assertSame = (json: string) => {
 /** A client may write a number in these ways, rightly or wrongly. */
 const written = fc.oneof(
   { weight: 6, arbitrary: fc.integer({ min: -90_000_000, max: 90_000_000 }).map((n) => String(n / 1e6)) },
-  { weight: 2, arbitrary: fc.double({ min: -90, max: 90, noNaN: true }).map((n) => JSON.stringify(n)) },
+  { weight: 2, arbitrary: numbers(-90, 90).map((n) => JSON.stringify(n)) },
   {
     weight: 1,
     arbitrary: fc.tuple(fc.constantFrom("", "-"), fc.constantFrom("", "0", "00"), fc.stringMatching(/^\d{1,18}$/))
@@ -76,7 +77,7 @@ const position = fc.tuple(
 const degrees = (most: number) =>
   fc.oneof(
     { weight: 6, arbitrary: fc.integer({ min: -most * 1e6, max: most * 1e6 }).map((n) => n / 1e6) },
-    { weight: 1, arbitrary: fc.double({ min: -most, max: most, noNaN: true }).map((n) => Math.abs(n) < 1e-5 ? 0 : n) }
+    { weight: 1, arbitrary: numbers(-most, most).map((n) => Math.abs(n) < 1e-5 ? 0 : n) }
   )
 
 const sound = fc.tuple(

@@ -7,6 +7,7 @@ import { DEFAULT_PICTURE, type PictureOptions, ROAD_DATA_ATTRIBUTION } from "../
 import { drawPicture, drawPng, drawSvg } from "../../src/services/pictures/PictureJobs.ts"
 import { makePictureCache } from "../../src/services/pictures/Pictures.ts"
 import { roundLength } from "../../src/services/pictures/Shapes.ts"
+import { numbers } from "../support/Numbers.ts"
 
 const draw = (
   positions: ReadonlyArray<Position>,
@@ -39,8 +40,8 @@ const assertInside = (svg: string, { height, width }: Pick<PictureOptions, "heig
 const position = fc.oneof(
   fc.tuple(fc.constantFrom(-180, 180, 0, 9), fc.constantFrom(-90, 90, 0, 47)),
   fc.tuple(
-    fc.double({ min: -180, max: 180, noNaN: true }),
-    fc.double({ min: -90, max: 90, noNaN: true }),
+    numbers(-180, 180),
+    numbers(-90, 90),
     fc.double({ noNaN: true, noDefaultInfinity: true })
   )
 )
@@ -133,6 +134,15 @@ describe("pictures", () => {
   it("name the source of the roads for lines of the routing engine only", () => {
     assert.include(draw([[9, 47]], {}, { attribution: ROAD_DATA_ATTRIBUTION }), `>${ROAD_DATA_ATTRIBUTION}</text>`)
     assert.notInclude(draw([[9, 47]]), "OpenStreetMap")
+  })
+
+  it("have the source beside the scale from a width of 400, and above the line in a narrower one", () => {
+    const baselineOf = (width: number) => {
+      const svg = draw([[9, 47], [9.1, 47]], { width, height: 300 }, { attribution: ROAD_DATA_ATTRIBUTION })
+      return Number(new RegExp(`y="([\\d.]+)"[^>]*>${ROAD_DATA_ATTRIBUTION}`).exec(svg)?.[1])
+    }
+    assert.isAbove(baselineOf(400), 250)
+    assert.isBelow(baselineOf(399), 50)
   })
 
   it("escape the name, and show it in no picture", () => {

@@ -7,6 +7,7 @@ import { Maneuvers } from "../../src/schema/Maneuver.ts"
 import { secretCircles } from "../../src/services/accounts/Zones.ts"
 import { type Circle, isInside } from "../../src/services/geometry/Geodesy.ts"
 import { cutRoute } from "../../src/services/routes/ZoneCut.ts"
+import { numbers } from "../support/Numbers.ts"
 import { SECRETS } from "../support/TestServer.ts"
 import { missOf } from "../support/ZoneAttack.ts"
 import { beside, metresFrom, ray } from "../support/Zones.ts"
@@ -16,6 +17,8 @@ const HOME = [9.5, 47.1] as const
 const circleOf = Effect.runSync(
   Effect.provide(secretCircles, ConfigProvider.layer(ConfigProvider.fromUnknown(SECRETS)))
 )
+
+const DIRECTION = numbers(0, 2 * Math.PI)
 
 const owners = (count: number) => Array.from({ length: count }, (_, index) => UserId.make(index + 1))
 
@@ -46,10 +49,10 @@ describe("the circle that is cut for a privacy zone", () => {
 
   it("has all of the zone in it", () => {
     fc.assert(fc.property(
-      fc.tuple(fc.double({ min: -180, max: 180, noNaN: true }), fc.double({ min: -90, max: 90, noNaN: true })),
+      fc.tuple(numbers(-180, 180), numbers(-90, 90)),
       fc.integer({ min: 100, max: 2000 }),
       fc.integer({ min: 1, max: 1_000_000 }),
-      fc.double({ min: 0, max: 2 * Math.PI, noNaN: true }),
+      DIRECTION,
       (center, radius, owner, direction) => {
         const circle = circleOf(UserId.make(owner), { center, radius }, [])
         const [lng, lat] = Math.abs(center[1]) > 89
@@ -129,10 +132,16 @@ describe("a cut line", () => {
     assert.deepStrictEqual(await timeOf(3600), measures)
   })
 
-  it("has no segment through a circle that has none of its positions", async () => {
-    const line = [beside(HOME, -9000, 0), beside(HOME, -3000, 10), beside(HOME, 3000, -10)]
-    const { line: left } = await cut(line, [circle])
-    assert.deepStrictEqual(left, line.slice(0, 2))
+  it("has no segment through a circle that has none of its positions, in any direction, and those beside it", async () => {
+    // A segment passes the centre at so many metres.
+    const distance = fc.oneof(fc.integer({ min: -980, max: 980 }), fc.integer({ min: 1020, max: 5000 }))
+    await fc.assert(fc.asyncProperty(DIRECTION, distance, async (direction, distance) => {
+      const [east, north] = [Math.cos(direction), Math.sin(direction)]
+      const at = (metres: number) => beside(HOME, metres * east - distance * north, metres * north + distance * east)
+      const line = [at(-9000), at(-3000), at(3000)]
+      const { line: left } = await cut(line, [circle])
+      assert.deepStrictEqual(left, distance < 1000 ? line.slice(0, 2) : line)
+    }))
   })
 
   it("keeps its gaps, by the positions that are left, and is measured without them", async () => {

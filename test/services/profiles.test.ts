@@ -2,6 +2,7 @@ import { assert, describe, it } from "@effect/vitest"
 import * as fc from "fast-check"
 import type { Position } from "../../src/schema/Geometry.ts"
 import { profileOf } from "../../src/services/geometry/Elevation.ts"
+import { numbers } from "../support/Numbers.ts"
 
 /** Two positions on a meridian are some 111.2 m apart. */
 const north = (index: number, height?: number): Position => {
@@ -38,7 +39,7 @@ describe("an elevation profile", () => {
   })
 
   it("of any line goes from its start to its end, and stays between its lowest and highest elevation", () => {
-    const height = fc.option(fc.double({ min: -400, max: 8000, noNaN: true }), { nil: undefined })
+    const height = fc.option(numbers(-400, 8000), { nil: undefined })
     fc.assert(
       fc.property(
         fc.array(height, { minLength: 1, maxLength: 60 }),

@@ -12,10 +12,11 @@ import { Email, NewPassword } from "../../src/schema/User.ts"
 import { refusalsBy } from "../../src/services/bodies/BoundedJson.ts"
 import { coordinatesOf, lineMetres } from "../../src/services/geometry/Geodesy.ts"
 import { emailKey } from "../../src/services/identity/Users.ts"
+import { numbers } from "../support/Numbers.ts"
 
 const position = fc.tuple(
-  fc.double({ min: -180, max: 180, noNaN: true }),
-  fc.double({ min: -90, max: 90, noNaN: true })
+  numbers(-180, 180),
+  numbers(-90, 90)
 )
 
 const Trace = Schema.Struct({ shape: TracePoints })
@@ -65,7 +66,7 @@ describe("what comes from outside", () => {
     const [refusals, genericRefusals] = [refusalsBy(Trace), refusalsBy(generic)]
     const value = fc.oneof(
       fc.constantFrom<unknown>(0, 90, -90, 90.1, 180, -180, 180.1, 1e308, null, "1", true, [], {}),
-      fc.double({ min: -90, max: 90, noNaN: true })
+      numbers(-90, 90)
     )
     const point = fc.record({ lat: value, lon: value, time: value, type: value }, { requiredKeys: [] })
     const valid = fc.record({ lat: fc.integer({ min: -90, max: 90 }), lon: fc.integer({ min: -180, max: 180 }) })

@@ -4,6 +4,7 @@ import simplify from "simplify-js"
 import type { Position } from "../../src/schema/Geometry.ts"
 import { boundsOf, coordinatesOf } from "../../src/services/geometry/Geodesy.ts"
 import { simplifiedLine } from "../../src/services/geometry/MeasuredPolyline.ts"
+import { numbers } from "../support/Numbers.ts"
 
 const COUNT = 100_000
 
@@ -58,7 +59,7 @@ const UNUSUAL: Readonly<Record<string, ReadonlyArray<Position>>> = {
 
 describe("a simplified line", () => {
   it("is what recursive Douglas-Peucker makes of an ordinary line", () => {
-    const turn = fc.double({ min: -1, max: 1, noNaN: true })
+    const turn = numbers(-1, 1)
     fc.assert(
       fc.property(fc.array(turn, { maxLength: 3000, size: "max" }), (turns) => {
         const ride = rideOf(turns)
