@@ -200,7 +200,6 @@ const together = (
   tags: [...tags, ...tracks.flatMap((track) => track.tags)],
   activity: tracks.map((track) => track.activity).find((activity) => activity !== undefined) ?? activity,
   waypoints: [...tracks.flatMap((track) => track.waypoints), ...waypoints],
-  // The indexes of cues are wrong on the polyline of another track.
   cues: tracks.length === 1 ? [...tracks.flatMap((track) => track.cues ?? []), ...cues] : [],
   measures: tracks.length > 1 ? undefined : tracks[0]?.measures ?? measures,
   segments: tracks.flatMap(({ segments }) => segments),
@@ -215,6 +214,10 @@ const requireTrack = (count: number, index: number) => {
     : `Expected an index of 0 to ${count - 1}, the file has ${count} tracks`
   return Effect.fail(InvalidInput.inQuery("track", problem))
 }
+
+/** The indexes of cues are wrong on the polyline of another track, or of several. */
+const lostCues = (of: ReadonlyArray<Pick<DraftTrack, "cues">>) =>
+  droppedIf(of.reduce((sum, { cues = [] }) => sum + cues.length, 0), "cues", "the file has more than one track")
 
 const draftOf = (track: DraftTrack, dropped: Draft["dropped"]): Draft => ({ ...track, dropped })
 
@@ -253,16 +256,21 @@ const chosenOf = Effect.fnUntraced(function*(file: DraftFile, index: number) {
   )
 })
 
+const severalOf = (file: DraftFile, { join, split, track }: TrackChoice) => {
+  if (split) return splitOf(file)
+  if (track !== undefined) return chosenOf(file, track)
+  return Effect.succeed(join ? [draftOf(together(file), [...file.dropped, ...lostCues(file.tracks)])] : [])
+}
+
 export const draftsOf = (
   file: DraftFile,
-  { join, split, track }: TrackChoice
+  choice: TrackChoice
 ): Effect.Effect<ReadonlyArray<Draft>, InvalidInput> => {
   const { dropped, tracks } = file
-  if (tracks.length > 1 && split) return splitOf(file)
-  if (track !== undefined && tracks.length !== 1) return chosenOf(file, track)
-  if (tracks.length > 1 && !join) return Effect.succeed([])
-  if (track !== undefined && track > 0) return Effect.as(requireTrack(1, track), [])
-  return Effect.succeed([{ ...together(file), dropped }])
+  const { track } = choice
+  if (tracks.length > 1) return severalOf({ ...file, dropped: [...dropped, ...lostCues([file])] }, choice)
+  if (track !== undefined && track >= tracks.length) return Effect.as(requireTrack(tracks.length, track), [])
+  return Effect.succeed([draftOf(together(file), dropped)])
 }
 
 /** Returns the length in metres, without the gaps between segments. */
