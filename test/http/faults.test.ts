@@ -35,12 +35,13 @@ layer(TestServer.layer({ TRUSTED_PROXIES: "127.0.0.0/8" }, broken).pipe(Layer.pr
       Effect.gen(function*() {
         const rider = yield* signedIn
         const traceId = "0af7651916cd43dd8448eb211c80319c"
-        const { body, status, text } = yield* rider.post("/routes", newRoute({}), {
+        const { body, headers, status, text } = yield* rider.post("/routes", newRoute({}), {
           headers: { traceparent: `00-${traceId}-b7ad6b7169203331-01` }
         })
         assert.strictEqual(status, 500)
         const { details } = Schema.decodeUnknownSync(Failure, { onExcessProperty: "error" })(body)
         assert.notInclude(text, "secret")
+        assert.deepStrictEqual([headers.get("set-cookie"), headers.get("x-access-token")], [null, null])
         assert.strictEqual(details.traceId, traceId)
         const lines = logged.filter((line) => line.includes(`"traceId":"${traceId}"`) && line.includes("\"ERROR\""))
         assert.strictEqual(lines.length, 1)
