@@ -139,7 +139,10 @@ describe("GPX of others", () => {
     const lost = { what: "waypoints", why: "the file has more than 100 tracks", count: 1 }
     const first = (count: number) => {
       const { document, dropped } = read(withTracks(count), "gpx", { track: 0 })
-      return { names: document.waypoints.map(({ name }) => name), dropped: dropped.slice(1) }
+      return {
+        names: document.waypoints.map(({ name }) => name),
+        dropped: dropped.filter(({ what }) => what !== "tracks")
+      }
     }
     assert.deepStrictEqual(first(100), { names: ["Spring"], dropped: [] })
     assert.deepStrictEqual(first(101).dropped, [lost])

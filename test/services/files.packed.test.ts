@@ -2,7 +2,7 @@ import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { deflateRawSync, gzipSync } from "node:zlib"
 import { publicErrorOf } from "../../src/http/response/PublicErrors.ts"
-import { draftsOf } from "../../src/services/files/Draft.ts"
+import { draftsOf, type TrackChoice } from "../../src/services/files/Draft.ts"
 import { finish } from "../../src/services/files/Finish.ts"
 import { readPacked } from "../../src/services/files/Upload.ts"
 import { zipped } from "../support/Archives.ts"
@@ -55,6 +55,13 @@ const form = (files: ReadonlyArray<readonly [name: string, bytes: Uint8Array]>) 
     bytesOf("--frontier--\r\n")
   ])
 
+/** Returns what each route of an archive says that it lost. */
+const droppedOf = Effect.fnUntraced(function*(archive: Uint8Array, choice: Partial<TrackChoice>) {
+  const { draft } = yield* draftOf(archive)
+  const drafts = yield* draftsOf(draft, { split: false, join: false, track: undefined, ...choice })
+  return drafts.map(({ dropped }) => dropped.map(({ what }) => what))
+})
+
 const FORM = { contentType: "multipart/form-data; boundary=frontier" }
 
 describe("a file", () => {
@@ -95,16 +102,19 @@ describe("a file", () => {
     Effect.gen(function*() {
       const timed = gpx("Timed").replace("lon=\"2\"/>", "lon=\"2\"><time>2026-01-01T08:00:00Z</time><hr>1</hr></trkpt>")
       const archive = yield* zipped([["a.gpx", gpx("Plain")], ["b.gpx", timed], ["c.txt", "none"]])
-      const droppedOf = (choice: { readonly split?: boolean; readonly join?: boolean; readonly track?: number }) =>
-        Effect.gen(function*() {
-          const { draft } = yield* draftOf(Buffer.from(archive))
-          const drafts = yield* draftsOf(draft, { split: false, join: false, track: undefined, ...choice })
-          return drafts.map(({ dropped }) => dropped.map(({ what }) => what))
-        })
       const own = ["time of trkpt", "hr of trkpt"]
-      assert.deepStrictEqual(yield* droppedOf({ split: true }), [["file c.txt"], own])
-      assert.deepStrictEqual(yield* droppedOf({ join: true }), [["file c.txt", ...own]])
-      assert.deepStrictEqual(yield* droppedOf({ track: 1 }), [["file c.txt", ...own, "tracks"]])
+      assert.deepStrictEqual(yield* droppedOf(archive, { split: true }), [["file c.txt"], own])
+      assert.deepStrictEqual(yield* droppedOf(archive, { join: true }), [["file c.txt", ...own]])
+      assert.deepStrictEqual(yield* droppedOf(archive, { track: 1 }), [["file c.txt", ...own, "tracks"]])
+    }))
+
+  it.effect("of several that has too many tracks says that its waypoints are in none of them", () =>
+    Effect.gen(function*() {
+      const track = "<trk><trkseg><trkpt lat=\"1\" lon=\"2\"/></trkseg></trk>"
+      const many = `<gpx version="1.1" creator="x"><wpt lat="1" lon="2"/>${track.repeat(101)}</gpx>`
+      const archive = yield* zipped([["a.gpx", gpx("Plain")], ["b.gpx", many]])
+      assert.deepStrictEqual(yield* droppedOf(archive, { track: 0 }), [["tracks"]])
+      assert.deepStrictEqual(yield* droppedOf(archive, { track: 1 }), [["waypoints", "tracks"]])
     }))
 
   it.effect("may be compressed, in an archive, or in a form, alone or with others", () =>

@@ -173,6 +173,21 @@ const nearestTracks = (tracks: ReadonlyArray<DraftTrack>, waypoints: ReadonlyArr
 /** Waypoints are shared among so many tracks only: the time to find the nearest ones grows with both numbers. */
 const isShareable = (tracks: ReadonlyArray<DraftTrack>) => tracks.length <= MAX_TRACKS
 
+/** The indexes of cues are wrong on the polyline of another track, or of several. */
+const lostCues = (of: ReadonlyArray<Pick<DraftTrack, "cues">>) =>
+  droppedIf(of.reduce((sum, { cues = [] }) => sum + cues.length, 0), "cues", "the file has more than one track")
+
+/** Returns what `separate` gives to no track. */
+export const lostBetween = (file: DraftFile): ReadonlyArray<Dropped> =>
+  file.tracks.length < 2 ? [] : [
+    ...lostCues([file]),
+    ...droppedIf(
+      isShareable(file.tracks) ? 0 : file.waypoints.length,
+      "waypoints",
+      `the file has more than ${MAX_TRACKS} tracks`
+    )
+  ]
+
 /** Gives each track the members of the file, and the waypoints that it is nearest to. */
 export const separate = (
   { activity, cues = [], descriptions, measures, names, tags, tracks, waypoints }: DraftFile
@@ -215,10 +230,6 @@ const requireTrack = (count: number, index: number) => {
   return Effect.fail(InvalidInput.inQuery("track", problem))
 }
 
-/** The indexes of cues are wrong on the polyline of another track, or of several. */
-const lostCues = (of: ReadonlyArray<Pick<DraftTrack, "cues">>) =>
-  droppedIf(of.reduce((sum, { cues = [] }) => sum + cues.length, 0), "cues", "the file has more than one track")
-
 const draftOf = (track: DraftTrack, dropped: Draft["dropped"]): Draft => ({ ...track, dropped })
 
 /** The first route of several files names those that could not be read. */
@@ -242,14 +253,7 @@ const splitOf = (file: DraftFile) =>
 
 const chosenOf = Effect.fnUntraced(function*(file: DraftFile, index: number) {
   yield* requireTrack(file.tracks.length, index)
-  const lost = [
-    ...droppedIf(file.tracks.length - 1, "tracks", "another one was chosen by `track`"),
-    ...droppedIf(
-      isShareable(file.tracks) ? 0 : file.waypoints.length,
-      "waypoints",
-      `the file has more than ${MAX_TRACKS} tracks`
-    )
-  ]
+  const lost = droppedIf(file.tracks.length - 1, "tracks", "another one was chosen by `track`")
   const unread = index === 0 ? [] : file.unread ?? []
   return alonesOf(file).filter((_, at) => at === index).map((draft) =>
     draftOf(draft, [...unread, ...draft.dropped, ...lost])
@@ -257,9 +261,10 @@ const chosenOf = Effect.fnUntraced(function*(file: DraftFile, index: number) {
 })
 
 const severalOf = (file: DraftFile, { join, split, track }: TrackChoice) => {
-  if (split) return splitOf(file)
-  if (track !== undefined) return chosenOf(file, track)
-  return Effect.succeed(join ? [draftOf(together(file), [...file.dropped, ...lostCues(file.tracks)])] : [])
+  const apart = { ...file, dropped: [...file.dropped, ...lostBetween(file)] }
+  if (split) return splitOf(apart)
+  if (track !== undefined) return chosenOf(apart, track)
+  return Effect.succeed(join ? [draftOf(together(file), [...file.dropped, ...lostCues([file, ...file.tracks])])] : [])
 }
 
 export const draftsOf = (
@@ -268,7 +273,7 @@ export const draftsOf = (
 ): Effect.Effect<ReadonlyArray<Draft>, InvalidInput> => {
   const { dropped, tracks } = file
   const { track } = choice
-  if (tracks.length > 1) return severalOf({ ...file, dropped: [...dropped, ...lostCues([file])] }, choice)
+  if (tracks.length > 1) return severalOf(file, choice)
   if (track !== undefined && track >= tracks.length) return Effect.as(requireTrack(tracks.length, track), [])
   return Effect.succeed([draftOf(together(file), dropped)])
 }

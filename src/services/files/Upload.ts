@@ -9,6 +9,7 @@ import { FilesTooLarge, InvalidInput, UnknownEncoding, UnknownFormat } from "../
 import {
   type DraftFile,
   type DraftTrack,
+  lostBetween,
   NO_POSITIONS,
   noPoints,
   NOTHING_SAID,
@@ -373,7 +374,7 @@ type Outcome =
 
 /** The tracks of several files are named with their file. */
 const droppedIn = ({ draft, name }: NamedDraft): ReadonlyArray<Dropped> =>
-  draft.dropped.map((dropped) =>
+  [...draft.dropped, ...lostBetween(draft)].map((dropped) =>
     dropped.why === NO_POSITIONS ? { ...dropped, what: titleOf(`${dropped.what} of`, [name]) } : dropped
   )
 
