@@ -25,7 +25,7 @@ const { values: { count, from, only, seed, tests: most } } = parseArgs({
 const ROOT = join(import.meta.dirname, "..")
 
 /** A change that makes a test wait for ever counts as noticed after this time. */
-const timeoutMillis = (tests: ReadonlyArray<string>) => 120_000 + 40_000 * tests.length
+const timeoutMillis = (tests: ReadonlyArray<string>) => 120_000 + 10_000 * tests.length
 
 /** These tests take long, so others of the same distance run before them. */
 const SLOW = /\/process\/|\.browser\.|\.heavy\./

@@ -154,6 +154,7 @@ layer(TestServer.layer())("cursors", (it) => {
       const tags = yield* rider.get("/routes/tags?limit=2")
       const rest = yield* rider.get(nextOf(tags.headers) ?? "")
       assert.deepStrictEqual(rest.body, [{ tag: "t3", count: 1 }])
+      assert.isUndefined(nextOf(rest.headers))
       assert.strictEqual((yield* rider.get("/me/sessions?limit=1")).status, 200)
     }))
 

@@ -48,8 +48,14 @@ describe("cues in files", () => {
 
   it("of a GPX file are those of no track where it has several, since their indexes are of one line", () => {
     const second = "<trk><trkseg><trkpt lat=\"1\" lon=\"1\"/><trkpt lat=\"2\" lon=\"1\"/></trkseg></trk></gpx>"
-    const routes = readAll(written(ROUTE, "gpx").replace("</gpx>", second), "gpx", { split: true })
-    assert.deepStrictEqual(routes.map(({ document }) => document.cues ?? []), [[], []])
+    const both = written(ROUTE, "gpx").replace("</gpx>", second)
+    const lost = { what: "cues", why: "the file has more than one track", count: CUES.length }
+    for (const choice of [{ split: true }, { join: true }, { track: 0 }, { track: 1 }]) {
+      for (const { document, dropped } of readAll(both, "gpx", choice)) {
+        assert.notProperty(document, "cues")
+        assert.deepInclude(dropped, lost)
+      }
+    }
   })
 
   it("are course points with the kind of turn and a short name in TCX", () => {
@@ -113,8 +119,13 @@ describe("cues in files", () => {
     }${point("Bar", "Food", 9.02)}${point("R", "Right", 9.01)}</Course></Courses></TrainingCenterDatabase>`
     const { document } = read(text, "tcx")
     assert.deepStrictEqual(
-      document.cues?.map(({ begin_shape_index, instruction, type }) => [type, begin_shape_index, instruction]),
-      [[15, 1, "L"], [8, 2, "Back"], [10, 3, "R"]]
+      document.cues?.map(({ begin_shape_index, instruction, length, type }) => [
+        type,
+        begin_shape_index,
+        instruction,
+        length
+      ]),
+      [[15, 1, "L", 0.772], [8, 2, "Back", 0.772], [10, 3, "R", 0.772]]
     )
     assert.deepStrictEqual(document.waypoints.map(({ name, type }) => [name, type]), [["Bar", "food"]])
     const exported = written(document, "tcx")

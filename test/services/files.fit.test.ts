@@ -172,5 +172,9 @@ describe("a FIT file", () => {
       }
       const flipped = Uint8Array.from(bytes, (byte, index) => index === bytes.length - 1 ? byte ^ 1 : byte)
       assert.match((yield* read(flipped)).dropped[0]?.why ?? "", /checksum/)
+      // The last message has a definition that the file does not have.
+      const damaged = Buffer.from([...bytes.slice(0, -2), 0x0f, ...bytes.slice(-2)])
+      damaged.writeUInt32LE(damaged.readUInt32LE(4) + 1, 4)
+      assert.match((yield* read(damaged)).dropped[0]?.why ?? "", /damaged/)
     }))
 })

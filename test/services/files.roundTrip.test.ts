@@ -250,19 +250,6 @@ describe("a route that goes out and comes in again", () => {
     assert.deepStrictEqual(read(written(route, "gpx")).document, kept)
   })
 
-  it("beside another track has no cues, which its import says", () => {
-    const cues = [{ instruction: "Turn", type: 10, begin_shape_index: 1, length: 0.5, time: 60 }]
-    const file = written({ ...longRoute, geometry: [[1, 1], [1.1, 1]], cues }, "gpx")
-    const own = read(file)
-    assert.deepStrictEqual([own.document.cues, own.dropped], [cues, []])
-    const both = file.replace("</gpx>", "<trk><trkseg><trkpt lat=\"2\" lon=\"2\"/></trkseg></trk></gpx>")
-    for (const choice of [{ join: true }, { split: true }, { track: 0 }, { track: 1 }]) {
-      const { document, dropped } = read(both, "gpx", choice)
-      assert.notProperty(document, "cues")
-      assert.deepInclude(dropped, { what: "cues", why: "the file has more than one track", count: 1 })
-    }
-  })
-
   it("of a recording keeps when that began, and as GPX how long it took", () => {
     const recorded: WrittenRoute = {
       name: "Evening ride",

@@ -104,11 +104,13 @@ describe("pictures", () => {
   })
 
   it("have a scale bar of a round length that is true for the line", () => {
-    const svg = draw([[9, 0], [10, 0]])
-    const [, pixels = "", kilometres = ""] = /v5h([\d.]+)v-5[^]*?>(\d+) km</.exec(svg) ?? []
-    const [[from, to] = []] = cornersOf(svg)
-    const degree = (to?.[0] ?? 0) - (from?.[0] ?? 0)
-    assert.closeTo(Number(kilometres) / Number(pixels), 111.19 / degree, 0.001)
+    for (const lat of [0, 60]) {
+      const svg = draw([[9, lat], [10, lat]])
+      const [, pixels = "", kilometres = ""] = /v5h([\d.]+)v-5[^]*?>(\d+) km</.exec(svg) ?? []
+      const [[from, to] = []] = cornersOf(svg)
+      const degree = (to?.[0] ?? 0) - (from?.[0] ?? 0)
+      assert.closeTo(Number(kilometres) / Number(pixels), 111.19 * Math.cos(lat * Math.PI / 180) / degree, 0.001)
+    }
     assert.deepStrictEqual([7, 49, 50, 0.3].map(roundLength), [5, 20, 50, 0.2])
   })
 
