@@ -211,6 +211,8 @@ layer(TestServer.layer(SETTINGS))("administration", (it) => {
       assert.isArray(identityProviders)
       assert.match(service.commit, /^[0-9a-f]{40}$|^unknown$/)
       assert.include(database.tables.map(({ name }) => name), "routes")
+      const sizes = database.tables.map(({ bytes }) => bytes)
+      assert.deepStrictEqual(sizes, sizes.toSorted((a, b) => b - a))
       assert.deepInclude(settings, { name: "GRAFANA_URLS", value: JSON.stringify(grafana) })
       assert.deepInclude(settings, { name: "MAP_STYLE_URL", value: "https://maps.example.com/style.json" })
       assert.notMatch(JSON.stringify(settings), /JWT_SECRET|DATABASE_URL|hidden/)

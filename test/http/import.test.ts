@@ -145,8 +145,8 @@ layer(TestServer.layer())("an import", (it) => {
       const rider = yield* signedIn
       const heir = yield* signedIn
       const [one, two] = [[[9, 47], [9.1, 47.1]], [[9, 47], [9.2, 47.2]]]
-      const there = created((yield* heir.post("/routes", newRoute({ name: "there", geometry: one }))).body)
       yield* heir.delete(`/routes/${created((yield* heir.post("/routes", newRoute({ geometry: two }))).body).id}`)
+      const there = created((yield* heir.post("/routes", newRoute({ name: "there", geometry: one }))).body)
       const first = created((yield* rider.post("/routes", newRoute({ name: "first", geometry: one }))).body)
       const again = created((yield* rider.post("/routes", newRoute({ name: "again", geometry: two }))).body)
       const twin = created((yield* rider.post("/routes", newRoute({ name: "twin", geometry: two }))).body)

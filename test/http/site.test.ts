@@ -84,6 +84,7 @@ layer(clubServer)("a site with a name, a logo, a colour and a language of its ow
         "Export und Import",
         "Konto löschen"
       ])
+      assert.include((yield* admin.get(`/${sessions}`)).text, " von 127.0.0.1.")
       const { audit, invitations, overview, users } = ACCOUNT_PAGES
       assert.deepStrictEqual(yield* titlesOf(admin, [overview, users, invitations, audit]), [
         "Verwaltung",
