@@ -254,6 +254,10 @@ layer(TestServer.layer({ BASE_URL: ROOT, CORS_ORIGINS: "" }, inVaduz))("shared p
         "<nav class=\"pages\" aria-label=\"Pages\"><p><a href=\"?page=1\" rel=\"prev\">Previous routes</a>"
       )
       assert.notInclude(first.text, "<nav class=\"pages\" aria-label=\"Pages\">")
+      // The owner's page has the private route first, which has no picture for others.
+      for (const { text } of [first, own]) {
+        assert.include(content(text, "og:image"), `/${routes[1]?.shareToken}/`)
+      }
     }))
 
   it.effect("of a user show their public routes", () =>
