@@ -58,6 +58,17 @@ layer(TestServer.layer())("pages of routes", (it) => {
       assert.notInclude(text, "class=\"profile\"")
     }))
 
+  it.effect("color the whole profile by how steep it is", () =>
+    Effect.gen(function*() {
+      const geometry = LINE.map(([lng], index) => [lng, 47, 400 + 30 * Math.min(index, 15)])
+      const { shareToken } = yield* make(yield* signedIn, { geometry })
+      const { text } = yield* (yield* anonymous).get(`//r/${shareToken}`)
+      const areas = [...text.matchAll(/<path class="steep-(\d)" d="M(\d+) [^"]*?(?:L(\d+) \d+)*V/g)]
+      const [steepness, from, to] = [1, 2, 3].map((part) => areas.map((area) => Number(area[part])))
+      assert.deepStrictEqual([steepness?.[0], steepness?.at(-1)], [3, 0])
+      assert.deepStrictEqual([...from ?? [], 1000], [0, ...to ?? []])
+    }))
+
   it.effect("list named waypoints and cues by the kilometre, each round trip from its start to its end", () =>
     Effect.gen(function*() {
       const rider = yield* signedIn
