@@ -141,6 +141,15 @@ layer(TestServer.layer({ PASSWORD_MIN_STRENGTH: "2" }))("a password that must ha
     }))
 })
 
+layer(TestServer.layer({ PASSWORD_MIN_STRENGTH: "1" }))("a password that must have a strength of 1", (it) => {
+  it.effect("is refused without any", () =>
+    Effect.gen(function*() {
+      const email = newEmail()
+      const { status } = yield* (yield* anonymous).post("/auth/signup-email", { email, password: "aaaaaaaaaaaa" })
+      assert.strictEqual(status, 400)
+    }))
+})
+
 layer(TestServer.layer({ PASSWORD_MIN_STRENGTH: "4" }))("a password that must have a strength of 4", (it) => {
   it.effect("is refused when a strength of 2 would do", () =>
     Effect.gen(function*() {

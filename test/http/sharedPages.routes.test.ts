@@ -67,6 +67,7 @@ layer(TestServer.layer())("pages of routes", (it) => {
       const [steepness, from, to] = [1, 2, 3].map((part) => areas.map((area) => Number(area[part])))
       assert.deepStrictEqual([steepness?.[0], steepness?.at(-1)], [3, 0])
       assert.deepStrictEqual([...from ?? [], 1000], [0, ...to ?? []])
+      assert.include(text, "<svg viewBox=\"0 0 1000 200\"")
     }))
 
   it.effect("list named waypoints and cues by the kilometre, each round trip from its start to its end", () =>
