@@ -75,6 +75,16 @@ export const ACCEPTED: ReadonlyArray<Accepted> = [
     reason: "the entry is written behind the response then"
   },
   {
+    file: "src/services/archive/Sources.ts",
+    line: "const MAX_FILE_NAME = 256",
+    reason: "it bounds the time that a pattern takes, and is not exact"
+  },
+  {
+    file: "src/services/texts/AccountGerman.ts",
+    line: "tagsHint: `Mit Kommas dazwischen; jedes hat 2 bis ${MAX_TAG} Zeichen aus a–z, 0–9 und „-“.`,",
+    reason: "a test would repeat the words"
+  },
+  {
     file: "src/services/archive/Export.ts",
     line: "const MAX_BYTES = 65 * 1024",
     reason: "it bounds what an export reads at once, and is not exact"

@@ -185,6 +185,8 @@ layer(TestServer.layer())(
         assert.include(text, "role=\"alert\">This link has expired.<")
         assert.include(text, "you will get\nanother link by mail")
         assert.notInclude(text, "already verified")
+        const reset = yield* visitor.get(`//reset-password?token=${token}`)
+        assert.include(reset.text, "href=\"forgot-password\"")
       }))
   }
 )
