@@ -385,3 +385,24 @@ layer(TestServer.withSweeps({ ADMIN_EMAILS: ADMIN }, villages))("privacy zones",
       assert.deepStrictEqual((yield* full.get("/routes")).body, [])
     }))
 })
+
+layer(TestServer.layer({}, villages))("privacy zones without a sweep", (it) => {
+  it.effect("are applied once after a change, and not again until the next", () =>
+    Effect.gen(function*() {
+      const sql = yield* SqlClient.SqlClient
+      const zoned = Effect.gen(function*() {
+        const rider = yield* signedIn
+        const { id } = yield* publish(rider)
+        yield* setZones(rider, [ZONE])
+        const views = sql`SELECT 1 FROM route_views WHERE route_id = ${id}`
+        yield* TestClock.adjust("1 second")
+        yield* until(Effect.map(views, ({ length }) => length === 1))
+        return { id, views }
+      })
+      const first = yield* zoned
+      yield* sql`DELETE FROM route_views WHERE route_id = ${first.id}`
+      // Its owner would have had a turn before that of the second.
+      yield* zoned
+      assert.deepStrictEqual(yield* first.views, [])
+    }))
+})
