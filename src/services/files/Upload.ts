@@ -373,10 +373,12 @@ type Outcome =
   | { readonly file: PackedFile; readonly error: InvalidInput | UnknownEncoding | UnknownFormat }
 
 /** The tracks of several files are named with their file. */
-const droppedIn = ({ draft, name }: NamedDraft): ReadonlyArray<Dropped> =>
-  [...draft.dropped, ...lostBetween(draft)].map((dropped) =>
+const droppedIn = ({ draft, name }: NamedDraft): ReadonlyArray<Dropped> => [
+  ...draft.dropped.map((dropped) =>
     dropped.why === NO_POSITIONS ? { ...dropped, what: titleOf(`${dropped.what} of`, [name]) } : dropped
-  )
+  ),
+  ...lostBetween(draft)
+]
 
 const outcomeOf = (file: PackedFile) =>
   Effect.match(
