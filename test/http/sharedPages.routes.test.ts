@@ -58,7 +58,7 @@ layer(TestServer.layer())("pages of routes", (it) => {
       assert.notInclude(text, "class=\"profile\"")
     }))
 
-  it.effect("color the whole profile by how steep it is", () =>
+  it.effect("colour the whole profile by how steep it is", () =>
     Effect.gen(function*() {
       const geometry = LINE.map(([lng], index) => [lng, 47, 400 + 30 * Math.min(index, 15)])
       const { shareToken } = yield* make(yield* signedIn, { geometry })

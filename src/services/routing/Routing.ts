@@ -35,8 +35,8 @@ const POINT_BYTES = 16
 
 export class TraceMatching extends Context.Service<TraceMatching, {
   /**
-   * Matches a trace in pieces within the engine's limits and joins them to a `TraceAnswer` as JSON in UTF-8: positions
-   * of a long trace are not objects here. A part that follows no road is left out. Fails with `NoPath` if all are.
+   * Matches a trace in pieces within the engine's limits and joins them to a `TraceAnswer` as JSON in UTF-8, without
+   * an object for each position of a long trace. Omits parts without a road. Fails with `NoPath` if no part has one.
    */
   readonly match: (request: TraceRequest, trace: MeasuredTrace | undefined) => Effect.Effect<Uint8Array, EngineFailure>
 }>()("route-planning-service/TraceMatching") {

@@ -128,8 +128,7 @@ const listOf = (routes: PageOf<StoredRoute>, { query, root, texts }: Visit, unit
 ${pagesAround(routes, { filters, limit, offset }, texts)}`
 }
 
-/** A form may have several files, each with the work of an import. */
-/** Each file may take the time of one that is imported alone. */
+/** A form may have several files, each of which may take the time of one that is imported alone. */
 const UPLOAD_WITHIN = Duration.minutes(1)
 
 const noFiles = ({ routes }: Texts) => ValidationFailed.at("body", "", routes.noFiles)
