@@ -2,7 +2,7 @@ import { assert, it } from "@effect/vitest"
 import { Effect, Exit, Fiber, Layer, Schema, Scope } from "effect"
 import { SqlClient } from "effect/sql"
 import { ZipImportLine } from "../../src/schema/ZipImport.ts"
-import { type Actor, signedIn, withHeaders } from "../support/Actors.ts"
+import { type Actor, type Rider, signedIn, withHeaders } from "../support/Actors.ts"
 import { zipped } from "../support/Archives.ts"
 import { clonedDatabase } from "../support/Databases.ts"
 import { untilLocked, whileLocked } from "../support/Locks.ts"
@@ -42,6 +42,19 @@ const atThird = (body: string) =>
     )
   )
 
+/** Sends the rides and returns as soon as the line is there that says why the import stopped. */
+const untilStopped = async (url: string, { cookie }: Rider, body: Uint8Array<ArrayBuffer>) => {
+  const headers = { cookie, "content-type": "application/zip" }
+  const response = await fetch(url, { method: "POST", body, headers })
+  const decoder = new TextDecoderStream()
+  let text = ""
+  for await (const chunk of response.body?.pipeThrough(decoder) ?? []) {
+    text += chunk
+    if (text.includes("\"stopped\"")) break
+  }
+  return { status: response.status, text }
+}
+
 const goneOn = Effect.fnUntraced(function*(rider: Actor, there: number) {
   const again = yield* linesOf(rider)
   const outcomes = [...Array(there).fill("duplicate"), ...Array(5 - there).fill("imported")]
@@ -64,6 +77,24 @@ it.live(
       })
       yield* sql`DROP FUNCTION at_third() CASCADE`
       yield* goneOn(rider, 2)
+    }).pipe(Effect.provide(TestServer.layer())),
+  60_000
+)
+
+it.live(
+  "an import may be sent again as soon as the line is there that says why it stopped",
+  () =>
+    Effect.gen(function*() {
+      const { origin } = yield* TestServer
+      const rider = yield* signedIn
+      const rides = Uint8Array.from(yield* RIDES)
+      yield* atThird("RAISE EXCEPTION 'cannot execute INSERT in a read-only transaction' USING ERRCODE = '25006'")
+      for (let time = 0; time < 40; time++) {
+        const { status, text } = yield* Effect.promise(() =>
+          untilStopped(`${origin}/api/v1/users/me/import`, rider, rides)
+        )
+        assert.strictEqual(status, 200, text)
+      }
     }).pipe(Effect.provide(TestServer.layer())),
   60_000
 )

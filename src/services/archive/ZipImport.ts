@@ -342,8 +342,9 @@ const routeImport = Effect.gen(function*() {
     })
     return Stream.succeed(begun).pipe(
       Stream.concat(zip.files.pipe(Stream.mapEffect(lineOf), Stream.tap(counted))),
-      // The next import may begin as soon as the last line is there.
-      Stream.concat(Stream.fromEffect(ended))
+      Stream.concat(Stream.fromEffect(ended)),
+      // The next import may begin as soon as the last line is there, also where that says why this one stopped.
+      Stream.tapCause(() => release)
     )
   })
 })
