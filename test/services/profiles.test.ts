@@ -33,6 +33,37 @@ describe("an elevation profile", () => {
     ])
   })
 
+  it("has as many positions as it may have points, and else points at even distances between uneven ones", () => {
+    const uneven = [north(0, 0), north(1, 10), north(3, 50), north(4, 40)]
+    assert.deepStrictEqual(profileOf(uneven, 4).points.map(({ distance }) => distance), [0, 111.2, 333.6, 444.8])
+    assert.deepStrictEqual(profileOf(uneven, 3).points, [
+      { distance: 0, height: 0 },
+      { distance: 222.4, height: 30 },
+      { distance: 444.8, height: 40 }
+    ])
+  })
+
+  it("begins and ends with the heights of its ends, whatever is known between them, and behind a gap", () => {
+    const steps = fc.array(fc.integer({ min: 1, max: 100_000 }), { minLength: 3, maxLength: 60 })
+    fc.assert(fc.property(steps, fc.integer({ min: 2, max: 50 }), (steps, samples) => {
+      const lats = steps.map((_, index) => steps.slice(0, index).reduce((sum, step) => sum + step, 0) / 1e5)
+      const last = lats.length - 1
+      const { points } = profileOf(
+        lats.map((lat, index): Position => index % last === 0 ? [9, lat, 100 + index] : [9, lat]),
+        samples
+      )
+      assert.deepStrictEqual([points[0]?.height, points.at(-1)?.height], [100, 100 + last])
+    }))
+    assert.deepStrictEqual(profileOf(line(100, 200, 300), 2, [0, 2]).points, [
+      { distance: 0, height: 100 },
+      { distance: 111.2, height: 300 }
+    ])
+  })
+
+  it("has null for a height that is too large for a number of decimetres", () => {
+    assert.deepStrictEqual(profileOf(line(1e308, 5), 2).points.map(({ height }) => height), [null, 5])
+  })
+
   it("has no points without elevations or positions", () => {
     assert.deepStrictEqual(profileOf(line(undefined, undefined), 5), { distance: 111.2, points: [] })
     assert.deepStrictEqual(profileOf([], 5), { distance: 0, points: [] })
