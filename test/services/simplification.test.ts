@@ -40,7 +40,9 @@ const byLibrary = (positions: ReadonlyArray<Position>): ReadonlyArray<Position> 
 }
 
 const simplified = (positions: ReadonlyArray<Position>): ReadonlyArray<Position> => {
-  const kept = new Set(simplifiedLine(coordinatesOf(positions)).indexes)
+  const { indexes } = simplifiedLine(coordinatesOf(positions))
+  assert.deepStrictEqual([...indexes], [...new Set(indexes)].toSorted((a, b) => a - b))
+  const kept = new Set(indexes)
   return positions.filter((_, index) => kept.has(index))
 }
 
@@ -93,6 +95,61 @@ describe("a simplified line", () => {
     for (const line of [lineOf(zigzag), lineOf(zigzag, 10_000)]) {
       const [whole, kept] = [boundsOf(coordinatesOf(line)), boundsOf(coordinatesOf(simplified(line)))]
       assert.deepStrictEqual([kept?.south, kept?.north], [whole?.south, whole?.north])
+      assert.strictEqual(simplified(line).length, 200)
     }
+  })
+
+  it("is the whole line up to 200 positions", () => {
+    assert.strictEqual(simplified(lineOf(zigzag, 200)).length, 200)
+    assert.isBelow(simplified(lineOf((index) => [index / COUNT, 47], 201)).length, 200)
+  })
+
+  it("is that of the library where positions are as far apart as the tolerance", () => {
+    // A 5000th of this height is a 1024th, which a binary number has exactly.
+    const height = 5000 / 1024
+    const step = fc.constantFrom([0, 1], [1, 0], [1, 0], [0, -1])
+    fc.assert(
+      fc.property(fc.array(step, { minLength: 300, maxLength: 600, size: "max" }), (steps) => {
+        const at = { x: 0, y: 0 }
+        const walk = steps.map(([x = 0, y = 0]): Position => {
+          at.x += x
+          at.y += y
+          return [at.x / 1024, at.y / 1024]
+        })
+        const line = [[0, 0] as const, ...walk, [0, height + Math.min(...walk.map(([, lat]) => lat), 0)] as const]
+        assert.deepStrictEqual(simplified(line), byLibrary(line))
+      }),
+      { numRuns: 50 }
+    )
+  })
+
+  it("has the ends of all its parts up to 100, and else of the first, the last and the longest of them", () => {
+    for (const [count, shown] of [[100, 100], [101, 100], [150, 100], [1000, 100]] as const) {
+      const lengths = Array.from({ length: count }, (_, part) => (part * 37) % count)
+      const inner = new Set(lengths.slice(1, -1).toSorted((a, b) => b - a).slice(0, shown - 2))
+      const expected = lengths.flatMap((length, part) =>
+        part === 0 || part === count - 1 || inner.has(length) ? [2 * part, 2 * part + 1] : []
+      )
+      const line = lengths.flatMap((length, part): ReadonlyArray<Position> => [
+        [part / 100, 0],
+        [part / 100, (1 + length) / 1000]
+      ])
+      const starts = lengths.map((_, part) => 2 * part)
+      const { indexes, segments } = simplifiedLine(coordinatesOf(line), undefined, starts)
+      assert.deepStrictEqual([...indexes], expected)
+      assert.deepStrictEqual(segments, starts.slice(0, shown))
+    }
+  })
+
+  it("of several parts has the ends of each, also of one position and of long zigzags", () => {
+    const line = lineOf(zigzag)
+    const zigzags = simplifiedLine(coordinatesOf(line), undefined, [0, 50_000])
+    assert.deepStrictEqual(zigzags.segments, [0, 100])
+    assert.deepStrictEqual([0, 99, 100, 199].map((index) => zigzags.indexes[index]), [0, 49_999, 50_000, 99_999])
+    assert.strictEqual(zigzags.indexes.length, 200)
+    const straight = lineOf((index) => [index / COUNT, 47], 300)
+    const { indexes, segments } = simplifiedLine(coordinatesOf(straight), undefined, [0, 1, 2, 150])
+    assert.deepStrictEqual([[...indexes], segments], [[0, 1, 2, 149, 150, 299], [0, 1, 2, 4]])
+    assert.deepStrictEqual(simplifiedLine(coordinatesOf([])), { indexes: new Uint32Array(), segments: [] })
   })
 })
