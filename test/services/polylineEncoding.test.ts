@@ -1,10 +1,10 @@
 import { assert, it } from "@effect/vitest"
 import polyline from "@mapbox/polyline"
 import * as fc from "fast-check"
-import type { Position } from "../../src/schema/Geometry.ts"
+import { MAX_POSITIONS, type Position } from "../../src/schema/Geometry.ts"
 import { coordinatesOf } from "../../src/services/geometry/Geodesy.ts"
-import { measurePolyline6 } from "../../src/services/geometry/MeasuredPolyline.ts"
-import { decodePolyline, encodePolyline } from "../../src/services/geometry/Polyline.ts"
+import { measurePolyline6, polyline6Bytes } from "../../src/services/geometry/MeasuredPolyline.ts"
+import { decodePolyline, encodePolyline, positionCount } from "../../src/services/geometry/Polyline.ts"
 import { numbers } from "../support/Numbers.ts"
 
 const longitude = fc.oneof(
@@ -54,6 +54,15 @@ it("whatever is no polyline is refused, and what is one has two numbers for each
       assert.strictEqual(decoded !== undefined, isPolyline.test(encoded))
       assert.strictEqual(decoded?.lats.length, decoded && [...encoded.matchAll(/[?-^]/g)].length / 2)
     }),
-    { numRuns: 2000 }
+    { examples: [["_____??"], ["______??"], ["?______?"], ["~~~~~^?"]].map(([text = ""]) => [text]), numRuns: 2000 }
   )
+})
+
+it("a polyline is read up to the most positions of a line, and weighs 16 bytes for each of them", () => {
+  assert.deepStrictEqual(["", "??", "_ibE?_seK_seK"].map(positionCount), [0, 1, 2])
+  assert.strictEqual(polyline6Bytes("_ibE?_seK_seK"), 32)
+  assert.strictEqual(measurePolyline6("??".repeat(MAX_POSITIONS))?.positionCount, MAX_POSITIONS)
+  assert.isUndefined(measurePolyline6("??".repeat(MAX_POSITIONS + 1)))
+  assert.isUndefined(measurePolyline6(encodePolyline(coordinatesOf([[0, 90.000001]]))))
+  assert.isUndefined(measurePolyline6("?"))
 })
