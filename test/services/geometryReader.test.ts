@@ -196,6 +196,37 @@ describe("the body of a route", () => {
     )
   })
 
+  it("is scanned with its positions, elevations, values and end", () => {
+    const { end, line, values } = scanPositions(Buffer.from("[[9,47],[-180,90,5.5],[180,-90]],7"), 0) ?? {}
+    assert.deepInclude(line, {
+      coordinates: { lngs: Float64Array.of(9, -180, 180), lats: Float64Array.of(47, 90, -90) },
+      elevations: Float64Array.of(Number.NaN, 5.5, Number.NaN),
+      json: "[[9,47],[-180,90,5.5],[180,-90]]",
+      start: [9, 47]
+    })
+    // A position and each of its numbers is a value.
+    assert.deepStrictEqual([end, values], [32, 3 + 4 + 3])
+    assert.deepStrictEqual([0, 1, 2].map((index) => line?.textAt(index)), ["[9,47]", "[-180,90,5.5]", "[180,-90]"])
+    assert.isUndefined(scanPositions(Buffer.from("[[9,47]]"), 0)?.line.elevations)
+    const tiny = scanPositions(Buffer.from("[[0.00000123456789012345,0.000001],[0,-0.5]]"), 0)?.line.coordinates
+    assert.deepStrictEqual(tiny, { lngs: Float64Array.of(1.23456789012345e-6, 0), lats: Float64Array.of(1e-6, -0.5) })
+  })
+
+  it("is not scanned with a coordinate that is none on Earth, or that JSON.stringify writes in another way", () => {
+    const coordinates = [
+      "180.1,0",
+      "-180.1,0",
+      "0,90.1",
+      "0,-90.1",
+      "0.0000009,0",
+      "0,0,0.000000000000000000000001",
+      "0,-0"
+    ]
+    for (const text of [...coordinates, "0,", ",0", "0,0,", "-,0", "00,0", "0,.5", "0,5.", "0", "0,0,0,0"]) {
+      assert.isUndefined(scanPositions(Buffer.from(`[[${text}]]`), 0), text)
+    }
+  })
+
   it("has at most as many positions and values as its schema says, wherever they are", () => {
     const bodyOf = (positions: number, others: number) =>
       `{"name":"x","waypoints":[{"coord":[9,47]}],"geometry":[${
@@ -204,6 +235,8 @@ describe("the body of a route", () => {
     const text = Buffer.from(bodyOf(MAX_POSITIONS, 1))
     assert.strictEqual(Result.isSuccess(read(text)), true)
     assertSame(bodyOf(MAX_POSITIONS + 1, 1))
+    const longest = scanPositions(Buffer.from(`[${Array.from({ length: MAX_POSITIONS }, () => "[0,0]").join(",")}]`), 0)
+    assert.deepStrictEqual([longest?.values, longest?.line.textAt(MAX_POSITIONS - 1)], [3 * MAX_POSITIONS, "[0,0]"])
     // Each position has three values, and what is around them has eight.
     const most = maxValuesOf(NewRoute) - 3 * 1000 - 8
     for (const others of [most, most + 1]) {
