@@ -33,10 +33,28 @@ layer(Places.layer)("places", (it) => {
       assert.strictEqual((yield* at(-66.1, 18.4)).placeCountryCode, "PR")
     }))
 
+  it.effect("the city is the nearest one to a position outside of all, measured from their edges, up to 50 km", () =>
+    Effect.gen(function*() {
+      assert.strictEqual((yield* at(-4.69, 41.7)).placeCity, "Santovenia de Pisuerga")
+      assert.strictEqual((yield* at(4.89, 60.47)).placeCity, "Ågotnes")
+      // Yemetsk is 50.9 km away.
+      assert.deepStrictEqual(yield* at(42.5, 63.8), { placeCountryCode: "RU" })
+    }))
+
   it.effect("far from every city only the country is known, at sea nothing", () =>
     Effect.gen(function*() {
       assert.deepStrictEqual(yield* at(-40, 75), { placeCountryCode: "GL" })
       assert.deepStrictEqual(yield* at(0, 0), {})
+    }))
+
+  it.effect("a city beside the antimeridian has its name, and the cities are loaded", () =>
+    Effect.gen(function*() {
+      assert.deepStrictEqual(yield* at(-176.56, -43.9535), {
+        placeCity: "Waitangi",
+        placeRegion: "Chatham Islands",
+        placeCountryCode: "NZ"
+      })
+      assert.isTrue(yield* Places.use(({ hasCities }) => hasCities))
     }))
 
   it.effect("the edges of the world are positions too", () =>
