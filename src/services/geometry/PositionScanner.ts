@@ -32,7 +32,7 @@ const scratch = {
 /** All numbers share one instance, so that none is an object. */
 class NumberReader {
   value = Number.NaN
-  private mantissa = 0
+  private mantissa = Number.NaN
   private readonly text: Buffer
 
   constructor(text: Buffer) {
