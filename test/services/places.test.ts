@@ -1,7 +1,7 @@
 import { assert, layer } from "@effect/vitest"
 import { Effect } from "effect"
 import type { Position } from "../../src/schema/Geometry.ts"
-import { Places } from "../../src/services/geometry/Places.ts"
+import { Places, radiusOf } from "../../src/services/geometry/Places.ts"
 
 const at = (...position: Position) => Places.use((places) => places.at(position))
 
@@ -40,6 +40,13 @@ layer(Places.layer)("places", (it) => {
       // Yemetsk is 50.9 km away.
       assert.deepStrictEqual(yield* at(42.5, 63.8), { placeCountryCode: "RU" })
     }))
+
+  it("a city is as large as its population says, from 1,000 inhabitants on", () => {
+    assert.closeTo(radiusOf(1000), 0.6, 0.01)
+    assert.closeTo(radiusOf(8_000_000), 21.7, 0.1)
+    assert.strictEqual(radiusOf(0), radiusOf(1000))
+    assert.isAbove(radiusOf(1001), radiusOf(1000))
+  })
 
   it.effect("far from every city only the country is known, at sea nothing", () =>
     Effect.gen(function*() {

@@ -83,6 +83,16 @@ describe("a simplified line", () => {
     assert.deepStrictEqual(simplified(ride), byLibrary(ride))
   })
 
+  it("is the same for a walk of 20,000 steps in directions that have nothing to do with each other", () => {
+    const at = { lng: 9, lat: 47 }
+    const walk = lineOf((index) => {
+      at.lng += Math.cos(0.7 * index * index) * 1e-4
+      at.lat += Math.sin(0.7 * index * index) * 1e-4
+      return [at.lng, at.lat]
+    }, 20_000)
+    assert.deepStrictEqual(simplified(walk), byLibrary(walk))
+  })
+
   for (const [name, line] of Object.entries(UNUSUAL)) {
     it(`of a ${name} has its ends, and at most 200 positions`, () => {
       const kept = simplified(line)
