@@ -3,7 +3,7 @@ import polyline from "@mapbox/polyline"
 import * as fc from "fast-check"
 import { MAX_POSITIONS, type Position } from "../../src/schema/Geometry.ts"
 import { coordinatesOf } from "../../src/services/geometry/Geodesy.ts"
-import { measurePolyline6, polyline6Bytes } from "../../src/services/geometry/MeasuredPolyline.ts"
+import { BROKEN_POLYLINE6, measurePolyline6, polyline6Bytes } from "../../src/services/geometry/MeasuredPolyline.ts"
 import { decodePolyline, encodePolyline, positionCount } from "../../src/services/geometry/Polyline.ts"
 import { numbers } from "../support/Numbers.ts"
 
@@ -65,4 +65,10 @@ it("a polyline is read up to the most positions of a line, and weighs 16 bytes f
   assert.isUndefined(measurePolyline6("??".repeat(MAX_POSITIONS + 1)))
   assert.isUndefined(measurePolyline6(encodePolyline(coordinatesOf([[0, 90.000001]]))))
   assert.isUndefined(measurePolyline6("?"))
+})
+
+it("the issue of a refused polyline says what is accepted", () => {
+  const expected =
+    "an encoded polyline with six decimals of at most 100000 positions, -90 to 90 and -180 to 180 degrees"
+  assert.deepStrictEqual(BROKEN_POLYLINE6, { path: "polyline6", message: `Expected ${expected}` })
 })
