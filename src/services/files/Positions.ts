@@ -49,9 +49,9 @@ const withinTurn = (read: ReadonlyArray<Read>): ReadonlyArray<Read> => {
   if (!read.some(isBeyond)) return read
   const result = [...read]
   const first = Math.max(0, read.findIndex((position) => position !== undefined && !isBeyond(position)))
-  const follow = (from: number, step: 1 | -1) => {
-    let last = read[from]
-    for (let at = from; at >= 0 && at < read.length; at += step) {
+  const follow = (indexes: ReadonlyArray<number>) => {
+    let last: Read
+    for (const at of indexes) {
       const position = read[at]
       if (position === undefined) continue
       const isGoingOn = last === undefined || isNear(position, last)
@@ -59,14 +59,14 @@ const withinTurn = (read: ReadonlyArray<Read>): ReadonlyArray<Read> => {
       if (!isBeyond(position) || isGoingOn) last = position
     }
   }
-  follow(first, 1)
-  follow(first, -1)
+  const indexes = [...read.keys()]
+  follow(indexes.slice(first))
+  follow(indexes.slice(0, first + 1).toReversed())
   return result
 }
 
 const isNullIsland = (position: Read): boolean => position !== undefined && position[0] === 0 && position[1] === 0
 
-const LEAST_OTHERS = 2
 const FAR_METRES = 100_000
 const FAR_TIMES = 1.5
 
@@ -88,7 +88,7 @@ const withoutNullIsland = (read: ReadonlyArray<Read>): ReadonlyArray<Read> => {
   const alone = read.filter(isNullIsland).length
   if (alone === 0) return read
   const others = read.filter((position) => position !== undefined).filter((position) => !isNullIsland(position))
-  if (others.length < LEAST_OTHERS || others.length < alone || !isFarFromNullIsland(others)) return read
+  if (others.length < alone || !isFarFromNullIsland(others)) return read
   return read.map((position) => isNullIsland(position) ? undefined : position)
 }
 
@@ -191,7 +191,7 @@ export const placedPoints = Effect.fnUntraced(function*<Item>(
   const isOdd = read.some((position) => isBeyond(position) || isNullIsland(position))
   const positions = isOdd ? line.flatMap((parts) => parts.flatMap((part) => part.positions)) : []
   const box = boundsOf(coordinatesOf(positions))
-  const isFar = positions.length >= LEAST_OTHERS && isFarFromNullIsland(positions)
+  const isFar = isFarFromNullIsland(positions)
   const isHere = ([lng]: Position) => {
     const { east, west } = box ?? { east: -Infinity, west: Infinity }
     const near = nearest(lng, (west + east) / 2)
@@ -256,17 +256,19 @@ export const recordedTimes = (route: WrittenRoute): (index: number) => string | 
 /** Returns the indexes of the longest run of times that do not go backwards, by binary search among shorter runs. */
 const inOrder = (times: ReadonlyArray<number>): ReadonlyArray<number> => {
   const ends: Array<number> = []
+  const lasts: Array<number> = []
   const before = new Int32Array(times.length)
   for (const [index, time] of times.entries()) {
     if (!Number.isFinite(time)) continue
     let [low, high] = [0, ends.length]
     while (low < high) {
       const middle = (low + high) >> 1
-      if ((times[ends[middle] ?? 0] ?? 0) <= time) low = middle + 1
+      if ((lasts[middle] ?? Infinity) <= time) low = middle + 1
       else high = middle
     }
-    before[index] = low === 0 ? -1 : ends[low - 1] ?? -1
+    before[index] = ends[low - 1] ?? -1
     ends[low] = index
+    lasts[low] = time
   }
   const run: Array<number> = []
   for (let at = ends.at(-1) ?? -1; at >= 0; at = before[at] ?? -1) run.push(at)
@@ -282,7 +284,8 @@ const FEW = 0.1
 const withoutApart = (run: ReadonlyArray<number>, times: ReadonlyArray<number>): ReadonlyArray<number> => {
   const few = run.length > 3 ? Math.max(1, Math.floor(FEW * run.length)) : 0
   const last = run.length - 1
-  const elapsed = (from: number, to: number) => (times[run[to] ?? 0] ?? 0) - (times[run[from] ?? 0] ?? 0)
+  const timeAt = (at: number) => times[run[at] ?? -1] ?? Number.NaN
+  const elapsed = (from: number, to: number) => timeAt(to) - timeAt(from)
   const far = Math.max(HOUR, elapsed(few, last - few))
   let [from, to] = [0, last]
   for (let at = 0; at < few; at++) {
