@@ -1,0 +1,44 @@
+import { assert, describe, it } from "@effect/vitest"
+import { coursePointOf, pointTypeOf, turnOf, turnTypeOf } from "../../src/services/files/CoursePoints.ts"
+
+/** These are the numbers of `course_point` in the profile of FIT. */
+const KINDS =
+  "1 summit 2 valley 3 water 4 food 5 danger 9 first_aid 10 fourth_category 11 third_category 12 second_category "
+  + "13 first_category 14 hors_category 15 sprint 24 segment_start 25 segment_end 27 campsite 28 aid_station 29 rest_area "
+  + "30 general_distance 31 service 32 energy_gel 33 sports_drink 34 mile_marker 35 checkpoint 36 shelter 37 meeting_spot "
+  + "38 overlook 39 toilet 40 shower 41 gear 42 sharp_curve 43 steep_incline 44 tunnel 45 bridge 46 obstacle 47 crossing "
+  + "48 store 49 transition 50 navaid 51 transport 52 alert 53 info"
+
+/** These are a type of Valhalla, the number of FIT (left 6, right 7, straight 8, fork 16 and 17, U-turn 23), and a name. */
+const TURNS = "0 0 Note,1 0 Start,2 0 Start,3 0 Start,4 0 Finish,5 0 Finish,6 0 Finish,7 8 Straight,8 8 Straight,"
+  + "9 21 Bear right,10 7 Right,11 22 Hard right,12 23 U-turn,13 23 U-turn,14 20 Hard left,15 6 Left,16 19 Bear left,"
+  + "17 8 Straight,18 17 Fork right,19 16 Fork left,20 17 Fork right,21 16 Fork left,22 8 Straight,23 21 Bear right,"
+  + "24 19 Bear left,25 0 Note,26 0 Roundabout,27 0 Roundabout,28 0 Ferry,29 0 Ferry,30 0 Note,36 0 Note,"
+  + "37 21 Bear right,38 19 Bear left,39 0 Note"
+
+const WORDS = "Left 15,TL 15,Right 10,TR 10,Straight 8,slight_left 16,TSLL 16,slight_right 9,TSLR 9,sharp_left 14,"
+  + "TSHL 14,sharp_right 11,TSHR 11,u_turn 13,TU 13,TRU 12,left_fork 19,right_fork 18,KL 24,KR 23,middle_fork 22,"
+  + "Roundabout 26"
+
+describe("a course point", () => {
+  it("has the number of its kind in FIT", () => {
+    for (const [, number, name] of KINDS.matchAll(/(\d+) (\w+)/g)) {
+      assert.strictEqual(pointTypeOf(Number(number)), name)
+      assert.strictEqual(coursePointOf(name).fit, Number(number), name)
+    }
+  })
+
+  it("of a turn has the number of FIT and the name of its type", () => {
+    for (const turn of TURNS.split(",")) {
+      const [, type, fit, name] = /^(\d+) (\d+) (.+)$/.exec(turn) ?? []
+      const found = turnOf({ type: Number(type), instruction: "", begin_shape_index: 0, length: 0, time: 0 })
+      assert.deepStrictEqual([found.fit, found.name], [Number(fit), name], turn)
+    }
+  })
+
+  it("is a turn by the words of other programs", () => {
+    for (const [, word, type] of WORDS.matchAll(/(\w+) (\d+)/g)) {
+      assert.strictEqual(turnTypeOf(word), Number(type), word)
+    }
+  })
+})
