@@ -1,6 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { FitBaseType, FitEncoder, type FitEncoderField } from "fit-file-parser/encoder"
+import { chainedFiles, roomOfFit, wholeFit } from "../../src/services/files/FitBytes.ts"
 import { packedRoutes } from "../support/Files.ts"
 import { byte, degrees, START, uint32 } from "../support/FitFields.ts"
 
@@ -74,6 +75,14 @@ describe("a FIT file", () => {
         ["cycle", 6],
         ["run", 6]
       ])
+      const inOrder = recorded(times, [session(60, 42, 12), session(0, 41, 11)])
+      const late = recorded(times, [unstarted(120, 12), unstarted(50, 11)])
+      for (const bytes of [inOrder, late]) {
+        assert.deepStrictEqual(
+          (yield* packedRoutes(bytes)).map(({ document }) => [document.name, document.geometry.length]),
+          [["walking", 6], ["cross country skiing", 6]]
+        )
+      }
     }))
 
   it.effect("has the duration of its timer, else of its records without those that are impossible", () =>
@@ -101,4 +110,83 @@ describe("a FIT file", () => {
       assert.strictEqual(route?.document.name, "ab")
       assert.isUndefined(route?.measures.duration)
     }))
+})
+
+/** Makes a file of these messages, with a checksum. */
+const fileOf = (messages: ReadonlyArray<number>) => {
+  const bytes = [14, 0x20, 0, 0, messages.length, 0, 0, 0, 0x2e, 0x46, 0x49, 0x54, 0, 0, ...messages]
+  const checksum = FitEncoder.calculateCRC(bytes)
+  return Uint8Array.from([...bytes, checksum & 0xff, checksum >> 8])
+}
+
+/** Returns the messages that are kept of a file, and what was wrong with it. */
+const keptOf = (messages: ReadonlyArray<number>) => {
+  const { bytes, dropped } = wholeFit(fileOf(messages), roomOfFit())
+  return { messages: Array.from(bytes.subarray(14, 14 + Buffer.from(bytes).readUInt32LE(4))), dropped }
+}
+
+/** Returns a definition of records with fields of these sizes and base types (FIT protocol, definition message). */
+const definition = (local: number, ...fields: ReadonlyArray<readonly [size: number, type: number]>) => [
+  0x40 | local,
+  0,
+  0,
+  20,
+  0,
+  fields.length,
+  ...fields.flatMap(([size, type], index) => [index, size, type])
+]
+
+const [BYTE, STRING] = [2, 7]
+
+describe("the messages of a FIT file", () => {
+  it("have their texts up to the first NUL, in whatever field, and other fields as they are", () => {
+    const fields = definition(1, [2, BYTE], [5, STRING], [3, BYTE], [3, STRING])
+    assert.deepStrictEqual(keptOf([...fields, 1, 0, 9, 97, 98, 0, 1, 99, 0, 7, 8, 97, 1, 98]), {
+      messages: [...fields, 1, 0, 9, 97, 98, 0, 0, 0, 0, 7, 8, 97, 1, 98],
+      dropped: []
+    })
+    // The developer's field is the first of program 7.
+    const developer = [0x60, 0, 0, 20, 0, 1, 0, 1, BYTE, 1, 0, 4, 7]
+    const messages = [...developer, 0, 5, 97, 0, 98, 99]
+    assert.deepStrictEqual(keptOf(messages), { messages, dropped: [] })
+  })
+
+  it("are whole where the last is a definition, or one with a compressed time", () => {
+    const fields = definition(2, [1, BYTE])
+    for (const messages of [fields, [...fields, 0x80 | 2 << 5, 1]]) {
+      assert.deepStrictEqual(keptOf(messages), { messages, dropped: [] })
+    }
+  })
+
+  it("are kept up to the first that is not whole, or has no definition", () => {
+    const fields = definition(0, [2, BYTE])
+    const damaged = { what: "FIT file", why: "it ends early or is damaged, what could be read is kept", count: 1 }
+    for (const rest of [[0, 1], [1, 1, 1], fields.slice(0, -1)]) {
+      const messages = [...fields, 0, 1, 2]
+      assert.deepStrictEqual(keptOf([...messages, ...rest]), { messages, dropped: [damaged] })
+    }
+    assert.deepStrictEqual(keptOf([0]), { messages: [], dropped: [damaged] })
+  })
+
+  it("share the room of all files that follow each other, by messages and by fields", () => {
+    const bytes = fileOf([...definition(0, [1, BYTE], [1, BYTE]), 0, 1, 1, 0, 2, 2])
+    assert.deepStrictEqual(roomOfFit(), { messages: 200_000, fields: 2_000_000 })
+    const exact = { messages: 3, fields: 4 }
+    assert.isFalse(wholeFit(bytes, exact).isTooLong)
+    assert.deepStrictEqual(exact, { messages: 0, fields: 0 })
+    for (const room of [{ messages: 2, fields: 9 }, { messages: 9, fields: 3 }]) {
+      assert.deepInclude(wholeFit(bytes, room), { isTooLong: true, dropped: [] })
+    }
+  })
+})
+
+describe("FIT files that follow each other", () => {
+  it("are split where the next begins, and the 101st has all that is left", () => {
+    const short = fileOf([0])
+    assert.strictEqual(short.length, 17)
+    const lengthsOf = (count: number) =>
+      chainedFiles(Buffer.concat(Array.from({ length: count }, () => short))).map(({ length }) => length)
+    assert.deepStrictEqual(lengthsOf(3), [17, 17, 17])
+    assert.deepStrictEqual(lengthsOf(150), [...Array.from({ length: 100 }, () => 17), 17 * 50])
+  })
 })

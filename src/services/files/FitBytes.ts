@@ -38,14 +38,16 @@ const FIELD_BYTES = 3
 const STRING_TYPE = 7
 const BASE_TYPE = 0x1f
 
+const byteAt = (bytes: Uint8Array, index: number) => bytes[index] ?? 0
+
 const definitionAt = (bytes: Uint8Array, start: number, hasDeveloperFields: boolean) => {
   const texts: Array<readonly [number, number]> = []
   const sum = { bytes: 0, fields: 0, end: start }
   const add = (at: number, hasTypes: boolean) => {
-    const count = bytes[at] ?? 0
+    const count = byteAt(bytes, at)
     for (let n = 0; n < count; n++) {
-      const size = bytes[at + 2 + n * FIELD_BYTES] ?? 0
-      const type = (bytes[at + 3 + n * FIELD_BYTES] ?? 0) & BASE_TYPE
+      const size = byteAt(bytes, at + 2 + n * FIELD_BYTES)
+      const type = byteAt(bytes, at + 3 + n * FIELD_BYTES) & BASE_TYPE
       if (hasTypes && type === STRING_TYPE) texts.push([sum.bytes, size])
       sum.bytes += size
     }
@@ -74,7 +76,7 @@ const walk = (bytes: Uint8Array, from: number, to: number, room: FitRoom): Walk 
   const definitions = new Map<number, Definition>()
   let at = from
   while (at < to) {
-    const header = bytes[at] ?? 0
+    const header = byteAt(bytes, at)
     const isCompressed = (header & 0x80) !== 0
     let end = at
     if (!isCompressed && (header & 0x40) !== 0) {
@@ -84,8 +86,9 @@ const walk = (bytes: Uint8Array, from: number, to: number, room: FitRoom): Walk 
       end = definition.end
     } else {
       const definition = definitions.get(isCompressed ? (header >> 5) & 0x03 : header & 0x0f)
-      end = at + 1 + (definition?.bytes ?? 0)
-      if (definition === undefined || end > to) break
+      if (definition === undefined) break
+      end = at + 1 + definition.bytes
+      if (end > to) break
       for (const [start, size] of definition.texts) endText(bytes, at + 1 + start, size)
       room.fields -= definition.fields
     }
@@ -132,7 +135,7 @@ export const wholeFit = (
   const isClosed = size > 0
   const isWhole = stated <= bytes.length
   const { end, isTooLong } = walk(bytes, headerSize, isClosed && isWhole ? stated : bytes.length, room)
-  view.setUint32(SIZE_AT, Math.max(0, end - headerSize), true)
+  view.setUint32(SIZE_AT, end - headerSize, true)
   const problem = () => {
     if (!isClosed) return NOT_CLOSED
     if (!isWhole || end < stated) return CUT_OFF
@@ -144,4 +147,4 @@ export const wholeFit = (
 }
 
 const isChecked = (bytes: Uint8Array, end: number): boolean =>
-  FitEncoder.calculateCRC(bytes.subarray(0, end)) === (bytes[end] ?? 0) + ((bytes[end + 1] ?? 0) << 8)
+  FitEncoder.calculateCRC(bytes.subarray(0, end)) === new DataView(bytes.buffer, bytes.byteOffset).getUint16(end, true)
