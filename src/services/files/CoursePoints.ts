@@ -163,11 +163,8 @@ const KINDS = [
 
 const KINDS_BY_WORD = new Map(KINDS.flatMap((kind) => kind.words.map((word) => [word, kind] as const)))
 
-const KINDS_BY_FIT = new Map(KINDS.map((kind) => [kind.fit, kind]))
-
-/** Returns the type of a waypoint for the kind of a course point: its word, or its number in FIT. */
-export const pointTypeOf = (kind: string | number | undefined): string | undefined => {
-  if (typeof kind === "number") return KINDS_BY_FIT.get(kind)?.name
+/** Returns the type of a waypoint for the word of a course point. */
+export const pointTypeOf = (kind: string | undefined): string | undefined => {
   const word = lettersOf(kind ?? "")
   return word === "generic" || word === "" ? undefined : KINDS_BY_WORD.get(word)?.name ?? kind?.trim()
 }

@@ -68,12 +68,11 @@ const fixesOf = (records: ReadonlyArray<FitRecord>): ReadonlyArray<Fix> => {
 const partsOf = (fixes: ReadonlyArray<Fix>, { events = [] }: ParsedFit): ReadonlyArray<ReadonlyArray<Fix>> => {
   const stops = events.filter(({ event, event_type }) =>
     event === "timer" && (event_type === "stop_all" || event_type === "stop")
-  ).map(timeOf).toSorted((a, b) => a - b)
+  ).map(timeOf).filter(Number.isFinite).toSorted((a, b) => a - b)
   const parts: Array<Array<Fix>> = [[]]
   const next = { stop: 0 }
   for (const fix of fixes) {
-    const stop = stops[next.stop] ?? Infinity
-    if (fix.time > stop && (parts.at(-1)?.length ?? 0) > 0) parts.push([])
+    if ((stops[next.stop] ?? Infinity) < fix.time) parts.push([])
     while ((stops[next.stop] ?? Infinity) < fix.time) next.stop++
     parts.at(-1)?.push(fix)
   }
@@ -102,7 +101,9 @@ const bySession = (sessions: ReadonlyArray<Session>, fixes: ReadonlyArray<Fix>) 
 const recordedSeconds = (parts: ReadonlyArray<ReadonlyArray<Fix>>) =>
   positiveOf(sumOf(parts.map((part) => {
     const times = part.map(({ time }) => time).filter(Number.isFinite)
-    return times.length < 2 ? undefined : ((times.at(-1) ?? 0) - (times[0] ?? 0)) / 1000
+    const [first] = times
+    const last = times.at(-1)
+    return first === undefined || last === undefined ? undefined : (last - first) / 1000
   })))
 
 const positiveOf = (seconds: number | undefined) => seconds !== undefined && seconds > 0 ? seconds : undefined
@@ -112,15 +113,13 @@ type CoursePoint = NonNullable<ParsedFit["course_points"]>[number]
 const positionOfPoint = ({ position_lat, position_long }: CoursePoint) =>
   positionOf(position_long, position_lat, undefined)
 
+/** The parser gives a kind that the profile of FIT does not have as its number. */
 const kindOf = ({ type }: CoursePoint) => {
   const kind: unknown = type
-  return typeof kind === "string" || typeof kind === "number" ? kind : undefined
+  return typeof kind === "string" ? kind : undefined
 }
 
-const turnIn = (point: CoursePoint) => {
-  const kind = kindOf(point)
-  return typeof kind === "string" ? turnTypeOf(kind) : undefined
-}
+const turnIn = (point: CoursePoint) => turnTypeOf(kindOf(point))
 
 const waypointOf = (point: CoursePoint, position: Position, mayBeTurn: boolean): DraftWaypoint => ({
   coord: coordOf(position),
@@ -164,7 +163,7 @@ interface Part {
   readonly parts: ReadonlyArray<ReadonlyArray<Fix>>
 }
 
-const instantOf = (session: Session) => session.start_time?.getTime() ?? (endOf(session) || 0)
+const instantOf = (session: Session) => (session.start_time ?? session.timestamp)?.getTime() ?? -Infinity
 
 /** Sessions are activities of their own, one after the other. */
 const sessionsOf = (fit: ParsedFit, fixes: ReadonlyArray<Fix>): ReadonlyArray<Part> => {
@@ -214,15 +213,14 @@ const shapingIn = (messages: ReadonlyArray<FitRawMessage>): ReadonlyArray<Shapin
 
 const unsigned = (number: number) => number >>> 0
 
-const metresIn = (message: FitRawMessage, number: number) => {
-  const centimetres = numberIn(message, number)
+const metresIn = (message: FitRawMessage | undefined, number: number) => {
+  const centimetres = message === undefined ? undefined : numberIn(message, number)
   return centimetres === undefined ? undefined : unsigned(centimetres) / 100
 }
 
 const measuresIn = ([message]: ReadonlyArray<FitRawMessage>): OwnMeasures | undefined => {
-  if (message === undefined) return undefined
-  const [line = 0, distance, elevationGain] = [0, 1, 2].map((number) => metresIn(message, number))
-  return {
+  const [line, distance, elevationGain] = [0, 1, 2].map((number) => metresIn(message, number))
+  return line === undefined ? undefined : {
     line,
     ...(distance === undefined ? {} : { distance }),
     ...(elevationGain === undefined ? {} : { elevationGain })
@@ -232,8 +230,8 @@ const measuresIn = ([message]: ReadonlyArray<FitRawMessage>): OwnMeasures | unde
 /** The course points behind those that are waypoints have the instructions of the cues. */
 const cuesIn = (messages: ReadonlyArray<FitRawMessage>, points: ReadonlyArray<CoursePoint>) =>
   messages.flatMap((message, index) => {
-    const [type, at, centimetres, milliseconds] = [0, 1, 2, 3].map((number) => unsigned(numberIn(message, number) ?? 0))
-    const numbers = [type, at, (centimetres ?? 0) / 100_000, (milliseconds ?? 0) / 1000]
+    const numberAt = (number: number) => unsigned(numberIn(message, number) ?? 0)
+    const numbers = [numberAt(0), numberAt(1), numberAt(2) / 100_000, numberAt(3) / 1000]
     return maneuverOf(numbers.join(" "), points[index]?.name) ?? []
   })
 
