@@ -1,7 +1,7 @@
 import { FitBaseType, FitEncoder, type FitEncoderField } from "fit-file-parser/encoder"
 import type { Position } from "../../schema/Geometry.ts"
 import type { Activity } from "../../schema/Preferences.ts"
-import { coordinatesOf, metresAlong, NO_GAPS, rangesOf } from "../geometry/Geodesy.ts"
+import { coordinatesOf, metresAlong, NO_GAPS } from "../geometry/Geodesy.ts"
 import { coursePointOf, isShaping, shapingPoints, turnOf, waypointMark } from "./CoursePoints.ts"
 import type { WrittenRoute } from "./Draft.ts"
 import { OWN_CUE, OWN_MEASURES, SEMICIRCLES, SHAPING_POINT } from "./FitBytes.ts"
@@ -91,25 +91,26 @@ export const writeFit = (route: WrittenRoute): Uint8Array => {
     route
   const encoder = new FitEncoder({ protocolVersion: PROTOCOL_VERSION })
   const start = FitEncoder.toFitTimestamp(
-    new Date(Math.max(LEAST_INSTANT, Date.parse(recordedAt ?? createdAt ?? "") || 0))
+    new Date(Math.max(LEAST_INSTANT, Date.parse(recordedAt ?? createdAt ?? "") || LEAST_INSTANT))
   )
   const distances = metresAlong(coordinatesOf(geometry), segments)
   const length = distances.at(-1) ?? 0
-  const ranges = rangesOf(geometry.length, segments)
-  const pauses = Math.max(0, ranges.length - 1)
-  const times = new Float64Array(geometry.length)
-  for (const [pause, { from, to }] of ranges.entries()) {
-    for (let index = from; index < to; index++) {
-      const seconds = duration === undefined || length === 0 ? index : duration * (distances[index] ?? 0) / length
-      times[index] = start + pause + Math.round(seconds)
-    }
-  }
+  const starts = new Set(segments.slice(1))
+  let pauses = 0
+  const times = distances.map((metres, index) => {
+    if (starts.has(index)) pauses++
+    return start + pauses + Math.round(duration !== undefined && length > 0 ? duration * metres / length : index)
+  })
+  const metresAt = (index: number) => distances[index] ?? 0
   const timeAt = (index: number) => times[index] ?? start
-  const end = timeAt(Math.max(0, geometry.length - 1))
+  const end = timeAt(geometry.length - 1)
   const last = geometry.at(-1)
 
   const waypoints = all.filter((waypoint) => !isShaping(waypoint))
-  const cuesOnLine = cues.filter(({ begin_shape_index }) => geometry[begin_shape_index] !== undefined)
+  const cuesOnLine = cues.flatMap((cue) => {
+    const position = geometry[cue.begin_shape_index]
+    return position === undefined ? [] : [{ cue, position }]
+  })
 
   encoder.writeMessage(FILE_ID, [
     enumerated(0, FILE_TYPE_COURSE),
@@ -131,31 +132,30 @@ export const writeFit = (route: WrittenRoute): Uint8Array => {
     uint32(9, centimetres(length))
   ])
   encoder.writeMessage(EVENT, timerEvent(start, EVENT_START))
-  const starts = new Set(ranges.slice(1).map(({ from }) => from))
   for (const [index, position] of geometry.entries()) {
     if (starts.has(index)) {
       encoder.writeMessage(EVENT, timerEvent(timeAt(index - 1), EVENT_STOP_ALL))
       encoder.writeMessage(EVENT, timerEvent(timeAt(index), EVENT_START))
     }
-    encoder.writeMessage(RECORD, recordOf(position, timeAt(index), distances[index] ?? 0), 1)
+    encoder.writeMessage(RECORD, recordOf(position, timeAt(index), metresAt(index)), 1)
   }
   const measures = [route.distance, route.elevationGain]
   if (measures.some((measure) => measure !== undefined)) {
     const known = [length, ...measures].flatMap((measure, number) =>
       measure === undefined ? [] : [uint32(number, centimetres(measure))]
     )
-    encoder.writeMessage(OWN_MEASURES, known, 4)
+    encoder.writeMessage(OWN_MEASURES, known)
   }
-  for (const { begin_shape_index, length, time, type } of cuesOnLine) {
+  for (const { cue: { begin_shape_index, length, time, type } } of cuesOnLine) {
     encoder.writeMessage(OWN_CUE, [
       uint32(0, type),
       uint32(1, begin_shape_index),
       uint32(2, centimetres(1000 * length)),
       uint32(3, milliseconds(time))
-    ], 5)
+    ])
   }
   for (const { coord: [lng, lat], index } of shapingPoints(all)) {
-    encoder.writeMessage(SHAPING_POINT, [sint32(0, index), semicircles(1, lat), semicircles(2, lng)], 3)
+    encoder.writeMessage(SHAPING_POINT, [sint32(0, index), semicircles(1, lat), semicircles(2, lng)])
   }
   const nearest = new NearestPositions(geometry, waypoints.length)
   for (const [index, { coord, name, type }] of waypoints.entries()) {
@@ -165,23 +165,22 @@ export const writeFit = (route: WrittenRoute): Uint8Array => {
       uint32(1, timeAt(at)),
       semicircles(2, coord[1]),
       semicircles(3, coord[0]),
-      uint32(4, centimetres(distances[at] ?? 0)),
+      uint32(4, centimetres(metresAt(at))),
       enumerated(5, coursePointOf(type).fit),
       ...(name === undefined || name === null || name === "" ? [] : [text(6, name, MAX_POINT_NAME_BYTES)])
-    ], 2)
+    ])
   }
-  for (const [index, cue] of cuesOnLine.entries()) {
+  for (const [index, { cue, position: [lng, lat] }] of cuesOnLine.entries()) {
     const at = cue.begin_shape_index
-    const [lng, lat] = geometry[at] ?? [0, 0]
     encoder.writeMessage(COURSE_POINT, [
       uint16(254, waypoints.length + index),
       uint32(1, timeAt(at)),
       semicircles(2, lat),
       semicircles(3, lng),
-      uint32(4, centimetres(distances[at] ?? 0)),
+      uint32(4, centimetres(metresAt(at))),
       enumerated(5, turnOf(cue).fit),
       text(6, cue.instruction === "" ? turnOf(cue).name : cue.instruction, MAX_POINT_NAME_BYTES)
-    ], 2)
+    ])
   }
   encoder.writeMessage(EVENT, timerEvent(end, EVENT_STOP_DISABLE_ALL))
   return encoder.close()
