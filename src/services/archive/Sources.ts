@@ -111,7 +111,7 @@ const activityAt = (
   activities: ReadonlyArray<GarminActivity>,
   instant: string | null | undefined
 ): GarminActivity | undefined => {
-  const time = instant === undefined || instant === null ? Number.NaN : Date.parse(instant)
+  const time = Date.parse(instant ?? "")
   const found = activities.findLast(({ from }) => from <= time + NEAR_MILLISECONDS)
   return found !== undefined && time <= found.to + NEAR_MILLISECONDS ? found : undefined
 }
