@@ -139,7 +139,7 @@ const fromDisk = (file: NamelessFile, size: number) =>
     position >= size
       ? Effect.undefined
       : Effect.map(
-        file.read(position, Math.min(PIECE_BYTES, size - position)),
+        file.read(position, PIECE_BYTES),
         (bytes) => [bytes, position + bytes.length] as const
       ))
 
