@@ -1,6 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Stream } from "effect"
 import { randomBytes } from "node:crypto"
+import type { ArchivedFile } from "../../src/schema/Archive.ts"
 import { zipOf } from "../../src/services/archive/Zip.ts"
 import { unzipped } from "../support/Archives.ts"
 
@@ -34,5 +35,23 @@ describe("a file of an archive", () => {
         Stream.runCollect
       )
       assert.deepStrictEqual(yield* unzipped(Buffer.concat(chunks)), { text })
+    }))
+
+  it.effect("is described by its size and SHA-256, however it was written", () =>
+    Effect.gen(function*() {
+      const described: Array<ArchivedFile> = []
+      const archive = zipOf((add) =>
+        Effect.forEach(["put", "sent"], (name) =>
+          Effect.map(
+            add(name, ({ put, send }) =>
+              name === "put" ? put("abc") : send({ size: 3, bytes: Stream.make(Buffer.from("ab"), Buffer.from("c")) })),
+            (file) =>
+              described.push(file)
+          ), { discard: true })
+      )
+      yield* Stream.runDrain(archive)
+      // FIPS 180-2, B.1.
+      const sha256 = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"
+      assert.deepStrictEqual(described, ["put", "sent"].map((name) => ({ name, size: 3, sha256 })))
     }))
 })

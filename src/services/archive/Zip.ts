@@ -14,6 +14,7 @@ import {
 } from "../../schema/Archive.ts"
 import type { RunJob } from "../admission/ImportTurns.ts"
 import { InvalidInput, type Overloaded } from "../DomainErrors.ts"
+import { PIECE_LENGTH } from "../files/FileValues.ts"
 import type { NamelessFile, SpooledFile } from "../files/Spool.ts"
 import { brokenArchive, brokenFile } from "../files/Upload.ts"
 import {
@@ -49,13 +50,8 @@ interface Directory {
 /** A stream of `node:fs` would close the descriptor, even without `autoClose`. */
 async function* piecesBetween(descriptor: number, start: number, end: number) {
   for (let at = start; at < end;) {
-    const { buffer, bytesRead } = await promisify(read)(
-      descriptor,
-      Buffer.allocUnsafe(Math.min(WINDOW, end - at)),
-      0,
-      Math.min(WINDOW, end - at),
-      at
-    )
+    const buffer = Buffer.allocUnsafe(Math.min(WINDOW, end - at))
+    const { bytesRead } = await promisify(read)(descriptor, buffer, 0, buffer.length, at)
     if (bytesRead === 0) return
     at += bytesRead
     yield buffer.subarray(0, bytesRead)
@@ -88,10 +84,14 @@ export class ReadAhead extends RandomAccessReader {
     }
     const window = Buffer.allocUnsafe(Math.max(length, WINDOW))
     read(this.descriptor, window, 0, window.length, position, (error, count) => {
+      if (error !== null || count < length) {
+        callback(error ?? new Error("unexpected EOF"))
+        return
+      }
       this.window = window.subarray(0, count)
       this.start = position
-      if (error === null && count >= length) this.window.copy(target, offset, 0, length)
-      callback(error ?? (count < length ? new Error("unexpected EOF") : null))
+      this.window.copy(target, offset, 0, length)
+      callback(null)
     })
   }
 
@@ -118,8 +118,6 @@ export const directoryOf = async (file: NamelessFile, { entryCount, fileSize }: 
   }
   return { entries, names: [...sizes.keys()], sizes: [...sizes.values()] }
 }
-
-const PIECE_LENGTH = 65_536
 
 const isHighSurrogate = (unit: number) => unit >= 0xd800 && unit <= 0xdbff
 
