@@ -101,8 +101,8 @@ const isBlank = (byte: number | undefined) => byte === 0x20 || (byte !== undefin
 const trimmed = (line: Buffer) => {
   let start = 0
   let end = line.length
-  while (start < end && isBlank(line[start])) start++
-  while (end > start && isBlank(line[end - 1])) end--
+  while (isBlank(line[start])) start++
+  while (isBlank(line[end - 1])) end--
   return line.subarray(start, end)
 }
 
@@ -122,7 +122,7 @@ export async function* elementsOf(chunks: AsyncIterable<Uint8Array>, most: numbe
   let size = 0
   let count = 0
   let line = 0
-  let closedAt = 0
+  let closedAt: number | undefined
   const refused = (message: string) => new BadLine({ line, message })
   for await (const whole of linesOf(chunks)) {
     line++
@@ -130,7 +130,7 @@ export async function* elementsOf(chunks: AsyncIterable<Uint8Array>, most: numbe
     const bracket = text.length === 1 ? text.toString() : ""
     if (line === 1) {
       if (bracket !== "[") throw refused("Expected [ on a line of its own")
-    } else if (closedAt > 0) {
+    } else if (closedAt !== undefined) {
       // At most one line may be blank, so that a file of line feeds costs nothing.
       if (text.length > 0 || line > closedAt + 1) throw refused("Expected nothing after the array")
     } else if (bracket === "]") {
@@ -147,7 +147,7 @@ export async function* elementsOf(chunks: AsyncIterable<Uint8Array>, most: numbe
       }
     }
   }
-  if (closedAt === 0) throw refused("Expected ] on a line of its own")
+  if (closedAt === undefined) throw refused("Expected ] on a line of its own")
   if (batch.length > 0) yield batchOf(closedAt - batch.length, batch)
 }
 
