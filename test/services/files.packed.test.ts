@@ -4,6 +4,7 @@ import { deflateRawSync, gzipSync } from "node:zlib"
 import { publicErrorOf } from "../../src/http/response/PublicErrors.ts"
 import { draftsOf, type TrackChoice } from "../../src/services/files/Draft.ts"
 import { finish } from "../../src/services/files/Finish.ts"
+import { isPacked, partsOfForm } from "../../src/services/files/PackedFile.ts"
 import { readPacked } from "../../src/services/files/Upload.ts"
 import { zipped } from "../support/Archives.ts"
 import { archiveOfPacked } from "../support/Bombs.ts"
@@ -201,5 +202,39 @@ describe("a file", () => {
       const some = yield* zipped(new Map([...many].slice(0, 60)))
       assert.match(yield* refusalOf(form([["a.zip", some], ["b.zip", some]]), FORM), /^400 .*more than 100 files/)
       assert.match(yield* refusalOf(gzipSync(gzipSync(gzipSync(gpx("A"))))), /^415/)
+    }))
+})
+
+describe("the bytes of an upload", () => {
+  it("are packed by their signature or their type", () => {
+    const fit = (at: number) => Buffer.concat([Buffer.alloc(at), bytesOf(".FIT")])
+    const packed: ReadonlyArray<readonly [bytes: Uint8Array, contentType: string | undefined, isPacked: boolean]> = [
+      [Buffer.from([0x1f, 0x8b, 8]), undefined, true],
+      [bytesOf("PK\u0003\u0004"), undefined, true],
+      [bytesOf("PK\u0005\u0006"), undefined, true],
+      [fit(8), undefined, true],
+      [bytesOf("--frontier"), FORM.contentType, true],
+      [bytesOf("--frontier"), "application/gpx+xml", false],
+      [fit(9), undefined, false],
+      [bytesOf("PK\u0003"), undefined, false],
+      [bytesOf("<gpx/>"), undefined, false]
+    ]
+    for (const [bytes, contentType, expected] of packed) {
+      assert.strictEqual(isPacked(bytes, contentType), expected, bytes.toString())
+    }
+  })
+
+  it.effect("may be a form with fields of at most 64 KiB each", () =>
+    Effect.gen(function*() {
+      const formWith = (length: number) =>
+        bytesOf(
+          `--frontier\r\nContent-Disposition: form-data; name="a"\r\n\r\n${"x".repeat(length)}\r\n--frontier--\r\n`
+        )
+      const { fields, files } = yield* partsOfForm(formWith(65_536), FORM.contentType)
+      assert.deepStrictEqual([fields["a"]?.length, files.length], [65_536, 0])
+      assert.include(
+        (yield* Effect.flip(partsOfForm(formWith(65_537), FORM.contentType))).message,
+        "it has more than 100 parts, or a field of more than 65536 bytes"
+      )
     }))
 })
