@@ -52,7 +52,7 @@ export const piecesOfBytes = (bytes: Uint8Array, encoding: string): TextPieces =
 const endOfTag = (text: string, start: number): number => {
   const limit = Math.min(text.length, start + MAX_TAG)
   let quote = 0
-  for (let index = start + 1; index < limit; index++) {
+  for (let index = start; index < limit; index++) {
     const code = text.charCodeAt(index)
     if (code === quote) quote = 0
     else if (quote === 0 && code === GREATER_THAN) return index
@@ -60,8 +60,6 @@ const endOfTag = (text: string, start: number): number => {
   }
   return -1
 }
-
-const LONGEST_OPENING = Math.max(...OTHERS.map(([opening]) => opening.length))
 
 const LONG_TAG = `a tag has more than ${MAX_TAG} characters`
 
@@ -84,7 +82,6 @@ class TagCheck {
       }
       const start = text.indexOf("<", at)
       if (start === -1) return false
-      if (text.length - start < LONGEST_OPENING) return this.#keep(text.slice(start))
       const other = OTHERS.find(([opening]) => text.startsWith(opening, start))
       if (other !== undefined) {
         this.#closing = other[1]
@@ -102,7 +99,7 @@ class TagCheck {
     }
   }
 
-  #keep(rest: string): false {
+  #keep(rest: string): boolean {
     this.#rest = rest
     return false
   }
