@@ -10,7 +10,7 @@ import { entryName, isGzip, isNoFile, LEADS_OUT, leadsOut } from "../files/Packe
 import { type ImportDisk, kept, type NamelessFile } from "../files/Spool.ts"
 import { brokenArchive, brokenFile } from "../files/Upload.ts"
 import { OWN_FILES } from "./Lists.ts"
-import { MAX_DIRECTORY, ReadAhead } from "./Zip.ts"
+import { MAX_DIRECTORY, ReadAhead, unpacked } from "./Zip.ts"
 
 /** The bytes are read when they are needed. `InvalidInput` says why the file is skipped. */
 export interface ZippedFile {
@@ -151,9 +151,9 @@ const bytesOf = Effect.fnUntraced(function*(zip: ZipFile, entry: Entry, room: Ro
   }))
   if (!isGzip(bytes)) return bytes
   // A file that fails may have been unpacked to the limit before.
-  const unpacked = yield* Effect.tapError(gunzipped(bytes), () => requireRoom(room, MAX_UNPACKED_BYTES))
-  yield* requireRoom(room, unpacked.byteLength)
-  return unpacked
+  const whole = yield* Effect.tapError(gunzipped(bytes), () => requireRoom(room, MAX_UNPACKED_BYTES))
+  yield* requireRoom(room, whole.byteLength)
+  return whole
 })
 
 const onlyProblem = (name: string, problem: InvalidInput) =>
@@ -163,10 +163,7 @@ const onlyProblem = (name: string, problem: InvalidInput) =>
 const nestedFiles = (zip: ZipFile, entry: Entry, name: string, room: Room, disk: Disk) =>
   Stream.unwrap(Effect.gen(function*() {
     yield* requireReadable(entry, room, ARCHIVE_BODY_LIMIT)
-    const source = yield* Effect.acquireRelease(
-      Effect.tryPromise({ try: () => zip.openReadStreamPromise(entry), catch: (error) => brokenFile("", error) }),
-      (source) => Effect.sync(() => source.destroy())
-    )
+    const source = yield* unpacked(zip, entry, "")
     const bytes = Stream.fromAsyncIterable<Uint8Array, InvalidInput>(source, (error) => brokenFile("", error))
     const file = yield* kept(bytes, yield* disk.share)
     const { count } = yield* surveyed(file)

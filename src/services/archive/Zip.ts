@@ -233,10 +233,11 @@ async function* digested(chunks: AsyncIterable<Uint8Array>, sha256: string | und
 }
 
 /** The release destroys the stream, since the end of a generator would wait for a pending read. */
-const unpacked = (zip: ZipFile, entry: Entry, name: string) =>
+export const unpacked = (zip: ZipFile, entry: Entry, name: string) =>
   Effect.acquireRelease(
     Effect.tryPromise({
-      try: () => zip.openReadStreamPromise(entry),
+      // A short entry of a wrong size fails before it is read, and the error would be uncaught without a listener.
+      try: async () => (await zip.openReadStreamPromise(entry)).on("error", () => undefined),
       catch: (error) => refusedAt(name, error)
     }),
     (chunks) => Effect.sync(() => chunks.destroy())
