@@ -7,7 +7,7 @@ import { join } from "node:path"
 import { fromBufferPromise } from "yauzl"
 import type { ArchivedFile } from "../../src/schema/Archive.ts"
 import type { RunJob } from "../../src/services/admission/ImportTurns.ts"
-import { checkedArchive, directoryOf, piecesOf, ReadAhead } from "../../src/services/archive/Zip.ts"
+import { checkedArchive, directoryOf, entriesWithin, piecesOf, ReadAhead } from "../../src/services/archive/Zip.ts"
 import { InvalidInput } from "../../src/services/DomainErrors.ts"
 import { NamelessFile } from "../../src/services/files/Spool.ts"
 import { type Files, zipped } from "../support/Archives.ts"
@@ -157,21 +157,28 @@ describe("the directory of an archive", () => {
     })
   })
 
-  it.effect("has at most 16 MiB of names, further fields and comments", () =>
+  const countOf = (bytes: Buffer) =>
+    Effect.promise(async () => {
+      const state = { count: 0 }
+      try {
+        for await (const _ of entriesWithin(await fromBufferPromise(bytes))) state.count++
+        return state.count
+      } catch (error) {
+        return String(error)
+      }
+    })
+
+  it.effect("has at most 16 MiB of names, further fields and comments, and at most 50,000 files", () =>
     Effect.gen(function*() {
       // These 128 have 128 bytes less than 16 MiB.
       const full = Array.from({ length: 128 }, () => [5, 65_535, 65_531] as const)
-      assert.strictEqual(yield* namesIn(directoryWith([...full, [5, 100, 23]])), 129)
+      assert.strictEqual(yield* countOf(directoryWith([...full, [5, 100, 23]])), 129)
       assert.strictEqual(
-        yield* namesIn(directoryWith([...full, [5, 100, 24]])),
+        yield* countOf(directoryWith([...full, [5, 100, 24]])),
         "Error: its directory has more than 16777216 bytes"
       )
-    }))
-
-  it.effect("has at most 50,000 files", () =>
-    Effect.gen(function*() {
-      assert.notInclude(String(yield* namesIn(directoryWith([], 50_000))), "more than")
-      assert.strictEqual(yield* namesIn(directoryWith([], 50_001)), "Error: it has more than 50000 files")
+      assert.notInclude(String(yield* countOf(directoryWith([], 50_000))), "more than")
+      assert.strictEqual(yield* countOf(directoryWith([], 50_001)), "Error: it has more than 50000 files")
     }))
 
   it.effect("has no name twice, and no name that leads out of the archive", () =>

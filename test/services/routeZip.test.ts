@@ -93,6 +93,18 @@ describe("a ZIP of route files", () => {
       for (const [compressed, uncompressed] of [[most, 3], [5, most]] as const) {
         assert.notDeepEqual(yield* outcomesOf(saying(compressed, uncompressed)), [TOO_LONG])
       }
+      const stored = withHeader(
+        archiveOfPacked([{ name: "a.gpx", packed: Buffer.from("abc"), size: 2 }, deflated("b.gpx", "b")]),
+        (header) => header.writeUInt16LE(0, 10)
+      )
+      const [first, second] = yield* outcomesOf(stored)
+      assert.strictEqual(
+        first,
+        "a.gpx: The file cannot be read: it has not the 2 bytes that the directory of the archive says"
+      )
+      assert.strictEqual(second, "b.gpx= b")
+      const found = yield* (yield* opened(stored)).find((name) => name === "a.gpx")
+      assert.deepStrictEqual(yield* Effect.forEach(found, outcomeOf), [first])
       const whole = withHeader(
         archiveOfPacked([{ name: "a.gpx", packed: Buffer.from("abc"), size: 3 }]),
         (header) => header.writeUInt16LE(0, 10)

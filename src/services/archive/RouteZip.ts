@@ -10,7 +10,7 @@ import { entryName, isGzip, isNoFile, LEADS_OUT, leadsOut } from "../files/Packe
 import { type ImportDisk, kept, type NamelessFile } from "../files/Spool.ts"
 import { brokenArchive, brokenFile } from "../files/Upload.ts"
 import { OWN_FILES } from "./Lists.ts"
-import { MAX_DIRECTORY, ReadAhead, unpacked } from "./Zip.ts"
+import { entriesWithin, ReadAhead, unpacked } from "./Zip.ts"
 
 /** The bytes are read when they are needed. `InvalidInput` says why the file is skipped. */
 export interface ZippedFile {
@@ -69,11 +69,8 @@ const surveyed = (file: NamelessFile) =>
     const zip = yield* opened(file, false)
     return yield* Effect.tryPromise({
       try: async () => {
-        if (zip.entryCount > MAX_ARCHIVE_FILES) throw new Error(`it has more than ${MAX_ARCHIVE_FILES} files`)
-        const seen = { isOwn: false, count: 0, bytes: 0 }
-        for await (const entry of zip.eachEntry()) {
-          seen.bytes += entry.fileNameLength + entry.extraFieldLength + entry.fileCommentLength
-          if (seen.bytes > MAX_DIRECTORY) throw new Error(`its directory has more than ${MAX_DIRECTORY} bytes`)
+        const seen = { isOwn: false, count: 0 }
+        for await (const entry of entriesWithin(zip)) {
           const name = entryName(entry)
           if (OWN_FILES.has(name)) seen.isOwn = true
           if (!isNoFile(name)) seen.count++
@@ -86,12 +83,20 @@ const surveyed = (file: NamelessFile) =>
 
 const skipped = (reason: string) => InvalidInput.at("", reason)
 
+const STORED = 0
+
+const wrongSize = (size: number) => `it has not the ${size} bytes that the directory of the archive says`
+
 const requireReadable = (entry: Entry, room: Room, most: number) => {
   if (leadsOut(entry)) return Effect.fail(skipped(LEADS_OUT))
   if (entry.isEncrypted()) return Effect.fail(skipped("it is encrypted"))
   if (isSymbolicLink(entry)) return Effect.fail(skipped("it is a symbolic link"))
   if (Math.max(entry.compressedSize, entry.uncompressedSize) > most) {
     return Effect.fail(skipped(`it has more than ${most} bytes`))
+  }
+  // The size counts against the room, and nothing else would compare it with that of a file that is not compressed.
+  if (entry.compressionMethod === STORED && entry.compressedSize !== entry.uncompressedSize) {
+    return Effect.fail(brokenFile("", new Error(wrongSize(entry.uncompressedSize))))
   }
   return requireRoom(room, entry.uncompressedSize)
 }
@@ -127,7 +132,7 @@ const SPARE_BYTES = 64
 /** Unpacks into one buffer: copies are memory outside of the heap, which starts collections of garbage. */
 const inflated = async (packed: Uint8Array, size: number) => {
   const room = size + SPARE_BYTES
-  const wrong = new Error(`it has not the ${size} bytes that the directory of the archive says`)
+  const wrong = new Error(wrongSize(size))
   const bytes = await inflate(packed, { chunkSize: room, maxOutputLength: room }).catch((error: unknown) => {
     throw isTooLarge(error) ? wrong : error
   })

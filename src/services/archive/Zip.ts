@@ -36,7 +36,7 @@ const WINDOW = 65_536
 /** The names of the most files that an archive may have fit into these bytes. */
 const MAX_MANIFEST = 16 * 1024 * 1024
 
-export const MAX_DIRECTORY = MAX_MANIFEST
+const MAX_DIRECTORY = MAX_MANIFEST
 
 /** The longest JSON body has this length; a longer file is refused before it is unpacked. */
 const MAX_PROFILE = 8 * 1024 * 1024
@@ -100,17 +100,24 @@ export class ReadAhead extends RandomAccessReader {
   }
 }
 
+/** Returns the entries, and throws for more of them, or for a longer directory, than an archive may have. */
+export async function* entriesWithin(zip: ZipFile): AsyncGenerator<Entry> {
+  if (zip.entryCount > MAX_ARCHIVE_FILES) throw new Error(`it has more than ${MAX_ARCHIVE_FILES} files`)
+  let bytes = 0
+  for await (const entry of zip.eachEntry()) {
+    bytes += entry.fileNameLength + entry.extraFieldLength + entry.fileCommentLength
+    if (bytes > MAX_DIRECTORY) throw new Error(`its directory has more than ${MAX_DIRECTORY} bytes`)
+    yield entry
+  }
+}
+
 /** Throws for a repeated name, and for more files than an archive may have. */
-export const directoryOf = async (file: NamelessFile, { entryCount, fileSize }: ZipFile): Promise<Directory> => {
-  if (entryCount > MAX_ARCHIVE_FILES) throw new Error(`it has more than ${MAX_ARCHIVE_FILES} files`)
+export const directoryOf = async (file: NamelessFile, { fileSize }: ZipFile): Promise<Directory> => {
   const zip = await fromRandomAccessReaderPromise(new ReadAhead(file.descriptor), fileSize, { strictFileNames: true })
   const entries = new Map<string, Entry>()
   const sizes = new Map<string, number>()
-  const total = { bytes: 0 }
-  for await (const entry of zip.eachEntry()) {
-    const { extraFieldLength, fileCommentLength, fileName, fileNameLength, uncompressedSize } = entry
-    total.bytes += fileNameLength + extraFieldLength + fileCommentLength
-    if (total.bytes > MAX_DIRECTORY) throw new Error(`its directory has more than ${MAX_DIRECTORY} bytes`)
+  for await (const entry of entriesWithin(zip)) {
+    const { fileName, uncompressedSize } = entry
     if (sizes.has(fileName)) throw new Error(`it has ${fileName} twice`)
     if (fileName.endsWith("/")) continue
     sizes.set(fileName, uncompressedSize)
