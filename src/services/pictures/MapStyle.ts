@@ -38,6 +38,8 @@ const MEDIA_TYPES = {
   vector: ["application/x-protobuf", "application/octet-stream", "application/vnd.mapbox-vector-tile"]
 }
 
+type TilePath = readonly [zoom: number, column: number, row: number]
+
 const tilesIn = ({ degrees, north, west }: Frame, { maxZoom, type }: Tiles, width: number, height: number) => {
   const zoom = Math.min(Math.max(Math.round(Math.log2(360 / (degrees * SIDE[type]))), 0), Math.floor(maxZoom))
   const count = 2 ** zoom
@@ -45,9 +47,7 @@ const tilesIn = ({ degrees, north, west }: Frame, { maxZoom, type }: Tiles, widt
   const [left, top] = [(west + 180) / degrees, (180 - north) / degrees]
   const from = { x: Math.floor(left / side), y: Math.max(Math.floor(top / side), 0) }
   const to = { x: Math.floor((left + width) / side), y: Math.min(Math.floor((top + height) / side), count - 1) }
-  const found: Array<
-    { readonly x: number; readonly y: number; readonly side: number; readonly path: ReadonlyArray<number> }
-  > = []
+  const found: Array<Pick<PlacedTile, "side" | "x" | "y"> & { readonly path: TilePath }> = []
   for (let y = from.y; y <= to.y; y++) {
     for (let x = from.x; x <= to.x; x++) {
       found.push({ x: x * side - left, y: y * side - top, side, path: [zoom, ((x % count) + count) % count, y] })
@@ -56,7 +56,7 @@ const tilesIn = ({ degrees, north, west }: Frame, { maxZoom, type }: Tiles, widt
   return found
 }
 
-const addressOf = (template: string, [z = 0, x = 0, y = 0]: ReadonlyArray<number>) =>
+const addressOf = (template: string, [z, x, y]: TilePath) =>
   template.replaceAll("{z}", String(z)).replaceAll("{x}", String(x)).replaceAll("{y}", String(y)).replaceAll(
     "{ratio}",
     ""
