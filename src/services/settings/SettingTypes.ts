@@ -29,24 +29,29 @@ const GROUNDS = { light: "#eef5fc", dark: "#1d2733" } as const
 /** See WCAG 2.2, 1.4.3. */
 const CONTRAST = 4.5
 
-const partsOf = (color: string) => [1, 3, 5].map((at) => Number.parseInt(color.slice(at, at + 2), 16))
+const partOf = (color: string, at: number) => Number.parseInt(color.slice(at, at + 2), 16)
 
-/** See WCAG 2.2, "relative luminance". */
-const luminanceOf = (color: string) => {
-  const [red = 0, green = 0, blue = 0] = partsOf(color).map((part) => {
-    const value = part / 255
-    return value <= 0.040_45 ? value / 12.92 : ((value + 0.055) / 1.055) ** 2.4
-  })
-  return 0.2126 * red + 0.7152 * green + 0.0722 * blue
+const linearOf = (color: string, at: number) => {
+  const value = partOf(color, at) / 255
+  return value <= 0.040_45 ? value / 12.92 : ((value + 0.055) / 1.055) ** 2.4
 }
 
+/** See WCAG 2.2, "relative luminance". */
+const luminanceOf = (color: string) =>
+  0.2126 * linearOf(color, 1) + 0.7152 * linearOf(color, 3) + 0.0722 * linearOf(color, 5)
+
 const contrastOf = (one: string, other: string) => {
-  const [darker = 0, lighter = 0] = [luminanceOf(one), luminanceOf(other)].toSorted((a, b) => a - b)
-  return (lighter + 0.05) / (darker + 0.05)
+  const luminances = [luminanceOf(one), luminanceOf(other)]
+  return (Math.max(...luminances) + 0.05) / (Math.min(...luminances) + 0.05)
 }
 
 const mixedWithWhite = (color: string, share: number) =>
-  `#${partsOf(color).map((part) => Math.round(part + (255 - part) * share).toString(16).padStart(2, "0")).join("")}`
+  `#${
+    [1, 3, 5].map((at) => {
+      const part = partOf(color, at)
+      return Math.round(part + (255 - part) * share).toString(16).padStart(2, "0")
+    }).join("")
+  }`
 
 const SHARES = Array.from({ length: 21 }, (_, index) => index / 20)
 
