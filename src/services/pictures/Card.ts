@@ -6,7 +6,7 @@ import { carried } from "../files/Xml.ts"
 import { coordinatesOf } from "../geometry/Geodesy.ts"
 import { type Html, html } from "../operations/Html.ts"
 import type { PlacedTile } from "./MapStyle.ts"
-import { COLOURS, pathsOf, type Points, project, round, thinned } from "./Shapes.ts"
+import { COLOURS, pathsOf, pointAt, type Points, project, round, thinned } from "./Shapes.ts"
 
 /** Tiles have the OpenMapTiles schema. Layers are in this order, the ground first, the edges of roads below roads. */
 interface Style {
@@ -78,7 +78,7 @@ const nameOf = (feature: VectorTileFeature, tile: PlacedTile): ReadonlyArray<Nam
   const [at] = ringsOf(feature, tile)
   return place === -1 || at === undefined
     ? []
-    : [{ text: String(latin ?? name ?? ""), rank: 100 * place + Number(rank ?? 0), x: at.xs[0] ?? 0, y: at.ys[0] ?? 0 }]
+    : [{ text: String(latin ?? name ?? ""), rank: 100 * place + Number(rank ?? 0), ...pointAt(at, 0) }]
 }
 
 const SIZE = 24
@@ -101,7 +101,7 @@ const placed = (names: ReadonlyArray<Name>, line: Points, width: number, height:
   const isFree = ({ half, x, y }: Spot) =>
     x > half && x < width - half && y > HALF_HEIGHT && y < height - HALF_HEIGHT
     && !spots.some((other) => Math.abs(other.x - x) < other.half + half && Math.abs(other.y - y) < 2 * HALF_HEIGHT)
-    && !line.xs.some((at, index) => Math.abs(at - x) < half && Math.abs((line.ys[index] ?? 0) - y) < HALF_HEIGHT)
+    && !line.xs.some((at, index) => Math.abs(at - x) < half && Math.abs(pointAt(line, index).y - y) < HALF_HEIGHT)
   for (const { text, x, y } of names.toSorted((a, b) => a.rank - b.rank)) {
     if (text === "" || spots.length === MAX_NAMES || spots.some((spot) => spot.text === text)) continue
     const half = (text.length * LABEL_LETTER) / 2
@@ -242,7 +242,10 @@ export const drawCard = (
   const ends = line.xs.length > 0 ? line : marks
   const path = pathsOf(thinned(line, segments)).join("")
   const last = ends.xs.length - 1
-  const at = (index: number) => ({ x: round(ends.xs[index] ?? 0), y: round(ends.ys[index] ?? 0) })
+  const at = (index: number) => {
+    const { x, y } = pointAt(ends, index)
+    return { x: round(x), y: round(y) }
+  }
   const stroke = (colour: string, width: number) =>
     html`<path d="${path}" fill="none" stroke="${colour}" stroke-width="${width}" stroke-linejoin="round" stroke-linecap="round"/>`
   const top = CARD_GROUND.height

@@ -19,6 +19,7 @@ import {
   label,
   metres,
   pathsOf,
+  pointAt,
   type Points,
   project,
   round,
@@ -141,13 +142,15 @@ const layoutOf = ({ height, width }: PictureOptions, profile: Profile | undefine
   }
 }
 
-const circle = (x: number, y: number, radius: number, fill: string, stroke: string, width: number) =>
+type Point = ReturnType<typeof pointAt>
+
+const circle = ({ x, y }: Point, radius: number, fill: string, stroke: string, width: number) =>
   html`<circle cx="${round(x)}" cy="${round(y)}" r="${round(radius)}" fill="${fill}" stroke="${stroke}" stroke-width="${
     round(width)
   }"/>`
 
 /** The end is a square, so that it differs from the start by more than its colour. */
-const square = (x: number, y: number, half: number, fill: string, stroke: string, width: number) =>
+const square = ({ x, y }: Point, half: number, fill: string, stroke: string, width: number) =>
   html`<rect x="${round(x - half)}" y="${round(y - half)}" width="${round(2 * half)}" height="${round(2 * half)}" rx="${
     round(half / 3)
   }" fill="${fill}" stroke="${stroke}" stroke-width="${round(width)}"/>`
@@ -158,18 +161,18 @@ const marksOf = (line: Points, marks: Points, unit: number, colours: Colours): R
   const { edge, end, line: blue, start } = colours
   const ends = line.xs.length > 0 ? line : marks
   const last = ends.xs.length - 1
+  const [from, to] = [pointAt(ends, 0), pointAt(ends, last)]
   // A privacy zone may hide the first waypoint and the last: no waypoint is an end of the line by its index.
-  const isEnd = (x: number, y: number) =>
-    [0, last].some((index) => Math.hypot(x - (ends.xs[index] ?? 0), y - (ends.ys[index] ?? 0)) < START_RADIUS * unit)
-  const between = [...marks.xs].flatMap((x, index) => {
-    const y = marks.ys[index] ?? 0
-    return isEnd(x, y) ? [] : [circle(x, y, 3.2 * unit, edge, blue, 1.8 * unit)]
+  const isEnd = ({ x, y }: Point) => [from, to].some((at) => Math.hypot(x - at.x, y - at.y) < START_RADIUS * unit)
+  const between = [...marks.xs.keys()].flatMap((index) => {
+    const point = pointAt(marks, index)
+    return isEnd(point) ? [] : [circle(point, 3.2 * unit, edge, blue, 1.8 * unit)]
   })
   if (last < 0) return between
   return [
     ...between,
-    ...(last > 0 ? [square(ends.xs[last] ?? 0, ends.ys[last] ?? 0, 5 * unit, end, edge, 2 * unit)] : []),
-    circle(ends.xs[0] ?? 0, ends.ys[0] ?? 0, START_RADIUS * unit, start, edge, 2 * unit)
+    ...(last > 0 ? [square(to, 5 * unit, end, edge, 2 * unit)] : []),
+    circle(from, START_RADIUS * unit, start, edge, 2 * unit)
   ]
 }
 
@@ -283,7 +286,7 @@ interface CardOrder extends CardTexts {
 
 interface CardPng {
   readonly bytes: Uint8Array
-  /** The value is false without tiles, and where they cannot be read. */
+  /** The value is false if the tiles cannot be read. */
   readonly hasMap: boolean
 }
 
@@ -299,6 +302,6 @@ export const drawCardPng = new HeavyJob<CardOrder, CardPng>(import.meta.url, {
     }
     const drawn = Result.try(() => drawCard(subject))
     const svg = Result.getOrElse(drawn, () => drawCard({ ...subject, tiles: [] }))
-    return { bytes: await rendered(svg), hasMap: Result.isSuccess(drawn) && subject.tiles.length > 0 }
+    return { bytes: await rendered(svg), hasMap: Result.isSuccess(drawn) }
   }
 })

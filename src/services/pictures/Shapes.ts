@@ -42,6 +42,9 @@ const northing = (lat: number) => {
 
 const latitudeOf = (northing: number) => 2 * Math.atan(Math.exp(radians(northing))) - Math.PI / 2
 
+/** A degree of a parallel has this share of the length of one of the equator. */
+const shrinkAt = (northing: number) => Math.cos(latitudeOf(northing))
+
 interface Range {
   readonly from: number
   readonly to: number
@@ -81,7 +84,7 @@ export const project = (line: Coordinates, marks: Coordinates, box: Box): Projec
   const markNorths = marks.lats.map(northing)
   const east = rangeOf(lngs, markLngs)
   const north = rangeOf(norths, markNorths)
-  const shrink = Math.cos(latitudeOf(middleOf(north)))
+  const shrink = shrinkAt(middleOf(north))
   const least = (LEAST_METRES / EARTH_CIRCUMFERENCE) * (FULL_TURN / shrink)
   const degrees = Math.max(
     sizeOf(east) / box.width,
@@ -90,8 +93,7 @@ export const project = (line: Coordinates, marks: Coordinates, box: Box): Projec
   )
   const toX = (lng: number) => box.x + box.width / 2 + (lng - middleOf(east)) / degrees
   const toY = (value: number) => box.y + box.height / 2 - (value - middleOf(north)) / degrees
-  const scaleAt = (value: number) => 1 / Math.cos(latitudeOf(value))
-  const scales = [scaleAt(north.from), scaleAt(north.to), scaleAt(Math.min(Math.max(0, north.from), north.to))]
+  const shrinks = [shrinkAt(north.from), shrinkAt(north.to), shrinkAt(Math.min(Math.max(0, north.from), north.to))]
   return {
     frame: {
       degrees,
@@ -101,7 +103,7 @@ export const project = (line: Coordinates, marks: Coordinates, box: Box): Projec
     line: { xs: lngs.map(toX), ys: norths.map(toY) },
     marks: { xs: markLngs.map(toX), ys: markNorths.map(toY) },
     metresPerPixel: (degrees / FULL_TURN) * EARTH_CIRCUMFERENCE * shrink,
-    distortion: Math.max(...scales) / Math.min(...scales)
+    distortion: Math.max(...shrinks) / Math.min(...shrinks)
   }
 }
 
@@ -155,10 +157,10 @@ export const label = (text: string, { anchor, colour, x, y }: Label): Html =>
 
 export const round = (value: number): number => Math.round(value * 10) / 10
 
-const grouped = (value: number, digits = 0) =>
+const grouped = (value: number, digits: number) =>
   value.toLocaleString("en", { minimumFractionDigits: 0, maximumFractionDigits: digits })
 
-export const metres = (value: number): string => `${grouped(Math.round(value))} m`
+export const metres = (value: number): string => `${grouped(value, 0)} m`
 
 export const distance = (value: number): string =>
   value < 1000 ? metres(value) : `${grouped(value / 1000, value < 100_000 ? 1 : 0)} km`
@@ -166,7 +168,7 @@ export const distance = (value: number): string =>
 /** Returns the largest of 1, 2 and 5 times a power of ten that is at most `limit`. */
 export const roundLength = (limit: number): number => {
   const power = 10 ** Math.floor(Math.log10(limit))
-  return [5, 2, 1].map((factor) => factor * power).find((length) => length <= limit) ?? power
+  return [5, 2].map((factor) => factor * power).find((length) => length <= limit) ?? power
 }
 
 /** The points are pixels of a picture, with the y axis down. */
@@ -174,6 +176,11 @@ export interface Points {
   readonly xs: Float64Array
   readonly ys: Float64Array
 }
+
+/** The index is that of a point. */
+const valueAt = (values: Float64Array, index: number) => values[index] ?? 0
+
+export const pointAt = ({ xs, ys }: Points, index: number) => ({ x: valueAt(xs, index), y: valueAt(ys, index) })
 
 /** The line has gaps before the points at the indexes. */
 interface Line extends Points {
@@ -191,22 +198,23 @@ export const thinned = ({ xs, ys }: Points, segments: Segments = NO_GAPS): Line 
   const starts = new Set(segments)
   const isEnd = (index: number) => starts.has(index) || starts.has(index + 1)
   const kept: Array<number> = last < 0 ? [] : [0]
+  let previous = 0
   for (let index = 1; index < last; index++) {
-    const previous = kept.at(-1) ?? 0
-    const byX = (xs[index] ?? 0) - (xs[previous] ?? 0)
-    const byY = (ys[index] ?? 0) - (ys[previous] ?? 0)
-    if (byX * byX + byY * byY >= LEAST_STEP * LEAST_STEP || isEnd(index)) kept.push(index)
+    const byX = valueAt(xs, index) - valueAt(xs, previous)
+    const byY = valueAt(ys, index) - valueAt(ys, previous)
+    if (byX * byX + byY * byY >= LEAST_STEP * LEAST_STEP || isEnd(index)) {
+      kept.push(index)
+      previous = index
+    }
   }
   if (last > 0) kept.push(last)
   // The step is odd, so that both sides of a zigzag are kept.
   const every = Math.ceil(kept.length / MAX_POINTS) | 1
-  const places = every === 1
-    ? kept
-    : [...kept.filter((place, index) => index % every === 0 || isEnd(place)), last]
+  const places = kept.filter((place, index) => index % every === 0 || isEnd(place) || place === last)
   return {
-    segments: places.flatMap((place, index) => starts.has(place) && places[index - 1] !== place ? [index] : []),
-    xs: Float64Array.from(places, (index) => xs[index] ?? 0),
-    ys: Float64Array.from(places, (index) => ys[index] ?? 0)
+    segments: places.flatMap((place, index) => starts.has(place) ? [index] : []),
+    xs: Float64Array.from(places, (index) => valueAt(xs, index)),
+    ys: Float64Array.from(places, (index) => valueAt(ys, index))
   }
 }
 
@@ -218,8 +226,8 @@ const pathOf = (xs: Float64Array, ys: Float64Array): string => {
   let x = 0
   let y = 0
   for (let index = 0; index < xs.length; index++) {
-    const nextX = tenths(xs[index] ?? 0)
-    const nextY = tenths(ys[index] ?? 0)
+    const nextX = tenths(valueAt(xs, index))
+    const nextY = tenths(valueAt(ys, index))
     const isFirst = index === 0
     if (!isFirst && nextX === x && nextY === y && index < xs.length - 1) continue
     path += `${isFirst ? "M" : "l"}${(nextX - x) / 10} ${(nextY - y) / 10}`
