@@ -1,14 +1,14 @@
 import { assert, describe, it } from "@effect/vitest"
-import { Exit, Predicate, Schema } from "effect"
+import { Exit, Predicate, Result, Schema } from "effect"
 import * as fc from "fast-check"
 import { Api } from "../../src/http/api/Api.ts"
 import { ArchivedCollection, ArchivedProfile, ArchivedRoute, Manifest } from "../../src/schema/Archive.ts"
-import { issuesOf, MAX_ISSUES } from "../../src/schema/Issues.ts"
+import { issuesOf, MAX_ISSUES, NOT_UTF8 } from "../../src/schema/Issues.ts"
 import { JSON_LIMITS } from "../../src/schema/Limits.ts"
 import { NewRoute } from "../../src/schema/Route.ts"
 import { RoutingRequest, TraceRequest } from "../../src/schema/Routing.ts"
 import { ProfilePatch } from "../../src/schema/User.ts"
-import { refusalsBy } from "../../src/services/bodies/BoundedJson.ts"
+import { decodeBounded, maxValuesOf, refusalsBy } from "../../src/services/bodies/BoundedJson.ts"
 import { excessOf } from "../../src/services/bodies/JsonScanner.ts"
 
 const bodies = Object.values(Api.groups).flatMap((group) =>
@@ -58,6 +58,20 @@ describe("a JSON text", () => {
       "Expected at most 3 levels",
       "Expected at most 3 levels"
     ])
+    assert.deepStrictEqual(
+      ["[[[]],[[]],[{}]]", "[ true, [[1]], null ]", "[{\"a\":{}},[{},[]]]", "[\"\",[[[1]]]]", "[ true, null, [[[1]]] ]"]
+        .map(messageOf),
+      [undefined, undefined, undefined, "Expected at most 3 levels", "Expected at most 3 levels"]
+    )
+    assert.deepStrictEqual(
+      [`[${"1,".repeat(8)}[]]`, `[${"1,".repeat(9)}[]]`, "[[],[[[]]]]", "[] [[[[]]]]"].map(messageOf),
+      [
+        undefined,
+        "Expected at most 10 values in all",
+        "Expected at most 3 levels",
+        undefined
+      ]
+    )
     assert.deepStrictEqual([`[1${",1".repeat(9)}]`, `["]",{"[[[[":[1${",1".repeat(8)}]}]`].map(messageOf), [
       undefined,
       "Expected at most 10 values in all"
@@ -71,8 +85,13 @@ describe("a JSON text", () => {
 
   it("is refused for an array that is too long and for none of its items", () => {
     const refusalsOf = refusalsBy(
-      Schema.Struct({ a: Schema.Array(Schema.Struct({ b: Schema.Array(Schema.Number).check(Schema.isMaxLength(3)) })) })
+      Schema.Struct({
+        a: Schema.Array(
+          Schema.Struct({ b: Schema.NullOr(Schema.Array(Schema.Number).check(Schema.isMaxLength(3))) })
+        )
+      })
     )
+    assert.deepStrictEqual(refusalsOf(`{"a":[{"b":null},{"b":[1,2,"x"]}]}`).map(({ path }) => path), ["a.1.b.2"])
     const few = fc.array(fc.integer(), { maxLength: 3 })
     const many = fc.array(fc.jsonValue({ maxDepth: 2 }), { minLength: 4, maxLength: 9 })
     fc.assert(fc.property(fc.array(few, { maxLength: 5 }), many, (before, broken) => {
@@ -81,6 +100,36 @@ describe("a JSON text", () => {
         { path: `a.${before.length}.b`, message: "Expected at most 3 items" }
       ])
     }))
+  })
+
+  it("has as much room as its schema, where an array has its maximum and a schema inside itself counts once", () => {
+    const roomOf = (schema: Schema.Constraint) => maxValuesOf(schema) - JSON_LIMITS.spareValues
+    const listOf = (item: Schema.Constraint, most: number) => Schema.Array(item).check(Schema.isMaxLength(most))
+    const Tree = Schema.Struct({
+      name: Schema.String,
+      children: listOf(Schema.suspend((): Schema.Constraint => Tree), 2)
+    }).annotate({ identifier: "Tree" })
+    const schemas = [
+      Schema.Number,
+      Schema.Tuple([Schema.Number, Schema.String]),
+      listOf(Schema.Struct({ a: Schema.Number }), 10),
+      Schema.Struct({ a: Schema.Number, b: listOf(Schema.Tuple([Schema.Number]), 5) }),
+      Schema.Union([Schema.Number, listOf(Schema.Number, 5)]),
+      Schema.Array(Schema.Number),
+      Tree
+    ]
+    assert.deepStrictEqual(schemas.map(roomOf), [1, 3, 21, 13, 6, 1, 3])
+  })
+
+  it("is refused where it is not UTF-8, without the text around a fault", () => {
+    const decode = decodeBounded(Schema.Struct({ a: Schema.String }))
+    const messageOf = (bytes: Buffer) =>
+      Result.match(decode(bytes), { onSuccess: () => "", onFailure: ([issue]) => issue?.message })
+    assert.strictEqual(messageOf(Buffer.from(`{"a":"é"}`)), "")
+    assert.strictEqual(messageOf(Buffer.from([0x7b, 0x22, 0x61, 0x22, 0x3a, 0x22, 0xe9, 0x22, 0x7d])), NOT_UTF8)
+    const broken = messageOf(Buffer.from(`{"a":"secret" "b"}`))
+    assert.match(broken ?? "", /^Expected valid JSON: /)
+    assert.notInclude(broken ?? "", "secret")
   })
 
   it("that is no JSON is left to the parser", () => {

@@ -2,7 +2,7 @@ import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
 import * as fc from "fast-check"
 import { jsonArray } from "../../src/http/response/ResourceJson.ts"
-import { encoded, type JsonPart, textOf } from "../../src/services/bodies/JsonText.ts"
+import { encoded, type JsonPart, lengthOf, piecesOf, textOf, withMembers } from "../../src/services/bodies/JsonText.ts"
 
 /** One in so many characters, or all, take more bytes than one. */
 const TEXTS = ["é", "日本", "🚲", "\ud800", "a🚲", "abc".repeat(10) + "é", "plain"]
@@ -38,6 +38,27 @@ describe("JSON in parts", () => {
         assert.strictEqual(encoded(partsOf(given)).toString("hex"), Buffer.from(whole).toString("hex"))
       }
     }
+  })
+
+  it("has defined members added to its object, and the length of its parts", () => {
+    const members = withMembers(`{"a":1}`, ["b", "2"], ["c", undefined], ["d", ["[", bytesOf("3"), "]"]])
+    assert.strictEqual(textOf(members), `{"a":1,"b":2,"d":[3]}`)
+    assert.deepStrictEqual([textOf("[]"), textOf(bytesOf("{}")), lengthOf("[1]"), lengthOf(members)], [
+      "[]",
+      "{}",
+      3,
+      21
+    ])
+  })
+
+  it("is sent in one piece up to 1 MiB, with bytes of 8 KiB and more between as they are", () => {
+    const lengthsOf = (...parts: ReadonlyArray<JsonPart>) => [...piecesOf(parts)].map(({ length }) => length)
+    const mib = "x".repeat(1024 * 1024)
+    assert.deepStrictEqual(lengthsOf("a", bytesOf("b"), "c"), [3])
+    assert.deepStrictEqual(lengthsOf(mib, "y"), [1024 * 1024 + 1])
+    assert.deepStrictEqual(lengthsOf(`${mib}x`, "y"), [1024 * 1024 + 1, 1])
+    assert.deepStrictEqual(lengthsOf("a", new Uint8Array(8192), "b"), [1, 8192, 1])
+    assert.deepStrictEqual(lengthsOf("a", new Uint8Array(8191), "b"), [8193])
   })
 
   it.effect("is encoded whole in an array, in one slice and in several", () =>

@@ -110,8 +110,7 @@ const issuesOfMember = (
   const { name, type } = signature
   const member = Object.hasOwn(object, name) ? { [name]: object[name] } : {}
   const alone = { ast: memberSchema(signature), value: member, path }
-  const key = typeof name === "symbol" ? name.toString() : name
-  return issuesIn({ ast: type, path: [...path, key], value: object[name] }, alone)
+  return issuesIn({ ast: type, path: [...path, String(name)], value: object[name] }, alone)
 }
 
 /** Returns the first issues; `errors: "all"` would collect those of 50,000 invalid items before any limit. */
@@ -156,9 +155,10 @@ const roomIn = (definitions: JsonSchema, schema: JsonSchema, open: ReadonlyArray
     return isOpen ? 0 : roomIn(definitions, definition, [...open, name])
   }
   const roomsIn = (parts: unknown) => schemasIn(parts).map((part) => roomIn(definitions, part, open))
-  const tuple = roomsIn(prefixItems)
-  const rest = typeof maxItems === "number" ? Math.max(0, maxItems - tuple.length) : 0
-  const inside = Number.sumAll([...tuple, ...roomsIn(properties), ...roomsIn([items]).map((room) => rest * room)])
+  const most = typeof maxItems === "number" ? maxItems : 0
+  const inside = Number.sumAll(
+    [prefixItems, properties].flatMap(roomsIn).concat(roomsIn([items]).map((room) => most * room))
+  )
   return Math.max(1 + inside, ...[allOf, anyOf, oneOf].flatMap(roomsIn))
 }
 

@@ -29,7 +29,7 @@ const excess = (most: number, what: string): ValidationIssue => ({
   message: `Expected at most ${most} ${what}`
 })
 
-/** Finds the first excess before parsing, in one pass that builds nothing, up to the first syntax error. */
+/** Finds the first excess before parsing, in one pass that builds nothing, up to the end of the value or a syntax error. */
 export const excessOf = (text: Uint8Array, { depth, values }: TextLimits): ValidationIssue | undefined => {
   const membersLeft = new Float64Array(depth)
   let level = -1
@@ -50,7 +50,7 @@ export const excessOf = (text: Uint8Array, { depth, values }: TextLimits): Valid
       membersLeft[level] = byte === OPEN_OBJECT ? JSON_LIMITS.members : Infinity
       if (--valuesLeft < 0) return excess(values, "values in all")
     } else if (byte === CLOSE_ARRAY || byte === CLOSE_OBJECT) {
-      if (--level < -1) return undefined
+      if (--level < 0) return undefined
     }
   }
   return undefined
