@@ -238,10 +238,12 @@ const decoded = (encoded: string): Points | undefined => {
 
 const piecesOf = (points: Points, along: Float64Array): ReadonlyArray<Points> => {
   const starts = [0]
+  let start = 0
   along.forEach((metres, index) => {
-    const start = starts.at(-1) ?? 0
     const isOver = index - start >= MAX_PIECE_POINTS || metres - (along[start] ?? 0) > MAX_PIECE_METRES
-    if (isOver && index > start + 1) starts.push(index - 1)
+    if (!isOver || index <= start + 1) return
+    start = index - 1
+    starts.push(start)
   })
   return starts.map((start, n) => points.slice(start, (starts[n + 1] ?? points.length) + 1))
 }
@@ -266,7 +268,7 @@ const measureTrace = ({ encodedPolyline = "", shape }: TraceRequest): MeasuredTr
 }
 
 /** The text of a body, which needs two points, has these in place of its own. */
-const TAKEN_OUT = [{ lat: 0, lon: 0 }, { lat: 0, lon: 0 }]
+const TAKEN_OUT = Array.from({ length: MIN_TRACE }, () => ({ lat: 0, lon: 0 }))
 
 interface TraceParts {
   readonly trace: MeasuredTrace
@@ -301,10 +303,10 @@ export const joinMatches = new HeavyJob<MatchedPieces, Uint8Array | undefined>(i
   run: joinPieces
 })
 
-export const checkMatch = new HeavyJob<string, true | undefined>(import.meta.url, {
+export const checkMatch = new HeavyJob<string, "JSON" | undefined>(import.meta.url, {
   name: "check match",
   share: "matches",
-  run: (text) => Option.isSome(parse(text)) || undefined
+  run: (text) => Option.isSome(parse(text)) ? "JSON" : undefined
 })
 
 const TRIPS = "routes of the engine"
