@@ -14,6 +14,8 @@ describe("the elevations of a file", () => {
 
   it.effect("are left as they are after their time, without a job for any other line", () =>
     Effect.gen(function*() {
+      // The time left is not the time of day.
+      yield* TestClock.adjust("1 hour")
       const jobs: Array<string> = []
       const heavy = HeavyWork.of({
         run: <I, O>(job: HeavyJob<I, O>, input: I) =>
@@ -39,6 +41,7 @@ describe("the elevations of a file", () => {
       yield* TestClock.adjust(ELEVATION_TIMEOUT)
       const filled = yield* Fiber.join(filling)
       assert.deepStrictEqual(filled.map(({ missing }) => missing), [2, 2, 0, 0])
+      assert.deepStrictEqual(filled.map(({ filled }) => filled), [0, 0, 0, 0])
       assert.deepStrictEqual(filled.map(({ line }) => line), lines)
       assert.strictEqual(jobs.length, 1)
     }))
