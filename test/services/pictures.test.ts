@@ -1,6 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Resvg } from "@resvg/resvg-js"
-import { Deferred, Effect, Exit, Fiber } from "effect"
+import { Deferred, Effect, Exit, Fiber, Metric } from "effect"
 import * as fc from "fast-check"
 import type { Position } from "../../src/schema/Geometry.ts"
 import { DEFAULT_PICTURE, type PictureOptions, ROAD_DATA_ATTRIBUTION } from "../../src/schema/Picture.ts"
@@ -155,6 +155,12 @@ describe("pictures", () => {
   it.effect("are made for the others too when the client that asked first leaves, and kept if they are current", () =>
     Effect.gen(function*() {
       const getOrMake = yield* makePictureCache<never>()
+      const figures = Effect.map(Metric.snapshot, (metrics) =>
+        metrics.flatMap((metric) => {
+          if (metric.type === "Counter") return [`${metric.attributes?.["outcome"]} ${metric.state.count}`]
+          return metric.type === "Gauge" ? [`bytes ${metric.state.value}`] : []
+        }).toSorted())
+      assert.deepStrictEqual(yield* figures, ["bytes 0", "joined 0", "kept 0", "made 0"])
       const ready = yield* Deferred.make<void>()
       const bytes = Uint8Array.of(1)
       const made = (isCurrent: boolean) => Effect.as(Deferred.await(ready), { bytes, isCurrent })
@@ -167,7 +173,8 @@ describe("pictures", () => {
       assert.deepStrictEqual(yield* getOrMake("seen", twice), { bytes, isCurrent: true })
       assert.deepStrictEqual(yield* getOrMake("changed meanwhile", made(false)), { bytes, isCurrent: false })
       assert.isTrue(Exit.isFailure(yield* Effect.exit(getOrMake("changed meanwhile", twice))))
-    }).pipe(Effect.scoped))
+      assert.deepStrictEqual(yield* figures, ["bytes 1", "joined 1", "kept 1", "made 3"])
+    }).pipe(Effect.scoped, Effect.provideService(Metric.MetricRegistry, new Map())))
 
   it.effect("in PNG are those in SVG, with texts", () =>
     Effect.promise(async () => {

@@ -43,7 +43,7 @@ export const makePictureCache = <E>() =>
   Effect.gen(function*() {
     const maxSize = yield* settings.PICTURE_CACHE_BYTES
     const scope = yield* Effect.scope
-    const pictures = new LRUCache<string, Uint8Array>({ maxSize, sizeCalculation: ({ byteLength }) => byteLength + 1 })
+    const pictures = new LRUCache<string, Uint8Array>({ maxSize, sizeCalculation: ({ byteLength }) => byteLength })
     const running = new Map<string, Fiber.Fiber<MadePicture, E>>()
     yield* Effect.forEach(Object.values(OUTCOMES), (outcome) => Metric.update(outcome, 0))
     yield* Metric.update(kept, 0)
