@@ -238,12 +238,10 @@ const decoded = (encoded: string): Points | undefined => {
 
 const piecesOf = (points: Points, along: Float64Array): ReadonlyArray<Points> => {
   const starts = [0]
-  let start = 0
   along.forEach((metres, index) => {
+    const start = starts.at(-1) ?? 0
     const isOver = index - start >= MAX_PIECE_POINTS || metres - (along[start] ?? 0) > MAX_PIECE_METRES
-    if (!isOver || index <= start + 1) return
-    start = index - 1
-    starts.push(start)
+    if (isOver && index > start + 1) starts.push(index - 1)
   })
   return starts.map((start, n) => points.slice(start, (starts[n + 1] ?? points.length) + 1))
 }
