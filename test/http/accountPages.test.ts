@@ -272,6 +272,17 @@ layer(TestServer.layer({ ADMIN_EMAILS: ADMINS.join(",") }))("pages of an account
       })
       yield* submit(rider, "/me/privacy-zones", { do: "remove", index: "0", longitude: "9.5209", latitude: "47.1415" })
       assert.deepStrictEqual((yield* rider.get("/users/me/privacy-zones")).body, { zones: [] })
+      // Two have one centre, the third has the longitude of both.
+      const [small, large, north] = [
+        { center: [9.5, 47.1], radius: 100 },
+        { center: [9.5, 47.1], radius: 200 },
+        { center: [9.5, 47.2], radius: 100 }
+      ]
+      yield* rider.call("PUT", "/users/me/privacy-zones", { body: { zones: [small, large, north] } })
+      for (const [index, latitude, left] of [["1", "47.1", [small, north]], ["0", "47.2", [small]]] as const) {
+        yield* submit(rider, "/me/privacy-zones", { do: "remove", index, longitude: "9.5", latitude })
+        assert.deepStrictEqual((yield* rider.get("/users/me/privacy-zones")).body, { zones: left })
+      }
       const changed = { do: "change", currentPassword: "wrong", newPassword: "another long enough password" }
       assertAlert(yield* submit(rider, "/me/password", changed), "The current password is wrong.")
       const right = { ...changed, currentPassword: rider.password }

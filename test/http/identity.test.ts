@@ -66,11 +66,20 @@ layer(TestServer.layer())("sessions of one's own", (it) => {
     Effect.gen(function*() {
       const rider = yield* signedIn
       const elsewhere = yield* signInAgain(rider)
+      const stranger = yield* signedIn
       const answer = yield* elsewhere.post("/me/sessions/logout-everywhere")
       assert.deepStrictEqual([answer.status, answer.body], [200, { success: true }])
       assert.match(answer.headers.getSetCookie().at(-1) ?? "", /^__Host-service_session=;/)
       assert.strictEqual((yield* rider.get("/users/me")).status, 401)
       assert.strictEqual((yield* elsewhere.get("/users/me")).status, 401)
+      assert.strictEqual((yield* stranger.get("/users/me")).status, 200)
+    }))
+
+  it.effect("keep 512 characters of what a browser calls itself", () =>
+    Effect.gen(function*() {
+      const elsewhere = yield* signInAgain(yield* signedIn, "b".repeat(513))
+      const current = sessionsIn((yield* elsewhere.get("/me/sessions")).body).find(({ current }) => current)
+      assert.strictEqual(current?.userAgent, "b".repeat(512))
     }))
 })
 

@@ -254,6 +254,7 @@ layer(TestServer.layer(BEHIND_PROXY))("a device that signed in before", (it) => 
 
   it.effect("is known after it changed the password, and no other device is", () =>
     Effect.gen(function*() {
+      yield* TestClock.setTime(Date.parse("2026-01-01"))
       const rider = yield* signedUp
       const device = deviceIn((yield* logInFrom("203.0.113.50", rider)).headers)
       const other = deviceIn((yield* logInFrom("203.0.113.51", rider)).headers)

@@ -371,10 +371,16 @@ layer(TestServer.withSweeps({ ADMIN_EMAILS: ADMIN }, villages))("privacy zones",
       const files = yield* unzipped(bytes)
       const Profile = Schema.fromJsonString(Schema.Struct({ privacyZones: Schema.Unknown }))
       assert.deepStrictEqual(Schema.decodeUnknownSync(Profile)(files["profile.json"]).privacyZones, [ZONE])
-      const kept = { center: FAR, radius: 100 }
-      yield* setZones(other, [kept])
+      // They have the centre or the radius of the zone, and leave room for one.
+      const kept = [
+        { center: HOME, radius: 100 },
+        ...Array.from({ length: 8 }, (_, n) => ({ center: [n, 0], radius: RADIUS }))
+      ]
+      yield* setZones(other, kept)
       assert.strictEqual((yield* imported(other, bytes)).status, 201)
-      assert.deepStrictEqual((yield* other.get("/users/me/privacy-zones")).body, { zones: [kept, ZONE] })
+      assert.deepStrictEqual((yield* other.get("/users/me/privacy-zones")).body, { zones: [...kept, ZONE] })
+      assert.strictEqual((yield* imported(other, bytes)).status, 201)
+      assert.deepStrictEqual((yield* other.get("/users/me/privacy-zones")).body, { zones: [...kept, ZONE] })
       const { body } = yield* visitor.get(`/routes/by-user/${other.id}`)
       assert.isFalse(listedPositions(body).some(isInZone))
       const full = yield* signedIn

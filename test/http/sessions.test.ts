@@ -1,9 +1,10 @@
 import { assert, layer } from "@effect/vitest"
-import { Effect, Schema } from "effect"
+import { Clock, Effect, Schema } from "effect"
 import { SqlClient } from "effect/sql"
 import { TestClock } from "effect/testing"
 import { type JWTPayload, SignJWT, UnsecuredJWT } from "jose"
 import { anonymous, signedUp, withHeaders } from "../support/Actors.ts"
+import { logIn, signInAgain } from "../support/SignIns.ts"
 import { SECRETS, TestServer } from "../support/TestServer.ts"
 import { served } from "../support/Waiting.ts"
 
@@ -151,13 +152,16 @@ layer(TestServer.layer())("sessions", (it) => {
       assert.match(freshCookie(answer.headers), /^__Host-service_session=;/)
     }))
 
-  it.effect("logging out ends the session for every copy of its cookie, and may be repeated", () =>
+  it.effect("logging out ends the session for every copy of its cookie and no other, and may be repeated", () =>
     Effect.gen(function*() {
       const rider = yield* signedUp
+      const other = yield* signedUp
+      const elsewhere = tokenIn(freshCookie((yield* logIn(rider.email, rider.password)).headers))
       const answer = yield* rider.post("/auth/logout")
       assert.deepStrictEqual([answer.status, answer.body], [200, { success: true }])
       assert.match(freshCookie(answer.headers), /^__Host-service_session=;.*Max-Age=0/)
       assert.strictEqual(yield* status(rider.token), 401)
+      assert.deepStrictEqual([yield* status(elsewhere), yield* status(other.token)], [200, 200])
       assert.strictEqual((yield* rider.post("/auth/logout")).status, 200)
       assert.strictEqual((yield* Effect.flatMap(anonymous, (visitor) => visitor.post("/auth/logout"))).status, 200)
     }))
@@ -188,21 +192,51 @@ layer(TestServer.layer())("sessions", (it) => {
       assert.isTrue(answers.every((answer) => answer.status === 200))
     }))
 
-  it.effect("of more than 100 sessions the oldest ends", () =>
+  it.effect("of more than 100 sessions of an account the oldest ends, and those that are over do not count", () =>
     Effect.gen(function*() {
+      const other = yield* signedUp
       const rider = yield* signedUp
       yield* TestClock.adjust("1 minute")
-      yield* SqlClient.SqlClient.use((sql) =>
-        sql`
-          INSERT INTO sessions (id, user_id, created_at, last_seen_at, expires_at)
-          SELECT gen_random_uuid(), ${rider.id}, s.created_at + n * interval '1 second', s.last_seen_at, s.expires_at
-          FROM generate_series(1, 99) n, sessions s WHERE s.user_id = ${rider.id}`
-      )
-      const visitor = yield* anonymous
-      const answer = yield* visitor.post("/auth/login-email", { email: rider.email, password: rider.password })
+      const sql = yield* SqlClient.SqlClient
+      const now = new Date(yield* Clock.currentTimeMillis)
+      yield* sql`
+        INSERT INTO sessions (id, user_id, created_at, last_seen_at, expires_at, revoked_at)
+        SELECT gen_random_uuid(), ${rider.id}, s.created_at + n * interval '1 second', s.last_seen_at,
+          CASE WHEN n = 100 THEN ${now} ELSE s.expires_at END, CASE WHEN n = 101 THEN ${now} END
+        FROM generate_series(1, 101) n, sessions s WHERE s.user_id = ${rider.id}`
+      const answer = yield* logIn(rider.email, rider.password)
       assert.strictEqual(answer.status, 200)
       assert.strictEqual(yield* status(rider.token), 401)
-      assert.strictEqual(yield* status(tokenIn(freshCookie(answer.headers))), 200)
+      assert.strictEqual(yield* status(other.token), 200)
+      const newest = tokenIn(freshCookie(answer.headers))
+      assert.strictEqual(yield* status(newest), 200)
+      const listed = yield* Effect.flatMap(withCookie(newest), (caller) => caller.get("/me/sessions"))
+      assert.strictEqual(listed.headers.get("x-total-count"), "100")
+    }))
+
+  it.effect("remember when they were seen last, to the minute", () =>
+    Effect.gen(function*() {
+      const rider = yield* signedUp
+      yield* TestClock.adjust("1 second")
+      const elsewhere = yield* signInAgain(rider)
+      const seen = Effect.map(rider.get("/me/sessions"), ({ body }) =>
+        Schema.decodeUnknownSync(Schema.Array(Schema.Struct({ current: Schema.Boolean, lastSeenAt: Schema.String })))(
+          body
+        )
+          .toSorted((one) =>
+            one.current ? -1 : 1
+          )
+          .map(({ lastSeenAt }) => Date.parse(lastSeenAt)))
+      const [first = 0, other = 0] = yield* seen
+      assert.strictEqual(other - first, 1000)
+      yield* TestClock.adjust("58 seconds")
+      yield* rider.get("/users/me")
+      assert.deepStrictEqual(yield* seen, [first, other])
+      yield* TestClock.adjust("1 second")
+      yield* rider.get("/users/me")
+      assert.deepStrictEqual(yield* seen, [first + 60_000, other])
+      yield* elsewhere.get("/users/me")
+      assert.deepStrictEqual(yield* seen, [first + 60_000, other])
     }))
 
   it.effect("tokens that we did not sign, or not for this, are refused", () =>

@@ -2,6 +2,7 @@ import { assert, layer } from "@effect/vitest"
 import { Effect, Schema } from "effect"
 import { SqlClient } from "effect/sql"
 import { TestClock } from "effect/testing"
+import { crc32 } from "node:zlib"
 import { type Actor, anonymous, signedIn, withHeaders } from "../support/Actors.ts"
 import { Mailbox } from "../support/Mailbox.ts"
 import { created, newRoute } from "../support/Routes.ts"
@@ -20,6 +21,11 @@ const impactIn = Schema.decodeUnknownSync(Schema.Struct({
 }))
 
 const record = Schema.decodeUnknownSync(Schema.Record(Schema.String, Schema.Json))
+
+const DIGITS = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
+
+const base62 = (number: number) =>
+  [5, 4, 3, 2, 1, 0].map((power) => DIGITS[Math.floor(number / 62 ** power) % 62]).join("")
 
 const statusOf = (token: string) =>
   Effect.flatMap(withToken(token), (script) => Effect.map(script.get("/users/me"), ({ status }) => status))
@@ -100,6 +106,9 @@ layer(TestServer.withSweeps())("personal access tokens", (it) => {
       const answers = yield* Effect.replicateEffect(call, 64, { concurrency: "unbounded" })
       assert.strictEqual(answers.filter(({ status }) => status === 201).length, 50)
       assert.strictEqual(answers.filter(({ status }) => status === 409).length, 14)
+      const tokens = answers.flatMap(({ text }) => /"token":"([^"]*)"/.exec(text)?.slice(1) ?? [])
+      for (const token of tokens) assert.match(token, /^service_pat_[0-9A-Za-z]{46}$/)
+      assert.lengthOf(new Set(tokens.map((token) => token.slice(12, -6)).join("")), 62)
       const list = yield* rider.get("/auth/tokens?limit=200")
       const [first] = listIn(list.body)
       yield* rider.delete(`/auth/tokens/${first?.["id"]}`)
@@ -143,9 +152,25 @@ layer(TestServer.withSweeps())("personal access tokens", (it) => {
       }
     }))
 
+  it.effect("end with the CRC-32 of what is before it in six digits of base 62, so that scanners find leaked ones", () =>
+    Effect.gen(function*() {
+      const { token } = yield* mint(yield* signedIn, "read")
+      assert.strictEqual(token.slice(-6), base62(crc32(token.slice(0, -6))))
+      // Each begins with other digits: 0, 00, 10, 4.
+      const ranges = [[0, 62 ** 5], [0, 62 ** 4], [62 ** 5, 62 ** 5 + 62 ** 4], [4 * 62 ** 5, 2 ** 32]] as const
+      for (const [from, to] of ranges) {
+        const madeUp = Array.from({ length: 10_000 }, (_, n) => `service_pat_${String(n).padStart(40, "x")}`)
+          .find((text) => crc32(text) >= from && crc32(text) < to)
+        const checksum = base62(crc32(madeUp ?? ""))
+        assert.strictEqual(yield* refusalOf(`${madeUp}${checksum}`), "token_unknown")
+        assert.strictEqual(yield* refusalOf(`${madeUp}${checksum.slice(1)}${checksum[0]}`), "token_malformed")
+      }
+    }))
+
   it.effect("remember when they were used last, to the minute", () =>
     Effect.gen(function*() {
       const rider = yield* signedIn
+      yield* mint(rider, "read", { name: "never used" })
       const { token } = yield* mint(rider, "read")
       const lastUsed = Effect.map(rider.get("/auth/tokens"), ({ body }) => listIn(body)[0]?.["lastUsedAt"])
       yield* statusOf(token)
@@ -156,6 +181,7 @@ layer(TestServer.withSweeps())("personal access tokens", (it) => {
       yield* TestClock.adjust("2 seconds")
       yield* statusOf(token)
       assert.strictEqual(Date.parse(String(yield* lastUsed)) - Date.parse(String(first)), 61_000)
+      assert.deepInclude(listIn((yield* rider.get("/auth/tokens")).body)[1], { name: "never used", lastUsedAt: null })
     }))
 
   it.effect("describe themselves; a header of every response has their expiry in the last two weeks", () =>

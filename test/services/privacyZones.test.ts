@@ -37,7 +37,49 @@ const cut = async (
   return { cut, line: cut === undefined ? line : lineOf(cut.line?.json ?? "[]") }
 }
 
+/** Each has owner, longitude, latitude and radius of a zone, then those of its circle, computed by another program. */
+const CIRCLES = [
+  [1, 9.5209, 47.1415, 100, 9.522162, 47.141886, 228.24],
+  [1, 9.5209, 47.1415, 125, 9.519175, 47.141095, 290.00],
+  [1, 9.5209, 47.1415, 160, 9.522467, 47.140230, 389.19],
+  [2, -0.1, 51.5, 200, -0.099739, 51.502206, 490.57],
+  [2, -73.97, 40.78, 250, -73.972903, 40.780690, 569.61],
+  [2, -58.4, -34.6, 320, -58.404184, -34.600129, 760.21],
+  [3, 151.2, -33.87, 400, 151.196400, -33.872754, 989.01],
+  [3, 139.7, 35.7, 500, 139.693844, 35.701803, 1243.70],
+  [3, 18.4, -33.9, 630, 18.407395, -33.896907, 1454.98],
+  [4, -157.8, 21.3, 800, -157.795267, 21.305846, 1746.23],
+  [4, 0.01, 0.02, 1000, 0.019710, 0.019213, 2256.42],
+  [4, 179.99, -16.5, 1250, 179.977140, -16.495193, 3114.99],
+  [5, -21.9, 64.1, 1600, -21.932354, 64.096287, 3551.68],
+  [5, -70.9, -53.2, 2000, -70.867223, -53.194368, 4650.00]
+] as const
+
 describe("the circle that is cut for a privacy zone", () => {
+  it("is the same in every process and version, since two of one zone would show where it is", () => {
+    for (const [owner, lng, lat, radius, ...expected] of CIRCLES) {
+      const circle = circleOf(UserId.make(owner), { center: [lng, lat], radius }, [])
+      assert.deepStrictEqual(
+        [circle.lng.toFixed(6), circle.lat.toFixed(6), circle.radius.toFixed(2)],
+        [expected[0].toFixed(6), expected[1].toFixed(6), expected[2].toFixed(2)],
+        `${radius} m`
+      )
+    }
+  })
+
+  it("is a known one that is far enough from the zone, contains it, and is no larger than a new one may be", () => {
+    const zone = { center: HOME, radius: 1000 }
+    const isReused = (metres: number, radius: number) => {
+      const [lng, lat] = beside(HOME, 0, metres)
+      const known = { lng, lat, radius }
+      return circleOf(UserId.make(1), zone, [known]) === known
+    }
+    // In radii of the zone: a new one is 0.95 away, less 0.1083 for the grid, and 2.5583 large, of a radius raised by 1.28.
+    assert.deepStrictEqual([isReused(841, 2000), isReused(843, 2000)], [false, true])
+    assert.deepStrictEqual([isReused(1000, 1998), isReused(1000, 2002)], [false, true])
+    assert.deepStrictEqual([isReused(1000, 3274), isReused(1000, 3275)], [true, false])
+  })
+
   for (const radius of [100, 500, 2000]) {
     it(`is not found by the ends of twenty routes: their best circle misses the home by half of ${radius} m`, async () => {
       for (const owner of owners(50)) {

@@ -39,6 +39,19 @@ layer(tokensOf("ours"))("a session token", (it) => {
       assert.deepStrictEqual(yield* verify(token), Option.none())
     }))
 
+  it.effect("says in whole seconds when it was issued and when it expires, and is not accepted from then on", () =>
+    Effect.gen(function*() {
+      const { sign, verify } = yield* SessionTokens
+      yield* TestClock.setTime(Date.parse("2026-01-01T00:00:00.999Z"))
+      const token = yield* sign(CLAIMS)
+      const { exp, iat } = JSON.parse(Buffer.from(token.split(".")[1] ?? "", "base64url").toString())
+      assert.deepStrictEqual([iat, exp], [1_767_225_600, 1_767_226_500])
+      yield* TestClock.adjust("899 seconds")
+      assert.deepStrictEqual(yield* verify(token), Option.some(CLAIMS))
+      yield* TestClock.adjust("1 milli")
+      assert.deepStrictEqual(yield* verify(token), Option.none())
+    }))
+
   it.effect("of another secret, or changed, is refused beside one that is known", () =>
     Effect.gen(function*() {
       const { sign, verify } = yield* SessionTokens

@@ -173,7 +173,7 @@ export class Administration extends Context.Service<Administration, {
 
       const userColumns = sql.literal(`
         ${columnsOf(AdminUserColumns, "u")}, ${HAS_PASSWORD},
-        EXISTS (SELECT 1 FROM identities i WHERE i.user_id = u.id) AS "hasIdentityProvider",
+        EXISTS (SELECT FROM identities i WHERE i.user_id = u.id) AS "hasIdentityProvider",
         (SELECT max(s.last_seen_at) FROM sessions s WHERE s.user_id = u.id AND s.revoked_at IS NULL) AS "lastSeenAt",
         ${STORED_BYTES} AS "storedBytes", ${TOTAL_ROUTES} AS "totalRoutes",
         CASE WHEN u.zones_revision IS NULL THEN ${TOTAL_DISTANCE} ELSE (${SEEN_TOTAL_DISTANCE}) END AS "totalDistance"`)

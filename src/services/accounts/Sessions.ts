@@ -73,7 +73,7 @@ const signedTokens = ({ audience, key, lifetime }: Purpose) => ({
   verify: Effect.fnUntraced(function*(token: string) {
     const currentDate = yield* DateTime.nowAsDate
     const { payload } = yield* Effect.tryPromise(() =>
-      jwtVerify(token, key, {
+      jwtVerify<{ readonly exp: number }>(token, key, {
         algorithms: [ALGORITHM],
         issuer: SERVICE_NAME,
         audience,
@@ -126,7 +126,7 @@ export class SessionTokens extends Context.Service<SessionTokens, {
           Effect.gen(function*() {
             const payload = yield* tokens.verify(token)
             const claims = yield* Effect.fromOption(decodeClaims(payload))
-            return { claims, expiresAt: payload.exp ?? 0 } satisfies VerifiedToken
+            return { claims, expiresAt: payload.exp } satisfies VerifiedToken
           }),
         {
           capacity: MAX_KNOWN_TOKENS,
@@ -422,7 +422,7 @@ export class Devices extends Context.Service<Devices, {
           if (Option.isNone(claims)) return Option.none()
           const { iat, jti, sub } = claims.value
           const rows = yield* sql`
-            SELECT 1 FROM users WHERE id = ${sub} AND email_key = ${emailKey(email)}
+            SELECT FROM users WHERE id = ${sub} AND email_key = ${emailKey(email)}
               AND (devices_revoked_at IS NULL OR devices_revoked_at <= ${new Date(Math.round(iat * 1000))})`
           return rows.length > 0 ? Option.some(jti) : Option.none()
         }, Effect.orDie)

@@ -64,7 +64,7 @@ export const accountLock = Effect.map(
 /** Fails alike for a user who does not exist and one whose deletion is pending. */
 export const activeUsers = Effect.map(SqlClient.SqlClient, (sql) => ({
   requireActive: Effect.fnUntraced(function*(id: UserId) {
-    const rows = yield* sql`SELECT 1 FROM users WHERE id = ${id} AND ${isActive(sql)}`
+    const rows = yield* sql`SELECT FROM users WHERE id = ${id} AND ${isActive(sql)}`
     if (rows.length === 0) return yield* new Missing({ kind: "user" })
   })
 }))
