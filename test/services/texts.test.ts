@@ -1,0 +1,168 @@
+import { assert, describe, it } from "@effect/vitest"
+import { Predicate } from "effect"
+import { type Html, html } from "../../src/services/operations/Html.ts"
+import { textsIn } from "../../src/services/texts/Texts.ts"
+
+const AT = "2026-03-04T05:06:00.000Z"
+
+/** No whole number of MiB: what is used is rounded up, and a limit down. */
+const BYTES = 1_048_577
+
+const en = textsIn("en")
+const de = textsIn("de")
+
+const usage = {
+  routes: { used: 1, limit: 10_000 },
+  collections: { used: 2, limit: 500 },
+  storedBytes: { used: BYTES, limit: 2 * 1_048_576 }
+}
+
+const session = { createdAt: AT, current: true, ipAddress: "192.0.2.1", lastSeenAt: AT }
+
+const user = { createdAt: AT, email: "ada@x.ch", isAdmin: false, lastSeenAt: null, routes: 1, storedBytes: BYTES }
+
+const token = { createdAt: AT, expiresAt: AT, hint: "AbCd", name: "laptop", scope: "read" } as const
+
+const asText = (part: string | Html) => Predicate.isString(part) ? part : part.html
+
+const ENGLISH: ReadonlyArray<readonly [string | Html, string]> = [
+  [en.wording.number(1234), "1,234"],
+  [en.wording.number(0.55), "1"],
+  [en.wording.number(12, 1), "12.0"],
+  [en.wording.number(12.34, 1), "12.3"],
+  [en.wording.counted(1, "route", "routes"), "1 route"],
+  [en.wording.counted(1000, "route", "routes"), "1,000 routes"],
+  [
+    en.profile.usage(usage),
+    "Your account has 1 of 10,000 routes, 2 of 500 collections, 2 of 2 MiB."
+  ],
+  [en.sessions.facts(session), "This browser. Signed in on Mar 4, 2026, last used on Mar 4, 2026 from 192.0.2.1."],
+  [
+    en.sessions.facts({ ...session, current: false, ipAddress: null }),
+    "Signed in on Mar 4, 2026, last used on Mar 4, 2026."
+  ],
+  [en.admin.user(user), "ada@x.ch, made on Mar 4, 2026, last seen: never, 1 route, 2 MiB"],
+  [
+    en.admin.user({ ...user, isAdmin: true, lastSeenAt: AT, routes: 2 }),
+    "ada@x.ch, administrator, made on Mar 4, 2026, last seen: Mar 4, 2026, 2 routes, 2 MiB"
+  ],
+  [
+    en.mails.invitation.text("Rides", "x.ch"),
+    "Welcome! An administrator of Rides at x.ch invites you to keep, plan and share your routes there. Open this link "
+    + "within 7 days and choose a name and a password: then your account is ready."
+  ],
+  [
+    en.mails.minted.text(token),
+    "The personal access token \"laptop\" (AbCd) was made on Mar 4, 2026, 05:06 UTC. Its scope is \"read\": "
+    + "anyone who has it can read your routes and collections. It expires on Mar 4, 2026, 05:06 UTC."
+  ],
+  [
+    en.mails.expiring.text("laptop", "AbCd", AT),
+    "The personal access token \"laptop\" (AbCd) expires on Mar 4, 2026 (UTC). What uses it is refused from then on: "
+    + "make a new token and replace it there."
+  ],
+  [
+    en.mails.asked(new Date(AT), undefined),
+    "This mail was asked for on Mar 4, 2026, 05:06 UTC from an unknown network."
+  ],
+  [
+    en.mails.asked(new Date(AT), "192.0.2.0/24"),
+    "This mail was asked for on Mar 4, 2026, 05:06 UTC from the network 192.0.2.0/24."
+  ],
+  [en.errors.again(undefined), "Try again in a moment."],
+  [en.errors.again(1), "Try again in 1 second."],
+  [en.pages.by(html`Ada`, undefined), "By Ada"],
+  [en.pages.by(html`Ada`, "Vaduz"), "By Ada in Vaduz"],
+  [en.pages.steepness(0, 3), "under 3 %"],
+  [en.pages.steepness(1, 6), "1 to 6 %"],
+  [en.pages.steepness(15, undefined), "15 % and more"],
+  [en.shared.duration(0, 5), "5 min"],
+  [en.shared.duration(1, 5), "1 h 05 min"]
+]
+
+const GERMAN: ReadonlyArray<readonly [string | Html, string]> = [
+  [de.wording.number(1234), "1.234"],
+  [de.wording.number(12.34, 1), "12,3"],
+  [de.profile.usage(usage), "Ihr Konto hat 1 von 10.000 Routen, 2 von 500 Sammlungen, 2 von 2 MiB."],
+  [
+    de.sessions.facts(session),
+    "Dieser Browser. Angemeldet am 04.03.2026, zuletzt benutzt am 04.03.2026 von 192.0.2.1."
+  ],
+  [
+    de.sessions.facts({ ...session, current: false, ipAddress: null }),
+    "Angemeldet am 04.03.2026, zuletzt benutzt am 04.03.2026."
+  ],
+  [de.admin.user(user), "ada@x.ch, angelegt am 04.03.2026, zuletzt gesehen: nie, 1 Route, 2 MiB"],
+  [
+    de.admin.user({ ...user, isAdmin: true, lastSeenAt: AT, routes: 2 }),
+    "ada@x.ch, Verwaltung, angelegt am 04.03.2026, zuletzt gesehen: 04.03.2026, 2 Routen, 2 MiB"
+  ],
+  [
+    de.mails.minted.text({ ...token, expiresAt: null }),
+    "Das Zugriffstoken „laptop“ (AbCd) wurde am 04.03.2026, 05:06 UTC angelegt. Wer es hat, kann Ihre Routen und "
+    + "Sammlungen lesen. Es läuft nie ab."
+  ],
+  [
+    de.mails.expiring.text("laptop", "AbCd", AT),
+    "Das Zugriffstoken „laptop“ (AbCd) läuft am 04.03.2026 (UTC) ab. Was es nutzt, wird von da an abgewiesen: "
+    + "Legen Sie ein neues Token an und ersetzen Sie es dort."
+  ],
+  [
+    de.mails.asked(new Date(AT), undefined),
+    "Diese E-Mail wurde am 04.03.2026, 05:06 UTC aus einem unbekannten Netz angefordert."
+  ],
+  [
+    de.mails.asked(new Date(AT), "192.0.2.0/24"),
+    "Diese E-Mail wurde am 04.03.2026, 05:06 UTC aus dem Netz 192.0.2.0/24 angefordert."
+  ],
+  [de.errors.again(undefined), "Versuchen Sie es gleich noch einmal."],
+  [de.errors.again(5), "Versuchen Sie es in 5 Sekunden noch einmal."],
+  [de.errors.other("x", 400), "Diese Angaben passen nicht zusammen."],
+  [de.errors.other("x", 403), "Das ist hier nicht erlaubt."],
+  [de.errors.other("x", 404), "Das gibt es nicht oder nicht mehr."],
+  [de.errors.other("x", 413), "Das ist zu groß."],
+  [de.errors.other("x", 415), "Dieses Dateiformat wird nicht gelesen."],
+  [de.errors.other("x", 418), "x."],
+  [
+    de.errors.field("Tag", "Expected 1 to 24 characters of a-z, 0-9 and \"-\", without two together"),
+    "Tag: Erlaubt ist hier: 1 bis 24 Zeichen aus a–z, 0–9 und „-“."
+  ],
+  [
+    de.errors.field("Passwort", "Use 12 to 1,024 characters"),
+    "Passwort: Erlaubt ist hier: 12 bis 1.024 Zeichen."
+  ],
+  [
+    de.errors.field("Radius", "Expected a value between 100 and 2000"),
+    "Radius: Erlaubt ist hier: ein Wert von 100 bis 2000."
+  ],
+  [de.errors.field("Radius", "Whatever"), "Radius: Diese Angabe passt nicht."],
+  [de.errors.issue("The coordinates are not in WGS 84"), "Ihre Koordinaten sind nicht in WGS 84."],
+  [de.errors.issue("The file has no points"), "Sie hat keine Punkte."],
+  [de.pages.by(html`Ada`, undefined), "Von Ada"],
+  [de.pages.by(html`Ada`, "Vaduz"), "Von Ada in Vaduz"],
+  [de.pages.steepness(0, 3), "unter 3 %"],
+  [de.pages.steepness(1, 6), "1 bis 6 %"],
+  [de.pages.steepness(15, undefined), "15 % und mehr"],
+  [de.shared.duration(0, 5), "5 Min."],
+  [de.shared.duration(1, 5), "1 Std. 05 Min."]
+]
+
+const leavesOf = (value: unknown): ReadonlyArray<unknown> =>
+  Predicate.isObject(value) && !Predicate.isFunction(value) ? Object.values(value).flatMap(leavesOf) : [value]
+
+for (const [language, texts, cases] of [["English", en, ENGLISH], ["German", de, GERMAN]] as const) {
+  describe(`texts in ${language}`, () => {
+    it("say numbers, dates, sizes and what is missing as people do", () => {
+      for (const [found, expected] of cases) assert.strictEqual(asText(found), expected)
+    })
+
+    it("round the limit of stored bytes down to whole MiB", () => {
+      const limits = [2 * 1_048_576, 3 * 1_048_576 - 1].map((bytes) => texts.errors.quotas.storedBytes(bytes))
+      for (const text of limits) assert.match(text, / 2 MiB;/)
+    })
+
+    it("are all words, or made of what they are about", () => {
+      for (const leaf of leavesOf(texts)) assert.include(["string", "function"], typeof leaf, String(leaf))
+    })
+  })
+}
