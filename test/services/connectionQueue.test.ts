@@ -98,6 +98,36 @@ describe("the queue for connections", () => {
       yield* queue.run(Effect.void)
     }))
 
+  it.effect("begins with nobody who waits, refuses nobody before it is used, and counts who finds the database away", () =>
+    Effect.gen(function*() {
+      const counted = Effect.all([refused("full"), refused("timeout"), refused("unreachable")])
+      const before = yield* counted
+      const queue = yield* queueOf(1, 10)
+      assert.strictEqual(yield* waiting, 0)
+      assert.deepStrictEqual(yield* counted, before)
+      const holder = yield* held(queue)
+      const waiter = yield* Effect.forkChild(causeOf(queue.run(Effect.void)))
+      yield* Effect.yieldNow
+      queue.close()
+      yield* Fiber.join(waiter)
+      yield* causeOf(queue.run(Effect.void))
+      yield* Fiber.interrupt(holder)
+      const [full, timeout, unreachable] = before
+      assert.deepStrictEqual(yield* counted, [full, timeout, unreachable + 2])
+    }))
+
+  it.effect("admits readers to all connections, also for a scope", () =>
+    Effect.gen(function*() {
+      const queue = yield* queueOf(4, 10)
+      yield* Effect.scoped(Effect.gen(function*() {
+        for (let turns = 0; turns < 4; turns++) yield* queue.turn
+        assert.strictEqual(queue.waiting(), 0)
+        yield* Effect.forkChild(queue.run(Effect.never))
+        yield* Effect.yieldNow
+        assert.strictEqual(queue.waiting(), 1)
+      }))
+    }))
+
   it.effect("says which part of its longest wait the first in the queue has waited", () =>
     Effect.gen(function*() {
       const queue = yield* queueOf(1, 10)
@@ -217,8 +247,10 @@ describe("the queue for connections, where one cannot be made", () => {
       })
       assert.deepStrictEqual(new Set(yield* attempts), new Set([connectFailure]))
       assert.deepStrictEqual(seen, { tries: 4, running: 0, most: 4 })
+      const before = yield* refused("unreachable")
       yield* attempts
       assert.strictEqual(seen.tries, 5)
+      assert.strictEqual(yield* refused("unreachable"), before + 19)
     }))
 
   it.effect("admits as many as have one, and one more for each time that all of these succeed", () =>

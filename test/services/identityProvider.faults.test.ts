@@ -174,6 +174,7 @@ describe("a provider in trouble", () => {
         const elsewhere = { location: `${provider.url}/elsewhere` }
         const useless: ReadonlyArray<RequestListener> = [
           answering(500, good(5000)),
+          answering(300, good(5000)),
           answering(302, good(5000), elsewhere),
           answering(307, good(5000), elsewhere),
           declared(good(2 ** 20 + 1)),

@@ -114,6 +114,8 @@ it.live("credentials are not sent to a server on the network that has no TLS", (
     const error = yield* Effect.flip(sendBy(`smtp://ada:p%40ss@0.0.0.0:${port}`))
     assert.strictEqual(JSON.stringify({ ...error }), "{\"_tag\":\"MailNotSent\",\"reason\":\"SMTP ETLS 500\"}")
     assert.deepStrictEqual(received, [])
+    yield* sendBy(`smtp://0.0.0.0:${port}`)
+    assert.lengthOf(received, 1)
   }).pipe(Effect.scoped))
 
 it.live(

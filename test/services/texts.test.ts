@@ -161,6 +161,12 @@ for (const [language, texts, cases] of [["English", en, ENGLISH], ["German", de,
       for (const text of limits) assert.match(text, / 2 MiB;/)
     })
 
+    it("state the limits that are checked, and the days that are counted", () => {
+      assert.match(texts.profile.handleHint, /\b3 (to|bis) 30\b.* a[-–]z, 0[-–]9 /)
+      assert.match(texts.admin.figures.newLast30Days, / 30 /)
+      assert.match(texts.admin.figures.usersLast24Hours, / 24 /)
+    })
+
     it("are all words, or made of what they are about", () => {
       for (const leaf of leavesOf(texts)) assert.include(["string", "function"], typeof leaf, String(leaf))
     })

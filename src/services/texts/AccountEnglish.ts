@@ -196,7 +196,7 @@ export const accountEnglish = {
     ) =>
       `${email}, ${isAdmin ? "administrator, " : ""}made on ${date(createdAt)}, last seen: ${
         dateOr(lastSeenAt, "never")
-      }, ${counted(routes, "route", "routes")}, ${Math.ceil(storedBytes / 1_048_576)} MiB`,
+      }, ${counted(routes, "route", "routes")}, ${Math.ceil(storedBytes / MEBIBYTE)} MiB`,
     deletionRequested: (instant: string) => `Deletion requested on ${date(instant)}`,
     delete: "Delete",
     deleteWords: `The account is hidden at once and erased after ${

@@ -191,7 +191,7 @@ export const accountGerman: AccountTexts = {
     user: ({ createdAt, email, isAdmin, lastSeenAt, routes, storedBytes }) =>
       `${email}, ${isAdmin ? "Verwaltung, " : ""}angelegt am ${date(createdAt)}, zuletzt gesehen: ${
         dateOr(lastSeenAt, "nie")
-      }, ${counted(routes, "Route", "Routen")}, ${Math.ceil(storedBytes / 1_048_576)} MiB`,
+      }, ${counted(routes, "Route", "Routen")}, ${Math.ceil(storedBytes / MEBIBYTE)} MiB`,
     deletionRequested: (instant) => `Löschung beantragt am ${date(instant)}`,
     delete: "Löschen",
     deleteWords: `Das Konto ist sofort verborgen und wird nach Ablauf von ${
