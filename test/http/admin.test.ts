@@ -1,18 +1,20 @@
 import { assert, describe, it, layer } from "@effect/vitest"
-import { Effect, Layer, Schema } from "effect"
+import { Clock, Effect, Fiber, Layer, Schema } from "effect"
 import { SqlClient } from "effect/sql"
 import { TestClock } from "effect/testing"
 import { SystemStatus } from "../../src/schema/Admin.ts"
-import { anonymous, signedIn, signedInAs, withHeaders } from "../support/Actors.ts"
+import { anonymous, type Rider, signedIn, signedInAs, withHeaders } from "../support/Actors.ts"
+import { untilLocked, whileLocked } from "../support/Locks.ts"
 import { created, newRoute, shareTokenOf } from "../support/Routes.ts"
 import { TestServer } from "../support/TestServer.ts"
 import { mint, withToken } from "../support/Tokens.ts"
 
 const grafana = { apiOverview: "https://grafana.example/d/1", runtime: "http://127.0.0.1:3001/d/2" }
 
-const admins = ["counting", "looking", "leaving", "deleting", "operating", "demoted", "sessions", "sorting"].map((
-  name
-) => `${name}@admins.example`)
+const admins = ["counting", "looking", "leaving", "deleting", "operating", "demoted", "sessions", "sorting", "recent"]
+  .map((
+    name
+  ) => `${name}@admins.example`)
 
 const adminCalled = (name: string) => signedInAs({ email: `${name}@admins.example`, name: `Admin ${name}` })
 
@@ -60,6 +62,46 @@ layer(TestServer.layer(SETTINGS))("administration", (it) => {
       )
       assert.deepStrictEqual([collections.total - was.collections.total, tokens.live - was.tokens.live], [1, 1])
       assert.isAbove(users.verified, 1)
+    }))
+
+  it.effect("counts what is of the last 30 days, and nothing in the trash", () =>
+    Effect.gen(function*() {
+      const admin = yield* adminCalled("recent")
+      const [rider, older, leaving] = yield* Effect.all([signedIn, signedIn, signedIn])
+      const counted = Effect.map(
+        admin.get("/admin/overview"),
+        ({ body }) => Schema.decodeUnknownSync(RecentCounts)(body)
+      )
+      const before = yield* counted
+      const ids = yield* Effect.replicateEffect(
+        Effect.map(rider.post("/routes", newRoute({})), ({ body }) => created(body).id),
+        3
+      )
+      const collections = yield* Effect.replicateEffect(
+        Effect.map(rider.post("/collections", { name: "x" }), ({ body }) => created(body).id),
+        2
+      )
+      yield* rider.delete(`/routes/${ids[0]}`)
+      yield* rider.delete(`/collections/${collections[0]}`)
+      yield* leaving.delete("/users/me")
+      const sql = yield* SqlClient.SqlClient
+      const monthAgo = new Date((yield* Clock.currentTimeMillis) - 30 * 86_400_000)
+      yield* sql`UPDATE routes SET created_at = ${monthAgo} WHERE id = ${ids[1] ?? 0}`
+      yield* sql`UPDATE users SET created_at = ${monthAgo} WHERE id = ${older.id}`
+      yield* sql`UPDATE users SET created_at = ${new Date(monthAgo.getTime() + 1)} WHERE id = ${leaving.id}`
+      const { collections: listed, routes, users } = yield* counted
+      assert.deepStrictEqual(listed.total - before.collections.total, 1)
+      assert.deepStrictEqual(
+        [routes.total - before.routes.total, routes.newLast30Days - before.routes.newLast30Days],
+        [2, 1]
+      )
+      assert.deepStrictEqual(
+        [
+          users.pendingDeletion - before.users.pendingDeletion,
+          users.newLast30Days - before.users.newLast30Days
+        ],
+        [1, -1]
+      )
     }))
 
   it.effect("counts sessions that are neither ended nor expired, and who was here in the last 24 hours", () =>
@@ -172,6 +214,8 @@ layer(TestServer.layer(SETTINGS))("administration", (it) => {
       assert.strictEqual((yield* visitor.get(`/routes/${route.id}`)).status, 404)
       yield* TestClock.adjust("1 minute")
       assert.strictEqual((yield* admin.delete(`/admin/users/${rider.id}`)).status, 200)
+      const later = yield* signedIn
+      yield* later.delete("/users/me")
       const { body } = yield* admin.get("/admin/deletions")
       const due = Schema.decodeUnknownSync(Schema.Array(Schema.Record(Schema.String, Schema.Unknown)))(body)
       assert.deepInclude(due.find(({ id }) => id === rider.id), {
@@ -179,6 +223,9 @@ layer(TestServer.layer(SETTINGS))("administration", (it) => {
         deletionRequestedAt: "1970-01-01T00:00:00.000Z",
         erasureDueAt: "1970-01-31T00:00:00.000Z"
       })
+      const others = due.map(({ id }) => id)
+      assert.strictEqual(others.at(-1), later.id)
+      assert.notInclude(others, admin.id)
       assert.deepInclude((yield* admin.delete(`/admin/users/${admin.id}`)).body, { statusCode: 409, code: "CONFLICT" })
       assert.strictEqual((yield* admin.delete("/admin/users/999999999")).status, 404)
     }))
@@ -188,9 +235,15 @@ layer(TestServer.layer(SETTINGS))("administration", (it) => {
       const admin = yield* adminCalled("deleting")
       const rider = yield* signedIn
       const route = created((yield* rider.post("/routes", newRoute({ visibility: "public" }))).body)
+      const other = created((yield* rider.post("/routes", newRoute({}))).body)
       assert.deepStrictEqual((yield* admin.delete(`/admin/routes/${route.id}`)).body, { success: true })
       assert.strictEqual((yield* admin.delete(`/admin/routes/${route.id}`)).status, 404)
       assert.strictEqual((yield* rider.get(`/routes/${route.id}`)).status, 404)
+      assert.strictEqual((yield* rider.get(`/routes/${other.id}`)).status, 200)
+      const [row] = yield* SqlClient.SqlClient.use((sql) =>
+        sql`SELECT version::int AS version FROM routes WHERE id = ${route.id}`
+      )
+      assert.deepStrictEqual(row, { version: 2 })
       const restored = yield* rider.post(`/routes/${route.id}/restore`)
       assert.deepInclude(restored.body, { id: route.id, visibility: "private" })
     }))
@@ -216,12 +269,59 @@ layer(TestServer.layer(SETTINGS))("administration", (it) => {
       assert.deepInclude(settings, { name: "GRAFANA_URLS", value: JSON.stringify(grafana) })
       assert.deepInclude(settings, { name: "MAP_STYLE_URL", value: "https://maps.example.com/style.json" })
       assert.notMatch(JSON.stringify(settings), /JWT_SECRET|DATABASE_URL|hidden/)
+      const expected = ["audit_events", "collections", "outbox", "routes", "users"]
+      const names = database.tables.map(({ name }) => name)
+      assert.includeMembers(names, expected)
+      assert.isFalse(names.some((name) => name.startsWith("pg_")))
       const behind = yield* withHeaders({ "x-forwarded-for": "203.0.113.7" })
       yield* Effect.replicateEffect(behind.get("/routes/public"), 2)
       const { warnings } = yield* decodeSystem((yield* admin.get("/admin/system")).body)
       assert.deepStrictEqual(warnings.filter((warning) => warning.includes("X-Forwarded-For")), [
         "TRUSTED_PROXIES does not have 127.0.0.1, which sends X-Forwarded-For: if it is your proxy, all its clients count as one"
       ])
+    }))
+})
+
+layer(TestServer.layer({ ADMIN_EMAILS: "waiting@admins.example" }))("the state of the service", (it) => {
+  const stateFor = (admin: Rider) => Effect.flatMap(admin.get("/admin/system"), ({ body }) => decodeSystem(body))
+
+  it.effect("says how many mails and deletions wait, and how late they are", () =>
+    Effect.gen(function*() {
+      const admin = yield* signedInAs({ email: "waiting@admins.example" })
+      const [due, pending] = yield* Effect.all([signedIn, signedIn])
+      const before = yield* stateFor(admin)
+      const zeros = { waiting: 0, failing: 0, oldestSeconds: 0 }
+      assert.deepInclude(before.outbox, zeros)
+      assert.deepStrictEqual(before.deletions, { pending: 0, due: 0, lagSeconds: 0 })
+      const sql = yield* SqlClient.SqlClient
+      const now = yield* Clock.currentTimeMillis
+      const secondsAgo = (seconds: number) => new Date(now - seconds * 1000)
+      const mails = [[2, 90, -3600], [1, 30, -3600], [5, 3600, 0]] as const
+      for (const [attempts, made, ended] of mails) {
+        yield* sql`
+          INSERT INTO outbox (payload, attempts, created_at, next_attempt_at, expires_at)
+          VALUES ('', ${attempts}, ${secondsAgo(made)}, ${secondsAgo(-3600)}, ${secondsAgo(ended)})`
+      }
+      const deletions = [[due, 31], [pending, 1]] as const
+      for (const [{ id }, days] of deletions) {
+        yield* sql`UPDATE users SET deletion_requested_at = ${secondsAgo(days * 86_400)} WHERE id = ${id}`
+      }
+      const { deletions: found, outbox } = yield* stateFor(admin)
+      assert.deepInclude(outbox, { waiting: 2, failing: 1, oldestSeconds: 90 })
+      assert.deepStrictEqual(found, { pending: 2, due: 1, lagSeconds: 86_400 })
+
+      const { database, outbox: unknown, deletions: none } = yield* whileLocked(
+        (sql) => sql`LOCK TABLE outbox IN ACCESS EXCLUSIVE MODE`,
+        Effect.gen(function*() {
+          const asking = yield* Effect.forkChild(stateFor(admin))
+          yield* untilLocked(1)
+          yield* TestClock.adjust("500 millis")
+          return yield* Fiber.join(asking)
+        })
+      )
+      assert.deepStrictEqual(database, { status: "away", tables: [] })
+      assert.deepInclude(unknown, zeros)
+      assert.deepStrictEqual(none, { pending: 0, due: 0, lagSeconds: 0 })
     }))
 })
 
@@ -241,6 +341,12 @@ const Counts = Schema.Struct({
   collections: Schema.Struct({ total: Schema.Finite }),
   tokens: Schema.Struct({ live: Schema.Finite }),
   sessions: Schema.Struct({ live: Schema.Finite, usersLast24Hours: Schema.Finite })
+})
+
+const RecentCounts = Schema.Struct({
+  users: Schema.Struct({ pendingDeletion: Schema.Finite, newLast30Days: Schema.Finite }),
+  routes: Schema.Struct({ total: Schema.Finite, newLast30Days: Schema.Finite }),
+  collections: Schema.Struct({ total: Schema.Finite })
 })
 
 const decodeSystem = Schema.decodeUnknownEffect(SystemStatus)
