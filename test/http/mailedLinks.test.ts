@@ -1,6 +1,7 @@
 import { assert, layer } from "@effect/vitest"
 import { Deferred, Effect, Fiber } from "effect"
 import { SqlClient } from "effect/sql"
+import { TestClock } from "effect/testing"
 import { anonymous, newEmail, signedUp } from "../support/Actors.ts"
 import { untilLocked } from "../support/Locks.ts"
 import { Mailbox } from "../support/Mailbox.ts"
@@ -80,6 +81,43 @@ layer(TestServer.layer({ DATABASE_POOL_SIZE: "4" }), { timeout: "60 seconds" })(
 })
 
 layer(TestServer.layer())("a change of credentials", (it) => {
+  it.effect("are the three newest of a reset, for 30 minutes and for nothing else, and leave those of others", () =>
+    Effect.gen(function*() {
+      const rider = yield* signedUp
+      const other = yield* signedUp
+      const visitor = yield* anonymous
+      const newcomer = newEmail()
+      const [signUp] = yield* signUpLinks(newcomer, 1)
+      const [theirs] = yield* resetLinks(other.email, 1)
+      const links: Array<string> = []
+      for (let n = 0; n < 4; n++) {
+        yield* TestClock.adjust("1 second")
+        links.push(...yield* resetLinks(rider.email, 1))
+      }
+      const statusOf = (path: string, token: string | undefined) =>
+        Effect.map(visitor.post(path, { token, password: PASSWORD }), ({ status }) => status)
+      const [first, second, third, fourth] = links
+      assert.strictEqual(yield* statusOf("/auth/reset-password", first), 400)
+      assert.strictEqual(yield* statusOf("/auth/verify-email", second), 400)
+      assert.strictEqual(yield* statusOf("/auth/reset-password", signUp), 400)
+      assert.strictEqual(yield* statusOf("/auth/reset-password", second), 200)
+      for (const token of [second, third, fourth]) {
+        assert.strictEqual(yield* statusOf("/auth/reset-password", token), 400)
+      }
+      assert.strictEqual(yield* statusOf("/auth/reset-password", theirs), 200)
+      assert.strictEqual(yield* statusOf("/auth/verify-email", signUp), 200)
+      // The mails of the last hour are as many as an address gets.
+      yield* TestClock.adjust("1 hour")
+      const [late, inTime] = yield* Effect.forEach(
+        [rider, other],
+        ({ email }) => Effect.map(resetLinks(email, 1), ([link]) => link)
+      )
+      yield* TestClock.adjust("1799 seconds")
+      assert.strictEqual(yield* statusOf("/auth/reset-password", inTime), 200)
+      yield* TestClock.adjust("1 second")
+      assert.strictEqual(yield* statusOf("/auth/reset-password", late), 400)
+    }))
+
   it.effect("locks the account before its links, tokens and sessions", () =>
     Effect.gen(function*() {
       const sql = yield* SqlClient.SqlClient

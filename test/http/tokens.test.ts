@@ -228,6 +228,9 @@ layer(TestServer.withSweeps())("personal access tokens", (it) => {
       const mailbox = yield* Mailbox
       yield* mint(rider, "read", { name: "bike computer", expiresInDays: 10 })
       yield* mint(rider, "read", { name: "for a week", expiresInDays: 7 })
+      const leaving = yield* signedIn
+      yield* mint(leaving, "read", { expiresInDays: 10 })
+      yield* leaving.delete("/users/me")
       const mails = Effect.map(
         mailbox.mails,
         (mails) => mails.filter(({ subject, to }) => to === rider.email && subject.startsWith("Your access token"))
@@ -240,6 +243,8 @@ layer(TestServer.withSweeps())("personal access tokens", (it) => {
       const [mail, ...others] = yield* mails
       assert.deepStrictEqual(others, [])
       assert.include(mail?.text, "\"bike computer\"")
+      const toLeaving = (yield* mailbox.mails).filter(({ to }) => to === leaving.email)
+      assert.notInclude(toLeaving.map(({ subject }) => subject), mail?.subject)
     }))
 
   it.effect("alone decide when a cookie is there too, and refresh no session", () =>

@@ -7,6 +7,7 @@ import {
   Effect,
   Layer,
   Logger,
+  Metric,
   Option,
   Redacted,
   Ref,
@@ -138,7 +139,42 @@ layer(outboxLayer)("the quota of an address", (it) => {
       assert.isTrue(yield* quota.take("b@example.com"))
     }))
 
-  it.effect("drops requested mails above the quota, and delays notices", () =>
+  it.effect("is of the last hour and the last day, to the millisecond", () =>
+    Effect.gen(function*() {
+      const { take } = yield* MailQuota
+      const taken = (count: number) => Effect.replicateEffect(take("hourly@example.com"), count)
+      const hourly = Array.from({ length: 6 }, (_, n) => n < 5)
+      assert.deepStrictEqual(yield* taken(6), hourly)
+      yield* TestClock.adjust(Duration.subtract(Duration.hours(1), Duration.millis(1)))
+      assert.deepStrictEqual(yield* taken(1), [false])
+      yield* TestClock.adjust("1 milli")
+      assert.deepStrictEqual(yield* taken(6), hourly)
+      yield* TestClock.adjust(Duration.subtract(Duration.hours(23), Duration.millis(1)))
+      assert.deepStrictEqual(yield* taken(1), [false])
+      yield* TestClock.adjust("1 milli")
+      assert.deepStrictEqual(yield* taken(6), hourly)
+    }))
+
+  it.effect("is 30 mails a day for all networks together, beside which notices have their own", () =>
+    Effect.gen(function*() {
+      const { isUsedUp, take } = yield* MailQuota
+      const address = "asked-by-many@example.com"
+      const fromAll = (from: number, to: number) =>
+        Effect.forEach(Array.from({ length: to - from }, (_, n) => from + n), (n) => take(address, `198.51.${n}.0/24`))
+      assert.isTrue((yield* fromAll(0, 29)).every((isTaken) => isTaken))
+      assert.isFalse(yield* isUsedUp(address))
+      assert.deepStrictEqual(yield* fromAll(29, 31), [true, false])
+      assert.isTrue(yield* isUsedUp(address))
+      assert.isFalse(yield* isUsedUp("nobody@example.com"))
+      assert.isTrue(yield* take(address))
+      yield* TestClock.adjust(Duration.subtract(Duration.days(1), Duration.millis(1)))
+      assert.isTrue(yield* isUsedUp(address))
+      yield* TestClock.adjust("1 milli")
+      assert.isFalse(yield* isUsedUp(address))
+      assert.deepStrictEqual(yield* fromAll(50, 51), [true])
+    }))
+
+  it.effect("drops requested mails above the quota, and delays notices by ten minutes", () =>
     Effect.gen(function*() {
       const outbox = yield* Outbox
       const { taken } = yield* Provider
@@ -158,6 +194,11 @@ layer(outboxLayer)("the quota of an address", (it) => {
       yield* until(Effect.map(left, (count) => count === 2))
       assert.strictEqual(yield* sentTo("asked@example.com"), MAILS_AN_HOUR)
       assert.strictEqual(yield* sentTo("told@example.com"), MAILS_AN_HOUR)
+      const sql = yield* SqlClient.SqlClient
+      const now = new Date(yield* Clock.currentTimeMillis)
+      const delays = yield* sql<{ seconds: number }>`
+        SELECT extract(epoch FROM next_attempt_at - ${now})::float8 AS seconds FROM outbox`
+      for (const { seconds } of delays) assert.closeTo(seconds, 570, 30)
       yield* TestClock.adjust("1 hour")
       yield* until(Effect.map(left, (count) => count === 0))
       assert.strictEqual(yield* sentTo("asked@example.com"), MAILS_AN_HOUR)
@@ -288,6 +329,51 @@ layer(outboxLayer)("the outbox", (it) => {
         return (yield* waiting).length === 0
       }))
       yield* until(Effect.sync(() => logged.some((line) => line.includes("mails dropped after a day of failures"))))
+    }))
+})
+
+layer(outboxLayer)("the figures of an outbox", (it) => {
+  const figure = (name: string, result?: string) =>
+    Effect.map(Metric.snapshot, (metrics) => {
+      const metric = metrics.find(({ attributes, id }) => id === name && attributes?.["result"] === result)
+      if (metric?.type === "Counter") return Number(metric.state.count)
+      return metric?.type === "Gauge" ? Number(metric.state.value) : 0
+    })
+  const counts = Effect.all(
+    ["sent", "failed", "dropped"].map((result) => figure("outbox_mails_total", result))
+  )
+
+  it.effect("are how many wait, since when, and what became of each", () =>
+    Effect.gen(function*() {
+      const outbox = yield* Outbox
+      const { isDown } = yield* Provider
+      const sql = yield* SqlClient.SqlClient
+      const [sent = 0, failed = 0, dropped = 0] = yield* counts
+      const becomes = (expected: ReadonlyArray<number>) =>
+        until(Effect.map(Effect.andThen(outbox.wake, counts), (found) => found.join() === expected.join()))
+      const looksLike = (pending: number, age: number) =>
+        until(Effect.gen(function*() {
+          yield* outbox.wake
+          const found = [yield* figure("outbox_pending_mails"), yield* figure("outbox_oldest_mail_age_seconds")]
+          return found.join() === [pending, age].join()
+        }))
+      yield* Ref.set(isDown, true)
+      yield* outbox.put(yield* somebody, MAIL)
+      yield* becomes([sent, failed + 1, dropped])
+      yield* TestClock.adjust("2 seconds")
+      yield* outbox.put(yield* somebody, MAIL)
+      yield* becomes([sent, failed + 2, dropped])
+      yield* looksLike(2, 2)
+      yield* Ref.set(isDown, false)
+      yield* TestClock.adjust("5 seconds")
+      yield* becomes([sent + 2, failed + 2, dropped])
+      yield* looksLike(0, 0)
+
+      const now = new Date(yield* Clock.currentTimeMillis)
+      yield* sql`
+        INSERT INTO outbox (payload, created_at, next_attempt_at, expires_at) VALUES
+          ('unreadable', ${now}, ${now}, ${new Date(now.getTime() + 1000)}), ('', ${now}, ${now}, ${now})`
+      yield* becomes([sent + 2, failed + 2, dropped + 2])
     }))
 })
 

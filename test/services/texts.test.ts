@@ -1,5 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Predicate } from "effect"
+import { SessionId } from "../../src/schema/Ids.ts"
 import { type Html, html } from "../../src/services/operations/Html.ts"
 import { textsIn } from "../../src/services/texts/Texts.ts"
 
@@ -17,7 +18,15 @@ const usage = {
   storedBytes: { used: BYTES, limit: 2 * 1_048_576 }
 }
 
-const session = { createdAt: AT, current: true, ipAddress: "192.0.2.1", lastSeenAt: AT }
+const session = {
+  id: SessionId.make("01890a5d-ac96-774b-bcce-b302099a8057"),
+  createdAt: AT,
+  expiresAt: AT,
+  lastSeenAt: AT,
+  current: true,
+  ipAddress: "192.0.2.1",
+  userAgent: null
+}
 
 const user = { createdAt: AT, email: "ada@x.ch", isAdmin: false, lastSeenAt: null, routes: 1, storedBytes: BYTES }
 
