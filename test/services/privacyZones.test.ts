@@ -230,8 +230,162 @@ describe("a cut line", () => {
       }),
       {
         line: null,
-        waypoints: "[]"
+        waypoints: "[]",
+        isStartHidden: true,
+        isEndHidden: true
       }
     )
+  })
+})
+
+describe("a line of ten positions along the equator, a hundredth of a degree apart,", () => {
+  const LINE = Array.from({ length: 10 }, (_, index) => [index / 100, 0] as const)
+
+  /** A step is as long as that share of the Earth's circumference. */
+  const STEP = 2 * Math.PI * 6_371_000 / 36_000
+
+  const circleAt = (index: number) => ({ lng: index / 100, lat: 0, radius: 500 })
+
+  const cueAt = (begin_shape_index: number, length = 0, time = 0) => ({
+    instruction: "",
+    type: 8,
+    begin_shape_index,
+    length,
+    time
+  })
+
+  const waypointAt = (index: number) => ({ coord: [index / 100, 0] })
+
+  interface Members {
+    readonly line?: ReadonlyArray<readonly [number, number]>
+    readonly segments?: ReadonlyArray<number>
+    readonly waypoints?: ReadonlyArray<unknown>
+    readonly cues?: ReadonlyArray<unknown>
+    readonly distance?: number
+    readonly duration?: number
+    readonly elevationGain?: number
+  }
+
+  const cutAt = async (
+    circles: ReadonlyArray<number>,
+    { cues, distance, duration, elevationGain, line = LINE, segments, waypoints = [] }: Members = {}
+  ) =>
+    cutRoute.run({
+      distance: distance ?? null,
+      duration: duration ?? null,
+      elevationGain: elevationGain ?? null,
+      geometry: JSON.stringify(line),
+      segments: segments === undefined ? null : JSON.stringify(segments),
+      waypoints: JSON.stringify(waypoints),
+      cues: cues === undefined ? null : JSON.stringify(cues),
+      circles: circles.map(circleAt)
+    })
+
+  const leftAt = async (circles: ReadonlyArray<number>, members: Members = {}) =>
+    lineOf((await cutAt(circles, members))?.line?.json ?? "[]").map(([lng]) => Math.round(lng * 100))
+
+  const cuesLeft = async (circles: ReadonlyArray<number>, begins: ReadonlyArray<number>) =>
+    decodeCues((await cutAt(circles, { cues: begins.map((index) => cueAt(index)) }))?.cues ?? "[]").map(
+      ({ begin_shape_index }) => begin_shape_index
+    )
+
+  const segmentsLeft = async (circles: ReadonlyArray<number>, segments: ReadonlyArray<number>) =>
+    (await cutAt(circles, { segments }))?.line?.segments
+
+  it("keeps the longest part between circles, of two positions or more, and the first of two that are as long", async () => {
+    assert.deepStrictEqual(await leftAt([0]), [1, 2, 3, 4, 5, 6, 7, 8, 9])
+    assert.deepStrictEqual(await leftAt([9]), [0, 1, 2, 3, 4, 5, 6, 7, 8])
+    assert.deepStrictEqual(await leftAt([3]), [4, 5, 6, 7, 8, 9])
+    assert.deepStrictEqual(await leftAt([1, 8]), [2, 3, 4, 5, 6, 7])
+    assert.deepStrictEqual(await leftAt([2, 3, 4, 5, 6, 7, 8, 9]), [0, 1])
+    assert.deepStrictEqual(await leftAt([5], { line: [0, 3, 5, 6, 7, 8].map((at) => [at / 100, 0]) }), [0, 3])
+    assert.deepStrictEqual(await leftAt([1, 3, 5, 7, 9]), [])
+    assert.deepStrictEqual(await leftAt([3], { line: [[0, 0], [0, 0], [0.03, 0], [0.06, 0], [0.06, 0]] }), [0, 0])
+  })
+
+  it("is not cut if it is one position outside, and has no line if that is hidden", async () => {
+    const line = [[0.04, 0]] as const
+    assert.isUndefined(await cutAt([2], { line }))
+    assert.isNull((await cutAt([4], { line }))?.line)
+    assert.deepStrictEqual(await leftAt([7], { line, waypoints: [waypointAt(7)] }), [4])
+    assert.deepStrictEqual(
+      (await cutAt([7], { line, waypoints: [waypointAt(7)], distance: 1, duration: 1 }))?.measures,
+      {
+        distance: null,
+        duration: null,
+        elevationGain: null
+      }
+    )
+  })
+
+  it("keeps the gaps between its remaining positions, none at their ends", async () => {
+    assert.strictEqual(await segmentsLeft([0], [0, 4]), "[0,3]")
+    assert.strictEqual(await segmentsLeft([9], [0, 4, 7]), "[0,4,7]")
+    assert.isNull(await segmentsLeft([3], [0, 2, 4]))
+    assert.isNull(await segmentsLeft([6], [0, 6, 8]))
+  })
+
+  it("keeps the cues from its first remaining position to the last but one before a circle", async () => {
+    assert.deepStrictEqual(await cuesLeft([0], [0, 1, 2, 9]), [0, 1, 8])
+    assert.deepStrictEqual(await cuesLeft([9], [0, 2, 5]), [0, 2])
+    assert.deepStrictEqual(await cuesLeft([6], [0, 4, 6]), [0])
+    assert.deepStrictEqual(await cuesLeft([6], [7, 8]), [])
+    assert.deepStrictEqual(await cuesLeft([1, 7], [0, 2, 3]), [0])
+    assert.deepStrictEqual(await cuesLeft([1, 7], [0, 1]), [])
+  })
+
+  it("has as much of what was measured as of its length, in whole seconds and decimetres of climb", async () => {
+    const measures = (await cutAt([9], { distance: 1, duration: 1000, elevationGain: 100 }))?.measures
+    assert.closeTo(measures?.distance ?? 0, 8 * STEP, 0.01)
+    assert.deepInclude(measures, { duration: 889, elevationGain: 88.9 })
+    assert.deepStrictEqual((await cutAt([9], { duration: 1000 }))?.measures.distance, null)
+    assert.deepStrictEqual((await cutAt([9], { elevationGain: 100 }))?.measures.duration, null)
+  })
+
+  it("has the duration of the pace of its cues where they have a length and a time, and at most the longest", async () => {
+    const durationBy = async (length: number, time: number) =>
+      (await cutAt([9], { duration: 900, cues: [cueAt(0, length, time), cueAt(1)] }))?.measures.duration ?? 0
+    // Eight of nine steps are left.
+    assert.strictEqual(await durationBy(0, 60), 800)
+    assert.strictEqual(await durationBy(2, 0), 800)
+    assert.closeTo(await durationBy(2, 500), 8 * STEP / 4, 1)
+    assert.closeTo(await durationBy(0.001, 1), 8 * STEP, 1)
+    assert.strictEqual(await durationBy(0.001, 1_000_000), 100_000_000)
+  })
+
+  it("has no measures if it has no length", async () => {
+    const still = { line: [[0, 0], [0, 0]] as const, waypoints: [waypointAt(5)], distance: 7, duration: 7 }
+    assert.deepStrictEqual((await cutAt([5], still))?.measures, {
+      distance: null,
+      duration: null,
+      elevationGain: null
+    })
+  })
+
+  it("says which ends are hidden, by the line and by the waypoints, and where what is left begins", async () => {
+    const endsAt = async (circles: ReadonlyArray<number>, members: Members = {}) => {
+      const { isEndHidden, isStartHidden, start } = (await cutAt(circles, members)) ?? {}
+      return [isStartHidden, isEndHidden, start]
+    }
+    const waypoints = [2, 4, 6].map(waypointAt)
+    assert.deepStrictEqual(await endsAt([0]), [true, false, [0.01, 0]])
+    assert.deepStrictEqual(await endsAt([1]), [false, false, [0.02, 0]])
+    assert.deepStrictEqual(await endsAt([9]), [false, true, [0, 0]])
+    assert.deepStrictEqual(await endsAt([2], { waypoints }), [true, false, [0.03, 0]])
+    assert.deepStrictEqual(await endsAt([4], { waypoints }), [false, false, [0.05, 0]])
+    assert.deepStrictEqual(await endsAt([6], { waypoints }), [false, true, [0, 0]])
+    assert.deepStrictEqual(await endsAt([4], { line: [], waypoints }), [false, false, [0.02, 0]])
+    assert.deepStrictEqual(await endsAt([2], { line: [], waypoints }), [true, false, [0.04, 0]])
+  })
+
+  it("keeps the waypoints outside of the circles, with or without a line", async () => {
+    const waypoints = [2, 4, 6].map(waypointAt)
+    for (const line of [LINE, []]) {
+      assert.deepStrictEqual(
+        JSON.parse((await cutAt([4], { line, waypoints }))?.waypoints ?? ""),
+        [2, 6].map(waypointAt)
+      )
+    }
+    assert.deepStrictEqual(await leftAt([15], { waypoints: [waypointAt(15)] }), [0, 1, 2, 3, 4, 5, 6, 7, 8, 9])
   })
 })

@@ -64,8 +64,9 @@ interface Piece {
 const NO_PIECE: Piece = { from: 0, to: 0, metres: -1 }
 
 /**
- * Finds the longest part of the line between two circles, with two positions or more. Parts are not joined: that would
- * draw a line through the circle, and a gap would show as much. No position is added exactly on a circle's edge.
+ * Finds the longest part of the line between two circles, with two positions or more unless the line has one. Parts are
+ * not joined: that would draw a line through the circle, and a gap would show as much. No position is added exactly on
+ * a circle's edge.
  */
 const longestPiece = (
   line: ReadonlyArray<Position>,
@@ -73,18 +74,19 @@ const longestPiece = (
   circles: ReadonlyArray<Circle>
 ): Piece => {
   const along = metresAlong(coordinatesOf(line), segments)
+  const fewest = Math.min(line.length, 2)
   const best = { piece: NO_PIECE }
   const open = { from: 0 }
   const end = (to: number) => {
     const metres = (along[to - 1] ?? 0) - (along[open.from] ?? 0)
-    if (to - open.from >= 2 && metres > best.piece.metres) best.piece = { from: open.from, to, metres }
+    if (to - open.from >= fewest && metres > best.piece.metres) best.piece = { from: open.from, to, metres }
   }
   for (const [index, [lng, lat]] of line.entries()) {
     const before = line[index - 1]
     if (circles.some((circle) => isInside(circle, lng, lat))) {
       end(index)
       open.from = index + 1
-    } else if (before !== undefined && index > open.from) {
+    } else if (before !== undefined) {
       const [fromLng, fromLat] = before
       if (circles.some((circle) => crosses(circle, fromLng, fromLat, lng, lat))) {
         end(index)
@@ -96,13 +98,6 @@ const longestPiece = (
   return best.piece
 }
 
-const pieceOf = (line: ReadonlyArray<Position>, segments: Segments, circles: ReadonlyArray<Circle>): Piece => {
-  const [only] = line
-  const isPoint = line.length === 1 && only !== undefined
-  if (isPoint && !circles.some((circle) => isInside(circle, only[0], only[1]))) return { from: 0, to: 1, metres: 0 }
-  return longestPiece(line, segments, circles)
-}
-
 const segmentsIn = (segments: Segments, { from, to }: Piece): Segments => {
   const inside = segments.filter((start) => start > from && start < to).map((start) => start - from)
   return inside.length === 0 ? NO_GAPS : [0, ...inside]
@@ -110,7 +105,7 @@ const segmentsIn = (segments: Segments, { from, to }: Piece): Segments => {
 
 /** The last cue before a circle is omitted: its road, length and time describe the hidden part. */
 const cuesOf = (cues: ReadonlyArray<Maneuver>, { from, to }: Piece, positions: number) => {
-  const indexes = cues.map(({ begin_shape_index }) => begin_shape_index).filter((index) => index >= from && index < to)
+  const indexes = cues.map(({ begin_shape_index }) => begin_shape_index).filter((index) => index < to)
   const end = to === positions ? to : Math.max(from, ...indexes)
   return cues.flatMap(({ begin_shape_index: index, ...cue }) =>
     index >= from && index < end ? [{ ...cue, begin_shape_index: index - from }] : []
@@ -135,18 +130,18 @@ const measuresOf = (
   left: MeasuredPolyline | null,
   shown: ReadonlyArray<Maneuver>
 ): Measures => {
-  const metres = left?.metres ?? 0
   const length = lineMetres(coordinatesOf(line), segments)
-  if (left === null || length === 0) return UNKNOWN
+  const metres = left?.metres ?? null
+  if (metres === null || length === 0) return UNKNOWN
   const scaled = (measure: number | null, digits: number) =>
     measure === null ? null : Math.round(measure * metres / length * 10 ** digits) / 10 ** digits
   const pace = paceOf(shown)
   return {
-    distance: distance === null ? null : left.metres,
+    distance: distance === null ? null : metres,
     duration: duration === null || pace === undefined
       ? scaled(duration, 0)
       : Math.min(Math.round(pace * metres), MAX_DURATION),
-    elevationGain: elevationGain === null ? null : left.elevationGain ?? scaled(elevationGain, 1)
+    elevationGain: elevationGain === null ? null : left?.elevationGain ?? scaled(elevationGain, 1)
   }
 }
 
@@ -162,10 +157,10 @@ const cutOf = ({ cues, line, measures, segments, waypoints }: Parts, circles: Re
   const isHidden = (position: Position | undefined) =>
     position !== undefined && circles.some((circle) => isInside(circle, position[0], position[1]))
   const shown = waypoints.filter(({ coord }) => !isHidden(coord))
-  const piece = pieceOf(line, segments, circles)
+  const piece = longestPiece(line, segments, circles)
   const { from, to } = piece
   if (to - from === line.length && shown.length === waypoints.length) return undefined
-  const left = to - from === 0 ? null : measurePositions(line.slice(from, to), segmentsIn(segments, piece))
+  const left = to === 0 ? null : measurePositions(line.slice(from, to), segmentsIn(segments, piece))
   const shownCues = cuesOf(cues ?? [], piece, line.length)
   return {
     line: left,
