@@ -2,7 +2,7 @@ import type { Position, Segments } from "../../schema/Geometry.ts"
 import type { Maneuver } from "../../schema/Maneuver.ts"
 import type { Waypoint } from "../../schema/Route.ts"
 import { HeavyJob } from "../admission/HeavyJob.ts"
-import { isShaping, type TurnName, turnOf } from "../files/CoursePoints.ts"
+import { type TurnName, turnOf } from "../files/CoursePoints.ts"
 import { NearestPositions } from "../files/NearestPositions.ts"
 import { climbOf, profileOf } from "../geometry/Elevation.ts"
 import { coordinatesOf, metresAlong, metresBetween, NO_GAPS, rangesOf } from "../geometry/Geodesy.ts"
@@ -29,7 +29,7 @@ export interface Stop {
 }
 
 export interface RouteSheet {
-  readonly start: readonly [lng: number, lat: number] | undefined
+  readonly start: Position | undefined
   /** Parts of the line (or waypoints) are separated by spaces and have five decimals. A very long line is thinned. */
   readonly polyline5: string
   readonly climb: ReturnType<typeof climbOf>
@@ -75,11 +75,9 @@ const waypointStops = (
     if (order === 0 && isNear(coord, 0)) return 0
     return order === waypoints.length - 1 && isNear(coord, last) ? last : nearest.indexOf(coord)
   }
-  return waypoints.flatMap((waypoint, order) => {
-    const { coord, name } = waypoint
-    if (isShaping(waypoint) || name === undefined || name === null || name === "") return []
-    return [{ kind: "waypoint", metres: along[indexOf(coord, order)] ?? 0, coord, text: name, turn: undefined }]
-  })
+  return waypoints.flatMap(({ coord, name }, order) =>
+    name ? [{ kind: "waypoint", metres: along[indexOf(coord, order)] ?? 0, coord, text: name, turn: undefined }] : []
+  )
 }
 
 const cueStops = (cues: ReadonlyArray<Maneuver>, along: Float64Array): ReadonlyArray<Stop> =>
@@ -116,9 +114,8 @@ const sheetOf = ({ cues, geometry, segments: given, waypoints }: Given): RouteSh
   const along = metresAlong(coordinatesOf(line), segments)
   const stops = [...waypointStops(places, line, along), ...cueStops(readCues(cues), along)]
     .toSorted((one, other) => one.metres - other.metres)
-  const [lng, lat] = line[0] ?? places[0]?.coord ?? []
   return {
-    start: lng === undefined || lat === undefined ? undefined : [lng, lat],
+    start: line[0] ?? places[0]?.coord,
     polyline5: line.length > 0 ? drawn(line, segments) : drawn(places.map(({ coord }) => coord), NO_GAPS),
     climb: climbOf(along, elevationsOf(line), segments),
     samples: sampled(line, segments),
