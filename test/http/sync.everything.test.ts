@@ -58,6 +58,50 @@ layer(TestServer.withSweeps())("the change feed of everything", (it) => {
       yield* assertEverythingCopied(rider, copy)
     }))
 
+  it.effect("has routes, collections and links newest first, each once, in pages of any size", () =>
+    Effect.gen(function*() {
+      const rider = yield* signedIn
+      const later = <A, E, R>(made: Effect.Effect<A, E, R>) => Effect.tap(made, () => TestClock.adjust("1 second"))
+      const routes = yield* Effect.replicateEffect(later(makeRoute(rider)), 3)
+      const collections = yield* Effect.replicateEffect(Effect.map(later(make(rider)), ({ id }) => id), 3)
+      const links = yield* Effect.replicateEffect(later(linkTo(rider, `/routes/${routes[0]}`)), 3)
+      const newest = [["route", routes], ["collection", collections], ["link", links]] as const
+      const expected = newest.flatMap(([type, ids]) => ids.toReversed().map((id) => [type, id, "upserted"]))
+      const readAll = Effect.fnUntraced(function*(query: string) {
+        const copy = yield* Ref.make(emptyCopy)
+        const pages = [yield* readPage(rider, copy, query)]
+        while (pages.at(-1)?.hasMore === true) pages.push(yield* readPage(rider, copy, query))
+        return pages
+      })
+      for (const [limit, count] of [[1, 10], [2, 5], [3, 4], [10, 1]] as const) {
+        const pages = yield* readAll(`${EVERYTHING}&limit=${limit}`)
+        assert.deepStrictEqual(pages.flatMap(typesIn), [...expected, ["account", rider.id, "upserted"]])
+        assert.lengthOf(pages, count)
+      }
+      for (const [include, from] of [["routes", 0], ["collections", 3]] as const) {
+        const pages = yield* readAll(`include=${include}&limit=3`)
+        assert.deepStrictEqual(pages.map(typesIn), [expected.slice(from, from + 3)])
+      }
+    }))
+
+  it.effect("has no link that has expired and is not deleted yet", () =>
+    Effect.gen(function*() {
+      const sql = yield* SqlClient.SqlClient
+      const rider = yield* signedIn
+      const route = yield* makeRoute(rider)
+      const [expired, valid] = [yield* linkTo(rider, `/routes/${route}`), yield* linkTo(rider, `/routes/${route}`)]
+      const { cursor } = pageIn((yield* rider.get(`/sync?${EVERYTHING}`)).body)
+      yield* sql`UPDATE share_links SET expires_at = '1969-12-31' WHERE id = ${expired}`
+      yield* rider.patch(`/routes/${route}/links/${valid}`, { label: "Club" })
+      const linksIn = (query: string) =>
+        Effect.map(
+          rider.get(`/sync?${EVERYTHING}${query}`),
+          ({ body }) => typesIn(pageIn(body)).filter(([type]) => type === "link")
+        )
+      assert.deepStrictEqual(yield* linksIn(""), [["link", valid, "upserted"]])
+      assert.deepStrictEqual(yield* linksIn(`&cursor=${cursor}`), [["link", valid, "upserted"]])
+    }))
+
   it.effect("deletes and restores links with what they open", () =>
     Effect.gen(function*() {
       const rider = yield* signedIn
