@@ -92,9 +92,14 @@ describe("the sheet of a route", () => {
     // The way back passes 50 m beside the start, and ends there.
     const near = 50 * METRES_IN_DEGREES
     const line = [[0, 0], [0.01, 0], [0.02, 0], [0.01, 0], [near, 0], [0, 0]]
-    const stopsAt = async (...lngs: ReadonlyArray<number>) =>
-      (await sheetOf({ line, waypoints: lngs.map((lng) => ({ coord: [lng, 0], name: "x" })) })).stops
-        .map(({ metres }) => Math.round(metres))
+    /** Returns the metres of each waypoint, in their order. */
+    const stopsAt = async (...lngs: ReadonlyArray<number>) => {
+      const { stops } = await sheetOf({
+        line,
+        waypoints: lngs.map((lng, order) => ({ coord: [lng, 0], name: `Waypoint ${order}` }))
+      })
+      return lngs.map((_, order) => Math.round(stops.find(({ text }) => text === `Waypoint ${order}`)?.metres ?? NaN))
+    }
     const length = Math.round(4 * STEP)
     assert.deepStrictEqual(await stopsAt(near, near, near), [0, length - 50, length])
     assert.deepStrictEqual(await stopsAt(-99.5 * METRES_IN_DEGREES, 0.01, -99.5 * METRES_IN_DEGREES), [
@@ -103,9 +108,9 @@ describe("the sheet of a route", () => {
       length
     ])
     assert.deepStrictEqual(await stopsAt(0.01, 0.02, -100.5 * METRES_IN_DEGREES), [
-      0,
       Math.round(STEP),
-      Math.round(2 * STEP)
+      Math.round(2 * STEP),
+      0
     ])
     assert.deepStrictEqual(await stopsAt(0.02), [Math.round(2 * STEP)])
   })
