@@ -6,7 +6,7 @@ import { NewRoute } from "../../src/schema/Route.ts"
 import { decodeBounded, maxValuesOf } from "../../src/services/bodies/BoundedJson.ts"
 import { measurePositions } from "../../src/services/geometry/MeasuredPolyline.ts"
 import { scanPositions } from "../../src/services/geometry/PositionScanner.ts"
-import { readerWithLine, type WithLine } from "../../src/services/routes/RouteJobs.ts"
+import { readerWithLine, type WithLine, withSegmentsOnLine } from "../../src/services/routes/RouteJobs.ts"
 import { numbers } from "../support/Numbers.ts"
 
 const decode = decodeBounded(NewRoute)
@@ -243,5 +243,63 @@ describe("the body of a route", () => {
       assertSame(bodyOf(1000, others))
       assert.strictEqual(Result.isSuccess(read(Buffer.from(bodyOf(1000, others)))), others === most)
     }
+  })
+})
+
+describe("a geometry that is read past the decoder", () => {
+  const LINE = "[[1,2],[3,4]]"
+
+  /** A body is counted by its brackets and commas: there are six in the line, and one in the empty array. */
+  const TAKEN = 5
+
+  /** Returns what the decoder reads, with the number of values that were taken from it. */
+  const decoded = (json: string) => {
+    const calls: Array<readonly [text: string, taken: number]> = []
+    readerWithLine<{ readonly geometry?: null }>((text, taken) => {
+      calls.push([text.toString(), taken])
+      return Result.succeed({})
+    })(Buffer.from(json))
+    return calls
+  }
+
+  it("is found wherever the outermost object has it, and is an empty array for the decoder", () => {
+    for (
+      const [before, after] of [
+        [`{"geometry":`, "}"],
+        [`{ "geometry" :\n`, " }"],
+        [`{"name":"geometry","tags":["geometry"],"geometry":`, "}"],
+        [`{"a":{"geometry":[1]},"b":[{}],"geometry":`, `,"c":{"geometry":[[1,2]]}}`],
+        [`{"a":"\\"geometry","geometry":`, `,"b":"geometry"}`]
+      ]
+    ) assert.deepStrictEqual(decoded(`${before}${LINE}${after}`), [[`${before}[]${after}`, TAKEN]])
+  })
+
+  it("is left to the decoder where it is not the only one, not of the outermost object, or its name has an escape", () => {
+    for (
+      const json of [
+        `{"geometry":${LINE},"geometry":${LINE}}`,
+        `{"a":{"geometry":${LINE}}}`,
+        `[{"geometry":${LINE}}]`,
+        `{"n\\u0061me":1,"geometry":${LINE}}`,
+        `{"geometry":${LINE},"n\\u0061me":"geometry"}`,
+        `{"geometry":[[1, 2],[3,4]]}`,
+        `{"geometry":null}`,
+        `{"name":"geometry"}`
+      ]
+    ) assert.deepStrictEqual(decoded(json), [[json, 0]])
+  })
+
+  it("has no part that begins behind its end", () => {
+    const refusedAt = (segments: ReadonlyArray<number> | null, line: WithLine<unknown>["line"]) =>
+      Result.match(withSegmentsOnLine({ rest: { segments }, line }), {
+        onFailure: (issues) => issues.map(({ path }) => path),
+        onSuccess: () => []
+      })
+    const line = measurePositions([[1, 2], [3, 4]])
+    assert.deepStrictEqual(refusedAt([0, 1], line), [])
+    assert.deepStrictEqual(refusedAt([0, 2], line), ["segments.1"])
+    assert.deepStrictEqual(refusedAt([0, 1], null), ["segments.1"])
+    assert.deepStrictEqual(refusedAt([0], null), [])
+    assert.deepStrictEqual(refusedAt(null, undefined), [])
   })
 })
