@@ -42,8 +42,8 @@ const pastSpaces = (text: Buffer, from: number): number => {
 }
 
 /** Finds the value of the next outermost `geometry`: `text.length` without one, -1 at a name with escapes. */
-const nextGeometry = (text: Buffer, from: number, levels: 0 | 1): number => {
-  let level: number = levels
+const nextGeometry = (text: Buffer, from: number, levels: number): number => {
+  let level = levels
   for (let index = from; index < text.length; index++) {
     const byte = text[index]
     if (byte === QUOTE) {
