@@ -43,11 +43,9 @@ export const providerLinksFrom = Effect.fnUntraced(function*(page: `/${string}`)
   const { texts: { signIn } } = yield* configuredSite
   return (to: string): Html => {
     if (providers.length === 0) return html``
-    const { pathname, search } = new URL(to, root)
+    const { pathname } = new URL(to, root)
     const links = providers.map(({ id, name }) => {
-      const start = `${rootFrom(page)}${providerPath("start", id)}?${new URLSearchParams({
-        return: pathname + search
-      })}`
+      const start = `${rootFrom(page)}${providerPath("start", id)}?${new URLSearchParams({ return: pathname })}`
       return html`<li><a href="${start}">${signIn.byProvider(name)}</a></li>
 `
     })

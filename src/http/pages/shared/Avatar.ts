@@ -6,7 +6,7 @@ const ORIGIN = /^https:\/\/[\w.-]+(?::\d+)?$/u
 
 const originOf = (address: string | undefined) => {
   const origin = address === undefined ? undefined : parsedUrl(address)?.origin
-  return origin !== undefined && ORIGIN.test(origin) ? origin : undefined
+  return ORIGIN.test(origin ?? "") ? origin : undefined
 }
 
 export const avatarImage = (address: string | undefined): Html =>

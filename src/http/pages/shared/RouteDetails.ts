@@ -18,12 +18,11 @@ const steepnessOf = ({ slope }: Sample): number => STEEPNESS.findLastIndex((leas
 
 const round = (value: number) => Math.round(value * 10) / 10
 
-const plotOf = (samples: ReadonlyArray<Sample>, { pages }: Texts): Html => {
+const plotOf = (samples: ReadonlyArray<Sample>, length: number, { pages }: Texts): Html => {
   const heights = samples.map(({ height }) => height)
   const [low, high] = [Math.min(...heights), Math.max(...heights)]
   const rise = Math.max(high - low, LEAST_RISE)
   const bottom = (low + high - rise) / 2
-  const length = samples.at(-1)?.metres ?? 1
   const points = samples.map(({ height, metres }) =>
     `${Math.round(PLOT.width * metres / length)} ${
       Math.round(PLOT.height - (0.04 + 0.92 * (height - bottom) / rise) * PLOT.height)
@@ -62,7 +61,7 @@ export const profile = ({ samples }: RouteSheet, texts: Texts, units: Units): Ht
 <div class="heights" aria-hidden="true"><span>${heightText(Math.max(...heights), texts, units)}</span><span>${
     heightText(Math.min(...heights), texts, units)
   }</span></div>
-<div class="plot">${plotOf(samples, texts)}<span class="cursor" hidden></span></div>
+<div class="plot">${plotOf(samples, length, texts)}<span class="cursor" hidden></span></div>
 <div class="metres" aria-hidden="true"><span>0</span><span>${distanceText(length / 2, texts, units)}</span><span>${
     distanceText(length, texts, units)
   }</span></div>

@@ -10,13 +10,9 @@ import type { SharedTexts } from "../../../services/texts/SiteEnglish.ts"
 import type { Texts } from "../../../services/texts/Texts.ts"
 import { distanceText, heightText, type Units } from "./Units.ts"
 
-const MINUTE = 60
-const HOUR = 60 * MINUTE
-
 const durationText = (seconds: number, { shared }: Texts): string => {
-  const minutes = Math.round(seconds / MINUTE)
-  const hours = Math.floor((minutes * MINUTE) / HOUR)
-  return shared.duration(hours, minutes - hours * (HOUR / MINUTE)).replaceAll(" ", "\u00a0")
+  const minutes = Math.round(seconds / 60)
+  return shared.duration(Math.floor(minutes / 60), minutes % 60).replaceAll(" ", "\u00a0")
 }
 
 export const placeText = (
@@ -24,7 +20,7 @@ export const placeText = (
   { wording }: Texts
 ): string | undefined => {
   const country = placeCountryCode && wording.country(placeCountryCode)
-  const names = [placeCity, placeRegion, country].filter((name) => name !== undefined && name !== "")
+  const names = [placeCity, placeRegion, country].filter((name) => name !== undefined)
   return names.length === 0 ? undefined : [...new Set(names)].join(", ")
 }
 
@@ -204,12 +200,10 @@ ${property("type", "website")}${property("site_name", name)}${property("title", 
 /** This number fills rows of two and of three cards. */
 const CARDS = 24
 
-const MAX_PAGE = 9999
-
-/** `?page=` counts from 1; anything else is the first page. */
+/** `?page=` counts from 1 to 9999; anything else is the first page. */
 export const cardPage = (query: URLSearchParams): { readonly limit: number; readonly offset: number } => {
   const page = Number(/^[1-9]\d{0,3}$/.exec(query.get("page") ?? "")?.[0] ?? 1)
-  return { limit: CARDS, offset: (Math.min(page, MAX_PAGE) - 1) * CARDS }
+  return { limit: CARDS, offset: (page - 1) * CARDS }
 }
 
 const SHOTS = { wide: { width: 360, height: 225 }, isLazy: true }

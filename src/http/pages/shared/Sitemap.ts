@@ -1,4 +1,4 @@
-import { Array as Arr, Effect } from "effect"
+import { Effect } from "effect"
 import { HttpRouter, HttpServerResponse } from "effect/http"
 import { HttpApiEndpoint } from "effect/http-api"
 import { Lanes } from "../../../services/admission/Lanes.ts"
@@ -40,9 +40,7 @@ export const sitemapLayer = HttpRouter.use(Effect.fnUntraced(function*(router) {
       ADDRESSED,
       (kind) => Effect.map(addresses.parts(kind), (parts) => ({ kind, parts }))
     )
-    const files = counted.flatMap(({ kind, parts }) =>
-      parts === 0 ? [] : Arr.makeBy(parts, (at) => `${kind}-${at + 1}`)
-    )
+    const files = counted.flatMap(({ kind, parts }) => Array.from({ length: parts }, (_, at) => `${kind}-${at + 1}`))
     const text = html`<sitemapindex xmlns="${NAMESPACE}">
 ${
       files.slice(0, MAX_PARTS).map((file) => html`<sitemap><loc>${root}sitemaps/${file}.xml</loc></sitemap>\n`)
