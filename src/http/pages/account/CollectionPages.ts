@@ -1,5 +1,11 @@
 import { Effect, Layer, Option } from "effect"
-import { CollectionPatch, MAX_ROUTES, NewCollection, type StoredCollection } from "../../../schema/Collection.ts"
+import {
+  Addition,
+  CollectionPatch,
+  MAX_ROUTES,
+  NewCollection,
+  type StoredCollection
+} from "../../../schema/Collection.ts"
 import { CollectionIdFromPath, RouteIdFromPath } from "../../../schema/Ids.ts"
 import { MAX_LIMIT, type PageOf } from "../../../schema/Page.ts"
 import type { StoredCollectionRoute, StoredRoute } from "../../../schema/Route.ts"
@@ -24,7 +30,6 @@ import {
   form,
   hidden,
   input,
-  numberOf,
   optionsOf,
   orNull,
   select,
@@ -205,8 +210,8 @@ ${
   const moved = (step: number) =>
     Effect.fnUntraced(function*(visit: Visit) {
       const routeId = yield* routeIn(visit)
-      const position = Math.max(0, Number(numberOf(visit.fields["index"]) ?? 0) + step)
-      yield* collections.addRoute(visit.session.userId, yield* requireId(visit), { routeId, position }, undefined)
+      const place = yield* decodeForm(Addition, { routeId, position: Number(visit.fields["index"]) + step })
+      yield* collections.addRoute(visit.session.userId, yield* requireId(visit), place, undefined)
       return done(pathOf(visit), "saved")
     })
 
