@@ -125,7 +125,7 @@ const zoneName = ({ zones }: Texts, { label }: PrivacyZone, index: number) => la
 
 const zoneItem = (texts: Texts) => (zone: PrivacyZone, index: number) => {
   const { zones } = texts
-  const [longitude = 0, latitude = 0] = zone.center
+  const [longitude, latitude] = zone.center
   return html`<li><div><strong>${zoneName(texts, zone, index)}</strong>
 <p class="hint">${zones.around(zone.radius, latitude, longitude)}</p></div>
 ${

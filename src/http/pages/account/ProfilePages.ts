@@ -237,7 +237,6 @@ const passwordLayer = Layer.unwrap(Effect.gen(function*() {
     show: ({ session, texts }) =>
       Effect.map(profiles.user(session.userId), ({ hasPassword }) => ({
         title: texts.password.title,
-        isWide: true,
         body: html`<p>${texts.password.lead}</p>
 ${
           form(

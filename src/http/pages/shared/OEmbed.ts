@@ -23,7 +23,7 @@ const decodeCollectionRef = Schema.decodeUnknownOption(CollectionRef)
 
 const noPage = () => new NotFound({ message: "No such page: expected the address of a shared route or collection" })
 
-const isSide = (given: string | null) => given === null || /^[1-9]\d{0,5}$/.test(given)
+const isSide = (given: string | null) => given === null || /^[1-9]\d*$/.test(given)
 
 const sidesOf = (query: URLSearchParams) => {
   const issues = ["maxwidth", "maxheight"].flatMap((path) =>
@@ -34,8 +34,6 @@ const sidesOf = (query: URLSearchParams) => {
     ? Effect.fail(ValidationFailed.of("query", issues))
     : Effect.succeed({ width: side("maxwidth", FRAME.width), height: side("maxheight", FRAME.height) })
 }
-
-const withinSides = (pixels: number) => Math.min(Math.max(pixels, PICTURE_SIDE.minimum), PICTURE_SIDE.maximum)
 
 const partsOf = (address: string, root: string) => {
   const url = URL.parse(address)
@@ -68,19 +66,18 @@ export const oembedLayer = HttpRouter.use(Effect.fnUntraced(function*(router) {
     const route = yield* worded(routes.get(ref.value, Option.none(), "none"))
     const token = typeof ref.value === "string" ? ref.value : route.shareToken
     const { height, width } = yield* sidesOf(query)
-    const shot = { width: withinSides(width), height: withinSides(height) }
-    const isFitting = shot.width <= width && shot.height <= height
+    const hasThumbnail = Math.min(width, height) >= PICTURE_SIDE.minimum
     return {
       ...common(route.name, route.user, root, provider),
       type: "rich",
       html: frameOf(root, token, route.name, { height, width }).html,
       width,
       height,
-      ...(isFitting
+      ...(hasThumbnail
         ? {
-          thumbnail_url: `${root}${picturePath(token, "png", shot)}`,
-          thumbnail_width: shot.width,
-          thumbnail_height: shot.height
+          thumbnail_url: `${root}${picturePath(token, "png", { width, height })}`,
+          thumbnail_width: width,
+          thumbnail_height: height
         }
         : {})
     }
