@@ -1,0 +1,289 @@
+import { assert, layer } from "@effect/vitest"
+import { Effect } from "effect"
+import { SqlClient } from "effect/sql"
+import { ACCOUNT_PAGES } from "../../src/http/request/RouteTemplates.ts"
+import { type Actor, anonymous, newEmail, type Rider, signedIn, signedInAs } from "../support/Actors.ts"
+import { publish } from "../support/PublicRoutes.ts"
+import { created, newRoute } from "../support/Routes.ts"
+import { signInAgain } from "../support/SignIns.ts"
+import { TestServer } from "../support/TestServer.ts"
+
+const ADMIN = "admin@example.com"
+
+const INVITER = "inviter@example.com"
+
+type Fields = Readonly<Record<string, string>>
+
+const submit = (actor: Actor, path: string, fields: Fields | string, headers = {}) =>
+  actor.call("POST", `/${path}`, {
+    raw: typeof fields === "string" ? fields : new URLSearchParams(fields).toString(),
+    headers: { "content-type": "application/x-www-form-urlencoded", "sec-fetch-site": "same-origin", ...headers }
+  })
+
+const textOf = (actor: Actor, path: string) => Effect.map(actor.get(`/${path}`), ({ text }) => text)
+
+const storedBy = (rider: Rider, fields = {}) =>
+  Effect.map(rider.post("/routes", newRoute(fields)), ({ body }) => created(body))
+
+const alertIn = (text: string) => /role="alert">([^<]*)</.exec(text)?.[1]
+
+layer(TestServer.layer({ ADMIN_EMAILS: `${ADMIN},${INVITER}` }))("pages of an account, in detail", (it) => {
+  it.effect("take the middle of a zone from coordinates and addresses of maps, up to the poles and the date line", () =>
+    Effect.gen(function*() {
+      const rider = yield* signedIn
+      const table = [
+        ["47.1415, 9.5209", [9.5209, 47.1415]],
+        ["7 8", [8, 7]],
+        [" -7.5;-123 ", [-123, -7.5]],
+        ["90 180", [180, 90]],
+        ["-90,-180", [-180, -90]],
+        ["https://www.google.com/maps/@47.25,9.5,15z", [9.5, 47.25]],
+        ["geo:7.25,108.5", [108.5, 7.25]],
+        ["https://www.openstreetmap.org/#map=15/-47.25/-9.5", [-9.5, -47.25]],
+        ["90.001 0", undefined],
+        ["0 180.001", undefined],
+        ["123 9", undefined],
+        ["47 1234", undefined],
+        ["https://a.example/@123.5,9.5", undefined],
+        ["47", undefined]
+      ] as const
+      for (const [place, center] of table) {
+        const { text } = yield* submit(rider, "/me/privacy-zones", { do: "add", label: "", radius: "500", place })
+        const { body } = yield* rider.get("/users/me/privacy-zones")
+        assert.deepStrictEqual(body, { zones: center === undefined ? [] : [{ center, radius: 500 }] }, place)
+        assert.strictEqual(alertIn(text)?.slice(0, 7), center === undefined ? "Middle:" : undefined, place)
+        yield* rider.call("PUT", "/users/me/privacy-zones", { body: { zones: [] } })
+      }
+    }))
+
+  it.effect("move a route of a collection by one place, and offer only the moves that there are", () =>
+    Effect.gen(function*() {
+      const rider = yield* signedIn
+      const ids: Array<number> = []
+      for (const name of ["A", "B", "C", "D"]) ids.push((yield* storedBy(rider, { name })).id)
+      const { body } = yield* rider.post("/collections", { name: "Passes", routeIds: ids, description: "High" })
+      const { id } = created(body)
+      const page = `/me/collections/${id}`
+      const move = (action: string, index: number | string) =>
+        submit(rider, page, { do: action, route: String(ids[0]), index: String(index) })
+      const places = Effect.gen(function*() {
+        const { body } = yield* rider.get(`/collections/${id}/routes`)
+        return Array.isArray(body) ? body.map(({ name }) => name).join("") : ""
+      })
+      yield* move("down", 0)
+      assert.strictEqual(yield* places, "BACD")
+      yield* move("down", 1)
+      assert.strictEqual(yield* places, "BCAD")
+      yield* move("up", 2)
+      assert.strictEqual(yield* places, "BACD")
+      for (const index of [0, "x"]) assert.strictEqual((yield* move("up", index)).status, 400)
+      assert.strictEqual(yield* places, "BACD")
+      const text = yield* textOf(rider, page)
+      const items = [...text.matchAll(/<li class="member">(.*?)<\/li>/gs)].map(([, item = ""]) =>
+        [...item.matchAll(/value="(up|down|removeRoute)"/g)].map(([, action]) => action).join(" ")
+      )
+      assert.deepStrictEqual(items, [
+        "down removeRoute",
+        "up down removeRoute",
+        "up down removeRoute",
+        "up removeRoute"
+      ])
+      assert.include(text, "<h2>4 routes</h2>")
+      assert.include(text, "All of these routes are in it.")
+      assert.include(text, `href="../../c/${id}"`, "a private one by its id")
+      assert.include(yield* textOf(rider, `${page}?q=nothing`), "No route is like that.")
+      assert.include(yield* textOf(rider, "/me/collections"), "4 routes, private. High</p>")
+      const refused = yield* submit(rider, page, { do: "save", name: "", description: "Kept", visibility: "private" })
+      assert.include(refused.text, "name=\"name\" value=\"\"")
+      assert.include(refused.text, ">\nKept</textarea>")
+      const other = yield* submit(rider, page, { do: "addRoute", name: "Not this", route: "999999" })
+      assert.include(other.text, "name=\"name\" value=\"Passes\"")
+      const shared = created((yield* rider.patch(`/collections/${id}`, { visibility: "unlisted" })).body)
+      assert.include(yield* textOf(rider, page), `href="../../c/${shared.shareToken}"`)
+    }))
+
+  it.effect("show at most four tags on a card, and count the others", () =>
+    Effect.gen(function*() {
+      const rider = yield* signedIn
+      yield* storedBy(rider, { name: "Four", tags: ["a1", "a2", "a3", "a4"], favourite: true })
+      yield* storedBy(rider, { name: "Six", tags: ["b1", "b2", "b3", "b4", "b5", "b6"] })
+      const text = yield* textOf(rider, "/me/routes")
+      const marksOf = (name: string) =>
+        [...new RegExp(`Marks of ${name}">(.*?)</ul>`).exec(text)?.[1]?.matchAll(/<li[^>]*>([^<]*)</g) ?? []].map(
+          ([, mark]) => mark
+        )
+      assert.deepStrictEqual(marksOf("Four"), ["private", "favourite", "a1", "a2", "a3", "a4"])
+      assert.deepStrictEqual(marksOf("Six"), ["private", "b1", "b2", "b3", "b4", "+2"])
+      const favourites = yield* textOf(rider, "/me/routes?favourite=true&tag=a1&visibility=")
+      assert.include(favourites, ">Four</a>")
+      assert.notInclude(favourites, ">Six</a>")
+      assert.include(favourites, "<option value=\"true\" selected>Only favourites</option>")
+      assert.include(favourites, "<option value=\"a1\" selected>a1 (1)</option>")
+      assert.include(favourites, "1 route</p>")
+    }))
+
+  it.effect("make several routes of a file with several tracks", () =>
+    Effect.gen(function*() {
+      const rider = yield* signedIn
+      const track = (name: string, lat: number) =>
+        `<trk><name>${name}</name><trkseg><trkpt lat="${lat}" lon="9"/><trkpt lat="${lat + 1}" lon="9"/></trkseg></trk>`
+      const file = `<gpx version="1.1" creator="t" xmlns="http://www.topografix.com/GPX/1/1">${track("North", 50)}${
+        track("South", 40)
+      }</gpx>`
+      const part = (named: string, content: string) =>
+        `--limit\r\ncontent-disposition: form-data; ${named}\r\n\r\n${content}\r\n`
+      const send = (path: string, body: string) =>
+        submit(rider, path, `${body}--limit--\r\n`, { "content-type": "multipart/form-data; boundary=limit" })
+      const { text } = yield* send(
+        "/me/routes",
+        part("name=\"visibility\"", "unlisted") + part("name=\"files\"; filename=\"two.gpx\"", file)
+          + part("name=\"files\"; filename=\"\"", "")
+      )
+      assert.match(text, /two\.gpx<\/strong>\s*<p class="hint"><a href="\S+">North<\/a> <a href="\S+">South<\/a>/)
+      assert.strictEqual(text.split("<strong>").length, 2, "one result")
+      assert.strictEqual((yield* send("/me/profile", part("name=\"do\"", "save"))).status, 415)
+      assert.strictEqual((yield* submit(rider, "/me/routes", { do: "save" })).status, 400)
+    }))
+
+  it.effect("offer to publish what is not public, and lead to the page that its viewers see", () =>
+    Effect.gen(function*() {
+      const rider = yield* signedIn
+      const { id, shareToken } = yield* storedBy(rider, { name: "Mine" })
+      const page = `/me/routes/${id}`
+      const isOffered = Effect.map(textOf(rider, page), (text) => text.includes("value=\"publish\""))
+      assert.isTrue(yield* isOffered)
+      assert.include(yield* textOf(rider, page), `href="../../r/${id}"`)
+      assert.include(yield* textOf(rider, page), "It is private: nobody else opens it.")
+      assert.notInclude(yield* textOf(rider, page), "id=\"share\"")
+      // A form of a program may have no version, and no tags.
+      const fields = { do: "save", name: "Mine", visibility: "public", tags: "" }
+      assert.strictEqual((yield* submit(rider, page, fields)).status, 303)
+      const text = yield* textOf(rider, page)
+      assert.isFalse(yield* isOffered)
+      assert.include(text, `href="../../r/${shareToken}"`)
+      assert.include(text, `id="share" class="secret" readonly value="http://localhost:3000/r/${shareToken}"`)
+      assert.include(text, "name=\"allowDownload\" value=\"true\" checked>")
+      yield* rider.post(`/routes/${id}/links`, { label: "" })
+      yield* submit(rider, page, { do: "addLink", label: "Until", expires: "2999-01-01" })
+      const linked = yield* textOf(rider, page)
+      assert.match(linked, /<label for="link-(\d+)">Link \1<\/label>/)
+      assert.match(linked, /<label for="link-\d+">Until<\/label>/)
+      assert.include(linked, "Without files.")
+      const { body } = yield* rider.get(`/routes/${id}/links`)
+      assert.include(JSON.stringify(body), "\"expiresAt\":\"2999-01-01T23:59:59.000Z\"")
+      const other = yield* submit(rider, page, { do: "save", name: "", label: "x", visibility: "public" })
+      assert.notInclude(other.text, "name=\"label\" value=\"x\"")
+    }))
+
+  it.effect("restore a public route and a public collection as they were", () =>
+    Effect.gen(function*() {
+      const rider = yield* signedIn
+      const route = yield* publish(rider, { name: "Open" })
+      const { id } = created((yield* rider.post("/collections", { name: "Open", visibility: "public" })).body)
+      yield* rider.delete(`/routes/${route.id}`)
+      yield* rider.delete(`/collections/${id}`)
+      const trash = yield* textOf(rider, "/me/trash")
+      assert.include(trash, "value=\"restoreRoute\"")
+      assert.include(trash, "value=\"restoreCollection\"")
+      yield* submit(rider, "/me/trash", { do: "restoreRoute", id: String(route.id) })
+      yield* submit(rider, "/me/trash", { do: "restoreCollection", id: String(id) })
+      const visitor = yield* anonymous
+      assert.strictEqual((yield* visitor.get(`/routes/${route.id}`)).status, 200)
+      assert.strictEqual((yield* visitor.get(`/collections/${id}`)).status, 200)
+    }))
+
+  it.effect("sign the browser out by its own session, and leave it signed in by another", () =>
+    Effect.gen(function*() {
+      const rider = yield* signedIn
+      yield* signInAgain(rider, "another program")
+      const sql = yield* SqlClient.SqlClient
+      const sessions = yield* sql<{ id: string; isOwn: boolean }>`
+        SELECT id, user_agent = 'node' AS "isOwn" FROM sessions WHERE user_id = ${rider.id}`
+      const idOf = (isOwn: boolean) => sessions.find((session) => session.isOwn === isOwn)?.id ?? ""
+      const other = yield* submit(rider, "/me/sessions", { do: "revoke", id: idOf(false) })
+      assert.strictEqual(other.headers.get("location"), "../me/sessions?done=revoked")
+      assert.notMatch(other.headers.getSetCookie().join(), /__Host-service_session=;/)
+      yield* sql`UPDATE sessions SET user_agent = NULL WHERE id = ${idOf(true)}`
+      assert.include(yield* textOf(rider, "/me/sessions"), "<strong>An unknown program</strong>")
+      const own = yield* submit(rider, "/me/sessions", { do: "revoke", id: idOf(true) })
+      assert.strictEqual(own.headers.get("location"), "../")
+      assert.match(own.headers.getSetCookie()[0] ?? "", /^__Host-service_session=;/)
+    }))
+
+  it.effect("take forms of up to 256 KiB, and those of visitors of up to 32 KiB", () =>
+    Effect.gen(function*() {
+      const rider = yield* signedIn
+      const formOf = (bytes: number) => "a=".padEnd(bytes, "x")
+      const statuses = yield* Effect.forEach(
+        [
+          [rider, "/me/profile", 256],
+          [yield* anonymous, "/forgot-password", 32]
+        ] as const,
+        ([actor, path, kibibytes]) =>
+          Effect.forEach(
+            [0, 1],
+            (more) => Effect.map(submit(actor, path, formOf(1024 * kibibytes + more)), ({ status }) => status)
+          )
+      )
+      assert.deepStrictEqual(statuses, [[400, 413], [400, 413]])
+    }))
+
+  it.effect("keep what was entered late but for passwords, and lead away from it", () =>
+    Effect.gen(function*() {
+      const visitor = yield* anonymous
+      const rider = yield* signedIn
+      const fields = { do: "change", currentPassword: "canary", newPassword: "canary", note: "Kept" }
+      const late = yield* submit(visitor, "/me/password", fields)
+      assert.include(
+        late.text,
+        "name=\"kept\" value=\"{&quot;do&quot;:&quot;change&quot;,&quot;note&quot;:&quot;Kept&quot;}\""
+      )
+      const kept = JSON.stringify({ note: "Kept" })
+      const entered = yield* submit(visitor, "/me/password", { kept, email: rider.email, password: rider.password })
+      assert.include(entered.text, "<a href=\"../me/routes\">Do not send it</a>")
+    }))
+
+  it.effect("lead administrators through lists by page, with their filters", () =>
+    Effect.gen(function*() {
+      const admin = yield* signedInAs({ email: ADMIN })
+      const other = yield* signedIn
+      yield* Effect.forEach(Array.from({ length: 25 }), () => signedIn, { concurrency: 4 })
+      const users = yield* textOf(admin, "/admin/users?q=example&sort=-storedBytes")
+      assert.include(users, "<a href=\"?q=example&amp;sort=-storedBytes&amp;page=2\" rel=\"next\">Older</a>")
+      assert.include(users, "<option value=\"-storedBytes\" selected>")
+      assert.include(yield* textOf(admin, "/admin/users"), "<a href=\"?page=2\" rel=\"next\">Older</a>")
+      const found = (email: string) => textOf(admin, `/admin/users?q=${encodeURIComponent(email)}`)
+      assert.include(yield* found(other.email), "value=\"delete\"")
+      assert.notInclude(yield* found(other.email), "administrator")
+      assert.include(yield* found(ADMIN), `${ADMIN}, administrator, made on`)
+      assert.notInclude(yield* found(other.email), "Deletion requested")
+      yield* submit(admin, "/admin/users", { do: "delete", id: String(other.id) })
+      assert.include(yield* found(other.email), ". Deletion requested on Jan 1, 1970")
+      assert.notInclude(yield* found(other.email), "value=\"delete\"")
+      const sql = yield* SqlClient.SqlClient
+      yield* sql`
+        INSERT INTO audit_events (event, user_id, created_at)
+        SELECT 'session.revoked', ${other.id}, to_timestamp(0) FROM generate_series(1, 25)`
+      const audited = yield* textOf(admin, `/admin/audit?user=${other.id}&event=session.revoked`)
+      assert.include(audited, `<a href="?user=${other.id}&amp;event=session.revoked&amp;page=2" rel="next">Older</a>`)
+      assert.strictEqual(audited.split("<td>Ended a session</td>").length, 25)
+      assert.include(yield* textOf(admin, "/admin/audit"), "<a href=\"?page=2\" rel=\"next\">Older</a>")
+    }))
+
+  it.effect("take 1 to 50 addresses of invitations", () =>
+    Effect.gen(function*() {
+      const admin = yield* signedInAs({ email: INVITER })
+      const invite = (emails: string) =>
+        Effect.map(submit(admin, ACCOUNT_PAGES.invitations, { do: "invite", emails }), ({ text }) => alertIn(text))
+      assert.include(yield* textOf(admin, ACCOUNT_PAGES.invitations), "<p>There are none.</p>")
+      const wrong = Array.from({ length: 51 }, (_, index) => `wrong-${index}`)
+      assert.include(yield* invite(wrong.slice(1).join("\n")), "0 invited, not these: wrong-1, wrong-2,")
+      for (const emails of [" ,\n", wrong.join(";")]) {
+        assert.strictEqual(yield* invite(emails), "Enter 1 to 50 email addresses.")
+      }
+      assert.isUndefined(yield* invite(newEmail()))
+      const text = yield* textOf(admin, ACCOUNT_PAGES.invitations)
+      assert.notInclude(text, "There are none.")
+      assert.include(text, "value=\"withdraw\"")
+    }))
+})
