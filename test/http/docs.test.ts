@@ -18,6 +18,10 @@ const Problems = Schema.decodeUnknownSync(
   Schema.fromJsonString(Schema.Struct({ problems: Schema.Array(Schema.Json) }))
 )
 
+const Configuration = Schema.decodeUnknownSync(
+  Schema.fromJsonString(Schema.Record(Schema.String, Schema.Unknown))
+)
+
 const hashOf = (text: string) => `'sha256-${createHash("sha256").update(text).digest("base64")}'`
 
 layer(TestServer.layer())("the API page", (it) => {
@@ -31,6 +35,14 @@ layer(TestServer.layer())("the API page", (it) => {
       )
       assert.include(text, "<html lang=\"en\">")
       assert.include(start, "createApiReference")
+      const configuration = Configuration(/\.\.\.(\{.*\}),\s+content:/.exec(start)?.[1])
+      assert.deepInclude(configuration, {
+        withDefaultFonts: false,
+        hideClientButton: true,
+        telemetry: false,
+        agent: { disabled: true },
+        mcp: { disabled: true }
+      })
       assert.deepStrictEqual(more, [])
       assert.strictEqual(
         headers.get("content-security-policy"),

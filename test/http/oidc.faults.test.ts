@@ -401,6 +401,7 @@ layer(serverLayer)("a sign-in by redirect", (it) => {
       const allowed = [
         ["/me/cancel-deletion?a=b#c", "http://localhost:3000/me/cancel-deletion?a=b#c"],
         ["http://localhost:3000/x", "http://localhost:3000/x"],
+        [`/${"x".repeat(1999)}`, `http://localhost:3000/${"x".repeat(1999)}`],
         ["https://app.example.com/x", "https://app.example.com/x"],
         ["https://planner.example.com", "https://planner.example.com/"]
       ] as const

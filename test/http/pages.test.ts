@@ -123,6 +123,27 @@ layer(TestServer.layer())("pages", (it) => {
       assert.include(again.text, "A password was set by it: <a href=\"sign-in\">sign in</a>.")
     }))
 
+  it.effect("a form that is refused names the address that it named before, and marks the field that is wrong", () =>
+    Effect.gen(function*() {
+      const visitor = yield* anonymous
+      const email = newEmail()
+      const token = yield* signUp(email)
+      const shown = yield* visitor.get(`${pathOf("verifyEmail")}?token=${token}`)
+      assert.include(shown.text, `makes the account of <strong>${email}</strong>`)
+      assert.notInclude(shown.text, "aria-invalid")
+      const wrong = yield* submit(visitor, "verifyEmail", { token, email, password: "wrong" })
+      assertAlert(wrong, "The password is not that of the sign-up")
+      assert.strictEqual(wrong.text.split(`name="email" value="${email}"`).length, 3)
+      const marked = ({ text }: Answer) =>
+        [...text.matchAll(/<input type="password" id="(\w+)".*aria-invalid="true"/g)].map(([, name]) => name)
+      assert.deepStrictEqual(marked(wrong), ["password"])
+      const short = yield* submit(visitor, "verifyEmail", { token, newPassword: "short" })
+      assertAlert(short, "Choose another password. Use 12 to 1,024 characters.")
+      assert.deepStrictEqual(marked(short), ["newPassword"])
+      assert.include(short.text, "makes the account of your email address")
+      assert.notInclude(short.text, "name=\"email\"")
+    }))
+
   it.effect("forms that another site sends, of another type or over 32 KiB are refused with a page", () =>
     Effect.gen(function*() {
       const visitor = yield* anonymous
@@ -170,6 +191,7 @@ layer(TestServer.layer())("pages", (it) => {
       const again = yield* submit(returned, "cancelDeletion", {})
       assert.strictEqual(again.status, 409)
       assertAlert(again, "There is no deletion that can be cancelled.")
+      assert.notInclude(again.text, "<form")
       assert.include((yield* returned.get(pathOf("cancelDeletion"))).text, "is not going to be deleted")
       assert.strictEqual((yield* submit(visitor, "cancelDeletion", {})).status, 401)
     }))

@@ -111,6 +111,7 @@ layer(TestServer.layer())("tokens that a password reset leaves alive", (it) => {
       const anyone = yield* submit(yield* anonymous, "revokeTokens", {})
       assert.strictEqual(anyone.status, 401)
       assertAlert(anyone, "You are not signed in: sign in again.")
+      assert.include(anyone.text, "name=\"password\"")
       assert.strictEqual((yield* submit(yield* withToken(token), "revokeTokens", {})).status, 401)
       const elsewhere = yield* submit(rider, "revokeTokens", {}, { "sec-fetch-site": "cross-site" })
       assert.strictEqual(elsewhere.status, 403)

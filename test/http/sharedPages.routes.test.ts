@@ -1,5 +1,5 @@
 import { assert, layer } from "@effect/vitest"
-import { Effect } from "effect"
+import { Effect, Schema } from "effect"
 import { anonymous, type Rider, signedIn } from "../support/Actors.ts"
 import { created, newRoute } from "../support/Routes.ts"
 import { TestServer } from "../support/TestServer.ts"
@@ -12,6 +12,10 @@ const make = (rider: Rider, members: Readonly<Record<string, unknown>> = {}) =>
     rider.post("/routes", newRoute({ name: "Around Vaduz", visibility: "unlisted", geometry: LINE, ...members })),
     ({ body }) => created(body)
   )
+
+const LinkedData = Schema.decodeUnknownSync(Schema.fromJsonString(Schema.Record(Schema.String, Schema.Unknown)))
+
+const linkedDataIn = (text: string) => LinkedData(/ld\+json">(.*?)<\/script>/.exec(text)?.[1])
 
 layer(TestServer.layer())("pages of routes", (it) => {
   it.effect("are in the units of the reader: of the address, of the account, of the language", () =>
@@ -139,6 +143,94 @@ layer(TestServer.layer())("pages of routes", (it) => {
       yield* setZones(rider, [])
       yield* rider.patch(`/routes/${id}`, { geometry: LINE.toReversed() })
       assert.deepStrictEqual(yield* shown(rider), asked)
+    }))
+
+  it.effect("describe a route, where there is something to say, and share it by its token however it was opened", () =>
+    Effect.gen(function*() {
+      const rider = yield* signedIn
+      const visitor = yield* anonymous
+      const { id, shareToken } = yield* make(rider, { visibility: "public", description: "By the river" })
+      const url = `http://localhost:3000/r/${shareToken}`
+      const { text } = yield* visitor.get(`//r/${shareToken}`)
+      const { provider, ...data } = linkedDataIn(text)
+      assert.deepInclude(provider, { "@type": "Person" })
+      assert.deepStrictEqual(data, {
+        "@context": "https://schema.org",
+        "@type": "Trip",
+        name: "Around Vaduz",
+        description: "By the river",
+        url,
+        image: `${url}/card.png`
+      })
+      assert.include(text, "<p class=\"text\">By the river</p>")
+      assert.match(text, /<dt>Steepest climb<\/dt><dd>\d+ %<\/dd>/)
+      assert.match(text, /<p><strong>Start:<\/strong> <a href="geo:47.1,9.5">[^<]+<\/a><\/p>/)
+      assert.notInclude(text, "<strong>End:</strong>")
+      assert.include(text, "application/json+oembed")
+      for (const ref of [id, shareToken]) {
+        assert.include((yield* visitor.get(`//r/${ref}`)).text, `/embed/${shareToken}&quot; width=`)
+      }
+      const linked = yield* rider.post(`/routes/${id}/links`, { allowDownload: false })
+      const token = /"token":"(\w+)"/.exec(linked.text)?.[1]
+      assert.notInclude((yield* visitor.get(`//r/${token}`)).text, "id=\"files\"")
+      assert.include(text, "id=\"files\"")
+
+      const bare = created((yield* rider.post("/routes", newRoute({ visibility: "unlisted" }))).body)
+      const shown = (yield* visitor.get(`//r/${bare.shareToken}`)).text
+      assert.include(shown, "<meta name=\"description\" content=\"A planned route\">")
+      assert.notMatch(shown, /Steepest|class="text"|class="profile"/)
+      yield* rider.patch(`/routes/${bare.id}`, { visibility: "private" })
+      const own = (yield* rider.get(`//r/${bare.id}`)).text
+      assert.notMatch(own, /class="share"|og:title/)
+      assert.include(own, "<script type=\"module\" src=\"../assets/route-")
+    }))
+
+  it.effect("of a collection list its public routes for search engines, and show a picture that its viewers may see", () =>
+    Effect.gen(function*() {
+      const rider = yield* signedIn
+      const visitor = yield* anonymous
+      const routes = [
+        yield* make(rider),
+        yield* make(rider, { visibility: "public" }),
+        yield* make(rider, { visibility: "private" }),
+        yield* make(rider, { visibility: "public" })
+      ]
+      const members = { name: "Passes", visibility: "public", routeIds: routes.map(({ id }) => id) }
+      const { id } = created((yield* rider.post("/collections", members)).body)
+      const { text } = yield* visitor.get(`//c/${id}`)
+      const root = "http://localhost:3000/"
+      assert.deepStrictEqual(linkedDataIn(text), {
+        "@context": "https://schema.org",
+        "@type": "ItemList",
+        name: "Passes",
+        url: `${root}c/${id}`,
+        numberOfItems: 3,
+        itemListElement: [routes[1], routes[3]].map((route, index) => ({
+          "@type": "ListItem",
+          position: index + 1,
+          url: `${root}r/${route?.shareToken}`
+        }))
+      })
+      assert.include(text, "application/json+oembed")
+      assert.notInclude(text, "<p class=\"text\">")
+      const imageIn = (text: string) => /og:image" content="[^"]*routes\/(\w+)\//.exec(text)?.[1]
+      yield* rider.patch(`/collections/${id}`, { visibility: "unlisted", description: "High ones" })
+      const linked = yield* rider.post(`/collections/${id}/links`, {})
+      const token = /"token":"(\w+)"/.exec(linked.text)?.[1]
+      const byLink = (yield* visitor.get(`//c/${token}`)).text
+      assert.include(byLink, "<p class=\"text\">High ones</p>")
+      assert.notInclude(byLink, "ld+json")
+      assert.strictEqual(imageIn(byLink), routes[1]?.shareToken)
+      yield* rider.patch(`/collections/${id}`, { visibility: "private" })
+      assert.notInclude((yield* rider.get(`//c/${id}`)).text, "og:title")
+
+      yield* rider.patch("/users/me", { handle: `ada-${rider.id}` })
+      const user = (yield* visitor.get(`//u/ada-${rider.id}`)).text
+      assert.strictEqual(imageIn(user), routes[3]?.shareToken)
+      assert.notInclude(user, "json+oembed")
+      yield* rider.patch(`/routes/${routes[3]?.id}`, { visibility: "private" })
+      yield* rider.patch(`/routes/${routes[1]?.id}`, { visibility: "private" })
+      assert.isUndefined(imageIn((yield* visitor.get(`//u/ada-${rider.id}`)).text))
     }))
 
   it.effect("of routes with a tag are linked by it from each route", () =>

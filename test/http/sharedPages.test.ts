@@ -178,7 +178,8 @@ layer(TestServer.layer({ BASE_URL: ROOT, CORS_ORIGINS: "" }, inVaduz))("shared p
       assert.deepInclude(linkedDataIn(found.text), {
         "@context": "https://schema.org",
         "@type": "Trip",
-        url: `${ROOT}r/${open.shareToken}`
+        url: `${ROOT}r/${open.shareToken}`,
+        itinerary: { "@type": "Place", name: "Vaduz, Liechtenstein" }
       })
     }))
 
@@ -210,6 +211,7 @@ layer(TestServer.layer({ BASE_URL: ROOT, CORS_ORIGINS: "" }, inVaduz))("shared p
       const path = `//r/${shareToken}`
       const { headers } = yield* visitor.get(path)
       const etag = headers.get("etag") ?? ""
+      assert.match(etag, /^W\/"[\w-]{22}"$/, "132 bits of a hash")
       assert.strictEqual(headers.get("cache-control"), "no-cache")
       assert.strictEqual((yield* visitor.get(path, { headers: { "if-none-match": etag } })).status, 304)
       for (const kind of ["r", "embed"]) {
@@ -333,7 +335,23 @@ layer(TestServer.layer({ BASE_URL: ROOT, CORS_ORIGINS: "" }, inVaduz))("shared p
         thumbnail_width: 300,
         thumbnail_height: 200
       })
-      assert.notProperty((yield* visitor.get(`${path}&maxwidth=40`)).body, "thumbnail_url")
+      const thumbnails = {
+        "maxwidth=40": undefined,
+        "maxheight=63": undefined,
+        "maxwidth=64&maxheight=64": 64,
+        "maxwidth=9": undefined,
+        "maxwidth=1000": 640
+      }
+      for (const [sides, width] of Object.entries(thumbnails)) {
+        const { body, status } = yield* visitor.get(`${path}&${sides}`)
+        assert.strictEqual(status, 200)
+        if (width === undefined) assert.notProperty(body, "thumbnail_url", sides)
+        else assert.deepInclude(body, { width, thumbnail_width: width })
+      }
+      const collection = yield* collect(rider, { name: "Passes" })
+      const { body } = yield* visitor.get(`//oembed?url=${ROOT}c/${collection.shareToken}`)
+      assert.deepInclude(body, { type: "link", title: "Passes", author_name: "Ada Rider", provider_url: ROOT })
+      assert.notProperty(body, "html")
       const statuses = yield* Effect.forEach([
         `//oembed?format=xml&url=${ROOT}r/${shareToken}`,
         `//oembed?url=https://evil.example.com/r/${shareToken}`,

@@ -128,6 +128,7 @@ layer(clubServer)("a site with a name, a logo, a colour and a language of its ow
       assert.include(headers.get("content-security-policy") ?? "", "img-src data: 'self'")
       const served = yield* visitor.get("//assets/logo.svg")
       assert.strictEqual(served.headers.get("content-type"), "image/svg+xml")
+      assert.strictEqual(served.headers.get("cache-control"), "public, max-age=3600")
       assert.include(served.headers.get("content-security-policy") ?? "", "sandbox")
       const sheet = /href="\.\/(assets\/color-[^"]+)"/.exec(text)?.[1] ?? ""
       assert.match((yield* visitor.get(`//${sheet}`)).text, /--accent: light-dark\(#7a1f5c, #[0-9a-f]{6}\)/)
@@ -187,6 +188,8 @@ layer(TestServer.layer())(
         assert.notInclude(text, "already verified")
         const reset = yield* visitor.get(`//reset-password?token=${token}`)
         assert.include(reset.text, "href=\"forgot-password\"")
+        assert.notInclude(text, "Copied from the mail?")
+        assert.include(reset.text, "<p>Copied from the mail?")
       }))
   }
 )
