@@ -34,8 +34,10 @@ const relative = (path: string) => path.slice(1)
 /** Matches only paths of this service that need a session: an address of another site has other characters. */
 const OWN = new RegExp(String.raw`^(?:${USER_PATHS.me}|admin)(?:/[a-z0-9-]+)*$`)
 
-const returnTo = (to: string | null | undefined): string =>
-  to !== undefined && to !== null && OWN.test(to) ? to : relative(ACCOUNT_PAGES.routes)
+const returnTo = (to: string | null | undefined): string => {
+  const given = to ?? ""
+  return OWN.test(given) ? given : relative(ACCOUNT_PAGES.routes)
+}
 
 /** Anyone may find the page. An audit for search engines reads robots.txt from within the page. */
 const OPEN: Pick<Page, "isIndexable" | "policy"> = { isIndexable: true, policy: { "connect-src": "'self'" } }
