@@ -102,12 +102,16 @@ layer(TestServer.layer({ ADMIN_EMAILS: `${ADMIN},${INVITER}` }))("pages of an ac
       assert.include(yield* textOf(rider, page), `href="../../c/${shared.shareToken}"`)
     }))
 
-  it.effect("show at most four tags on a card, and count the others", () =>
+  it.effect("show at most four tags on a card, and count the others, and have a choice of 50", () =>
     Effect.gen(function*() {
       const rider = yield* signedIn
       yield* storedBy(rider, { name: "Four", tags: ["a1", "a2", "a3", "a4"], favourite: true })
       yield* storedBy(rider, { name: "Six", tags: ["b1", "b2", "b3", "b4", "b5", "b6"] })
+      const more = Array.from({ length: 41 }, (_, index) => `c${index}`)
+      for (let at = 0; at < more.length; at += 10) yield* storedBy(rider, { tags: more.slice(at, at + 10) })
       const text = yield* textOf(rider, "/me/routes")
+      const choice = /<select id="tag".*?<\/select>/.exec(text)?.[0] ?? ""
+      assert.strictEqual(choice.split("<option").length - 1, 51, "any, and 50 of the 51")
       const marksOf = (name: string) =>
         [...new RegExp(`Marks of ${name}">(.*?)</ul>`).exec(text)?.[1]?.matchAll(/<li[^>]*>([^<]*)</g) ?? []].map(
           ([, mark]) => mark
@@ -226,6 +230,33 @@ layer(TestServer.layer({ ADMIN_EMAILS: `${ADMIN},${INVITER}` }))("pages of an ac
           )
       )
       assert.deepStrictEqual(statuses, [[400, 413], [400, 413]])
+    }))
+
+  it.effect("lead from a sign-in to the page before it, or to the routes", () =>
+    Effect.gen(function*() {
+      const rider = yield* signedIn
+      const visitor = yield* anonymous
+      const pages = {
+        "": "me/routes",
+        "?to=me/tokens": "me/tokens",
+        "?to=admin/users": "admin/users",
+        "?to=u/a": "me/routes"
+      }
+      for (const [query, page] of Object.entries(pages)) {
+        assert.include(yield* textOf(visitor, `/sign-in${query}`), `name="to" value="${page}"`)
+        assert.strictEqual((yield* rider.get(`//sign-in${query}`)).headers.get("location"), page)
+      }
+      const { email, password } = rider
+      assert.strictEqual((yield* submit(visitor, "/sign-in", { email, password })).headers.get("location"), "me/routes")
+    }))
+
+  it.effect("remember no device that the browser did not have when its password is changed", () =>
+    Effect.gen(function*() {
+      const { password, ...rider } = yield* signedIn
+      const fields = { do: "change", currentPassword: password, newPassword: "another long enough password" }
+      const { headers, status } = yield* submit(rider, "/me/password", fields)
+      assert.strictEqual(status, 303)
+      assert.notMatch(headers.getSetCookie().join(), /_device=/)
     }))
 
   it.effect("keep what was entered late but for passwords, and lead away from it", () =>

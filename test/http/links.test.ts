@@ -272,11 +272,16 @@ layer(TestServer.withSweeps())("links in time", (it) => {
       yield* TestClock.adjust("10 seconds")
       yield* statusesOf(visitor, token)
       yield* owner.get(`/routes/${token}`)
+      const collection = `/collections/${(yield* make(owner, { visibility: "unlisted" })).id}`
+      const shown = yield* linkTo(owner, collection)
+      assert.strictEqual((yield* visitor.get(`//c/${shown.token}`)).status, 200)
       assert.deepInclude(linksIn((yield* owner.get(`${path}/links`)).body)[0], { uses: 0, lastUsedAt: null })
       yield* TestClock.adjust("1 minute")
       const counted = Effect.map(owner.get(`${path}/links`), ({ body }) => linksIn(body))
       yield* until(Effect.map(counted, ([link]) => link?.uses !== 0))
       assert.deepInclude((yield* counted)[0], { id, uses: 6, lastUsedAt: "1970-01-01T00:00:10.000Z" })
+      // A page reads a collection and its routes, and is one use.
+      assert.deepInclude(linksIn((yield* owner.get(`${collection}/links`)).body)[0], { uses: 1 })
     }))
 
   it.effect("have the uses of every process, also of one that shuts down before the minute is over", () =>

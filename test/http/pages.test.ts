@@ -1,6 +1,6 @@
 import { assert, it as test, layer } from "@effect/vitest"
 import { Effect } from "effect"
-import { plainWords } from "../../src/http/pages/layout/Layout.ts"
+import { plainWords, STYLESHEET } from "../../src/http/pages/layout/Layout.ts"
 import { PAGES, templateOf } from "../../src/http/request/RouteTemplates.ts"
 import { GatewayTimeout } from "../../src/schema/Errors.ts"
 import { textsIn } from "../../src/services/texts/Texts.ts"
@@ -231,6 +231,24 @@ layer(TestServer.layer())("pages", (it) => {
       assert.strictEqual(headers.get("content-type"), "text/css; charset=utf-8")
       assert.strictEqual(headers.get("cache-control"), "public, max-age=31536000, immutable")
       assert.strictEqual((yield* visitor.get("//assets/pages-AAAAAAAAAAAAAAAA.css")).status, 404)
+    }))
+
+  it.effect("the stylesheet is packed by Brotli for those who accept it (RFC 9110, 12.5.3)", () =>
+    Effect.gen(function*() {
+      const visitor = yield* anonymous
+      const accepted = {
+        br: "br",
+        "gzip;q=1, br;q=0.1": "br",
+        "br;q=1": "br",
+        "br;q=0": null,
+        "br;q=0.000": null,
+        x: null
+      }
+      for (const [header, encoding] of Object.entries(accepted)) {
+        const { headers, text } = yield* visitor.get(`/${STYLESHEET.path}`, { headers: { "accept-encoding": header } })
+        assert.strictEqual(headers.get("content-encoding"), encoding, header)
+        assert.strictEqual(text, STYLESHEET.text, header)
+      }
     }))
 })
 
