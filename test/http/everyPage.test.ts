@@ -8,7 +8,7 @@ import { TestServer } from "../support/TestServer.ts"
 import { mint } from "../support/Tokens.ts"
 import { setZones } from "../support/Zones.ts"
 
-const ADMIN = "admin@example.com"
+const ADMINS = ["first@example.com", "second@example.com"] as const
 
 const BASE = "http://localhost:3000"
 
@@ -53,10 +53,10 @@ const linksIn = (path: string, text: string) =>
     })
   )
 
-layer(TestServer.layer({ ADMIN_EMAILS: ADMIN }))("every page", (it) => {
+layer(TestServer.layer({ ADMIN_EMAILS: ADMINS.join(",") }))("every page", (it) => {
   it.effect("leads to what is there, is as wide as it should be, and is found by search engines where that is meant", () =>
     Effect.gen(function*() {
-      const admin = yield* signedInAs({ email: ADMIN })
+      const admin = yield* signedInAs({ email: ADMINS[0] })
       const visitor = yield* anonymous
       const { collection, hidden, list, open, route } = yield* filled(admin)
       const { route: _, collection: __, signIn, signUp, signOut, forgotPassword, ...sections } = ACCOUNT_PAGES
@@ -116,7 +116,7 @@ layer(TestServer.layer({ ADMIN_EMAILS: ADMIN }))("every page", (it) => {
 
   it.effect("requires the fields that its endpoint requires, and no other", () =>
     Effect.gen(function*() {
-      const admin = yield* signedInAs({ email: newEmail() })
+      const admin = yield* signedInAs({ email: ADMINS[1] })
       const visitor = yield* anonymous
       const { list, route } = yield* filled(admin)
       const requiredIn = (text: string) =>
@@ -131,6 +131,7 @@ layer(TestServer.layer({ ADMIN_EMAILS: ADMIN }))("every page", (it) => {
         [admin, "/me/tokens", ["name"]],
         [admin, "/me/password", ["newPassword"]],
         [admin, "/me/data", ["archive"]],
+        [admin, "/admin/invitations", ["emails"]],
         [visitor, "/sign-in", ["email", "password"]],
         [visitor, "/sign-up", ["email", "password"]],
         [visitor, "/forgot-password", ["email"]]
