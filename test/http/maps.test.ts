@@ -155,6 +155,8 @@ layer(withMap, { excludeTestServices: true })("a page of a route with a map", (i
         )
         assert.include(policy, "script-src 'self'; worker-src 'self'")
         assert.include(text, `data-map-style="${style}/style.json?key=1&amp;v=2"`)
+        // The map replaces a small picture.
+        assert.include(text, "?width=400&amp;height=225\" width=\"400\" height=\"225\" alt=")
         const worker = /data-worker="\.\.(\/assets\/maplibre-worker-[\w-]{16}\.js)"/.exec(text)?.[1] ?? ""
         const served = yield* (yield* anonymous).get(`/${worker}`)
         assert.strictEqual(served.headers.get("cache-control"), "public, max-age=31536000, immutable")
