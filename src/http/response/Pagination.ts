@@ -87,9 +87,9 @@ const compare = (one: ListPosition, other: ListPosition) => {
 /** The list has a bounded length and is in memory. */
 export const sliceOf = <A>(items: ReadonlyArray<A>, page: Page, { isDescending, positionOf }: Sorted<A>): PageOf<A> => {
   const { after, limit, offset } = page
-  const rest = after === undefined
-    ? items
-    : items.filter((item) => compare(positionOf(item), after) * (isDescending ? -1 : 1) > 0)
+  const isBehind = (position: ListPosition, start: ListPosition) =>
+    (isDescending ? compare(start, position) : compare(position, start)) > 0
+  const rest = after === undefined ? items : items.filter((item) => isBehind(positionOf(item), after))
   const slice = rest.slice(offset, offset + limit)
   const last = slice.at(-1)
   return {
