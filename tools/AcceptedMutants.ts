@@ -13,11 +13,6 @@ export const ACCEPTED: ReadonlyArray<Accepted> = [
     reason: "the index is this long with 500 million ids"
   },
   {
-    file: "src/http/response/Downloads.ts",
-    line: "state.left = Math.min(mostLeft, state.left + bytes / bytesPerSecond * 1001)",
-    reason: "it bounds the time that a slow download takes, and is not exact"
-  },
-  {
     file: "src/services/accounts/Sessions.ts",
     line: "WHERE user_id = ${userId} AND revoked_at IS NULL AND expires_at > ${now} ORDER BY created_at DESC, id ASC`",
     reason: "the ids are random, so that sessions of one instant have no order"
@@ -52,11 +47,6 @@ export const ACCEPTED: ReadonlyArray<Accepted> = [
     file: "src/services/pictures/Pictures.ts",
     line: "!profile && Math.max(width, height) < MAX_SIMPLIFIED_SIDE",
     reason: "a picture of this side may be drawn from either line"
-  },
-  {
-    file: "src/services/files/FitWriter.ts",
-    line: "uint32(4, centimetres(distances[at] ?? 1)),",
-    reason: "every position has a distance"
   },
   {
     file: "src/services/db/Sweeps.ts",
@@ -105,11 +95,6 @@ export const ACCEPTED: ReadonlyArray<Accepted> = [
     line:
       "if (element.text === \"\" && element.children.length > 0 && element.text.trim() === \"\") element.text = \"\"",
     reason: "no reader asks for the white space between the children of an element, which only takes memory"
-  },
-  {
-    file: "src/services/geometry/MeasuredPolyline.ts",
-    line: "if (index + from > 1) pending.push([from, index])",
-    reason: "no position is between two neighbours"
   },
   {
     file: "src/services/mail/Outbox.ts",
