@@ -24,67 +24,47 @@ const isKnown = (elevation: number | undefined) => Math.abs(elevation ?? Number.
 /** NaN is a position without an elevation. `at` is what `metresAlong` returns for the line. */
 export const heightsAlong = (at: Float64Array, elevations: Float64Array, segments: Segments): Heights => {
   if (elevations.every(isKnown)) return { at, elevations, segments }
-  let start = 0
-  const starts = rangesOf(elevations.length, segments).map(({ from, to }) => {
-    const { length } = elevations.subarray(from, to).filter(isKnown)
-    start += length
-    return start - length
-  })
+  const before = new Uint32Array(elevations.length + 1)
+  for (let index = 0; index < elevations.length; index++) {
+    before[index + 1] = (before[index] ?? 0) + (isKnown(elevations[index]) ? 1 : 0)
+  }
   return {
     at: at.filter((_, index) => isKnown(elevations[index])),
     elevations: elevations.filter(isKnown),
-    segments: [...new Set(starts)]
+    segments: [...new Set(segments.map((start) => before[start] ?? 0))]
   }
 }
 
 const smoothed = (at: Float64Array, elevations: Float64Array): Float64Array => {
+  const means = new Float64Array(at.length)
   let sum = 0
   let from = 0
   let to = 0
-  return at.map((metres) => {
-    while ((at[to] ?? Infinity) <= metres + REACH) sum += elevations[to++] ?? Number.NaN
-    while ((at[from] ?? Infinity) < metres - REACH) sum -= elevations[from++] ?? Number.NaN
-    return sum / (to - from)
-  })
-}
-
-interface Part {
-  readonly at: Float64Array
-  readonly means: Float64Array
-}
-
-/** Returns the parts of the line that have two elevations or more. */
-const partsOf = ({ at, elevations, segments }: Heights): ReadonlyArray<Part> =>
-  rangesOf(at.length, segments).filter(({ from, to }) => to - from >= 2).map(({ from, to }) => {
-    const along = at.subarray(from, to)
-    return { at: along, means: smoothed(along, elevations.subarray(from, to)) }
-  })
-
-const riseBetween = (low: number, high: number) => {
-  const rise = high - low
-  return rise >= LEAST_CLIMB ? rise : 0
+  for (let index = 0; index < at.length; index++) {
+    const metres = at[index] ?? 0
+    for (; to < at.length && (at[to] ?? 0) <= metres + REACH; to++) sum += elevations[to] ?? 0
+    for (; (at[from] ?? 0) < metres - REACH; from++) sum -= elevations[from] ?? 0
+    means[index] = sum / (to - from)
+  }
+  return means
 }
 
 const climbs = (elevations: Float64Array): number => {
-  let low = Infinity
-  let high = -Infinity
+  let low = elevations[0] ?? 0
+  let high = low
   let gain = 0
   for (const elevation of elevations) {
-    high = Math.max(high, elevation)
-    if (high - elevation >= LEAST_CLIMB) {
-      gain += riseBetween(low, high)
-      low = elevation
-      high = elevation
-    }
-    low = Math.min(low, elevation)
+    if (elevation > high) high = elevation
+    const isOver = high - elevation >= LEAST_CLIMB
+    if (!isOver && elevation >= low) continue
+    if (high - low >= LEAST_CLIMB) gain += high - low
+    low = elevation
+    high = elevation
   }
-  return gain + riseBetween(low, high)
+  return high - low >= LEAST_CLIMB ? gain + high - low : gain
 }
 
 const decimetres = (metres: number) => Math.round(10 * metres) / 10
-
-const gainOf = (lines: ReadonlyArray<Float64Array>): number =>
-  decimetres(lines.reduce((gain, elevations) => gain + climbs(elevations), 0))
 
 /**
  * Measures the metres climbed in each part of the line, to a decimetre, without rises below 3 m, of elevations that are
@@ -96,8 +76,12 @@ export const elevationGainOf = (
   segments: Segments = NO_GAPS,
   at = metresAlong(line, segments)
 ): number | undefined => {
-  const parts = partsOf(heightsAlong(at, elevations, segments))
-  return parts.length === 0 ? undefined : gainOf(parts.map(({ means }) => means))
+  const heights = heightsAlong(at, elevations, segments)
+  const parts = rangesOf(heights.at.length, heights.segments).filter(({ from, to }) => to - from >= 2)
+  const climbed = parts.map(({ from, to }) =>
+    climbs(smoothed(heights.at.subarray(from, to), heights.elevations.subarray(from, to)))
+  )
+  return parts.length === 0 ? undefined : decimetres(climbed.reduce((sum, metres) => sum + metres, 0))
 }
 
 interface Climb {
@@ -112,30 +96,37 @@ interface Climb {
 /** Errors of the elevations look like walls on shorter climbs. */
 const STEEP_METRES = 100
 
-const steepestOf = ({ at, means }: Part): number => {
-  let steepest = -Infinity
+const steepestOf = (at: Float64Array, means: Float64Array): number | undefined => {
+  let steepest = -1
   let to = 0
-  for (const [from, start] of at.entries()) {
-    while ((at[to] ?? Infinity) - start < STEEP_METRES) to++
-    const end = at[to]
-    if (end === undefined) break
-    steepest = Math.max(steepest, ((means[to] ?? Number.NaN) - (means[from] ?? Number.NaN)) / (end - start))
+  for (let from = 0; from < at.length; from++) {
+    while (to < at.length && (at[to] ?? 0) - (at[from] ?? 0) < STEEP_METRES) to++
+    if (to === at.length) break
+    const rise = (means[to] ?? 0) - (means[from] ?? 0)
+    steepest = Math.max(steepest, rise / ((at[to] ?? 0) - (at[from] ?? 0)))
   }
-  return steepest
+  return steepest < 0 ? undefined : 100 * steepest
 }
+
+const sumOf = (all: ReadonlyArray<number>) => all.reduce((sum, one) => sum + one, 0)
 
 /** Measures as `elevationGainOf` does. */
 export const climbOf = (at: Float64Array, elevations: Float64Array, segments: Segments): Climb | undefined => {
   const heights = heightsAlong(at, elevations, segments)
-  const parts = partsOf(heights)
+  const parts = rangesOf(heights.at.length, heights.segments).filter(({ from, to }) => to - from >= 2).map(
+    ({ from, to }) => {
+      const along = heights.at.subarray(from, to)
+      return { along, means: smoothed(along, heights.elevations.subarray(from, to)) }
+    }
+  )
   if (parts.length === 0) return undefined
-  const steepest = Math.max(...parts.map(steepestOf))
+  const slopes = parts.flatMap(({ along, means }) => steepestOf(along, means) ?? [])
   return {
-    ascent: gainOf(parts.map(({ means }) => means)),
-    descent: gainOf(parts.map(({ means }) => means.toReversed())),
+    ascent: decimetres(sumOf(parts.map(({ means }) => climbs(means)))),
+    descent: decimetres(sumOf(parts.map(({ means }) => climbs(means.toReversed())))),
     highest: heights.elevations.reduce((high, elevation) => Math.max(high, elevation), -Infinity),
     lowest: heights.elevations.reduce((low, elevation) => Math.min(low, elevation), Infinity),
-    steepest: steepest < 0 ? undefined : 100 * steepest
+    steepest: slopes.length === 0 ? undefined : Math.max(...slopes)
   }
 }
 

@@ -37,14 +37,11 @@ export const isOnEarth = ({ lats, lngs }: Coordinates): boolean => lats.every(is
 
 export const NO_GAPS: Segments = []
 
-/** A part of a line, as its first index and that after its last. */
-export interface Range {
-  readonly from: number
-  readonly to: number
-}
-
-/** Returns the parts of a line of so many positions. */
-export const rangesOf = (length: number, segments: Segments): ReadonlyArray<Range> => {
+/** Returns the parts of a line of so many positions, each as its first index and that after its last. */
+export const rangesOf = (
+  length: number,
+  segments: Segments
+): ReadonlyArray<{ readonly from: number; readonly to: number }> => {
   const starts = segments.length === 0 ? [0] : segments
   return starts.filter((from) => from < length).map((from, index) => ({
     from,
@@ -54,17 +51,19 @@ export const rangesOf = (length: number, segments: Segments): ReadonlyArray<Rang
 
 /** Measures from the start of the line to each of its positions. A gap has no length. */
 export const metresAlong = ({ lats, lngs }: Coordinates, segments: Segments = NO_GAPS): Float64Array => {
-  const along = new Float64Array(lngs.length)
-  let metres = 0
-  for (const { from, to } of rangesOf(lngs.length, segments)) {
-    along[from] = metres
-    for (let index = from + 1; index < to; index++) {
-      const [lastLng = Number.NaN, lastLat = Number.NaN] = [lngs[index - 1], lats[index - 1]]
-      metres += metresBetween(lastLng, lastLat, lngs[index] ?? Number.NaN, lats[index] ?? Number.NaN)
-      along[index] = metres
+  const metres = new Float64Array(lngs.length)
+  let next = 1
+  for (let index = 1; index < lngs.length; index++) {
+    const before = metres[index - 1] ?? 0
+    if (index === segments[next]) {
+      metres[index] = before
+      next++
+      continue
     }
+    metres[index] = before
+      + metresBetween(lngs[index - 1] ?? 0, lats[index - 1] ?? 0, lngs[index] ?? 0, lats[index] ?? 0)
   }
-  return along
+  return metres
 }
 
 export const lineMetres = (line: Coordinates, segments: Segments = NO_GAPS): number =>
@@ -75,16 +74,16 @@ export const nearest = (lng: number, previous: number) => lng + FULL_TURN * Math
 
 /** Returns the box: east is over 180 across the antimeridian, west never. Returns undefined without a position. */
 export const boundsOf = ({ lats, lngs }: Coordinates): BoundingBox | undefined => {
-  const [first] = lngs
-  if (first === undefined) return undefined
-  let [west, east, last] = [first, first, first]
-  for (const lng of lngs) {
-    last = nearest(lng, last)
+  let [west] = lngs
+  let [south] = lats
+  if (west === undefined || south === undefined) return undefined
+  let [east, north] = [west, south]
+  let last = west
+  for (let index = 0; index < lngs.length; index++) {
+    const lat = lats[index] ?? 0
+    last = nearest(lngs[index] ?? 0, last)
     west = Math.min(west, last)
     east = Math.max(east, last)
-  }
-  let [south, north] = [Infinity, -Infinity]
-  for (const lat of lats) {
     south = Math.min(south, lat)
     north = Math.max(north, lat)
   }

@@ -22,7 +22,6 @@ import {
   metresAlong,
   NO_GAPS,
   radians,
-  type Range,
   rangesOf
 } from "./Geodesy.ts"
 import { decodePolyline, encodePolyline, positionCount } from "./Polyline.ts"
@@ -51,23 +50,23 @@ interface Budget {
 }
 
 const pointsOf = ({ lats, lngs }: Coordinates): Points => {
-  const scale = Math.cos(radians(lats[0] ?? Number.NaN))
+  const scale = Math.cos(radians(lats[0] ?? 0))
   const points = { x: new Float64Array(lngs.length), y: lats, index: new Uint32Array(lngs.length) }
-  for (const [at, lng] of lngs.entries()) {
-    points.x[at] = lng * scale
+  for (let at = 0; at < lngs.length; at++) {
+    points.x[at] = (lngs[at] ?? 0) * scale
     points.index[at] = at
   }
   return points
 }
 
-const pointsAt = ({ index, x, y }: Points, places: ReadonlyArray<number>): Points => {
-  const { length } = places
-  const kept = { x: new Float64Array(length), y: new Float64Array(length), index: new Uint32Array(length) }
-  places.forEach((place, at) => {
-    kept.x[at] = x[place] ?? Number.NaN
-    kept.y[at] = y[place] ?? Number.NaN
-    kept.index[at] = index[place] ?? Number.NaN
-  })
+const pointsAt = ({ index, x, y }: Points, places: Uint32Array, count: number): Points => {
+  const kept = { x: new Float64Array(count), y: new Float64Array(count), index: new Uint32Array(count) }
+  for (let at = 0; at < count; at++) {
+    const place = places[at] ?? 0
+    kept.x[at] = x[place] ?? 0
+    kept.y[at] = y[place] ?? 0
+    kept.index[at] = index[place] ?? 0
+  }
   return kept
 }
 
@@ -79,20 +78,19 @@ interface Farthest {
 }
 
 const farthestBetween = ({ x, y }: Points, from: number, to: number): Farthest => {
-  const startX = x[from] ?? Number.NaN
-  const startY = y[from] ?? Number.NaN
-  const endX = x[to] ?? Number.NaN
-  const endY = y[to] ?? Number.NaN
+  const startX = x[from] ?? 0
+  const startY = y[from] ?? 0
+  const endX = x[to] ?? 0
+  const endY = y[to] ?? 0
   const alongX = endX - startX
   const alongY = endY - startY
   const length = alongX * alongX + alongY * alongY
   let index = from
   let squared = 0
   for (let at = from + 1; at < to; at++) {
-    const pointX = x[at] ?? Number.NaN
-    const pointY = y[at] ?? Number.NaN
-    // If start and end are at one position, the share is NaN, and the distance is that from the start.
-    const share = ((pointX - startX) * alongX + (pointY - startY) * alongY) / length
+    const pointX = x[at] ?? 0
+    const pointY = y[at] ?? 0
+    const share = length === 0 ? 0 : ((pointX - startX) * alongX + (pointY - startY) * alongY) / length
     let byX = pointX - startX
     let byY = pointY - startY
     if (share > 1) {
@@ -112,34 +110,44 @@ const farthestBetween = ({ x, y }: Points, from: number, to: number): Farthest =
 
 const withoutNear = (points: Points, tolerance: number): Points => {
   const { x, y } = points
-  const kept = [0]
+  const kept = new Uint32Array(x.length)
   let previous = 0
+  let count = 1
   for (let at = 1; at < x.length; at++) {
-    const byX = (x[at] ?? Number.NaN) - (x[previous] ?? Number.NaN)
-    const byY = (y[at] ?? Number.NaN) - (y[previous] ?? Number.NaN)
+    const byX = (x[at] ?? 0) - (x[previous] ?? 0)
+    const byY = (y[at] ?? 0) - (y[previous] ?? 0)
     if (byX * byX + byY * byY <= tolerance * tolerance) continue
     previous = at
-    kept.push(at)
+    kept[count++] = at
   }
   const last = x.length - 1
-  if (previous !== last) kept.push(last)
-  return pointsAt(points, kept)
+  if (previous !== last) kept[count++] = last
+  return pointsAt(points, kept, count)
 }
 
-/** Loops, since recursion would be as deep as a zigzag is long. Segments end in their order along the line. */
+/** Loops, since recursion would be as deep as a zigzag is long. */
 const douglasPeucker = (points: Points, tolerance: number, budget: Budget): Points | undefined => {
-  const last = points.x.length - 1
-  const kept = [0]
-  const pending: Array<readonly [from: number, to: number]> = last === 0 ? [] : [[0, last]]
+  const { length } = points.x
+  const isKept = new Uint8Array(length)
+  isKept[0] = 1
+  isKept[length - 1] = 1
+  const pending: Array<readonly [from: number, to: number]> = [[0, length - 1]]
   for (let segment = pending.pop(); segment !== undefined; segment = pending.pop()) {
     const [from, to] = segment
     budget.distances -= to - from
     if (budget.distances < 0) return undefined
     const { index, squared } = farthestBetween(points, from, to)
-    if (squared <= tolerance * tolerance) kept.push(to)
-    else pending.push([index, to], [from, index])
+    if (squared <= tolerance * tolerance) continue
+    isKept[index] = 1
+    if (to - index > 1) pending.push([index, to])
+    if (index - from > 1) pending.push([from, index])
   }
-  return pointsAt(points, kept)
+  const kept = new Uint32Array(length)
+  let count = 0
+  for (let at = 0; at < length; at++) {
+    if (isKept[at] === 1) kept[count++] = at
+  }
+  return pointsAt(points, kept, count)
 }
 
 const countOf = (parts: ReadonlyArray<Points>): number => parts.reduce((count, { x }) => count + x.length, 0)
@@ -169,7 +177,8 @@ const candidatesOf = (points: Points): Points => {
   for (let from = 0; from < last; from += run) {
     kept.add(from).add(farthestBetween(points, from, Math.min(from + run, last)).index)
   }
-  return pointsAt(points, [...kept.add(last)])
+  const places = Uint32Array.from(kept.add(last))
+  return pointsAt(points, places, places.length)
 }
 
 /** Adds the position that is farthest from those kept so far, again and again: bounded for any polyline. */
@@ -186,19 +195,27 @@ const mostDistant = (points: Points, most: number): Points => {
       farthestBetween(points, widest.index, widest.last)
     )
   }
-  return pointsAt(points, [0, ...segments.map(({ last }) => last)])
+  const places = Uint32Array.of(0, ...segments.map(({ last }) => last))
+  return pointsAt(points, places, places.length)
 }
 
 const sizeOf = ({ east, north, south, west }: BoundingBox) => Math.max(east - west, north - south)
 
+const slice = ({ index, x, y }: Points, from: number, to: number): Points => ({
+  x: x.subarray(from, to),
+  y: y.subarray(from, to),
+  index: index.subarray(from, to)
+})
+
 /** A part has two positions of the simplified line: the first, the last and the longest of more parts are in it. */
 const MAX_PARTS = MAX_SIMPLIFIED / 2
 
-const shownRanges = (ranges: ReadonlyArray<Range>, along: Float64Array): ReadonlyArray<Range> => {
-  const metresOf = ({ from, to }: Range) => (along[to - 1] ?? Number.NaN) - (along[from] ?? Number.NaN)
-  const longest = ranges.slice(1, -1).toSorted((a, b) => metresOf(b) - metresOf(a)).slice(0, MAX_PARTS - 2)
-  const shown = new Set([ranges[0], ...longest, ranges.at(-1)])
-  return ranges.filter((range) => shown.has(range))
+const shownParts = (parts: ReadonlyArray<Points>, along: Float64Array): ReadonlyArray<Points> => {
+  if (parts.length <= MAX_PARTS) return parts
+  const metresOf = ({ index }: Points) => (along[index.at(-1) ?? 0] ?? 0) - (along[index[0] ?? 0] ?? 0)
+  const longest = parts.slice(1, -1).toSorted((a, b) => metresOf(b) - metresOf(a)).slice(0, MAX_PARTS - 2)
+  const shown = new Set([parts[0], ...longest, parts.at(-1)])
+  return parts.filter((part) => shown.has(part))
 }
 
 interface SimplifiedLine {
@@ -217,13 +234,10 @@ export const simplifiedLine = (
   const points = pointsOf(line)
   const { length } = points.x
   const tolerance = Math.max(sizeOf(bounds) * FIRST_TOLERANCE, Number.EPSILON)
-  const parts = shownRanges(rangesOf(length, segments), along).map(({ from, to }) => ({
-    x: points.x.subarray(from, to),
-    y: points.y.subarray(from, to),
-    index: points.index.subarray(from, to)
-  }))
+  const parts = shownParts(rangesOf(length, segments).map(({ from, to }) => slice(points, from, to)), along)
   const most = Math.floor(MAX_SIMPLIFIED / parts.length)
-  const kept = thin(parts, tolerance, budgetFor(length)) ?? parts.map((part) => mostDistant(candidatesOf(part), most))
+  const kept = thin(parts, tolerance, budgetFor(length))
+    ?? parts.map((part) => mostDistant(part.x.length <= most ? part : candidatesOf(part), most))
   let start = 0
   return {
     indexes: Uint32Array.from(kept.flatMap(({ index }) => [...index])),
@@ -286,7 +300,7 @@ export const measurePolyline = (
     polyline6: encodePolyline(coordinates),
     positionCount,
     box: bounds === undefined ? null : boxText(bounds),
-    metres: positionCount < 2 ? null : Math.min(centimetres(along.at(-1) ?? Number.NaN), MAX_DISTANCE),
+    metres: positionCount < 2 ? null : Math.min(centimetres(along.at(-1) ?? 0), MAX_DISTANCE),
     elevationGain: gain === undefined ? null : Math.min(gain, MAX_ELEVATION_GAIN),
     start
   }
@@ -329,8 +343,10 @@ export const measurePolyline6 = (encoded: string, segments?: Given): MeasuredPol
   const coordinates = decodePolyline(encoded)
   if (coordinates === undefined || !isOnEarth(coordinates)) return undefined
   const { lats, lngs } = coordinates
-  const positions = Array.from(lngs, (lng, index): Position => [lng, lats[index] ?? Number.NaN])
-  return measurePositions(positions, segments)
+  const textAt = (index: number) => `[${lngs[index] ?? 0},${lats[index] ?? 0}]`
+  const texts = Array.from(lngs, (_, index) => textAt(index))
+  const start = lngs.length === 0 ? undefined : [lngs[0] ?? 0, lats[0] ?? 0] as const
+  return measurePolyline({ coordinates, elevations: undefined, json: `[${texts.join(",")}]`, start, textAt }, segments)
 }
 
 export const polyline6Bytes = (encoded: string): number => POSITION_BYTES * positionCount(encoded)

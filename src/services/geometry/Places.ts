@@ -1,10 +1,10 @@
 import { Context, Effect, Fiber, Layer, Schema } from "effect"
-import { around, distance } from "geokdbush"
+import { distance } from "geokdbush"
 import KDBush from "kdbush"
 import { readFile } from "node:fs/promises"
 import { promisify } from "node:util"
 import { brotliDecompress } from "node:zlib"
-import type { Position } from "../../schema/Geometry.ts"
+import { MAX_LONGITUDE, type Position } from "../../schema/Geometry.ts"
 import type { Place } from "../../schema/Route.ts"
 
 /** Increase this version with each change of the rule or the data: the sweep derives earlier routes again. */
@@ -31,13 +31,33 @@ export const radiusOf = (population: number): number => 0.0377 * Math.max(popula
 const CENTRE_KILOMETRES = 0.5
 
 /**
- * The lowest score wins. It is the kilometres to the circle of the city outside of it, so that a large city does not
- * include the villages around it. Inside, where they are negative, it is their share of the radius, so that a suburb
- * wins in its middle and a large city 5 km from its own.
+ * The lowest score wins. Inside a city it is the share of the radius, so that a suburb wins in its middle and a large
+ * city 5 km from its own. Outside it is 1 plus the kilometres to the circle, so that a large city does not include the
+ * villages around it.
  */
 const scoreOf = (kilometres: number, radius: number): number => {
   const beyond = kilometres + CENTRE_KILOMETRES - radius
-  return beyond <= 0 ? beyond / radius : beyond
+  return beyond <= 0 ? 1 + beyond / radius : 1 + beyond
+}
+
+type Box = readonly [west: number, south: number, east: number, north: number]
+
+const KILOMETRES_OF_A_DEGREE = 111.19
+
+const boxesAround = (lng: number, lat: number, kilometres: number): ReadonlyArray<Box> => {
+  const height = kilometres / KILOMETRES_OF_A_DEGREE
+  const south = lat - height
+  const north = lat + height
+  const shrunk = Math.cos(Math.max(Math.abs(south), Math.abs(north)) * Math.PI / 180)
+  const width = shrunk <= 0 ? MAX_LONGITUDE : Math.min(MAX_LONGITUDE, height / shrunk)
+  if (width === MAX_LONGITUDE) return [[-MAX_LONGITUDE, south, MAX_LONGITUDE, north]]
+  if (lng - width < -MAX_LONGITUDE) {
+    return [[-MAX_LONGITUDE, south, lng + width, north], [lng - width + 2 * MAX_LONGITUDE, south, MAX_LONGITUDE, north]]
+  }
+  if (lng + width > MAX_LONGITUDE) {
+    return [[lng - width, south, MAX_LONGITUDE, north], [-MAX_LONGITUDE, south, lng + width - 2 * MAX_LONGITUDE, north]]
+  }
+  return [[lng - width, south, lng + width, north]]
 }
 
 const Divisions = Schema.fromJsonString(
@@ -47,12 +67,11 @@ const Divisions = Schema.fromJsonString(
 const NEWLINE = 10
 
 const lineStarts = (text: Buffer, count: number): Uint32Array => {
-  let next = 0
-  return new Uint32Array(count).map(() => {
-    const start = next
-    next = text.indexOf(NEWLINE, start) + 1
-    return start
-  })
+  const starts = new Uint32Array(count + 1)
+  for (const line of starts.keys()) {
+    if (line > 0) starts[line] = text.indexOf(NEWLINE, starts[line - 1]) + 1
+  }
+  return starts
 }
 
 /**
@@ -61,20 +80,17 @@ const lineStarts = (text: Buffer, count: number): Uint32Array => {
  * alignment.
  */
 const sectionsOf = (file: Buffer) => {
-  let header = 0
-  let end = 20
-  const next = () => {
-    const start = end
-    end += file.readUInt32LE(header)
-    header += 4
-    return new Uint8Array(file.subarray(start, end)).buffer
+  const lengths = [0, 4, 8, 12, 16].map((at) => file.readUInt32LE(at))
+  const section = (number: number) => {
+    const start = lengths.slice(0, number).reduce((sum, length) => sum + length, lengths.length * 4)
+    return new Uint8Array(file.subarray(start, start + (lengths[number] ?? 0))).buffer
   }
   return {
-    index: KDBush.from(next()),
-    radii: new Uint16Array(next()),
-    divisionOf: new Uint16Array(next()),
-    divisions: Buffer.from(next()).toString(),
-    names: Buffer.from(next())
+    index: KDBush.from(section(0)),
+    radii: new Uint16Array(section(1)),
+    divisionOf: new Uint16Array(section(2)),
+    divisions: Buffer.from(section(3)).toString(),
+    names: Buffer.from(section(4))
   }
 }
 
@@ -83,18 +99,24 @@ const unpack = Effect.fnUntraced(function*(file: Buffer) {
   const { divisionOf, divisions: json, index, names, radii } = sectionsOf(file)
   const divisions = yield* Schema.decodeUnknownEffect(Divisions)(json)
   const starts = lineStarts(names, radii.length)
-  const divisionAt = (city: number) => divisions[divisionOf[city] ?? -1]
-  const scoreAt = (city: number, lng: number, lat: number) => {
-    const [cityLng = Number.NaN, cityLat = Number.NaN] = [index.coords[2 * city], index.coords[2 * city + 1]]
-    return scoreOf(distance(lng, lat, cityLng, cityLat), (radii[city] ?? Number.NaN) / RADIUS_UNITS)
+  const scoreAt = (city: number, lng: number, lat: number, kilometres: number) => {
+    const away = distance(lng, lat, index.coords[city * 2] ?? 0, index.coords[city * 2 + 1] ?? 0)
+    return away > kilometres ? Infinity : scoreOf(away, (radii[city] ?? 0) / RADIUS_UNITS)
   }
 
   const cityAt: Cities["cityAt"] = (country, lng, lat, kilometres) => {
-    const near = around(index, lng, lat, Infinity, kilometres, (city) => divisionAt(city)?.country === country)
-    const [best] = near.map((city) => ({ city, score: scoreAt(city, lng, lat) })).toSorted((a, b) => a.score - b.score)
-    if (best === undefined) return undefined
-    const start = starts[best.city]
-    return { name: names.toString("utf8", start, names.indexOf(NEWLINE, start)), region: divisionAt(best.city)?.region }
+    const best = { city: -1, score: Infinity }
+    for (const box of boxesAround(lng, lat, kilometres)) {
+      for (const city of index.range(...box)) {
+        if (divisions[divisionOf[city] ?? -1]?.country !== country) continue
+        const score = scoreAt(city, lng, lat, kilometres)
+        if (score < best.score) Object.assign(best, { city, score })
+      }
+    }
+    return best.city < 0 ? undefined : {
+      name: names.toString("utf8", starts[best.city], (starts[best.city + 1] ?? 0) - 1),
+      region: divisions[divisionOf[best.city] ?? -1]?.region
+    }
   }
   return { cityAt }
 })

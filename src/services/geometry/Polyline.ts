@@ -15,7 +15,7 @@ const LAST_CHARACTER = 0x7e
 const MAX_DIFFERENCE_BITS = MAX_CHARACTERS * BITS
 
 /** Rounds half away from zero, as Google's encoder does. */
-const rounded = (value: number) => Math.sign(value) * Math.floor(Math.abs(value) + 0.5)
+const rounded = (value: number) => value < 0 ? -Math.floor(0.5 - value) : Math.floor(value + 0.5)
 
 const write = (into: Uint8Array, start: number, difference: number): number => {
   let rest = difference < 0 ? -2 * difference - 1 : 2 * difference
@@ -38,8 +38,8 @@ export const encodePolyline = (
   let lastLat = 0
   let lastLng = 0
   for (let index = 0; index < lngs.length; index++) {
-    const lat = rounded((lats[index] ?? Number.NaN) * factor)
-    const lng = rounded((lngs[index] ?? Number.NaN) * factor)
+    const lat = rounded((lats[index] ?? 0) * factor)
+    const lng = rounded((lngs[index] ?? 0) * factor)
     end = write(bytes, write(bytes, end, lat - lastLat), lng - lastLng)
     lastLat = lat
     lastLng = lng
@@ -81,14 +81,15 @@ const differencesOf = (encoded: string): Int32Array | undefined => {
 export const decodePolyline = (encoded: string): Coordinates | undefined => {
   const differences = differencesOf(encoded)
   if (differences === undefined) return undefined
-  const sumsFrom = (first: number) => {
-    const sums = new Float64Array(differences.length / 2)
-    let sum = 0
-    for (const index of sums.keys()) {
-      sum += differences[2 * index + first] ?? Number.NaN
-      sums[index] = sum / FACTOR
-    }
-    return sums
+  const lats = new Float64Array(differences.length / 2)
+  const lngs = new Float64Array(lats.length)
+  let lat = 0
+  let lng = 0
+  for (let index = 0; index < lats.length; index++) {
+    lat += differences[2 * index] ?? 0
+    lng += differences[2 * index + 1] ?? 0
+    lats[index] = lat / FACTOR
+    lngs[index] = lng / FACTOR
   }
-  return { lats: sumsFrom(0), lngs: sumsFrom(1) }
+  return { lats, lngs }
 }

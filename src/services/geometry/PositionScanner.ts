@@ -12,8 +12,9 @@ const MANTISSA_LIMIT = 1e15
 
 const LEAST = 1e-6
 
-/** A mantissa below the limit with more places is less than `LEAST`. */
-const POWERS = Float64Array.from({ length: 21 }, (_, exponent) => 10 ** exponent)
+const POWERS = Float64Array.from({ length: 16 }, (_, exponent) => 10 ** exponent)
+
+const LEAST_POSITION_BYTES = 6
 
 export interface ScannedPositions {
   readonly line: ParsedPolyline
@@ -23,54 +24,55 @@ export interface ScannedPositions {
 
 /** The arrays are reused: new ones for each of many lines would be mostly garbage outside of the heap. */
 const scratch = {
-  lngs: new Float64Array(MAX_POSITIONS),
-  lats: new Float64Array(MAX_POSITIONS),
-  elevations: new Float64Array(MAX_POSITIONS),
-  starts: new Uint32Array(MAX_POSITIONS)
+  lngs: new Float64Array(),
+  lats: new Float64Array(),
+  elevations: new Float64Array(),
+  starts: new Uint32Array()
+}
+
+const scratchOf = (positions: number) => {
+  if (scratch.lngs.length < positions) {
+    scratch.lngs = new Float64Array(positions)
+    scratch.lats = new Float64Array(positions)
+    scratch.elevations = new Float64Array(positions)
+    scratch.starts = new Uint32Array(positions + 1)
+  }
+  return scratch
 }
 
 /** All numbers share one instance, so that none is an object. */
 class NumberReader {
-  value = Number.NaN
-  private mantissa = Number.NaN
+  value = 0
   private readonly text: Buffer
 
   constructor(text: Buffer) {
     this.text = text
   }
 
-  /** Returns the index after the number; -1, where no text is, for text that `JSON.stringify` does not write. */
+  /** Returns the index after the number; -1 for text that `JSON.stringify` does not write. */
   read(from: number): number {
     const { text } = this
     const isNegative = text[from] === MINUS
     const start = isNegative ? from + 1 : from
-    this.mantissa = 0
-    let end = this.#readDigits(start)
-    if (end === start || (text[start] === DIGIT_0 && end > start + 1)) return -1
+    let at = start
+    let mantissa = 0
+    let byte = text[at] ?? 0
+    for (; byte >= DIGIT_0 && byte <= DIGIT_9; byte = text[++at] ?? 0) mantissa = mantissa * 10 + byte - DIGIT_0
+    const whole = at - start
+    if (whole === 0 || (whole > 1 && text[start] === DIGIT_0)) return -1
     let places = 0
-    if (text[end] === POINT) {
-      const first = end + 1
-      end = this.#readDigits(first)
-      places = end - first
-      if (places === 0 || text[end - 1] === DIGIT_0) return -1
+    if (byte === POINT) {
+      const point = at
+      byte = text[++at] ?? 0
+      for (; byte >= DIGIT_0 && byte <= DIGIT_9; byte = text[++at] ?? 0) mantissa = mantissa * 10 + byte - DIGIT_0
+      places = at - point - 1
+      if (places === 0 || text[at - 1] === DIGIT_0) return -1
     }
-    if (this.mantissa >= MANTISSA_LIMIT) return this.#readAsText(from, end)
+    if (mantissa >= MANTISSA_LIMIT || places >= POWERS.length) return this.#readAsText(from, at)
     // The result is the nearest double: both numbers are exact, and a division is rounded once.
-    const value = this.mantissa / (POWERS[places] ?? Infinity)
-    if (value < LEAST && (isNegative || this.mantissa !== 0)) return -1
+    const value = mantissa / (POWERS[places] ?? 1)
+    if (value < LEAST && (isNegative || mantissa !== 0)) return -1
     this.value = isNegative ? -value : value
-    return end
-  }
-
-  /** Appends the digits to the mantissa, and returns the index after them. */
-  #readDigits(from: number): number {
-    const { text } = this
-    let { mantissa } = this
-    let at = from
-    for (let byte = text[at]; byte !== undefined && byte >= DIGIT_0 && byte <= DIGIT_9; byte = text[++at]) {
-      mantissa = mantissa * 10 + byte - DIGIT_0
-    }
-    this.mantissa = mantissa
     return at
   }
 
@@ -88,7 +90,8 @@ class NumberReader {
  */
 export const scanPositions = (text: Buffer, from: number): ScannedPositions | undefined => {
   if (text[from] !== OPEN_ARRAY) return undefined
-  const { elevations, lats, lngs, starts } = scratch
+  const most = Math.min(MAX_POSITIONS, Math.ceil((text.length - from) / LEAST_POSITION_BYTES))
+  const { elevations, lats, lngs, starts } = scratchOf(most)
   const numbers = new NumberReader(text)
   let count = 0
   let elevated = 0
@@ -96,23 +99,25 @@ export const scanPositions = (text: Buffer, from: number): ScannedPositions | un
   let at = from + 1
   if (text[at] === CLOSE_ARRAY) return undefined
   for (;;) {
-    if (count === MAX_POSITIONS || text[at] !== OPEN_ARRAY) return undefined
+    if (count === most || text[at] !== OPEN_ARRAY) return undefined
     starts[count] = at - from
     at = numbers.read(at + 1)
     const lng = numbers.value
-    if (!isLongitude(lng) || text[at] !== COMMA) return undefined
+    if (at === -1 || !isLongitude(lng) || text[at] !== COMMA) return undefined
     at = numbers.read(at + 1)
     const lat = numbers.value
-    if (!isLatitude(lat)) return undefined
+    if (at === -1 || !isLatitude(lat)) return undefined
     lngs[count] = lng
     lats[count] = lat
     const hasElevation = text[at] === COMMA
+    elevations[count] = Number.NaN
     if (hasElevation) {
       elevated++
       at = numbers.read(at + 1)
+      if (at === -1) return undefined
+      elevations[count] = numbers.value
     }
-    elevations[count] = hasElevation ? numbers.value : Number.NaN
-    first ??= hasElevation ? [lng, lat, numbers.value] : [lng, lat]
+    if (count === 0) first = hasElevation ? [lng, lat, numbers.value] : [lng, lat]
     if (text[at] !== CLOSE_ARRAY) return undefined
     count++
     at++
@@ -121,7 +126,8 @@ export const scanPositions = (text: Buffer, from: number): ScannedPositions | un
     if (next === CLOSE_ARRAY) break
     if (next !== COMMA) return undefined
   }
-  const ownStarts = starts.slice(0, count)
+  starts[count] = at - from
+  const ownStarts = starts.slice(0, count + 1)
   const json = text.toString("latin1", from, at)
   return {
     end: at,
@@ -131,7 +137,7 @@ export const scanPositions = (text: Buffer, from: number): ScannedPositions | un
       json,
       elevations: elevated === 0 ? undefined : elevations.slice(0, count),
       start: first,
-      textAt: (index) => json.slice(ownStarts[index], json.indexOf("]", ownStarts[index]) + 1)
+      textAt: (index) => json.slice(ownStarts[index], (ownStarts[index + 1] ?? 0) - 1)
     }
   }
 }
