@@ -167,7 +167,7 @@ export const tokenExpiryMailsLayer = Layer.effectDiscard(Effect.gen(function*() 
   const mailBatch = Effect.gen(function*() {
     const now = yield* DateTime.nowAsDate
     const tokens = yield* note({ now, until: new Date(now.getTime() + BEFORE) })
-    yield* Effect.forEach(tokens, (token) => outbox.put(token.userId, expiryMail(texts, token)))
+    yield* Effect.forEach(tokens, (token) => outbox.put(token.userId, expiryMail(texts, token)), { discard: true })
     const lags = tokens.map(({ expiresAt }) => now.getTime() + BEFORE - Date.parse(expiresAt))
     return { rows: tokens.length, lagMillis: Math.max(0, ...lags) }
   }).pipe(sql.withTransaction, Effect.tap(() => outbox.wake), Effect.uninterruptible)

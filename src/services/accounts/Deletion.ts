@@ -139,7 +139,7 @@ export class AccountErasure extends Context.Service<AccountErasure, {
           if (gone.length > 0 && signUps.length > 0) {
             yield* sql`DELETE FROM sign_ups WHERE ${sql.in("id", signUps.map(({ id }) => id))}`
           }
-          yield* Effect.forEach(gone, ({ email }) => mailQuota.forget(email))
+          yield* Effect.forEach(gone, ({ email }) => mailQuota.forget(email), { discard: true })
           if (gone.length > 0) yield* audit.record("account.erased")
           return sweptAt(cutoff.getTime(), gone.map(({ deletionRequestedAt }) => deletionRequestedAt))
         },

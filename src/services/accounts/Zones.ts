@@ -175,7 +175,7 @@ export class PrivacyZones extends Context.Service<PrivacyZones, {
         const rows = rowsOf(owner, stored, zones)
         if (Equal.equals(rows, stored)) return
         yield* sql`DELETE FROM privacy_zones WHERE user_id = ${owner}`
-        yield* Effect.forEach(rows, (row) => zonesTable.insert(sql, { userId: owner, ...row }))
+        yield* Effect.forEach(rows, (row) => zonesTable.insert(sql, { userId: owner, ...row }), { discard: true })
         // A new label, or another order, changes nothing that others see.
         if (textOf(rows) === textOf(stored)) return
         const revision = rows.length === 0 ? sql`NULL` : sql`nextval('zones_revisions')`

@@ -100,7 +100,7 @@ export const makeConnectionQueue = Effect.fnUntraced(function*(options: Connecti
   const state = { used: 0, transactions: 0, admitted: connections, isOpen: true }
   const mostTransactions = connections - Math.floor(connections * LEFT_TO_READS)
   const waiting = new Set<Ticket>()
-  yield* Effect.forEach([FULL, TIMEOUT, UNREACHABLE], (counter) => Metric.update(counter, 0))
+  yield* Effect.forEach([FULL, TIMEOUT, UNREACHABLE], (counter) => Metric.update(counter, 0), { discard: true })
   yield* Metric.update(WAITING, 0)
 
   const isFree = (isTransaction = false) =>

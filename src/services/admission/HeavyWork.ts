@@ -63,7 +63,7 @@ const threadDeaths = Metric.counter("heavy_thread_deaths_total", {
 const metricsAtZero = Effect.all([
   ...[running, waiting].map((gauge) => Metric.update(gauge, 0)),
   ...[...Object.values(REFUSALS).map(({ count }) => count), threadDeaths].map((counter) => Metric.update(counter, 0))
-])
+], { discard: true })
 
 class ThreadDied extends Schema.TaggedError<ThreadDied>()("ThreadDied", { cause: Schema.Unknown }) {}
 

@@ -100,7 +100,8 @@ const laneBy = (
 }
 
 /** A metric that is read is in the next scrape, with nothing counted. */
-const initial = ({ running, waiting }: Gauges) => Effect.forEach([running, waiting], (gauge) => Metric.update(gauge, 0))
+const initial = ({ running, waiting }: Gauges) =>
+  Effect.forEach([running, waiting], (gauge) => Metric.update(gauge, 0), { discard: true })
 
 interface LaneOptions {
   /** Each work takes one of these permits beside one of the lane. */

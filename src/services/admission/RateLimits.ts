@@ -82,7 +82,7 @@ export class RateLimits extends Context.Service<RateLimits, {
     Effect.gen(function*() {
       const isEnabled = yield* settings.RATE_LIMITS_ENABLED
       const limiter = yield* RateLimiter.RateLimiter
-      yield* Effect.forEach(Object.values(REFUSALS), (counter) => Metric.update(counter, 0))
+      yield* Effect.forEach(Object.values(REFUSALS), (counter) => Metric.update(counter, 0), { discard: true })
 
       const consume = (tier: RateTier, limit: number, key: string) =>
         limiter.consume({ window: Duration.seconds(RATE_WINDOW_SECONDS), limit, key }).pipe(

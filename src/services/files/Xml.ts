@@ -99,7 +99,7 @@ class TagCheck {
     }
   }
 
-  #keep(rest: string): boolean {
+  #keep(rest: string): false {
     this.#rest = rest
     return false
   }

@@ -243,7 +243,7 @@ export const outboxDeliveryLayer = Layer.effectDiscard(Effect.gen(function*() {
   const deliverDue = Effect.gen(function*() {
     const now = yield* Clock.currentTimeMillis
     const mails = yield* claim(new Date(now))
-    yield* Effect.forEach(mails, (mail) => deliver(mail, now), { concurrency: BATCH })
+    yield* Effect.forEach(mails, (mail) => deliver(mail, now), { concurrency: BATCH, discard: true })
     return mails.length
   }).pipe(Effect.repeat({ while: (delivered) => delivered === BATCH }))
 
@@ -287,6 +287,6 @@ export const outboxDeliveryLayer = Layer.effectDiscard(Effect.gen(function*() {
   const deliverForever = (delay: Duration.Duration): Effect.Effect<never> =>
     Effect.flatMap(round(delay), deliverForever)
 
-  yield* Effect.forEach([SENT, FAILED, DROPPED, LIMITED], (counter) => Metric.update(counter, 0))
+  yield* Effect.forEach([SENT, FAILED, DROPPED, LIMITED], (counter) => Metric.update(counter, 0), { discard: true })
   yield* Effect.forkScoped(deliverForever(first))
 }))

@@ -301,10 +301,10 @@ export const joinMatches = new HeavyJob<MatchedPieces, Uint8Array | undefined>(i
   run: joinPieces
 })
 
-export const checkMatch = new HeavyJob<string, "JSON" | undefined>(import.meta.url, {
+export const checkMatch = new HeavyJob<string, true | undefined>(import.meta.url, {
   name: "check match",
   share: "matches",
-  run: (text) => Option.isSome(parse(text)) ? "JSON" : undefined
+  run: (text) => Option.isSome(parse(text)) || undefined
 })
 
 const TRIPS = "routes of the engine"
