@@ -151,6 +151,9 @@ layer(TestServer.layer(SETTINGS).pipe(Layer.provideMerge(recording)))("the log l
         callerRequestId: "of-nginx.1"
       })
       assert.deepInclude(yield* call({ "x-forwarded-for": "2001:db8:1:2::3" }), { client: "2001:db8:1::/48" })
+      for (const id of ["x", "!~", "x".repeat(128)]) {
+        assert.propertyVal(yield* call({ "x-request-id": id }), "callerRequestId", id)
+      }
       for (const id of ["", "x".repeat(129), "a b", "\u00e9"]) {
         assert.notProperty(yield* call({ "x-request-id": id }), "callerRequestId", id)
       }

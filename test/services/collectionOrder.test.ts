@@ -66,7 +66,7 @@ describe("positions of routes", () => {
     assert.deepStrictEqual(placed([10], 1, 2, 3), [10, 10 + GAP, 10 + 2 * GAP])
   })
 
-  it("are spread evenly between two others, without room for all anew from the first", () => {
+  it("are spread evenly between two others, and all from the first on again where these leave no room", () => {
     assert.deepStrictEqual(placed([0, 7], 1, 3, 4, 2), [0, 2, 4, 7])
     assert.deepStrictEqual(placed([10, 13], 1, 3, 4, 2), [10, 11, 12, 13])
     assert.deepStrictEqual(placed([10, 12], 1, 3, 4, 2), [GAP, 2 * GAP, 3 * GAP, 4 * GAP])

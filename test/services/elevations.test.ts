@@ -3,11 +3,10 @@ import { Effect, Fiber, Layer } from "effect"
 import { TestClock } from "effect/testing"
 import type { Position } from "../../src/schema/Geometry.ts"
 import { ELEVATION_TIMEOUT } from "../../src/schema/Limits.ts"
-import type { HeavyJob } from "../../src/services/admission/HeavyJob.ts"
-import { HeavyWork } from "../../src/services/admission/HeavyWork.ts"
 import { measurePositions } from "../../src/services/geometry/MeasuredPolyline.ts"
 import { RoutingEngine } from "../../src/services/routing/Engine.ts"
 import { Elevations } from "../../src/services/routing/Routing.ts"
+import { directWork } from "../support/DirectWork.ts"
 
 describe("the elevations of a file", () => {
   const lineOf = (...positions: ReadonlyArray<Position>) => measurePositions(positions)
@@ -17,13 +16,7 @@ describe("the elevations of a file", () => {
       // The time left is not the time of day.
       yield* TestClock.adjust("1 hour")
       const jobs: Array<string> = []
-      const heavy = HeavyWork.of({
-        run: <I, O>(job: HeavyJob<I, O>, input: I) =>
-          Effect.promise(async () => {
-            jobs.push(job.name)
-            return job.run(input)
-          })
-      })
+      const heavy = directWork(({ name }) => jobs.push(name))
       const hung = RoutingEngine.of({ call: () => Effect.never, status: Effect.never, mapDate: Effect.never })
       const lines = [
         lineOf([9, 47], [9.1, 47.1], [9.2, 47.2, 400]),
@@ -34,7 +27,7 @@ describe("the elevations of a file", () => {
       const filling = yield* Effect.forkChild(
         Elevations.use(({ fillIfPossible }) => fillIfPossible(lines)).pipe(
           Effect.provide(Elevations.layer.pipe(
-            Layer.provide([Layer.succeed(HeavyWork, heavy), Layer.succeed(RoutingEngine, hung)])
+            Layer.provide([heavy, Layer.succeed(RoutingEngine, hung)])
           ))
         )
       )

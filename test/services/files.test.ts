@@ -158,6 +158,18 @@ describe("GeoJSON, TCX and KML of others", () => {
     )
   })
 
+  it("GeoJSON is named by the feature of its only line, else by the collection, also as one route", () => {
+    const line = (name: string, lng: number) => ({
+      type: "Feature",
+      properties: { name },
+      geometry: { type: "LineString", coordinates: [[lng, 1], [lng, 2]] }
+    })
+    const nameOf = (...features: ReadonlyArray<unknown>) =>
+      joined(JSON.stringify({ type: "FeatureCollection", name: "All", features }), "geojson").document.name
+    assert.strictEqual(nameOf(line("Ridge", 9)), "Ridge")
+    assert.strictEqual(nameOf(line("Ridge", 9), line("Valley", 10)), "All")
+  })
+
   it("TCX may be a recorded activity of several laps", () => {
     const point = (lat: number) =>
       `<Trackpoint><Time>2026-01-01T00:00:00Z</Time><Position><LatitudeDegrees>${lat}</LatitudeDegrees>`

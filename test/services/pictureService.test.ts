@@ -2,13 +2,13 @@ import { assert, it } from "@effect/vitest"
 import { Effect, Layer, Option } from "effect"
 import { DEFAULT_PICTURE, type PictureOptions } from "../../src/schema/Picture.ts"
 import { ROUTE, type StoredRoute } from "../../src/schema/Route.ts"
-import type { HeavyJob } from "../../src/services/admission/HeavyJob.ts"
-import { HeavyWork, INLINE_BYTES } from "../../src/services/admission/HeavyWork.ts"
+import { INLINE_BYTES } from "../../src/services/admission/HeavyWork.ts"
 import { Lanes } from "../../src/services/admission/Lanes.ts"
 import { CurrentMapStyle, type MapStyle } from "../../src/services/pictures/MapStyle.ts"
 import { Pictures } from "../../src/services/pictures/Pictures.ts"
 import { Routes } from "../../src/services/routes/Routes.ts"
 import { CountsUses } from "../../src/services/sharing/LinkUses.ts"
+import { directWork } from "../support/DirectWork.ts"
 
 const GEOMETRY = "[[9,47],[9.1,47.05]]"
 
@@ -40,17 +40,10 @@ const withPictures = <A, E>(
   const stub: Stub = { read: [], jobs: [], inputs: [], version: 1 }
   const stubs = Layer.mergeAll(
     Layer.mock(Lanes, { downloads: (work) => work }),
-    Layer.succeed(
-      HeavyWork,
-      HeavyWork.of({
-        run: <I, O>(job: HeavyJob<I, O>, input: I, bytes: number) =>
-          Effect.promise(async () => {
-            stub.jobs.push([job.name, bytes])
-            stub.inputs.push(input)
-            return job.run(input)
-          })
-      })
-    ),
+    directWork(({ bytes, input, name }) => {
+      stub.jobs.push([name, bytes])
+      stub.inputs.push(input)
+    }),
     Layer.mock(Routes, {
       get: (_ref, _viewer, form) =>
         Effect.map(CountsUses, (counts) => {

@@ -3,11 +3,10 @@ import polyline from "@mapbox/polyline"
 import { Effect, Fiber, Layer, Option } from "effect"
 import { TestClock } from "effect/testing"
 import type { RoutingRequest } from "../../src/schema/Routing.ts"
-import type { HeavyJob } from "../../src/services/admission/HeavyJob.ts"
-import { HeavyWork } from "../../src/services/admission/HeavyWork.ts"
 import { measurePositions } from "../../src/services/geometry/MeasuredPolyline.ts"
 import { RoutingEngine } from "../../src/services/routing/Engine.ts"
 import { Elevations, Routing, TraceMatching } from "../../src/services/routing/Routing.ts"
+import { directWork } from "../support/DirectWork.ts"
 
 interface Stub {
   /** Each job has the number of bytes that its work counts as. */
@@ -29,16 +28,7 @@ const newStub = (respond: Stub["respond"] = () => Effect.never): Stub => ({
 const stubs = (stub: Stub) => {
   const running = { count: 0 }
   return Layer.mergeAll(
-    Layer.succeed(
-      HeavyWork,
-      HeavyWork.of({
-        run: <I, O>(job: HeavyJob<I, O>, input: I, bytes: number) =>
-          Effect.promise(async () => {
-            stub.jobs.push([job.name, bytes])
-            return job.run(input)
-          })
-      })
-    ),
+    directWork(({ bytes, name }) => stub.jobs.push([name, bytes])),
     Layer.succeed(
       RoutingEngine,
       RoutingEngine.of({
