@@ -64,7 +64,7 @@ describe.skipIf(!hasBrowser)(
           }
           const withCookie = { credentials: "include" }
           for (const [home, isListed] of [[app, true], [stranger, false]] as const) {
-            const { page } = yield* browser.visit(home, {}, [origin])
+            const { page } = yield* browser.visit(home)
             yield* Effect.promise(async () => {
               await signIn(page, origin, rider)
               await page.goto(home)
@@ -86,7 +86,7 @@ describe.skipIf(!hasBrowser)(
         Effect.gen(function*() {
           const { origin } = yield* TestServer
           const { stranger } = yield* Pages
-          const { page } = yield* (yield* Browser).visit(stranger, {}, [origin])
+          const { page } = yield* (yield* Browser).visit(stranger)
           yield* Effect.promise(async () => {
             await page.goto(stranger)
             const script = `fetch("${origin}/api/v1/routes/public").then(({ status }) => { document.title = status })`
@@ -102,7 +102,7 @@ describe.skipIf(!hasBrowser)(
           const { stranger } = yield* Pages
           const rider = yield* signedIn
           const { token } = yield* mint(rider, "write")
-          const { page } = yield* (yield* Browser).visit(stranger, {}, [origin])
+          const { page } = yield* (yield* Browser).visit(stranger)
           yield* Effect.promise(async () => {
             await page.goto(stranger)
             await page.getByLabel("Service").fill(origin)

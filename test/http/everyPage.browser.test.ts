@@ -336,7 +336,7 @@ describe.skipIf(!hasBrowser)("every page (skipped where there is no Chromium; CH
               await administer(page, email)
             })
             // The picture of the profile is at another host, which nothing is asked of.
-            assert.deepStrictEqual(problems.filter((text) => !text.includes("net::ERR_FAILED")), [])
+            assert.deepStrictEqual(problems.filter((text) => !text.includes("net::ERR_NAME_NOT_RESOLVED")), [])
           }),
         300_000
       )
