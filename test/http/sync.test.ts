@@ -129,6 +129,18 @@ layer(TestServer.withSweeps())("the change feed", (it) => {
       assert.strictEqual((yield* rider.get(`/sync?cursor=${ahead}`)).status, 410)
     }))
 
+  it.effect("has the last version of a route that is new, edited and erased between two reads", () =>
+    Effect.gen(function*() {
+      const rider = yield* signedIn
+      const before = yield* cursorOf(rider)
+      const id = yield* makeRoute(rider)
+      yield* rider.patch(`/routes/${id}`, { name: "Once" })
+      yield* rider.delete(`/routes/${id}`)
+      yield* rider.delete(`/routes/deleted/${id}`)
+      const { changes } = pageIn((yield* rider.get(`/sync?cursor=${before}`)).body)
+      assert.deepStrictEqual(changes.map(({ change, version }) => [change, version]), [["deleted", 3]])
+    }))
+
   it.effect("has an erasure too, and expires cursors from before deletions that were purged", () =>
     Effect.gen(function*() {
       const rider = yield* signedIn
