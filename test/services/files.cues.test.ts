@@ -180,6 +180,16 @@ describe("unnamed shaping points", () => {
     }
   })
 
+  it("are left out where they have no position or no place among the waypoints", () => {
+    const text = written(PLANNED, "gpx")
+    for (const member of ["index", "lat", "lon"]) {
+      const damaged = text.replaceAll(/<rps:shaping [^>]*>/g, (point) => point.replace(`${member}="`, `${member}="?`))
+      assert.notStrictEqual(damaged, text)
+      const names = read(damaged, "gpx").document.waypoints.map(({ name }) => name)
+      assert.deepStrictEqual(names, ["Spring", "Hut"], member)
+    }
+  })
+
   it.effect("are no course points of FIT, and come back in their places without their times", () =>
     Effect.gen(function*() {
       const bytes = writeFit({ ...PLANNED, cues: [] })
