@@ -181,3 +181,12 @@ for (const [language, texts, cases] of [["English", en, ENGLISH], ["German", de,
     })
   })
 }
+
+describe("texts in every language", () => {
+  it("name the same settings, files and addresses", () => {
+    const codesIn = (texts: unknown) =>
+      leavesOf(texts).flatMap((leaf) => String(leaf).match(/<code>[^<]*<\/code>/g) ?? [])
+    assert.include(codesIn(en), "<code>API_DOCS_ENABLED=true</code>")
+    assert.deepStrictEqual(codesIn(de), codesIn(en))
+  })
+})
