@@ -1,7 +1,11 @@
 import { assert, describe, it } from "@effect/vitest"
+import { Struct } from "effect"
+import { MAX_DISTANCE, MAX_DURATION } from "../../src/schema/Measures.ts"
+import { MAX_ELEVATION_GAIN } from "../../src/schema/Route.ts"
+import type { Measures } from "../../src/services/files/Draft.ts"
 import { isDateTime } from "../../src/services/files/FileValues.ts"
 import { measurePositions } from "../../src/services/geometry/MeasuredPolyline.ts"
-import { gpx, metresOf, read, readAll, refusal, trk, understood } from "../support/Files.ts"
+import { gpx, metresOf, read, readAll, refusal, trk, understood, written } from "../support/Files.ts"
 
 const trackpoint = (lat: number) =>
   `<Trackpoint><Position><LatitudeDegrees>${lat}</LatitudeDegrees><LongitudeDegrees>0</LongitudeDegrees></Position></Trackpoint>`
@@ -284,6 +288,19 @@ describe("GPX of others", () => {
       ["ends of waypoint names", 1],
       ["types or timestamps of waypoints", 1]
     ])
+  })
+
+  it("has the measures that its route states, 0 among them, and none that a route may not have", () => {
+    const geometry = [[9, 47, 400], [9.01, 47, 500]] as const
+    const stated = (measures: Measures) =>
+      read(written({ name: "Own", tags: [], waypoints: [], geometry, ...measures }, "gpx")).measures
+    const least = { distance: 0, duration: 0, elevationGain: 0 }
+    const most = { distance: MAX_DISTANCE, duration: MAX_DURATION, elevationGain: MAX_ELEVATION_GAIN }
+    assert.deepStrictEqual(stated(least), least)
+    assert.deepStrictEqual(stated(most), most)
+    for (const measure of Struct.keys(most)) {
+      assert.deepStrictEqual(stated({ ...most, [measure]: most[measure] + 1 }), {})
+    }
   })
 
   it("has times on days that there are", () => {
