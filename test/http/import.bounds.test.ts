@@ -139,13 +139,19 @@ layer(TestServer.layer())("an archive", (it) => {
       const geometry = Array.from({ length: 5000 }, (_, n) => [9 + n / 10_000, 47.123456])
       for (let n = 0; n < 60; n++) yield* rider.post("/routes", newRoute({ geometry }))
       const { bytes: large } = yield* exported(rider)
-      const heirs = yield* Effect.all(Array.from({ length: 5 }, () => signedIn))
+      const last = yield* signedIn
+      const heirs = yield* Effect.replicateEffect(signedIn, 4)
       const ended: Array<string> = []
-      const answers = yield* Effect.forEach(heirs, (heir, n) =>
-        Effect.tap(
-          imported(heir, n === 4 ? small : large),
-          () => Effect.sync(() => ended.push(n === 4 ? "small" : "large"))
-        ), { concurrency: "unbounded" })
+      const noted = (heir: Rider, archive: Uint8Array, size: string) =>
+        Effect.tap(imported(heir, archive), () => Effect.sync(() => ended.push(size)))
+      const others = yield* Effect.forkChild(
+        Effect.forEach(heirs, (heir) => noted(heir, large, "large"), { concurrency: "unbounded" })
+      )
+      // A small archive that is sent at the same time arrives before them.
+      const sql = yield* SqlClient.SqlClient
+      const stored = sql`SELECT FROM routes WHERE ${sql.in("user_id", heirs.map(({ id }) => id))}`
+      yield* until(Effect.map(stored, (rows) => rows.length > 0))
+      const answers = [yield* noted(last, small, "small"), ...(yield* Fiber.join(others))]
       assert.deepStrictEqual(answers.map(({ status }) => status), [201, 201, 201, 201, 201])
       assert.notStrictEqual(ended.at(-1), "small")
     }))
