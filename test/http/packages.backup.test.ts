@@ -1,31 +1,26 @@
 import { assert, layer } from "@effect/vitest"
 import { Effect, Schema } from "effect"
-import { execFile } from "node:child_process"
 import { existsSync, readdirSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { type Rider, signedIn } from "../support/Actors.ts"
 import { make, makeRoute } from "../support/Collections.ts"
+import { rps } from "../support/CommandLine.ts"
 import { idOf, idsIn } from "../support/Routes.ts"
 import { temporaryDirectory } from "../support/TemporaryDirectory.ts"
 import { TestServer } from "../support/TestServer.ts"
 import { mint } from "../support/Tokens.ts"
-
-const MAIN = join(import.meta.dirname, "../../packages/cli/src/main.ts")
 
 const ZONE = { center: [9.5209, 47.1415], radius: 500, label: "Home" }
 
 const AWAY = { center: [9, 46], radius: 200 }
 
 /** Runs the command line with a token of the rider, and returns what it prints. */
-const rps = Effect.fnUntraced(function*(rider: Rider, scope: "read" | "write", ...words: ReadonlyArray<string>) {
+const printed = Effect.fnUntraced(function*(rider: Rider, scope: "read" | "write", ...words: ReadonlyArray<string>) {
   const { origin } = yield* TestServer
   const { token } = yield* mint(rider, scope)
-  const env = { ...process.env, RPS_URL: origin, RPS_TOKEN: token, RPS_CONFIG_DIR: yield* temporaryDirectory }
-  return yield* Effect.promise(() =>
-    new Promise<string>((resolve) => {
-      execFile(process.execPath, [MAIN, ...words], { env }, (_, stdout, stderr) => resolve(`${stdout}${stderr}`))
-    })
-  )
+  const env = { RPS_URL: origin, RPS_TOKEN: token, RPS_CONFIG_DIR: yield* temporaryDirectory }
+  const { stderr, stdout } = yield* rps(env, words)
+  return `${stdout}${stderr}`
 })
 
 const linksOf = (rider: Rider, path: string) =>
@@ -51,14 +46,17 @@ layer(TestServer.layer())("a backup of the command line", (it) => {
       yield* setZones(ada, [ZONE])
       yield* ada.patch("/users/me", { preferences: { units: "imperial" } })
       const copy = join(yield* temporaryDirectory, "copy")
-      assert.strictEqual(yield* rps(ada, "read", "backup", copy), "5 saved, 0 deleted since the last time\n")
+      assert.strictEqual(yield* printed(ada, "read", "backup", copy), "5 saved, 0 deleted since the last time\n")
       assert.isTrue(existsSync(join(copy, "account.json")))
       assert.strictEqual(readdirSync(join(copy, "links")).length, 2)
 
       yield* setZones(bob, [AWAY])
-      const restored = yield* rps(bob, "write", "restore", copy)
+      const restored = yield* printed(bob, "write", "restore", copy)
       assert.strictEqual(restored, "1 routes restored, 0 already there, 0 refused\n")
-      assert.strictEqual(yield* rps(bob, "write", "restore", copy), "0 routes restored, 1 already there, 0 refused\n")
+      assert.strictEqual(
+        yield* printed(bob, "write", "restore", copy),
+        "0 routes restored, 1 already there, 0 refused\n"
+      )
       assert.deepStrictEqual((yield* bob.get("/users/me/privacy-zones")).body, { zones: [AWAY, ZONE] })
       assert.deepInclude((yield* bob.get("/users/me")).body, { preferences: { units: "imperial" } })
       const [made] = idsIn((yield* bob.get("/routes")).body)
@@ -68,7 +66,7 @@ layer(TestServer.layer())("a backup of the command line", (it) => {
 
       yield* ada.delete(`/collections/${collection}/links/${link}`)
       assert.strictEqual(
-        yield* rps(ada, "write", "restore", copy),
+        yield* printed(ada, "write", "restore", copy),
         "0 routes restored, 1 already there, 0 refused\n"
       )
       assert.deepStrictEqual(yield* linksOf(ada, `/collections/${collection}`), [{ label: "All" }])
@@ -81,12 +79,12 @@ layer(TestServer.layer())("a backup of the command line", (it) => {
       const route = yield* makeRoute(ada)
       const copy = join(yield* temporaryDirectory, "copy")
       yield* ada.post(`/routes/${route}/links`, {})
-      yield* rps(ada, "read", "backup", copy)
+      yield* printed(ada, "read", "backup", copy)
       const { origin } = yield* TestServer
       // The cursor of an earlier version leads to no links.
       writeFileSync(join(copy, "backup.json"), JSON.stringify({ origin, userId: ada.id, cursor: "x" }))
       yield* ada.delete(`/routes/${route}`)
-      assert.strictEqual(yield* rps(ada, "read", "backup", copy), "1 saved, 0 deleted since the last time\n")
+      assert.strictEqual(yield* printed(ada, "read", "backup", copy), "1 saved, 0 deleted since the last time\n")
       for (const folder of ["routes", "links"]) {
         assert.deepStrictEqual(readdirSync(join(copy, folder)), [])
         assert.isNotEmpty(readdirSync(join(copy, "deleted", folder)))
