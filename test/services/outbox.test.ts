@@ -61,8 +61,9 @@ const MAIL: Mail = {
   link: Redacted.make("https://app.example.com/verify-email?token=canary-token")
 }
 
-/** Mails are composed until the lease of the claim is nearly over, and until another process has claimed them. */
+/** Its mails are composed when the lease of the claim is nearly over. */
 const LATE = "late@example.com"
+/** Its mails are composed when the lease is over, and another process has claimed them. */
 const TAKEN_OVER = "taken-over@example.com"
 
 /** Composing its mails takes a moment. */

@@ -2,7 +2,7 @@ import { Context, Effect, Layer, type Scope } from "effect"
 import { existsSync } from "node:fs"
 import { type Browser as Chromium, type BrowserContextOptions, chromium, type Page } from "playwright-core"
 
-// The first draws no windows, which take half of the processor time of the others.
+// The first draws no windows, which cost the others much of their processor time.
 const PLACES = [
   "/usr/bin/chromium-headless-shell",
   "/usr/bin/chromium",
@@ -13,7 +13,7 @@ const PLACES = [
 
 const executablePath = [process.env["CHROMIUM"] ?? "", ...PLACES].find((path) => path !== "" && existsSync(path))
 
-/** The browser is Debian's `chromium-headless-shell` or `chromium`, or the one that `CHROMIUM` names, if this machine has it. */
+/** The browser is the one that `CHROMIUM` names, or else the first of these that this machine has. */
 export const hasBrowser = executablePath !== undefined
 
 export interface Visit {
