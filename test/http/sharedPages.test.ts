@@ -1,5 +1,6 @@
 import { assert, it as test, layer } from "@effect/vitest"
 import { Effect, Layer, Schema } from "effect"
+import { SqlClient } from "effect/sql"
 import { templateOf } from "../../src/http/request/RouteTemplates.ts"
 import { Places } from "../../src/services/geometry/Places.ts"
 import { anonymous, type Rider, signedIn, signedInAs } from "../support/Actors.ts"
@@ -391,6 +392,32 @@ layer(TestServer.layer({ BASE_URL: ROOT, CORS_ORIGINS: "" }, inVaduz))("shared p
       for (const name of ["routes-0.xml", "users-1.xml", "x"]) {
         assert.strictEqual((yield* visitor.get(`//sitemaps/${name}`)).status, 404)
       }
+    }))
+
+  it.effect("are each in the one sitemap of their range of ids", () =>
+    Effect.gen(function*() {
+      const rider = yield* signedIn
+      const visitor = yield* anonymous
+      yield* SqlClient.SqlClient.use((sql) =>
+        sql`SELECT setval(pg_get_serial_sequence(name, 'id'), 9999) FROM unnest(ARRAY['routes', 'collections']) AS name`
+      )
+      const routes = [yield* make(rider, { visibility: "public" }), yield* make(rider, { visibility: "public" })]
+      const collections = yield* Effect.forEach(routes, ({ id }) =>
+        collect(rider, { visibility: "public", routeIds: [id] }))
+      assert.deepStrictEqual([...routes, ...collections].map(({ id }) => id), [10_000, 10_001, 10_000, 10_001])
+      const listed = (path: string, files: ReadonlyArray<string>) =>
+        Effect.map(
+          Effect.forEach(files, (file) => visitor.get(`//sitemaps/${file}.xml`)),
+          (found) => found.map(({ text }) => text.includes(`<loc>${ROOT}${path}</loc>`))
+        )
+      for (const [index, { shareToken }] of routes.entries()) {
+        assert.deepStrictEqual(yield* listed(`r/${shareToken}`, ["routes-1", "routes-2"]), [index === 0, index === 1])
+      }
+      for (const [index, { id }] of collections.entries()) {
+        const found = yield* listed(`c/${id}`, ["collections-1", "collections-2"])
+        assert.deepStrictEqual(found, [index === 0, index === 1])
+      }
+      assert.include((yield* visitor.get("//sitemap.xml")).text, `<loc>${ROOT}sitemaps/routes-2.xml</loc>`)
     }))
 })
 
