@@ -15,7 +15,7 @@ import {
   routingEngineLive
 } from "../src/layers/Live.ts"
 import { secretsLayer } from "../src/layers/Settings.ts"
-import { settings } from "../src/services/settings/Registry.ts"
+import { settings } from "../src/services/operations/SettingsRegistry.ts"
 import { developmentMailboxLayer } from "./DevelopmentMailbox.ts"
 import { generatedSecrets } from "./DevelopmentSecrets.ts"
 import { embeddedPostgres } from "./EmbeddedDatabase.ts"

@@ -8,7 +8,7 @@ import { run } from "../src/layers/Run.ts"
 import { wellFormedLayer } from "../src/layers/Settings.ts"
 import { ServiceError } from "../src/schema/Errors.ts"
 import type { Position } from "../src/schema/Geometry.ts"
-import { settings } from "../src/services/settings/Registry.ts"
+import { settings } from "../src/services/operations/SettingsRegistry.ts"
 import { mailboxFile } from "./DevelopmentMailbox.ts"
 
 const POSITIONS = 5_000

@@ -3,7 +3,7 @@ import { access, constants } from "node:fs/promises"
 import { resolve } from "node:path"
 import { run } from "../src/layers/Run.ts"
 import { wellFormedLayer } from "../src/layers/Settings.ts"
-import { settings } from "../src/services/settings/Registry.ts"
+import { settings } from "../src/services/operations/SettingsRegistry.ts"
 import { routingEngine } from "./RoutingEngineProcess.ts"
 
 class ExtractMissing extends Schema.TaggedError<ExtractMissing>()("ExtractMissing", { message: Schema.String }) {}

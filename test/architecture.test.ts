@@ -46,8 +46,8 @@ const ALLOWED: Readonly<Record<string, ReadonlyArray<string>>> = {
 /** A file in a folder of `src/services` or `src/http` may import those of the rows above. */
 const ORDER = {
   "src/services": [
-    ["settings"],
-    ["db", "operations"],
+    ["operations"],
+    ["db"],
     ["admission", "identity", "texts"],
     ["mail", "sharing"],
     ["bodies"],

@@ -1,4 +1,4 @@
-import { registry } from "../src/services/settings/Registry.ts"
+import { registry } from "../src/services/operations/SettingsRegistry.ts"
 
 const BEGIN = "<!-- The registry of settings has these rows: `npm run docs` writes them. -->\n"
 

@@ -15,8 +15,8 @@ import {
 } from "effect"
 import sonic from "sonic-boom"
 import { lineIdsOf, RequestNotes } from "../services/operations/RequestNotes.ts"
-import { settings } from "../services/settings/Registry.ts"
-import { type LOG_FORMATS, LogFormat } from "../services/settings/SettingTypes.ts"
+import { settings } from "../services/operations/SettingsRegistry.ts"
+import { type LOG_FORMATS, LogFormat } from "../services/operations/SettingTypes.ts"
 
 const STANDARD_OUTPUT = 1
 

@@ -21,7 +21,7 @@ import {
   ValidationFailed
 } from "../schema/Errors.ts"
 import { MEDIA_TYPES } from "../schema/MediaTypes.ts"
-import { settings } from "../services/settings/Registry.ts"
+import { settings } from "../services/operations/SettingsRegistry.ts"
 import { LingeringServer } from "../upstream/IdleConnections.ts"
 import { PiecedResponse } from "../upstream/PiecedResponse.ts"
 import { RUNNING_REQUESTS } from "./Shutdown.ts"

@@ -1,7 +1,7 @@
 import { Effect, Layer } from "effect"
 import "effect/schema/SchemaJITCompiler/enable"
+import { build } from "../services/operations/Build.ts"
 import { Warnings } from "../services/operations/Metrics.ts"
-import { build } from "../services/settings/Build.ts"
 import { applicationLayer, backgroundLayer, listeningLayer } from "./Application.ts"
 import { databaseLive } from "./Database.ts"
 import {

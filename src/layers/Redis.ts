@@ -16,7 +16,7 @@ import {
 import { RateLimiter } from "effect/persistence"
 import { setImmediate } from "node:timers/promises"
 import { CounterState, processCountersLayer } from "../services/admission/RateLimits.ts"
-import { settings } from "../services/settings/Registry.ts"
+import { settings } from "../services/operations/SettingsRegistry.ts"
 import { onceAMinute } from "./Logging.ts"
 
 /** A count that takes longer is late, and the process counts alone. */

@@ -1,7 +1,7 @@
 import { Context, Effect, Layer, Option } from "effect"
 import leven from "leven"
 import { Warnings } from "../services/operations/Metrics.ts"
-import { isProduction, registry, settings } from "../services/settings/Registry.ts"
+import { isProduction, registry, settings } from "../services/operations/SettingsRegistry.ts"
 
 const NAMES = registry.map(({ name }) => name)
 

@@ -12,8 +12,8 @@ import {
   type SchemaIssue
 } from "effect"
 import { issuesOf, type ValidationIssue } from "../schema/Issues.ts"
-import { isProduction, OIDC_PREFIX, oidcSettings, registry, settings } from "../services/settings/Registry.ts"
-import type { Setting } from "../services/settings/SettingTypes.ts"
+import { isProduction, OIDC_PREFIX, oidcSettings, registry, settings } from "../services/operations/SettingsRegistry.ts"
+import type { Setting } from "../services/operations/SettingTypes.ts"
 import { misspeltNames } from "./SettingWarnings.ts"
 
 /** The message names every wrong setting, and no value. */

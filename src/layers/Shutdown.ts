@@ -1,6 +1,6 @@
 import { Cause, Deferred, Duration, Effect, Layer } from "effect"
 import { Draining, EndedRequests } from "../services/admission/Health.ts"
-import { settings } from "../services/settings/Registry.ts"
+import { settings } from "../services/operations/SettingsRegistry.ts"
 import { OutputDrained } from "./Logging.ts"
 
 /** Running requests have this time after the listener closes; traces and the pool have the rest of 10 seconds. */

@@ -1,7 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { globSync, readFileSync } from "node:fs"
 import { join, resolve } from "node:path"
-import { registry } from "../../src/services/settings/Registry.ts"
+import { registry } from "../../src/services/operations/SettingsRegistry.ts"
 import { withLanesTable } from "../../tools/lanesTable.ts"
 import { withSettingsTable } from "../../tools/settingsTable.ts"
 

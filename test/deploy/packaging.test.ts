@@ -4,7 +4,7 @@ import { globSync, readFileSync } from "node:fs"
 import { isBuiltin, stripTypeScriptTypes } from "node:module"
 import { dirname, join, relative, resolve } from "node:path"
 import { ARCHIVE_BODY_LIMIT } from "../../src/schema/Archive.ts"
-import { registry } from "../../src/services/settings/Registry.ts"
+import { registry } from "../../src/services/operations/SettingsRegistry.ts"
 
 const ROOT = resolve(import.meta.dirname, "../..")
 

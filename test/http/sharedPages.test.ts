@@ -404,7 +404,12 @@ layer(TestServer.layer({ BASE_URL: ROOT, CORS_ORIGINS: "" }, inVaduz))("shared p
       const routes = [yield* make(rider, { visibility: "public" }), yield* make(rider, { visibility: "public" })]
       const collections = yield* Effect.forEach(routes, ({ id }) =>
         collect(rider, { visibility: "public", routeIds: [id] }))
-      assert.deepStrictEqual([...routes, ...collections].map(({ id }) => id), [10_000, 10_001, 10_000, 10_001])
+      assert.deepStrictEqual(
+        [...routes, ...collections].map(({ id }) =>
+          id
+        ),
+        [10_000, 10_001, 10_000, 10_001]
+      )
       const listed = (path: string, files: ReadonlyArray<string>) =>
         Effect.map(
           Effect.forEach(files, (file) => visitor.get(`//sitemaps/${file}.xml`)),

@@ -2,7 +2,7 @@ import { assert, describe, it } from "@effect/vitest"
 import { Effect, Option } from "effect"
 import { execFileSync } from "node:child_process"
 import { join } from "node:path"
-import { commitAt } from "../../src/services/settings/Build.ts"
+import { commitAt } from "../../src/services/operations/Build.ts"
 import { temporaryDirectory } from "../support/TemporaryDirectory.ts"
 
 describe("the commit that runs", () => {

@@ -5,7 +5,7 @@ import { createServer, type IncomingHttpHeaders } from "node:http"
 import { Readable } from "node:stream"
 import { text } from "node:stream/consumers"
 import { type Mail, Mailer } from "../../src/services/mail/Mailers.ts"
-import { LogFormat } from "../../src/services/settings/SettingTypes.ts"
+import { LogFormat } from "../../src/services/operations/SettingTypes.ts"
 import { listening } from "../support/Listening.ts"
 import { until } from "../support/Waiting.ts"
 

@@ -3,7 +3,7 @@ import { type Config, ConfigProvider, Duration, Effect, Result } from "effect"
 import { IpNetwork } from "effect/net"
 import { mkdirSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
-import { registry, settings } from "../../src/services/settings/Registry.ts"
+import { registry, settings } from "../../src/services/operations/SettingsRegistry.ts"
 import {
   byteSize,
   checkDatabaseUrl,
@@ -18,7 +18,7 @@ import {
   redisUrl,
   siteName,
   smtpUrl
-} from "../../src/services/settings/SettingTypes.ts"
+} from "../../src/services/operations/SettingTypes.ts"
 import { temporaryDirectory } from "../support/TemporaryDirectory.ts"
 
 const parsed = (config: Config.Config<unknown>, given: Readonly<Record<string, string>>) =>

@@ -1,7 +1,7 @@
 import { Effect } from "effect"
 import { HttpApiBuilder } from "effect/http-api"
 import { Metrics } from "../../services/operations/Metrics.ts"
-import { settings } from "../../services/settings/Registry.ts"
+import { settings } from "../../services/operations/SettingsRegistry.ts"
 import { Api } from "../api/Api.ts"
 import { CrossSite } from "../middleware/CrossSite.ts"
 import { refuseParameters } from "../middleware/ErrorShape.ts"

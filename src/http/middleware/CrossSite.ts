@@ -2,7 +2,7 @@ import { Context, Effect, Layer } from "effect"
 import { HttpServerRequest } from "effect/http"
 import { Forbidden } from "../../schema/Errors.ts"
 import { isSafe } from "../../schema/Http.ts"
-import { settings } from "../../services/settings/Registry.ts"
+import { settings } from "../../services/operations/SettingsRegistry.ts"
 import { SameSite } from "../api/Requests.ts"
 
 export class CrossSite extends Context.Service<CrossSite, {

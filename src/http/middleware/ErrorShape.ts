@@ -20,7 +20,7 @@ import {
   UnknownCommit
 } from "../../services/db/DatabaseErrors.ts"
 import { RequestNotes } from "../../services/operations/RequestNotes.ts"
-import { settings } from "../../services/settings/Registry.ts"
+import { settings } from "../../services/operations/SettingsRegistry.ts"
 import { headerName } from "../api/Headers.ts"
 import { CommonFailures, NoParameters, TracedFaults } from "../api/Requests.ts"
 import {

@@ -2,7 +2,7 @@ import { Effect, Layer, Option } from "effect"
 import { HttpRouter, HttpServerRequest } from "effect/http"
 import { isSafe } from "../../schema/Http.ts"
 import { IsStranger } from "../../services/db/ReadReplicas.ts"
-import { settings } from "../../services/settings/Registry.ts"
+import { settings } from "../../services/operations/SettingsRegistry.ts"
 import { SESSION_COOKIE } from "../api/Access.ts"
 
 const isFromStranger = ({ cookies, headers, method }: HttpServerRequest.HttpServerRequest) =>

@@ -1,5 +1,5 @@
 import { Effect, Layer } from "effect"
-import { settings } from "../../services/settings/Registry.ts"
+import { settings } from "../../services/operations/SettingsRegistry.ts"
 import { configuredSite, logoPath, logoType, type Site } from "../../services/texts/Site.ts"
 import { accessPagesLayer } from "./account/AccessPages.ts"
 import { ACCOUNT_SCRIPT } from "./account/AccountPage.ts"

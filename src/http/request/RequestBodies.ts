@@ -20,8 +20,8 @@ import {
   polyline6Bytes,
   readPolyline6
 } from "../../services/geometry/MeasuredPolyline.ts"
+import { settings } from "../../services/operations/SettingsRegistry.ts"
 import type { MeasuredTrace } from "../../services/routing/EngineJobs.ts"
-import { settings } from "../../services/settings/Registry.ts"
 import type { RefusedOperation } from "../../services/sync/BatchJobs.ts"
 import { makeAddressShares } from "./AddressShares.ts"
 import { changeResponse } from "./ResponseChange.ts"

@@ -4,7 +4,7 @@ import { ValidationFailed } from "../../schema/Errors.ts"
 import type { UserId } from "../../schema/Ids.ts"
 import { DEFAULT_LIMIT, ListPosition, type Page } from "../../schema/Page.ts"
 import { signedCursors } from "../../services/operations/Keys.ts"
-import { settings } from "../../services/settings/Registry.ts"
+import { settings } from "../../services/operations/SettingsRegistry.ts"
 
 export interface RequestedPage extends Page {
   readonly origin: string

@@ -12,7 +12,7 @@ import {
   UnknownCommit
 } from "../../services/db/DatabaseErrors.ts"
 import { DatabaseLocks, DatabaseNotifications } from "../../services/db/DatabaseSessions.ts"
-import { settings } from "../../services/settings/Registry.ts"
+import { settings } from "../../services/operations/SettingsRegistry.ts"
 import { primaryPool, PrimaryServer, type Server } from "./Servers.ts"
 import { Statements, watchDatabase } from "./Watch.ts"
 

@@ -17,7 +17,7 @@ import { SqlClient, SqlError } from "effect/sql"
 import type { ReplicaState } from "../../schema/Admin.ts"
 import { abandonedAfter } from "../../services/db/DatabaseErrors.ts"
 import { ReadReplicas, type Replicas } from "../../services/db/ReadReplicas.ts"
-import { settings } from "../../services/settings/Registry.ts"
+import { settings } from "../../services/operations/SettingsRegistry.ts"
 import { dropConnection } from "../../upstream/ConnectionSocket.ts"
 import { PrimaryServer } from "./Servers.ts"
 

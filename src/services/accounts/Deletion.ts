@@ -18,7 +18,7 @@ import { Missing, NothingToCancel } from "../DomainErrors.ts"
 import { actedOn, Audit } from "../identity/Audit.ts"
 import { isErasureDue, lockedUser, UserRecord, users } from "../identity/Users.ts"
 import { MailQuota } from "../mail/Outbox.ts"
-import { settings } from "../settings/Registry.ts"
+import { settings } from "../operations/SettingsRegistry.ts"
 import { Sessions } from "./Sessions.ts"
 
 export class AccountDeletion extends Context.Service<AccountDeletion, {

@@ -31,8 +31,8 @@ import {
   UpstreamSlow,
   UpstreamUnusable
 } from "../DomainErrors.ts"
+import { oidcSettings, settings } from "../operations/SettingsRegistry.ts"
 import { requestText, type UpstreamFailure } from "../operations/Upstream.ts"
-import { oidcSettings, settings } from "../settings/Registry.ts"
 
 interface OidcProvider {
   /** The id stands in the paths of the provider's sign-in. */

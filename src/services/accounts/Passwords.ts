@@ -5,7 +5,7 @@ import { localPartOf } from "../../schema/User.ts"
 import { makeLane } from "../admission/Lane.ts"
 import { LANES } from "../admission/Lanes.ts"
 import { InvalidInput, type Overloaded } from "../DomainErrors.ts"
-import { settings } from "../settings/Registry.ts"
+import { settings } from "../operations/SettingsRegistry.ts"
 
 /** A minimum of 0 accepts every password. */
 const NO_STRENGTH = 0

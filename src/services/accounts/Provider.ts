@@ -18,8 +18,8 @@ import { HttpClient, HttpClientRequest } from "effect/http"
 import { createLocalJWKSet, decodeProtectedHeader, jwtVerify, type JWTVerifyGetKey } from "jose"
 import { AT_ONCE } from "../admission/Lanes.ts"
 import { ProviderBusy, ProviderDisabled, ProviderNotConfigured, UpstreamUnusable } from "../DomainErrors.ts"
+import { GOOGLE, settings } from "../operations/SettingsRegistry.ts"
 import { requestJson } from "../operations/Upstream.ts"
-import { GOOGLE, settings } from "../settings/Registry.ts"
 import {
   type Identity,
   identityOf,

@@ -34,7 +34,7 @@ import { Missing, SignInRefused } from "../DomainErrors.ts"
 import { actedOn, Audit } from "../identity/Audit.ts"
 import { accountLock, canSignIn, DELETION_STATE, emailKey, lockedUser, Roles, users } from "../identity/Users.ts"
 import { derivedKey, ownText } from "../operations/Keys.ts"
-import { settings } from "../settings/Registry.ts"
+import { settings } from "../operations/SettingsRegistry.ts"
 
 /** The last use of a credential is only displayed: one write a minute is precise enough. */
 export const SEEN_PRECISION = Duration.minutes(1)

@@ -14,7 +14,7 @@ import { Audit } from "../identity/Audit.ts"
 import { FALLBACK, Handles } from "../identity/Names.ts"
 import { emailKey, hasAddress, UserRecord, users } from "../identity/Users.ts"
 import { Outbox } from "../mail/Outbox.ts"
-import { settings } from "../settings/Registry.ts"
+import { settings } from "../operations/SettingsRegistry.ts"
 import { mailedLink, type MailedTokenPurpose, MailedTokens } from "./MailedLinks.ts"
 
 class SignUpRecord extends Model.Class<SignUpRecord>("SignUpRecord")({

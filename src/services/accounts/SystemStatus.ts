@@ -6,10 +6,10 @@ import { ReadReplicas } from "../db/ReadReplicas.ts"
 import { deletionCutoff, sweepStates } from "../db/Sweeps.ts"
 import { DateColumn } from "../db/Tables.ts"
 import { isErasureDue } from "../identity/Users.ts"
+import { build } from "../operations/Build.ts"
 import { Warnings } from "../operations/Metrics.ts"
+import { registry, settings } from "../operations/SettingsRegistry.ts"
 import { RoutingEngine } from "../routing/Engine.ts"
-import { build } from "../settings/Build.ts"
-import { registry, settings } from "../settings/Registry.ts"
 import { IdentityProvider } from "./Provider.ts"
 
 const STATUS_TIMEOUT = Duration.millis(500)

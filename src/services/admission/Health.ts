@@ -2,7 +2,7 @@ import { Context, Deferred, Duration, Effect, Layer, Schema } from "effect"
 import { SqlClient } from "effect/sql"
 import { abandonedAfter, DatabaseReadOnly, DatabaseResponses } from "../db/DatabaseErrors.ts"
 import { NotReady } from "../DomainErrors.ts"
-import { settings } from "../settings/Registry.ts"
+import { settings } from "../operations/SettingsRegistry.ts"
 import { NoFreeConnection } from "./ConnectionQueue.ts"
 
 export const Stopping = Context.Reference<Effect.Effect<void>>("route-planning-service/Stopping", {

@@ -3,7 +3,7 @@ import type { SqlError } from "effect/sql"
 import { availableParallelism } from "node:os"
 import type { UserId } from "../../schema/Ids.ts"
 import { Overloaded } from "../DomainErrors.ts"
-import { settings } from "../settings/Registry.ts"
+import { settings } from "../operations/SettingsRegistry.ts"
 import { type Lane, type LaneNumbers, makeLane, makeLanesByKey } from "./Lane.ts"
 
 const LONGEST_WAIT = Duration.seconds(2)

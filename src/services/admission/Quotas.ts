@@ -7,7 +7,7 @@ import { databaseDefects } from "../db/DatabaseErrors.ts"
 import { machineClock } from "../db/SharedTime.ts"
 import { Instant, tableOf } from "../db/Tables.ts"
 import { QuotaExceeded } from "../DomainErrors.ts"
-import { settings } from "../settings/Registry.ts"
+import { settings } from "../operations/SettingsRegistry.ts"
 
 class LimitsRecord extends Model.Class<LimitsRecord>("LimitsRecord")({
   maxRoutes: Schema.Int,

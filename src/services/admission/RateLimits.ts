@@ -3,7 +3,7 @@ import { RateLimiter } from "effect/persistence"
 import { RATE_TIERS, RATE_WINDOW_SECONDS, type RateTier } from "../../schema/Limits.ts"
 import { ownText } from "../operations/Keys.ts"
 import { counterBy } from "../operations/Metrics.ts"
-import { settings } from "../settings/Registry.ts"
+import { settings } from "../operations/SettingsRegistry.ts"
 
 export class CounterState extends Context.Service<CounterState, {
   readonly get: Effect.Effect<"process" | "redis" | "redis-away">

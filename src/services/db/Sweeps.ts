@@ -9,7 +9,7 @@ import {
   IDEMPOTENCY_RETENTION
 } from "../../schema/Limits.ts"
 import type { Trashed } from "../../schema/Resource.ts"
-import { settings } from "../settings/Registry.ts"
+import { settings } from "../operations/SettingsRegistry.ts"
 import { makeSharedTime } from "./SharedTime.ts"
 import { DateColumn } from "./Tables.ts"
 

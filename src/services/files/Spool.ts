@@ -5,7 +5,7 @@ import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { promisify } from "node:util"
 import { Overloaded, SpoolFull } from "../DomainErrors.ts"
-import { settings } from "../settings/Registry.ts"
+import { settings } from "../operations/SettingsRegistry.ts"
 
 const RETRY_AFTER = Duration.seconds(30)
 

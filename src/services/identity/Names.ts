@@ -3,7 +3,7 @@ import { SecureRandom } from "effect/crypto"
 import { createHmac } from "node:crypto"
 import type { UserId } from "../../schema/Ids.ts"
 import { Handle, isReservedHandle, localPartOf } from "../../schema/User.ts"
-import { settings } from "../settings/Registry.ts"
+import { settings } from "../operations/SettingsRegistry.ts"
 
 const MAX_LENGTH = 30
 const SUFFIX_LENGTH = 5

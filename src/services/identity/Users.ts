@@ -6,7 +6,7 @@ import { UserId } from "../../schema/Ids.ts"
 import { Handle, isUnambiguous, localPartOf, lowerAscii, type Role, type UserSummary } from "../../schema/User.ts"
 import { Instant, InstantOnce, PreferencesColumn, readOnly, tableOf, TimestampColumn } from "../db/Tables.ts"
 import { Missing } from "../DomainErrors.ts"
-import { settings } from "../settings/Registry.ts"
+import { settings } from "../operations/SettingsRegistry.ts"
 import type { Pseudonyms } from "./Names.ts"
 
 /** Returns the domain in lower case and ASCII (IDNA). */

@@ -16,7 +16,7 @@ import { SqlClient, SqlSchema } from "effect/sql"
 import { AT_ONCE } from "../admission/Lanes.ts"
 import { columnsOf, DateColumn } from "../db/Tables.ts"
 import { counterBy } from "../operations/Metrics.ts"
-import { settings } from "../settings/Registry.ts"
+import { settings } from "../operations/SettingsRegistry.ts"
 import { AccountMails, type Mail, MAIL_TIMEOUT, Mailer, type MailRequest } from "./Mailers.ts"
 import {
   mailCipher,

@@ -4,9 +4,9 @@ import { SignUpId, type UserId } from "../../schema/Ids.ts"
 import { mailboxOf } from "../identity/Users.ts"
 import { html } from "../operations/Html.ts"
 import { lineIdsOf } from "../operations/RequestNotes.ts"
+import { settings } from "../operations/SettingsRegistry.ts"
+import { LogFormat } from "../operations/SettingTypes.ts"
 import { hangUp } from "../operations/Upstream.ts"
-import { settings } from "../settings/Registry.ts"
-import { LogFormat } from "../settings/SettingTypes.ts"
 import { configuredSite, type Site } from "../texts/Site.ts"
 
 /** The link is a secret: anyone who has it acts as the recipient. `ifNotYou` is for an unexpected mail. */

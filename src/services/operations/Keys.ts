@@ -1,6 +1,6 @@
 import { Config, Option, Redacted, Schema } from "effect"
 import { createHmac, createSecretKey, hkdfSync, type KeyObject, timingSafeEqual } from "node:crypto"
-import { settings } from "../settings/Registry.ts"
+import { settings } from "./SettingsRegistry.ts"
 
 /** Derives a key by HKDF (RFC 5869), one for each purpose. Node would import bytes again for each HMAC, at 20 us. */
 export const derivedKey = (purpose: string): Config.Config<KeyObject> =>

@@ -3,8 +3,8 @@ import { PrometheusMetrics } from "effect/observability"
 import { SqlClient } from "effect/sql"
 import { monitorEventLoopDelay } from "node:perf_hooks"
 import { MetricsDisabled } from "../DomainErrors.ts"
-import { build } from "../settings/Build.ts"
-import { settings } from "../settings/Registry.ts"
+import { build } from "./Build.ts"
+import { settings } from "./SettingsRegistry.ts"
 
 const PROBE_TIMEOUT = Duration.millis(250)
 

@@ -36,8 +36,8 @@ import {
   UpstreamUnusable
 } from "../DomainErrors.ts"
 import { counterBy, during } from "../operations/Metrics.ts"
+import { settings } from "../operations/SettingsRegistry.ts"
 import { bodyOf, requestJson, requestText, type TextResponse, type UpstreamFailure } from "../operations/Upstream.ts"
-import { settings } from "../settings/Registry.ts"
 
 export type EngineFailure =
   | UpstreamFailure

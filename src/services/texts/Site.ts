@@ -1,6 +1,6 @@
 import { Config, Option, Struct } from "effect"
-import { settings } from "../settings/Registry.ts"
-import { isHttps, LOGO_TYPES, type SiteColor } from "../settings/SettingTypes.ts"
+import { settings } from "../operations/SettingsRegistry.ts"
+import { isHttps, LOGO_TYPES, type SiteColor } from "../operations/SettingTypes.ts"
 import { type Texts, textsIn } from "./Texts.ts"
 
 export interface Logo {

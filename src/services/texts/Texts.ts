@@ -1,4 +1,4 @@
-import type { Language } from "../settings/SettingTypes.ts"
+import type { Language } from "../operations/SettingTypes.ts"
 import { accountEnglish, type AccountTexts, routesEnglish, type RoutesTexts } from "./AccountEnglish.ts"
 import { accountGerman, routesGerman } from "./AccountGerman.ts"
 import { mailsEnglish, type MailTexts, signInEnglish, type SignInTexts } from "./SignInEnglish.ts"

@@ -1,6 +1,6 @@
 import type { Duration } from "effect"
 import { inUnits } from "../../schema/Limits.ts"
-import type { Language } from "../settings/SettingTypes.ts"
+import type { Language } from "../operations/SettingTypes.ts"
 
 /** Formatters of `Intl` would take 40 ms of the start. */
 const lazily = <A>(make: () => A): () => A => {

@@ -6,7 +6,7 @@ import { DisplayName, Email, NewEmail, USER_PATHS } from "../../../schema/User.t
 import { PasswordChanges } from "../../../services/accounts/PasswordChanges.ts"
 import { Accounts } from "../../../services/accounts/SignIn.ts"
 import { type Html, html } from "../../../services/operations/Html.ts"
-import { settings } from "../../../services/settings/Registry.ts"
+import { settings } from "../../../services/operations/SettingsRegistry.ts"
 import { configuredSite } from "../../../services/texts/Site.ts"
 import type { Texts } from "../../../services/texts/Texts.ts"
 import { Api } from "../../api/Api.ts"

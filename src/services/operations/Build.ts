@@ -3,7 +3,7 @@ import { readFileSync } from "node:fs"
 import { dirname, join, resolve } from "node:path"
 import { fileURLToPath } from "node:url"
 import manifest from "../../../package.json" with { type: "json" }
-import { settings } from "./Registry.ts"
+import { settings } from "./SettingsRegistry.ts"
 
 const textOf = (path: string) =>
   Option.map(Result.getSuccess(Result.try(() => readFileSync(path, "utf8"))), (text) => text.trim())
