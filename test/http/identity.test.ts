@@ -7,6 +7,7 @@ import { operations } from "../support/OpenApi.ts"
 import { created, newRoute } from "../support/Routes.ts"
 import { signInAgain } from "../support/SignIns.ts"
 import { TestServer } from "../support/TestServer.ts"
+import { served } from "../support/Waiting.ts"
 
 const record = Schema.decodeUnknownSync(Schema.Record(Schema.String, Schema.Json))
 
@@ -226,8 +227,8 @@ layer(TestServer.layer())("profiles", (it) => {
         const calls = Array.from({ length: 64 }, (_, n) =>
           riders[n % 8]?.patch("/users/me", { handle: `wanted-${round}` }))
         const answers = yield* Effect.all(
-          calls.filter((call) =>
-            call !== undefined
+          calls.flatMap((call) =>
+            call === undefined ? [] : [served(call)]
           ),
           { concurrency: "unbounded" }
         )

@@ -6,7 +6,7 @@ import { anonymous, newEmail, signedUp } from "../support/Actors.ts"
 import { untilLocked } from "../support/Locks.ts"
 import { Mailbox } from "../support/Mailbox.ts"
 import { type Answer, TestServer } from "../support/TestServer.ts"
-import { untilNone } from "../support/Waiting.ts"
+import { served, untilNone } from "../support/Waiting.ts"
 
 const PASSWORD = "a long enough password"
 
@@ -33,7 +33,7 @@ const useAtOnce = (path: string, links: ReadonlyArray<string>, times: number) =>
     Effect.all(
       Array.from(
         { length: times },
-        (_, n) => visitor.post(path, { token: links[n % links.length], password: PASSWORD })
+        (_, n) => served(visitor.post(path, { token: links[n % links.length], password: PASSWORD }))
       ),
       { concurrency: "unbounded" }
     ))

@@ -4,6 +4,7 @@ import { signedIn } from "../support/Actors.ts"
 import { untilLocked, whileLocked } from "../support/Locks.ts"
 import { created, idOf, newRoute } from "../support/Routes.ts"
 import { TestServer } from "../support/TestServer.ts"
+import { served } from "../support/Waiting.ts"
 
 const line = (positions: number) =>
   Array.from({ length: positions }, (_, n) => [9 + n / 1e5, 47 + n / 1e6, 400 + n / 10])
@@ -36,7 +37,7 @@ layer(TestServer.layer({}))("routes of one account that are stored together", (i
       const rider = yield* signedIn
       const responses = yield* Effect.forEach(
         Array.from({ length: 30 }, (_, n) => newRoute({ ...SHAPES[n % SHAPES.length], name: `Ride ${n}` })),
-        (route) => rider.post("/routes", route),
+        (route) => served(rider.post("/routes", route)),
         { concurrency: "unbounded" }
       )
       assert.deepStrictEqual(responses.map(({ status }) => status), Array.from(responses, () => 201))

@@ -6,6 +6,7 @@ import { Mailbox } from "../support/Mailbox.ts"
 import { logIn, signInAgain } from "../support/SignIns.ts"
 import { TestServer } from "../support/TestServer.ts"
 import { mint, withToken } from "../support/Tokens.ts"
+import { served } from "../support/Waiting.ts"
 
 const NEW_PASSWORD = "another good password"
 
@@ -75,7 +76,7 @@ layer(TestServer.layer())("a forgotten password", (it) => {
         const rider = yield* signedUp
         const token = yield* requestReset(rider.email)
         const passwords = Array.from({ length: 64 }, (_, n) => `wonderful password ${n} of 64`)
-        const answers = yield* Effect.all(passwords.map((password) => reset(token, password)), {
+        const answers = yield* Effect.all(passwords.map((password) => served(reset(token, password))), {
           concurrency: "unbounded"
         })
         const winners = passwords.filter((_, n) => answers[n]?.status === 200)
@@ -206,7 +207,7 @@ layer(TestServer.layer())("a password", (it) => {
       const passwords = Array.from({ length: 16 }, (_, n) => `splendid password ${n} of 16`)
       const answers = yield* Effect.all(
         passwords.map((newPassword) =>
-          rider.post("/users/me/password", { currentPassword: rider.password, newPassword })
+          served(rider.post("/users/me/password", { currentPassword: rider.password, newPassword }))
         ),
         { concurrency: "unbounded" }
       )

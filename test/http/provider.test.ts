@@ -7,6 +7,7 @@ import { Mailbox } from "../support/Mailbox.ts"
 import { CLIENT_ID, type Person, SignInProvider } from "../support/SignInProvider.ts"
 import { TestServer } from "../support/TestServer.ts"
 import { mint, withToken } from "../support/Tokens.ts"
+import { served } from "../support/Waiting.ts"
 
 const SignedIn = Schema.Struct({
   accessToken: Schema.String,
@@ -185,7 +186,7 @@ layer(serverLayer)("sign-in by a provider", (it) => {
     Effect.gen(function*() {
       for (let round = 0; round < 3; round++) {
         const person = newPerson({ name: "Racing Rider" })
-        const answers = yield* Effect.all(Array.from({ length: 64 }, () => signInAs(person)), {
+        const answers = yield* Effect.all(Array.from({ length: 64 }, () => served(signInAs(person))), {
           concurrency: "unbounded"
         })
         assert.deepStrictEqual(new Set(answers.map(({ status }) => status)), new Set([200]))

@@ -7,7 +7,7 @@ import { line, list, publish, somewhere } from "../support/PublicRoutes.ts"
 import { created, idsIn, newRoute } from "../support/Routes.ts"
 import { TestServer } from "../support/TestServer.ts"
 import { scriptOf } from "../support/Tokens.ts"
-import { untilNone, untilNoneSwept } from "../support/Waiting.ts"
+import { served, untilNone, untilNoneSwept } from "../support/Waiting.ts"
 
 layer(TestServer.layer({}, somewhere))("the public listing", (it) => {
   it.effect("shows public routes only, by the requested gate", () =>
@@ -245,7 +245,7 @@ layer(TestServer.layer())("entity tags", (it) => {
       const { id } = created(made.body)
       const seen = { headers: { "if-match": made.headers.get("etag") ?? "" } }
       const answers = yield* Effect.all(
-        Array.from({ length: 16 }, (_, n) => rider.patch(`/routes/${id}`, { name: `device ${n}` }, seen)),
+        Array.from({ length: 16 }, (_, n) => served(rider.patch(`/routes/${id}`, { name: `device ${n}` }, seen))),
         { concurrency: "unbounded" }
       )
       assert.strictEqual(answers.filter(({ status }) => status === 200).length, 1)
@@ -322,7 +322,7 @@ layer(TestServer.withSweeps())("the trash", (it) => {
       assert.deepStrictEqual((yield* stranger.get("/routes/deleted")).body, [])
       assert.strictEqual((yield* stranger.post(`/routes/${route.id}/restore`)).status, 404)
       const restores = yield* Effect.all(
-        Array.from({ length: 16 }, () => rider.post(`/routes/${route.id}/restore`)),
+        Array.from({ length: 16 }, () => served(rider.post(`/routes/${route.id}/restore`))),
         { concurrency: "unbounded" }
       )
       assert.strictEqual(restores.filter(({ status }) => status === 200).length, 1)

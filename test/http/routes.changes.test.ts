@@ -4,6 +4,7 @@ import { TestClock } from "effect/testing"
 import { anonymous, signedIn } from "../support/Actors.ts"
 import { created, newRoute, shareTokenOf } from "../support/Routes.ts"
 import { TestServer } from "../support/TestServer.ts"
+import { served } from "../support/Waiting.ts"
 
 const NOT_FOUND = { statusCode: 404, code: "NOT_FOUND", message: "No such route" }
 
@@ -159,7 +160,9 @@ layer(TestServer.layer())("reads and changes of a route", (it) => {
       for (let round = 0; round < 10; round++) {
         const { id } = created((yield* rider.post("/routes", newRoute({}))).body)
         const patches = [{ name: "n" }, { description: "d" }, { distance: 7 }, { tags: ["t"] }, { favourite: true }]
-        yield* Effect.forEach(patches, (patch) => rider.patch(`/routes/${id}`, patch), { concurrency: "unbounded" })
+        yield* Effect.forEach(patches, (patch) => served(rider.patch(`/routes/${id}`, patch)), {
+          concurrency: "unbounded"
+        })
         const route = created((yield* rider.get(`/routes/${id}`)).body)
         assert.deepInclude(route, { name: "n", description: "d", distance: 7, favourite: true })
       }
@@ -172,7 +175,8 @@ layer(TestServer.layer())("reads and changes of a route", (it) => {
         const { id } = created((yield* rider.post("/routes", newRoute({ visibility: "public" }))).body)
         const calls = Array.from(
           { length: 32 },
-          (_, n) => n % 2 === 0 ? rider.delete(`/routes/${id}`) : rider.patch(`/routes/${id}`, { name: `n${n}` })
+          (_, n) =>
+            served(n % 2 === 0 ? rider.delete(`/routes/${id}`) : rider.patch(`/routes/${id}`, { name: `n${n}` }))
         )
         const answers = yield* Effect.all(calls, { concurrency: "unbounded" })
         const deletions = answers.filter((_, n) => n % 2 === 0).map(({ status }) => status)
