@@ -53,7 +53,7 @@ export const Addition = Schema.Struct({
   routeId: RouteId,
   position: Schema.optionalKey(
     Schema.NullOr(Schema.Int.check(upTo(MAX_ROUTES))).annotate({
-      description: "At which place in the order, from 0; at the end if absent"
+      description: "At which place among the routes that the owner sees, from 0; at the end if absent"
     })
   )
 }).annotate({

@@ -208,6 +208,27 @@ layer(TestServer.layer())("collections", (it) => {
       assert.deepStrictEqual(routeIdsIn(set.body).routeIds, reversed)
     }))
 
+  it.effect("count places as the owner sees them, and keep those of routes in the trash", () =>
+    Effect.gen(function*() {
+      const rider = yield* signedIn
+      const ids = yield* makeRoutes(rider, 5)
+      const [a = 0, b = 0, c = 0, d = 0, e = 0] = ids
+      const { id } = yield* make(rider, { routeIds: ids })
+      const order = Effect.map(rider.get(`/collections/${id}`), ({ body }) => routeIdsIn(body).routeIds)
+      const move = (routeId: number, position: number) =>
+        Effect.map(rider.post(`/collections/${id}/routes`, { routeId, position }), ({ body }) =>
+          routeIdsIn(body).routeIds)
+      yield* rider.delete(`/routes/${b}`)
+      yield* rider.delete(`/routes/${d}`)
+      assert.deepStrictEqual(yield* move(a, 1), [c, a, e])
+      assert.deepStrictEqual(yield* move(e, 1), [c, e, a])
+      assert.deepStrictEqual(yield* move(e, 3), [c, a, e])
+      assert.deepStrictEqual(yield* move(e, 0), [e, c, a])
+      yield* rider.post(`/routes/${b}/restore`)
+      yield* rider.post(`/routes/${d}/restore`)
+      assert.deepStrictEqual(yield* order, [b, e, c, d, a])
+    }))
+
   it.effect("have at most 1,000 routes", () =>
     Effect.gen(function*() {
       const rider = yield* signedIn

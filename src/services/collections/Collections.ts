@@ -295,6 +295,18 @@ export class Collections extends Context.Service<Collections, {
           ? Effect.void
           : Effect.andThen(arrange(id, kept, wanted), touch(id, {}))
 
+      /** A place counts the routes that the owner sees: one in the trash, or hidden by another, stays between them. */
+      const indexOf = Effect.fnUntraced(function*(
+        owner: UserId,
+        id: CollectionId,
+        others: ReadonlyArray<Member>,
+        { place, routeId }: { readonly place: number; readonly routeId: RouteId }
+      ) {
+        const { routeIds } = yield* found(id, Option.some(owner))
+        const next = routeIds.filter((shown) => shown !== routeId)[place]
+        return next === undefined ? others.length : others.findIndex((other) => other.routeId === next)
+      })
+
       // A collection that is being restored is left out: its transaction may wait for this one.
       const purgeExcess = (owner: UserId) =>
         sql`
@@ -403,7 +415,8 @@ export class Collections extends Context.Service<Collections, {
             if (others.length >= MAX_ROUTES) {
               return yield* new CollectionFull({ limit: MAX_ROUTES })
             }
-            const index = Math.min(position ?? others.length, others.length)
+            const place = position ?? undefined
+            const index = place === undefined ? others.length : yield* indexOf(owner, id, others, { place, routeId })
             yield* rearrange(id, current, others, others.map((other) => other.routeId).toSpliced(index, 0, routeId))
           })
         ),
