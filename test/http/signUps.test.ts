@@ -245,6 +245,7 @@ layer(TestServer.withSweeps())("a sign-up", (it) => {
         responses.map(({ status }) => status).toSorted((a, b) => a - b),
         [200, 400, 400, 400, 400, 400, 400, 400]
       )
+      assert.include((yield* visitor.get(`//reset-password?token=${token}`)).text, "This link was used already.")
       assert.deepInclude(userIn((yield* logIn(email, password)).body), { email, handle, name })
       assert.strictEqual((yield* logIn(email)).status, 401)
     }))

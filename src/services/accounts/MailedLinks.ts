@@ -45,7 +45,7 @@ const digest = (token: Redacted.Redacted) => createHash("sha256").update(Redacte
 
 /** Tokens are 32 random bytes, used once, and stored as SHA-256, enough for a secret of 256 bits (OWASP ASVS 6.5.2). */
 export class MailedTokens extends Context.Service<MailedTokens, {
-  /** Each purpose has a default `lifetime`. Only the newest reset links of an owner are valid. */
+  /** Each purpose has a default `lifetime`. Only the newest reset links of an account are valid. */
   readonly issue: (
     purpose: MailedTokenPurpose,
     owner: TokenOwner,
@@ -120,13 +120,12 @@ export class MailedTokens extends Context.Service<MailedTokens, {
             FROM email_tokens WHERE token_hash = ${hash} AND purpose = ${purpose}`
       })
 
-      // A sign-up keeps all its verification links: signing up another person's address must not invalidate theirs.
-      const keepNewest = (owner: TokenOwner) =>
+      // A sign-up keeps all its links: anyone may sign up an address, or request a reset for it, and must not invalidate
+      // the verification or the invitation of its owner.
+      const keepNewest = (userId: UserId) =>
         sql`
           DELETE FROM email_tokens WHERE token_hash IN (
-            SELECT token_hash FROM email_tokens
-            WHERE ${"userId" in owner ? sql`user_id = ${owner.userId}` : sql`sign_up_id = ${owner.signUpId}`}
-              AND purpose = 'reset-password'
+            SELECT token_hash FROM email_tokens WHERE user_id = ${userId} AND purpose = 'reset-password'
             ORDER BY created_at DESC, token_hash OFFSET ${MAX_LIVE_RESETS} FOR UPDATE
           )`
 
@@ -144,7 +143,7 @@ export class MailedTokens extends Context.Service<MailedTokens, {
             createdAt: new Date(now),
             expiresAt
           })
-          if (purpose === "reset-password") yield* keepNewest(owner)
+          if (purpose === "reset-password" && "userId" in owner) yield* keepNewest(owner.userId)
           return { token, expiresAt }
         }, Effect.orDie),
 

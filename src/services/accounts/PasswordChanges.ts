@@ -110,9 +110,10 @@ export class PasswordChanges extends Context.Service<PasswordChanges, {
         yield* notice(owner, "byLink")
       })
 
-      const openAccount = Effect.fnUntraced(function*(signUp: SignUp, digest: string) {
+      const openAccount = Effect.fnUntraced(function*(signUp: SignUp, token: Redacted.Redacted, digest: string) {
         const opened = yield* newAccounts.open({ ...signUp, passwordHash: digest })
         if (Option.isNone(opened)) return yield* linkUnusable()
+        yield* mailedTokens.keepUsed("reset-password", token, opened.value)
         yield* audit.record("password.reset", { userId: opened.value })
         return 0
       })
@@ -142,7 +143,7 @@ export class PasswordChanges extends Context.Service<PasswordChanges, {
       const resetSignUp = Effect.fnUntraced(function*(token: Redacted.Redacted, digest: string) {
         const signUp = yield* newAccounts.signUpOf("reset-password", token)
         if (Option.isNone(signUp)) return yield* linkUnusable()
-        return yield* openAccount(signUp.value, digest)
+        return yield* openAccount(signUp.value, token, digest)
       }, sql.withTransaction)
 
       // The password is hashed before the transaction, so that no connection or lock waits for it.
