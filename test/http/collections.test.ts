@@ -4,6 +4,7 @@ import { SqlClient } from "effect/sql"
 import { TestClock } from "effect/testing"
 import { type Actor, anonymous, type Rider, signedIn } from "../support/Actors.ts"
 import { make, makeRoute, routeIdsIn, shownTo } from "../support/Collections.ts"
+import { whileLocked } from "../support/Locks.ts"
 import { created, idsIn, newRoute, shareTokenOf } from "../support/Routes.ts"
 import { TestServer } from "../support/TestServer.ts"
 import { scriptOf } from "../support/Tokens.ts"
@@ -227,6 +228,18 @@ layer(TestServer.layer())("collections", (it) => {
       yield* rider.post(`/routes/${b}/restore`)
       yield* rider.post(`/routes/${d}/restore`)
       assert.deepStrictEqual(yield* order, [b, e, c, d, a])
+    }))
+
+  it.effect("take a route while another of theirs is erased", () =>
+    Effect.gen(function*() {
+      const rider = yield* signedIn
+      const [erased = 0, kept = 0, added = 0] = yield* makeRoutes(rider, 3)
+      const { id } = yield* make(rider, { routeIds: [erased, kept] })
+      yield* rider.delete(`/routes/${erased}`)
+      const add = rider.post(`/collections/${id}/routes`, { routeId: added, position: 0 })
+      const { body, status } = yield* whileLocked((sql) => sql`DELETE FROM routes WHERE id = ${erased}`, add)
+      assert.strictEqual(status, 200)
+      assert.deepStrictEqual(routeIdsIn(body).routeIds, [added, kept])
     }))
 
   it.effect("have at most 1,000 routes", () =>

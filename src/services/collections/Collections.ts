@@ -121,22 +121,40 @@ export const positionsOf = (
     : wanted.map((routeId, index) => ({ routeId, position: (index + 1) * GAP }))
 }
 
-/** Writes the order of a collection that the caller has locked. */
-const collectionOrder = Effect.map(SqlClient.SqlClient, (sql) =>
-  Effect.fnUntraced(function*(
+/** Writes the order of a collection that the caller has locked. A known route may be erased meanwhile: it stays away. */
+const collectionOrder = Effect.map(SqlClient.SqlClient, (sql) => {
+  const listed = (members: ReadonlyArray<Member>) =>
+    sql`unnest(${members.map(({ routeId }) => routeId)}::bigint[], ${
+      members.map(({ position }) => position)
+    }::int[]) AS ids (member, place)`
+
+  return Effect.fnUntraced(function*(
     id: CollectionId,
     current: ReadonlyArray<Member>,
     wanted: ReadonlyArray<RouteId>
   ) {
+    const known = new Map(current.map(({ position, routeId }) => [routeId, position]))
     const members = positionsOf(current, wanted)
-    yield* sql`DELETE FROM collection_routes WHERE collection_id = ${id} AND route_id <> ALL(${[...wanted]}::bigint[])`
-    yield* sql`
-      INSERT INTO collection_routes (collection_id, route_id, position)
-      SELECT ${id}, member, place
-      FROM unnest(${[...wanted]}::bigint[], ${members.map(({ position }) => position)}::int[]) AS ids (member, place)
-      ON CONFLICT (collection_id, route_id) DO UPDATE SET position = excluded.position
-      WHERE collection_routes.position <> excluded.position`
-  }))
+    const moved = members.filter(({ position, routeId }) => (known.get(routeId) ?? position) !== position)
+    const added = members.filter(({ routeId }) => !known.has(routeId))
+    if (members.length - added.length < current.length) {
+      yield* sql`
+        DELETE FROM collection_routes
+        WHERE collection_id = ${id} AND route_id <> ALL(${[...wanted]}::bigint[])`
+    }
+    if (moved.length > 0) {
+      yield* sql`
+        UPDATE collection_routes SET position = place FROM ${listed(moved)}
+        WHERE collection_id = ${id} AND route_id = member`
+    }
+    if (added.length > 0) {
+      yield* sql`
+        INSERT INTO collection_routes (collection_id, route_id, position)
+        SELECT ${id}, member, place FROM ${listed(added)}
+        ON CONFLICT (collection_id, route_id) DO UPDATE SET position = excluded.position`
+    }
+  })
+})
 
 const isSameOrder = (current: ReadonlyArray<Member>, wanted: ReadonlyArray<RouteId>) =>
   current.length === wanted.length && current.every(({ routeId }, index) => routeId === wanted[index])
@@ -255,16 +273,11 @@ export class Collections extends Context.Service<Collections, {
         }
       })
 
-      const requireAddable = Effect.fnUntraced(function*(
-        owner: UserId,
-        routeIds: ReadonlyArray<RouteId>,
-        collection?: CollectionId
-      ) {
-        const missing = yield* queries.notAddable(owner, routeIds, collection)
-        if (missing.length > 0) {
-          return yield* new RoutesMissing({ routeIds: missing })
-        }
-      })
+      const requireAddable = (owner: UserId, routeIds: ReadonlyArray<RouteId>, collection?: CollectionId) =>
+        Effect.flatMap(
+          queries.notAddable(owner, routeIds, collection),
+          (missing) => missing.length > 0 ? Effect.fail(new RoutesMissing({ routeIds: missing })) : Effect.void
+        )
 
       // The collection is locked, so that concurrent additions of two devices are both kept.
       const requireVersion = Effect.fnUntraced(function*(owner: UserId, id: CollectionId, expected: ExpectedVersion) {
@@ -415,8 +428,9 @@ export class Collections extends Context.Service<Collections, {
             if (others.length >= MAX_ROUTES) {
               return yield* new CollectionFull({ limit: MAX_ROUTES })
             }
-            const place = position ?? undefined
-            const index = place === undefined ? others.length : yield* indexOf(owner, id, others, { place, routeId })
+            const index = typeof position === "number"
+              ? yield* indexOf(owner, id, others, { place: position, routeId })
+              : others.length
             yield* rearrange(id, current, others, others.map((other) => other.routeId).toSpliced(index, 0, routeId))
           })
         ),
