@@ -71,6 +71,7 @@ const isOnLink = (operation: BatchOperation): operation is Operation<"createLink
 
 const changed = (operations: ReadonlyArray<BatchOperation>) => ({
   account: operations.some(changesAccount),
+  handle: operations.some((operation) => operation.op === "updateAccount" && operation.changes.handle !== undefined),
   routes: operations.flatMap((operation) => {
     if (isOnLink(operation)) return known([operation.routeId])
     return "id" in operation ? [operation.id] : []

@@ -107,7 +107,7 @@ export class Profiles extends Context.Service<Profiles, {
       const lockPreferences = SqlSchema.findOne({
         Request: UserId,
         Result: UserRecord.select.mapFields(Struct.pick(["preferences"])),
-        execute: (id) => sql`SELECT preferences FROM users WHERE id = ${id} FOR UPDATE`
+        execute: (id) => sql`SELECT preferences FROM users WHERE id = ${id} FOR NO KEY UPDATE`
       })
 
       const applyPatch = Effect.fnUntraced(function*(id: UserId, { avatar, handle, name, preferences }: ProfilePatch) {

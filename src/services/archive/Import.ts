@@ -195,7 +195,7 @@ export class AccountImport extends Context.Service<AccountImport, {
       const lockPreferences = SqlSchema.findOneOption({
         Request: UserId,
         Result: UserRecord.select.mapFields(Struct.pick(["preferences"])),
-        execute: (id) => sql`SELECT preferences FROM users WHERE id = ${id} AND ${isActive(sql)} FOR UPDATE`
+        execute: (id) => sql`SELECT preferences FROM users WHERE id = ${id} AND ${isActive(sql)} FOR NO KEY UPDATE`
       })
 
       const restorePreferences = Effect.fnUntraced(
