@@ -3,7 +3,10 @@ import { Schema } from "effect"
 import { globSync, readFileSync } from "node:fs"
 import { isBuiltin, stripTypeScriptTypes } from "node:module"
 import { dirname, join, relative, resolve } from "node:path"
+import { ROUTE_BODY_LIMIT } from "../../src/http/api/Requests.ts"
+import { ACCOUNT_PAGES } from "../../src/http/request/RouteTemplates.ts"
 import { ARCHIVE_BODY_LIMIT } from "../../src/schema/Archive.ts"
+import { MAX_UNPACKED_BYTES } from "../../src/schema/Import.ts"
 import { registry } from "../../src/services/operations/SettingsRegistry.ts"
 
 const ROOT = resolve(import.meta.dirname, "../..")
@@ -166,8 +169,31 @@ describe("Compose and Kubernetes", () => {
     const [, sizeLimit] = /emptyDir: \{ sizeLimit: (\d+)Mi \}/.exec(textOf("deploy/kubernetes/deployment.yaml")) ?? []
     assert.isAbove(Number(sizeLimit), mib)
     assert.match(textOf("deploy/compose.yaml"), /^ {4}tmpfs: \[\]\n {4}volumes: \["uploads:\/tmp"\]$/m)
-    const bodySizes = [...textOf("deploy/kubernetes/examples/ingress.yaml").matchAll(/proxy-body-size: (\d+)m/g)]
-    assert.isAbove(Math.max(...bodySizes.map(([, size]) => Number(size))), ARCHIVE_BODY_LIMIT / 1024 / 1024)
+  })
+
+  it("let bodies through the Ingress and Caddy that the service takes, and 1 MiB more", () => {
+    const sizes = Object.fromEntries(
+      [
+        ["/api/v1/users/me/import", ARCHIVE_BODY_LIMIT],
+        [ACCOUNT_PAGES.data, ARCHIVE_BODY_LIMIT],
+        ["/api/v1/routes/import", MAX_UNPACKED_BYTES],
+        [ACCOUNT_PAGES.routes, MAX_UNPACKED_BYTES],
+        ["/", ROUTE_BODY_LIMIT]
+      ].map(([path, limit]) => [path, Number(limit) / 1024 / 1024 + 1])
+    )
+    const ingresses = textOf("deploy/kubernetes/examples/ingress.yaml").split("\n---\n").flatMap((object) => {
+      const [, size] = /proxy-body-size: (\d+)m/.exec(object) ?? []
+      const paths = [...object.matchAll(/- path: (\S+)/g)].map(([, path]) => path)
+      return paths.filter((path) => path !== "/metrics").map((path) => [path, Number(size)])
+    })
+    assert.deepStrictEqual(Object.fromEntries(ingresses), sizes)
+    const limits = textOf("deploy/hosting/Caddyfile").matchAll(
+      /@(\w+) (not )?path (.+)\n\trequest_body @\1 \{\n\t\tmax_size (\d+)MiB/g
+    )
+    const matchers = [...limits].flatMap(([, , not, paths = "", size]) =>
+      (not === undefined ? paths.split(" ") : ["/"]).map((path) => [path, Number(size)])
+    )
+    assert.deepStrictEqual(Object.fromEntries(matchers), sizes)
   })
 
   it("start two services with limits that fit a host of 2 GiB, and the others by profiles", () => {
