@@ -1,5 +1,7 @@
+import { Schema } from "effect"
 import { COMMON_HEADERS } from "../src/http/openapi/Headers.ts"
 import { REASON_WORDS } from "../src/schema/ErrorDetails.ts"
+import { ServiceError } from "../src/schema/Errors.ts"
 import { document, nameOf, type Operation, operations } from "../test/support/OpenApi.ts"
 import { headingsOf } from "./headings.ts"
 
@@ -46,9 +48,9 @@ curl -s "$api/routing/route" -H "$json" \\
 
 \`q\` has up to 10 words; each must begin a word in a route's name, description, tags, place or names of waypoints, without
 regard to letter case and accents. All filters of \`GET /routes\` combine: \`tag\` (repeat it for several), \`activity\`,
-\`visibility\`, \`favourite\`, \`placeCountryCode\`, \`placeCity\`, \`bbox\`, \`minDistance\`, \`maxDistance\` and \`updatedSince\`; \`sort\` is
-one of \`-createdAt\`, \`createdAt\`, \`-updatedAt\`, \`name\`, \`-distance\`, \`distance\`, or \`relevance\` with \`q\`. \`X-Total-Count\` has
-how many match.
+\`visibility\`, \`favourite\`, \`placeCountryCode\`, \`placeCity\`, \`bbox\`, \`minDistance\`, \`maxDistance\`, \`recordedAfter\`,
+\`recordedBefore\` and \`updatedSince\`; \`sort\` is one of \`-createdAt\`, \`createdAt\`, \`-updatedAt\`, \`name\`, \`-distance\`,
+\`distance\`, or \`relevance\` with \`q\`. \`X-Total-Count\` has how many match.
 
 \`\`\`sh
 curl -si "$api/routes?q=zurich%20grav&tag=loop&sort=relevance&geometry=none&limit=50" -H "Authorization: Bearer $session"
@@ -155,9 +157,10 @@ const groupSections = () =>
     ...operations.filter(({ operation }) => operation.tags[0] === name).flatMap(sectionOf)
   ])
 
-const errorRow = ({ content, description }: typeof document.components.responses[string]) => {
-  const { code: name, statusCode } = content?.["application/json"]?.example ?? {}
-  return `| ${String(statusCode)} | ${code(String(name))} | ${cell(description)} |`
+/** The document has only those of operations. A request that reaches none may get the others. */
+const errorRow = (error: typeof ServiceError.members[number]) => {
+  const { description = "", httpApiStatus } = Schema.resolveAnnotations(error) ?? {}
+  return `| ${httpApiStatus} | ${code(error.fields.code.schema.literal)} | ${cell(description)} |`
 }
 
 const errorTable = () => [
@@ -165,7 +168,7 @@ const errorTable = () => [
   "",
   "| status | code | when |",
   "|---|---|---|",
-  ...Object.values(document.components.responses).map(errorRow).toSorted(),
+  ...ServiceError.members.map(errorRow).toSorted(),
   ""
 ]
 

@@ -53,7 +53,7 @@ export type Activity = "run" | "cycle" | "walk"
 export interface Addition {
   /** The id of a route */
   readonly routeId: number
-  /** At which place in the order, from 0; at the end if absent */
+  /** At which place among the routes that the owner sees, from 0; at the end if absent */
   readonly position?: number | null | undefined
 }
 
@@ -67,7 +67,7 @@ export interface AddToCollectionOperation {
   /** The `version` to be changed, as `GET /sync` has it; not with `ifMatch` */
   readonly ifVersion?: number | null | undefined
   readonly routeId: RouteIdOrMade
-  /** At which place in the order, from 0; at the end if absent */
+  /** At which place among the routes that the owner sees, from 0; at the end if absent */
   readonly position?: number | null | undefined
 }
 
