@@ -146,7 +146,7 @@ test("more than 12 stops are folded, and those that the page leaves out are coun
   assert.notInclude(stopsOf(12), "<details>")
   assert.include(stopsOf(13), "<details><summary>Show all 13</summary>")
   assert.notInclude(stopsOf(13), "in the files")
-  assert.include(stopsOf(13, 14), "<p class=\"hint\">1 more are in the files.</p>")
+  assert.include(stopsOf(13, 14), "<p class=\"hint\">1 more is in the files.</p>")
 })
 
 test("a stop without words has those of its turn", () => {
@@ -276,6 +276,8 @@ test("a page leads to those beside it, and to none behind the last", () => {
   assert.deepStrictEqual(linksOf(48, 24, 99), ["2 prev Previous routes", "4 next More routes"])
   assert.deepStrictEqual(linksOf(0, 1, 25, 24), ["2 next More routes"])
   assert.deepStrictEqual(linksOf(0, 1, 25, 25), [])
+  assert.deepStrictEqual(linksOf(9997 * 24, 24, 999_999), ["9997 prev Previous routes", "9999 next More routes"])
+  assert.deepStrictEqual(linksOf(9998 * 24, 24, 999_999), ["9998 prev Previous routes"], "no address leads further")
   // Routes that were deleted meanwhile count in the total, and there is nothing behind an empty page.
   assert.deepStrictEqual(linksOf(24, 0, 99), ["1 prev Previous routes"])
   assert.strictEqual(pagesAround({ items: [1], total: 1 }, { limit: 24, offset: 0 }, TEXTS).html, "")

@@ -108,6 +108,26 @@ describe.skipIf(!hasBrowser)(
           )
         }
       }
+
+      it.effect("write no zero with a sign", () =>
+        Effect.gen(function*() {
+          const { origin } = yield* TestServer
+          const rider = yield* signedInAs({})
+          // Each step of 304 m leads down by half a metre, the last one to 0.3 m below the sea.
+          const geometry = Array.from({ length: 30 }, (_, index) => [9.5 + index / 250, 47.1, 14.2 - index / 2])
+          const { shareToken } = created(
+            (yield* rider.post("/routes", newRoute({ visibility: "unlisted", geometry }))).body
+          )
+          const { page } = yield* (yield* Browser).visit(origin, { viewport: SCREENS.desktop })
+          yield* Effect.promise(async () => {
+            await page.goto(`${origin}/r/${shareToken}`)
+            const heights = await page.locator(".heights").textContent()
+            await page.getByRole("slider", { name: "Position along the route" }).focus()
+            await page.keyboard.press("End")
+            const readout = await page.locator(".readout").textContent()
+            assert.deepStrictEqual([heights, readout], ["14 m0 m", "8.8 km · 0 m · 0 %"])
+          })
+        }), 60_000)
     })
   }
 )

@@ -1,8 +1,13 @@
 import { assert, layer } from "@effect/vitest"
-import { Effect, Schema } from "effect"
+import { Effect, Fiber, Layer, Schema } from "effect"
+import { TestClock } from "effect/testing"
+import { createServer } from "node:http"
 import { anonymous, type Rider, signedIn } from "../support/Actors.ts"
+import { listening } from "../support/Listening.ts"
+import { whileLocked } from "../support/Locks.ts"
 import { created, newRoute } from "../support/Routes.ts"
 import { TestServer } from "../support/TestServer.ts"
+import { until } from "../support/Waiting.ts"
 import { setZones } from "../support/Zones.ts"
 
 const LINE = Array.from({ length: 30 }, (_, index) => [9.5 + index / 300, 47.1 + index / 400, 450 + index])
@@ -244,5 +249,51 @@ layer(TestServer.layer())("pages of routes", (it) => {
       assert.include(text, "With the tag")
       assert.notInclude(text, "Without it")
       assert.include((yield* visitor.get("//?tag=%3Cscript%3E")).text, "<h2>Public routes</h2>")
+    }))
+})
+
+const withMap = Layer.unwrap(Effect.gen(function*() {
+  const style = createServer((_, response) => response.end(`{"version":8,"sources":{},"layers":[]}`))
+  return TestServer.layer({ MAP_STYLE_URL: `http://127.0.0.1:${yield* listening(style)}/style.json` })
+}))
+
+layer(withMap)("pages of routes with a map", (it) => {
+  it.effect("have only the picture, in its full size, where the line cannot be measured in time", () =>
+    Effect.gen(function*() {
+      const rider = yield* signedIn
+      const visitor = yield* anonymous
+      // PostgreSQL stores a line of this length outside of its row.
+      const geometry = Array.from({ length: 1500 }, (_, index) => [9 + index / 1e4 + Math.sin(index * index) / 1e5, 47])
+      const pages = yield* Effect.replicateEffect(make(rider, { geometry }), 4)
+      const [known = "", ...others] = pages.map(({ shareToken }) => `//r/${shareToken}`)
+      const [first = "", second = "", third = ""] = others
+      yield* until(Effect.map(visitor.get(known), ({ text }) => text.includes("class=\"map\"")))
+      const untilDownloads = (state: "running" | "waiting", count: number) =>
+        until(Effect.map(
+          visitor.get("//metrics"),
+          ({ text }) => text.includes(`\nbulkhead_${state}{class="downloads"} ${count}\n`)
+        ))
+      const { headers, text } = yield* whileLocked(
+        // Without this index PostgreSQL reads all of a route but its line.
+        (sql) =>
+          Effect.flatMap(
+            sql<{ name: string }>`
+              SELECT indexrelid::regclass::text AS name FROM pg_index
+              WHERE indrelid = (SELECT reltoastrelid FROM pg_class WHERE oid = 'routes'::regclass)`,
+            ([index]) => sql.unsafe(`REINDEX INDEX ${index?.name}`)
+          ),
+        Effect.gen(function*() {
+          // A fifth of the ten connections may measure lines.
+          yield* Effect.forEach([first, second], (path) => Effect.forkChild(visitor.get(path)))
+          yield* untilDownloads("running", 2)
+          const page = yield* Effect.forkChild(visitor.get(third))
+          yield* untilDownloads("waiting", 1)
+          yield* TestClock.adjust("2 seconds")
+          return yield* Fiber.join(page)
+        })
+      )
+      assert.include(text, "?width=960&amp;height=540\" width=\"960\" height=\"540\" alt=")
+      assert.notMatch(text, /class="map"|\/assets\/map-/)
+      assert.notInclude(headers.get("content-security-policy"), "worker-src")
     }))
 })

@@ -51,6 +51,7 @@ interface Shown {
   readonly site: Site
   readonly units: Units
   readonly links: PageLinks
+  /** A map draws the line of the sheet. */
   readonly map: RouteMap | undefined
   /** The sheet is absent under load. */
   readonly sheet: RouteSheet | undefined
@@ -177,7 +178,7 @@ const pageLayer = Layer.unwrap(Effect.gen(function*() {
         links,
         root,
         site,
-        map: Option.getOrUndefined(yield* map),
+        map: sheet === undefined ? undefined : Option.getOrUndefined(yield* map),
         ref: String(ref.value),
         token: typeof ref.value === "string" ? ref.value : route.shareToken
       })

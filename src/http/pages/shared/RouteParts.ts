@@ -200,7 +200,9 @@ ${property("type", "website")}${property("site_name", name)}${property("title", 
 /** This number fills rows of two and of three cards. */
 const CARDS = 24
 
-/** `?page=` counts from 1 to 9999; anything else is the first page. */
+const LAST_PAGE = 9999
+
+/** `?page=` counts from 1 to `LAST_PAGE`; anything else is the first page. */
 export const cardPage = (query: URLSearchParams): { readonly limit: number; readonly offset: number } => {
   const page = Number(/^[1-9]\d{0,3}$/.exec(query.get("page") ?? "")?.[0] ?? 1)
   return { limit: CARDS, offset: (page - 1) * CARDS }
@@ -240,7 +242,7 @@ export const pagesAround = (
   [before, after]: readonly [before: string, after: string] = [shared.previousRoutes, shared.moreRoutes]
 ): Html => {
   const page = offset / limit + 1
-  const isLast = offset + (covered ?? items.length) >= total || items.length === 0
+  const isLast = page === LAST_PAGE || offset + (covered ?? items.length) >= total || items.length === 0
   const previous = page > 1 ? pageLink(page - 1, { filters, rel: "prev", text: before }) : html``
   const next = isLast ? html`` : pageLink(page + 1, { filters, rel: "next", text: after })
   return page === 1 && isLast

@@ -4,10 +4,15 @@ const language = document.documentElement.lang
 
 const show = (at) => drawing.dispatchEvent(new CustomEvent("position", { detail: at }))
 
-const written = (metres, [unit, name], digits) =>
-  `${
-    (metres / unit).toLocaleString(language, { minimumFractionDigits: digits, maximumFractionDigits: digits })
-  } ${name}`
+/** Nobody reads `-0`. */
+const decimal = (value, digits) =>
+  value.toLocaleString(language, {
+    minimumFractionDigits: digits,
+    maximumFractionDigits: digits,
+    signDisplay: "negative"
+  })
+
+const written = (metres, [unit, name], digits) => `${decimal(metres / unit, digits)} ${name}`
 
 const addProfile = (profile) => {
   const samples = JSON.parse(profile.dataset.profile)
@@ -31,9 +36,7 @@ const addProfile = (profile) => {
     if (metres === undefined) return
     at = metres
     const [, height, slope] = sampleAt(metres)
-    const text = `${written(metres, long, 1)} · ${written(height, short, 0)} · ${
-      Math.round(slope).toLocaleString(language)
-    } %`
+    const text = `${written(metres, long, 1)} · ${written(height, short, 0)} · ${decimal(slope, 0)} %`
     cursor.style.insetInlineStart = `${100 * metres / length}%`
     readout.textContent = text
     plot.ariaValueNow = String(Math.round(metres))
