@@ -8,6 +8,7 @@ import { problemOf } from "../../src/layers/Settings.ts"
 import { htmlOf, type Mail, textOf } from "../../src/services/mail/Mailers.ts"
 import { configuredSite } from "../../src/services/texts/Site.ts"
 import { type Actor, anonymous, newEmail, type Rider, signedIn, signedInAs, withHeaders } from "../support/Actors.ts"
+import { zipped } from "../support/Archives.ts"
 import { Mailbox } from "../support/Mailbox.ts"
 import { created, newRoute } from "../support/Routes.ts"
 import { temporaryDirectory } from "../support/TemporaryDirectory.ts"
@@ -16,6 +17,8 @@ import { TestServer } from "../support/TestServer.ts"
 const PASSWORD = "a long enough password"
 
 const ADMIN = "admin@example.com"
+
+const OTHER_ADMIN = "other@example.com"
 
 const submit = (actor: Actor, path: string, fields: Readonly<Record<string, string>>) =>
   actor.call("POST", `/${path}`, {
@@ -35,7 +38,12 @@ const CLUB = { SITE_NAME: "Velo <Club> Vaduz", SITE_COLOR: "#7a1f5c", SITE_LANGU
 const clubServer = Layer.unwrap(Effect.gen(function*() {
   const logo = join(yield* temporaryDirectory, "logo.svg")
   yield* Effect.promise(() => writeFile(logo, `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 1 1"/>`))
-  return TestServer.layer({ ...CLUB, SITE_LOGO_URL: logo, ADMIN_EMAILS: ADMIN, API_DOCS_ENABLED: "true" })
+  return TestServer.layer({
+    ...CLUB,
+    SITE_LOGO_URL: logo,
+    ADMIN_EMAILS: `${ADMIN},${OTHER_ADMIN}`,
+    API_DOCS_ENABLED: "true"
+  })
 }))
 
 layer(clubServer)("a site with a name, a logo, a colour and a language of its own", (it) => {
@@ -118,6 +126,59 @@ layer(clubServer)("a site with a name, a logo, a colour and a language of its ow
       assert.include((yield* submit(rider, "/me/privacy-zones", zone)).text, "Erlaubt ist hier: eine Zahl wie 12.5.<")
       const wrong = yield* submit(yield* anonymous, "/sign-in", { email: rider.email, password: "wrong" })
       assert.include(wrong.text, "role=\"alert\">E-Mail-Adresse oder Passwort ist falsch.<")
+    }))
+
+  it.effect("words what it says of a form itself as it is", () =>
+    Effect.gen(function*() {
+      const visitor = yield* anonymous
+      const email = newEmail()
+      yield* submit(visitor, "/sign-up", { email, password: PASSWORD, name: "Ada" })
+      const token = yield* (yield* Mailbox).tokenFor(email)
+      assert.include(
+        (yield* submit(visitor, "/verify-email", { token, password: "" })).text,
+        "role=\"alert\">Geben Sie das Passwort ein, das Sie bei der Registrierung gewählt haben, oder wählen Sie ein neues.<"
+      )
+      const admin = yield* signedInAs({ email: OTHER_ADMIN })
+      // Words of this address are those of English messages.
+      const invited = "jon@is.example.com"
+      yield* signedInAs({ email: invited })
+      const { status, text } = yield* submit(admin, ACCOUNT_PAGES.invitations, { do: "invite", emails: invited })
+      assert.strictEqual(status, 400)
+      assert.include(
+        text,
+        `role="alert">0 eingeladen, diese nicht: ${invited}: Zu der Adresse gibt es schon ein Konto.<`
+      )
+      assert.include(
+        (yield* admin.get(`/${ACCOUNT_PAGES.audit}?user=abc`)).text,
+        "role=\"alert\">Nummer eines Kontos: Erlaubt ist hier: eine ganze Zahl.<"
+      )
+    }))
+
+  it.effect("says in that language why the import of an archive stopped", () =>
+    Effect.gen(function*() {
+      const rider = yield* signedIn
+      const sql = yield* SqlClient.SqlClient
+      const gpx = `<gpx version="1.1"><rte><name>x</name><rtept lat="47" lon="9"/><rtept lat="48" lon="9"/></rte></gpx>`
+      const archive = yield* zipped([["a.txt", ""], ["a.gpx", gpx]])
+      yield* sql.unsafe(`
+        CREATE FUNCTION refuse_writes() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+          RAISE EXCEPTION 'cannot execute INSERT in a read-only transaction' USING ERRCODE = '25006';
+        END $$`)
+      yield* sql`CREATE TRIGGER refuse_writes BEFORE INSERT ON routes FOR EACH ROW EXECUTE FUNCTION refuse_writes()`
+      const { text } = yield* rider.call("POST", `/${ACCOUNT_PAGES.data}`, {
+        raw: Uint8Array.from(Buffer.concat([
+          Buffer.from(`--limit\r\ncontent-disposition: form-data; name="archive"; filename="a.zip"\r\n\r\n`),
+          archive,
+          Buffer.from("\r\n--limit--\r\n")
+        ])),
+        headers: { "content-type": "multipart/form-data; boundary=limit", "sec-fetch-site": "same-origin" }
+      })
+      yield* sql`DROP FUNCTION refuse_writes() CASCADE`
+      assert.include(text, "Übersprungen: Ihr Name ist nicht der einer Datei mit Routen.<")
+      assert.match(
+        text,
+        /role="alert">Der Dienst ist überlastet oder startet gerade\. Versuchen Sie es in 1 Sekunde noch einmal\. Laden /
+      )
     }))
 
   it.effect("shows its logo and its colours, which the service serves", () =>

@@ -39,6 +39,9 @@ const ENGLISH: ReadonlyArray<readonly [string | Html, string]> = [
   [en.wording.number(0.55), "1"],
   [en.wording.number(12, 1), "12.0"],
   [en.wording.number(12.34, 1), "12.3"],
+  [en.wording.number(-0.3), "0"],
+  [en.wording.number(-0.04, 1), "0.0"],
+  [en.wording.number(-1.2), "-1"],
   [en.wording.counted(1, "route", "routes"), "1 route"],
   [en.wording.counted(1000, "route", "routes"), "1,000 routes"],
   [
@@ -86,8 +89,14 @@ const ENGLISH: ReadonlyArray<readonly [string | Html, string]> = [
   [en.pages.steepness(1, 6), "1 to 6 %"],
   [en.pages.steepness(15, undefined), "15 % and more"],
   [en.shared.duration(0, 5), "5 min"],
-  [en.shared.duration(1, 5), "1 h 05 min"]
+  [en.shared.duration(1, 5), "1 h 05 min"],
+  [en.pages.moreStops(1), "1 more is in the files."],
+  [en.pages.moreStops(2), "2 more are in the files."],
+  [en.trash.eraseAll(1), "Erase all"],
+  [en.trash.eraseAll(2), "Erase all 2"]
 ]
+
+const WEAK = "Das Passwort ist zu leicht zu erraten oder enthält Ihren Namen oder Ihre Adresse."
 
 const GERMAN: ReadonlyArray<readonly [string | Html, string]> = [
   [de.wording.number(1234), "1.234"],
@@ -129,8 +138,18 @@ const GERMAN: ReadonlyArray<readonly [string | Html, string]> = [
   [de.errors.other("x", 400), "Diese Angaben passen nicht zusammen."],
   [de.errors.other("x", 403), "Das ist hier nicht erlaubt."],
   [de.errors.other("x", 404), "Das gibt es nicht oder nicht mehr."],
+  [de.errors.other("x", 408), "Die Anfrage kam nicht rechtzeitig an. Versuchen Sie es noch einmal."],
   [de.errors.other("x", 413), "Das ist zu groß."],
   [de.errors.other("x", 415), "Dieses Dateiformat wird nicht gelesen."],
+  [
+    de.errors.other("x", 502),
+    "Ein Dienst, der dafür nötig ist, hat unbrauchbar geantwortet. Versuchen Sie es später noch einmal."
+  ],
+  [de.errors.other("x", 503), "Die Anmeldung ist gerade nicht möglich. Versuchen Sie es später noch einmal."],
+  [
+    de.errors.other("x", 504),
+    "Der Anmeldedienst hat nicht rechtzeitig geantwortet. Versuchen Sie es später noch einmal."
+  ],
   [de.errors.other("x", 418), "x."],
   [
     de.errors.field("Tag", "Expected 1 to 24 characters of a-z, 0-9 and \"-\", without two together"),
@@ -145,6 +164,21 @@ const GERMAN: ReadonlyArray<readonly [string | Html, string]> = [
     "Radius: Erlaubt ist hier: ein Wert von 100 bis 2000."
   ],
   [de.errors.field("Radius", "Whatever"), "Radius: Diese Angabe passt nicht."],
+  [
+    de.errors.field("Konto", "Expected an id, a decimal number"),
+    "Konto: Erlaubt ist hier: eine ganze Zahl."
+  ],
+  [
+    de.errors.field("Neues Passwort", "Expected a password that does not contain your email address"),
+    `Neues Passwort: ${WEAK}`
+  ],
+  [
+    de.errors.field("Neues Passwort", "Expected a password that is not a common one or easily guessed"),
+    `Neues Passwort: ${WEAK}`
+  ],
+  [de.errors.password("Expected a password that does not contain your name"), WEAK],
+  [de.errors.password("Use 12 to 1,024 characters"), "Erlaubt ist hier: 12 bis 1.024 Zeichen."],
+  [de.errors.password("Geben Sie das Passwort ein"), "Geben Sie das Passwort ein."],
   [de.errors.issue("The coordinates are not in WGS 84"), "Ihre Koordinaten sind nicht in WGS 84."],
   [de.errors.issue("The file has no points"), "Sie hat keine Punkte."],
   [de.pages.by(html`Ada`, undefined), "Von Ada"],
@@ -153,8 +187,41 @@ const GERMAN: ReadonlyArray<readonly [string | Html, string]> = [
   [de.pages.steepness(1, 6), "1 bis 6 %"],
   [de.pages.steepness(15, undefined), "15 % und mehr"],
   [de.shared.duration(0, 5), "5 Min."],
-  [de.shared.duration(1, 5), "1 Std. 05 Min."]
+  [de.shared.duration(1, 5), "1 Std. 05 Min."],
+  [de.wording.number(-0.3), "0"],
+  [de.pages.moreStops(1), "1 weitere Stelle ist in den Dateien."],
+  [de.pages.moreStops(2), "2 weitere Stellen sind in den Dateien."],
+  [de.trash.eraseAll(1), "Alle endgültig löschen"],
+  [de.trash.eraseAll(2), "Alle 2 endgültig löschen"]
 ]
+
+/** The import of a ZIP has these reasons for a file. */
+const REASONS = {
+  "it names the activities": "Sie enthält nur Angaben zu den Aktivitäten.",
+  "its name is not that of a route file": "Ihr Name ist nicht der einer Datei mit Routen.",
+  "its name leads out of the archive": "Ihr Name führt aus dem Archiv hinaus.",
+  "the account has as many routes as it may have": "Das Konto hat so viele Routen, wie es haben darf.",
+  "the routes of the account have as many bytes as they may have":
+    "Die Routen des Kontos sind zusammen so groß, wie sie sein dürfen.",
+  "the account has as many collections as it may have": "Das Konto hat so viele Sammlungen, wie es haben darf.",
+  "it takes too long to read": "Das Lesen dauert zu lange.",
+  "it takes too much memory to read": "Das Lesen braucht zu viel Speicher.",
+  "it could not be read": "Sie konnte nicht gelesen werden.",
+  "its format is not read": "Ihr Format wird nicht gelesen.",
+  "its encoding br is not read": "Ihre Kodierung wird nicht gelesen.",
+  "its cues do not fit its line": "Ihre Abbiegehinweise passen nicht zu ihren Punkten.",
+  "a route in the trash has its source: restore that, or erase it":
+    "Eine Route im Papierkorb hat dieselbe Quelle: Stellen Sie sie wieder her, oder löschen Sie sie endgültig.",
+  "an archive in a nested archive is not read": "Ein Archiv in einem verschachtelten Archiv wird nicht gelesen.",
+  "it is encrypted": "Sie ist verschlüsselt.",
+  "it is a symbolic link": "Sie ist ein symbolischer Link.",
+  "the files before it unpack to 8589934592 bytes, the most of an archive":
+    "Die Dateien vor ihr sind entpackt so groß, wie es die eines Archivs sein dürfen.",
+  "with it there are more than 50000 files": "Mit ihr hätte das Archiv zu viele Dateien.",
+  "it has more than 67108864 bytes": "Sie ist größer, als hier erlaubt ist.",
+  "it unpacks to more than 67108864 bytes": "Sie ist größer, als hier erlaubt ist.",
+  "it cannot be read": "Sie ist beschädigt oder keine Datei mit Routen."
+}
 
 const leavesOf = (value: unknown): ReadonlyArray<unknown> =>
   Predicate.isObject(value) && !Predicate.isFunction(value) ? Object.values(value).flatMap(leavesOf) : [value]
@@ -181,6 +248,12 @@ for (const [language, texts, cases] of [["English", en, ENGLISH], ["German", de,
     })
   })
 }
+
+describe("texts in German", () => {
+  it("say why an import skips a file", () => {
+    for (const [reason, german] of Object.entries(REASONS)) assert.strictEqual(de.errors.issue(reason), german)
+  })
+})
 
 describe("texts in every language", () => {
   it("name the same settings, files and addresses", () => {

@@ -32,6 +32,10 @@ interface SignedInPage<E, R> {
   readonly act: (session: SessionPrincipal) => Effect.Effect<Page, E, R>
 }
 
+/** A person whose account is pending deletion has no other page. */
+const readBy = ({ deletion, role }: SessionPrincipal) => (page: Page): Page =>
+  deletion === "none" ? { ...page, reader: role } : page
+
 /** Serves a page that mails lead to: it signs in first, and does one thing. */
 const signedInPageLayer = <E, R>(texts: Texts, { act, endpoint, path, show, words }: SignedInPage<E, R>) =>
   Layer.unwrap(Effect.gen(function*() {
@@ -59,7 +63,7 @@ ${others}`,
       const session = yield* currentSession
       if (Option.isNone(session)) return yield* signedOut()
       yield* limiter.count(`user:${session.value.userId}`, endpoint)
-      return yield* act(session.value)
+      return readBy(session.value)(yield* act(session.value))
     })
 
     return pageLayer({
@@ -67,7 +71,10 @@ ${others}`,
       show: () =>
         Effect.flatMap(
           currentSession,
-          Option.match({ onNone: () => Effect.succeed(signInPage("")), onSome: show })
+          Option.match({
+            onNone: () => Effect.succeed(signInPage("")),
+            onSome: (session) => Effect.map(show(session), readBy(session))
+          })
         ),
       submit: {
         run: Effect.fnUntraced(function*(fields, request) {
@@ -103,13 +110,13 @@ const nothingPending = ({ keep }: Texts, { email }: User): Page => ({
   body: html`<p>${keep.nothing(html`<strong>${email}</strong>`)}</p>`
 })
 
-const kept = ({ keep, link }: Texts): Page => ({
+const kept = ({ keep, link }: Texts, { role }: SessionPrincipal): Page => ({
   title: keep.doneTitle,
   body: html`<p role="status">${keep.done}</p>
 <h2>${link.next}</h2>
 <p><a class="button" href="routes">${keep.routes}</a></p>
 <p>${keep.apps}</p>`,
-  reader: "user"
+  reader: role
 })
 
 const cancelDeletionLayer = Layer.unwrap(Effect.gen(function*() {
@@ -128,7 +135,7 @@ const cancelDeletionLayer = Layer.unwrap(Effect.gen(function*() {
         ? nothingPending(texts, user)
         : pendingPage(texts, user, erasureDueAt(new Date(user.deletionRequestedAt)))
     }),
-    act: ({ userId }) => Effect.as(deletion.cancel(userId), kept(texts))
+    act: (session) => Effect.as(deletion.cancel(session.userId), kept(texts, session))
   })
 }))
 

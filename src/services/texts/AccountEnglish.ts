@@ -123,7 +123,7 @@ export const accountEnglish = {
       `Done: ${counted(imported, "file", "files")} imported, ${number(duplicates)} here already, ${
         number(skipped)
       } skipped.`,
-    stopped: (message: string) => `${message}. Upload the same archive again to go on: what is here is skipped.`
+    stopped: (words: string) => `${words} Upload the same archive again to go on: what is here is skipped.`
   },
   profile: {
     title: "Profile",
@@ -352,7 +352,7 @@ export const routesEnglish = {
     restore: "Restore",
     erase: "Erase",
     eraseWords: "It is erased for good.",
-    eraseAll: (count: number) => `Erase all ${number(count)}`,
+    eraseAll: (count: number) => count === 1 ? "Erase all" : `Erase all ${number(count)}`,
     eraseAllWords: "They are erased for good.",
     eraseAllButton: "Erase all"
   }

@@ -120,8 +120,8 @@ export const accountGerman: AccountTexts = {
       `Fertig: ${counted(imported, "Datei", "Dateien")} importiert, ${number(duplicates)} schon da, ${
         number(skipped)
       } übersprungen.`,
-    stopped: (message) =>
-      `${message}. Laden Sie dasselbe Archiv noch einmal hoch, um fortzufahren: Was schon da ist, wird übersprungen.`
+    stopped: (words) =>
+      `${words} Laden Sie dasselbe Archiv noch einmal hoch, um fortzufahren: Was schon da ist, wird übersprungen.`
   },
   profile: {
     title: "Profil",
@@ -346,7 +346,7 @@ export const routesGerman: RoutesTexts = {
     restore: "Wiederherstellen",
     erase: "Endgültig löschen",
     eraseWords: "Das lässt sich nicht rückgängig machen.",
-    eraseAll: (count) => `Alle ${number(count)} endgültig löschen`,
+    eraseAll: (count) => count === 1 ? "Alle endgültig löschen" : `Alle ${number(count)} endgültig löschen`,
     eraseAllWords: "Das lässt sich nicht rückgängig machen.",
     eraseAllButton: "Alle endgültig löschen"
   }

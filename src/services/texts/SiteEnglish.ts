@@ -213,7 +213,7 @@ export const pagesEnglish = {
   embedCode: "HTML",
   stops: "Waypoints and turns",
   allStops: (count: number) => `Show all ${number(count)}`,
-  moreStops: (count: number) => `${number(count)} more are in the files.`,
+  moreStops: (count: number) => `${counted(count, "more is", "more are")} in the files.`,
   turns: {
     "Note": "Note",
     "Start": "Start",

@@ -22,6 +22,7 @@ const ACCEPTED: ReadonlyArray<readonly [message: RegExp, german: (...parts: Read
   [/email address/, () => "eine E-Mail-Adresse wie ada@example.com"],
   [/https URL/, () => "eine Adresse, die mit https:// beginnt"],
   [/words of letters/, () => "einige Wörter aus Buchstaben, Ziffern oder Emojis"],
+  [/\ban id\b/, () => "eine ganze Zahl"],
   [/number/, () => "eine Zahl wie 12.5"],
   [/current password/, () => "das bisherige Passwort"],
   [/future/, () => "ein Tag, der noch kommt"],
@@ -37,8 +38,39 @@ const accepted = (message: string): string => {
   return "Diese Angabe passt nicht."
 }
 
-/** Readers of files say these of a file. */
+const WEAK_PASSWORD = "Das Passwort ist zu leicht zu erraten oder enthält Ihren Namen oder Ihre Adresse."
+
+const isWeak = (message: string) => message.startsWith("Expected a password")
+
+/** The import of a ZIP and readers of files say these of a file. */
 const PROBLEMS: ReadonlyArray<readonly [english: RegExp, german: string]> = [
+  [/^it names the activities$/, "Sie enthält nur Angaben zu den Aktivitäten."],
+  [/^its name is not that of a route file$/, "Ihr Name ist nicht der einer Datei mit Routen."],
+  [/^its name leads out of the archive$/, "Ihr Name führt aus dem Archiv hinaus."],
+  [/^the account has as many routes/, "Das Konto hat so viele Routen, wie es haben darf."],
+  [
+    /^the routes of the account have as many bytes/,
+    "Die Routen des Kontos sind zusammen so groß, wie sie sein dürfen."
+  ],
+  [/^the account has as many collections/, "Das Konto hat so viele Sammlungen, wie es haben darf."],
+  [/^it takes too long to read$/, "Das Lesen dauert zu lange."],
+  [/^it takes too much memory to read$/, "Das Lesen braucht zu viel Speicher."],
+  [/^it could not be read$/, "Sie konnte nicht gelesen werden."],
+  [/^its format is not read$/, "Ihr Format wird nicht gelesen."],
+  [/^its encoding .* is not read$/s, "Ihre Kodierung wird nicht gelesen."],
+  [/^its cues do not fit its line$/, "Ihre Abbiegehinweise passen nicht zu ihren Punkten."],
+  [
+    /^a route in the trash has its source/,
+    "Eine Route im Papierkorb hat dieselbe Quelle: Stellen Sie sie wieder her, oder löschen Sie sie endgültig."
+  ],
+  [/^an archive in a nested archive is not read$/, "Ein Archiv in einem verschachtelten Archiv wird nicht gelesen."],
+  [/^it is encrypted$/, "Sie ist verschlüsselt."],
+  [/^it is a symbolic link$/, "Sie ist ein symbolischer Link."],
+  [
+    /^the files before it unpack to/,
+    "Die Dateien vor ihr sind entpackt so groß, wie es die eines Archivs sein dürfen."
+  ],
+  [/^with it there are more than/, "Mit ihr hätte das Archiv zu viele Dateien."],
   [/is empty/, "Sie ist leer."],
   [/has no points/, "Sie hat keine Punkte."],
   [/WGS 84/, "Ihre Koordinaten sind nicht in WGS 84."],
@@ -54,8 +86,13 @@ const STATUSES: Readonly<Record<number, string>> = {
   400: "Diese Angaben passen nicht zusammen.",
   403: "Das ist hier nicht erlaubt.",
   404: "Das gibt es nicht oder nicht mehr.",
+  408: "Die Anfrage kam nicht rechtzeitig an. Versuchen Sie es noch einmal.",
   413: "Das ist zu groß.",
-  415: "Dieses Dateiformat wird nicht gelesen."
+  415: "Dieses Dateiformat wird nicht gelesen.",
+  502: "Ein Dienst, der dafür nötig ist, hat unbrauchbar geantwortet. Versuchen Sie es später noch einmal.",
+  // These two are of a sign-in by an identity provider. `busy` has the words for all others.
+  503: "Die Anmeldung ist gerade nicht möglich. Versuchen Sie es später noch einmal.",
+  504: "Der Anmeldedienst hat nicht rechtzeitig geantwortet. Versuchen Sie es später noch einmal."
 }
 
 export const siteGerman: SiteTexts = {
@@ -112,11 +149,12 @@ als Daten.`,
         : `Versuchen Sie es in ${counted(seconds, "Sekunde", "Sekunden")} noch einmal.`,
     fault: "Der Dienst konnte das nicht erledigen. Versuchen Sie es später noch einmal.",
     other: (message, status) => STATUSES[status] ?? `${message}.`,
-    field: (label, message) => `${label}: ${accepted(message)}`,
-    password: (message) =>
-      /characters/.test(message)
-        ? accepted(message)
-        : "Das Passwort ist zu leicht zu erraten oder enthält Ihren Namen oder Ihre Adresse.",
+    field: (label, message) => `${label}: ${isWeak(message) ? WEAK_PASSWORD : accepted(message)}`,
+    // The words of a page are German already.
+    password: (message) => {
+      if (/characters/.test(message)) return accepted(message)
+      return isWeak(message) ? WEAK_PASSWORD : `${message}.`
+    },
     file: (message) => `Die Datei wurde nicht gelesen. ${message}`,
     issue: (message) => PROBLEMS.find(([english]) => english.test(message))?.[1] ?? `${message}.`,
     reasons: {
@@ -271,7 +309,7 @@ export const pagesGerman: PagesTexts = {
   embedCode: "HTML",
   stops: "Wegpunkte und Abbiegungen",
   allStops: (count) => `Alle ${number(count)} zeigen`,
-  moreStops: (count) => `${number(count)} weitere sind in den Dateien.`,
+  moreStops: (count) => `${counted(count, "weitere Stelle ist", "weitere Stellen sind")} in den Dateien.`,
   turns: {
     "Note": "Hinweis",
     "Start": "Start",

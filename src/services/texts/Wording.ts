@@ -10,8 +10,17 @@ const lazily = <A>(make: () => A): () => A => {
 
 /** Numbers, counts and dates are as a language writes them. Dates are those of UTC. */
 export const wordingIn = (language: Language) => {
-  const whole = lazily(() => new Intl.NumberFormat(language, { maximumFractionDigits: 0 }))
-  const tenths = lazily(() => new Intl.NumberFormat(language, { minimumFractionDigits: 1, maximumFractionDigits: 1 }))
+  // Nobody reads `-0`.
+  const formatOf = (digits: 0 | 1) =>
+    lazily(() =>
+      new Intl.NumberFormat(language, {
+        minimumFractionDigits: digits,
+        maximumFractionDigits: digits,
+        signDisplay: "negative"
+      })
+    )
+  const whole = formatOf(0)
+  const tenths = formatOf(1)
   const plurals = lazily(() => new Intl.PluralRules(language))
   const dates = lazily(() => new Intl.DateTimeFormat(language, { dateStyle: "medium", timeZone: "UTC" }))
   const times = lazily(() =>

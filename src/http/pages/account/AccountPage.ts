@@ -40,6 +40,8 @@ export interface Visit {
   readonly query: URLSearchParams
   /** The fields are those of a form that was refused, else empty. */
   readonly fields: Fields
+  /** The error of that form. */
+  readonly refusal?: ServiceError
   readonly root: string
   readonly texts: Texts
   readonly units: Result<Units>
@@ -109,9 +111,9 @@ const sections = (path: string, { root, texts }: Visit) => {
 `
 }
 
-const doneWords = ({ query, texts }: Visit) => {
+const doneNotice = ({ query, texts }: Visit) => {
   const word = Struct.keys(texts.done).find((word) => word === query.get("done"))
-  return word === undefined ? undefined : texts.done[word]
+  return notice(word === undefined ? undefined : texts.done[word])
 }
 
 /** Robots have no session and get the sign-in. An audit for search engines sees the page. */
@@ -124,9 +126,7 @@ const framed = (page: Page, path: string, visit: Visit, error = page.error): Pag
 <script type="module" src="${visit.root}${ACCOUNT_SCRIPT.path.slice(1)}"></script>${page.head}`,
   policy: { "img-src": "'self' data:", "script-src": "'self'", "connect-src": "'self'", ...page.policy },
   error,
-  body: html`${sections(path, visit)}${
-    error === undefined ? notice(doneWords(visit)) : alert(plainWords(visit.texts, error))
-  }${page.body}`
+  body: html`${sections(path, visit)}${alert(error && (page.problem ?? plainWords(visit.texts, error)))}${page.body}`
 })
 
 /** The longest description fits with 12 bytes for each character, also within the form of a sign-in. */
@@ -194,7 +194,9 @@ export const accountPageLayer = ({ actions = {}, isForAdmins = false, path, rece
     const shown = Effect.gen(function*() {
       const visit = yield* visitFor(page)
       if (visit.session.deletion !== "none") return respond({ seeOther: PAGES.cancelDeletion.slice(1) }, visit)
-      return respond(yield* show(visit), visit)
+      const result = yield* show(visit)
+      // A form is sent to the address of its page, whose notice is about the form before.
+      return respond({ ...result, body: html`${doneNotice(visit)}${result.body}` }, visit)
     })
 
     const act = Effect.fnUntraced(function*(visit: Visit, work: Result<PageResult>) {
@@ -202,7 +204,7 @@ export const accountPageLayer = ({ actions = {}, isForAdmins = false, path, rece
       if (Exit.isSuccess(result)) return respond(result.value, visit)
       if (Cause.hasInterrupts(result.cause)) return yield* Effect.failCause(result.cause)
       const error = yield* serviceErrorOf(result.cause)
-      return respond(yield* show(visit), visit, error)
+      return respond(yield* show({ ...visit, refusal: error }), visit, error)
     })
 
     const admitted = Effect.fnUntraced(function*(

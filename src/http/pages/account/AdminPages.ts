@@ -64,7 +64,11 @@ const BY_BYTES = "-storedBytes"
 const userItem = ({ admin }: Texts, user: AdminUser, root: string) => {
   const { createdAt, deletionRequestedAt, email, lastSeenAt, role, statistics, storedBytes } = user
   const facts = { createdAt, email, isAdmin: role === "admin", lastSeenAt, routes: statistics.totalRoutes, storedBytes }
-  return html`<li><div><strong>${user.name}</strong> <a href="${root}u/${user.handle}">@${user.handle}</a>
+  // Nobody sees the page of a person whose account is pending deletion.
+  const handle = deletionRequestedAt === null
+    ? html`<a href="${root}u/${user.handle}">@${user.handle}</a>`
+    : html`@${user.handle}`
+  return html`<li><div><strong>${user.name}</strong> ${handle}
 <p class="hint">${admin.user(facts)}${
     deletionRequestedAt === null ? "" : `. ${admin.deletionRequested(deletionRequestedAt)}`
   }</p></div>
@@ -209,9 +213,11 @@ ${pagesAround(found, { limit, offset }, texts, around(texts))}`
           const problems = Object.entries(Arr.groupBy(refused, ({ problem }) => problem)).map(([problem, group]) =>
             `${group.map(({ address }) => address).join(", ")}: ${problem}`
           )
+          const problem = admin.notInvited(given.length - refused.length, problems)
           const page: Page = {
             ...yield* show({ ...visit, fields: { emails } }),
-            error: ValidationFailed.at("body", "", admin.notInvited(given.length - refused.length, problems))
+            error: ValidationFailed.at("body", "emails", problem),
+            problem
           }
           return page
         })

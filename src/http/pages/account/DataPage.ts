@@ -13,7 +13,7 @@ import { makeReadmit } from "../../auth/Admission.ts"
 import { withoutFailure } from "../../middleware/ZipImportLines.ts"
 import { bodyStream } from "../../request/RequestBodies.ts"
 import { ACCOUNT_PAGES } from "../../request/RouteTemplates.ts"
-import { LINES, type Page } from "../layout/Layout.ts"
+import { LINES, type Page, plainWords } from "../layout/Layout.ts"
 import { accountPageLayer } from "./AccountPage.ts"
 import { decodeForm, filesForm, input, optionsOf, orNull, select } from "./Forms.ts"
 
@@ -65,7 +65,8 @@ const links = (routeIds: ReadonlyArray<RouteId>, root: string) =>
 const row = (kind: "hint" | "problem", file: string, ...words: ReadonlyArray<Html>) =>
   html`<li><div><strong>${file}</strong>\n<p class="${kind}">${words}</p></div></li>\n`
 
-const lineItem = ({ data, errors }: Texts, line: ZipImportLine, root: string): Html => {
+const lineItem = (texts: Texts, line: ZipImportLine, root: string): Html => {
+  const { data, errors } = texts
   switch (line.outcome) {
     case "begun":
       return html`<li>${data.begun(line.files)}</li>\n`
@@ -78,7 +79,7 @@ const lineItem = ({ data, errors }: Texts, line: ZipImportLine, root: string): H
     case "ended":
       return html`<li class="notice" role="status">${data.ended(line.imported, line.duplicates, line.skipped)}</li>\n`
     case "stopped":
-      return html`<li class="error" role="alert">${data.stopped(line.message)}</li>\n`
+      return html`<li class="error" role="alert">${data.stopped(plainWords(texts, line))}</li>\n`
   }
 }
 

@@ -40,6 +40,13 @@ const CurrentPassword = Schema.RedactedFromValue(PasswordAttempt)
 
 const SPEEDS = ["cycle", "run", "walk"] as const
 
+/** Another program may have stored a value that this page does not know: saving the page keeps it. */
+const withStored = (
+  options: ReadonlyArray<readonly [value: string, text: string]>,
+  stored: string | undefined
+): typeof options =>
+  stored === undefined || options.some(([value]) => value === stored) ? options : [...options, [stored, stored]]
+
 const profilePage = (texts: Texts, own: Profile, fields: Fields, root: string): Page => {
   const { preferences } = own
   const { activities, common, fields: labels, profile, visibilities } = texts
@@ -72,17 +79,17 @@ ${
           hint: profile.avatarHint
         }),
         html`<fieldset><legend>${profile.preferences}</legend>\n<div class="columns">`,
-        select({ name: "units", label: labels.units, value: given("units", preferences?.units) }, [
-          any,
-          ...optionsOf(profile.units)
-        ]),
+        select(
+          { name: "units", label: labels.units, value: given("units", preferences?.units) },
+          withStored([any, ...optionsOf(profile.units)], preferences?.units)
+        ),
         select(
           {
             name: "defaultActivity",
             label: labels.defaultActivity,
             value: given("defaultActivity", preferences?.defaultActivity)
           },
-          [any, ...optionsOf(activities)]
+          withStored([any, ...optionsOf(activities)], preferences?.defaultActivity)
         ),
         select({
           name: "defaultRouteVisibility",

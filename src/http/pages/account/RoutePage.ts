@@ -36,15 +36,16 @@ const SHOTS = {
 const tagsOf = (text: string | undefined) =>
   (text ?? "").split(",").map((tag) => tag.trim()).filter((tag) => tag !== "")
 
-const editForm = (
-  { activities, common, fields, route: words, visibilities }: Texts,
-  route: StoredRoute,
-  sent: Fields
-) => {
+const STALE = "stale"
+
+const editForm = ({ fields: sent, refusal, texts }: Visit, route: StoredRoute) => {
+  const { activities, common, fields, route: words, visibilities } = texts
   const isRefused = sent[ACTION] === "save"
   const given = (name: string, stored: string | undefined) => isRefused ? sent[name] : stored
+  // Only the refusal of a stale form says that saving it again replaces what is there.
+  const isKnown = !isRefused || refusal?.details?.reason === STALE
   return form(
-    hidden("version", route.version),
+    hidden("version", isKnown ? route.version : sent["version"] ?? route.version),
     input({ name: "name", label: fields.name, value: given("name", route.name), required: true }),
     textarea({ name: "description", label: fields.description, value: given("description", route.description) }),
     input({
@@ -82,7 +83,7 @@ const publishForm = ({ route }: Texts, { visibility }: StoredRoute) =>
 const changedMeanwhile = () =>
   new Conflict({
     message: "The route was changed meanwhile: what you wrote is below, saving it replaces what is there",
-    details: { reason: "stale" }
+    details: { reason: STALE }
   })
 
 const pathOf = ({ params }: Visit) => `${ACCOUNT_PAGES.routes}/${params["id"]}`
@@ -111,7 +112,7 @@ export const routePageOfOwnerLayer = Layer.unwrap(Effect.gen(function*() {
   })
 
   const show = Effect.fnUntraced(function*(visit: Visit) {
-    const { fields, root, texts, units } = visit
+    const { root, texts, units } = visit
     const words = texts.route
     const route = yield* own(visit)
     const shared = { kind: "route", id: route.id } as const
@@ -122,7 +123,7 @@ ${facts(route, texts, yield* units)}
 <p><a href="${root}r/${route.visibility === "private" ? route.id : route.shareToken}">${words.seePage}</a></p>
 <h2>${words.change}</h2>
 ${publishForm(texts, route)}
-${editForm(texts, route, fields)}${yield* sharing.section(visit, {
+${editForm(visit, route)}${yield* sharing.section(visit, {
         shared,
         shareToken: route.shareToken,
         visibility: route.visibility

@@ -35,6 +35,8 @@ export interface Page {
   readonly title: string
   readonly body: Html
   readonly error?: ServiceError | undefined
+  /** A page of an account shows these words in place of those of its error. */
+  readonly problem?: string
   readonly head?: Html | undefined
   readonly isWide?: boolean
   /** A page that is embedded in another site has no header. */
@@ -199,8 +201,12 @@ const lastOfEachPath = (issues: ReadonlyArray<ValidationIssue>) => [
   ...new Map(issues.map((issue) => [issue.path, issue])).values()
 ]
 
+interface Failure extends Pick<ServiceError, "details" | "message"> {
+  readonly statusCode: number
+}
+
 /** Words an error for a person: the message of the API is for programs. */
-export const plainWords = (texts: Texts, { details, message, statusCode }: ServiceError): string => {
+export const plainWords = (texts: Texts, { details, message, statusCode }: Failure): string => {
   const { errors } = texts
   const { issues = [], limit = 0, quota, reason, retryAfterSeconds } = Option.getOrElse(
     decodeDetails(details),

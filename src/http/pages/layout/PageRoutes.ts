@@ -87,7 +87,10 @@ const orElse = <A, E, R, B, R2>(
 
 const DEADLINE = ResponseWithin.defaultValue()
 
-/** Reads the fields of a form of this site, the last one of each name; refuses forms of other sites. */
+/**
+ * Reads the fields of a form of this site, the last one of each name; refuses forms of other sites. Browsers send CRLF
+ * for a line break, which would change a text that a program stored with LF.
+ */
 export const makeReadFields = Effect.fnUntraced(function*(limitBytes: number) {
   const bodies = yield* RequestBodies
   const crossSite = yield* CrossSite
@@ -95,7 +98,9 @@ export const makeReadFields = Effect.fnUntraced(function*(limitBytes: number) {
     yield* crossSite.check(request)
     yield* checkType(request)
     const text = yield* decodeUtf8(yield* bodies.read(request, limitBytes))
-    const fields: Fields = Object.fromEntries(new URLSearchParams(text))
+    const fields: Fields = Object.fromEntries(
+      Array.from(new URLSearchParams(text), ([name, value]) => [name, value.replaceAll("\r\n", "\n")])
+    )
     return fields
   })
 })

@@ -1,0 +1,151 @@
+import { assert, layer } from "@effect/vitest"
+import { Effect } from "effect"
+import { ACCOUNT_PAGES, PAGES } from "../../src/http/request/RouteTemplates.ts"
+import { MAX_DESCRIPTION } from "../../src/schema/Route.ts"
+import { type Actor, anonymous, type Rider, signedIn, signedInAs, withHeaders } from "../support/Actors.ts"
+import { created, newRoute } from "../support/Routes.ts"
+import { TestServer } from "../support/TestServer.ts"
+
+const ADMIN = "admin@example.com"
+
+const LEAVER = "leaver@example.com"
+
+type Fields = Readonly<Record<string, string>>
+
+const submit = (actor: Actor, path: string, fields: Fields) =>
+  actor.call("POST", `/${path}`, {
+    raw: new URLSearchParams(fields).toString(),
+    headers: { "content-type": "application/x-www-form-urlencoded", "sec-fetch-site": "same-origin" }
+  })
+
+const textOf = (actor: Actor, path: string) => Effect.map(actor.get(`/${path}`), ({ text }) => text)
+
+const storedBy = (rider: Rider, fields = {}) =>
+  Effect.map(rider.post("/routes", newRoute(fields)), ({ body }) => created(body))
+
+const versionIn = (text: string) => /name="version" value="(\d+)"/.exec(text)?.[1] ?? ""
+
+/** Returns what a browser sends of the inputs and the choices of a page. */
+const fieldsIn = (text: string): Fields => {
+  const inputs = [...text.matchAll(/<input type="\w+" id="[\w-]+" name="([\w-]+)" value="([^"]*)"/g)]
+  const choices = [...text.matchAll(/<select id="\w+" name="(\w+)".*?<\/select>/gs)].map(([choice, name]) =>
+    [choice, name, (/value="([^"]*)" selected/.exec(choice) ?? /value="([^"]*)"/.exec(choice))?.[1]] as const
+  )
+  return Object.fromEntries([...inputs, ...choices].map(([, name = "", value = ""]) => [name, value]))
+}
+
+/** The links of the header say whether the reader is known. */
+const linksOf = (text: string) =>
+  [...(/<header>.*<\/header>/s.exec(text)?.[0] ?? "").matchAll(/<li><a href="\.\.\/([^"]+)"/g)].map(([, link]) => link)
+
+const OF_VISITORS = ["sign-in"]
+
+const OF_USERS = ["me/routes", "me/collections", "me/profile"]
+
+const OF_ADMINS = [...OF_USERS, "admin"]
+
+layer(TestServer.layer({ ADMIN_EMAILS: `${ADMIN},${LEAVER}` }))("forms of an account", (it) => {
+  it.effect("of a route keep the version that they were opened with, until they say what saving them replaces", () =>
+    Effect.gen(function*() {
+      const rider = yield* signedIn
+      const { id } = yield* storedBy(rider, { name: "As it was" })
+      const page = `/me/routes/${id}`
+      const opened = versionIn(yield* textOf(rider, page))
+      yield* rider.patch(`/routes/${id}`, { name: "Of another device" })
+      const save = (version: string, tags: string) =>
+        submit(rider, page, { do: "save", version, name: "Of the form", tags, visibility: "private" })
+      const refused = yield* save(opened, "a_b")
+      assert.strictEqual(refused.status, 400)
+      assert.include(refused.text, "name=\"tags\" value=\"a_b\"")
+      assert.include(refused.text, "name=\"name\" value=\"Of the form\"")
+      assert.strictEqual(versionIn(refused.text), opened)
+
+      const stale = yield* save(versionIn(refused.text), "ab")
+      assert.strictEqual(stale.status, 409)
+      assert.include(stale.text, "what you wrote is below, saving it replaces what is there.")
+      const current = yield* textOf(rider, page)
+      assert.include(current, "name=\"name\" value=\"Of another device\"")
+      assert.notStrictEqual(versionIn(current), opened)
+      assert.strictEqual(versionIn(stale.text), versionIn(current))
+      assert.strictEqual((yield* save(versionIn(stale.text), "ab")).status, 303)
+      assert.include(yield* textOf(rider, page), "name=\"name\" value=\"Of the form\"")
+    }))
+
+  it.effect("of a profile keep preferences that they do not know", () =>
+    Effect.gen(function*() {
+      const rider = yield* signedIn
+      const preferences = { units: "nautical", defaultActivity: "hike", defaultRouteVisibility: "unlisted" }
+      yield* rider.patch("/users/me", { preferences })
+      const page = ACCOUNT_PAGES.profile
+      const saved = yield* submit(rider, page, { ...fieldsIn(yield* textOf(rider, page)), do: "save" })
+      assert.strictEqual(saved.status, 303)
+      const { body } = yield* rider.get("/users/me")
+      assert.deepInclude(body, { preferences: { ...preferences, sportSpeeds: {} } })
+      yield* rider.patch("/users/me", { preferences: { units: "imperial" } })
+      assert.strictEqual((yield* textOf(rider, page)).split("value=\"imperial\"").length, 2, "one choice")
+    }))
+
+  it.effect("leave the lines of a description as they are stored, and count each line break once", () =>
+    Effect.gen(function*() {
+      const rider = yield* signedIn
+      const description = "One\n\nTwo\n".padEnd(MAX_DESCRIPTION, "x")
+      const { id } = yield* storedBy(rider, { description })
+      const page = `/me/routes/${id}`
+      // Browsers send each line break as CRLF.
+      const sent = { do: "save", name: "Lines", description: description.replaceAll("\n", "\r\n") }
+      const saved = yield* submit(rider, page, { ...sent, visibility: "private", tags: "" })
+      assert.strictEqual(saved.status, 303)
+      assert.deepInclude((yield* rider.get(`/routes/${id}`)).body, { name: "Lines", description })
+    }))
+
+  it.effect("say once what another form of the same page has done", () =>
+    Effect.gen(function*() {
+      const rider = yield* signedIn
+      const page = `${ACCOUNT_PAGES.tokens}?done=revoked`
+      const words = "<p class=\"notice\" role=\"status\">Revoked. It no longer works.</p>"
+      assert.include(yield* textOf(rider, page), words)
+      const minted = yield* submit(rider, page, { do: "mint", name: "laptop", scope: "read", expiresInDays: "5" })
+      assert.include(minted.text, "<strong>laptop</strong> is made")
+      assert.notInclude(minted.text, words)
+      const refused = yield* submit(rider, page, { do: "mint", name: "", scope: "read", expiresInDays: "5" })
+      assert.strictEqual(refused.status, 400)
+      assert.notInclude(refused.text, words)
+    }))
+
+  it.effect("that mails lead to have the navigation of their reader, but while the deletion is pending", () =>
+    Effect.gen(function*() {
+      const rider = yield* signedIn
+      const admin = yield* signedInAs({ email: LEAVER })
+      for (const [reader, links] of [[yield* anonymous, OF_VISITORS], [rider, OF_USERS], [admin, OF_ADMINS]] as const) {
+        for (const page of [PAGES.cancelDeletion, PAGES.revokeTokens]) {
+          assert.deepStrictEqual(linksOf(yield* textOf(reader, page)), links, page)
+        }
+      }
+      yield* rider.post("/users/me/tokens", { name: "laptop", scope: "read", expiresInDays: 5 })
+      assert.deepStrictEqual(linksOf(yield* textOf(rider, PAGES.revokeTokens)), OF_USERS)
+      assert.deepStrictEqual(linksOf((yield* submit(rider, PAGES.revokeTokens, {})).text), OF_USERS)
+
+      yield* admin.delete("/users/me")
+      const { email, password } = admin
+      const entered = yield* submit(yield* anonymous, PAGES.cancelDeletion, { email, password })
+      const cookie = entered.headers.getSetCookie().map((cookie) => cookie.split(";")[0]).join("; ")
+      const returned = yield* withHeaders({ cookie })
+      const pending = yield* textOf(returned, PAGES.cancelDeletion)
+      assert.include(pending, "Keep the account")
+      assert.deepStrictEqual(linksOf(pending), OF_VISITORS)
+      assert.deepStrictEqual(linksOf((yield* submit(returned, PAGES.cancelDeletion, {})).text), OF_ADMINS)
+    }))
+
+  it.effect("of administrators lead to the page of a person while there is one", () =>
+    Effect.gen(function*() {
+      const admin = yield* signedInAs({ email: ADMIN })
+      const rider = yield* signedIn
+      const handle = `handle-of-${rider.id}`
+      yield* rider.patch("/users/me", { handle })
+      const list = textOf(admin, `${ACCOUNT_PAGES.users}?q=${encodeURIComponent(rider.email)}`)
+      assert.include(yield* list, `<a href="../u/${handle}">@${handle}</a>`)
+      yield* rider.delete("/users/me")
+      assert.include(yield* list, `</strong> @${handle}\n`)
+      assert.strictEqual((yield* admin.get(`//u/${handle}`)).status, 404)
+    }))
+})
