@@ -1,5 +1,6 @@
 import { assert, it, layer } from "@effect/vitest"
 import { Effect, Schema } from "effect"
+import { TestClock } from "effect/testing"
 import { deflateRawSync, gzipSync } from "node:zlib"
 import { MAX_ARCHIVE_FILES } from "../../src/schema/Archive.ts"
 import { MAX_UNPACKED_BYTES } from "../../src/schema/Import.ts"
@@ -206,6 +207,17 @@ layer(TestServer.layer())("an import of route files", (it) => {
       const leaver = yield* signedIn
       const gone = yield* importedAfter(leaver, bytes, leaver.delete("/users/me"))
       assert.deepInclude(linesOf(gone.text).at(-1), { outcome: "stopped", statusCode: 401 })
+    }))
+
+  it.effect("goes on after the token that it came with has expired, as long as the session lives", () =>
+    Effect.gen(function*() {
+      const rider = yield* signedIn
+      const bytes = yield* zipped([["a.gpx", gpx(43)], ["b.gpx", gpx(44)]])
+      yield* TestClock.adjust("14 minutes")
+      yield* TestClock.adjust("58 seconds")
+      const { text } = yield* importedAfter(rider, bytes, TestClock.adjust("3 seconds"))
+      assert.strictEqual((yield* rider.get("/users/me")).status, 401)
+      assert.deepInclude(linesOf(text).at(-1), { outcome: "ended", imported: 2 })
     }))
 
   it.effect("by the page lists each file with its routes, and escapes their names", () =>

@@ -109,14 +109,12 @@ export const anyVisitor: Admission<Option.Option<Principal>, Unauthorized> = {
 const subjectOf = (principal: Principal) =>
   principal.kind === "token" ? `token:${principal.tokenId}` : `user:${principal.userId}`
 
-/** Authenticates the caller again after a request has waited, and counts no request. */
+/** Admits a caller again whose request takes long, and counts no request. */
 export const makeReadmit = Effect.map(
   Authenticator,
   (authenticator) =>
-    Effect.fnUntraced(function*(endpoint: Endpoint) {
-      const principal = yield* anyCaller.identify(authenticator, endpoint)
-      if (Option.isNone(principal)) return yield* anyCaller.anonymous()
-      return yield* anyCaller.known(principal.value, endpoint)
+    Effect.fnUntraced(function*(principal: Principal, endpoint: Endpoint) {
+      return yield* anyCaller.known(yield* authenticator.again(principal, endpoint), endpoint)
     })
 )
 

@@ -3,7 +3,7 @@ import { HttpServerRequest, HttpServerResponse } from "effect/http"
 import { type Forbidden, Unauthorized } from "../../schema/Errors.ts"
 import { isSafe } from "../../schema/Http.ts"
 import { TOKEN_EXPIRY_NOTICE } from "../../schema/Limits.ts"
-import type { Principal, TokenPrincipal } from "../../schema/Principal.ts"
+import type { Principal, SessionPrincipal, TokenPrincipal } from "../../schema/Principal.ts"
 import { Sessions } from "../../services/accounts/Sessions.ts"
 import { looksLikeToken, PersonalAccessTokens } from "../../services/accounts/Tokens.ts"
 import { DatabaseReadOnly } from "../../services/db/DatabaseErrors.ts"
@@ -66,6 +66,14 @@ export class Authenticator extends Context.Service<Authenticator, {
     Unauthorized,
     HttpServerRequest.HttpServerRequest
   >
+  /**
+   * Reads the caller of a request that takes long again. A session counts by its id, since the token that the request
+   * came with may have expired. Fails with `Unauthorized` if the session or token has ended.
+   */
+  readonly again: (
+    principal: Principal,
+    endpoint: Endpoint
+  ) => Effect.Effect<Principal, Unauthorized, HttpServerRequest.HttpServerRequest>
   /** Clears an invalid session cookie; keeps it while the database is unreachable. */
   readonly clearStaleCookie: (
     endpoint: Endpoint
@@ -86,13 +94,11 @@ export class Authenticator extends Context.Service<Authenticator, {
         (is) => is ? Effect.void : unlessServerError(clearSessionCookie)
       )
 
+      const isOpen = ({ deletion }: SessionPrincipal, endpoint: Endpoint) =>
+        deletion !== "over" || Context.get(endpoint.annotations, OpenWhenOver)
+
       const authenticate = (token: string, endpoint: Endpoint) =>
-        Effect.map(
-          sessions.authenticate(token),
-          Option.filter(({ principal }) =>
-            principal.deletion !== "over" || Context.get(endpoint.annotations, OpenWhenOver)
-          )
-        )
+        Effect.map(sessions.authenticate(token), Option.filter(({ principal }) => isOpen(principal, endpoint)))
 
       const bySessionToken = Effect.fnUntraced(function*(token: string, endpoint: Endpoint) {
         const live = yield* authenticate(token, endpoint)
@@ -157,6 +163,14 @@ export class Authenticator extends Context.Service<Authenticator, {
       return Authenticator.of({
         read: reading(Effect.asSome),
         readOptional: reading(Effect.option),
+        again: Effect.fnUntraced(function*(principal, endpoint) {
+          if (principal.kind === "token") {
+            const { headers } = yield* HttpServerRequest.HttpServerRequest
+            return yield* byBearer(headers["authorization"] ?? "", endpoint)
+          }
+          const live = Option.filter(yield* sessions.again(principal), (session) => isOpen(session, endpoint))
+          return Option.isSome(live) ? live.value : yield* refused()
+        }),
         clearStaleCookie: Effect.fnUntraced(function*(endpoint) {
           const request = yield* HttpServerRequest.HttpServerRequest
           const cookie = request.cookies[SESSION_COOKIE]

@@ -48,7 +48,7 @@ export const AccountDataHandlers = HttpApiBuilder.group(
           const taken = yield* worded(imports.take(caller.userId, upload, Effect.succeed(query), {
             isSession: caller.kind === "session",
             // The credential may be revoked while files are imported.
-            recheck: Effect.provideService(readmit(endpoint), HttpServerRequest.HttpServerRequest, request)
+            recheck: Effect.provideService(readmit(caller, endpoint), HttpServerRequest.HttpServerRequest, request)
           }))
           if ("report" in taken) return yield* withLocation(Effect.succeed(taken.report), () => "/routes")
           return HttpServerResponse.stream(takenInTime(toText(withoutFailure(taken.lines))), {

@@ -44,7 +44,7 @@ export const SyncHandlers = HttpApiBuilder.group(
           empty: page,
           duration: Duration.seconds(wait),
           // The credential may have been revoked meanwhile.
-          recheck: Effect.asVoid(readmit(endpoint))
+          recheck: Effect.asVoid(readmit(caller, endpoint))
         }).pipe(
           worded,
           Effect.tapErrorTag("RateLimited", setRetryAfter),

@@ -198,6 +198,8 @@ export class Sessions extends Context.Service<Sessions, {
   readonly start: (userId: UserId, device: Device) => Effect.Effect<string, SignInRefused>
   /** Finds a session; none if forged, expired or revoked. The caller refuses accounts past their grace period. */
   readonly authenticate: (token: string) => Effect.Effect<Option.Option<LiveSession>>
+  /** Finds a session that was authenticated before, also if its token has expired since; none if expired or revoked. */
+  readonly again: (session: SessionPrincipal) => Effect.Effect<Option.Option<SessionPrincipal>>
   readonly end: (token: string) => Effect.Effect<void>
   readonly list: (userId: UserId, current: SessionId) => Effect.Effect<ReadonlyArray<Session>>
   /** Ends one session of a user: any later request fails, on every replica. */
@@ -264,6 +266,14 @@ export class Sessions extends Context.Service<Sessions, {
           units: row.units ?? DEFAULT_UNITS
         })
 
+      const principalOf = (row: typeof LiveRow.Type, sessionId: SessionId): SessionPrincipal => ({
+        kind: "session",
+        userId: row.userId,
+        role: roles.of(row),
+        sessionId,
+        deletion: row.deletion
+      })
+
       const end = Effect.fnUntraced(function*(token: string) {
         const claims = yield* tokens.verify(token)
         if (Option.isNone(claims)) return
@@ -314,15 +324,13 @@ export class Sessions extends Context.Service<Sessions, {
                 SELECT id FROM sessions WHERE id = ${sessionId} AND last_seen_at < ${now} FOR NO KEY UPDATE SKIP LOCKED
               ) AND ${sql.literal(UNCONFIRMED)}`)
           }
-          const role = roles.of(row)
-          const principal: SessionPrincipal = {
-            kind: "session",
-            userId,
-            role,
-            sessionId,
-            deletion: row.deletion
-          }
-          return Option.some({ principal, freshToken: yield* sign(row, sessionId) })
+          return Option.some({ principal: principalOf(row, sessionId), freshToken: yield* sign(row, sessionId) })
+        }, Effect.orDie),
+
+        again: Effect.fnUntraced(function*({ sessionId, userId }) {
+          const now = yield* DateTime.nowAsDate
+          const found = yield* findLive({ id: sessionId, user_id: userId, now, cutoff: yield* deletionCutoff })
+          return Option.map(found, (row) => principalOf(row, sessionId))
         }, Effect.orDie),
 
         end: flow(end, Effect.orDie),

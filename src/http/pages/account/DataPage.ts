@@ -120,7 +120,7 @@ ${
       deadline: Context.get(imported.annotations, ResponseWithin),
       run: Effect.fnUntraced(function*({ root, session, texts }, request) {
         const { choice, upload } = formOf(request, texts)
-        const recheck = Effect.provideService(readmit(imported), HttpServerRequest.HttpServerRequest, request)
+        const recheck = Effect.provideService(readmit(session, imported), HttpServerRequest.HttpServerRequest, request)
         const taken = yield* imports.take(session.userId, upload, choice, { isSession: true, recheck })
         return "report" in taken ? reportPage(texts, taken.report) : linesPage(texts, withoutFailure(taken.lines), root)
       })
