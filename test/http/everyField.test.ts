@@ -145,7 +145,8 @@ const EXCEPTIONS = {
     cues: "They are turns of the line that was",
     surfaces: "They are those of the line that was",
     segments: "They are parts of the line that was",
-    distance: "It is measured, where none is sent with the line"
+    distance: "It is measured, where none is sent with the line",
+    elevationGain: "It is that of the elevations, where the line has them and none is sent with it"
   },
   importedProfile: {
     name: "The account that imports keeps its name",

@@ -147,6 +147,12 @@ layer(TestServer.layer({}, Places.layer))("a stored route", (it) => {
       const flat = created((yield* rider.post("/routes", newRoute({ geometry: [[9.5, 47], [9.6, 47]] }))).body)
       assert.notProperty(flat, "elevationGain")
       assert.notProperty(flat, "duration")
+      const changed = (id: number, patch: object) =>
+        Effect.map(rider.patch(`/routes/${id}`, patch), ({ body }) => created(body)["elevationGain"])
+      assert.strictEqual(yield* changed(flat.id, { geometry }), 495)
+      assert.strictEqual(yield* changed(flat.id, { geometry: geometry.slice(0, 50) }), 245)
+      assert.strictEqual(yield* changed(flat.id, { geometry, elevationGain: 7 }), 7)
+      assert.strictEqual(yield* changed(flat.id, { geometry: [[9.5, 47], [9.6, 47]] }), 7)
     }))
 
   it.effect("distance is measured along the geometry unless it is given", () =>

@@ -153,6 +153,8 @@ export const changedValues = (change: RouteChange): RouteChanges => {
     surfaces: change.surfaces === undefined && line === undefined ? undefined : surfaceText(change.surfaces),
     // A new geometry without a distance is measured: the old distance no longer applies.
     distance: change.distance === undefined && line !== undefined ? line?.metres ?? null : change.distance,
+    // A line without elevations leaves the gain, which a client may have from elsewhere.
+    elevationGain: change.elevationGain === undefined ? line?.elevationGain ?? undefined : change.elevationGain,
     routingPreferences: change.routingPreferences && JSON.stringify(change.routingPreferences),
     provenance: change.provenance
   }
