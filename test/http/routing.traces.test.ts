@@ -150,22 +150,25 @@ layer(serverLayer())("a trace", (it) => {
       assert.deepStrictEqual(indexes, [1, 1, 3, 3, 5, 5])
     }))
 
-  it.effect("of which a piece follows no road is matched as far as the others do", () =>
+  it.effect("of which a piece follows no road, or ends outside the map, is matched as far as the others do", () =>
     Effect.gen(function*() {
       const engine = yield* StandInEngine
       const shape = pointsTo(20_000)
-      yield* engine.behave((request, response) =>
-        (request.body.includes("\"lon\":10}") ? refusal(443) : matched)(request, response)
-      )
-      const answer = yield* match({ activity: "cycle", shape })
-      const { coverage, edges, matched_points } = Schema.decodeUnknownSync(Joined)(answer.body)
-      assertSamePlaces(matched_points, shape)
-      assert.deepStrictEqual(matched_points[0], { lat: 0, lon: 10, type: "unmatched" })
-      assert.deepInclude(matched_points.at(-1), { type: "matched", edge_index: 1 })
-      assert.deepStrictEqual(edges.map(({ begin_shape_index }) => begin_shape_index), [0, 1])
-      assert.isAbove(coverage, 0)
-      yield* engine.behave(refusal(443))
-      assert.strictEqual((yield* match({ activity: "cycle", shape })).status, 404)
+      for (const code of [443, 171]) {
+        yield* engine.behave((request, response) =>
+          (request.body.includes("\"lon\":10}") ? refusal(code) : matched)(request, response)
+        )
+        const answer = yield* match({ activity: "cycle", shape })
+        const { coverage, edges, matched_points } = Schema.decodeUnknownSync(Joined)(answer.body)
+        assertSamePlaces(matched_points, shape)
+        assert.deepStrictEqual(matched_points[0], { lat: 0, lon: 10, type: "unmatched" })
+        assert.deepInclude(matched_points.at(-1), { type: "matched", edge_index: 1 })
+        assert.deepStrictEqual(edges.map(({ begin_shape_index }) => begin_shape_index), [0, 1])
+        assert.isAbove(coverage, 0)
+        yield* engine.behave(refusal(code))
+        const unmatched = yield* match({ activity: "cycle", shape })
+        assert.deepInclude(unmatched.body, { statusCode: 404, details: { reason: "no_path" } })
+      }
     }))
 
   it.effect("around the world is refused, however few or many its points", () =>

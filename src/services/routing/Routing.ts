@@ -58,8 +58,9 @@ export class TraceMatching extends Context.Service<TraceMatching, {
 
       const matchPiece = Effect.fnUntraced(function*(piece: string, request: TraceRequest) {
         const match = engine.call("trace_attributes", matchRequest(piece, request), checked)
+        // The engine's `NoRoad` is about an end of the piece, such as one outside the map.
         return yield* Effect.map(match, (match): PieceMatch => ({ match })).pipe(
-          Effect.catchTag("NoPath", () => Effect.succeed<PieceMatch>({ unmatched: piece }))
+          Effect.catchTag(["NoPath", "NoRoad"], () => Effect.succeed<PieceMatch>({ unmatched: piece }))
         )
       })
 
