@@ -115,10 +115,13 @@ describe("reading a file", () => {
   }
 })
 
-/** Finds the nearest position by looking at all of them, the first of several. */
+/** Finds the nearest position by looking at all of them, either way around the Earth, the first of several. */
 const nearestOfAll = ([lng, lat]: readonly [number, number], line: ReadonlyArray<Position>): number => {
   const scale = Math.cos(lat * Math.PI / 180)
-  const distances = line.map((position) => ((position[0] - lng) * scale) ** 2 + (position[1] - lat) ** 2)
+  const distances = line.map((position) => {
+    const degrees = Math.min(...[0, -360, 360].map((turn) => Math.abs(position[0] - (lng + turn))))
+    return (degrees * scale) ** 2 + (position[1] - lat) ** 2
+  })
   return Math.max(0, distances.indexOf(Math.min(...distances)))
 }
 

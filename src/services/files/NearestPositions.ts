@@ -1,5 +1,5 @@
 import type { Position } from "../../schema/Geometry.ts"
-import { radians } from "../geometry/Geodesy.ts"
+import { FULL_TURN, radians } from "../geometry/Geodesy.ts"
 
 const RUN_LENGTH = 16
 
@@ -8,6 +8,9 @@ const MIN_DISTANCES = 100_000
 const DISTANCES_EACH = 8
 
 const EDGES = 4
+
+const NO_TURN = [0]
+const TURNS = [0, -FULL_TURN, FULL_TURN]
 
 interface Query {
   readonly lng: number
@@ -49,7 +52,12 @@ export class NearestPositions {
   /** Returns the first of several nearest; 0 for an empty polyline. */
   indexOf([lng, lat]: readonly [lng: number, lat: number]): number {
     const found: Found = { index: 0, squared: Infinity }
-    this.#search(0, 0, this.#longitudes.length, { lng, lat, scale: Math.cos(radians(lat)) }, found)
+    const scale = Math.cos(radians(lat))
+    // Up to half a turn apart, the way across the antimeridian is never the shorter one.
+    const isWide = Math.max(lng, this.#edge(0, 2)) - Math.min(lng, this.#edge(0, 0)) > FULL_TURN / 2
+    for (const turn of isWide ? TURNS : NO_TURN) {
+      this.#search(0, 0, this.#longitudes.length, { lng: lng + turn, lat, scale }, found)
+    }
     return found.index
   }
 
