@@ -49,6 +49,9 @@ export const MAX_FILES = 100
 /** Files of an import have at most these bytes, packed or not: 8 hours at 1 Hz with sensors fit, and each export. */
 export const MAX_UNPACKED_BYTES = 32 * 1024 * 1024
 
+/** A day with a record a second has 3.5 MiB. */
+export const MAX_FIT_BYTES = 4 * 1024 * 1024
+
 export const FILE_FORMATS = ["gpx", "geojson", "tcx", "kml", "fit"] as const
 
 const FileFormat = Schema.Literals(FILE_FORMATS).annotate({ description: "The format of the file" })

@@ -46,6 +46,17 @@ describe("cues in files", () => {
     })
   }
 
+  it("come back without a text where they have none, beside those with the name of their turn", () => {
+    const cues = [cue(10, 1, ""), cue(10, 2, "Right")]
+    for (const format of FORMATS) {
+      assert.deepStrictEqual(read(written({ ...ROUTE, cues }, format), format).document.cues, cues, format)
+    }
+    const file = written({ ...ROUTE, cues }, "gpx")
+    const older = file.replace("<rps:instruction></rps:instruction>", "")
+    assert.notStrictEqual(older, file)
+    assert.deepStrictEqual(read(older).document.cues?.map(({ instruction }) => instruction), ["Right", "Right"])
+  })
+
   it("of a GPX file are those of no track where it has several, since their indexes are of one line", () => {
     const second = "<trk><trkseg><trkpt lat=\"1\" lon=\"1\"/><trkpt lat=\"2\" lon=\"1\"/></trkseg></trk></gpx>"
     const both = written(ROUTE, "gpx").replace("</gpx>", second)

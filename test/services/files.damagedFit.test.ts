@@ -52,6 +52,19 @@ describe("a FIT file", () => {
       assert.match(dropped.join(), /ends early/)
     }))
 
+  it.effect("with a header of data that has bits of a definition gives what is before it", () =>
+    Effect.gen(function*() {
+      const bytes = recorded(times)
+      const lastRecord = bytes.length - 2 - (1 + 3 * 4)
+      assert.strictEqual(bytes[lastRecord], 0)
+      for (const header of [0x10, 0x20]) {
+        const damaged = Uint8Array.from(bytes, (byte, index) => index === lastRecord ? header : byte)
+        const { dropped, positions } = yield* positionsOf(damaged)
+        assert.strictEqual(positions, 11)
+        assert.match(dropped.join(), /is damaged/)
+      }
+    }))
+
   it.effect("of several sessions has a track of each, with its sport and its timer", () =>
     Effect.gen(function*() {
       const session = (start: number, timer: number, sport: number) => [
@@ -161,7 +174,7 @@ describe("the messages of a FIT file", () => {
   it("are kept up to the first that is not whole, or has no definition", () => {
     const fields = definition(0, [2, BYTE])
     const damaged = { what: "FIT file", why: "it ends early or is damaged, what could be read is kept", count: 1 }
-    for (const rest of [[0, 1], [1, 1, 1], fields.slice(0, -1)]) {
+    for (const rest of [[0, 1], [1, 1, 1], [0x10, 1, 1], [0x20, 1, 1], fields.slice(0, -1)]) {
       const messages = [...fields, 0, 1, 2]
       assert.deepStrictEqual(keptOf([...messages, ...rest]), { messages, dropped: [damaged] })
     }

@@ -2,7 +2,7 @@ import { assert, describe, it } from "@effect/vitest"
 import { Effect, Result } from "effect"
 import { FitBaseType, FitEncoder } from "fit-file-parser/encoder"
 import { type FitRawField, readFitMessages } from "fit-file-parser/raw"
-import { MAX_DURATION } from "../../src/schema/Measures.ts"
+import { MAX_DISTANCE, MAX_DURATION } from "../../src/schema/Measures.ts"
 import { draftsOf, type WrittenRoute } from "../../src/services/files/Draft.ts"
 import { finish } from "../../src/services/files/Finish.ts"
 import { readFit } from "../../src/services/files/Fit.ts"
@@ -122,13 +122,41 @@ describe("a FIT file", () => {
       assert.strictEqual((yield* read(writeFit({ ...planned, name: "ü".repeat(255) }))).document.name.length, 127)
     }))
 
-  it.effect("of a route has the largest number of the format instead of a larger one", () =>
+  it.effect("of a route has the largest height of the format instead of a larger one", () =>
     Effect.gen(function*() {
-      const { document, measures } = yield* read(writeFit(largest))
+      const { document } = yield* read(writeFit(largest))
       const heights = document.geometry.slice(0, 2).map((position) => position[2])
       assert.deepStrictEqual(heights, [(2 ** 32 - 2) / 5 - 500, -500])
-      assert.deepStrictEqual(measures, { duration: (2 ** 32 - 2) / 1000 })
     }))
+
+  it.effect("of a route has in tenths the measures that are too large for a field of the format, and reads back", () =>
+    Effect.gen(function*() {
+      const [cue] = inParts.cues ?? []
+      const far = {
+        ...cue ?? assert.fail("no cue"),
+        begin_shape_index: 3,
+        length: MAX_DISTANCE / 1000,
+        time: MAX_DURATION
+      }
+      const own = { distance: MAX_DISTANCE, duration: MAX_DURATION, elevationGain: 12.34 }
+      const { document, measures } = yield* read(writeFit({ ...largest, ...own, cues: [far] }))
+      assert.deepStrictEqual(measures, own)
+      assert.deepStrictEqual(document.cues, [far])
+      for (const changed of [{ duration: 5_184_000 }, { distance: 50_000_000 }]) {
+        const { measures } = yield* read(writeFit({ ...route, ...changed }))
+        assert.deepStrictEqual(measures, { duration: 3600, ...changed })
+      }
+    }))
+
+  it("of a route leaves out a measure that is too large for its field", () => {
+    const far = { type: 10, begin_shape_index: 3, length: 0, time: 0, instruction: "Turn right" }
+    const coord = [9.5, 45] as const
+    const written = { ...largest, geometry: [...largest.geometry, coord], waypoints: [{ coord }], cues: [far] }
+    const metres = valuesOf(written, 20).map((values) => values[5])
+    assert.deepStrictEqual(metres, [0, 2_001_508_680, 4_003_017_359, undefined, undefined, undefined, undefined])
+    assert.doesNotHaveAnyKeys(valuesOf(written, 19)[0], ["7", "8", "9"])
+    assert.deepStrictEqual(valuesOf(written, 32).map((values) => values[4]), [undefined, undefined])
+  })
 
   it.effect("of an activity has its pauses as gaps, and its times as duration", () =>
     Effect.gen(function*() {

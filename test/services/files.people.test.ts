@@ -1,5 +1,5 @@
 import { assert, describe, it } from "@effect/vitest"
-import { Effect } from "effect"
+import { Effect, Struct } from "effect"
 import { zipped } from "../support/Archives.ts"
 import { gpx, packedRoutes, read, readAll, refusal, trk } from "../support/Files.ts"
 
@@ -315,6 +315,34 @@ describe("GeoJSON and KML of other programs", () => {
     ]
     for (const file of files) assert.strictEqual(read(file, "geojson").measures.duration, 120, file)
     assert.isUndefined(read(geojson({}, "LineString", [[5, 6, 7, 8], [5, 6, 7, 9]]), "geojson").measures.duration)
+  })
+
+  it("has the times of a recording without those that are years away, in each format", () => {
+    const recorded = (...days: ReadonlyArray<string>) => {
+      const times = days.map((day, minute) => `${day}T08:0${minute}:00Z`)
+      const trackpoint = (time: string) =>
+        `<Trackpoint><Time>${time}</Time><Position><LatitudeDegrees>46</LatitudeDegrees>`
+        + "<LongitudeDegrees>9</LongitudeDegrees></Position></Trackpoint>"
+      const files = {
+        gpx: gpx(trk(...times.map((time) => `<trkpt lat="46" lon="9"><time>${time}</time></trkpt>`))),
+        tcx: "<TrainingCenterDatabase><Activities><Activity><Lap><Track>"
+          + `${times.map(trackpoint).join("")}</Track></Lap></Activity></Activities></TrainingCenterDatabase>`,
+        kml: `<kml xmlns:gx="http://www.google.com/kml/ext/2.2"><Placemark><gx:Track>${
+          times.map((time) => `<when>${time}</when>`).join("")
+        }${"<gx:coord>9 46</gx:coord>".repeat(times.length)}</gx:Track></Placemark></kml>`,
+        geojson: geojson({ coordTimes: times }, "LineString", times.map(() => [9, 46]))
+      }
+      return Struct.keys(files).map((format) => read(files[format], format).measures)
+    }
+    const each = (measures: unknown) => Array.from({ length: 4 }, () => measures)
+    const [wrong, day] = ["1999-08-22", "2024-04-07"]
+    const from = (minute: number) => `${day}T08:0${minute}:00.000Z`
+    assert.deepStrictEqual(recorded(wrong, day, day, day), each({ duration: 120, recordedAt: from(1) }))
+    assert.deepStrictEqual(recorded(day, day, day, wrong), each({ duration: 120, recordedAt: from(0) }))
+    assert.deepStrictEqual(recorded("2043-11-22", day, day, day), each({ duration: 120, recordedAt: from(1) }))
+    // Times that are wrong by less may be those of the recording.
+    assert.deepStrictEqual(recorded("2024-04-08", day, day, day), each({ recordedAt: "2024-04-08T08:00:00.000Z" }))
+    assert.deepStrictEqual(recorded(wrong, day), each({ recordedAt: `${wrong}T08:00:00.000Z` }))
   })
 
   it("names a reference system that is not WGS 84", () => {

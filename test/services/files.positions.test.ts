@@ -2,7 +2,8 @@ import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
 import * as fc from "fast-check"
 import type { Position } from "../../src/schema/Geometry.ts"
-import { placedPoints, placedTracks, soundTimes, timesAlong } from "../../src/services/files/Positions.ts"
+import { soundTimes } from "../../src/services/files/FileValues.ts"
+import { placedPoints, placedTracks, timesAlong } from "../../src/services/files/Positions.ts"
 
 type Given = Position | undefined
 

@@ -170,6 +170,42 @@ describe("GeoJSON, TCX and KML of others", () => {
     assert.strictEqual(nameOf(line("Ridge", 9), line("Valley", 10)), "All")
   })
 
+  it("GeoJSON may have numbers as names and titles", () => {
+    const named = (properties: unknown, type: string, coordinates: unknown) => ({
+      type: "Feature",
+      properties,
+      geometry: { type, coordinates }
+    })
+    const features = [
+      named({ name: 12 }, "LineString", [[9, 46], [9, 47]]),
+      named({ title: 7.5 }, "Point", [9, 46]),
+      named({ name: true, title: "Hut" }, "Point", [9, 47])
+    ]
+    const { document } = read(JSON.stringify({ type: "FeatureCollection", features }), "geojson")
+    assert.deepStrictEqual([document.name, document.waypoints.map(({ name }) => name)], ["12", ["7.5", "Hut"]])
+  })
+
+  it("TCX names the extensions of its points, but not our own", () => {
+    const extended = (lng: number, extensions: string) =>
+      `<Trackpoint><Position><LatitudeDegrees>46</LatitudeDegrees><LongitudeDegrees>${lng}</LongitudeDegrees></Position>`
+      + `<Extensions>${extensions}</Extensions></Trackpoint>`
+    const watts = "<TPX xmlns=\"http://www.garmin.com/xmlschemas/ActivityExtension/v2\"><Watts>210</Watts></TPX>"
+    const own = "<rps:longitude xmlns:rps=\"urn:route-planning-service:1\">180</rps:longitude>"
+    const points = [extended(179, watts), extended(179.5, watts), extended(179.7, ""), extended(-180, own)]
+    const { document, dropped } = read(
+      `<TrainingCenterDatabase><Courses><Course><Track>${
+        points.join("")
+      }</Track></Course></Courses></TrainingCenterDatabase>`,
+      "tcx"
+    )
+    assert.deepStrictEqual(document.geometry.map(([lng]) => lng), [179, 179.5, 179.7, 180])
+    assert.deepStrictEqual(dropped, [{
+      what: "Extensions of Trackpoint",
+      why: "a route has no place for it",
+      count: 2
+    }])
+  })
+
   it("TCX may be a recorded activity of several laps", () => {
     const point = (lat: number) =>
       `<Trackpoint><Time>2026-01-01T00:00:00Z</Time><Position><LatitudeDegrees>${lat}</LatitudeDegrees>`
@@ -253,5 +289,14 @@ describe("the format of a file", () => {
     }
     assert.strictEqual(detectFormat(undefined, "<?xml version='1.0'?><!-- <a> --><x:gpx xmlns:x='y'/>"), "gpx")
     assert.isUndefined(detectFormat(undefined, "<".repeat(8_000_000)))
+  })
+
+  it("is that of its root, whatever a comment before it names", () => {
+    const gpxFile = "<?xml version=\"1.0\"?><!-- was <kml> --><gpx version=\"1.1\"/>"
+    assert.strictEqual(detectFormat(undefined, gpxFile), "gpx")
+    assert.strictEqual(detectFormat(undefined, "<!-- a > b, <gpx> -->\n<!-- <gpx> --> <Placemark/>"), "kml")
+    const long = `<!-- <kml> ${"x".repeat(70_000)} --><gpx/>`
+    assert.isUndefined(detectFormat(undefined, long))
+    assert.strictEqual(detectFormat(MEDIA_TYPES.gpx, long), "gpx")
   })
 })

@@ -10,7 +10,15 @@ import {
   ValidationFailed
 } from "../../schema/Errors.ts"
 import { RouteRef } from "../../schema/Ids.ts"
-import { DryRun, GpxQuery, ImportedRoutes, ImportQuery, MAX_FILES, MAX_UNPACKED_BYTES } from "../../schema/Import.ts"
+import {
+  DryRun,
+  GpxQuery,
+  ImportedRoutes,
+  ImportQuery,
+  MAX_FILES,
+  MAX_FIT_BYTES,
+  MAX_UNPACKED_BYTES
+} from "../../schema/Import.ts"
 import { DOWNLOADS_AN_ADDRESS } from "../../schema/Limits.ts"
 import { MEDIA_TYPES } from "../../schema/MediaTypes.ts"
 import { CallerAuthentication, OptionalAuthentication, Tier } from "./Access.ts"
@@ -131,7 +139,8 @@ export class FilesApi extends HttpApiGroup.make("files")
           + "else by content type; in UTF-8, UTF-16 or the encoding that its XML declaration or `charset` names. It may be "
           + "compressed with gzip (as `Content-Encoding`, or a file of it), and several files may come as a ZIP "
           + `archive (KMZ), which may have such in it, or as \`multipart/form-data\`: at most ${MAX_FILES}, of `
-          + `${mebibytes(MAX_UNPACKED_BYTES)} together unpacked, whose tracks are one list. `
+          + `${mebibytes(MAX_UNPACKED_BYTES)} together unpacked, whose tracks are one list. A FIT file has at most `
+          + `${mebibytes(MAX_FIT_BYTES)}. `
           + "A route is named by `name` (also as a field of a form), else by its file, else by the name of the file "
           + "(`Content-Disposition`); `elevationGain` and `duration` are those of its elevations and times. "
           + "`segments` has the gaps of a track, which do not count into `distance`; `warnings` names all that was changed or "

@@ -182,6 +182,9 @@ export const maneuverMark = ({ begin_shape_index, length, time, type }: Maneuver
   [OWN_MANEUVER]: [type, begin_shape_index, length, time].join(" ")
 })
 
+/** A GPX point needs a name: this keeps an instruction without a text apart from one that is the name of its turn. */
+export const OWN_INSTRUCTION = "rps:instruction"
+
 const decodeManeuver = Schema.decodeUnknownOption(Maneuver)
 
 /** Returns undefined for text that `maneuverMark` does not write. */

@@ -188,24 +188,26 @@ export const lostBetween = (file: DraftFile): ReadonlyArray<Dropped> =>
     )
   ]
 
-/** Gives each track the members of the file, and the waypoints that it is nearest to. */
-export const separate = (
+/** Gives a track the members of the file, and the waypoints that it is nearest to. */
+const aloneIn = (
   { activity, cues = [], descriptions, measures, names, tags, tracks, waypoints }: DraftFile
 ) => {
   const isShared = tracks.length > 1 && isShareable(tracks) && waypoints.length > 0
-  const owners = isShared ? nearestTracks(tracks, waypoints) : waypoints.map(() => tracks.length === 1 ? 0 : -1)
-  const aloneOf = (track: DraftTrack, index: number): DraftTrack => ({
+  const owners = isShared ? nearestTracks(tracks, waypoints) : []
+  const unshared = tracks.length === 1 ? waypoints : []
+  return (track: DraftTrack, index: number): DraftTrack => ({
     ...track,
     names: [...track.names, ...names],
     descriptions: [...track.descriptions, ...descriptions],
     tags: [...track.tags, ...tags],
     activity: track.activity ?? activity,
-    waypoints: [...track.waypoints, ...waypoints.filter((_, at) => owners[at] === index)],
+    waypoints: [...track.waypoints, ...isShared ? waypoints.filter((_, at) => owners[at] === index) : unshared],
     cues: [...track.cues ?? [], ...tracks.length === 1 ? cues : []],
     measures: track.measures ?? (tracks.length === 1 ? measures : undefined)
   })
-  return tracks.map(aloneOf)
 }
+
+export const separate = (file: DraftFile): ReadonlyArray<DraftTrack> => file.tracks.map(aloneIn(file))
 
 const together = (
   { activity, cues = [], descriptions, measures, names, tags, tracks, waypoints }: DraftFile
@@ -233,17 +235,18 @@ const requireTrack = (count: number, index: number) => {
 const draftOf = (track: DraftTrack, dropped: Draft["dropped"]): Draft => ({ ...track, dropped })
 
 /** The first route of several files names those that could not be read. */
-const alonesOf = (file: DraftFile): ReadonlyArray<Draft> =>
-  separate(file).map((track, index) =>
+const draftIn = (file: DraftFile) => {
+  const alone = aloneIn(file)
+  return (track: DraftTrack, index: number): Draft =>
     draftOf(
-      track,
+      alone(track, index),
       track.dropped === undefined ? file.dropped : [...index === 0 ? file.unread ?? [] : [], ...track.dropped]
     )
-  )
+}
 
 const splitOf = (file: DraftFile) =>
   isShareable(file.tracks)
-    ? Effect.succeed(alonesOf(file))
+    ? Effect.succeed(file.tracks.map(draftIn(file)))
     : Effect.fail(
       InvalidInput.inQuery(
         "split",
@@ -255,7 +258,8 @@ const chosenOf = Effect.fnUntraced(function*(file: DraftFile, index: number) {
   yield* requireTrack(file.tracks.length, index)
   const lost = droppedIf(file.tracks.length - 1, "tracks", "another one was chosen by `track`")
   const unread = index === 0 ? [] : file.unread ?? []
-  return alonesOf(file).filter((_, at) => at === index).map((draft) =>
+  // The file may have so many tracks that a copy of its members for each would fill the memory.
+  return file.tracks.slice(index, index + 1).map((track) => draftIn(file)(track, index)).map((draft) =>
     draftOf(draft, [...unread, ...draft.dropped, ...lost])
   )
 })

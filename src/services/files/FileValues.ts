@@ -1,5 +1,5 @@
 import { isLatitude, MAX_LONGITUDE, type Position, type Segments } from "../../schema/Geometry.ts"
-import { recordedAtOf } from "../../schema/Measures.ts"
+import { MAX_DURATION, recordedAtOf } from "../../schema/Measures.ts"
 import { InvalidInput } from "../DomainErrors.ts"
 import { coordinatesOf, lineMetres } from "../geometry/Geodesy.ts"
 import { childOf, textOf, type XmlElement } from "./XmlTree.ts"
@@ -124,12 +124,80 @@ const instantOf = (text: string | undefined): number | undefined => {
   return Date.parse(/(?:Z|[+-]\d\d:\d\d)$/.test(trimmed) ? trimmed : `${trimmed}Z`)
 }
 
-/** Measures the time from the first to the last; undefined without two, or if they run backwards. */
-const secondsOf = <Item>(items: ReadonlyArray<Item>, timeOf: (item: Item) => string | undefined) => {
+/** Returns the indexes of the longest run of times that do not go backwards, by binary search among shorter runs. */
+const inOrder = (times: ReadonlyArray<number>): ReadonlyArray<number> => {
+  const ends: Array<number> = []
+  const lasts: Array<number> = []
+  const before = new Int32Array(times.length)
+  for (const [index, time] of times.entries()) {
+    if (!Number.isFinite(time)) continue
+    let [low, high] = [0, ends.length]
+    while (low < high) {
+      const middle = (low + high) >> 1
+      if ((lasts[middle] ?? Infinity) <= time) low = middle + 1
+      else high = middle
+    }
+    before[index] = ends[low - 1] ?? -1
+    ends[low] = index
+    lasts[low] = time
+  }
+  const run: Array<number> = []
+  for (let at = ends.at(-1) ?? -1; at >= 0; at = before[at] ?? -1) run.push(at)
+  return run.toReversed()
+}
+
+const HOUR = 3_600_000
+
+/** This part of the times in a run may be wrong, and at least one time. */
+const FEW = 0.1
+
+/** Leaves out a few times at either end that are farther from the others than an hour, and than their span. */
+const withoutApart = (run: ReadonlyArray<number>, times: ReadonlyArray<number>): ReadonlyArray<number> => {
+  const few = run.length > 3 ? Math.max(1, Math.floor(FEW * run.length)) : 0
+  const last = run.length - 1
+  const timeAt = (at: number) => times[run[at] ?? -1] ?? Number.NaN
+  const elapsed = (from: number, to: number) => timeAt(to) - timeAt(from)
+  const far = Math.max(HOUR, elapsed(few, last - few))
+  let [from, to] = [0, last]
+  for (let at = 0; at < few; at++) {
+    if (elapsed(at, at + 1) > far) from = at + 1
+    if (elapsed(last - at - 1, last - at) > far) to = last - at - 1
+  }
+  return run.slice(from, to + 1)
+}
+
+/** A clock that was wrong for some records gives times that run backwards, or that are far from all others. */
+export const soundTimes = (times: ReadonlyArray<number>): ReadonlyArray<number> => {
+  const sound = new Set(withoutApart(inOrder(times), times))
+  return times.map((time, index) => sound.has(index) ? time : Number.NaN)
+}
+
+type TimeOf<Item> = (item: Item) => string | undefined
+
+/** The instants of the first and the last time of a part are in milliseconds. */
+interface Ends {
+  readonly first: number
+  readonly last: number
+}
+
+const endsOf = <Item>(items: ReadonlyArray<Item>, timeOf: TimeOf<Item>): Ends | undefined => {
   const first = items.find((item) => instantOf(timeOf(item)) !== undefined)
   if (first === undefined) return undefined
   const last = items.findLast((item) => instantOf(timeOf(item)) !== undefined) ?? first
-  const seconds = ((instantOf(timeOf(last)) ?? 0) - (instantOf(timeOf(first)) ?? 0)) / 1000
+  return { first: instantOf(timeOf(first)) ?? 0, last: instantOf(timeOf(last)) ?? 0 }
+}
+
+/** No recording is that long: a clock was wrong, such as one that satellites set back by 1024 weeks. */
+const soundEndsOf = <Item>(items: ReadonlyArray<Item>, timeOf: TimeOf<Item>): Ends | undefined => {
+  const ends = endsOf(items, timeOf)
+  if (ends === undefined || Math.abs(ends.last - ends.first) <= 1000 * MAX_DURATION) return ends
+  const times = soundTimes(items.map((item) => instantOf(timeOf(item)) ?? Number.NaN)).filter(Number.isFinite)
+  return { first: times[0] ?? ends.first, last: times.at(-1) ?? ends.last }
+}
+
+/** Measures the time from the first to the last; undefined without two, or if they run backwards. */
+const secondsOf = (ends: Ends | undefined): number | undefined => {
+  const seconds = ends === undefined ? 0 : (ends.last - ends.first) / 1000
   return seconds > 0 ? seconds : undefined
 }
 
@@ -145,8 +213,8 @@ export const sumOf = (values: ReadonlyArray<number | undefined>): number | undef
 
 export const durationOf = <Item>(
   parts: ReadonlyArray<ReadonlyArray<Item>>,
-  timeOf: (item: Item) => string | undefined
-): number | undefined => sumOf(parts.map((part) => secondsOf(part, timeOf)))
+  timeOf: TimeOf<Item>
+): number | undefined => sumOf(parts.map((part) => secondsOf(endsOf(part, timeOf))))
 
 export interface Recording {
   /** The seconds are those of the parts, without the time between them. */
@@ -159,20 +227,11 @@ export const NOT_RECORDED: Recording = { seconds: undefined, recordedAt: undefin
 
 export const recordingOf = <Item>(
   parts: ReadonlyArray<ReadonlyArray<Item>>,
-  timeOf: (item: Item) => string | undefined
-): Recording => ({ seconds: durationOf(parts, timeOf), recordedAt: recordedAtIn(parts, timeOf) })
-
-const recordedAtIn = <Item>(
-  parts: ReadonlyArray<ReadonlyArray<Item>>,
-  timeOf: (item: Item) => string | undefined
-): string | undefined => {
-  for (const part of parts) {
-    for (const item of part) {
-      const instant = instantOf(timeOf(item))
-      if (instant !== undefined) return recordedAtOf(instant)
-    }
-  }
-  return undefined
+  timeOf: TimeOf<Item>
+): Recording => {
+  const ends = parts.map((part) => soundEndsOf(part, timeOf))
+  const began = ends.find((found) => found !== undefined)?.first ?? Number.NaN
+  return { seconds: sumOf(ends.map(secondsOf)), recordedAt: recordedAtOf(began) }
 }
 
 export const instantText = (text: string | undefined): string | undefined => recordedAtOf(instantOf(text) ?? Number.NaN)

@@ -201,7 +201,7 @@ const startsOf = (segments: Draft["segments"]): Segments => {
   })
 }
 
-const warningsOf = ({ gaps }: Closed, positions: number, dropped: ReadonlyArray<Dropped>) => {
+const warningsOf = ({ gaps }: Closed, positions: number, kept: number, dropped: ReadonlyArray<Dropped>) => {
   const metres = Math.round(gaps.reduce((sum, metres) => sum + metres, 0))
   const warnings: ReadonlyArray<ImportWarning | undefined> = [
     gaps.length === 0 ? undefined : {
@@ -210,10 +210,10 @@ const warningsOf = ({ gaps }: Closed, positions: number, dropped: ReadonlyArray<
         `A route has at most ${MAX_SEGMENTS} segments: the shortest gaps, ${metres} m in total, are straight lines`,
       count: gaps.length
     },
-    positions <= MAX_POSITIONS ? undefined : {
+    positions === kept ? undefined : {
       code: "positions_simplified",
-      message: `Of ${positions} positions the ${MAX_POSITIONS} that shape the line most were kept`,
-      count: positions - MAX_POSITIONS
+      message: `Of ${positions} positions the ${kept} that shape the line most were kept`,
+      count: positions - kept
     },
     ...dropped.map(({ count, what, why }) => ({ code: "dropped" as const, message: `${what}: ${why}`, count }))
   ]
@@ -364,6 +364,6 @@ export const finish = Effect.fnUntraced(function*(draft: Draft): Effect.fn.Retur
     },
     measures: measuresOf(draft, closed, positions),
     dropped,
-    warnings: warningsOf(closed, positions, dropped)
+    warnings: warningsOf(closed, positions, geometry.length, dropped)
   }
 })

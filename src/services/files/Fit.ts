@@ -2,6 +2,7 @@ import { Effect, Option } from "effect"
 import FitParser, { type ParsedFit } from "fit-file-parser"
 import { type FitRawMessage, readFitMessages } from "fit-file-parser/raw"
 import type { Position } from "../../schema/Geometry.ts"
+import { MAX_FIT_BYTES } from "../../schema/Import.ts"
 import { recordedAtOf } from "../../schema/Measures.ts"
 import { InvalidInput } from "../DomainErrors.ts"
 import { maneuverOf, markedWaypoints, pointTypeOf, type ShapingPoint, turnTypeOf, withShaping } from "./CoursePoints.ts"
@@ -14,7 +15,7 @@ import {
   separate,
   withoutEmptyTracks
 } from "./Draft.ts"
-import { coordOf, type OwnMeasures, positionOf, sumOf } from "./FileValues.ts"
+import { coordOf, type OwnMeasures, positionOf, soundTimes, sumOf } from "./FileValues.ts"
 import {
   chainedFiles,
   type FitRoom,
@@ -27,12 +28,10 @@ import {
   SHAPING_POINT,
   wholeFit
 } from "./FitBytes.ts"
-import { type Placed, placedPoints, placedTracks, segmentsOf, soundTimes } from "./Positions.ts"
+import { COARSE_FIELD, OWN_KILOMETRES, OWN_METRES, OWN_SECONDS, type OwnScale } from "./FitWriter.ts"
+import { type Placed, placedPoints, placedTracks, segmentsOf } from "./Positions.ts"
 
 type FitRecord = NonNullable<ParsedFit["records"]>[number]
-
-/** A day with a record a second has 3.5 MiB. */
-const MAX_FIT_BYTES = 4 * 1024 * 1024
 
 const parsed = (bytes: Uint8Array) =>
   Effect.callback<ParsedFit, InvalidInput>((resume) => {
@@ -54,13 +53,20 @@ interface Fix {
   readonly time: number
 }
 
-const timeOf = ({ timestamp }: { readonly timestamp?: Date }) => timestamp?.getTime() ?? Number.NaN
+/** The parser lets a developer field replace the field of the profile with its name, whatever the types are. */
+const millisecondsOf = (value: unknown) => value instanceof Date ? value.getTime() : undefined
+
+const numberOf = (value: unknown) => typeof value === "number" && Number.isFinite(value) ? value : undefined
+
+const textOf = (value: unknown) => typeof value === "string" ? value : undefined
+
+const timeOf = ({ timestamp }: { readonly timestamp?: Date }) => millisecondsOf(timestamp) ?? Number.NaN
 
 const fixesOf = (records: ReadonlyArray<FitRecord>): ReadonlyArray<Fix> => {
   const times = soundTimes(records.map(timeOf))
   return records.flatMap((record, index) => {
-    const elevation = record.enhanced_altitude ?? record.altitude
-    const position = positionOf(record.position_long, record.position_lat, elevation)
+    const elevation = numberOf(record.enhanced_altitude) ?? numberOf(record.altitude)
+    const position = positionOf(numberOf(record.position_long), numberOf(record.position_lat), elevation)
     return position === undefined ? [] : [{ position, time: times[index] ?? Number.NaN }]
   })
 }
@@ -82,13 +88,13 @@ const partsOf = (fixes: ReadonlyArray<Fix>, { events = [] }: ParsedFit): Readonl
 type Session = NonNullable<ParsedFit["sessions"]>[number]
 
 /** A session is written when it ends. */
-const endOf = ({ timestamp }: Session) => timestamp?.getTime() ?? Number.NaN
-
-const afterSession = (before: Session | undefined) => before === undefined ? Number.NaN : endOf(before) + 1
+const afterSession = (before: Session | undefined) => before === undefined ? Number.NaN : timeOf(before) + 1
 
 /** Gives each session what was recorded from its start on, or since the one before ended. */
 const bySession = (sessions: ReadonlyArray<Session>, fixes: ReadonlyArray<Fix>) => {
-  const starts = sessions.map(({ start_time }, index) => start_time?.getTime() ?? afterSession(sessions[index - 1]))
+  const starts = sessions.map(({ start_time }, index) =>
+    millisecondsOf(start_time) ?? afterSession(sessions[index - 1])
+  )
   const own = sessions.map((): Array<Fix> => [])
   const current = { session: 0 }
   for (const fix of fixes) {
@@ -111,19 +117,16 @@ const positiveOf = (seconds: number | undefined) => seconds !== undefined && sec
 type CoursePoint = NonNullable<ParsedFit["course_points"]>[number]
 
 const positionOfPoint = ({ position_lat, position_long }: CoursePoint) =>
-  positionOf(position_long, position_lat, undefined)
+  positionOf(numberOf(position_long), numberOf(position_lat), undefined)
 
 /** The parser gives a kind that the profile of FIT does not have as its number. */
-const kindOf = ({ type }: CoursePoint) => {
-  const kind: unknown = type
-  return typeof kind === "string" ? kind : undefined
-}
+const kindOf = ({ type }: CoursePoint) => textOf(type)
 
 const turnIn = (point: CoursePoint) => turnTypeOf(kindOf(point))
 
 const waypointOf = (point: CoursePoint, position: Position, mayBeTurn: boolean): DraftWaypoint => ({
   coord: coordOf(position),
-  name: point.name,
+  name: textOf(point.name),
   type: pointTypeOf(kindOf(point)),
   timestamp: undefined,
   turn: mayBeTurn ? turnIn(point) : undefined
@@ -155,15 +158,15 @@ const courseWaypoints = Effect.fnUntraced(function*(
   }
 })
 
-const sportOf = (value: unknown): string | undefined =>
-  typeof value === "string" && value !== "generic" ? value : undefined
+const sportOf = (value: unknown) => value === "generic" ? undefined : textOf(value)
 
 interface Part {
   readonly session: Session | undefined
   readonly parts: ReadonlyArray<ReadonlyArray<Fix>>
 }
 
-const instantOf = (session: Session) => (session.start_time ?? session.timestamp)?.getTime() ?? -Infinity
+const instantOf = ({ start_time, timestamp }: Session) =>
+  millisecondsOf(start_time) ?? millisecondsOf(timestamp) ?? -Infinity
 
 /** Sessions are activities of their own, one after the other. */
 const sessionsOf = (fit: ParsedFit, fixes: ReadonlyArray<Fix>): ReadonlyArray<Part> => {
@@ -177,13 +180,13 @@ const sessionsOf = (fit: ParsedFit, fixes: ReadonlyArray<Fix>): ReadonlyArray<Pa
 /** The times of a course are those of a virtual partner; a lap has the planned time. */
 const secondsOf = (fit: ParsedFit, { parts, session }: Part) =>
   fit.messages?.course === undefined
-    ? positiveOf(session?.total_timer_time) ?? recordedSeconds(parts)
-    : positiveOf(sumOf((fit.laps ?? []).map(({ total_timer_time }) => total_timer_time)))
+    ? positiveOf(numberOf(session?.total_timer_time)) ?? recordedSeconds(parts)
+    : positiveOf(sumOf((fit.laps ?? []).map(({ total_timer_time }) => numberOf(total_timer_time))))
 
 const recordedAt = (fit: ParsedFit, { parts, session }: Part) => {
   if (fit.messages?.course !== undefined) return undefined
   const first = parts.flat().find(({ time }) => Number.isFinite(time))?.time ?? Number.NaN
-  return recordedAtOf(session?.start_time?.getTime() ?? first) ?? recordedAtOf(first)
+  return recordedAtOf(millisecondsOf(session?.start_time) ?? first) ?? recordedAtOf(first)
 }
 
 const degreesOf = (semicircles: number) => semicircles * 180 / SEMICIRCLES
@@ -213,16 +216,21 @@ const shapingIn = (messages: ReadonlyArray<FitRawMessage>): ReadonlyArray<Shapin
 
 const unsigned = (number: number) => number >>> 0
 
-const metresIn = (message: FitRawMessage | undefined, number: number) => {
-  const centimetres = message === undefined ? undefined : numberIn(message, number)
-  return centimetres === undefined ? undefined : unsigned(centimetres) / 100
+const measureIn = (message: FitRawMessage, number: number, { coarse, fine }: OwnScale) => {
+  const large = numberIn(message, number + COARSE_FIELD)
+  const value = numberIn(message, number)
+  if (large !== undefined) return unsigned(large) / coarse
+  return value === undefined ? undefined : unsigned(value) / fine
 }
 
 const measuresIn = ([message]: ReadonlyArray<FitRawMessage>): OwnMeasures | undefined => {
-  const [line, distance, elevationGain] = [0, 1, 2].map((number) => metresIn(message, number))
+  if (message === undefined) return undefined
+  const [line, distance, elevationGain] = [0, 1, 2].map((number) => measureIn(message, number, OWN_METRES))
+  const duration = measureIn(message, 3, OWN_SECONDS)
   return line === undefined ? undefined : {
     line,
     ...(distance === undefined ? {} : { distance }),
+    ...(duration === undefined ? {} : { duration }),
     ...(elevationGain === undefined ? {} : { elevationGain })
   }
 }
@@ -231,8 +239,8 @@ const measuresIn = ([message]: ReadonlyArray<FitRawMessage>): OwnMeasures | unde
 const cuesIn = (messages: ReadonlyArray<FitRawMessage>, points: ReadonlyArray<CoursePoint>) =>
   messages.flatMap((message, index) => {
     const numberAt = (number: number) => unsigned(numberIn(message, number) ?? 0)
-    const numbers = [numberAt(0), numberAt(1), numberAt(2) / 100_000, numberAt(3) / 1000]
-    return maneuverOf(numbers.join(" "), points[index]?.name) ?? []
+    const [length, time] = [measureIn(message, 2, OWN_KILOMETRES) ?? 0, measureIn(message, 3, OWN_SECONDS) ?? 0]
+    return maneuverOf([numberAt(0), numberAt(1), length, time].join(" "), points[index]?.name) ?? []
   })
 
 /** Counts records without a position, which sensors write indoors. */
@@ -265,7 +273,7 @@ const readOne = Effect.fnUntraced(function*(given: Uint8Array, room: FitRoom, is
     measures: measuresIn(messages.get(OWN_MEASURES) ?? []),
     tracks: sessions.map((part, index): DraftTrack => ({
       names: [
-        course?.name,
+        textOf(course?.name),
         isOnly && sessions.length < 2 ? undefined : sportOf(part.session?.sport)?.replaceAll("_", " ")
       ],
       descriptions: [],

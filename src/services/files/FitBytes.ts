@@ -5,10 +5,13 @@ import { isFit } from "./PackedFile.ts"
 /** Other readers pass over this number, which is for messages of manufacturers (FIT protocol, `mesg_num`). */
 export const SHAPING_POINT = 0xff00
 
-/** The message has the length of the line, the distance and the elevation gain of the route, in centimetres. */
+/**
+ * The message has the length of the line, the distance and the elevation gain of the route in centimetres, and its
+ * duration in milliseconds; a field that needs more than 32 bits is coarser (`FitWriter.ts`).
+ */
 export const OWN_MEASURES = 0xff01
 
-/** The message is a cue, whose instruction starts in a course point: type, index, centimetres and milliseconds. */
+/** The message is a cue, whose instruction starts in a course point: type, index, and measures as above. */
 export const OWN_CUE = 0xff02
 
 /** 180 degrees are this many. */
@@ -17,7 +20,7 @@ export const SEMICIRCLES = 2 ** 31
 /** A day with a record a second has 86,400. The parser took 3.8 s for 4,000,000 messages without a field. */
 export const MAX_MESSAGES = 200_000
 
-/** All messages together have at most this many fields; a record of a watch has about 15. */
+/** All messages together have at most this many fields. A record of a watch has about 15; with 24 a day is too long. */
 export const MAX_FIELDS = 2_000_000
 
 /** Files that follow each other share this room. */
@@ -85,6 +88,8 @@ const walk = (bytes: Uint8Array, from: number, to: number, room: FitRoom): Walk 
       definitions.set(header & 0x0f, definition)
       end = definition.end
     } else {
+      // Bit 5 belongs to definitions and bit 4 is reserved: in data they are damage.
+      if (!isCompressed && (header & 0x30) !== 0) break
       const definition = definitions.get(isCompressed ? (header >> 5) & 0x03 : header & 0x0f)
       if (definition === undefined) break
       end = at + 1 + definition.bytes

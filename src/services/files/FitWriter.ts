@@ -48,6 +48,27 @@ const MAX_UINT32 = 2 ** 32 - 2
 const uint32 = (number: number, value: number) => field(4, FitBaseType.Uint32)(number, Math.min(value, MAX_UINT32))
 const sint32 = field(4, FitBaseType.Sint32)
 
+/** A measure that is too large is left out: the largest number of the type would be a wrong one. */
+const measure = (number: number, value: number) => value > MAX_UINT32 ? [] : [uint32(number, value)]
+
+/** A field of our own messages counts so many to a unit: the coarse scale is for what exceeds 32 bits in the fine one. */
+export interface OwnScale {
+  readonly fine: number
+  readonly coarse: number
+}
+
+export const OWN_METRES: OwnScale = { fine: 100, coarse: 10 }
+export const OWN_KILOMETRES: OwnScale = { fine: 100_000, coarse: 10_000 }
+export const OWN_SECONDS: OwnScale = { fine: 1000, coarse: 10 }
+
+/** The coarse scale adds this to the number of the field, since a field without it always has the fine scale. */
+export const COARSE_FIELD = 16
+
+const ownMeasure = (number: number, value: number, { coarse, fine }: OwnScale) => {
+  const scaled = Math.round(fine * value)
+  return scaled > MAX_UINT32 ? uint32(number + COARSE_FIELD, Math.round(coarse * value)) : uint32(number, scaled)
+}
+
 // 180 degrees would be one more than the largest number: the last one is practically the same meridian.
 const semicircles = (number: number, degrees: number) =>
   sint32(number, Math.min(Math.round(degrees * SEMICIRCLES / 180), SEMICIRCLES - 2))
@@ -75,7 +96,7 @@ const recordOf = ([lng, lat, elevation]: Position, time: number, metres: number)
   uint32(TIMESTAMP, time),
   semicircles(0, lat),
   semicircles(1, lng),
-  uint32(5, centimetres(metres)),
+  ...measure(5, centimetres(metres)),
   ...(elevation === undefined ? [] : [uint32(78, altitude(elevation))])
 ]
 
@@ -128,8 +149,10 @@ export const writeFit = (route: WrittenRoute): Uint8Array => {
     uint32(2, start),
     ...(geometry[0] === undefined ? [] : [semicircles(3, geometry[0][1]), semicircles(4, geometry[0][0])]),
     ...(last === undefined ? [] : [semicircles(5, last[1]), semicircles(6, last[0])]),
-    ...(duration === undefined ? [] : [uint32(7, milliseconds(duration + pauses)), uint32(8, milliseconds(duration))]),
-    uint32(9, centimetres(length))
+    ...(duration === undefined
+      ? []
+      : [...measure(7, milliseconds(duration + pauses)), ...measure(8, milliseconds(duration))]),
+    ...measure(9, centimetres(length))
   ])
   encoder.writeMessage(EVENT, timerEvent(start, EVENT_START))
   for (const [index, position] of geometry.entries()) {
@@ -139,19 +162,18 @@ export const writeFit = (route: WrittenRoute): Uint8Array => {
     }
     encoder.writeMessage(RECORD, recordOf(position, timeAt(index), metresAt(index)), 1)
   }
-  const measures = [route.distance, route.elevationGain]
-  if (measures.some((measure) => measure !== undefined)) {
-    const known = [length, ...measures].flatMap((measure, number) =>
-      measure === undefined ? [] : [uint32(number, centimetres(measure))]
-    )
-    encoder.writeMessage(OWN_MEASURES, known)
-  }
+  const own = [route.distance, route.elevationGain].flatMap((metres, index) =>
+    metres === undefined ? [] : [ownMeasure(1 + index, metres, OWN_METRES)]
+  )
+  // A shorter duration is in the lap.
+  if (duration !== undefined && milliseconds(duration) > MAX_UINT32) own.push(ownMeasure(3, duration, OWN_SECONDS))
+  if (own.length > 0) encoder.writeMessage(OWN_MEASURES, [ownMeasure(0, length, OWN_METRES), ...own])
   for (const { cue: { begin_shape_index, length, time, type } } of cuesOnLine) {
     encoder.writeMessage(OWN_CUE, [
       uint32(0, type),
       uint32(1, begin_shape_index),
-      uint32(2, centimetres(1000 * length)),
-      uint32(3, milliseconds(time))
+      ownMeasure(2, length, OWN_KILOMETRES),
+      ownMeasure(3, time, OWN_SECONDS)
     ])
   }
   for (const { coord: [lng, lat], index } of shapingPoints(all)) {
@@ -165,7 +187,7 @@ export const writeFit = (route: WrittenRoute): Uint8Array => {
       uint32(1, timeAt(at)),
       semicircles(2, coord[1]),
       semicircles(3, coord[0]),
-      uint32(4, centimetres(metresAt(at))),
+      ...measure(4, centimetres(metresAt(at))),
       enumerated(5, coursePointOf(type).fit),
       ...(name === undefined || name === null || name === "" ? [] : [text(6, name, MAX_POINT_NAME_BYTES)])
     ])
@@ -177,7 +199,7 @@ export const writeFit = (route: WrittenRoute): Uint8Array => {
       uint32(1, timeAt(at)),
       semicircles(2, lat),
       semicircles(3, lng),
-      uint32(4, centimetres(metresAt(at))),
+      ...measure(4, centimetres(metresAt(at))),
       enumerated(5, turnOf(cue).fit),
       text(6, cue.instruction === "" ? turnOf(cue).name : cue.instruction, MAX_POINT_NAME_BYTES)
     ])

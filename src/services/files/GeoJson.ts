@@ -61,6 +61,11 @@ const textOf = (value: unknown): string | undefined => typeof value === "string"
 const numberOf = (value: unknown): number | undefined =>
   typeof value === "number" && Number.isFinite(value) ? value : undefined
 
+/** Other programs write a name of digits as a number. */
+const nameOf = (object: JsonObject): string | undefined =>
+  [object["name"], object["title"]].map((value) => textOf(value) ?? numberOf(value)?.toString())
+    .find((name) => name !== undefined)
+
 const partsOf = (value: unknown, properties: JsonObject, depth: number): ReadonlyArray<Part> => {
   const object = objectOf(value)
   if (depth > MAX_DEPTH) return [{ type: "deeply nested geometry", coordinates: [], properties }]
@@ -146,7 +151,7 @@ const droppedOf = (parts: ReadonlyArray<Part>): ReadonlyArray<Dropped> => {
 const waypointOf = ({ properties }: Part, position: Position): DraftWaypoint => ({
   coord: coordOf(position),
   type: textOf(properties["type"]),
-  name: textOf(properties["name"]) ?? textOf(properties["title"]),
+  name: nameOf(properties),
   timestamp: textOf(properties["timestamp"])
 })
 
@@ -207,7 +212,7 @@ const otherSystem = (root: unknown): InvalidInput | undefined => {
 }
 
 const saidOf = (about: ReadonlyArray<JsonObject>) => ({
-  names: about.map((object) => textOf(object["name"]) ?? textOf(object["title"])),
+  names: about.map(nameOf),
   descriptions: about.map((object) => textOf(object["description"])),
   tags: about.flatMap((object) => listOf(object["tags"]).slice(0, MAX_WORDS)).filter((tag) => typeof tag === "string"),
   activity: about.map((object) => textOf(object["activity"])).find((activity) => activity !== undefined),

@@ -6,6 +6,7 @@ import { SERVICE_TITLE } from "../../schema/ServiceName.ts"
 import type { InvalidInput } from "../DomainErrors.ts"
 import {
   maneuverOf,
+  OWN_INSTRUCTION,
   OWN_MANEUVER,
   pointTypeOf,
   SHAPING,
@@ -80,6 +81,7 @@ const KNOWN = new Set([
   SHAPE_POINT,
   ...SHAPING_MEMBERS,
   OWN_LONGITUDE,
+  OWN_INSTRUCTION,
   OWN_MANEUVER,
   OWN_MEASURES
 ])
@@ -213,8 +215,11 @@ const linesOf = (
 }
 
 const cueOf = (point: XmlElement) => {
-  const mark = textOf(childOf(point, "extensions"), OWN_MANEUVER)
-  return mark === undefined ? undefined : maneuverOf(mark, textOf(point, "name"))
+  const extensions = childOf(point, "extensions")
+  const mark = textOf(extensions, OWN_MANEUVER)
+  return mark === undefined
+    ? undefined
+    : maneuverOf(mark, textOf(extensions, OWN_INSTRUCTION) ?? textOf(point, "name"))
 }
 
 const PLACE_OF_INTEREST = "poi"

@@ -2,7 +2,15 @@ import type { Position } from "../../schema/Geometry.ts"
 import { DEFAULT_GPX_FORM, type GpxForm } from "../../schema/Import.ts"
 import { SERVICE_TITLE } from "../../schema/ServiceName.ts"
 import { NO_GAPS, rangesOf } from "../geometry/Geodesy.ts"
-import { coursePointOf, isShaping, maneuverMark, SHAPING, shapingParts, turnOf } from "./CoursePoints.ts"
+import {
+  coursePointOf,
+  isShaping,
+  maneuverMark,
+  OWN_INSTRUCTION,
+  SHAPING,
+  shapingParts,
+  turnOf
+} from "./CoursePoints.ts"
 import type { WrittenRoute } from "./Draft.ts"
 import { decimal, edgeMark, isDateTime, measuresText, OWN_MEASURES, withinEdge } from "./FileValues.ts"
 import { recordedTimes } from "./Positions.ts"
@@ -50,14 +58,15 @@ const routeOfWaypoints = ({ activity, name, waypoints }: WrittenRoute, form: Gpx
 
 const pointOfCue = (cue: Cue, [lng, lat, elevation]: Position): XmlParts => {
   const { name, tcx } = turnOf(cue)
+  const hasText = cue.instruction !== ""
   return {
     "@lat": decimal(lat),
     "@lon": decimal(withinEdge(lng)),
     ele: elevation === undefined ? undefined : decimal(elevation),
-    name: cue.instruction === "" ? name : cue.instruction,
+    name: hasText ? cue.instruction : name,
     sym: tcx,
     type: name,
-    extensions: { ...maneuverMark(cue), ...edgeMark(lng) }
+    extensions: { ...maneuverMark(cue), [OWN_INSTRUCTION]: hasText ? undefined : "", ...edgeMark(lng) }
   }
 }
 

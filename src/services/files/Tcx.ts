@@ -55,6 +55,7 @@ import {
   childOf,
   childrenOf,
   descendantsOf,
+  leafOf,
   NOTHING,
   type PointReader,
   textOf,
@@ -62,8 +63,8 @@ import {
   type XmlElement
 } from "./XmlTree.ts"
 
-/** The schema requires `Time`; an extension of the service marks a longitude. */
-const TRACKPOINT = new Set(["Time", "Position", "AltitudeMeters", "DistanceMeters", "Extensions"])
+/** The schema requires `Time`. */
+const TRACKPOINT = new Set(["Time", "Position", "AltitudeMeters", "DistanceMeters"])
 const COURSE_POINT = new Set(["Name", "Time", "Position", "PointType", "Notes", "Extensions"])
 
 const OWN_RECORDING = "rps:recordedAt"
@@ -106,7 +107,18 @@ const pointOf = (point: XmlElement): Position | undefined => {
   )
 }
 
-const READ = new Set(["Position", "AltitudeMeters", "DistanceMeters", "Extensions"])
+const READ = new Set(["Position", "AltitudeMeters", "DistanceMeters"])
+
+const EXTENSIONS = leafOf("Extensions")
+
+/** An extension of the service marks a longitude. */
+const isForeign = ({ children }: XmlElement) => children.some(({ name }) => name !== OWN_LONGITUDE)
+
+/** Extensions of others are only counted: all points share one. */
+const keptOf = (member: XmlElement): ReadonlyArray<XmlElement> => {
+  if (member.name === EXTENSIONS.name) return isForeign(member) ? [EXTENSIONS] : []
+  return READ.has(member.name) ? [] : [member]
+}
 
 /** Removes the members that are read: a long recording has many points. */
 const POINTS: PointReader = {
@@ -114,7 +126,7 @@ const POINTS: PointReader = {
   read: (point) => {
     const position = pointOf(point)
     if (position === undefined) return point
-    const children = point.children.filter(({ name }) => !READ.has(name))
+    const children = point.children.flatMap(keptOf)
     return { name: point.name, attributes: NOTHING, children, text: "", position, time: undefined }
   }
 }

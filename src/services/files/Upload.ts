@@ -264,13 +264,14 @@ const ROOTS: ReadonlyMap<string, TextFormat> = new Map([
 ])
 
 const PROLOG_LENGTH = 65_536
-
 const PROLOG_BYTES = 4 * PROLOG_LENGTH
 
+/** A comment may go on behind the beginning of the file. */
+const COMMENT = /<!--[^]*?(?:-->|$)/g
 const ROOT = /<(?:[\w.-]+:)?(gpx|kml|TrainingCenterDatabase)[\s/>]/
 
 /** Google Earth also opens a feature without the root of KML. */
-const KML_FEATURE = /^(?:<\?[^>]*\?>\s*|<!--[^>]*-->\s*)*<(?:[\w.-]+:)?(?:Document|Folder|Placemark)[\s/>]/
+const KML_FEATURE = /^(?:<\?[^>]*\?>\s*)*<(?:[\w.-]+:)?(?:Document|Folder|Placemark)[\s/>]/
 
 /** A list is no GeoJSON either, which its reader says; `[` alone may begin the settings of a program. */
 const JSON_TEXT = /^(?:\{|\[\s*[[{"])/
@@ -279,7 +280,8 @@ const formatOfContent = (text: string): TextFormat | undefined => {
   const start = text.slice(0, PROLOG_LENGTH).replace(/^\uFEFF/, "").trimStart()
   if (JSON_TEXT.test(start)) return "geojson"
   if (!start.startsWith("<")) return undefined
-  return ROOTS.get(ROOT.exec(start)?.[1] ?? "") ?? (KML_FEATURE.test(start) ? "kml" : undefined)
+  const markup = start.replace(COMMENT, "").trimStart()
+  return ROOTS.get(ROOT.exec(markup)?.[1] ?? "") ?? (KML_FEATURE.test(markup) ? "kml" : undefined)
 }
 
 /** No client sends a route file as one of these. */
