@@ -52,6 +52,9 @@ const noteExpiry = Effect.fnUntraced(function*({ expiresAt }: TokenPrincipal) {
   }
 })
 
+const isOpen = ({ deletion }: SessionPrincipal, endpoint: Endpoint) =>
+  deletion !== "over" || Context.get(endpoint.annotations, OpenWhenOver)
+
 /** Authenticates requests by session, which the response refreshes, or by personal access token. */
 export class Authenticator extends Context.Service<Authenticator, {
   /** Returns none without a credential. Fails with `Unauthorized` (invalid or ended) or `Forbidden` (cross-site). */
@@ -93,9 +96,6 @@ export class Authenticator extends Context.Service<Authenticator, {
         isReadOnly,
         (is) => is ? Effect.void : unlessServerError(clearSessionCookie)
       )
-
-      const isOpen = ({ deletion }: SessionPrincipal, endpoint: Endpoint) =>
-        deletion !== "over" || Context.get(endpoint.annotations, OpenWhenOver)
 
       const authenticate = (token: string, endpoint: Endpoint) =>
         Effect.map(sessions.authenticate(token), Option.filter(({ principal }) => isOpen(principal, endpoint)))

@@ -7,16 +7,13 @@ import type { DeletedStoredRoute, StoredRoute } from "../../schema/Route.ts"
 import { Lanes } from "../admission/Lanes.ts"
 import { databaseDefects } from "../db/DatabaseErrors.ts"
 import { countRows, type ListOrder, readableRows } from "../db/Lists.ts"
-import { deletionCutoff, trashedAt } from "../db/Sweeps.ts"
+import { deletionCutoff, PURGED_AT_ONCE, trashedAt } from "../db/Sweeps.ts"
 import { DeletionColumn } from "../db/Tables.ts"
 import { Missing, type Overloaded } from "../DomainErrors.ts"
 import { Pseudonyms } from "../identity/Names.ts"
 import { boundedPage, extentOf, inOrder } from "./RouteLists.ts"
 import { routeColumns, RouteRecord, RouteRow, toStoredRoute } from "./RouteRow.ts"
 import { RouteViews } from "./RouteViews.ts"
-
-/** One statement erases this many rows: with the longest lines or the most members it stays below its timeout. */
-const PURGED_AT_ONCE = 100
 
 const TABLES = { route: "routes", collection: "collections" } as const
 
