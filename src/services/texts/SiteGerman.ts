@@ -162,7 +162,7 @@ als Daten.`,
       not_signed_in: "Sie sind nicht angemeldet: Melden Sie sich an.",
       wrong_credentials: "E-Mail-Adresse oder Passwort ist falsch.",
       sign_in_refused: "Die Anmeldung wurde nicht angenommen.",
-      provider_declined: "Der Identitätsanbieter hat Sie nicht angemeldet.",
+      provider_declined: "Der Anmeldedienst hat Sie nicht angemeldet.",
       sign_in_not_begun: `Die Anmeldung wurde nicht in diesem Browser begonnen, oder vor mehr als ${
         duration(PROVIDER_SIGN_IN_LIFETIME)
       }.`,
