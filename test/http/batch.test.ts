@@ -153,6 +153,19 @@ layer(TestServer.layer())("a batch", (it) => {
       assert.lengthOf(idsIn((yield* rider.get("/routes")).body), 10)
     }))
 
+  it.effect("may name a route by its id and by what an operation returns, also in one collection", () =>
+    Effect.gen(function*() {
+      const rider = yield* signedIn
+      const [id] = yield* Effect.replicateEffect(makeRoute(rider), 1)
+      const { body } = yield* batch(rider, [
+        { op: "update", id, changes: { name: "Both" } },
+        { op: "createCollection", collection: { name: "Made", routeIds: [id, "$0"] } },
+        { op: "updateCollection", collectionId: "$1", changes: { routeIds: ["$0", id] } }
+      ])
+      assert.deepStrictEqual(resultsIn(body).map(({ status }) => status), [200, 201, 200])
+      assert.include((yield* rider.get("/collections")).text, `"routeIds":[${id}],`)
+    }))
+
   it.effect("may be long: its lines are read in a thread", () =>
     Effect.gen(function*() {
       const rider = yield* signedIn

@@ -247,9 +247,13 @@ export const routeBatch = Effect.gen(function*() {
     return yield* unconfirmedAll(impacts)
   })
 
+  /** An id and a reference, or two references, may name one route. */
+  const membersIn = (before: Before) => (given: ReadonlyArray<RouteId | string>) =>
+    Effect.map(Effect.forEach(given, routeIn(before)), (ids) => [...new Set(ids)])
+
   const newCollection = (owner: UserId, { collection }: Operation<"createCollection">): Change =>
     Effect.fnUntraced(function*(before) {
-      const routeIds = yield* Effect.forEach(collection.routeIds ?? [], routeIn(before))
+      const routeIds = yield* membersIn(before)(collection.routeIds ?? [])
       return collectionOutcome(yield* inBatch(collections.create(owner, { ...collection, routeIds })), 201)
     })
 
@@ -261,7 +265,7 @@ export const routeBatch = Effect.gen(function*() {
   ) {
     const changed = yield* collections.update(owner, id, changes, expected(operation))
     if (routeIds === undefined || routeIds === null) return changed
-    return yield* collections.setRoutes(owner, id, yield* Effect.forEach(routeIds, routeIn(before)), undefined)
+    return yield* collections.setRoutes(owner, id, yield* membersIn(before)(routeIds), undefined)
   })
 
   const collectionChange = (
