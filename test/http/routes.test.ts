@@ -1,7 +1,7 @@
 import { assert, layer } from "@effect/vitest"
 import { Effect, Schema } from "effect"
 import { Places } from "../../src/services/geometry/Places.ts"
-import { signedIn, signedInAs } from "../support/Actors.ts"
+import { type Actor, anonymous, signedIn, signedInAs } from "../support/Actors.ts"
 import { created, idOf, issuePaths, newRoute, shareTokenOf } from "../support/Routes.ts"
 import { TestServer } from "../support/TestServer.ts"
 
@@ -127,6 +127,22 @@ layer(TestServer.layer({}, Places.layer))("a stored route", (it) => {
         text,
         `"geometry":[[0.1,0.2],[9.12345678901234,47.000000000000014],[0,1e-7,-12.000000001],[180,-90]]`
       )
+    }))
+
+  it.effect("has another tag for its owner where others do not see the times of its waypoints", () =>
+    Effect.gen(function*() {
+      const rider = yield* signedIn
+      const visitor = yield* anonymous
+      const waypoints = [{ coord: [9.5, 47], timestamp: "2026-01-01T10:00:00Z" }, { coord: [9.6, 47] }]
+      const timed = created((yield* rider.post("/routes", newRoute({ visibility: "unlisted", waypoints }))).body)
+      const tagOf = (actor: Actor, path: string) =>
+        Effect.map(actor.get(path), ({ headers }) => headers.get("etag") ?? assert.fail("no tag"))
+      for (const path of [`/routes/${timed.shareToken}`, `/routes/${timed.shareToken}/gpx`]) {
+        const seen = yield* tagOf(visitor, path)
+        assert.notStrictEqual(yield* tagOf(rider, path), seen)
+        const again = yield* rider.get(path, { headers: { "if-none-match": seen } })
+        assert.strictEqual(again.status, 200)
+      }
     }))
 
   it.effect("elevation gain and duration follow from elevations and timestamps unless they are given", () =>

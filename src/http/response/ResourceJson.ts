@@ -99,7 +99,8 @@ const shownOf = (
     recordedAt,
     shareToken,
     source,
-    user
+    user,
+    waypoints
   }: StoredRoute
 ) =>
   JSON.stringify([
@@ -112,7 +113,9 @@ const shownOf = (
     allowDownload,
     ...(cutRevision === undefined ? [] : [cutRevision]),
     ...(recordedAt === undefined ? [] : [recordedAt]),
-    ...(source === undefined ? [] : [source])
+    ...(source === undefined ? [] : [source]),
+    // Only its owner sees the times of the waypoints.
+    ...(waypoints.includes("\"timestamp\"") ? [true] : [])
   ])
 
 const factsOf = Schema.decodeUnknownSync(Schema.fromJsonString(Schema.Record(Schema.String, Schema.Json)))
