@@ -34,9 +34,12 @@ export const Manifest = Schema.Struct({
 })
 export type Manifest = typeof Manifest.Type
 
+/** PostgreSQL has no year 0, and a parsed 30 February is one of March. */
+const isWritten = (text: string) => !Number.isNaN(Date.parse(text)) && new Date(text).toISOString() === text
+
 const Instant = Schema.String.check(
-  Schema.isPattern(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/u),
-  Schema.makeFilter((text) => !Number.isNaN(Date.parse(text)), { expected: "an ISO 8601 instant" })
+  Schema.isPattern(/^(?!0000)\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/u),
+  Schema.makeFilter(isWritten, { expected: "an ISO 8601 instant" })
 )
 
 /** These members identify the same route or collection in every account that it was imported into. */

@@ -45,6 +45,18 @@ layer(TestServer.layer())("a hostile archive", (it) => {
       assert.deepStrictEqual(issuesOf((yield* imported(rider, bytes)).body), [{ path: "body.routes.json:3", message }])
     }))
 
+  it.effect("with an instant that no calendar has is refused before anything is stored", () =>
+    Effect.gen(function*() {
+      const { files, rider } = yield* attacker
+      const routes = files["routes.json"] ?? ""
+      for (const instant of ["0000-01-01T00:00:00.000Z", "2025-02-30T00:00:00.000Z"]) {
+        const changed = routes.replace(/"createdAt":"[^"]+"/, `"createdAt":"${instant}"`)
+        const { body, status } = yield* imported(rider, yield* sealed({ ...files, "routes.json": changed }))
+        assert.strictEqual(status, 400, instant)
+        assert.deepStrictEqual(issuesOf(body).map(({ path }) => path), ["body.routes.json:2.createdAt"])
+      }
+    }))
+
   it.effect("with a line or a file that would keep a parser busy is refused unparsed", () =>
     Effect.gen(function*() {
       const { files, rider } = yield* attacker

@@ -5,7 +5,7 @@ import { Source } from "../../src/schema/Route.ts"
 import { ZipImportLine } from "../../src/schema/ZipImport.ts"
 import { writeFit } from "../../src/services/files/FitWriter.ts"
 import { anonymous, type Rider, signedIn } from "../support/Actors.ts"
-import { imported, zipped } from "../support/Archives.ts"
+import { archiveOf, imported, zipped } from "../support/Archives.ts"
 import { created, idOf, newRoute } from "../support/Routes.ts"
 import { TestServer } from "../support/TestServer.ts"
 
@@ -207,6 +207,26 @@ layer(TestServer.layer())("the source of a route", (it) => {
         201
       )
       assert.strictEqual((yield* (yield* signedIn).post("/routes", newRoute({ source }))).status, 201)
+    }))
+
+  it.effect("stays with the route that has it when an archive brings another, which is stored without it", () =>
+    Effect.gen(function*() {
+      const source = { provider: "strava", externalId: "1" }
+      const rider = yield* signedIn
+      const { id } = created((yield* rider.post("/routes", newRoute({ name: "Brought", source }))).body)
+      yield* rider.post("/collections", { name: "All", routeIds: [id] })
+      const archive = yield* archiveOf(rider)
+      const heir = yield* signedIn
+      const own = idOf((yield* heir.post("/routes", newRoute({ name: "Own", source }))).body)
+      yield* heir.delete(`/routes/${own}`)
+      assert.nestedInclude((yield* imported(heir, archive)).body, { "routes.created": 1, "routes.unchanged": 0 })
+      const { text } = yield* heir.get("/routes?geometry=none")
+      assert.include(text, "\"name\":\"Brought\"")
+      assert.notInclude(text, "strava")
+      assert.include((yield* heir.get("/collections")).text, "\"routeCount\":1")
+      assert.include((yield* heir.post(`/routes/${own}/restore`)).text, "strava")
+      yield* imported(rider, archive)
+      assert.deepStrictEqual(decodeRoute((yield* rider.get(`/routes/${id}`)).body).source, source)
     }))
 
   it.effect("and the time of a recording are hidden from others, in documents, lists and files", () =>

@@ -28,6 +28,8 @@ interface Archived {
   readonly updatedAt: string
 }
 
+const SOURCE_COLUMNS = new Set(["source_provider", "source_external_id", "source_url"])
+
 /** Rows known by `origin` stay, or are restored from the trash. A unique index makes writes idempotent. */
 export const importedRows = Effect.gen(function*() {
   const sql = yield* SqlClient.SqlClient
@@ -122,11 +124,23 @@ export const importedRows = Effect.gen(function*() {
     const own = yield* Effect.forEach(routes, (route) => Effect.andThen(Effect.yieldNow, ownRow(owner, route, now)))
     const ownColumns = Object.keys(own[0] ?? {}).filter((column) => !columns.includes(column))
     const listed = (from: string, names: ReadonlyArray<string>) => names.map((name) => sql`${sql(`${from}.${name}`)}`)
+    // A route keeps its source unless another of the account, which may be in the trash, has it.
+    const read = columns.map((name) =>
+      SOURCE_COLUMNS.has(name)
+        ? sql`CASE WHEN NOT s.is_taken THEN ${sql(`read.${name}`)} END`
+        : sql`${sql(`read.${name}`)}`
+    )
     const inserted = yield* sql`
       INSERT INTO routes (${sql.csv([...columns, ...ownColumns].map((name) => sql`${sql(name)}`))})
-      SELECT ${sql.csv([...listed("read", columns), ...listed("own", ownColumns)])}
+      SELECT ${sql.csv([...read, ...listed("own", ownColumns)])}
       FROM json_populate_recordset(NULL::routes, convert_from(${json}, 'UTF8')::json) WITH ORDINALITY read
         JOIN json_populate_recordset(NULL::routes, ${JSON.stringify(own)}::json) own USING (imported_from)
+        CROSS JOIN LATERAL (
+          SELECT EXISTS (
+            SELECT FROM routes o WHERE o.user_id = ${owner} AND o.source_provider = read.source_provider
+              AND o.source_external_id = read.source_external_id
+          ) AS is_taken
+        ) s
       ORDER BY read.ordinality
       ON CONFLICT DO NOTHING RETURNING id`
     return inserted.length
