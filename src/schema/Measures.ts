@@ -26,8 +26,12 @@ const INSTANT =
 /** A parsed 30 February is one of March. */
 const isDay = (date: string) => new Date(date).toISOString().startsWith(date)
 
+/** With its offset an instant of the last day of 9999 may be one of a year that needs a sign. */
+const hasFourDigits = (text: string) => new Date(text).getUTCFullYear() < 10_000
+
 const isInstant = (text: string) =>
   INSTANT.test(text) && !Number.isNaN(Date.parse(text)) && isDay(text.slice(0, "YYYY-MM-DD".length))
+  && hasFourDigits(text)
 
 export const Instant = Schema.String.annotate({ format: "date-time" }).check(
   Schema.makeFilter(isInstant, {

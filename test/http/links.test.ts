@@ -163,6 +163,8 @@ layer(TestServer.layer())("links", (it) => {
       for (const call of [owner.post(`${path}/links`, late), owner.patch(`${path}/links/${id}`, late)]) {
         assert.deepInclude((yield* call).body, { message: "body.expiresAt: Expected an instant in the future" })
       }
+      // In UTC it would be an instant of the year 10000, which no call takes back.
+      assert.strictEqual((yield* owner.post(`${path}/links`, { expiresAt: "9999-12-31T23:59:59-12:00" })).status, 400)
       for (let n = 1; n < MAX_LINKS; n++) {
         yield* SqlClient.SqlClient.use((sql) =>
           sql`

@@ -47,6 +47,8 @@ const largest: WrittenRoute = {
   duration: MAX_DURATION
 }
 
+const YEARS = ["1981", "2000", "2125", "2126", "2199"]
+
 const at = (seconds: number) => uint32(253, START + seconds)
 
 const record = (seconds: number, lat: number) => [at(seconds), degrees(0, lat), degrees(1, 9)]
@@ -198,6 +200,14 @@ describe("a FIT file", () => {
       }
       const few = yield* Effect.flip(read(Uint8Array.from([...header, ...withoutFields, ...new Uint8Array(1000)])))
       assert.strictEqual(few.message, "The file has no points")
+    }))
+
+  it.effect("begins at an instant that FIT can say, whenever its route was recorded", () =>
+    Effect.gen(function*() {
+      for (const year of YEARS) {
+        const { document } = yield* read(writeFit({ ...route, recordedAt: `${year}-12-31T23:59:59.000Z` }))
+        assert.strictEqual(document.name, route.name, year)
+      }
     }))
 
   it.effect("is refused for its length above 4 MiB, and not at them", () =>

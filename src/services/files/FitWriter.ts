@@ -31,6 +31,9 @@ const PROTOCOL_VERSION = 0x20
 /** FIT reads smaller numbers as seconds since power-on. */
 const LEAST_INSTANT = Date.UTC(2000, 0)
 
+/** FIT counts 32 bits of seconds, which end a month later. */
+const LAST_INSTANT = Date.UTC(2126, 0)
+
 const MAX_TEXT_BYTES = 255
 const MAX_POINT_NAME_BYTES = 64
 
@@ -111,9 +114,8 @@ export const writeFit = (route: WrittenRoute): Uint8Array => {
   const { activity, createdAt, cues = [], duration, geometry, name, recordedAt, segments = NO_GAPS, waypoints: all } =
     route
   const encoder = new FitEncoder({ protocolVersion: PROTOCOL_VERSION })
-  const start = FitEncoder.toFitTimestamp(
-    new Date(Math.max(LEAST_INSTANT, Date.parse(recordedAt ?? createdAt ?? "") || LEAST_INSTANT))
-  )
+  const began = Date.parse(recordedAt ?? createdAt ?? "") || LEAST_INSTANT
+  const start = FitEncoder.toFitTimestamp(new Date(Math.min(LAST_INSTANT, Math.max(LEAST_INSTANT, began))))
   const distances = metresAlong(coordinatesOf(geometry), segments)
   const length = distances.at(-1) ?? 0
   const starts = new Set(segments.slice(1))
