@@ -89,7 +89,9 @@ export const envFile = (kept: Option.Option<string>, { answers, defaults, secret
     return { text: HEAD + Object.entries({ ...answers, ...defaults, ...secrets }).map(lineOf).join(""), change: "" }
   }
   const present = parseEnv(kept.value)
-  const missing = Object.entries(secrets).filter(([name]) => (present[name] ?? "") === "")
+  // One process became several, which count rate limits together.
+  const shared = Object.entries(defaults).filter(([name]) => name === "REDIS_URL")
+  const missing = [...Object.entries(secrets), ...shared].filter(([name]) => (present[name] ?? "") === "")
   const changed = Object.entries(answers).filter(([name, value]) => (present[name] ?? "") !== value).concat(missing)
   const change = changed.map(([name, value]) => shown(name, present[name], value)).join("")
   return { text: changed.reduce(withValue, kept.value), change }

@@ -1,5 +1,5 @@
-import { assert, layer } from "@effect/vitest"
-import { Effect, Layer } from "effect"
+import { assert, it as test, layer } from "@effect/vitest"
+import { Effect, Layer, Option } from "effect"
 import { spawn, spawnSync } from "node:child_process"
 import { existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from "node:fs"
 import { chmod, cp, mkdir, symlink } from "node:fs/promises"
@@ -8,6 +8,7 @@ import { text } from "node:stream/consumers"
 import { parseEnv } from "node:util"
 import { NODE } from "../../development/ProductionProcess.ts"
 import manifest from "../../package.json" with { type: "json" }
+import { envFile } from "../../tools/setupFiles.ts"
 import { COMPILE_CACHE } from "../support/CompileCache.ts"
 import { temporaryDirectory } from "../support/TemporaryDirectory.ts"
 
@@ -79,6 +80,14 @@ const SITE = "etc/nginx/sites-available/route-planning-service"
 const hasTerminal = spawnSync("script", ["--version"]).status === 0
 
 const hasAnalyzer = spawnSync("systemd-analyze", ["--version"]).status === 0
+
+test("gives processes that become several the Redis that they share, unless there is one", () => {
+  const settings = { answers: { SETUP_PROCESSES: "2" }, defaults: { REDIS_URL: "redis://a", PORT: "1" }, secrets: {} }
+  const { change, text } = envFile(Option.some("SETUP_PROCESSES=1\n"), settings)
+  assert.strictEqual(text, "SETUP_PROCESSES=2\nREDIS_URL=redis://a\n")
+  assert.include(change, "adds REDIS_URL\n")
+  assert.include(envFile(Option.some("REDIS_URL=redis://b\n"), settings).text, "REDIS_URL=redis://b\n")
+})
 
 layer(Layer.empty, { excludeTestServices: true })("npm run setup", (it) => {
   it.effect(
