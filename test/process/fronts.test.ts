@@ -228,6 +228,17 @@ describe.skipIf(!hasFronts)("HAProxy and nginx of deploy/ha (skipped without hap
       yield* Effect.replicateEffect(refused(origins, "The database is not reachable"), 3)
     }).pipe(Effect.scoped, Effect.provide(TestServer.behindProxy)), 120_000)
 
+  it.live("remove the trace of a client, whom the service would believe as a proxy", () =>
+    Effect.gen(function*() {
+      const server = createServer(({ headers }, response) =>
+        void response.end(`${headers["x-forwarded-for"]} ${headers["traceparent"]}`)
+      )
+      const traceparent = "00-4bf92f3577b34da6a3ce929d0e0e4736-b7ad6b7169203331-01"
+      for (const origin of (yield* fronts(yield* listening(server))).origins) {
+        assert.match((yield* asked(origin, { headers: { traceparent } })).body, /^127[.\d]+ undefined$/)
+      }
+    }).pipe(Effect.scoped), 60_000)
+
   it.live("pass on long bodies and responses of imports as they arrive", () =>
     Effect.gen(function*() {
       const { arrived, port } = yield* counting
