@@ -11,6 +11,7 @@ import {
   SHARED_PAGES
 } from "../../src/http/request/RouteTemplates.ts"
 import { anonymous, signedUp, withHeaders } from "../support/Actors.ts"
+import { DatabaseProxy } from "../support/DatabaseProxy.ts"
 import { requestHead, sendRaw } from "../support/RawHttp.ts"
 import { refusal, StandInEngine } from "../support/StandInEngine.ts"
 import { TestServer } from "../support/TestServer.ts"
@@ -231,6 +232,21 @@ layer(freshLayer, { excludeTestServices: true })("metrics of a fresh process", (
         { concurrency: 8 }
       )
       assert.isBelow((yield* scrape).text.length, 150_000)
+    }))
+})
+
+layer(TestServer.behindProxy, { excludeTestServices: true })("metrics of a process without a database", (it) => {
+  it.effect("have the longest wait for a connection although the probe is refused at once", () =>
+    Effect.gen(function*() {
+      yield* (yield* DatabaseProxy).refuse
+      const refusals = Effect.map(scrape, ({ text }) => ({
+        unreachable: samplesOf(text, "database_queue_refusals_total").get("{reason=\"unreachable\"}") ?? 0,
+        wait: samplesOf(text, "database_pool_wait_seconds").get("") ?? 0
+      }))
+      const { unreachable } = yield* untilFound(refusals, ({ unreachable }) => unreachable > 0)
+      const next = yield* refusals
+      assert.isAbove(next.unreachable, unreachable)
+      assert.isAtLeast(next.wait, 0.25)
     }))
 })
 

@@ -6,7 +6,7 @@ import { freezing } from "../support/OwnPostgres.ts"
 import { line, list, publish } from "../support/PublicRoutes.ts"
 import { created, newRoute } from "../support/Routes.ts"
 import { TestServer } from "../support/TestServer.ts"
-import { until, within } from "../support/Waiting.ts"
+import { until, untilFound, within } from "../support/Waiting.ts"
 import { setZones } from "../support/Zones.ts"
 
 const primaryWithStandby = Effect.gen(function*() {
@@ -185,6 +185,29 @@ layer(Layer.provideMerge(serviceWith("1 second"), serversLayer), {
       yield* until(Effect.map(counting("unserved", list(PUBLIC)), ({ count }) => count > 0))
     }))
 })
+
+it.live(
+  "a primary that is named among the replicas is none of them, and has no lag that is an alarm",
+  () =>
+    Effect.gen(function*() {
+      const { primary, standby } = yield* cluster
+      const replica = yield* standby(primary, "standby")
+      yield* Effect.gen(function*() {
+        yield* publish(yield* signedIn, {})
+        yield* untilServed
+        const lags = Effect.map(Effect.flatMap(anonymous, (visitor) => visitor.get("//metrics")), ({ text }) =>
+          [...text.matchAll(/^database_replica_lag_seconds\{replica="\d"\} (\S+)/gm)].map(([, lag]) =>
+            Number(lag)
+          ))
+        const { 0: ofPrimary, 1: ofReplica } = yield* untilFound(lags, ([, lag = -1]) => lag >= 0)
+        assert.deepStrictEqual(ofPrimary, Number.NaN)
+        assert.isAtLeast(ofReplica ?? -1, 0)
+        yield* primary.stop
+        yield* until(Effect.map(lags, ([lag]) => lag === -1))
+      }).pipe(Effect.provide(TestServer.on(primary.url, { DATABASE_READ_URL: `${primary.url},${replica.url}` })))
+    }).pipe(Effect.scoped),
+  120_000
+)
 
 it.live(
   "of several replicas those that respond are used, and without one the primary serves",

@@ -167,9 +167,18 @@ it.live("a provider that takes a mail and responds without end has it", () =>
     yield* until(Effect.sync(() => hungUp.length === 1))
   }).pipe(Effect.provide(Provider.endless)))
 
-it.live("a refusal names its kind, and neither the link nor the key", () =>
+it.live("a refusal names its kind and status, and neither the link nor the key", () =>
   Effect.gen(function*() {
-    const error = yield* Effect.flip(send)
-    assert.deepStrictEqual<unknown>({ ...error }, { _tag: "MailNotSent", reason: "HttpClientError" })
+    for (const reason of ["StatusCodeError 401", "StatusCodeError 503"]) {
+      const error = yield* Effect.flip(send)
+      assert.deepStrictEqual<unknown>({ ...error }, { _tag: "MailNotSent", reason })
+      assert.notInclude(JSON.stringify(error), "canary")
+    }
+  }).pipe(Effect.provide(Provider.layer(401, 503))))
+
+it.live("a provider that is away is named so, and neither the link nor the key", () =>
+  Effect.gen(function*() {
+    const error = yield* Effect.flip(sendWith({ EMAIL_API_URL: "http://127.0.0.1:9/emails" }))
+    assert.deepStrictEqual<unknown>({ ...error }, { _tag: "MailNotSent", reason: "TransportError" })
     assert.notInclude(JSON.stringify(error), "canary")
-  }).pipe(Effect.provide(Provider.layer(422))))
+  }).pipe(Effect.provide(Provider.layer(200))))

@@ -1,12 +1,14 @@
 import { NodeHttpClient } from "@effect/platform-node"
 import { assert, layer } from "@effect/vitest"
-import { ConfigProvider, Context, Effect, Layer, Logger, Redacted } from "effect"
+import { ConfigProvider, Context, Effect, Layer, Logger, Metric, Redacted } from "effect"
 import { SqlClient } from "effect/sql"
 import { TestClock } from "effect/testing"
 import { createServer, type RequestListener } from "node:http"
 import type { Socket } from "node:net"
 import { text } from "node:stream/consumers"
 import { databaseLive } from "../../src/layers/Database.ts"
+import { UserId } from "../../src/schema/Ids.ts"
+import { MAILS_AN_HOUR } from "../../src/schema/Limits.ts"
 import { outboxDeliveryLayer } from "../../src/services/mail/Delivery.ts"
 import { AccountMails, Mailer } from "../../src/services/mail/Mailers.ts"
 import { MailQuota, Outbox } from "../../src/services/mail/Outbox.ts"
@@ -135,4 +137,33 @@ layer(outboxLayer)("a mail provider", (it) => {
         if (fault !== "garbage") yield* until(Effect.sync(() => provider.sockets.every(({ destroyed }) => destroyed)))
       }))
   }
+})
+
+layer(outboxLayer)("the age of the oldest mail", (it) => {
+  it.effect("leaves out those that wait for the quota of their address, and has those that a provider refuses", () =>
+    Effect.gen(function*() {
+      const provider = yield* Provider
+      const outbox = yield* Outbox
+      const sql = yield* SqlClient.SqlClient
+      const [user] = yield* sql<{ id: number }>`
+        INSERT INTO users (email, email_key, email_verified_at, name, handle, created_at, updated_at)
+        VALUES ('a@example.com', 'a@example.com', now(), 'Rider', 'rider', now(), now()) RETURNING id`
+      const put = (to: string) =>
+        outbox.put(UserId.make(Number(user?.id)), { to, subject: "A token", text: "It was made.", link: undefined })
+      const figures = Effect.map(
+        Metric.snapshot,
+        (metrics) =>
+          ["outbox_pending_mails", "outbox_oldest_mail_age_seconds"].map((name) => {
+            const metric = metrics.find(({ id }) => id === name)
+            return metric?.type === "Gauge" ? Number(metric.state.value) : -1
+          })
+      )
+      yield* provider.become(take)
+      yield* Effect.replicateEffect(put("minted@example.com"), MAILS_AN_HOUR + 2)
+      yield* untilDelivered(Effect.map(figures, ([pending]) => pending === 2))
+      yield* TestClock.adjust("2 minutes")
+      yield* provider.become((_, response) => void response.writeHead(401).end("{}"))
+      yield* put("reset@example.com")
+      yield* untilDelivered(Effect.map(figures, ([pending, age = -1]) => pending === 3 && age > 0 && age < 60))
+    }))
 })

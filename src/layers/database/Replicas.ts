@@ -23,11 +23,15 @@ import { PrimaryServer } from "./Servers.ts"
 
 const PRIMARY = "SELECT pg_wal_lsn_diff(pg_current_wal_lsn(), '0/0')::float8 AS position"
 
-/** A server that is no standby, such as a promoted one, has no position that could be compared. */
+/** A server that is no standby, such as a promoted one, has NaN: no position that could be compared. */
 const STANDBY = `
-  SELECT pg_wal_lsn_diff(pg_last_wal_replay_lsn(), '0/0')::float8 AS position WHERE pg_is_in_recovery()`
+  SELECT CASE WHEN pg_is_in_recovery() THEN pg_wal_lsn_diff(pg_last_wal_replay_lsn(), '0/0')::float8 ELSE 'NaN' END
+    AS position`
 
-const decodePosition = Schema.decodeUnknownEffect(Schema.Tuple([Schema.Struct({ position: Schema.Finite })]))
+const decodePosition = Schema.decodeUnknownEffect(Schema.Tuple([Schema.Struct({ position: Schema.Number })]))
+
+/** All servers of a cluster may be named, so that the one that takes writes is no replica, and none that is away. */
+class TakesWrites extends Schema.TaggedError<TakesWrites>()("TakesWrites", {}) {}
 
 const LONGEST_INTERVAL = Duration.millis(250)
 
@@ -48,7 +52,7 @@ const KEPT_POSITIONS = 256
 
 const lag = (replica: number) =>
   Metric.gauge("database_replica_lag_seconds", {
-    description: "Age of the newest commit that the replica is known to have, and -1 while it is not used",
+    description: "Age of the newest commit that the replica has, -1 while it is not used, and NaN for the primary",
     attributes: { replica: String(replica) }
   })
 
@@ -66,7 +70,7 @@ interface Replica {
   client: SqlClient.SqlClient | undefined
   /** The replica has all commits up to this time, in milliseconds. */
   upTo: number
-  isReported: boolean
+  reported: "away" | "takes writes" | undefined
 }
 
 const again = <E, R>(life: Effect.Effect<unknown, E, R>) =>
@@ -89,7 +93,7 @@ const follow = Effect.fnUntraced(function*(urls: ReadonlyArray<Redacted.Redacted
     number: index + 1,
     client: undefined,
     upTo: -Infinity,
-    isReported: false
+    reported: undefined
   }))
   const state: { positions: ReadonlyArray<Position>; isAway: boolean; turn: number } = {
     positions: [],
@@ -98,10 +102,10 @@ const follow = Effect.fnUntraced(function*(urls: ReadonlyArray<Redacted.Redacted
   }
 
   /** Reads the position of a server at every interval, and fails once the server does not respond. */
-  const ask = Effect.fnUntraced(function*(
+  const ask = Effect.fnUntraced(function*<E>(
     config: PgConnection.Config,
     query: string,
-    note: (position: Position) => Effect.Effect<void>
+    note: (position: Position) => Effect.Effect<void, E>
   ) {
     const connection = yield* PgConnection.make(config)
     yield* Effect.addFinalizer(() => Effect.sync(() => dropConnection(connection)))
@@ -146,7 +150,7 @@ const follow = Effect.fnUntraced(function*(urls: ReadonlyArray<Redacted.Redacted
     const use = Effect.fnUntraced(function*(client: SqlClient.SqlClient) {
       if (replica.client !== undefined) return
       replica.client = client
-      replica.isReported = false
+      replica.reported = undefined
       yield* Effect.logInfo("read replica found", { replica: number })
     })
     const serve = Effect.gen(function*() {
@@ -155,22 +159,28 @@ const follow = Effect.fnUntraced(function*(urls: ReadonlyArray<Redacted.Redacted
       return yield* ask(
         config,
         STANDBY,
-        (position) => Effect.andThen(use(Context.get(built, SqlClient.SqlClient)), note(position))
+        (position) =>
+          Number.isNaN(position.position)
+            ? Effect.fail(new TakesWrites())
+            : Effect.andThen(use(Context.get(built, SqlClient.SqlClient)), note(position))
       )
     })
-    const report = (error: Effect.Error<typeof serve>) => {
-      if (replica.isReported) return Effect.void
-      replica.isReported = true
+    const report = Effect.fnUntraced(function*(error: Effect.Error<typeof serve>) {
+      const is = error._tag === "TakesWrites" ? "takes writes" : "away"
+      if (is === "takes writes") yield* Metric.update(lag(number), Number.NaN)
+      if (replica.reported === is) return
+      replica.reported = is
+      if (is === "takes writes") return yield* Effect.logInfo("read replica takes writes", { replica: number })
       const reason = SqlError.isSqlError(error) ? error.reason._tag : error._tag
-      return Effect.logWarning("read replica away", { replica: number, reason })
-    }
+      yield* Effect.logWarning("read replica away", { replica: number, reason })
+    })
     const end = Effect.gen(function*() {
       Object.assign(replica, { client: undefined, upTo: -Infinity })
       yield* Metric.update(lag(number), -1)
       // The connections to a server that hangs may not close.
       yield* Effect.forkDetach(Scope.close(scope, Exit.void))
     })
-    yield* serve.pipe(Effect.catch(report), Effect.ensuring(end))
+    yield* serve.pipe(Effect.ensuring(end), Effect.catch(report))
   })
 
   yield* again(primaryLife)

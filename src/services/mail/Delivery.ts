@@ -143,7 +143,9 @@ const pending = Metric.gauge("outbox_pending_mails", {
   description: "Mails that are written and not sent, of all processes"
 })
 
-const oldestAge = Metric.gauge("outbox_oldest_mail_age_seconds", { description: "Age of the oldest mail not sent" })
+const oldestAge = Metric.gauge("outbox_oldest_mail_age_seconds", {
+  description: "Age of the oldest mail not sent, without those that wait for the quota of their address"
+})
 
 const mails = counterBy<"sent" | "failed" | "dropped" | "limited">(
   "outbox_mails_total",
@@ -184,12 +186,17 @@ export const outboxDeliveryLayer = Layer.effectDiscard(Effect.gen(function*() {
     yield* sql`UPDATE outbox SET ${outbox.set(sql, { nextAttemptAt: new Date(now + delay) })} WHERE id = ${id}`
   })
 
+  // A mail that waits for the quota of its address is not late: it was not counted, and is tried after any lease.
   const rest = SqlSchema.findOne({
-    Request: Schema.Void,
+    Request: Schema.Date,
     Result: Rest,
-    execute: () =>
+    execute: (now) =>
       sql`
-        SELECT count(*)::int AS waiting, min(created_at) AS oldest, min(next_attempt_at) AS next FROM outbox`
+        SELECT count(*)::int AS waiting, min(next_attempt_at) AS next,
+          min(created_at) FILTER (
+            WHERE counted_at IS NOT NULL OR next_attempt_at <= ${new Date(now.getTime() + LEASE)}
+          ) AS oldest
+        FROM outbox`
   })
 
   // A sent mail would be sent again if the database was busy.
@@ -257,8 +264,8 @@ export const outboxDeliveryLayer = Layer.effectDiscard(Effect.gen(function*() {
   })
 
   const lookAtRest = Effect.gen(function*() {
-    const { next, oldest, waiting } = yield* rest()
     const now = yield* Clock.currentTimeMillis
+    const { next, oldest, waiting } = yield* rest(new Date(now))
     yield* Metric.update(pending, waiting)
     yield* Metric.update(oldestAge, oldest === null ? 0 : Math.max(0, now - oldest.getTime()) / 1000)
     return next === null ? Duration.infinity : Duration.millis(Math.max(SHORTEST_POLL, next.getTime() - now))

@@ -1,5 +1,5 @@
-import { Console, Context, DateTime, Duration, Effect, Layer, type Option, Redacted, Schema } from "effect"
-import { HttpClient, HttpClientRequest, HttpClientResponse } from "effect/http"
+import { type Cause, Console, Context, DateTime, Duration, Effect, Layer, type Option, Redacted, Schema } from "effect"
+import { HttpClient, type HttpClientError, HttpClientRequest, HttpClientResponse } from "effect/http"
 import { SignUpId, type UserId } from "../../schema/Ids.ts"
 import { mailboxOf } from "../identity/Users.ts"
 import { html } from "../operations/Html.ts"
@@ -134,11 +134,18 @@ export class Mailer extends Context.Service<Mailer, {
               Effect.timeout(MAIL_TIMEOUT),
               Effect.asVoid,
               // The cause contains the request, with the link and the key.
-              Effect.mapError((error) => new MailNotSent({ reason: error._tag }))
+              Effect.mapError((error) => new MailNotSent({ reason: apiReasonOf(error) }))
             )
         })
       })
     )
+}
+
+/** A wrong key has another status than an outage. */
+const apiReasonOf = (error: HttpClientError.HttpClientError | Cause.TimeoutError) => {
+  if (error._tag === "TimeoutError") return error._tag
+  const { _tag } = error.reason
+  return error.response === undefined ? _tag : `${_tag} ${error.response.status}`
 }
 
 const jsonLineOf = Effect.fnUntraced(function*({ link, subject, to }: Mail) {
