@@ -1,6 +1,6 @@
 import { assert, layer } from "@effect/vitest"
 import { Effect, Schema } from "effect"
-import { existsSync, readdirSync, writeFileSync } from "node:fs"
+import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { type Rider, signedIn } from "../support/Actors.ts"
 import { make, makeRoute } from "../support/Collections.ts"
@@ -89,5 +89,38 @@ layer(TestServer.layer())("a backup of the command line", (it) => {
         assert.deepStrictEqual(readdirSync(join(copy, folder)), [])
         assert.isNotEmpty(readdirSync(join(copy, "deleted", folder)))
       }
+    }))
+
+  it.effect("goes on to set aside what was deleted where an earlier run ended before it had the whole account", () =>
+    Effect.gen(function*() {
+      const ada = yield* signedIn
+      const route = yield* makeRoute(ada)
+      const copy = join(yield* temporaryDirectory, "copy")
+      yield* printed(ada, "read", "backup", copy)
+      const state = join(copy, "backup.json")
+      const kept = readFileSync(state, "utf8")
+      assert.notInclude(kept, "isUnsure")
+      writeFileSync(join(copy, "routes", "999999.json"), "{}")
+      writeFileSync(state, kept.replace("{", "{\"isUnsure\":true,"))
+      yield* printed(ada, "read", "backup", copy)
+      assert.deepStrictEqual(readdirSync(join(copy, "routes")).toSorted(), [`${route}.gpx`, `${route}.json`])
+      assert.deepStrictEqual(readdirSync(join(copy, "deleted", "routes")), ["999999.json"])
+      assert.notInclude(readFileSync(state, "utf8"), "isUnsure")
+    }))
+
+  it.effect("brings back a route whose source one in the trash has, and names what is refused", () =>
+    Effect.gen(function*() {
+      const ada = yield* signedIn
+      const copy = join(yield* temporaryDirectory, "copy")
+      const route = yield* makeRoute(ada, { source: { provider: "strava", externalId: "1" } })
+      yield* printed(ada, "read", "backup", copy)
+      yield* ada.delete(`/routes/${route}`)
+      const out = yield* printed(ada, "write", "restore", copy)
+      assert.strictEqual(out, "1 routes restored, 0 already there, 0 refused\n")
+      const [made] = idsIn((yield* ada.get("/routes")).body)
+      yield* ada.delete(`/routes/${made}`)
+      const file = join(copy, "routes", `${route}.json`)
+      writeFileSync(file, readFileSync(file, "utf8").replace(/"name":\s*"[^"]*"/, "\"name\":\"\""))
+      assert.match(yield* printed(ada, "write", "restore", copy), new RegExp(`^route ${route}: .*name`, "m"))
     }))
 })

@@ -1,5 +1,5 @@
 /** Names and messages of others must not control the terminal. */
-const harmless = (text: string): string => text.replaceAll(/\p{Cc}/gu, "?")
+export const harmless = (text: string): string => text.replaceAll(/\p{Cc}/gu, "?")
 
 /** `--json` applies to all output, also before the words of the command are read. */
 export const isJson = process.argv.some((word) => /^--json(=(true|yes|on|1|y))?$/.test(word))

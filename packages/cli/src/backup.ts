@@ -17,7 +17,9 @@ const State = Schema.Struct({
   userId: Schema.Int,
   cursor: Schema.optionalKey(Schema.String),
   /** A backup from before links and settings were in the feed lacks this: its cursor leads to none of them. */
-  include: Schema.optionalKey(Schema.Literal(EVERYTHING))
+  include: Schema.optionalKey(Schema.Literal(EVERYTHING)),
+  /** The whole account is being read again: files may be there of what was deleted at some time. */
+  isUnsure: Schema.optionalKey(Schema.Boolean)
 })
 
 const decodeState = Schema.decodeUnknownSync(Schema.fromJsonString(State))
@@ -92,7 +94,16 @@ export const backup = Command.make(
       if (state !== undefined && (state.origin !== origin || state.userId !== userId)) {
         throw Failure.because(`${directory} has the backup of another account: user ${state.userId} of ${state.origin}`)
       }
-      let cursor = state?.include === EVERYTHING ? state.cursor : undefined
+      let cursor = state?.include === EVERYTHING && state.isUnsure !== true ? state.cursor : undefined
+      let isUnsure = state !== undefined && cursor === undefined
+      const keepState = () =>
+        replaceJson(join(directory, STATE), {
+          origin,
+          userId,
+          cursor,
+          include: EVERYTHING,
+          ...isUnsure ? { isUnsure } : {}
+        })
       let kept = cursor === undefined ? new Set<string>() : undefined
       await sync(
         client,
@@ -106,17 +117,20 @@ export const backup = Command.make(
               if (change.type !== "account") kept?.add(join(FOLDERS[change.type], String(change.id)))
             }
             cursor = page.cursor
-            await replaceJson(join(directory, STATE), { origin, userId, cursor, include: EVERYTHING })
+            await keepState()
           },
           reset: () => {
             cursor = undefined
             kept = new Set()
+            isUnsure = true
           }
         },
         { geometry: "full", include: EVERYTHING },
         options
       )
       if (kept !== undefined) await setAsideRest(directory, kept)
+      isUnsure = false
+      await keepState()
     })
     yield* print(counts, `${counts.saved} saved, ${counts.deleted} deleted since the last time`)
   })

@@ -4,6 +4,7 @@ import { batch, type BatchOperation, type BatchResult, type Client, type Route }
 import { attempt, EXIT_CODES, Failure } from "./Failure.ts"
 import { account, ask, print } from "./Root.ts"
 import { all, filters, ids, lineOf, selected } from "./Routes.ts"
+import { harmless } from "./Terminal.ts"
 
 export const ls = Command.make("ls", filters, (given) =>
   Effect.gen(function*() {
@@ -71,7 +72,7 @@ export const publish = Command.make(
     const { client } = yield* account
     const routes = (yield* attempt(() => selected(client, given))).filter(({ visibility }) => visibility !== as)
     if (routes.length > 0 && !yes) {
-      const question = `${routes.map(lineOf).join("\n")}\nMake these ${as}?`
+      const question = `${routes.map((route) => harmless(lineOf(route))).join("\n")}\nMake these ${as}?`
       if (!(yield* ask(Prompt.Confirm({ message: question }), "not confirmed: add --yes"))) {
         return yield* Failure.because("nothing was changed")
       }

@@ -2,7 +2,6 @@ import { Effect, Schema, Struct } from "effect"
 import { Command, Flag } from "effect/cli"
 import { createHash } from "node:crypto"
 import {
-  batch,
   type BatchOperation,
   type BatchResult,
   type Collection,
@@ -13,7 +12,7 @@ import {
 import { attempt, EXIT_CODES, Failure } from "./Failure.ts"
 import { ownFile, readText, replaceJson } from "./Files.ts"
 import { type Account, targetAt } from "./Logins.ts"
-import { batches, Ids, inputOf, presentIds } from "./restore.ts"
+import { batches, Ids, inputOf, presentIds, sendAll } from "./restore.ts"
 import { account, print } from "./Root.ts"
 import { showProgress } from "./Terminal.ts"
 
@@ -103,13 +102,10 @@ interface Step {
 const perform = async ({ target: { client } }: Mirror, steps: ReadonlyArray<Step>) => {
   const performed: Array<readonly [Step, BatchResult]> = []
   for (const some of batches(steps)) {
-    const results = await batch(client, some.map(({ operation }) => operation), {
-      confirm: true,
-      idempotencyKey: crypto.randomUUID()
-    })
-    for (const [index, result] of results.entries()) {
+    const sent = await sendAll(client, some.map(({ operation }) => operation))
+    for (const [index, { operation, result }] of sent.entries()) {
       const step = some[index]
-      if (step !== undefined) performed.push([step, result])
+      if (step !== undefined && operation !== undefined) performed.push([{ ...step, operation }, result])
     }
   }
   return performed

@@ -102,6 +102,29 @@ export const batches = <A>(items: ReadonlyArray<A>): ReadonlyArray<ReadonlyArray
   return all
 }
 
+const withoutSource = (operation: BatchOperation): BatchOperation | undefined => {
+  if (operation.op === "create") return { ...operation, route: { ...operation.route, source: null } }
+  if (operation.op === "update") return { ...operation, changes: { ...operation.changes, source: null } }
+  return undefined
+}
+
+/** Sends a batch, and again without its source each route whose source another one of the account has, maybe deleted. */
+export const sendAll = async (client: Client, operations: ReadonlyArray<BatchOperation>) => {
+  const send = (some: ReadonlyArray<BatchOperation>) =>
+    batch(client, some, { confirm: true, idempotencyKey: crypto.randomUUID() })
+  const sent = (await send(operations)).map((result, index) => ({ operation: operations[index], result }))
+  const refused = sent.flatMap((one) => {
+    const isUsed = one.result.error?.details?.["reason"] === "source_used"
+    const again = isUsed && one.operation !== undefined ? withoutSource(one.operation) : undefined
+    return again === undefined ? [] : [{ one, again }]
+  })
+  const results = await send(refused.map(({ again }) => again))
+  for (const [index, { again, one }] of refused.entries()) {
+    Object.assign(one, { operation: again, result: results[index] ?? one.result })
+  }
+  return sent
+}
+
 /** Returns the ids that the account has: items of the backup may still be there, and are left as they are. */
 export const presentIds = async (client: Client) => {
   const ids = { routes: new Set<number>(), collections: new Set<number>(), links: new Set<number>() }
@@ -154,6 +177,11 @@ export const restore = Command.make(
     const { client, origin } = yield* account
     const now = yield* Clock.currentTimeMillis
     const counts = { restored: 0, present: 0, failed: 0 }
+    const refused: Array<{ readonly what: string; readonly error: string }> = []
+    const refuse = (what: string, error: { readonly message: string } | undefined) => {
+      counts.failed++
+      refused.push({ what, error: error?.message ?? "not stored" })
+    }
     yield* attempt(async () => {
       const state = await readState(directory)
       if (state === undefined) throw Failure.because(`${directory}: not a backup, it has no backup.json`)
@@ -170,8 +198,8 @@ export const restore = Command.make(
         const known = ids[kind][id ?? 0] ?? (isSame ? id : undefined)
         return known !== undefined && present[kind].has(known) ? known : undefined
       }
-      const send = (operations: ReadonlyArray<BatchOperation>) =>
-        batch(client, operations, { confirm: true, idempotencyKey: crypto.randomUUID() })
+      const send = async (operations: ReadonlyArray<BatchOperation>) =>
+        (await sendAll(client, operations)).map(({ result }) => result)
 
       const settings = await readText(join(directory, "account.json"))
       const stored: unknown = settings === undefined ? undefined : JSON.parse(settings)
@@ -187,9 +215,9 @@ export const restore = Command.make(
       let tried = 0
       for (const some of batches(absent)) {
         const results = await send(some.map((route) => ({ op: "create", route: inputOf(route) } as const)))
-        for (const [index, { route }] of results.entries()) {
+        for (const [index, { error, route }] of results.entries()) {
           const stored = some[index]
-          if (stored === undefined || route === undefined) counts.failed++
+          if (stored === undefined || route === undefined) refuse(`route ${stored?.id}`, error)
           else {
             ids.routes[stored.id] = route.id
             present.routes.add(route.id)
@@ -233,13 +261,14 @@ export const restore = Command.make(
         }]
       })
       const results = await send(made.map(({ operation }) => operation))
-      for (const [index, { link }] of results.entries()) {
+      for (const [index, { error, link }] of results.entries()) {
         const stored = made[index]
-        if (stored === undefined || link === undefined) counts.failed++
+        if (stored === undefined || link === undefined) refuse(`link ${stored?.id}`, error)
         else ids.links[stored.id] = link.id
       }
       await keep()
     })
+    for (const { error, what } of refused) yield* print({ what, error }, `${what}: ${error}`)
     yield* print(
       counts,
       `${counts.restored} routes restored, ${counts.present} already there, ${counts.failed} refused`
