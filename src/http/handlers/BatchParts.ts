@@ -34,6 +34,10 @@ export const routeIn = (before: Before) => (id: RouteId | string | undefined): E
   return made?.kind === "route" ? Effect.succeed(made.id) : nothingMade("route", id)
 }
 
+/** An id and a reference, or two references, may name one route. */
+export const membersIn = (before: Before) => (given: ReadonlyArray<RouteId | string>) =>
+  Effect.map(Effect.forEach(given, routeIn(before)), (ids) => [...new Set(ids)])
+
 export const collectionIn =
   (before: Before) => (id: CollectionId | string | undefined): Effect.Effect<CollectionId, NotFound> => {
     if (typeof id === "number") return Effect.succeed(id)

@@ -27,6 +27,7 @@ import {
   collectionIn,
   inBatch,
   known,
+  membersIn,
   openedBefore,
   type Operation,
   type Refusal,
@@ -246,10 +247,6 @@ export const routeBatch = Effect.gen(function*() {
     }
     return yield* unconfirmedAll(impacts)
   })
-
-  /** An id and a reference, or two references, may name one route. */
-  const membersIn = (before: Before) => (given: ReadonlyArray<RouteId | string>) =>
-    Effect.map(Effect.forEach(given, routeIn(before)), (ids) => [...new Set(ids)])
 
   const newCollection = (owner: UserId, { collection }: Operation<"createCollection">): Change =>
     Effect.fnUntraced(function*(before) {
