@@ -6,6 +6,7 @@ import {
   type AccountSettings,
   batch,
   type BatchOperation,
+  type BatchResult,
   type Client,
   type Collection,
   type PrivacyZone,
@@ -118,7 +119,8 @@ export const sendAll = async (client: Client, operations: ReadonlyArray<BatchOpe
     const again = isUsed && one.operation !== undefined ? withoutSource(one.operation) : undefined
     return again === undefined ? [] : [{ one, again }]
   })
-  const results = await send(refused.map(({ again }) => again))
+  // What the first batch has stored must be known, whatever becomes of the second: the next run tries those again.
+  const results = await send(refused.map(({ again }) => again)).catch((): ReadonlyArray<BatchResult> => [])
   for (const [index, { again, one }] of refused.entries()) {
     Object.assign(one, { operation: again, result: results[index] ?? one.result })
   }
