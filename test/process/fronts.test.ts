@@ -228,7 +228,7 @@ describe.skipIf(!hasFronts)("HAProxy and nginx of deploy/ha (skipped without hap
       yield* Effect.replicateEffect(refused(origins, "The database is not reachable"), 3)
     }).pipe(Effect.scoped, Effect.provide(TestServer.behindProxy)), 120_000)
 
-  it.live("remove the trace of a client, whom the service would believe as a proxy", () =>
+  it.live("remove the trace of a client, since the service continues that of a proxy", () =>
     Effect.gen(function*() {
       const server = createServer(({ headers }, response) =>
         void response.end(`${headers["x-forwarded-for"]} ${headers["traceparent"]}`)
