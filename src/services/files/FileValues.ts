@@ -44,6 +44,11 @@ export const MAX_WORDS = 10_000
 
 const NUMBER = /^\s*[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?\s*$/
 
+export const stringOf = (value: unknown): string | undefined => typeof value === "string" ? value : undefined
+
+export const finiteOf = (value: unknown): number | undefined =>
+  typeof value === "number" && Number.isFinite(value) ? value : undefined
+
 export const numberOf = (text: string | undefined): number | undefined => {
   if (text === undefined || !NUMBER.test(text)) return undefined
   const value = Number(text)

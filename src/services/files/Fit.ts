@@ -15,7 +15,7 @@ import {
   separate,
   withoutEmptyTracks
 } from "./Draft.ts"
-import { coordOf, type OwnMeasures, positionOf, soundTimes, sumOf } from "./FileValues.ts"
+import { coordOf, finiteOf, type OwnMeasures, positionOf, soundTimes, stringOf, sumOf } from "./FileValues.ts"
 import {
   chainedFiles,
   type FitRoom,
@@ -56,17 +56,13 @@ interface Fix {
 /** The parser lets a developer field replace the field of the profile with its name, whatever the types are. */
 const millisecondsOf = (value: unknown) => value instanceof Date ? value.getTime() : undefined
 
-const numberOf = (value: unknown) => typeof value === "number" && Number.isFinite(value) ? value : undefined
-
-const textOf = (value: unknown) => typeof value === "string" ? value : undefined
-
 const timeOf = ({ timestamp }: { readonly timestamp?: Date }) => millisecondsOf(timestamp) ?? Number.NaN
 
 const fixesOf = (records: ReadonlyArray<FitRecord>): ReadonlyArray<Fix> => {
   const times = soundTimes(records.map(timeOf))
   return records.flatMap((record, index) => {
-    const elevation = numberOf(record.enhanced_altitude) ?? numberOf(record.altitude)
-    const position = positionOf(numberOf(record.position_long), numberOf(record.position_lat), elevation)
+    const elevation = finiteOf(record.enhanced_altitude) ?? finiteOf(record.altitude)
+    const position = positionOf(finiteOf(record.position_long), finiteOf(record.position_lat), elevation)
     return position === undefined ? [] : [{ position, time: times[index] ?? Number.NaN }]
   })
 }
@@ -117,16 +113,16 @@ const positiveOf = (seconds: number | undefined) => seconds !== undefined && sec
 type CoursePoint = NonNullable<ParsedFit["course_points"]>[number]
 
 const positionOfPoint = ({ position_lat, position_long }: CoursePoint) =>
-  positionOf(numberOf(position_long), numberOf(position_lat), undefined)
+  positionOf(finiteOf(position_long), finiteOf(position_lat), undefined)
 
 /** The parser gives a kind that the profile of FIT does not have as its number. */
-const kindOf = ({ type }: CoursePoint) => textOf(type)
+const kindOf = ({ type }: CoursePoint) => stringOf(type)
 
 const turnIn = (point: CoursePoint) => turnTypeOf(kindOf(point))
 
 const waypointOf = (point: CoursePoint, position: Position, mayBeTurn: boolean): DraftWaypoint => ({
   coord: coordOf(position),
-  name: textOf(point.name),
+  name: stringOf(point.name),
   type: pointTypeOf(kindOf(point)),
   timestamp: undefined,
   turn: mayBeTurn ? turnIn(point) : undefined
@@ -158,7 +154,7 @@ const courseWaypoints = Effect.fnUntraced(function*(
   }
 })
 
-const sportOf = (value: unknown) => value === "generic" ? undefined : textOf(value)
+const sportOf = (value: unknown) => value === "generic" ? undefined : stringOf(value)
 
 interface Part {
   readonly session: Session | undefined
@@ -180,8 +176,8 @@ const sessionsOf = (fit: ParsedFit, fixes: ReadonlyArray<Fix>): ReadonlyArray<Pa
 /** The times of a course are those of a virtual partner; a lap has the planned time. */
 const secondsOf = (fit: ParsedFit, { parts, session }: Part) =>
   fit.messages?.course === undefined
-    ? positiveOf(numberOf(session?.total_timer_time)) ?? recordedSeconds(parts)
-    : positiveOf(sumOf((fit.laps ?? []).map(({ total_timer_time }) => numberOf(total_timer_time))))
+    ? positiveOf(finiteOf(session?.total_timer_time)) ?? recordedSeconds(parts)
+    : positiveOf(sumOf((fit.laps ?? []).map(({ total_timer_time }) => finiteOf(total_timer_time))))
 
 const recordedAt = (fit: ParsedFit, { parts, session }: Part) => {
   if (fit.messages?.course !== undefined) return undefined
@@ -273,7 +269,7 @@ const readOne = Effect.fnUntraced(function*(given: Uint8Array, room: FitRoom, is
     measures: measuresIn(messages.get(OWN_MEASURES) ?? []),
     tracks: sessions.map((part, index): DraftTrack => ({
       names: [
-        textOf(course?.name),
+        stringOf(course?.name),
         isOnly && sessions.length < 2 ? undefined : sportOf(part.session?.sport)?.replaceAll("_", " ")
       ],
       descriptions: [],

@@ -16,13 +16,15 @@ import {
 import {
   coordOf,
   decimal,
+  finiteOf,
   instantText,
   MAX_WORDS,
   measuresIn,
   measuresText,
   OWN_MEASURES,
   positionOf,
-  recordingOf
+  recordingOf,
+  stringOf
 } from "./FileValues.ts"
 import { placedPoints, placedTracks, segmentsOf } from "./Positions.ts"
 
@@ -56,14 +58,9 @@ const objectOf = (value: unknown): JsonObject => Predicate.isReadonlyObject(valu
 
 const listOf = (value: unknown): ReadonlyArray<unknown> => Array.isArray(value) ? value : []
 
-const textOf = (value: unknown): string | undefined => typeof value === "string" ? value : undefined
-
-const numberOf = (value: unknown): number | undefined =>
-  typeof value === "number" && Number.isFinite(value) ? value : undefined
-
 /** Other programs write a name of digits as a number. */
 const nameOf = (object: JsonObject): string | undefined =>
-  [object["name"], object["title"]].map((value) => textOf(value) ?? numberOf(value)?.toString())
+  [object["name"], object["title"]].map((value) => stringOf(value) ?? finiteOf(value)?.toString())
     .find((name) => name !== undefined)
 
 const partsOf = (value: unknown, properties: JsonObject, depth: number): ReadonlyArray<Part> => {
@@ -78,7 +75,7 @@ const partsOf = (value: unknown, properties: JsonObject, depth: number): Readonl
       return listOf(object["geometries"]).flatMap((geometry) => partsOf(geometry, properties, depth + 1))
     default:
       return [{
-        type: textOf(object["type"]) ?? "object without a type",
+        type: stringOf(object["type"]) ?? "object without a type",
         coordinates: listOf(object["coordinates"]),
         properties
       }]
@@ -88,7 +85,7 @@ const partsOf = (value: unknown, properties: JsonObject, depth: number): Readonl
 /** A number after the elevation is read as a time (`timesOf`). */
 const readPosition = (value: unknown): Position | undefined => {
   const [lng, lat, elevation] = listOf(value)
-  return positionOf(numberOf(lng), numberOf(lat), numberOf(elevation))
+  return positionOf(finiteOf(lng), finiteOf(lat), finiteOf(elevation))
 }
 
 const decodeCues = Schema.decodeUnknownOption(Maneuvers)
@@ -114,7 +111,7 @@ const LEAST_MILLISECONDS = 1e11
 const LAST_MILLISECONDS = 8.64e15
 
 const timeOf = (value: unknown): string | undefined => {
-  if (typeof value !== "number") return textOf(value)
+  if (typeof value !== "number") return stringOf(value)
   if (!(value >= LEAST_SECONDS && value <= LAST_MILLISECONDS)) return undefined
   return new Date(value < LEAST_MILLISECONDS ? 1000 * value : value).toISOString()
 }
@@ -150,9 +147,9 @@ const droppedOf = (parts: ReadonlyArray<Part>): ReadonlyArray<Dropped> => {
 
 const waypointOf = ({ properties }: Part, position: Position): DraftWaypoint => ({
   coord: coordOf(position),
-  type: textOf(properties["type"]),
+  type: stringOf(properties["type"]),
   name: nameOf(properties),
-  timestamp: textOf(properties["timestamp"])
+  timestamp: stringOf(properties["timestamp"])
 })
 
 /** Names come from the only route's feature, features without a geometry, then the root. */
@@ -197,7 +194,7 @@ const systemIn = (value: unknown): string | undefined => {
   const crs = object["crs"]
   const properties = objectOf(objectOf(crs)["properties"])
   const code = properties["code"]
-  const given = textOf(crs) ?? textOf(properties["name"]) ?? textOf(properties["href"])
+  const given = stringOf(crs) ?? stringOf(properties["name"]) ?? stringOf(properties["href"])
   if (given !== undefined || code !== undefined) return given ?? `EPSG:${code}`
   const members = [object["geometry"], ...listOf(object["features"]).slice(0, 1)]
   return members.map((member) => Predicate.isReadonlyObject(member) ? systemIn(member) : undefined)
@@ -213,10 +210,10 @@ const otherSystem = (root: unknown): InvalidInput | undefined => {
 
 const saidOf = (about: ReadonlyArray<JsonObject>) => ({
   names: about.map(nameOf),
-  descriptions: about.map((object) => textOf(object["description"])),
+  descriptions: about.map((object) => stringOf(object["description"])),
   tags: about.flatMap((object) => listOf(object["tags"]).slice(0, MAX_WORDS)).filter((tag) => typeof tag === "string"),
-  activity: about.map((object) => textOf(object["activity"])).find((activity) => activity !== undefined),
-  measures: about.map((object) => measuresIn(textOf(object[OWN_MEASURES]))).find((measures) => measures !== undefined)
+  activity: about.map((object) => stringOf(object["activity"])).find((activity) => activity !== undefined),
+  measures: about.map((object) => measuresIn(stringOf(object[OWN_MEASURES]))).find((measures) => measures !== undefined)
 })
 
 const cuesIn = (properties: JsonObject) =>
@@ -230,14 +227,14 @@ const trackOf = (properties: JsonObject, lines: ReadonlyArray<Part>, segments: D
     waypoints: [],
     segments,
     seconds,
-    recordedAt: instantText(textOf(properties["recordedAt"])) ?? recordedAt
+    recordedAt: instantText(stringOf(properties["recordedAt"])) ?? recordedAt
   }
 }
 
 /** Reads RFC 7946: lines are tracks, points are waypoints of all tracks. */
 export const readGeoJson = Effect.fnUntraced(function*(text: string): Effect.fn.Return<DraftFile, InvalidInput> {
   const root = yield* parseJson(text)
-  const member = MEMBERS.get(textOf(objectOf(root)["type"]) ?? "")
+  const member = MEMBERS.get(stringOf(objectOf(root)["type"]) ?? "")
   if (member === undefined || objectOf(root)[member] === undefined) {
     return yield* InvalidInput.at("", "It is not a route file: expected GeoJSON, an object with one of its types")
   }
