@@ -119,7 +119,7 @@ export const sendAll = async (client: Client, operations: ReadonlyArray<BatchOpe
     const again = isUsed && one.operation !== undefined ? withoutSource(one.operation) : undefined
     return again === undefined ? [] : [{ one, again }]
   })
-  // What the first batch has stored must be known, whatever becomes of the second: the next run tries those again.
+  // A failure of the second batch must not hide what the first has stored: the next run tries the second again.
   const results = await send(refused.map(({ again }) => again)).catch((): ReadonlyArray<BatchResult> => [])
   for (const [index, { again, one }] of refused.entries()) {
     Object.assign(one, { operation: again, result: results[index] ?? one.result })
