@@ -124,6 +124,9 @@ layer(TestServer.layer())("the client package", (it) => {
     }))
 })
 
+/** In place of a status it stands for a response of which the connection breaks within the body. */
+const CUT = 1
+
 /** Responds with the statuses in turn, the last one for ever, and counts the requests. */
 const withServer = async (
   statuses: ReadonlyArray<number>,
@@ -133,8 +136,11 @@ const withServer = async (
   const server = createServer((request, response) => {
     const status = statuses[Math.min(requests++, statuses.length - 1)] ?? 200
     request.resume()
+    const headers = { "Content-Type": "application/json", "Retry-After": "0" }
     if (status === 0) response.destroy()
-    else response.writeHead(status, { "Content-Type": "application/json", "Retry-After": "0" }).end("{}")
+    else if (status === CUT) {
+      response.writeHead(200, { ...headers, "Content-Length": "9" }).write("{\"id\"", () => response.destroy())
+    } else response.writeHead(status, headers).end("{}")
   })
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve))
   const address = server.address()
@@ -149,7 +155,7 @@ describe("the client package on a bad day", () => {
   const payload = ride
 
   it("repeats what may be repeated after a broken connection and 503, and what was limited", async () => {
-    for (const statuses of [[0, 200], [503, 200], [429, 200]]) {
+    for (const statuses of [[0, 200], [CUT, 200], [503, 200], [429, 200]]) {
       const requests = await withServer(statuses, async (baseUrl) => {
         await makeClient({ baseUrl }).routes.list()
       })
@@ -167,10 +173,12 @@ describe("the client package on a bad day", () => {
       assert.deepInclude(failure, { statusCode: 503 })
     })
     assert.strictEqual(write, 1)
-    const broken = await withServer([0], async (baseUrl) => {
-      assert.instanceOf(await failureOf(makeClient({ baseUrl, retries: 2 }).routes.list()), ConnectionError)
-    })
-    assert.strictEqual(broken, 3)
+    for (const status of [0, CUT]) {
+      const broken = await withServer([status], async (baseUrl) => {
+        assert.instanceOf(await failureOf(makeClient({ baseUrl, retries: 2 }).routes.list()), ConnectionError)
+      })
+      assert.strictEqual(broken, 3)
+    }
     await withServer([0], async (baseUrl) => {
       const signal = AbortSignal.abort(new Error("enough"))
       assert.deepInclude(await failureOf(makeClient({ baseUrl }).routes.list({}, { signal })), { message: "enough" })

@@ -103,13 +103,23 @@ const sleep = (wait: number, signal: AbortSignal | undefined): Promise<void> =>
 
 const typeOf = (response: Response): string => (response.headers.get("Content-Type") ?? "").split(";")[0] ?? ""
 
-/** The declarations describe the responses of the service; nothing checks them again. */
-const bodyOf = async (response: Response) => {
+type Content = string | Uint8Array<ArrayBuffer> | Response["body"]
+
+/** Lines of JSON are left to the caller to read. */
+const contentOf = async (response: Response): Promise<Content> => {
   const type = typeOf(response)
-  if (/[/+]json$/.test(type)) return JSON.parse(await response.text())
   if (/[/-]ndjson$/.test(type)) return response.body
-  return /^text\/|[/+]xml$/.test(type) ? response.text() : new Uint8Array(await response.arrayBuffer())
+  return /^text\/|[/+](?:json|xml)$/.test(type) ? response.text() : new Uint8Array(await response.arrayBuffer())
 }
+
+interface Received {
+  readonly response: Response
+  readonly content: Content
+}
+
+/** The declarations describe the responses of the service; nothing checks them again. */
+const dataOf = ({ content, response }: Received) =>
+  typeof content === "string" && /[/+]json$/.test(typeOf(response)) ? JSON.parse(content) : content
 
 const parsed = (text: string) => {
   try {
@@ -120,9 +130,9 @@ const parsed = (text: string) => {
 }
 
 /** A front may respond in place of the service, in another shape. */
-const errorOf = async (response: Response): Promise<ServiceError> => {
+const errorOf = ({ content, response }: Received): ServiceError => {
   const message = `${response.status} ${response.statusText}`.trim()
-  const body = parsed(await response.text())
+  const body = parsed(String(content))
   return new ServiceError(response, { code: "INTERNAL", message, ...body, statusCode: response.status })
 }
 
@@ -132,19 +142,22 @@ export const makeSend = (options: ClientOptions) => {
   const request = options.fetch ?? fetch
   let token = options.token
 
-  const attempt = async (url: URL, init: RequestInit): Promise<Response | ConnectionError> => {
+  const attempt = async (url: URL, init: RequestInit): Promise<Received | ConnectionError> => {
+    let response: Response | undefined
     try {
-      return await request(url, init)
+      response = await request(url, init)
+      return { response, content: await contentOf(response) }
     } catch (cause) {
       init.signal?.throwIfAborted()
-      return new ConnectionError(`${url.origin} is not reachable`, { cause })
+      const what = response === undefined ? "is not reachable" : "did not send the whole response"
+      return new ConnectionError(`${url.origin} ${what}`, { cause })
     }
   }
 
-  const respond = async (url: URL, init: RequestInit & { headers: Headers; method: string }): Promise<Response> => {
+  const respond = async (url: URL, init: RequestInit & { headers: Headers; method: string }): Promise<Received> => {
     for (let left = retryTimeout, tries = 0;;) {
       const result = await attempt(url, init)
-      const response = result instanceof ConnectionError ? undefined : result
+      const response = result instanceof ConnectionError ? undefined : result.response
       const isTemporary = response === undefined || TEMPORARY.has(response.status)
       const isLimited = response?.status === 429
       const isRetried = isLimited || (isTemporary && tries < retries && isRepeatable(init.method, init.headers))
@@ -153,10 +166,9 @@ export const makeSend = (options: ClientOptions) => {
         if (result instanceof ConnectionError) throw result
         return result
       }
-      await response?.body?.cancel()
       if (!isLimited) tries++
       left -= wait
-      const reason = result instanceof ConnectionError ? result.message : `${url.origin} responded ${result.status}`
+      const reason = result instanceof ConnectionError ? result.message : `${url.origin} responded ${response?.status}`
       options.onWait?.(wait, reason)
       await sleep(wait, init.signal ?? undefined)
     }
@@ -165,15 +177,16 @@ export const makeSend = (options: ClientOptions) => {
   const send = async (method: string, path: string, input: Request, { signal }: CallOptions) => {
     const { payload } = input
     const body = payload === undefined || isFile(payload) ? payload : JSON.stringify(payload)
-    const response = await respond(urlOf(baseUrl, path, input), {
+    const received = await respond(urlOf(baseUrl, path, input), {
       method,
       headers: headersOf(input, token),
       ...(body === undefined ? {} : { body }),
       ...(signal === undefined ? {} : { signal })
     })
+    const { response } = received
     token = response.headers.get("X-Access-Token") ?? token
-    if (!response.ok) throw await errorOf(response)
-    const data = await bodyOf(response)
+    if (!response.ok) throw errorOf(received)
+    const data = dataOf(received)
     if (path.startsWith("/api/v1/auth/")) token = path.endsWith("/logout") ? undefined : data.accessToken ?? token
     return { data, response }
   }
