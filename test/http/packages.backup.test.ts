@@ -1,7 +1,7 @@
 import { assert, layer } from "@effect/vitest"
 import { Effect, Schema } from "effect"
-import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs"
-import { join } from "node:path"
+import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs"
+import { dirname, join } from "node:path"
 import { type Rider, signedIn } from "../support/Actors.ts"
 import { make, makeRoute } from "../support/Collections.ts"
 import { rps } from "../support/CommandLine.ts"
@@ -71,6 +71,35 @@ layer(TestServer.layer())("a backup of the command line", (it) => {
       )
       assert.deepStrictEqual(yield* linksOf(ada, `/collections/${collection}`), [{ label: "All" }])
       assert.deepStrictEqual((yield* linksOf(ada, `/routes/${route}`)).length, 1)
+    }))
+
+  it.effect("makes nothing twice where a run ended before it kept what it had stored", () =>
+    Effect.gen(function*() {
+      const [ada, bob] = [yield* signedIn, yield* signedIn]
+      const route = yield* makeRoute(ada)
+      yield* make(ada, { routeIds: [route] })
+      yield* ada.post(`/routes/${route}/links`, { label: "Club" })
+      const copy = join(yield* temporaryDirectory, "copy")
+      yield* printed(ada, "read", "backup", copy)
+      const file = join(
+        copy,
+        "restored",
+        `${new URL((yield* TestServer).origin).host.replace(":", "-")}-${bob.id}.json`
+      )
+      const begun = JSON.stringify({ routes: {}, collections: {}, run: crypto.randomUUID() })
+      mkdirSync(dirname(file))
+      for (const _ of ["first", "again"]) {
+        writeFileSync(file, begun)
+        const out = yield* printed(bob, "write", "restore", copy)
+        assert.strictEqual(out, "1 routes restored, 0 already there, 0 refused\n")
+        assert.notInclude(readFileSync(file, "utf8"), "run")
+      }
+      const [made, ...others] = idsIn((yield* bob.get("/routes")).body)
+      assert.deepStrictEqual(others, [])
+      assert.deepStrictEqual(yield* linksOf(bob, `/routes/${made}`), [{ label: "Club" }])
+      assert.strictEqual(idsIn((yield* bob.get("/collections")).body).length, 1)
+      yield* bob.delete(`/routes/${made}`)
+      assert.include(yield* printed(bob, "write", "restore", copy), "1 routes restored")
     }))
 
   it.effect("sets aside what was deleted, and starts again where its cursor leads on no longer", () =>

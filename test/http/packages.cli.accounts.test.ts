@@ -154,3 +154,26 @@ layer(TestServer.layer())("rps mirror", (it) => {
       assert.deepStrictEqual([refused.code, refused.stderr], [2, "rps: --to is the account itself\n"])
     }))
 })
+
+layer(TestServer.layer({ MAX_ROUTES_PER_USER: "2" }))("rps mirror to an account that is nearly full", (it) => {
+  it.effect("adds a route to its collection once it is no longer refused", () =>
+    Effect.gen(function*() {
+      const { origin } = yield* TestServer
+      const [source, target] = [yield* person, yield* person]
+      const mirror = rps({ ...source.env, RPS_TO_TOKEN: target.env.RPS_TOKEN }, ["mirror", "--to", origin])
+      const own = idOf((yield* target.rider.post("/routes", newRoute({ name: "Own" }))).body)
+      const routeIds: Array<number> = []
+      for (const name of ["A", "B"]) routeIds.push(idOf((yield* source.rider.post("/routes", newRoute({ name }))).body))
+      yield* source.rider.post("/collections", { name: "All", routeIds })
+      const refused = yield* mirror
+      assert.strictEqual(refused.code, 4)
+      assert.include(refused.stdout, "2 copied, 0 deleted, 1 refused\n")
+      yield* target.rider.delete(`/routes/${own}`)
+      yield* target.rider.delete(`/routes/deleted/${own}`)
+      assert.strictEqual((yield* mirror).code, 0)
+      const [copied, ...others] = yield* collectionsOf(target.rider)
+      assert.deepStrictEqual(others, [])
+      const names = new Map((yield* routesOf(target.rider)).map(({ id, name }) => [id, name]))
+      assert.deepStrictEqual(copied?.routeIds.map((id) => names.get(id)), ["A", "B"])
+    }))
+})

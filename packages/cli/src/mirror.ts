@@ -1,6 +1,5 @@
 import { Effect, Schema, Struct } from "effect"
 import { Command, Flag } from "effect/cli"
-import { createHash } from "node:crypto"
 import {
   type BatchOperation,
   type BatchResult,
@@ -9,10 +8,10 @@ import {
   ServiceError,
   sync
 } from "../../client/src/index.ts"
+import { batches, clientIdOf, Ids, inputOf, presentIds, sendAll } from "./Copies.ts"
 import { attempt, EXIT_CODES, Failure } from "./Failure.ts"
 import { ownFile, readText, replaceJson } from "./Files.ts"
 import { type Account, targetAt } from "./Logins.ts"
-import { batches, Ids, inputOf, presentIds, sendAll } from "./restore.ts"
 import { account, print } from "./Root.ts"
 import { showProgress } from "./Terminal.ts"
 
@@ -86,13 +85,6 @@ const save = ({ cursor, file, generation, ids, isUnsure, stale }: Mirror) =>
     stale: { routes: [...stale.routes], collections: [...stale.collections] }
   })
 
-/** Returns the same UUID in each run, so that a creation whose response was lost makes nothing twice. */
-const clientIdOf = ({ generation, source }: Mirror, kind: Kind, id: number): string => {
-  const hex = createHash("sha256").update(`${source.origin} ${kind} ${id} ${generation}`).digest("hex")
-  return [hex.slice(0, 8), hex.slice(8, 12), `8${hex.slice(13, 16)}`, `8${hex.slice(17, 20)}`, hex.slice(20, 32)]
-    .join("-")
-}
-
 interface Step {
   readonly kind: Kind
   readonly id: number
@@ -124,7 +116,7 @@ type Item = { readonly kind: "routes"; readonly item: Route } | {
 
 const stepOf = (mirror: Mirror, { item, kind }: Item): Step => {
   const id = mirror.ids[kind].get(item.id)
-  const clientId = clientIdOf(mirror, kind, item.id)
+  const clientId = clientIdOf(`${mirror.source.origin} ${kind} ${item.id} ${mirror.generation}`)
   if (kind === "routes") {
     const route = copyOf(item)
     const operation: BatchOperation = id === undefined
@@ -158,6 +150,10 @@ const isAsSent = ({ operation }: Step, { collection, route }: BatchResult) => {
   return true
 }
 
+/** A collection stays stale while a route of it was refused. */
+const lacksRoutes = ({ stale }: Mirror, one: Item | undefined) =>
+  one?.kind === "collections" && one.item.routeIds.some((id) => stale.routes.has(id))
+
 const copy = async (mirror: Mirror, items: ReadonlyArray<Item>): Promise<void> => {
   const different = new Set<Item>()
   const performed = await perform(mirror, items.map((item) => stepOf(mirror, item)))
@@ -170,14 +166,14 @@ const copy = async (mirror: Mirror, items: ReadonlyArray<Item>): Promise<void> =
       mirror.refused.set(name, result.error?.message ?? `status ${result.status}`)
       // A copy that its owner deleted is created again by the next run.
       if (result.status === 404) mirror.ids[kind].delete(id)
-      if (result.status === 404 || result.status === 409) mirror.generation++
+      if (result.status === 404 || result.error?.details?.["reason"] === "client_id_used") mirror.generation++
       continue
     }
     mirror.ids[kind].set(id, made)
     const item = items[index]
     if (item !== undefined && !isAsSent(step, result)) different.add(item)
     else {
-      mirror.stale[kind].delete(id)
+      if (!lacksRoutes(mirror, item)) mirror.stale[kind].delete(id)
       mirror.refused.delete(name)
       mirror.counts.copied++
     }

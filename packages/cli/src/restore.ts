@@ -2,21 +2,18 @@ import { Clock, Effect, Schema } from "effect"
 import { Argument, Command } from "effect/cli"
 import { readdir, readFile } from "node:fs/promises"
 import { join } from "node:path"
-import {
-  type AccountSettings,
-  batch,
-  type BatchOperation,
-  type BatchResult,
-  type Client,
-  type Collection,
-  type PrivacyZone,
-  type Route,
-  type RouteInput,
-  type ShareLink,
-  sync,
-  type SyncedLink
+import type {
+  AccountSettings,
+  BatchOperation,
+  Client,
+  Collection,
+  PrivacyZone,
+  Route,
+  ShareLink,
+  SyncedLink
 } from "../../client/src/index.ts"
 import { readState } from "./backup.ts"
+import { batches, clientIdOf, Ids, inputOf, presentIds, sendAll } from "./Copies.ts"
 import { attempt, EXIT_CODES, Failure } from "./Failure.ts"
 import { readText, replaceJson } from "./Files.ts"
 import { account, print } from "./Root.ts"
@@ -52,102 +49,16 @@ const readAll = async <A extends { readonly createdAt: string }>(
   return items.toSorted((a, b) => a.createdAt.localeCompare(b.createdAt))
 }
 
-export const inputOf = (route: Route): RouteInput => ({
-  name: route.name,
-  waypoints: route.waypoints,
-  visibility: route.visibility,
-  provenance: route.provenance,
-  description: route.description ?? null,
-  activity: route.activity ?? null,
-  duration: route.duration ?? null,
-  elevationGain: route.elevationGain ?? null,
-  startAddress: route.startAddress ?? null,
-  endAddress: route.endAddress ?? null,
-  geometry: route.geometry ?? null,
-  segments: route.segments ?? null,
-  distance: route.distance ?? null,
-  routingPreferences: route.routingPreferences,
-  cues: route.cues ?? null,
-  surfaces: route.surfaces ?? null,
-  tags: route.tags,
-  favourite: route.favourite,
-  recordedAt: route.recordedAt ?? null,
-  source: route.source ?? null
+/** Each id of the backup has its id of the account. */
+const Restored = Schema.Struct({
+  routes: Ids,
+  collections: Ids,
+  links: Schema.optionalKey(Ids),
+  /** A run that did not get to its end has left its UUID: the next one sends the same ids of the client, and makes nothing twice. */
+  run: Schema.optionalKey(Schema.String)
 })
 
-export const Ids = Schema.Record(Schema.String, Schema.Int)
-
-/** Each id of the backup has its id of the account. */
-const Restored = Schema.Struct({ routes: Ids, collections: Ids, links: Schema.optionalKey(Ids) })
-
 const decodeRestored = Schema.decodeUnknownSync(Schema.fromJsonString(Restored))
-
-/** A batch may have at most 8 MiB. */
-const MAX_BATCH_BYTES = 4 * 1024 * 1024
-const MAX_BATCH = 50
-
-export const batches = <A>(items: ReadonlyArray<A>): ReadonlyArray<ReadonlyArray<A>> => {
-  const all: Array<Array<A>> = []
-  let bytes = 0
-  for (const item of items) {
-    const length = JSON.stringify(item).length
-    const last = all.at(-1)
-    if (last === undefined || last.length === MAX_BATCH || bytes + length > MAX_BATCH_BYTES) {
-      all.push([item])
-      bytes = length
-    } else {
-      last.push(item)
-      bytes += length
-    }
-  }
-  return all
-}
-
-const withoutSource = (operation: BatchOperation): BatchOperation | undefined => {
-  if (operation.op === "create") return { ...operation, route: { ...operation.route, source: null } }
-  if (operation.op === "update") return { ...operation, changes: { ...operation.changes, source: null } }
-  return undefined
-}
-
-/** Sends a batch, and again without its source each route whose source another one of the account has, maybe deleted. */
-export const sendAll = async (client: Client, operations: ReadonlyArray<BatchOperation>) => {
-  const send = (some: ReadonlyArray<BatchOperation>) =>
-    batch(client, some, { confirm: true, idempotencyKey: crypto.randomUUID() })
-  const sent = (await send(operations)).map((result, index) => ({ operation: operations[index], result }))
-  const refused = sent.flatMap((one) => {
-    const isUsed = one.result.error?.details?.["reason"] === "source_used"
-    const again = isUsed && one.operation !== undefined ? withoutSource(one.operation) : undefined
-    return again === undefined ? [] : [{ one, again }]
-  })
-  // A failure of the second batch must not hide what the first has stored: the next run tries the second again.
-  const results = await send(refused.map(({ again }) => again)).catch((): ReadonlyArray<BatchResult> => [])
-  for (const [index, { again, one }] of refused.entries()) {
-    Object.assign(one, { operation: again, result: results[index] ?? one.result })
-  }
-  return sent
-}
-
-/** Returns the ids that the account has: items of the backup may still be there, and are left as they are. */
-export const presentIds = async (client: Client) => {
-  const ids = { routes: new Set<number>(), collections: new Set<number>(), links: new Set<number>() }
-  let cursor: string | undefined
-  await sync(client, {
-    cursor: () => cursor,
-    apply: (page) => {
-      for (const { change, id, type } of page.changes) {
-        if (type === "account") continue
-        if (change === "deleted") ids[`${type}s`].delete(id)
-        else ids[`${type}s`].add(id)
-      }
-      cursor = page.cursor
-    },
-    reset: () => {
-      cursor = undefined
-      for (const all of Object.values(ids)) all.clear()
-    }
-  }, { geometry: "none", limit: 200, include: "everything" })
-  return ids
-}
 
 const isCurrent = (now: number) => ({ expiresAt }: ShareLink | SyncedLink) =>
   expiresAt === null || Date.parse(expiresAt) > now
@@ -192,7 +103,10 @@ export const restore = Command.make(
       const text = await readText(file)
       const done = text === undefined ? { routes: {}, collections: {} } : decodeRestored(text)
       const ids = { routes: { ...done.routes }, collections: { ...done.collections }, links: { ...done.links } }
-      const keep = () => replaceJson(file, ids)
+      const run = done.run ?? crypto.randomUUID()
+      const keep = () => replaceJson(file, { ...ids, run })
+      await keep()
+      const newId = (kind: keyof typeof ids, id: number) => clientIdOf(`${run} ${kind} ${id}`)
       const present = await presentIds(client)
       const isSame = state.origin === origin && state.userId === userId
       /** Returns the id in the account of an item with an id in the backup. */
@@ -216,7 +130,9 @@ export const restore = Command.make(
       counts.present = routes.length - absent.length
       let tried = 0
       for (const some of batches(absent)) {
-        const results = await send(some.map((route) => ({ op: "create", route: inputOf(route) } as const)))
+        const results = await send(some.map((route) => (
+          { op: "create", route: { ...inputOf(route), clientId: newId("routes", route.id) } } as const
+        )))
         for (const [index, { error, route }] of results.entries()) {
           const stored = some[index]
           if (stored === undefined || route === undefined) refuse(`route ${stored?.id}`, error)
@@ -240,6 +156,7 @@ export const restore = Command.make(
             name,
             description,
             visibility,
+            clientId: newId("collections", id),
             routeIds: routeIds.flatMap((member) => presentId("routes", member) ?? [])
           }
         })
@@ -259,7 +176,12 @@ export const restore = Command.make(
         const { allowDownload, expiresAt, label } = link
         return [{
           id: link.id,
-          operation: { op: "createLink" as const, routeId, collectionId, link: { allowDownload, expiresAt, label } }
+          operation: {
+            op: "createLink" as const,
+            routeId,
+            collectionId,
+            link: { allowDownload, expiresAt, label, clientId: newId("links", link.id) }
+          }
         }]
       })
       const results = await send(made.map(({ operation }) => operation))
@@ -268,7 +190,7 @@ export const restore = Command.make(
         if (stored === undefined || link === undefined) refuse(`link ${stored?.id}`, error)
         else ids.links[stored.id] = link.id
       }
-      await keep()
+      await replaceJson(file, ids)
     })
     for (const { error, what } of refused) yield* print({ what, error }, `${what}: ${error}`)
     yield* print(

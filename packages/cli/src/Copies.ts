@@ -1,0 +1,110 @@
+import { Schema } from "effect"
+import { createHash } from "node:crypto"
+import {
+  batch,
+  type BatchOperation,
+  type BatchResult,
+  type Client,
+  type Route,
+  type RouteInput,
+  sync
+} from "../../client/src/index.ts"
+
+export const inputOf = (route: Route): RouteInput => ({
+  name: route.name,
+  waypoints: route.waypoints,
+  visibility: route.visibility,
+  provenance: route.provenance,
+  description: route.description ?? null,
+  activity: route.activity ?? null,
+  duration: route.duration ?? null,
+  elevationGain: route.elevationGain ?? null,
+  startAddress: route.startAddress ?? null,
+  endAddress: route.endAddress ?? null,
+  geometry: route.geometry ?? null,
+  segments: route.segments ?? null,
+  distance: route.distance ?? null,
+  routingPreferences: route.routingPreferences,
+  cues: route.cues ?? null,
+  surfaces: route.surfaces ?? null,
+  tags: route.tags,
+  favourite: route.favourite,
+  recordedAt: route.recordedAt ?? null,
+  source: route.source ?? null
+})
+
+export const Ids = Schema.Record(Schema.String, Schema.Int)
+
+/** Returns the same UUID for the same text: a creation that is sent again with it makes nothing twice. */
+export const clientIdOf = (text: string): string => {
+  const hex = createHash("sha256").update(text).digest("hex")
+  return [hex.slice(0, 8), hex.slice(8, 12), `8${hex.slice(13, 16)}`, `8${hex.slice(17, 20)}`, hex.slice(20, 32)]
+    .join("-")
+}
+
+/** A batch may have at most 8 MiB. */
+const MAX_BATCH_BYTES = 4 * 1024 * 1024
+const MAX_BATCH = 50
+
+export const batches = <A>(items: ReadonlyArray<A>): ReadonlyArray<ReadonlyArray<A>> => {
+  const all: Array<Array<A>> = []
+  let bytes = 0
+  for (const item of items) {
+    const length = JSON.stringify(item).length
+    const last = all.at(-1)
+    if (last === undefined || last.length === MAX_BATCH || bytes + length > MAX_BATCH_BYTES) {
+      all.push([item])
+      bytes = length
+    } else {
+      last.push(item)
+      bytes += length
+    }
+  }
+  return all
+}
+
+const withoutSource = (operation: BatchOperation): BatchOperation | undefined => {
+  if (operation.op === "create") return { ...operation, route: { ...operation.route, source: null } }
+  if (operation.op === "update") return { ...operation, changes: { ...operation.changes, source: null } }
+  return undefined
+}
+
+/** Sends a batch, and again without its source each route whose source another one of the account has, maybe deleted. */
+export const sendAll = async (client: Client, operations: ReadonlyArray<BatchOperation>) => {
+  const send = (some: ReadonlyArray<BatchOperation>) =>
+    batch(client, some, { confirm: true, idempotencyKey: crypto.randomUUID() })
+  const sent = (await send(operations)).map((result, index) => ({ operation: operations[index], result }))
+  const refused = sent.flatMap((one) => {
+    const isUsed = one.result.error?.details?.["reason"] === "source_used"
+    const again = isUsed && one.operation !== undefined ? withoutSource(one.operation) : undefined
+    return again === undefined ? [] : [{ one, again }]
+  })
+  // A failure of the second batch must not hide what the first has stored: the next run tries the second again.
+  const results = await send(refused.map(({ again }) => again)).catch((): ReadonlyArray<BatchResult> => [])
+  for (const [index, { again, one }] of refused.entries()) {
+    Object.assign(one, { operation: again, result: results[index] ?? one.result })
+  }
+  return sent
+}
+
+/** Returns the ids that the account has: items of the backup may still be there, and are left as they are. */
+export const presentIds = async (client: Client) => {
+  const ids = { routes: new Set<number>(), collections: new Set<number>(), links: new Set<number>() }
+  let cursor: string | undefined
+  await sync(client, {
+    cursor: () => cursor,
+    apply: (page) => {
+      for (const { change, id, type } of page.changes) {
+        if (type === "account") continue
+        if (change === "deleted") ids[`${type}s`].delete(id)
+        else ids[`${type}s`].add(id)
+      }
+      cursor = page.cursor
+    },
+    reset: () => {
+      cursor = undefined
+      for (const all of Object.values(ids)) all.clear()
+    }
+  }, { geometry: "none", limit: 200, include: "everything" })
+  return ids
+}
