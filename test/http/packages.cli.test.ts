@@ -144,6 +144,19 @@ layer(TestServer.layer())("the command line", (it) => {
       ])
     }))
 
+  it.effect("ends an import of a ZIP with a code of its own where a file of a route was skipped", () =>
+    Effect.gen(function*() {
+      const { run: ada } = yield* person
+      const archive = join(yield* temporaryDirectory, "rides.zip")
+      const codes: Array<number> = []
+      for (const broken of ["photo.jpg", "two.GPX.gz", "three.fit"]) {
+        const bytes = yield* zipped([["one.gpx", gpx("One", 47.1)], [broken, "x"]])
+        yield* Effect.promise(() => writeFile(archive, bytes))
+        codes.push((yield* ada("import", archive)).code)
+      }
+      assert.deepStrictEqual(codes, [0, 4, 4])
+    }))
+
   it.effect("ends with a code that says what went wrong", () =>
     Effect.gen(function*() {
       const { run: ada } = yield* person

@@ -96,6 +96,10 @@ const wordsOf = ({ duplicates, file, imported, message, outcome, reason, skipped
   return `${file}: ${outcome === "duplicate" ? "already there" : "imported"}`
 }
 
+/** Photos and tables, which archives of other services have too, are no files of routes. */
+const isRefused = ({ file = "", outcome }: typeof Line.Type): boolean =>
+  outcome === "skipped" && TYPES[extname(file.toLowerCase().replace(/\.gz$/, ""))] !== undefined
+
 /** The service reads a ZIP itself, and reports on each file. */
 const importZip = Effect.fnUntraced(function*(client: Client, archive: string, tags: ReadonlyArray<string>) {
   const made = yield* attempt(async () =>
@@ -106,15 +110,22 @@ const importZip = Effect.fnUntraced(function*(client: Client, archive: string, t
     })
   )
   if (!(made instanceof ReadableStream)) return yield* print(made, "The account is imported")
+  let refused = 0
   const last = yield* Stream.fromReadableStream({ evaluate: () => made, onError: toFailure }).pipe(
     Stream.decodeText(),
     Stream.splitLines,
     Stream.map((line) => decodeLine(line)),
-    Stream.tap((line) => line.outcome === "begun" ? Effect.void : print(line, wordsOf(line))),
+    Stream.tap((line) => {
+      if (isRefused(line)) refused++
+      return line.outcome === "begun" ? Effect.void : print(line, wordsOf(line))
+    }),
     Stream.runLast
   )
   if (Option.isNone(last) || last.value.outcome !== "ended") {
     return yield* Failure.because("The import has not ended: import the same file again")
+  }
+  if (refused > 0) {
+    return yield* Failure.because(`${refused} files of routes were not imported`, EXIT_CODES.partial)
   }
 })
 
