@@ -93,7 +93,13 @@ layer(TestServer.layer(OIDC))("the code of the guides", (it) => {
       const rider = yield* signedIn
       const { token } = yield* mint(rider, "read")
       const ids = yield* Effect.forEach(["First", "Second", "Third"], (name) =>
-        Effect.map(rider.post("/routes", newRoute({ name, visibility: "public" })), ({ body }) => idIn(body)))
+        Effect.map(
+          rider.post(
+            "/routes",
+            newRoute({ name, visibility: "public", source: { provider: "strava", externalId: name } })
+          ),
+          ({ body }) => idIn(body)
+        ))
       const collection = idIn((yield* rider.post("/collections", { name: "Both", routeIds: ids })).body)
       const linked = idIn((yield* rider.post(`/routes/${ids[0]}/links`, { label: "Club" })).body)
       const unlinked = idIn((yield* rider.post(`/collections/${collection}/links`, {})).body)
@@ -120,8 +126,10 @@ layer(TestServer.layer(OIDC))("the code of the guides", (it) => {
       // Without a cursor the script begins again, as it does with one of another database.
       writeFileSync(join(kept, "route-999999.json"), "{}")
       writeFileSync(join(kept, "cursor"), "")
+      writeFileSync(join(kept, "notes.txt"), "mine")
       yield* run(backup, kept, token)
       assert.notInclude(readdirSync(kept), "route-999999.json")
+      assert.include(readdirSync(kept), "notes.txt")
 
       const other = yield* signedIn
       const writing = yield* mint(other, "write")
@@ -130,8 +138,7 @@ layer(TestServer.layer(OIDC))("the code of the guides", (it) => {
       for (let round = 0; round < 2; round++) {
         assert.strictEqual(yield* run(restore, kept, writing.token), "2 routes restored\n")
       }
-      const withoutId = ({ id: _id, ...route }: (typeof Listed.Type)[number]) =>
-        route
+      const withoutId = ({ id: _id, ...route }: (typeof Listed.Type)[number]) => route
       const restored = yield* routesOf(other)
       assert.deepStrictEqual(restored.map(withoutId), (yield* routesOf(rider)).map(withoutId))
       const { body } = yield* other.get("/collections")
@@ -144,6 +151,7 @@ layer(TestServer.layer(OIDC))("the code of the guides", (it) => {
       assert.deepInclude(Array.isArray(links) ? links[0] : links, { label: "Club" })
       yield* rider.patch(`/routes/${ids[0]}`, { name: "Changed since" })
       yield* run(backup, kept, token)
+      // The source of the changed route is that of the first restored one.
       assert.strictEqual(yield* run(restore, kept, writing.token), "2 routes restored\n")
       assert.sameMembers((yield* routesOf(other)).map(({ name }) => name), ["First", "Renamed", "Changed since"])
     }))
