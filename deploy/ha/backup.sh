@@ -3,8 +3,11 @@
 set -eu
 umask 077
 . "$(realpath "$1")"
-to=$ARCHIVE/base/$(date --utc +%Y%m%dT%H%M%SZ)
+part=$ARCHIVE/base/$(date --utc +%Y%m%dT%H%M%SZ).part
+# A separate connection reads the WAL meanwhile, so that none of it is recycled before it is read.
 PGPASSWORD=$PASSWORD "$BIN/pg_basebackup" --host="$HERE" --port=5000 --username=replicator --checkpoint=fast \
-  --format=tar --gzip --wal-method=fetch --pgdata="$to.part"
-mv "$to.part" "$to"
+  --format=tar --gzip --wal-method=stream --pgdata="$part"
+# A restore can lead to no time before the backup was whole, so this is its name.
+to=$ARCHIVE/base/$(date --utc +%Y%m%dT%H%M%SZ)
+mv "$part" "$to"
 echo "$to"

@@ -8,11 +8,13 @@ to=$(realpath "$2")
 target=${3:-}
 last=${target:+$(date --utc --date="$target" +%Y%m%dT%H%M%SZ)}
 base=$(ls -d "$ARCHIVE"/base/*Z | while read -r path; do
-  [ -n "$last" ] && [ "${path##*/}" \> "$last" ] || echo "$path"
+  [ -n "$last" ] && ! [ "${path##*/}" \< "$last" ] || echo "$path"
 done | tail -n 1)
 [ -n "$base" ] || { echo "there is no base backup from before $target in $ARCHIVE/base" >&2; exit 1; }
 mkdir -p "$to"
 tar --extract --gzip --file="$base/base.tar.gz" --directory="$to"
+# Base backups from before their WAL was streamed have it in the first file.
+if [ -e "$base/pg_wal.tar.gz" ]; then tar --extract --gzip --file="$base/pg_wal.tar.gz" --directory="$to/pg_wal"; fi
 rm -f "$to/standby.signal" "$to/patroni.dynamic.json"
 # It overrides what Patroni has written into the files of the backup, which is not of this server.
 {
