@@ -329,7 +329,7 @@ describe("a sweep", () => {
       )
       yield* scheduled({
         longestSleep: Config.succeed(Duration.hours(1)),
-        run: Ref.update(runs, (count) => count + 1),
+        run: Effect.as(Ref.update(runs, (count) => count + 1), true),
         earliestDue: overtaken
       })
       yield* until(Effect.map(Ref.get(runs), (count) => count === 2))

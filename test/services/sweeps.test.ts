@@ -80,13 +80,14 @@ describe("a sweep", () => {
     alone(Effect.gen(function*() {
       const attempts = yield* Ref.make(0)
       yield* TestClock.setTime(90_000)
-      yield* runSweep(
+      const isDone = yield* runSweep(
         "one",
         Effect.flatMap(
           Ref.updateAndGet(attempts, (count) => count + 1),
           (count) => count === 1 ? Effect.fail("once") : Effect.succeed({ rows: 7, lagMillis: 2500 })
         )
       )
+      assert.isTrue(isDone)
       const metrics = yield* metricsOf("one")
       assert.deepStrictEqual(metrics["sweep_rows_total"], { count: 7, incremental: true })
       assert.deepStrictEqual(metrics["sweep_failures_total"], { count: 0, incremental: true })
@@ -99,7 +100,7 @@ describe("a sweep", () => {
     alone(Effect.gen(function*() {
       const attempts = yield* Ref.make(0)
       const failing = Effect.andThen(Ref.update(attempts, (count) => count + 1), Effect.die("always"))
-      yield* runSweep("failing", failing)
+      assert.isFalse(yield* runSweep("failing", failing))
       assert.strictEqual(yield* Ref.get(attempts), 2)
       const metrics = yield* metricsOf("failing")
       assert.deepStrictEqual(metrics["sweep_failures_total"], { count: 1, incremental: true })
@@ -110,14 +111,17 @@ describe("a sweep", () => {
 
 describe("the schedule of a sweep", () => {
   /** Returns the minutes of the first three hours in which it ran, where a row is due in so many minutes or unknown. */
-  const runsWith = (earliestDue: (runs: number) => Effect.Effect<Option.Option<Date>, unknown>) =>
+  const runsWith = (
+    earliestDue: (runs: number) => Effect.Effect<Option.Option<Date>, unknown>,
+    failing: ReadonlyArray<number> = []
+  ) =>
     Effect.gen(function*() {
       const runs: Array<number> = []
       const started = yield* Effect.clockWith((clock) => clock.currentTimeMillis)
       yield* scheduled({
         longestSleep: Config.succeed(Duration.hours(1)),
         run: Effect.clockWith((clock) =>
-          Effect.map(clock.currentTimeMillis, (now) => void runs.push((now - started) / 60_000))
+          Effect.map(clock.currentTimeMillis, (now) => !failing.includes(runs.push((now - started) / 60_000)))
         ),
         earliestDue: Effect.suspend(() => earliestDue(runs.length))
       })
@@ -142,6 +146,11 @@ describe("the schedule of a sweep", () => {
     Effect.gen(function*() {
       const due = [dueAt(0), Effect.fail("away"), overdue(Effect.succeed(true))]
       assert.deepStrictEqual(yield* runsWith((runs) => due[runs - 1] ?? dueAt(500)), [0, 1, 2, 3, 63, 123])
+    }))
+
+  it.effect("runs again after a minute where a run failed, though nothing is known to be due", () =>
+    Effect.gen(function*() {
+      assert.deepStrictEqual(yield* runsWith(() => Effect.succeedNone, [1, 2]), [0, 1, 2, 62, 122])
     }))
 
   it.effect("has nothing overdue where nothing is due", () =>

@@ -102,15 +102,18 @@ export const sweepAccounts = <E, R, R2>(
     return plus(swept, yield* sweepAccounts(sweep, find, sweepOne, [...skipped, ...failed]))
   })
 
-/** Retries once: an idle connection may be dead, and one that opens while a test clock advances times out. */
-export const runSweep = <E, R>(name: string, sweep: Effect.Effect<Swept, E, R>): Effect.Effect<void, never, R> =>
+/**
+ * Retries once: an idle connection may be dead, and one that opens while a test clock advances times out. Returns
+ * false if the retry failed too.
+ */
+export const runSweep = <E, R>(name: string, sweep: Effect.Effect<Swept, E, R>): Effect.Effect<boolean, never, R> =>
   prepared(name).pipe(
     Effect.andThen(sweep),
     Effect.catchDefect(Effect.fail),
     Effect.retry({ times: 1 }),
     Effect.withSpan(`Sweeps.${name}`),
-    Effect.flatMap((swept) => succeeded(name, swept)),
-    Effect.catchCause((cause) => sweepFailed(name, cause))
+    Effect.flatMap((swept) => Effect.as(succeeded(name, swept), true)),
+    Effect.catchCause((cause) => Effect.as(sweepFailed(name, cause), false))
   )
 
 /** A run leaves only rows that were locked or failed, and they are overdue. */
@@ -122,7 +125,8 @@ const RETRY_INTERVAL = Duration.minutes(1)
 interface Schedule<R> {
   /** Other processes may write rows that are due earlier. */
   readonly longestSleep: Config.Config<Duration.Duration>
-  readonly run: Effect.Effect<void, never, R>
+  /** Returns false if it failed: it is run again after a minute then. */
+  readonly run: Effect.Effect<boolean, never, R>
   readonly earliestDue: Effect.Effect<Option.Option<Date>, unknown, R>
 }
 
@@ -151,16 +155,15 @@ export const scheduled = Effect.fnUntraced(function*<R>(
     )
 
   // A test clock may advance during the query: the sleep counts from its start.
-  const untilNext = Effect.fnUntraced(function*(startedAt: number) {
+  const untilNext = Effect.fnUntraced(function*(startedAt: number, isDone: boolean) {
     const askedAt = yield* Clock.currentTimeMillis
-    const due = yield* dueAfter(startedAt)
+    const due = isDone ? yield* dueAfter(startedAt) : Option.some(startedAt)
     const now = yield* Clock.currentTimeMillis
     return Duration.millis(Math.max(0, nextRunAt({ askedAt, due, startedAt }, longest) - now))
   })
 
   yield* Clock.currentTimeMillis.pipe(
-    Effect.tap(() => run),
-    Effect.flatMap(untilNext),
+    Effect.flatMap((startedAt) => Effect.flatMap(run, (isDone) => untilNext(startedAt, isDone))),
     Effect.flatMap(Effect.sleep),
     Effect.forever,
     Effect.forkScoped
@@ -276,7 +279,10 @@ export const purgeLayer = Layer.effectDiscard(Effect.gen(function*() {
   const purgeDue = (expiring: Expiring) =>
     Effect.flatMap(sharedTime, (now) => purge(expiring, new Date(now - expiring.keptMillis)))
 
-  const purgeAll = Effect.forEach(ALL, (expiring) => runSweep(expiring.table, purgeDue(expiring)), { discard: true })
+  const purgeAll = Effect.map(
+    Effect.forEach(ALL, (expiring) => runSweep(expiring.table, purgeDue(expiring))),
+    (done) => done.every(Boolean)
+  )
 
   const earliestDue = Effect.forEach(ALL, (expiring) =>
     Effect.map(

@@ -231,7 +231,11 @@ export const changeSweepLayer = Layer.effectDiscard(Effect.gen(function*() {
 
   yield* scheduled({
     longestSleep: Config.succeed(LONGEST_SLEEP),
-    run: Effect.andThen(runSweep(PENDING, numberAll), runSweep(CHANGES, purgeAll)),
+    run: Effect.zipWith(
+      runSweep(PENDING, numberAll),
+      runSweep(CHANGES, purgeAll),
+      (numbered, purged) => numbered && purged
+    ),
     earliestDue: Effect.map(
       numbers.earliestDeletion(),
       ({ earliest }) =>
