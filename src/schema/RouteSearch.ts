@@ -29,7 +29,8 @@ export const SearchText = trimmedText(1, MAX_SEARCH_LENGTH).annotate({
   Schema.makeFilter((text) => isWords(text) || `Expected 1 to ${MAX_SEARCH_WORDS} words of letters, digits or emoji`)
 )
 
-const DECIMAL = /^-?(0|[1-9][0-9]{0,3})(\.[0-9]{1,15})?$/
+/** A program may write any double, as `-0.14282226562500003` or `1e-7`. */
+const DEGREES = /^-?(0|[1-9][0-9]{0,3})(\.[0-9]{1,30})?([Ee]-[0-9]{1,3})?$/
 
 const isViewport = ([west, south, east, north]: ReadonlyArray<number>) =>
   west !== undefined && south !== undefined && east !== undefined && north !== undefined
@@ -50,7 +51,7 @@ const Bbox = Schema.String.annotate({
 }).check(
   Schema.makeFilter((text) => {
     const parts = text.split(",")
-    return (parts.length === 4 && parts.every((part) => DECIMAL.test(part)) && isViewport(parts.map(Number)))
+    return (parts.length === 4 && parts.every((part) => DEGREES.test(part)) && isViewport(parts.map(Number)))
       || "Expected minLng,minLat,maxLng,maxLat in degrees"
   })
 ).pipe(

@@ -145,6 +145,7 @@ layer(TestServer.layer({}, vaduz))("finding one's own routes", (it) => {
           ["minDistance=500&maxDistance=4999", ["Run"]],
           ["bbox=9,47,10,48", ["Run"]],
           ["bbox=179,-20,-179,0", ["Walk"]],
+          ["bbox=-0.14282226562500003,-1e-7,3.3000000000000003,51.49506473014368", []],
           ["placeCountryCode=li", ["Run"]],
           ["placeCity=VADUZ", ["Run"]],
           ["placeCity=Vad", []],
