@@ -136,8 +136,15 @@ layer(TestServer.layer())("an archive", (it) => {
     Effect.gen(function*() {
       const rider = yield* signedIn
       const small = yield* sealed(yield* filesOf(rider))
-      const geometry = Array.from({ length: 5000 }, (_, n) => [9 + n / 10_000, 47.123456])
-      for (let n = 0; n < 60; n++) yield* rider.post("/routes", newRoute({ geometry }))
+      const waypoints = JSON.stringify([{ coord: [9, 47.123456] }, { coord: [9.4999, 47.123456] }])
+      const line = JSON.stringify(Array.from({ length: 5000 }, (_, n) => [9 + n / 10_000, 47.123456]))
+      const sql = yield* SqlClient.SqlClient
+      yield* sql`
+        INSERT INTO routes (user_id, name, visibility, tags, favourite, waypoints, geometry, provenance, share_token,
+          created_at, updated_at)
+        SELECT ${rider.id}, 'long', 'private', '{}', false, ${waypoints}, ${line}, 'routing-engine', md5('beside' || n), '1970-01-01Z',
+          '1970-01-01Z'
+        FROM generate_series(1, 120) n`
       const { bytes: large } = yield* exported(rider)
       const last = yield* signedIn
       const heirs = yield* Effect.replicateEffect(signedIn, 4)
@@ -148,7 +155,6 @@ layer(TestServer.layer())("an archive", (it) => {
         Effect.forEach(heirs, (heir) => noted(heir, large, "large"), { concurrency: "unbounded" })
       )
       // A small archive that is sent at the same time arrives before them.
-      const sql = yield* SqlClient.SqlClient
       const stored = sql`SELECT FROM routes WHERE ${sql.in("user_id", heirs.map(({ id }) => id))}`
       yield* until(Effect.map(stored, (rows) => rows.length > 0))
       const answers = [yield* noted(last, small, "small"), ...(yield* Fiber.join(others))]
