@@ -129,7 +129,7 @@ layer(Layer.provideMerge(serviceWith("1 minute"), serversLayer), {
 
   it.effect("go on without a primary, for what is public", () =>
     Effect.gen(function*() {
-      const { primary } = yield* Servers
+      const { primary, standby } = yield* Servers
       const visitor = yield* anonymous
       const rider = yield* signedIn
       const shown = yield* publish(rider, { name: "Shown" })
@@ -137,14 +137,26 @@ layer(Layer.provideMerge(serviceWith("1 minute"), serversLayer), {
         (yield* rider.post("/routes", newRoute({ visibility: "unlisted", geometry: line([9.5, 47.1], [9.6, 47.2]) })))
           .body
       )
-      yield* untilReplayed(shown.id)
+      const collection = created(
+        (yield* rider.post("/collections", { name: "Shown", visibility: "public", routeIds: [shown.id] })).body
+      )
+      const due = yield* publish(rider, { name: "Due" })
+      yield* setZones(rider, [{ center: START, radius: 500 }])
+      const views = `SELECT FROM route_views WHERE route_id IN (${shown.id}, ${due.id})`
+      yield* until(Effect.map(query(primary.url, views), (rows) => rows.length === 2))
       yield* untilServed
+      // Without a primary none is made in its place.
+      yield* query(primary.url, `DELETE FROM route_views WHERE route_id = ${due.id}`)
+      yield* until(Effect.map(query(standby.url, views), (rows) => rows.length === 1))
       yield* primary.stop
       yield* until(Effect.map(rider.get("/routes"), ({ status }) => status === 503))
       const paths = [
         `/routes/public?${PUBLIC}`,
         `/routes/public?${PUBLIC}&q=shown`,
+        "/routes/public?gate=public",
         `/routes/by-user/${rider.id}`,
+        `/collections/by-user/${rider.id}`,
+        `/collections/${collection.id}`,
         `/routes/${shown.id}`,
         `/routes/${shown.shareToken}`,
         `/routes/${shown.id}/picture.svg`,

@@ -139,9 +139,7 @@ export const collectionQueries = Effect.gen(function*() {
         ...(total === undefined ? {} : { total })
       }, wanted)
       return { ...found, items: items.map((row) => toStoredCollection(row, pseudonyms)) }
-    },
-    sql.withTransaction,
-    Effect.orDie
+    }
   )
 
   const publicOf = (owner: UserId) => sql`c.user_id = ${owner} AND ${visibility.public}`
@@ -228,7 +226,7 @@ export const collectionQueries = Effect.gen(function*() {
         owner,
         wanted,
         pseudonyms
-      ),
+      ).pipe(sql.withTransaction, Effect.orDie),
 
     deleted: Effect.fnUntraced(
       function*(owner: UserId, since: Date, wanted: Page, pseudonyms: Pseudonyms["Service"]) {

@@ -56,7 +56,7 @@ const makeAreCurrent = Effect.map(SqlClient.SqlClient, (sql) => {
   const visibility = routeVisibility(sql)
   return Effect.fnUntraced(function*(rows: ReadonlyArray<SqlConnection.Row>) {
     const listed = Option.getOrElse(decodeListed(rows), () => [])
-    if (listed.length < rows.length || listed.some(({ isDue }) => isDue)) return false
+    if (listed.length < rows.length) return false
     if (rows.length === 0) return true
     // The driver takes the type of an array from its elements, and those of numbers differ by their size.
     const current = yield* sql`
@@ -69,7 +69,7 @@ const makeAreCurrent = Effect.map(SqlClient.SqlClient, (sql) => {
         JOIN routes r ON r.id = listed.id AND r.version = listed.version
         JOIN users u ON u.id = r.user_id AND coalesce(u.zones_revision, ${NO_ZONES}) = listed.revision
       WHERE ${visibility.public}`
-    return (yield* totalOf(current)) === rows.length
+    return (yield* totalOf(current)) === rows.length && !listed.some(({ isDue }) => isDue)
   })
 })
 
