@@ -40,7 +40,7 @@ const MAX_LIST_WAIT = Duration.seconds(1)
 
 const LIST_CONCURRENCY = 2
 
-/** The calling transaction has ended by then, and several changes need one refresh. No change restarts the delay. */
+/** Several changes need one refresh. No change restarts the delay. */
 const DELAY = Duration.seconds(1)
 
 const BATCH = 100
@@ -231,11 +231,11 @@ export class RouteViews extends Context.Service<RouteViews, {
         }),
 
         refresh: (owner) =>
-          Effect.sync(() => {
+          sql.afterCommit(Effect.sync(() => {
             const isRunning = refreshing.has(owner)
             refreshing.set(owner, true)
             if (!isRunning) startRefreshing(makeUntilUnchanged(owner))
-          })
+          }))
       })
     })
   )
