@@ -138,3 +138,21 @@ layer(Lanes.layer.pipe(
       assert.strictEqual(yield* writes(owner, Effect.succeed("a turn")), "a turn")
     }))
 })
+
+layer(TestServer.layer())("a change that waits for another one of the route", (it) => {
+  it.effect("is of when it is made, so that later versions have later times", () =>
+    Effect.gen(function*() {
+      const rider = yield* signedIn
+      const id = yield* makeRoute(rider)
+      const change = yield* whileLocked(
+        (sql) => sql`SELECT FROM routes WHERE id = ${id} FOR UPDATE`,
+        Effect.gen(function*() {
+          const waiting = yield* Effect.forkChild(rider.patch(`/routes/${id}`, { name: "Renamed" }))
+          yield* untilLocked(1)
+          yield* TestClock.adjust("1 second")
+          return waiting
+        })
+      )
+      assert.deepInclude((yield* Fiber.join(change)).body, { updatedAt: "1970-01-01T00:00:01.000Z" })
+    }))
+})

@@ -354,8 +354,8 @@ export class Routes extends Context.Service<Routes, {
         update: Effect.fnUntraced(
           function*(owner, id, change, expected) {
             const line = lineOf(change.geometry)
-            const now = yield* DateTime.nowAsDate
             const { hasDistance, hasGaps, hasLine, positions } = yield* lockExpected(owner, id, expected, line)
+            const now = yield* DateTime.nowAsDate
             // A line that is stored keeps its cues, segments and measures; it is measured if it has no distance.
             const isMeasured = line && (line.segments !== undefined || !hasGaps)
             const measured = hasLine && !hasDistance && change.distance === undefined && isMeasured && line
