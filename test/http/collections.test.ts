@@ -230,6 +230,23 @@ layer(TestServer.layer())("collections", (it) => {
       assert.deepStrictEqual(yield* order, [b, e, c, d, a])
     }))
 
+  it.effect("keep what their owner does not see in a new order, and have no new version for the order that was read", () =>
+    Effect.gen(function*() {
+      const rider = yield* signedIn
+      const ids = yield* makeRoutes(rider, 5)
+      const [a = 0, b = 0, c = 0, d = 0, e = 0] = ids
+      const { id } = yield* make(rider, { routeIds: ids })
+      const set = (routeIds: ReadonlyArray<number>) =>
+        rider.call("PUT", `/collections/${id}/routes`, { body: { routeIds } })
+      for (const trashed of [a, d]) yield* rider.delete(`/routes/${trashed}`)
+      const before = yield* rider.get(`/collections/${id}`)
+      assert.deepStrictEqual((yield* set([b, c, e])).body, before.body)
+      assert.deepStrictEqual((yield* rider.get(`/collections/${id}`)).headers.get("etag"), before.headers.get("etag"))
+      assert.deepStrictEqual(routeIdsIn((yield* set([e, c])).body).routeIds, [e, c])
+      for (const restored of [a, d]) yield* rider.post(`/routes/${restored}/restore`)
+      assert.deepStrictEqual(routeIdsIn((yield* rider.get(`/collections/${id}`)).body).routeIds, [a, e, c, d])
+    }))
+
   it.effect("take a route while another of theirs is erased", () =>
     Effect.gen(function*() {
       const rider = yield* signedIn

@@ -122,7 +122,10 @@ export class CollectionsApi extends HttpApiGroup.make("collections")
         examples: [{ routeIds: [RouteId.make(12)] }]
       }),
       ...changed
-    }).annotateMerge(described("Set the routes of a collection", "Sets the routes and their order.")),
+    }).annotateMerge(described(
+      "Set the routes of a collection",
+      "Sets the routes and their order. Those that the owner does not see, such as one in the trash, stay where they are."
+    )),
     HttpApiEndpoint.post("addRoute", "/:id/routes", { headers: MatchHeader, params, payload: Addition, ...changed })
       .annotateMerge(described(
         "Add a route to a collection",

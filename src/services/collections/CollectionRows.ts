@@ -282,6 +282,23 @@ export const collectionQueries = Effect.gen(function*() {
 })
 
 const MemberRow = Schema.Struct({ routeId: RouteId, position: Schema.Int })
+export type Member = typeof MemberRow.Type
+
+/** Adds to an order the members that the owner does not see, each behind the one that it followed. */
+export const withHidden = (
+  current: ReadonlyArray<Member>,
+  shown: ReadonlyArray<RouteId>,
+  wanted: ReadonlyArray<RouteId>
+): ReadonlyArray<RouteId> => {
+  const seen = new Set([...shown, ...wanted])
+  const order = [...wanted]
+  let place = 0
+  for (const { routeId } of current) {
+    if (seen.has(routeId)) place = order.indexOf(routeId) + 1 || place
+    else order.splice(place++, 0, routeId)
+  }
+  return order
+}
 
 const IN_ORDER: ListOrder = { by: "position", type: "int", id: "route_id", direction: "ASC" }
 

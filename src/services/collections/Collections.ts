@@ -38,7 +38,9 @@ import {
   collectionQueries,
   collectionRouteQueries,
   collections,
-  NewCollectionRow
+  type Member,
+  NewCollectionRow,
+  withHidden
 } from "./CollectionRows.ts"
 
 const placeIn = (values: ReadonlyArray<number>, value: number, from = 0, to = values.length): number => {
@@ -76,11 +78,6 @@ const longestRising = <A>(items: ReadonlyArray<A>, valueOf: (item: A) => number)
 const GAP = 2 ** 20
 
 const MAX_POSITION = 2 ** 31 - 1
-
-interface Member {
-  readonly routeId: RouteId
-  readonly position: number
-}
 
 /** Spreads positions evenly between two others; undefined if there is no room. */
 const between = (routeIds: ReadonlyArray<RouteId>, before: number | undefined, after: number | undefined) => {
@@ -416,7 +413,10 @@ export class Collections extends Context.Service<Collections, {
           Effect.fnUntraced(function*(owner, id, routeIds) {
             yield* requireAddable(owner, routeIds, id)
             const current = yield* queries.order(id)
-            yield* rearrange(id, current, current, routeIds)
+            const shown = yield* found(id, Option.some(owner))
+            const order = withHidden(current, shown.routeIds, routeIds)
+            if (order.length > MAX_ROUTES) return yield* new CollectionFull({ limit: MAX_ROUTES })
+            yield* rearrange(id, current, current, order)
           })
         ),
 
