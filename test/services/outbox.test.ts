@@ -47,6 +47,7 @@ class Provider extends Context.Service<Provider, {
         yield* Ref.update(provider.keys, (keys) => [...keys, key])
         yield* Ref.update(provider.tries, (tries) => tries + 1)
         if (yield* Ref.get(provider.isDown)) return yield* new MailNotSent({ reason: "TransportError" })
+        if (mail.to === "unknown@example.com") return yield* new MailNotSent({ reason: "SMTP EENVELOPE 550", isFinal: true })
         yield* Ref.update(provider.taken, (taken) => [...taken, mail])
       })
     })
@@ -323,10 +324,7 @@ layer(outboxLayer)("the outbox", (it) => {
       yield* Ref.set(isDown, true)
       yield* outbox.put(yield* somebody, MAIL)
       yield* TestClock.adjust("24 hours")
-      yield* until(Effect.gen(function*() {
-        yield* outbox.wake
-        return (yield* waiting).length === 0
-      }))
+      yield* until(Effect.map(Effect.andThen(outbox.wake, waiting), ({ length }) => length === 0))
       yield* until(Effect.sync(() => logged.some((line) => line.includes("mails dropped after a day of failures"))))
     }))
 })
@@ -373,6 +371,8 @@ layer(outboxLayer)("the figures of an outbox", (it) => {
         INSERT INTO outbox (payload, created_at, next_attempt_at, expires_at) VALUES
           ('unreadable', ${now}, ${now}, ${new Date(now.getTime() + 1000)}), ('', ${now}, ${now}, ${now})`
       yield* becomes([sent + 2, failed + 2, dropped + 2])
+      yield* outbox.put(yield* somebody, { ...MAIL, to: "unknown@example.com" })
+      yield* becomes([sent + 2, failed + 2, dropped + 3])
     }))
 })
 

@@ -107,6 +107,20 @@ it.live("a refusal of the SMTP server has its status and neither link nor passwo
     ])
   }).pipe(Effect.scoped))
 
+it.live("a mail to an address that the SMTP server does not know is refused for good, one that it does not relay is not", () =>
+  Effect.gen(function*() {
+    const isFinal = Effect.fnUntraced(function*(responseCode: number, text: string) {
+      const { port } = yield* smtpServer({
+        onRcptTo: (_address, _session, done) => done(Object.assign(new Error(text), { responseCode }))
+      })
+      const error = yield* Effect.flip(sendBy(`smtp://127.0.0.1:${port}`))
+      return "isFinal" in error
+    })
+    assert.isTrue(yield* isFinal(550, "5.1.1 No such user"))
+    assert.isFalse(yield* isFinal(554, "5.7.1 Relay access denied"))
+    assert.isFalse(yield* isFinal(450, "4.1.1 Try later"))
+  }).pipe(Effect.scoped))
+
 it.live("credentials are not sent to a server on the network that has no TLS", () =>
   Effect.gen(function*() {
     const { port, received } = yield* smtpServer()

@@ -150,7 +150,7 @@ const oldestAge = Metric.gauge("outbox_oldest_mail_age_seconds", {
 const mails = counterBy<"sent" | "failed" | "dropped" | "limited">(
   "outbox_mails_total",
   "result",
-  "Mails that this process sent, failed to send and tries again, or dropped, by age or by quota"
+  "Mails that this process sent, failed to send and tries again, or dropped, by age, by a refusal for good or by quota"
 )
 
 const SENT = mails("sent")
@@ -210,11 +210,16 @@ export const outboxDeliveryLayer = Layer.effectDiscard(Effect.gen(function*() {
     mailer.send(mail, claimed.idempotencyKey).pipe(
       Effect.andThen(Metric.update(SENT, 1)),
       Effect.andThen(forget(claimed.id)),
-      Effect.catchTag("MailNotSent", ({ reason }) =>
-        Effect.logWarning("mail not sent, to be tried again", { reason }).pipe(
-          Effect.andThen(Metric.update(FAILED, 1)),
-          Effect.andThen(postpone(claimed))
-        ))
+      Effect.catchTag("MailNotSent", ({ isFinal, reason }) =>
+        isFinal
+          ? Effect.logWarning("mail to an unknown address, dropped", { reason }).pipe(
+            Effect.andThen(Metric.update(DROPPED, 1)),
+            Effect.andThen(forget(claimed.id))
+          )
+          : Effect.logWarning("mail not sent, to be tried again", { reason }).pipe(
+            Effect.andThen(Metric.update(FAILED, 1)),
+            Effect.andThen(postpone(claimed))
+          ))
     )
 
   const renew = Effect.fnUntraced(function*({ attempts, id }: ClaimedMail, now: number) {

@@ -95,7 +95,11 @@ ${mail.ifNotYou === undefined ? undefined : html`<p>${mail.ifNotYou}</p>`}
 /** An attempt has this timeout, for which an ending process waits. */
 export const MAIL_TIMEOUT = Duration.seconds(5)
 
-export class MailNotSent extends Schema.TaggedError<MailNotSent>()("MailNotSent", { reason: Schema.String }) {}
+export class MailNotSent extends Schema.TaggedError<MailNotSent>()("MailNotSent", {
+  reason: Schema.String,
+  /** There is no such address, so a later attempt is refused too. */
+  isFinal: Schema.optionalKey(Schema.Literal(true))
+}) {}
 
 export class Mailer extends Context.Service<Mailer, {
   /** Attempts to send the same mail have the same key, by which a provider recognises a repetition. */
@@ -183,6 +187,10 @@ const reasonOf = (error: unknown) =>
       .join(" ")
     : "unknown"
 
+/** Other refusals of a recipient may be a mistake in the settings, such as `554 5.7.1 Relay access denied` (RFC 3463). */
+const isUnknownAddress = (error: unknown) =>
+  error instanceof Error && "response" in error && /^5\d\d[ -]5\.1\.[1-3]\b/.test(String(error.response))
+
 /**
  * Sends by any SMTP server (RFC 5321), one connection a mail. A server may have accepted an attempt that timed out: the
  * next one has the same Message-ID (RFC 5322, 3.6.4), by which servers and readers drop the second.
@@ -220,7 +228,11 @@ export const smtpMailerLayer = (url: Redacted.Redacted<URL>) =>
                 messageId: `<${idempotencyKey}@${hostname}>`,
                 headers: { "Auto-Submitted": "auto-generated" }
               }),
-            catch: (error) => new MailNotSent({ reason: `SMTP ${reasonOf(error)}` })
+            catch: (error) =>
+              new MailNotSent({
+                reason: `SMTP ${reasonOf(error)}`,
+                ...(isUnknownAddress(error) ? { isFinal: true } : {})
+              })
           }).pipe(
             Effect.timeoutOrElse({
               duration: MAIL_TIMEOUT,
