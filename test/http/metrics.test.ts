@@ -231,7 +231,11 @@ layer(freshLayer, { excludeTestServices: true })("metrics of a fresh process", (
         ({ method, template }) => visitor.call(method, `/${template.replace(/\{\w+\}/g, "1")}`),
         { concurrency: 8 }
       )
-      assert.isBelow((yield* scrape).text.length, 150_000)
+      const { text } = yield* scrape
+      assert.isBelow(text.length, 150_000)
+      const timed = samplesOf(text, "http_server_request_duration_seconds_count")
+      const isTimed = (route: string) => [...timed.keys()].some((labels) => labels.includes(`route="${route}"`))
+      assert.deepStrictEqual(["pages", "/me/data", "/me/tokens"].map(isTimed), [true, true, false])
     }))
 })
 

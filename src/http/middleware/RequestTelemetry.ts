@@ -17,7 +17,7 @@ import { RequestNotes } from "../../services/operations/RequestNotes.ts"
 import { settings } from "../../services/operations/SettingsRegistry.ts"
 import { HEADERS } from "../api/Headers.ts"
 import { addressSubjects, isFromPeerIn } from "../request/ClientAddress.ts"
-import { isFormPage, isProbe, isServed, operations, pageOperations, templateOf } from "../request/RouteTemplates.ts"
+import { isProbe, isQuickForm, isServed, operations, pageOperations, templateOf } from "../request/RouteTemplates.ts"
 import { Refusal, TransportRules } from "./ErrorShape.ts"
 
 /** Labels never contain the path, which may include a share token. */
@@ -46,7 +46,7 @@ const countedAs = ({ method, route }: Labels): Labels => {
 /** A histogram has nine samples, so the pages with forms share one, and so do the methods of unmatched requests. */
 const timedAs = ({ method, route }: Labels): Labels => {
   if (route === UNMATCHED) return { method: OTHER, route }
-  return { method, route: isFormPage(route) ? "pages" : route }
+  return { method, route: isQuickForm(route) ? "pages" : route }
 }
 
 const active = Metric.gauge("http_server_active_requests", { description: "Requests in progress" })

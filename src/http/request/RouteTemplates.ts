@@ -146,9 +146,10 @@ const { home, ...forms } = PAGES
 
 const formPages = [...Object.values(forms), ...Object.values(ACCOUNT_PAGES)]
 
-const formTemplates = new Set(formPages.map(inOpenApiSyntax))
+/** An archive that is imported on the page for data takes minutes. */
+const quickForms = new Set(formPages.filter((path) => path !== ACCOUNT_PAGES.data).map(inOpenApiSyntax))
 
-export const isFormPage = (template: string): boolean => formTemplates.has(template)
+export const isQuickForm = (template: string): boolean => quickForms.has(template)
 
 addPages(["api"], Object.values(PROVIDER_SIGN_IN))
 addPages(["docs"], [DOCS_PAGE, DOCS_DOCUMENT])
