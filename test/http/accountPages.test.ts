@@ -89,6 +89,7 @@ layer(TestServer.layer({ ADMIN_EMAILS: ADMINS.join(",") }))("pages of an account
       assertSeeOther(yield* browser.get("//sign-in"), "me/routes")
       assertSeeOther(yield* submit(browser, "/sign-out", {}), "./")
       assertSeeOther(yield* browser.get("//me/profile"), "../sign-in?to=me%2Fprofile")
+      assertSeeOther(yield* browser.get("//me/routes?q=alps"), "../sign-in?to=me%2Froutes%3Fq%3Dalps")
     }))
 
   it.effect("name the browser and the system of each session, and other programs as they call themselves", () =>
@@ -149,6 +150,16 @@ layer(TestServer.layer({ ADMIN_EMAILS: ADMINS.join(",") }))("pages of an account
       const again = yield* upload(rider, "/me/routes", { visibility: "unlisted" }, { "a.gpx": gpx("First ride", 9) })
       assert.include(again.text, "You have a route with the same positions already.")
       assertAlert(yield* upload(rider, "/me/routes", { visibility: "private" }, {}), "Choose one or more files.")
+      yield* rider.patch("/users/me", { preferences: { defaultRouteVisibility: "public" } })
+      const chosenIn = ({ text }: Answer) => /id="seen-by"[^]*?value="(\w+)" selected/.exec(text)?.[1]
+      assert.deepStrictEqual(
+        [
+          yield* rider.get("//me/routes"),
+          yield* upload(rider, "/me/routes", { visibility: "unlisted" }, { "b.gpx": "not a file" }),
+          yield* upload(rider, "/me/routes", { visibility: "unlisted" }, {})
+        ].map(chosenIn),
+        ["public", "unlisted", "private"]
+      )
       const late = yield* upload(yield* anonymous, "/me/routes", { visibility: "private" }, { "a.gpx": gpx("Late", 9) })
       assert.strictEqual(late.status, 401)
       assertAlert(late, "You were signed out meanwhile, and no file was taken.")

@@ -143,18 +143,24 @@ export const routesPageLayer = Layer.unwrap(Effect.gen(function*() {
   const profiles = yield* Profiles
   const endpoint = Api.groups.files.endpoints.import
 
-  const show = Effect.fnUntraced(function*(visit: Visit, results: ReadonlyArray<FileResult> = []) {
-    const { query, root, session: { userId }, texts } = visit
+  const show = Effect.fnUntraced(function*(
+    visit: Visit,
+    results: ReadonlyArray<FileResult> = [],
+    visibility?: Visibility
+  ) {
+    const { query, refusal, root, session: { userId }, texts } = visit
     const filters = filtersIn(query)
     const { tag, ...others } = filters
     const decoded = yield* decodeForm(OwnRoutesQuery, { ...others, ...(tag === undefined ? {} : { tag: [tag] }) })
     const routes = yield* lists(ownRoutes.list(userId, decoded, cardPage(query), "none"))
     const tags = yield* lists(ownRoutes.tags(userId))
     const { preferences } = yield* profiles.user(userId)
+    // A form may be refused before its choice is read, which was perhaps the most careful one.
+    const careful = refusal === undefined ? preferences?.defaultRouteVisibility : "private"
     const page: Page = {
       title: texts.routes.title,
       body: html`${results.length === 0 ? undefined : resultsOf(texts, results, root)}${
-        uploadForm(texts, preferences?.defaultRouteVisibility)
+        uploadForm(texts, visibility ?? careful)
       }${filterForm(texts, filters, tags.slice(0, 50), root)}<p class="hint">${texts.routes.count(routes.total)}</p>
 ${listOf(routes, visit, yield* visit.units, filters)}`
     }
@@ -203,7 +209,7 @@ ${listOf(routes, visit, yield* visit.units, filters)}`
       given,
       (file, index) => resultOf(visit, file, index, visibility)
     )
-    return yield* show(visit, results)
+    return yield* show(visit, results, visibility)
   })
 
   return accountPageLayer({
