@@ -259,6 +259,9 @@ layer(TestServer.layer({ ADMIN_EMAILS: ADMIN, RATE_LIMITS_ENABLED: "true" }))("l
   it.effect("a form with many invitations counts as one request for each, and keeps those that are too many", () =>
     Effect.gen(function*() {
       const admin = yield* signedInAs({ email: ADMIN })
+      const first = Array.from({ length: 50 }, newEmail)
+      const taken = yield* submit(admin, "/admin/invitations", { do: "invite", emails: first.join("\n") })
+      assert.strictEqual(taken.status, 303)
       const emails = Array.from({ length: 12 }, newEmail)
       const { status, text } = yield* submit(admin, "/admin/invitations", { do: "invite", emails: emails.join("\n") })
       assert.strictEqual(status, 400)

@@ -64,7 +64,7 @@ export class AdminApi extends HttpApiGroup.make("admin")
     })
       .middleware(NoParameters)
       .middleware(JsonBody)
-      .annotate(Tier, "strict")
+      .annotate(Tier, "moderate")
       .annotateMerge(described(
         "Invite a person",
         `Mails a link, which expires after ${
