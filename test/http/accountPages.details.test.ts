@@ -247,6 +247,8 @@ layer(TestServer.layer({ ADMIN_EMAILS: `${ADMIN},${INVITER}` }))("pages of an ac
         "": "me/routes",
         "?to=me/tokens": "me/tokens",
         "?to=admin/users": "admin/users",
+        "?to=me/routes%3Fq%3Dalps%2Bpass": "me/routes?q=alps+pass",
+        "?to=me/routes%3Fq%3D//example.com": "me/routes",
         "?to=u/a": "me/routes"
       }
       for (const [query, page] of Object.entries(pages)) {

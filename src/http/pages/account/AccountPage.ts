@@ -174,7 +174,8 @@ export const accountPageLayer = ({ actions = {}, isForAdmins = false, path, rece
     })
 
     const toSignIn = Effect.map(HttpServerRequest.HttpServerRequest, ({ url }) => {
-      const to = new URL(url, "http://localhost").pathname.slice(1)
+      const { pathname, search } = new URL(url, "http://localhost")
+      const to = pathname.slice(1) + search
       return responseTo(site, path, {
         seeOther: `${root}${ACCOUNT_PAGES.signIn.slice(1)}?to=${encodeURIComponent(to)}`
       })
