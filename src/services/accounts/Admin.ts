@@ -1,6 +1,12 @@
 import { Clock, Context, Duration, Effect, Layer, Option, Schema, Struct } from "effect"
 import { SqlClient, SqlSchema } from "effect/sql"
-import type { AdminRoute, AdminUser, AdminUserSort, Overview, PendingDeletion } from "../../schema/Admin.ts"
+import {
+  type AdminRoute,
+  type AdminUser,
+  type AdminUserSort,
+  Overview,
+  type PendingDeletion
+} from "../../schema/Admin.ts"
 import { RouteId, type UserId } from "../../schema/Ids.ts"
 import type { Page, PageOf } from "../../schema/Page.ts"
 import { deletionStatusOf } from "../../schema/User.ts"
@@ -18,40 +24,6 @@ import { HAS_PASSWORD, ownerColumns, OwnerFields, Roles, toUserSummary, UserReco
 import { asSeenBy, RouteRecord, SEEN_CITY, SEEN_DISTANCE, SEEN_TOTAL_DISTANCE } from "../routes/RouteRow.ts"
 import { ANONYMOUS, isUnexpired } from "../sharing/Visibility.ts"
 import { AccountDeletion } from "./Deletion.ts"
-
-const OverviewRow = Schema.Struct({
-  users: Schema.Int,
-  pendingDeletion: Schema.Int,
-  newUsers: Schema.Int,
-  liveSessions: Schema.Int,
-  seenUsers: Schema.Int,
-  liveTokens: Schema.Int,
-  routes: Schema.Int,
-  privateRoutes: Schema.Int,
-  unlistedRoutes: Schema.Int,
-  publicRoutes: Schema.Int,
-  newRoutes: Schema.Int,
-  collections: Schema.Int
-})
-
-const toOverview = (row: typeof OverviewRow.Type): Overview => ({
-  users: {
-    total: row.users,
-    verified: row.users,
-    pendingDeletion: row.pendingDeletion,
-    newLast30Days: row.newUsers
-  },
-  sessions: { live: row.liveSessions, usersLast24Hours: row.seenUsers },
-  tokens: { live: row.liveTokens },
-  routes: {
-    total: row.routes,
-    private: row.privateRoutes,
-    unlisted: row.unlistedRoutes,
-    public: row.publicRoutes,
-    newLast30Days: row.newRoutes
-  },
-  collections: { total: row.collections }
-})
 
 const AdminUserColumns = UserRecord.select.mapFields(
   Struct.pick(["id", "email", "name", "handle", "deletionRequestedAt", "createdAt"])
@@ -71,19 +43,10 @@ const toAdminUser = (
   { totalDistance, totalRoutes, ...row }: typeof AdminUserRow.Type,
   roles: Roles["Service"]
 ): AdminUser => ({
-  id: row.id,
-  email: row.email,
-  name: row.name,
-  handle: row.handle,
+  ...row,
   isEmailVerified: true,
   role: roles.of(row),
-  hasPassword: row.hasPassword,
-  hasIdentityProvider: row.hasIdentityProvider,
   deletionStatus: deletionStatusOf(row.deletionRequestedAt),
-  deletionRequestedAt: row.deletionRequestedAt,
-  createdAt: row.createdAt,
-  lastSeenAt: row.lastSeenAt,
-  storedBytes: row.storedBytes,
   statistics: { totalRoutes, totalDistance }
 })
 
@@ -105,17 +68,8 @@ const { distance, placeCity } = RouteRecord.select.fields
 const AdminRouteRow = Schema.Struct({ ...AdminRouteColumns.fields, distance, placeCity, ...OwnerFields })
 
 const toAdminRoute = (row: typeof AdminRouteRow.Type, pseudonyms: Pseudonyms["Service"]): AdminRoute => ({
-  id: row.id,
-  name: row.name,
-  activity: row.activity,
-  visibility: row.visibility,
-  provenance: row.provenance,
-  distance: row.distance,
-  placeCity: row.placeCity,
-  placeCountryCode: row.placeCountryCode,
-  user: toUserSummary(row, pseudonyms),
-  createdAt: row.createdAt,
-  updatedAt: row.updatedAt
+  ...Struct.omit(row, Struct.keys(OwnerFields)),
+  user: toUserSummary(row, pseudonyms)
 })
 
 const OwnerRow = RouteRecord.select.mapFields(Struct.pick(["userId"]))
@@ -185,23 +139,26 @@ export class Administration extends Context.Service<Administration, {
 
       const count = SqlSchema.findOne({
         Request: Schema.Struct({ now: Schema.Date, day: Schema.Date, month: Schema.Date }),
-        Result: OverviewRow,
+        Result: Schema.Struct({ overview: Overview }),
         execute: ({ day, month, now }) =>
           sql`
-            SELECT u.*, s.*, t.*, r.*, c.* FROM
-              (SELECT count(*)::int AS users, count(deletion_requested_at)::int AS "pendingDeletion",
-                (count(*) FILTER (WHERE created_at > ${month}))::int AS "newUsers" FROM users) u,
-              (SELECT count(*)::int AS "liveSessions",
-                (count(DISTINCT user_id) FILTER (WHERE last_seen_at > ${day}))::int AS "seenUsers"
-                FROM sessions WHERE revoked_at IS NULL AND expires_at > ${now}) s,
-              (SELECT count(*)::int AS "liveTokens" FROM personal_access_tokens
-                WHERE ${isUnexpired(sql, now)}) t,
-              (SELECT count(*)::int AS routes, (count(*) FILTER (WHERE visibility = 'private'))::int AS "privateRoutes",
-                (count(*) FILTER (WHERE visibility = 'unlisted'))::int AS "unlistedRoutes",
-                (count(*) FILTER (WHERE visibility = 'public'))::int AS "publicRoutes",
-                (count(*) FILTER (WHERE created_at > ${month}))::int AS "newRoutes"
-                FROM routes WHERE deleted_at IS NULL) r,
-              (SELECT count(*)::int AS collections FROM collections WHERE deleted_at IS NULL) c`
+            SELECT json_build_object(
+              'users', (SELECT json_build_object('total', count(*), 'verified', count(*),
+                'pendingDeletion', count(deletion_requested_at),
+                'newLast30Days', count(*) FILTER (WHERE created_at > ${month})) FROM users),
+              'sessions', (SELECT json_build_object('live', count(*),
+                'usersLast24Hours', count(DISTINCT user_id) FILTER (WHERE last_seen_at > ${day}))
+                FROM sessions WHERE revoked_at IS NULL AND expires_at > ${now}),
+              'tokens', (SELECT json_build_object('live', count(*)) FROM personal_access_tokens
+                WHERE ${isUnexpired(sql, now)}),
+              'routes', (SELECT json_build_object('total', count(*),
+                'private', count(*) FILTER (WHERE visibility = 'private'),
+                'unlisted', count(*) FILTER (WHERE visibility = 'unlisted'),
+                'public', count(*) FILTER (WHERE visibility = 'public'),
+                'newLast30Days', count(*) FILTER (WHERE created_at > ${month}))
+                FROM routes WHERE deleted_at IS NULL),
+              'collections', (SELECT json_build_object('total', count(*)) FROM collections WHERE deleted_at IS NULL)
+            ) AS overview`
       })
 
       const findOwner = SqlSchema.findOneOption({
@@ -223,12 +180,12 @@ export class Administration extends Context.Service<Administration, {
         overview: Effect.gen(function*() {
           const now = yield* Clock.currentTimeMillis
           const before = (duration: Duration.Duration) => new Date(now - Duration.toMillis(duration))
-          const row = yield* count({
+          const { overview } = yield* count({
             now: new Date(now),
             day: before(Duration.days(1)),
             month: before(Duration.days(30))
           })
-          return toOverview(row)
+          return overview
         }).pipe(Effect.orDie),
 
         users: Effect.fnUntraced(function*(admin, query, sort, page) {
