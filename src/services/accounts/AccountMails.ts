@@ -58,7 +58,7 @@ export const accountMailsLayer = Layer.effect(
       yield* keep(id, LINK_LIFETIME["verify-email"])
       const mail = userId === undefined
         ? yield* verification(id, email)
-        : { to: email, ...mails.known, link: undefined }
+        : { to: email, ...mails.known }
       return Option.some<ComposedMail>({ userId, mail })
     })
 
@@ -186,6 +186,5 @@ const expiryMail = ({ mails: { expiring } }: Texts, { email, expiresAt, hint, na
   to: email,
   subject: expiring.subject,
   text: expiring.text(inOneLine(name), hint, expiresAt),
-  link: undefined,
   ifNotYou: expiring.ifNotYou
 })

@@ -96,7 +96,6 @@ export class PasswordChanges extends Context.Service<PasswordChanges, {
           to: owner.email,
           subject: mail.subject,
           text: mail[how],
-          link: undefined,
           ifNotYou: mail.ifNotYou
         })
 

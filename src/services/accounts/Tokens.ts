@@ -343,6 +343,5 @@ const mintedMail = ({ mails: { minted } }: Texts, to: string, token: typeof Toke
   to,
   subject: minted.subject,
   text: minted.text({ ...token, name: inOneLine(token.name) }),
-  link: undefined,
   ifNotYou: minted.ifNotYou
 })

@@ -10,14 +10,15 @@ import { hangUp } from "../operations/Upstream.ts"
 import { configuredSite, type Site } from "../texts/Site.ts"
 
 /** The link is a secret: anyone who has it acts as the recipient. `ifNotYou` is for an unexpected mail. */
-export interface Mail {
-  readonly to: string
-  readonly subject: string
-  readonly text: string
-  readonly link: Redacted.Redacted | undefined
-  readonly linkText?: string | undefined
-  readonly ifNotYou?: string | undefined
-}
+export const Mail = Schema.Struct({
+  to: Schema.String,
+  subject: Schema.String,
+  text: Schema.String,
+  link: Schema.optional(Schema.RedactedFromValue(Schema.String)),
+  linkText: Schema.optional(Schema.String),
+  ifNotYou: Schema.optional(Schema.String)
+})
+export type Mail = typeof Mail.Type
 
 /** Earlier versions wrote requests without time and network. */
 const Asked = {

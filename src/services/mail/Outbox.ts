@@ -1,4 +1,4 @@
-import { Clock, Config, Context, Duration, Effect, Layer, Option, Queue, Redacted, Schema } from "effect"
+import { Clock, Config, Context, Duration, Effect, Layer, Option, Queue, Schema } from "effect"
 import { Model } from "effect/schema"
 import { SqlClient, type Statement } from "effect/sql"
 import { compactDecrypt, CompactEncrypt } from "jose"
@@ -9,7 +9,7 @@ import { Instant, InstantOnce, readOnly, tableOf, TimestampColumn } from "../db/
 import { emailKey } from "../identity/Users.ts"
 import { derivedKey } from "../operations/Keys.ts"
 import { traceIdsOf } from "../operations/RequestNotes.ts"
-import { type Mail, MailRequest } from "./Mailers.ts"
+import { Mail, MailRequest } from "./Mailers.ts"
 
 const HOUR = Duration.toMillis(Duration.hours(1))
 const DAY = Duration.toMillis(Duration.days(1))
@@ -89,15 +89,6 @@ export class MailQuota extends Context.Service<MailQuota, {
   )
 }
 
-const StoredMail = Schema.Struct({
-  to: Schema.String,
-  subject: Schema.String,
-  text: Schema.String,
-  link: Schema.optionalKey(Schema.String),
-  linkText: Schema.optionalKey(Schema.String),
-  ifNotYou: Schema.optionalKey(Schema.String)
-})
-
 const StoredRequest = Schema.Struct({
   request: MailRequest,
   trace: Schema.optionalKey(
@@ -106,32 +97,12 @@ const StoredRequest = Schema.Struct({
 })
 export type StoredRequest = typeof StoredRequest.Type
 
-const Payload = Schema.fromJsonString(Schema.Union([StoredRequest, StoredMail]))
+const Payload = Schema.fromJsonString(Schema.Union([StoredRequest, Mail]))
+export type OutboxPayload = typeof Payload.Type
 
-export type OutboxPayload = StoredRequest | Mail
+const decodePayload = Schema.decodeEffect(Payload)
 
-const toStored = (payload: OutboxPayload): typeof Payload.Type => {
-  if ("request" in payload) return payload
-  const { ifNotYou, link, linkText, subject, text, to } = payload
-  return {
-    to,
-    subject,
-    text,
-    ...(link === undefined ? {} : { link: Redacted.value(link) }),
-    ...(linkText === undefined ? {} : { linkText }),
-    ...(ifNotYou === undefined ? {} : { ifNotYou })
-  }
-}
-
-const fromStored = (stored: typeof Payload.Type): OutboxPayload => {
-  if ("request" in stored) return stored
-  const { link, ...mail } = stored
-  return { ...mail, link: link === undefined ? undefined : Redacted.make(link) }
-}
-
-const decodePayload = (json: string) => Effect.map(Schema.decodeEffect(Payload)(json), fromStored)
-
-const encodePayload = (payload: OutboxPayload) => Schema.encodeSync(Payload)(toStored(payload))
+const encodePayload = Schema.encodeSync(Payload)
 
 /** Encrypts as JWE (A256GCM) with a key derived from `JWT_SECRET`: the link in a mail is a secret. */
 export const mailCipher = Config.map(derivedKey("outbox"), (key) => ({
