@@ -1,12 +1,13 @@
-import { Clock, Context, DateTime, Duration, Effect, Layer, Option, Redacted, Schema, Struct } from "effect"
+import { Clock, Context, DateTime, Duration, Effect, Layer, Option, Redacted, Schema } from "effect"
 import { SecureRandom } from "effect/crypto"
 import { Model } from "effect/schema"
 import { SqlClient, SqlSchema } from "effect/sql"
 import { createHash } from "node:crypto"
 import { SignUpId, UserId } from "../../schema/Ids.ts"
 import { LINK_LIFETIME } from "../../schema/Limits.ts"
+import { databaseDefects } from "../db/DatabaseErrors.ts"
 import { deletionCutoff } from "../db/Sweeps.ts"
-import { columnsOf, Instant, readOnly, tableOf, TimestampColumn, writtenOnce } from "../db/Tables.ts"
+import { Instant, readOnly, tableOf, TimestampColumn, writtenOnce } from "../db/Tables.ts"
 import { LinkState, LinkUnusable } from "../DomainErrors.ts"
 import { accountLock, canSignIn } from "../identity/Users.ts"
 
@@ -35,9 +36,8 @@ class MailedTokenRecord extends Model.Class<MailedTokenRecord>("MailedTokenRecor
 
 const emailTokens = tableOf("email_tokens", MailedTokenRecord)
 
-const OwnerRow = MailedTokenRecord.select.mapFields(Struct.pick(["userId", "signUpId"]))
-
-export type TokenOwner = { readonly userId: UserId } | { readonly signUpId: SignUpId }
+const TokenOwner = Schema.Union([Schema.Struct({ userId: UserId }), Schema.Struct({ signUpId: SignUpId })])
+export type TokenOwner = typeof TokenOwner.Type
 
 export const linkUnusable = () => Effect.fail(new LinkUnusable({ state: "unknown" }))
 
@@ -51,8 +51,11 @@ export class MailedTokens extends Context.Service<MailedTokens, {
     owner: TokenOwner,
     lifetime?: Duration.Duration
   ) => Effect.Effect<{ readonly token: Redacted.Redacted; readonly expiresAt: Date }>
-  /** Finds the owner of a token that `consume` or `signUpOf` would accept now. Neither locks nor changes anything. */
-  readonly ownerOf: (purpose: MailedTokenPurpose, token: Redacted.Redacted) => Effect.Effect<Option.Option<TokenOwner>>
+  /**
+   * Finds the owner of a token that `consume` or `signUpOf` would accept now; neither locks nor changes anything. The
+   * error says why a token cannot be used. An expired one is unknown some time later, once its row is deleted.
+   */
+  readonly ownerOf: (purpose: MailedTokenPurpose, token: Redacted.Redacted) => Effect.Effect<TokenOwner, LinkUnusable>
   /**
    * Returns the owner to exactly one of concurrent callers, which have `accountLock`. Returns none for an unknown, used
    * or expired token, one for another purpose, or an account past its grace period.
@@ -60,8 +63,6 @@ export class MailedTokens extends Context.Service<MailedTokens, {
   readonly consume: (purpose: MailedTokenPurpose, token: Redacted.Redacted) => Effect.Effect<Option.Option<UserId>>
   /** Consumes a valid token and returns its sign-up: `SignUps.lock` decides between concurrent callers. */
   readonly signUpOf: (purpose: MailedTokenPurpose, token: Redacted.Redacted) => Effect.Effect<Option.Option<SignUpId>>
-  /** Returns why a token cannot be used. An expired token is unknown some time later, once its row is deleted. */
-  readonly stateOf: (purpose: MailedTokenPurpose, token: Redacted.Redacted) => Effect.Effect<LinkState>
   /** Stores a used token of a sign-up, whose rows are deleted, as one of the account that was made by it. */
   readonly keepUsed: (
     purpose: MailedTokenPurpose,
@@ -93,12 +94,14 @@ export class MailedTokens extends Context.Service<MailedTokens, {
 
       const findOwner = SqlSchema.findOneOption({
         Request: Schema.Struct({ hash: Schema.String, purpose: Schema.String, now: Schema.Date, cutoff: Schema.Date }),
-        Result: OwnerRow,
+        Result: Schema.Struct({ owner: TokenOwner, refused: Schema.NullOr(LinkState) }),
         execute: ({ cutoff, hash, now, purpose }) =>
           sql`
-            SELECT ${sql.literal(columnsOf(OwnerRow, "t"))} FROM email_tokens t LEFT JOIN users u ON u.id = t.user_id
-            WHERE t.token_hash = ${hash} AND t.purpose = ${purpose} AND t.used_at IS NULL AND t.expires_at > ${now}
-              AND ${canSignIn(sql, cutoff)}`
+            SELECT json_build_object('userId', t.user_id, 'signUpId', t.sign_up_id) AS owner,
+              CASE WHEN t.used_at IS NOT NULL THEN 'used' WHEN t.expires_at <= ${now} THEN 'expired'
+                WHEN NOT ${canSignIn(sql, cutoff)} THEN 'unknown' END AS refused
+            FROM email_tokens t LEFT JOIN users u ON u.id = t.user_id
+            WHERE t.token_hash = ${hash} AND t.purpose = ${purpose}`
       })
 
       const findSignUp = SqlSchema.findOneOption({
@@ -108,16 +111,6 @@ export class MailedTokens extends Context.Service<MailedTokens, {
           sql`
             SELECT sign_up_id AS "signUpId" FROM email_tokens
             WHERE token_hash = ${hash} AND purpose = ${purpose} AND expires_at > ${now} AND sign_up_id IS NOT NULL`
-      })
-
-      const findState = SqlSchema.findOneOption({
-        Request: Schema.Struct({ hash: Schema.String, purpose: Schema.String, now: Schema.Date }),
-        Result: Schema.Struct({ state: LinkState }),
-        execute: ({ hash, now, purpose }) =>
-          sql`
-            SELECT CASE WHEN used_at IS NOT NULL THEN 'used' WHEN expires_at <= ${now} THEN 'expired' ELSE 'unknown' END
-              AS state
-            FROM email_tokens WHERE token_hash = ${hash} AND purpose = ${purpose}`
       })
 
       // A sign-up keeps all its links: anyone may sign up an address, or request a reset for it, and must not invalidate
@@ -150,10 +143,12 @@ export class MailedTokens extends Context.Service<MailedTokens, {
         ownerOf: Effect.fnUntraced(
           function*(purpose, token) {
             const now = yield* DateTime.nowAsDate
-            return yield* findOwner({ hash: digest(token), purpose, now, cutoff: yield* deletionCutoff })
+            const found = yield* findOwner({ hash: digest(token), purpose, now, cutoff: yield* deletionCutoff })
+            if (Option.isNone(found)) return yield* linkUnusable()
+            const { owner, refused } = found.value
+            return refused === null ? owner : yield* new LinkUnusable({ state: refused })
           },
-          Effect.map(Option.flatMap(toOwner)),
-          Effect.orDie
+          databaseDefects
         ),
 
         consume: Effect.fnUntraced(function*(purpose, token) {
@@ -166,11 +161,6 @@ export class MailedTokens extends Context.Service<MailedTokens, {
           const now = yield* DateTime.nowAsDate
           const found = yield* findSignUp({ hash: digest(token), purpose, now })
           return Option.map(found, ({ signUpId }) => signUpId)
-        }, Effect.orDie),
-
-        stateOf: Effect.fnUntraced(function*(purpose, token) {
-          const found = yield* findState({ hash: digest(token), purpose, now: yield* DateTime.nowAsDate })
-          return Option.match(found, { onNone: () => "unknown" as const, onSome: ({ state }) => state })
         }, Effect.orDie),
 
         keepUsed: Effect.fnUntraced(function*(purpose, token, userId) {
@@ -191,6 +181,3 @@ export class MailedTokens extends Context.Service<MailedTokens, {
     })
   )
 }
-
-const toOwner = ({ signUpId, userId }: typeof OwnerRow.Type): Option.Option<TokenOwner> =>
-  userId === null ? Option.map(Option.fromNullOr(signUpId), (id) => ({ signUpId: id })) : Option.some({ userId })

@@ -16,7 +16,7 @@ import { type SessionId, UserId } from "../../schema/Ids.ts"
 import { LANES, Lanes } from "../admission/Lanes.ts"
 import { databaseDefects } from "../db/DatabaseErrors.ts"
 import { columnsOf } from "../db/Tables.ts"
-import { InvalidInput, LinkUnusable, Overloaded, type SignUpClosed, WrongPassword } from "../DomainErrors.ts"
+import { InvalidInput, type LinkUnusable, Overloaded, type SignUpClosed, WrongPassword } from "../DomainErrors.ts"
 import { Audit } from "../identity/Audit.ts"
 import { accountLock, UserRecord, users } from "../identity/Users.ts"
 import { askedFrom } from "../mail/Mailers.ts"
@@ -117,15 +117,7 @@ export class PasswordChanges extends Context.Service<PasswordChanges, {
         return 0
       })
 
-      const ownerOf = (token: Redacted.Redacted) =>
-        signIns(mailedTokens.ownerOf("reset-password", token)).pipe(
-          Effect.flatMap(Option.match({
-            onNone: () =>
-              Effect.flatMap(signIns(mailedTokens.stateOf("reset-password", token)), (state) =>
-                Effect.fail(new LinkUnusable({ state }))),
-            onSome: Effect.succeed
-          }))
-        )
+      const ownerOf = (token: Redacted.Redacted) => signIns(mailedTokens.ownerOf("reset-password", token))
 
       const personOf = (owner: TokenOwner): Effect.Effect<Person, LookupFailure> =>
         "userId" in owner

@@ -9,7 +9,7 @@ import { columnsOf } from "../db/Tables.ts"
 import {
   EmailUnverified,
   type InvalidInput,
-  LinkUnusable,
+  type LinkUnusable,
   type Overloaded,
   SignUpClosed,
   SignUpPasswordNeeded,
@@ -184,15 +184,10 @@ export class Accounts extends Context.Service<Accounts, {
       })
 
       const pendingOf = (token: Redacted.Redacted, purpose: MailedTokenPurpose) =>
-        signIns(newAccounts.find(purpose, token)).pipe(
-          Effect.flatMap(Option.match({
-            onNone: () =>
-              Effect.flatMap(
-                signIns(mailedTokens.stateOf(purpose, token)),
-                (state) => Effect.fail(new LinkUnusable({ state }))
-              ),
-            onSome: Effect.succeed
-          }))
+        mailedTokens.ownerOf(purpose, token).pipe(
+          Effect.flatMap((owner) => "signUpId" in owner ? signUps.find(owner.signUpId) : Effect.succeedNone),
+          Effect.flatMap(Option.match({ onNone: linkUnusable, onSome: Effect.succeed })),
+          signIns
         )
 
       const proven = Effect.fnUntraced(function*(signUp: SignUp, { newPassword, password }: ChosenPassword) {

@@ -226,9 +226,7 @@ export const nameFrom = (email: string, name: string | undefined): string =>
 
 /** Creates accounts. Call `signUpOf` and `open` in a transaction. */
 export class NewAccounts extends Context.Service<NewAccounts, {
-  /** Finds the sign-up of a mailed link; none if the link cannot be used. Takes no lock. */
-  readonly find: (purpose: MailedTokenPurpose, token: Redacted.Redacted) => Effect.Effect<Option.Option<SignUp>>
-  /** Finds the sign-up as `find` does, and blocks the other links of the address. */
+  /** Finds the sign-up of a mailed link, and blocks the other links of the address. None if the link cannot be used. */
   readonly signUpOf: (
     purpose: MailedTokenPurpose,
     token: Redacted.Redacted
@@ -286,11 +284,6 @@ export class NewAccounts extends Context.Service<NewAccounts, {
         )
 
       return NewAccounts.of({
-        find: Effect.fnUntraced(function*(purpose, token) {
-          const id = yield* mailedTokens.signUpOf(purpose, token)
-          return Option.isNone(id) ? Option.none() : yield* signUps.find(id.value)
-        }),
-
         signUpOf: Effect.fnUntraced(function*(purpose, token) {
           const id = yield* mailedTokens.signUpOf(purpose, token)
           const signUp = Option.isNone(id) ? Option.none() : yield* signUps.lock(id.value)
