@@ -47,7 +47,7 @@ class Provider extends Context.Service<Provider, {
         yield* Ref.update(provider.keys, (keys) => [...keys, key])
         yield* Ref.update(provider.tries, (tries) => tries + 1)
         if (yield* Ref.get(provider.isDown)) return yield* new MailNotSent({ reason: "TransportError" })
-        if (mail.to === "unknown@example.com") return yield* new MailNotSent({ reason: "SMTP EENVELOPE 550", isFinal: true })
+        if (mail.to === "unknown@example.com") return yield* new MailNotSent({ reason: "SMTP 550", isFinal: true })
         yield* Ref.update(provider.taken, (taken) => [...taken, mail])
       })
     })
