@@ -5,7 +5,6 @@ import { backup } from "./faults/backup.ts"
 import { delays, disturbances } from "./faults/disturbances.ts"
 import { failovers } from "./faults/failover.ts"
 import { mails } from "./faults/mails.ts"
-import { hungStop, lateDatabase } from "./faults/processes.ts"
 import { randomOperations } from "./faults/randomOperations.ts"
 import { rollingRestarts } from "./faults/rollingRestarts.ts"
 import { together } from "./faults/together.ts"
@@ -18,8 +17,6 @@ export const SHORT_FAULTS: ReadonlyArray<Fault> = [
   ...disturbances,
   rollingRestarts(2),
   mails,
-  hungStop,
-  lateDatabase,
   ...delays
 ]
 
