@@ -7,7 +7,6 @@ import { failovers } from "./faults/failover.ts"
 import { mails } from "./faults/mails.ts"
 import { randomOperations } from "./faults/randomOperations.ts"
 import { rollingRestarts } from "./faults/rollingRestarts.ts"
-import { together } from "./faults/together.ts"
 import { versions } from "./faults/versions.ts"
 
 /** The faults of the short form, in the order in which they are run: those that it has no time for come last. */
@@ -23,7 +22,6 @@ export const SHORT_FAULTS: ReadonlyArray<Fault> = [
 export const FAULTS: ReadonlyArray<Fault> = [
   ...SHORT_FAULTS,
   rollingRestarts(3),
-  together,
   versions,
   backup,
   asynchronous,

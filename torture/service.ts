@@ -71,9 +71,9 @@ export const serving = Effect.fnUntraced(function*(keeper: Keeper, env: Env) {
 const DRAIN = "1 second"
 
 /** Starts several processes at once on the database at an address. */
-export const started = (keeper: Keeper, url: string, count: number, env: Env = {}) =>
+export const started = (keeper: Keeper, url: string, count: number) =>
   Effect.forEach(
     Array.from({ length: count }),
-    () => serving(keeper, { DATABASE_URL: url, SHUTDOWN_DRAIN_DELAY: DRAIN, ...env }),
+    () => serving(keeper, { DATABASE_URL: url, SHUTDOWN_DRAIN_DELAY: DRAIN }),
     { concurrency: "unbounded" }
   )

@@ -7,16 +7,16 @@ import { promisify } from "node:util"
 import { Client } from "pg"
 import { fill } from "../../bench/fill.ts"
 import { front } from "../../test/support/Front.ts"
+import { until } from "../../test/support/Waiting.ts"
 import { type Account, accounts, sessionOf } from "../accounts.ts"
 import { type Ask, asking, type Call, creation, routeNamed } from "../ask.ts"
 import type { Fault } from "../fault.ts"
 import { audit } from "../ledger.ts"
 import { load } from "../load.ts"
-import { postgres, queryAt } from "../postgres.ts"
+import { countAt, postgres, queryAt } from "../postgres.ts"
 import type { Recorder } from "../recorder.ts"
 import { type Service, service } from "../service.ts"
 import { Skipped } from "../skipped.ts"
-import { sweeps } from "./together.ts"
 
 /** This commit is the version before. */
 const BEFORE = "5f9cb5a1"
@@ -126,6 +126,32 @@ const carriedOver = Effect.fnUntraced(
     if (status !== 200) recorder.report(`a session of the other version: ${status}`)
   }
 )
+
+/** This many accounts are due at once. */
+const DUE = 200
+
+const DUE_ACCOUNTS = `
+  INSERT INTO users (email, email_key, email_verified_at, name, handle, created_at, updated_at, deletion_requested_at)
+  SELECT 'due-' || n, 'due-' || n, now(), 'Due', 'due-' || n, now(), now(), now() - interval '31 days'
+  FROM generate_series(1, ${DUE}) n`
+
+const LEFT = "SELECT count(*)::int AS count FROM users WHERE deletion_requested_at IS NOT NULL"
+
+const ERASED = /^sweep_rows_total\{[^}]*sweep="accounts"[^}]*\} (\d+)/m
+
+const erasedBy = ({ ask }: Service) =>
+  Effect.map(ask({ path: "/metrics" }), ({ text }) => Number(ERASED.exec(text)?.[1] ?? 0))
+
+/** Both versions sweep at once: each account is erased by one of them. */
+const sweeps = Effect.fnUntraced(function*(url: string, all: ReadonlyArray<Service>, recorder: Recorder) {
+  yield* queryAt(url, DUE_ACCOUNTS)
+  const left = Effect.map(queryAt(url, LEFT), countAt)
+  yield* Effect.timeoutOption(until(Effect.map(left, (count) => count === 0)), "30 seconds")
+  recorder.report("an account that is due is not erased", yield* left)
+  yield* Effect.sleep("500 millis")
+  const erased = (yield* Effect.forEach(all, erasedBy)).reduce((sum, count) => sum + count, 0)
+  recorder.report(`${DUE} accounts were due, ${erased} were counted as erased`, Math.abs(DUE - erased))
+})
 
 /** The version before runs beside this one, which migrates its database while a report is open. */
 export const versions: Fault = {
