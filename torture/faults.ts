@@ -1,7 +1,6 @@
 import type { Fault } from "./fault.ts"
 import { abortedCalls } from "./faults/abortedCalls.ts"
 import { asynchronous } from "./faults/asynchronous.ts"
-import { backup } from "./faults/backup.ts"
 import { delays, disturbances } from "./faults/disturbances.ts"
 import { failovers } from "./faults/failover.ts"
 import { mails } from "./faults/mails.ts"
@@ -23,7 +22,6 @@ export const FAULTS: ReadonlyArray<Fault> = [
   ...SHORT_FAULTS,
   rollingRestarts(3),
   versions,
-  backup,
   asynchronous,
   ...failovers
 ]

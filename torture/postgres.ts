@@ -1,12 +1,11 @@
 import { Effect, Redacted, Schedule, Schema } from "effect"
-import { type ChildProcess, execFile } from "node:child_process"
-import { chown, mkdir, open, readFile } from "node:fs/promises"
+import type { ChildProcess } from "node:child_process"
+import { open, readFile } from "node:fs/promises"
 import { join } from "node:path"
-import { promisify } from "node:util"
 import { Client } from "pg"
 import { embeddedPostgres } from "../development/EmbeddedDatabase.ts"
 import { freePort } from "../development/FreePort.ts"
-import { binariesFor, dataDirectoryFor, type Owner, postgresOwner } from "../development/PostgresBinaries.ts"
+import { binariesFor, dataDirectoryFor, postgresOwner } from "../development/PostgresBinaries.ts"
 import { ending, hasEnded, type Keeper } from "./keeper.ts"
 
 const MAX_CONNECTIONS = 60
@@ -45,28 +44,16 @@ export const queryAt = (url: string, statement: string, values: ReadonlyArray<un
 export const countAt = (rows: ReadonlyArray<unknown>) =>
   Schema.decodeUnknownSync(Schema.Tuple([Schema.Struct({ count: Schema.Int })]))(rows)[0].count
 
-const run = promisify(execFile)
-
-/** Makes a data directory of another PostgreSQL, in which every user of this machine is a superuser. */
-const initialised = async (bin: string, directory: string, owner: Owner | undefined) => {
-  await mkdir(directory, { recursive: true })
-  if (owner !== undefined) await chown(directory, owner.uid, owner.gid)
-  await run(join(bin, "initdb"), ["-D", directory, "-U", "postgres", "--auth=trust"], { ...owner, cwd: "/" })
-  return "postgres://postgres@127.0.0.1/postgres"
-}
-
 /**
  * Starts a PostgreSQL that can be killed, stopped and started again on its port and its data, until the scope closes.
- * Commits are flushed to the disk. `bin` has the programs of another PostgreSQL than the embedded one.
+ * Commits are flushed to the disk.
  */
-export const postgres = Effect.fnUntraced(function*(wanted: string, keeper: Keeper, bin?: string) {
+export const postgres = Effect.fnUntraced(function*(wanted: string, keeper: Keeper) {
   const owner = yield* Effect.promise(postgresOwner)
   const directory = yield* Effect.promise(() => dataDirectoryFor(wanted, owner))
-  const made = bin === undefined
-    ? Effect.map(Effect.scoped(embeddedPostgres({ directory: wanted, durable: true })), Redacted.value)
-    : Effect.promise(() => initialised(bin, directory, owner))
-  const address = new URL(yield* Effect.orDie(made))
-  const programs = bin ?? (yield* Effect.promise(() => binariesFor(owner)))
+  const made = yield* Effect.orDie(Effect.scoped(embeddedPostgres({ directory: wanted, durable: true })))
+  const address = new URL(Redacted.value(made))
+  const programs = yield* Effect.promise(() => binariesFor(owner))
   const port = String(yield* Effect.promise(() => freePort()))
   address.port = port
   const logPath = `${wanted}.log`

@@ -17,9 +17,9 @@ export interface Clients {
 
 const ACCOUNTS = 10
 
-/** Starts PostgreSQL, a network before it, one process of the service, and its clients. `bin` is as in `postgres`. */
-export const world = Effect.fnUntraced(function*(directory: string, keeper: Keeper, bin?: string) {
-  const database = yield* postgres(join(directory, "postgres"), keeper, bin)
+/** Starts PostgreSQL, a network before it, one process of the service, and its clients. */
+export const world = Effect.fnUntraced(function*(directory: string, keeper: Keeper) {
+  const database = yield* postgres(join(directory, "postgres"), keeper)
   const { proxy, url } = yield* databaseProxy(database.url())
   const service = yield* serving(keeper, { DATABASE_URL: url })
   const clients: Clients = {

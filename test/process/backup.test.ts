@@ -2,7 +2,7 @@ import { PgClient } from "@effect/sql-pg"
 import { assert, describe, layer } from "@effect/vitest"
 import { Context, Effect, Layer, Redacted, Schema } from "effect"
 import { SqlClient } from "effect/sql"
-import { spawn, spawnSync } from "node:child_process"
+import { execFile, spawn, spawnSync } from "node:child_process"
 import { chmodSync, chownSync, globSync, readFileSync } from "node:fs"
 import { join } from "node:path"
 import { freePort } from "../../development/FreePort.ts"
@@ -31,6 +31,18 @@ const query = (url: string, statement: string) =>
   SqlClient.SqlClient.use((sql) => sql.unsafe<Readonly<Record<string, unknown>>>(statement)).pipe(
     Effect.provide(PgClient.layer({ url: Redacted.make(url), maxConnections: 1 }))
   )
+
+/** Runs one of the documented commands, by which a database is dumped and restored into another. */
+const execute = (bin: string, command: string, url: string, restored: string) =>
+  Effect.callback<{ readonly code: unknown; readonly stderr: string }>((resume) => {
+    const env = { PATH: `${bin}:${process.env["PATH"]}`, DATABASE_URL: url, RESTORED_URL: restored }
+    execFile(
+      "sh",
+      ["-euc", command],
+      { cwd: "/", env },
+      (error, _, stderr) => resume(Effect.succeed({ code: error?.code ?? 0, stderr }))
+    )
+  })
 
 /** Starts a PostgreSQL of Debian, on a directory that one of its programs makes. */
 const serverBy = Effect.fnUntraced(
@@ -130,12 +142,7 @@ describe.skipIf(BIN === undefined)(
         () =>
           Effect.gen(function*() {
             const { bin, directory, restored, url } = yield* Primary
-            const run = (command: string) =>
-              spawnSync("sh", ["-euc", command], {
-                cwd: "/",
-                env: { PATH: `${bin}:${process.env["PATH"]}`, DATABASE_URL: url, RESTORED_URL: restored },
-                encoding: "utf8"
-              })
+            const run = (command: string) => execute(bin, command, url, restored)
             const [dump = "", restore = ""] = documented(join(directory, "backup.dump")).trim().split("\n")
 
             const rider = yield* Effect.gen(function*() {
@@ -148,15 +155,13 @@ describe.skipIf(BIN === undefined)(
               const link = yield* (yield* Mailbox).tokenAfter(rider.email, 1)
               const cursor = yield* cursorOf(rider)
               const before = yield* contents(url)
-              const dumped = run(dump)
-              assert.deepStrictEqual([dumped.status, dumped.stderr], [0, ""])
+              assert.deepStrictEqual(yield* run(dump), { code: 0, stderr: "" })
               assert.strictEqual((yield* rider.post("/auth/logout")).status, 200)
               assert.strictEqual((yield* rider.get("/users/me")).status, 401)
               return { before, bearer: { authorization: `Bearer ${rider.token}` }, cursor, link, route, token }
             }).pipe(Effect.provide(TestServer.on(url, {})))
 
-            const restoring = run(restore)
-            assert.deepStrictEqual([restoring.status, restoring.stderr], [0, ""])
+            assert.deepStrictEqual(yield* run(restore), { code: 0, stderr: "" })
             assert.deepStrictEqual(yield* contents(restored), rider.before)
 
             yield* Effect.gen(function*() {
@@ -174,6 +179,36 @@ describe.skipIf(BIN === undefined)(
               assert.strictEqual(yield* statusOf(rider.bearer, "/users/me"), 401)
               assert.strictEqual((yield* (yield* withToken(rider.token)).get("/routes")).status, 200)
             }).pipe(Effect.provide(TestServer.on(restored, { JWT_SECRET: "another secret, 32 characters or more" })))
+          }),
+        60_000
+      )
+
+      it.effect(
+        "has all that was acknowledged before it, while writes go on",
+        () =>
+          Effect.gen(function*() {
+            const { bin, directory, root, url } = yield* Primary
+            const restored = databaseAt(root, "busy")
+            yield* query(root, "CREATE DATABASE busy")
+            const [dump = "", restore = ""] = documented(join(directory, "busy.dump")).trim().split("\n")
+            const acknowledged: Array<number> = []
+            const before = yield* Effect.gen(function*() {
+              const rider = yield* signedUp
+              const writing = rider.post("/routes", newRoute({})).pipe(
+                Effect.map(({ body }) => void acknowledged.push(created(body).id)),
+                Effect.forever
+              )
+              const writers = Effect.all([writing, writing, writing], { concurrency: 3, discard: true })
+              yield* Effect.raceFirst(until(Effect.sync(() => acknowledged.length > 10)), writers)
+              const before = [...acknowledged]
+              const dumped = yield* Effect.raceFirst(execute(bin, dump, url, restored), writers)
+              assert.deepStrictEqual<unknown>(dumped, { code: 0, stderr: "" })
+              return before
+            }).pipe(Effect.provide(TestServer.on(url, {})))
+            assert.isAbove(acknowledged.length, before.length)
+            assert.deepStrictEqual(yield* execute(bin, restore, url, restored), { code: 0, stderr: "" })
+            const rows = yield* query(restored, "SELECT id::int FROM routes")
+            assert.includeMembers(rows.map(({ id }) => id), before)
           }),
         60_000
       )
