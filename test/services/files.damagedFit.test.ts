@@ -5,14 +5,19 @@ import { chainedFiles, roomOfFit, wholeFit } from "../../src/services/files/FitB
 import { packedRoutes } from "../support/Files.ts"
 import { byte, degrees, START, uint32 } from "../support/FitFields.ts"
 
-const [RECORD, SESSION, COURSE, LAP] = [20, 18, 31, 19]
+const [RECORD, SESSION, COURSE, LAP, EVENT] = [20, 18, 31, 19, 21]
 
-const recorded = (seconds: ReadonlyArray<number>, sessions: ReadonlyArray<ReadonlyArray<FitEncoderField>> = []) => {
+const recorded = (
+  seconds: ReadonlyArray<number>,
+  sessions: ReadonlyArray<ReadonlyArray<FitEncoderField>> = [],
+  events: ReadonlyArray<ReadonlyArray<FitEncoderField>> = []
+) => {
   const encoder = new FitEncoder()
   for (const [index, second] of seconds.entries()) {
     encoder.writeMessage(RECORD, [uint32(253, START + second), degrees(0, 46 + index / 1000), degrees(1, 9)])
   }
   for (const session of sessions) encoder.writeMessage(SESSION, [...session])
+  for (const event of events) encoder.writeMessage(EVENT, [...event])
   return encoder.close()
 }
 
@@ -95,6 +100,30 @@ describe("a FIT file", () => {
           (yield* packedRoutes(bytes)).map(({ document }) => [document.name, document.geometry.length]),
           [["walking", 6], ["cross country skiing", 6]]
         )
+      }
+    }))
+
+  it.effect("has a pause of hours as a gap, and both of the sessions around one", () =>
+    Effect.gen(function*() {
+      const walk = Array.from({ length: 100 }, (_, index) => index)
+      const pauses: ReadonlyArray<readonly [from: number, recorded: ReadonlyArray<number>]> = [
+        [100, [...walk, ...[0, 1, 2].map((second) => 7300 + second)]],
+        [3, [0, 1, 2, ...walk.map((second) => 7300 + second)]]
+      ]
+      for (const [from, seconds] of pauses) {
+        const stop = [uint32(253, START + from), byte(0, 0), byte(1, 4)]
+        const [paused] = yield* packedRoutes(recorded(seconds, [], [stop]))
+        assert.deepStrictEqual(paused?.document.segments, [0, from])
+        assert.deepStrictEqual(paused?.measures, {
+          duration: 101,
+          recordedAt: new Date(1000 * START + Date.UTC(1989, 11, 31)).toISOString()
+        })
+        const [late] = yield* packedRoutes(recorded([90_000_000, ...seconds], [], [stop]))
+        assert.deepStrictEqual(late?.document.segments, [0, from + 1], "the first record has a wrong time")
+        const session = (start: number) => [uint32(253, START + 8000), uint32(2, START + start)]
+        const sessions = yield* packedRoutes(recorded(seconds, [session(0), session(7300)]))
+        assert.deepStrictEqual(sessions.map(({ document }) => document.geometry.length), [from, 103 - from])
+        assert.deepStrictEqual(sessions.flatMap(({ dropped }) => dropped), [])
       }
     }))
 

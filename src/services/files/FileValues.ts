@@ -171,11 +171,16 @@ const withoutApart = (run: ReadonlyArray<number>, times: ReadonlyArray<number>):
   return run.slice(from, to + 1)
 }
 
-/** A clock that was wrong for some records gives times that run backwards, or that are far from all others. */
-export const soundTimes = (times: ReadonlyArray<number>): ReadonlyArray<number> => {
-  const sound = new Set(withoutApart(inOrder(times), times))
-  return times.map((time, index) => sound.has(index) ? time : Number.NaN)
+const onlyAt = (indexes: ReadonlyArray<number>, times: ReadonlyArray<number>): ReadonlyArray<number> => {
+  const kept = new Set(indexes)
+  return times.map((time, index) => kept.has(index) ? time : Number.NaN)
 }
+
+export const timesInOrder = (times: ReadonlyArray<number>): ReadonlyArray<number> => onlyAt(inOrder(times), times)
+
+/** A clock that was wrong for some records gives times that run backwards, or that are far from all others. */
+export const soundTimes = (times: ReadonlyArray<number>): ReadonlyArray<number> =>
+  onlyAt(withoutApart(inOrder(times), times), times)
 
 type TimeOf<Item> = (item: Item) => string | undefined
 

@@ -15,7 +15,16 @@ import {
   separate,
   withoutEmptyTracks
 } from "./Draft.ts"
-import { coordOf, finiteOf, type OwnMeasures, positionOf, soundTimes, stringOf, sumOf } from "./FileValues.ts"
+import {
+  coordOf,
+  finiteOf,
+  type OwnMeasures,
+  positionOf,
+  soundTimes,
+  stringOf,
+  sumOf,
+  timesInOrder
+} from "./FileValues.ts"
 import {
   chainedFiles,
   type FitRoom,
@@ -49,7 +58,7 @@ const parsed = (bytes: Uint8Array) =>
 
 interface Fix {
   readonly position: Position
-  /** The time is in milliseconds; it is not a number if the record has none, or an impossible one. */
+  /** The time is in milliseconds; it is not a number if the record has none, or one that runs backwards. */
   readonly time: number
 }
 
@@ -59,7 +68,7 @@ const millisecondsOf = (value: unknown) => value instanceof Date ? value.getTime
 const timeOf = ({ timestamp }: { readonly timestamp?: Date }) => millisecondsOf(timestamp) ?? Number.NaN
 
 const fixesOf = (records: ReadonlyArray<FitRecord>): ReadonlyArray<Fix> => {
-  const times = soundTimes(records.map(timeOf))
+  const times = timesInOrder(records.map(timeOf))
   return records.flatMap((record, index) => {
     const elevation = finiteOf(record.enhanced_altitude) ?? finiteOf(record.altitude)
     const position = positionOf(finiteOf(record.position_long), finiteOf(record.position_lat), elevation)
@@ -100,9 +109,12 @@ const bySession = (sessions: ReadonlyArray<Session>, fixes: ReadonlyArray<Fix>) 
   return own
 }
 
+/** A pause may be long: only within a part are times unsound that are far from the others. */
+const soundTimesOf = (part: ReadonlyArray<Fix>) => soundTimes(part.map(({ time }) => time)).filter(Number.isFinite)
+
 const recordedSeconds = (parts: ReadonlyArray<ReadonlyArray<Fix>>) =>
   positiveOf(sumOf(parts.map((part) => {
-    const times = part.map(({ time }) => time).filter(Number.isFinite)
+    const times = soundTimesOf(part)
     const [first] = times
     const last = times.at(-1)
     return first === undefined || last === undefined ? undefined : (last - first) / 1000
@@ -181,7 +193,7 @@ const secondsOf = (fit: ParsedFit, { parts, session }: Part) =>
 
 const recordedAt = (fit: ParsedFit, { parts, session }: Part) => {
   if (fit.messages?.course !== undefined) return undefined
-  const first = parts.flat().find(({ time }) => Number.isFinite(time))?.time ?? Number.NaN
+  const first = parts.flatMap(soundTimesOf)[0] ?? Number.NaN
   return recordedAtOf(millisecondsOf(session?.start_time) ?? first) ?? recordedAtOf(first)
 }
 
