@@ -162,6 +162,20 @@ describe("cues in files", () => {
     assert.notProperty(document, "cues")
     assert.deepStrictEqual(dropped, [{ what: "cues", why: "they do not fit the line", count: CUES.length }])
   })
+
+  it("of a line whose start another program removed are dropped, and reported", () => {
+    const start: WrittenRoute["geometry"] = [[9.4, 47.1], [9.42, 47.1], [9.44, 47.1]]
+    const route = { ...ROUTE, geometry: [...start, ...ROUTE.geometry], duration: 1200 }
+    for (const format of FORMATS) {
+      const text = written(route, format)
+      assert.deepStrictEqual(read(text, format).document.cues, CUES, format)
+      const [line = ""] = /line:[\d.]+/.exec(text) ?? []
+      const shortened = written({ ...route, geometry: ROUTE.geometry }, format).replace(/line:[\d.]+/, line)
+      const { document, dropped } = read(shortened, format)
+      assert.notProperty(document, "cues")
+      assert.deepStrictEqual(dropped, [{ what: "cues", why: "they do not fit the line", count: CUES.length }], format)
+    }
+  })
 })
 
 const click = (lat: number) => ({ coord: [9.5, lat] as const, type: "routed" })

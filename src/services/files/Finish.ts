@@ -278,14 +278,16 @@ const gainOf = (segment: ReadonlyArray<Position>) => elevationGainOf(coordinates
 /** FIT rounds positions to this distance. */
 const ROUNDED_METRES = 0.02
 
+/** Returns true if another program changed the line of a file of this service. */
+const isChanged = ({ measures }: Draft, segments: Closed["segments"], positions: number) =>
+  measures !== undefined && Math.abs(metresOf(segments) - measures.line) > ROUNDED_METRES * (1 + positions)
+
 const isWithin = (measure: number | undefined, most: number) =>
   measure === undefined || (measure >= 0 && measure <= most)
 
-/** Returns the measures that a file of this service states, unless another program changed its line. */
-const ownMeasures = ({ measures }: Draft, segments: Closed["segments"], positions: number): Measures => {
-  if (measures === undefined || Math.abs(metresOf(segments) - measures.line) > ROUNDED_METRES * (1 + positions)) {
-    return {}
-  }
+/** Returns the measures that a file of this service states. */
+const ownMeasures = ({ measures }: Draft): Measures => {
+  if (measures === undefined) return {}
   const { line: _, ...own } = measures
   const isUsable = isWithin(own.distance, MAX_DISTANCE) && isWithin(own.duration, MAX_DURATION)
     && isWithin(own.elevationGain, MAX_ELEVATION_GAIN)
@@ -293,7 +295,7 @@ const ownMeasures = ({ measures }: Draft, segments: Closed["segments"], position
 }
 
 /** Returns the measures from before positions are dropped; none if the stored polyline measures the same. */
-const measuresOf = (draft: Draft, { segments }: Closed, positions: number): Measures => {
+const measuresOf = (draft: Draft, { segments }: Closed, positions: number, isLineChanged: boolean): Measures => {
   const { recordedAt, seconds } = draft
   const isOther = positions > MAX_POSITIONS
   const gain = isOther ? sumOf(segments.map(gainOf)) : undefined
@@ -302,7 +304,7 @@ const measuresOf = (draft: Draft, { segments }: Closed, positions: number): Meas
     ...(gain === undefined ? {} : { elevationGain: Math.min(gain, MAX_ELEVATION_GAIN) }),
     ...(seconds === undefined || seconds > MAX_DURATION ? {} : { duration: seconds }),
     ...(recordedAt === undefined ? {} : { recordedAt }),
-    ...ownMeasures(draft, segments, positions)
+    ...(isLineChanged ? {} : ownMeasures(draft))
   }
 }
 
@@ -317,7 +319,8 @@ export const finish = Effect.fnUntraced(function*(draft: Draft): Effect.fn.Retur
   const kept = reducedSegments(closed.segments)
   const geometry = kept.flat()
   const segments = startsOf(kept)
-  const own = cuesOf(draft, geometry, positions === geometry.length)
+  const isLineChanged = isChanged(draft, closed.segments, positions)
+  const own = cuesOf(draft, geometry, positions === geometry.length && !isLineChanged)
   const hasTurns = geometry.length > 1 && own.length === 0
   const turns = hasTurns ? draft.waypoints.filter(({ turn }) => turn !== undefined) : []
   const cues = own.length > 0 ? own : cuesOfTurns(turns.slice(0, MAX_MANEUVERS), geometry, segments)
@@ -362,7 +365,7 @@ export const finish = Effect.fnUntraced(function*(draft: Draft): Effect.fn.Retur
       ...(segments.length < 2 ? {} : { segments }),
       ...(cues.length === 0 ? {} : { cues })
     },
-    measures: measuresOf(draft, closed, positions),
+    measures: measuresOf(draft, closed, positions, isLineChanged),
     dropped,
     warnings: warningsOf(closed, positions, geometry.length, dropped)
   }
