@@ -234,6 +234,15 @@ describe("GPX of others", () => {
     })
   })
 
+  it("that has a route without a track is no recording, whatever times its points have", () => {
+    const points = ["2022-01-01", "2022-08-01"].map((day, index) =>
+      `<rtept lat="${index}" lon="2"><time>${day}T08:00:00Z</time></rtept>`
+    )
+    const { document, measures } = read(gpx(`<rte>${points.join("")}</rte>`))
+    assert.deepStrictEqual(measures, {})
+    assert.strictEqual(document.waypoints[1]?.timestamp, "2022-08-01T08:00:00Z")
+  })
+
   it("that has a long route without a track has no waypoint at each of its points", () => {
     const { document, dropped } = read(gpx(`<rte>${"<rtept lat=\"1\" lon=\"2\"/>".repeat(1001)}</rte>`))
     assert.strictEqual(document.geometry.length, 1001)

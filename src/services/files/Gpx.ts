@@ -29,6 +29,7 @@ import {
   coordOf,
   MAX_WORDS,
   measuresIn,
+  NOT_RECORDED,
   numberOf,
   OWN_LONGITUDE,
   OWN_MEASURES,
@@ -298,7 +299,7 @@ const textsOf = (elements: ReadonlyArray<XmlElement | undefined>, name: string) 
   elements.map((element) => textOf(element, name))
 
 const trackOf = (
-  { owners, parts }: Line,
+  { isPlan, owners, parts }: Line,
   placed: ReadonlyArray<Placed<XmlElement>>,
   waypoints: ReadonlyArray<DraftWaypoint>
 ): DraftTrack => ({
@@ -309,7 +310,7 @@ const trackOf = (
   waypoints,
   segments: segmentsOf(placed),
   measures: measuresIn(textOf(childOf(owners[0], "extensions"), OWN_MEASURES)),
-  ...recordingOf(parts, timeOf)
+  ...(isPlan ? NOT_RECORDED : recordingOf(parts, timeOf))
 })
 
 const MAX_LINKS = 10
