@@ -345,6 +345,27 @@ describe("GeoJSON and KML of other programs", () => {
     assert.deepStrictEqual(recorded(wrong, day), each({ recordedAt: `${wrong}T08:00:00.000Z` }))
   })
 
+  it("has no elevations where KML draws a line on the ground, or relative to it", () => {
+    const line = (coordinates: string, mode = "") =>
+      `<kml xmlns:gx="http://www.google.com/kml/ext/2.2"><Placemark><LineString>${mode}<tessellate>1</tessellate>`
+      + `<coordinates>${coordinates}</coordinates></LineString></Placemark></kml>`
+    const [bare, flat, high] = ["9,46 9,47", "9,46,0 9,47,0.0", "9,46,0 9,47,5"]
+    const modeOf = (mode: string) => `<altitudeMode>${mode}</altitudeMode>`
+    const geometryOf = (text: string) => read(text, "kml").document.geometry
+    for (const mode of ["", modeOf("clampToGround"), modeOf("relativeToGround")]) {
+      assert.deepStrictEqual(read(line(flat, mode), "kml"), read(line(bare), "kml"), mode)
+    }
+    assert.deepStrictEqual(geometryOf(line(flat, modeOf("absolute"))), [[9, 46, 0], [9, 47, 0]])
+    for (const mode of ["", modeOf("clampToGround")]) {
+      assert.deepStrictEqual(geometryOf(line(high, mode)), [[9, 46, 0], [9, 47, 5]])
+    }
+    for (const mode of [modeOf("relativeToGround"), "<gx:altitudeMode>relativeToSeaFloor</gx:altitudeMode>"]) {
+      const { document, dropped } = read(line(high, mode), "kml")
+      assert.deepStrictEqual(document.geometry, [[9, 46], [9, 47]])
+      assert.deepStrictEqual(dropped, [{ what: "elevations", why: "they are not above sea level", count: 1 }])
+    }
+  })
+
   it("names a reference system that is not WGS 84", () => {
     const crs = (name: string) =>
       `{"type":"LineString","crs":{"type":"name","properties":{"name":"${name}"}},"coordinates":[[2600000,1200000]]}`

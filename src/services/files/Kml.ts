@@ -28,7 +28,7 @@ import {
   positionOf,
   recordingOf
 } from "./FileValues.ts"
-import { placedPoints, placedTracks, segmentsOf } from "./Positions.ts"
+import { type Placed, placedPoints, placedTracks, segmentsOf } from "./Positions.ts"
 import { parseXml, type TextPieces, XML_DECLARATION, xmlOf, type XmlParts } from "./Xml.ts"
 import { attributeOf, childOf, childrenOf, leafOf, textOf, type XmlElement } from "./XmlTree.ts"
 
@@ -75,6 +75,8 @@ const KNOWN = new Set([
   "coordinates",
   "coord",
   "gx:coord",
+  "altitudeMode",
+  "gx:altitudeMode",
   "when",
   "TimeStamp",
   "name",
@@ -128,8 +130,9 @@ const cuesOf = (feature: XmlElement) =>
     .filter((data) => attributeOf(data, "name") === OWN_MANEUVER)
     .flatMap((data) => maneuverOf(textOf(data, "value") ?? "", textOf(data, "displayName")) ?? [])
 
-const isLine = ({ geometry, placemark }: Part) =>
-  LINES.has(geometry.name) || (geometry.name === "Point" && placemark.data.get("role") === "geometry")
+const isOwnLine = ({ placemark }: Part) => placemark.data.get("role") === "geometry"
+
+const isLine = (part: Part) => LINES.has(part.geometry.name) || (part.geometry.name === "Point" && isOwnLine(part))
 
 const isPoint = (part: Part) => part.geometry.name === "Point" && !isLine(part)
 
@@ -164,6 +167,17 @@ const tuplesOf = (part: Part): ReadonlyArray<string> =>
   isTrack(part)
     ? coordsOf(part).map(({ text }) => text.slice(0, MAX_TUPLE)).filter((text) => text.trim() !== "")
     : tuplesIn(textOf(part.geometry, "coordinates") ?? "")
+
+/** Altitudes in these modes are not above sea level. */
+const RELATIVE = new Set<string | undefined>(["relativeToGround", "relativeToSeaFloor", "clampToSeaFloor"])
+
+const isHigh = ([, , elevation = 0]: Position) => elevation !== 0
+
+/** My Maps and Google Earth write zeros for a line on the ground, which needs no mode; others have real altitudes. */
+const hasElevations = (part: Part, positions: ReadonlyArray<Position>) => {
+  const mode = (textOf(part.geometry, "altitudeMode") ?? textOf(part.geometry, "gx:altitudeMode"))?.trim()
+  return isOwnLine(part) || mode === "absolute" || (!RELATIVE.has(mode) && positions.some(isHigh))
+}
 
 const isEmptyPoint = (part: Part) => isPoint(part) && (textOf(part.geometry, "coordinates") ?? "").trim() === ""
 
@@ -206,6 +220,9 @@ const droppedOf = (kml: XmlElement, parts: ReadonlyArray<Part>): ReadonlyArray<D
   ]
 }
 
+const highIn = (tracks: ReadonlyArray<ReadonlyArray<Placed<unknown>>>) =>
+  tracks.flat().reduce((sum, { positions }) => sum + positions.filter(isHigh).length, 0)
+
 const saidOf = (features: ReadonlyArray<Feature>) => ({
   names: features.map(({ name }) => name),
   descriptions: features.map(({ description }) => description),
@@ -240,10 +257,16 @@ export const readKml = Effect.fnUntraced(function*(pieces: TextPieces): Effect.f
   // The lines of a placemark are one track with gaps.
   const lines = [...Map.groupBy(parts.filter(isLine), ({ placemark }) => placemark)]
   const points = parts.filter((part) => isPoint(part) && !isEmptyPoint(part))
-  const { dropped, tracks } = yield* placedTracks(
+  const { dropped, tracks: read } = yield* placedTracks(
     lines.map(([, geometries]) => geometries.map(tuplesOf)),
     positionOfTuple,
     { what: "positions", path: "coordinates" }
+  )
+  const tracks = lines.map(([, geometries], line) =>
+    geometries.map((part, index) => {
+      const { items = [], positions = [] } = read[line]?.[index] ?? {}
+      return { items, positions: hasElevations(part, positions) ? positions : positions.map(coordOf) }
+    })
   )
   const isPlaced = points.length > 0 || tracks.some((parts) => segmentsOf(parts).length > 0)
   if (!isPlaced && below(kml, CONTAINERS, isLink).length > 0) {
@@ -269,7 +292,12 @@ export const readKml = Effect.fnUntraced(function*(pieces: TextPieces): Effect.f
     tracks: lines.map(([placemark, geometries], index) =>
       trackOf(placemark, geometries, segmentsOf(tracks[index] ?? []))
     ),
-    dropped: [...droppedOf(kml, parts), ...dropped, ...placed.dropped]
+    dropped: [
+      ...droppedOf(kml, parts),
+      ...droppedIf(highIn(read) - highIn(tracks), "elevations", "they are not above sea level"),
+      ...dropped,
+      ...placed.dropped
+    ]
   }
   return file
 })
