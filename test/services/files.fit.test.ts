@@ -110,6 +110,8 @@ describe("a FIT file", () => {
         if (elevation === undefined) assert.isUndefined(readElevation)
         else assert.closeTo(readElevation ?? 0, elevation, 0.11)
       }
+      const heights = document.geometry.map((position) => position[2])
+      assert.deepStrictEqual(heights, [455.4, -12.2, undefined])
       assert.deepStrictEqual(measures, { duration: 3600 })
     }))
 

@@ -71,7 +71,11 @@ const fixesOf = (records: ReadonlyArray<FitRecord>): ReadonlyArray<Fix> => {
   const times = timesInOrder(records.map(timeOf))
   return records.flatMap((record, index) => {
     const elevation = finiteOf(record.enhanced_altitude) ?? finiteOf(record.altitude)
-    const position = positionOf(finiteOf(record.position_long), finiteOf(record.position_lat), elevation)
+    const position = positionOf(
+      finiteOf(record.position_long),
+      finiteOf(record.position_lat),
+      elevation === undefined ? undefined : Math.round(10 * elevation) / 10
+    )
     return position === undefined ? [] : [{ position, time: times[index] ?? Number.NaN }]
   })
 }
