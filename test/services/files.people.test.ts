@@ -345,6 +345,40 @@ describe("GeoJSON and KML of other programs", () => {
     assert.deepStrictEqual(recorded(wrong, day), each({ recordedAt: `${wrong}T08:00:00.000Z` }))
   })
 
+  it("has descriptions and elevations of its points named as left out, and that of a line kept", () => {
+    const placemark = (geometry: string, text: string) =>
+      `<Placemark><description>${text}</description>${geometry}</Placemark>`
+    const [point, flat] = ["9,46,5", "9,47,0"].map((tuple) => `<Point><coordinates>${tuple}</coordinates></Point>`)
+    const drawn = `<MultiGeometry>${flat}<LineString><coordinates>9,46 9,47</coordinates></LineString></MultiGeometry>`
+    const feature = (properties: unknown, ...geometries: ReadonlyArray<unknown>) => ({
+      type: "Feature",
+      properties,
+      geometry: { type: "GeometryCollection", geometries }
+    })
+    const [high, low] = [[9, 46, 5], [9, 47]].map((coordinates) => ({ type: "Point", coordinates }))
+    const files = {
+      kml: `<kml><Document>${placemark(point ?? "", "High")}${placemark(flat ?? "", " ")}${
+        placemark(drawn, "Line")
+      }</Document></kml>`,
+      geojson: JSON.stringify({
+        type: "FeatureCollection",
+        features: [
+          feature({ desc: "High" }, high),
+          feature({ description: " " }, low),
+          feature({ desc: "Line" }, low, { type: "LineString", coordinates: [[9, 46], [9, 47]] })
+        ]
+      })
+    }
+    for (const format of Struct.keys(files)) {
+      const { document, dropped } = read(files[format], format)
+      assert.strictEqual(document.description, "Line", format)
+      assert.deepStrictEqual(dropped, [
+        { what: "descriptions of waypoints", why: "a waypoint has no description", count: 1 },
+        { what: "elevations of waypoints", why: "a waypoint has no elevation", count: 1 }
+      ], format)
+    }
+  })
+
   it("has no elevations where KML draws a line on the ground, or relative to it", () => {
     const line = (coordinates: string, mode = "") =>
       `<kml xmlns:gx="http://www.google.com/kml/ext/2.2"><Placemark><LineString>${mode}<tessellate>1</tessellate>`

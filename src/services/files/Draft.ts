@@ -38,6 +38,19 @@ export const NO_GEOMETRY = "it has no geometry"
 export const droppedIf = (count: number, what: string, why: string): ReadonlyArray<Dropped> =>
   count === 0 ? [] : [{ what, why, count }]
 
+/** Reports what points have that waypoints lack. */
+export const droppedOfPoints = (
+  descriptions: ReadonlyArray<string | undefined>,
+  elevations: number
+): ReadonlyArray<Dropped> => [
+  ...droppedIf(
+    descriptions.filter((text = "") => text.trim() !== "").length,
+    "descriptions of waypoints",
+    "a waypoint has no description"
+  ),
+  ...droppedIf(elevations, "elevations of waypoints", "a waypoint has no elevation")
+]
+
 /** These measures differ from those of the stored polyline; they are in metres, seconds and metres. */
 export interface Measures {
   readonly distance?: number

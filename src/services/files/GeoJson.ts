@@ -9,7 +9,7 @@ import {
   type DraftFile,
   type DraftTrack,
   type DraftWaypoint,
-  droppedIf,
+  droppedOfPoints,
   OTHER_SHAPE,
   type WrittenRoute
 } from "./Draft.ts"
@@ -62,6 +62,9 @@ const listOf = (value: unknown): ReadonlyArray<unknown> => Array.isArray(value) 
 const nameOf = (object: JsonObject): string | undefined =>
   [object["name"], object["title"]].map((value) => stringOf(value) ?? finiteOf(value)?.toString())
     .find((name) => name !== undefined)
+
+/** Converters of GPX keep its `desc`. */
+const descriptionOf = (object: JsonObject) => stringOf(object["description"]) ?? stringOf(object["desc"])
 
 const partsOf = (value: unknown, properties: JsonObject, depth: number): ReadonlyArray<Part> => {
   const object = objectOf(value)
@@ -138,10 +141,15 @@ const linesOf = ({ coordinates, type }: Part): ReadonlyArray<ReadonlyArray<unkno
 
 const droppedOf = (parts: ReadonlyArray<Part>): ReadonlyArray<Dropped> => {
   const others = Map.groupBy(parts.filter((part) => !isLine(part) && !isPoint(part)), ({ type }) => type.slice(0, 64))
-  const elevations = parts.filter((part) => isPoint(part) && part.coordinates.length > 2).length
+  const points = parts.filter(isPoint)
+  const ofLines = new Set(parts.filter(isLine).map(({ properties }) => properties))
+  const described = new Set(points.map(({ properties }) => properties).filter((owner) => !ofLines.has(owner)))
   return [
     ...[...others].map(([what, { length }]) => ({ what, why: OTHER_SHAPE, count: length })),
-    ...droppedIf(elevations, "elevations of waypoints", "a waypoint has no elevation")
+    ...droppedOfPoints(
+      [...described].map(descriptionOf),
+      points.filter(({ coordinates }) => coordinates.length > 2).length
+    )
   ]
 }
 
@@ -210,7 +218,7 @@ const otherSystem = (root: unknown): InvalidInput | undefined => {
 
 const saidOf = (about: ReadonlyArray<JsonObject>) => ({
   names: about.map(nameOf),
-  descriptions: about.map((object) => stringOf(object["description"])),
+  descriptions: about.map(descriptionOf),
   tags: about.flatMap((object) => listOf(object["tags"]).slice(0, MAX_WORDS)).filter((tag) => typeof tag === "string"),
   activity: about.map((object) => stringOf(object["activity"])).find((activity) => activity !== undefined),
   measures: about.map((object) => measuresIn(stringOf(object[OWN_MEASURES]))).find((measures) => measures !== undefined)

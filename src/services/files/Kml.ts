@@ -10,6 +10,7 @@ import {
   type DraftTrack,
   type DraftWaypoint,
   droppedIf,
+  droppedOfPoints,
   NO_GEOMETRY,
   OTHER_SHAPE,
   UNUSED,
@@ -255,8 +256,10 @@ export const readKml = Effect.fnUntraced(function*(pieces: TextPieces): Effect.f
   const kml = root.name === "kml" ? root : { ...leafOf("kml"), children: [root] }
   const parts = partsOf(kml)
   // The lines of a placemark are one track with gaps.
-  const lines = [...Map.groupBy(parts.filter(isLine), ({ placemark }) => placemark)]
+  const byPlacemark = Map.groupBy(parts.filter(isLine), ({ placemark }) => placemark)
+  const lines = [...byPlacemark]
   const points = parts.filter((part) => isPoint(part) && !isEmptyPoint(part))
+  const described = new Set(points.map(({ placemark }) => placemark).filter((owner) => !byPlacemark.has(owner)))
   const { dropped, tracks: read } = yield* placedTracks(
     lines.map(([, geometries]) => geometries.map(tuplesOf)),
     positionOfTuple,
@@ -294,6 +297,7 @@ export const readKml = Effect.fnUntraced(function*(pieces: TextPieces): Effect.f
     ),
     dropped: [
       ...droppedOf(kml, parts),
+      ...droppedOfPoints([...described].map(({ description }) => description), highIn([[placed.points]])),
       ...droppedIf(highIn(read) - highIn(tracks), "elevations", "they are not above sea level"),
       ...dropped,
       ...placed.dropped
