@@ -1,4 +1,5 @@
 import { assert, describe, it } from "@effect/vitest"
+import { Struct } from "effect"
 import * as fc from "fast-check"
 import { MEDIA_TYPES } from "../../src/schema/MediaTypes.ts"
 import type { WrittenRoute } from "../../src/services/files/Draft.ts"
@@ -156,6 +157,25 @@ describe("GeoJSON, TCX and KML of others", () => {
       refusal("{\"type\":\"LineString\",\"coordinates\":[[1,2],[3,\"4\"],[200,0],5]}", "geojson"),
       /^line\.1: .*line\.2: .*line\.3: /
     )
+  })
+
+  it("names elevations that are no numbers, and none where a file has none", () => {
+    const trackpoint = (altitude: string) =>
+      "<Trackpoint><Position><LatitudeDegrees>46</LatitudeDegrees><LongitudeDegrees>9</LongitudeDegrees></Position>"
+      + `<AltitudeMeters>${altitude}</AltitudeMeters></Trackpoint>`
+    const files = {
+      tcx: `<TrainingCenterDatabase><Courses><Course><Track>${
+        ["NaN", "1", " "].map(trackpoint).join("")
+      }</Track></Course></Courses></TrainingCenterDatabase>`,
+      kml:
+        "<kml><Placemark><LineString><coordinates>9,46,abc 9,46,1 9,46,</coordinates></LineString></Placemark></kml>",
+      geojson: "{\"type\":\"LineString\",\"coordinates\":[[9,46,\"7\"],[9,46,1],[9,46,null]]}"
+    }
+    for (const format of Struct.keys(files)) {
+      const { document, dropped } = read(files[format], format)
+      assert.deepStrictEqual(document.geometry, [[9, 46], [9, 46, 1], [9, 46]], format)
+      assert.deepStrictEqual(dropped, [{ what: "elevations", why: "they are not decimal numbers", count: 1 }], format)
+    }
   })
 
   it("GeoJSON is named by the feature of its only line, else by the collection, also as one route", () => {

@@ -26,7 +26,7 @@ import {
   recordingOf,
   stringOf
 } from "./FileValues.ts"
-import { placedPoints, placedTracks, segmentsOf } from "./Positions.ts"
+import { droppedElevations, placedPoints, placedTracks, segmentsOf } from "./Positions.ts"
 
 type JsonObject = Readonly<Record<string, unknown>>
 
@@ -263,7 +263,12 @@ export const readGeoJson = Effect.fnUntraced(function*(text: string): Effect.fn.
       return part === undefined ? [] : [waypointOf(part, position)]
     }),
     tracks: lines.map(([properties, same], index) => trackOf(properties, same, segmentsOf(tracks[index] ?? []))),
-    dropped: [...droppedOf(parts), ...dropped, ...placed.dropped]
+    dropped: [
+      ...droppedOf(parts),
+      ...droppedElevations(tracks, (position) => stringOf(listOf(position)[2])),
+      ...dropped,
+      ...placed.dropped
+    ]
   }
   return file
 })

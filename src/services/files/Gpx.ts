@@ -36,7 +36,7 @@ import {
   positionOf,
   recordingOf
 } from "./FileValues.ts"
-import { type Placed, placedPoints, placedTracks, segmentsOf } from "./Positions.ts"
+import { droppedElevations, type Placed, placedPoints, placedTracks, segmentsOf } from "./Positions.ts"
 import { parseXml, type TextPieces } from "./Xml.ts"
 import {
   attributeOf,
@@ -156,18 +156,11 @@ const waypointsOf = (
     }
   })
 
-/** The position has the elevation, if it could be read. */
-const isElevationUnread = (point: XmlElement) =>
-  point.position?.length !== 3 && (textOf(point, "ele") ?? "").trim() !== ""
-
 const isForeignToTrack = ({ children }: XmlElement) =>
   children.length === 0 || children.some(({ name }) => name !== SHAPING && name !== OWN_MEASURES)
 
 const extensionsOf = (points: ReadonlyArray<XmlElement>): ReadonlyArray<Dropped> =>
   droppedIf(points.filter((point) => isForeign(childOf(point, "extensions"))).length, "extensions of points", UNUSED)
-
-const elevationsOf = (points: ReadonlyArray<XmlElement>): ReadonlyArray<Dropped> =>
-  droppedIf(points.filter(isElevationUnread).length, "elevations", "they are not decimal numbers")
 
 interface Line {
   readonly owners: ReadonlyArray<XmlElement>
@@ -288,8 +281,7 @@ const droppedOf = (
     ...unknownChildren(trackPoints, isOwnFile(gpx) ? RECORDED_POINT : TRACK_POINT, UNUSED),
     ...unknownChildren(routePoints, hasPlan ? POINT_OF_BOTH : PLANNED_POINT, UNUSED),
     ...unknownChildren(places, PLANNED_POINT, UNUSED),
-    ...extensionsOf([...trackPoints, ...routePoints, ...places]),
-    ...elevationsOf(hasPlan ? [...trackPoints, ...routePoints] : trackPoints)
+    ...extensionsOf([...trackPoints, ...routePoints, ...places])
   ]
 }
 
@@ -371,7 +363,13 @@ export const readGpx = Effect.fnUntraced(function*(pieces: TextPieces): Effect.f
       return trackOf(line, found, waypointsOfLine(line, found))
     }),
     origin: originOf(gpx, parts),
-    dropped: [...droppedOf(gpx, parts), ...dropped, ...planned.dropped, ...placed.dropped]
+    dropped: [
+      ...droppedOf(gpx, parts),
+      ...droppedElevations(tracks, (point) => textOf(point, "ele")),
+      ...dropped,
+      ...planned.dropped,
+      ...placed.dropped
+    ]
   }
   return file
 })

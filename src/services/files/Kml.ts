@@ -29,7 +29,7 @@ import {
   positionOf,
   recordingOf
 } from "./FileValues.ts"
-import { type Placed, placedPoints, placedTracks, segmentsOf } from "./Positions.ts"
+import { droppedElevations, type Placed, placedPoints, placedTracks, segmentsOf } from "./Positions.ts"
 import { parseXml, type TextPieces, XML_DECLARATION, xmlOf, type XmlParts } from "./Xml.ts"
 import { attributeOf, childOf, childrenOf, leafOf, textOf, type XmlElement } from "./XmlTree.ts"
 
@@ -182,9 +182,11 @@ const hasElevations = (part: Part, positions: ReadonlyArray<Position>) => {
 
 const isEmptyPoint = (part: Part) => isPoint(part) && (textOf(part.geometry, "coordinates") ?? "").trim() === ""
 
+const axesOf = (tuple: string) => tuple.includes(",") ? membersOf(tuple) : words(tuple)
+
 /** More than one member behind the axes means numbers with a decimal comma, which cannot be told apart. */
 const positionOfTuple = (tuple: string) => {
-  const members = tuple.includes(",") ? membersOf(tuple) : words(tuple)
+  const members = axesOf(tuple)
   return members.length > AXES + 1 ? undefined : positionFrom(members)
 }
 
@@ -298,6 +300,7 @@ export const readKml = Effect.fnUntraced(function*(pieces: TextPieces): Effect.f
     dropped: [
       ...droppedOf(kml, parts),
       ...droppedOfPoints([...described].map(({ description }) => description), highIn([[placed.points]])),
+      ...droppedElevations(read, (tuple) => axesOf(tuple)[2]),
       ...droppedIf(highIn(read) - highIn(tracks), "elevations", "they are not above sea level"),
       ...dropped,
       ...placed.dropped

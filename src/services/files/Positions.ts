@@ -170,6 +170,18 @@ export const placedTracks = Effect.fnUntraced(function*<Item>(
 export const segmentsOf = <Item>(parts: ReadonlyArray<Placed<Item>>): ReadonlyArray<ReadonlyArray<Position>> =>
   parts.map(({ positions }) => positions).filter(({ length }) => length > 0)
 
+/** Reports the positions without an elevation whose items give one that could not be read. */
+export const droppedElevations = <Item>(
+  tracks: ReadonlyArray<ReadonlyArray<Placed<Item>>>,
+  elevationOf: (item: Item) => string | undefined
+): ReadonlyArray<Dropped> => {
+  const isUnread = (item: Item, position: Read) => position?.length === 2 && (elevationOf(item) ?? "").trim() !== ""
+  const counts = tracks.flat().map(({ items, positions }) =>
+    items.filter((item, index) => isUnread(item, positions[index])).length
+  )
+  return droppedIf(counts.reduce((sum, count) => sum + count, 0), "elevations", "they are not decimal numbers")
+}
+
 /** Reads the waypoints beside a line, without what is no position. Without a line it fails as `placedTracks` does. */
 export const placedPoints = Effect.fnUntraced(function*<Item>(
   items: ReadonlyArray<Item>,

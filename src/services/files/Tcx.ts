@@ -48,7 +48,7 @@ import {
   withinEdge
 } from "./FileValues.ts"
 import { NearestPositions } from "./NearestPositions.ts"
-import { type Placed, placedPoints, placedTracks, segmentsOf, timesAlong } from "./Positions.ts"
+import { droppedElevations, type Placed, placedPoints, placedTracks, segmentsOf, timesAlong } from "./Positions.ts"
 import { carried, OWN_NAMESPACE, parseXml, type TextPieces, XML_DECLARATION, xmlOf, type XmlParts } from "./Xml.ts"
 import {
   attributeOf,
@@ -98,16 +98,18 @@ const KNOWN = new Set([
   OWN_MEASURES
 ])
 
+const ALTITUDE = "AltitudeMeters"
+
 const pointOf = (point: XmlElement): Position | undefined => {
   const position = childOf(point, "Position")
   return positionOf(
     beyondEdge(numberOf(textOf(position, "LongitudeDegrees")), point, "Extensions"),
     numberOf(textOf(position, "LatitudeDegrees")),
-    numberOf(textOf(point, "AltitudeMeters"))
+    numberOf(textOf(point, ALTITUDE))
   )
 }
 
-const READ = new Set(["Position", "AltitudeMeters", "DistanceMeters"])
+const READ = new Set(["Position", "DistanceMeters"])
 
 const EXTENSIONS = leafOf("Extensions")
 
@@ -120,13 +122,13 @@ const keptOf = (member: XmlElement): ReadonlyArray<XmlElement> => {
   return READ.has(member.name) ? [] : [member]
 }
 
-/** Removes the members that are read: a long recording has many points. */
+/** Removes the members that are read, but not an altitude that is no number: a long recording has many points. */
 const POINTS: PointReader = {
   names: new Set(["Trackpoint"]),
   read: (point) => {
     const position = pointOf(point)
     if (position === undefined) return point
-    const children = point.children.flatMap(keptOf)
+    const children = point.children.flatMap(keptOf).filter(({ name }) => name !== ALTITUDE || position.length === 2)
     return { name: point.name, attributes: NOTHING, children, text: "", position, time: undefined }
   }
 }
@@ -261,7 +263,12 @@ export const readTcx = Effect.fnUntraced(function*(pieces: TextPieces): Effect.f
   const file: DraftFile = {
     ...NOTHING_SAID,
     tracks: lines.map((line, index) => trackOf(line, tracks[index] ?? [], points)),
-    dropped: [...droppedOf(parts), ...dropped, ...placed.dropped]
+    dropped: [
+      ...droppedOf(parts),
+      ...droppedElevations(tracks, (point) => textOf(point, ALTITUDE)),
+      ...dropped,
+      ...placed.dropped
+    ]
   }
   return file
 })
