@@ -51,6 +51,8 @@ const YEARS = ["1981", "2000", "2125", "2126", "2199"]
 
 const at = (seconds: number) => uint32(253, START + seconds)
 
+const sensor = (number: number, value: number) => ({ number, size: 1, baseType: FitBaseType.Uint8, value })
+
 const record = (seconds: number, lat: number) => [at(seconds), degrees(0, lat), degrees(1, 9)]
 
 const ACTIVITY = 4
@@ -353,6 +355,17 @@ describe("a FIT file of another program", () => {
       const { document, measures } = yield* read(encoder.close())
       assert.deepStrictEqual(document.segments, [0, 2, 3])
       assert.strictEqual(measures.duration, 120)
+    }))
+
+  it.effect("has records with values of sensors, which are counted as left out", () =>
+    Effect.gen(function*() {
+      const encoder = withRecords(new FitEncoder(), [0, 60])
+      for (const number of [3, 4]) encoder.writeMessage(20, [...record(120, 47), sensor(number, 90), sensor(13, 20)])
+      encoder.writeMessage(20, [...record(180, 47), sensor(3, 255)])
+      const { dropped } = yield* read(encoder.close())
+      assert.deepStrictEqual(dropped, [
+        { what: "heart rate, cadence or power of record", why: "a route has no place for it", count: 2 }
+      ])
     }))
 
   it.effect("may have its sport in a message of its own, and a timer below a second", () =>

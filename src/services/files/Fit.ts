@@ -13,6 +13,7 @@ import {
   droppedIf,
   NOTHING_SAID,
   separate,
+  UNUSED,
   withoutEmptyTracks
 } from "./Draft.ts"
 import {
@@ -255,6 +256,8 @@ const cuesIn = (messages: ReadonlyArray<FitRawMessage>, points: ReadonlyArray<Co
     return maneuverOf([numberAt(0), numberAt(1), length, time].join(" "), points[index]?.name) ?? []
   })
 
+const SENSORS = ["heart_rate", "cadence", "power"] as const
+
 /** Counts records without a position, which sensors write indoors. */
 const readOne = Effect.fnUntraced(function*(given: Uint8Array, room: FitRoom, isOnly: boolean) {
   const { bytes, dropped: damage, isTooLong } = wholeFit(given, room)
@@ -299,6 +302,11 @@ const readOne = Effect.fnUntraced(function*(given: Uint8Array, room: FitRoom, is
     dropped: [
       ...damage,
       ...droppedIf(records.length - fixes.length, "record", "it has no position"),
+      ...droppedIf(
+        records.filter((record) => SENSORS.some((name) => finiteOf(record[name]) !== undefined)).length,
+        "heart rate, cadence or power of record",
+        UNUSED
+      ),
       ...dropped,
       ...points.dropped
     ]
