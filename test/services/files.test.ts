@@ -226,6 +226,24 @@ describe("GeoJSON, TCX and KML of others", () => {
     }])
   })
 
+  it("TCX names what its laps and activities have beside the line", () => {
+    const lap =
+      "<Lap StartTime=\"2026-01-01T00:00:00Z\"><TotalTimeSeconds>60</TotalTimeSeconds><DistanceMeters>9</DistanceMeters>"
+      + "<Calories>7</Calories><Intensity>Active</Intensity><TriggerMethod>Manual</TriggerMethod><Track><Trackpoint>"
+      + "<Position><LatitudeDegrees>46</LatitudeDegrees><LongitudeDegrees>9</LongitudeDegrees></Position></Trackpoint>"
+      + "</Track></Lap>"
+    const { dropped } = read(
+      `<TrainingCenterDatabase><Activities><Activity Sport="Biking"><Id>A</Id>${lap}${lap}<Notes>N</Notes>`
+        + "<Creator><Name>Edge</Name></Creator></Activity></Activities></TrainingCenterDatabase>",
+      "tcx"
+    )
+    const why = "a route has no place for it"
+    assert.deepStrictEqual(dropped, [
+      { what: "Creator of Activity", why, count: 1 },
+      { what: "Calories of Lap", why, count: 2 }
+    ])
+  })
+
   it("TCX may be a recorded activity of several laps", () => {
     const point = (lat: number) =>
       `<Trackpoint><Time>2026-01-01T00:00:00Z</Time><Position><LatitudeDegrees>${lat}</LatitudeDegrees>`

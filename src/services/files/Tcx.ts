@@ -67,6 +67,20 @@ import {
 const TRACKPOINT = new Set(["Time", "Position", "AltitudeMeters", "DistanceMeters"])
 const COURSE_POINT = new Set(["Name", "Time", "Position", "PointType", "Notes", "Extensions"])
 
+/** Laps have measures of their own, which are those of the line. The schema requires `Intensity`. */
+const LAP = new Set([
+  "Track",
+  "TotalTimeSeconds",
+  "DistanceMeters",
+  "BeginPosition",
+  "BeginAltitudeMeters",
+  "EndPosition",
+  "EndAltitudeMeters",
+  "Intensity",
+  "TriggerMethod"
+])
+const OWNER = new Set(["Id", "Name", "Lap", "Track", "Notes", "CoursePoint", "Extensions"])
+
 const OWN_RECORDING = "rps:recordedAt"
 
 const KNOWN = new Set([
@@ -194,6 +208,7 @@ const partsOf = (database: XmlElement) => {
   const owners = courses.length > 0 && hasCourse ? courses : activities
   return {
     lines: owners.map((owner) => ({ owner, parts: partsOfOwner(owner) })),
+    owners,
     trackpoints: childrenOf(descendantsOf(owners, "Track"), "Trackpoint"),
     coursePoints: childrenOf(owners, "CoursePoint"),
     empty: owners === courses ? [] : courses,
@@ -203,10 +218,12 @@ const partsOf = (database: XmlElement) => {
 
 type Parts = ReturnType<typeof partsOf>
 
-const droppedOf = ({ coursePoints, empty, trackpoints, unusedActivities }: Parts): ReadonlyArray<Dropped> => [
+const droppedOf = ({ coursePoints, empty, owners, trackpoints, unusedActivities }: Parts): ReadonlyArray<Dropped> => [
   ...empty.map((course) => droppedEmpty("track", [textOf(course, "Name")])),
   ...unplaced([...trackpoints, ...coursePoints]),
   ...droppedIf(unusedActivities.length, "Activity", "the file has courses too"),
+  ...unknownChildren(owners, OWNER, UNUSED),
+  ...unknownChildren(childrenOf(owners, "Lap"), LAP, UNUSED),
   ...unknownChildren(trackpoints, TRACKPOINT, UNUSED),
   ...unknownChildren(coursePoints, COURSE_POINT, UNUSED)
 ]
