@@ -9,6 +9,7 @@ import { htmlOf, type Mail, textOf } from "../../src/services/mail/Mailers.ts"
 import { configuredSite } from "../../src/services/texts/Site.ts"
 import { type Actor, anonymous, newEmail, type Rider, signedIn, signedInAs, withHeaders } from "../support/Actors.ts"
 import { zipped } from "../support/Archives.ts"
+import { gpx, trk } from "../support/Files.ts"
 import { Mailbox } from "../support/Mailbox.ts"
 import { created, newRoute } from "../support/Routes.ts"
 import { temporaryDirectory } from "../support/TemporaryDirectory.ts"
@@ -255,7 +256,24 @@ layer(TestServer.layer())(
   }
 )
 
-layer(TestServer.layer({ ADMIN_EMAILS: ADMIN, RATE_LIMITS_ENABLED: "true" }))("limits of administrators", (it) => {
+layer(TestServer.layer({ ADMIN_EMAILS: ADMIN, RATE_LIMITS_ENABLED: "true" }))("rate limits of forms", (it) => {
+  it.effect("take a form with many files for one request, as the API takes them", () =>
+    Effect.gen(function*() {
+      const rider = yield* signedIn
+      const files = Array.from({ length: 61 }, (_, n) =>
+        `--limit\r\ncontent-disposition: form-data; name="files"; filename="${n}.gpx"\r\n\r\n`
+        + gpx(trk(`<trkpt lat="47" lon="${n}"/><trkpt lat="47.1" lon="${n}"/>`)))
+      const form = `--limit\r\ncontent-disposition: form-data; name="visibility"\r\n\r\nprivate\r\n${
+        files.join("\r\n")
+      }\r\n--limit--\r\n`
+      const { status, text } = yield* rider.call("POST", "//me/routes", {
+        raw: form,
+        headers: { "content-type": "multipart/form-data; boundary=limit", "sec-fetch-site": "same-origin" }
+      })
+      assert.strictEqual(status, 200)
+      assert.include(text, "61 routes")
+    }))
+
   it.effect("a form with many invitations counts as one request for each, and keeps those that are too many", () =>
     Effect.gen(function*() {
       const admin = yield* signedInAs({ email: ADMIN })

@@ -18,7 +18,6 @@ import type { Texts } from "../../../services/texts/Texts.ts"
 import { Api } from "../../api/Api.ts"
 import { BodyLimit } from "../../api/Requests.ts"
 import { serviceErrorOf } from "../../middleware/ErrorShape.ts"
-import { Limiter } from "../../middleware/RateLimit.ts"
 import { RequestBodies } from "../../request/RequestBodies.ts"
 import { ACCOUNT_PAGES } from "../../request/RouteTemplates.ts"
 import { type Page, plainWords } from "../layout/Layout.ts"
@@ -136,7 +135,6 @@ const noFiles = ({ routes }: Texts) => ValidationFailed.at("body", "", routes.no
 export const routesPageLayer = Layer.unwrap(Effect.gen(function*() {
   const bodies = yield* RequestBodies
   const duplicates = yield* RouteDuplicates
-  const limiter = yield* Limiter
   const files = yield* RouteFiles
   const { imports, lists } = yield* Lanes
   const ownRoutes = yield* OwnRoutes
@@ -180,14 +178,9 @@ ${listOf(routes, visit, yield* visit.units, filters)}`
     return yield* imports(duplicates.createUnlessThere(owner, drafts))
   })
 
-  /** Each file counts as an import of its own. The form itself was counted for the first. */
-  const counted = (owner: UserId, index: number) => index === 0 ? Effect.void : limiter.count(`user:${owner}`, endpoint)
-
-  const resultOf = ({ session, texts }: Visit, file: PackedFile, index: number, visibility: Visibility) => {
+  const resultOf = ({ session, texts }: Visit, file: PackedFile, visibility: Visibility) => {
     const name = file.name ?? ""
-    const owner = session.userId
-    return counted(owner, index).pipe(
-      Effect.andThen(store(owner, file, visibility)),
+    return store(session.userId, file, visibility).pipe(
       Effect.map((routes): FileResult => ({ name, routes })),
       Effect.catchCause((cause) =>
         Effect.map(
@@ -205,10 +198,7 @@ ${listOf(routes, visit, yield* visit.units, filters)}`
     // A browser sends an empty part without a name where no file is chosen.
     const given = parts.files.filter(({ name }) => name !== "")
     if (given.length === 0) return yield* noFiles(visit.texts)
-    const results = yield* Effect.forEach(
-      given,
-      (file, index) => resultOf(visit, file, index, visibility)
-    )
+    const results = yield* Effect.forEach(given, (file) => resultOf(visit, file, visibility))
     return yield* show(visit, results, visibility)
   })
 
