@@ -106,12 +106,13 @@ describe("the OpenAPI document", () => {
     )
   })
 
-  it("limits the profile, routes, collections and the routing proxy to 60 a minute, other reads to 300", () => {
+  it("limits the profile, routes, collections, invitations and the routing proxy to 60 a minute, other reads to 300", () => {
     const idsOf = (tier: string) =>
       operations.filter(({ operation }) => operation["x-rate-limit"]?.tier === tier).map(({ operation }) =>
         operation.operationId
       ).toSorted()
     assert.deepStrictEqual(idsOf("moderate"), [
+      "admin.invite",
       "collections.addRoute",
       "collections.create",
       "collections.emptyTrash",
