@@ -65,6 +65,9 @@ layer(TestServer.layer())("unlisted routes in collections", (it) => {
 
       assert.deepStrictEqual(yield* shownTo(owner, id), [theirs.id, mine])
       assert.deepStrictEqual(yield* shownTo(other, id), [theirs.id])
+      // A token that shuts out earlier readers is no secret if each collector gets it.
+      const { body } = yield* other.post(`/routes/${theirs.id}/share-token`)
+      assert.notInclude((yield* owner.get(`/collections/${id}/routes`)).text, created(body).shareToken)
       for (const ref of [id, shareToken]) {
         assert.deepStrictEqual(yield* shownTo(visitor, ref), [])
         assert.deepStrictEqual(routeIdsIn((yield* visitor.get(`/collections/${ref}`)).body).routeIds, [theirs.id])
