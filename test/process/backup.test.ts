@@ -177,7 +177,9 @@ describe.skipIf(BIN === undefined)(
 
             yield* Effect.gen(function*() {
               assert.strictEqual(yield* statusOf(rider.bearer, "/users/me"), 401)
-              assert.strictEqual((yield* (yield* withToken(rider.token)).get("/routes")).status, 200)
+              const token = yield* withToken(rider.token)
+              assert.strictEqual((yield* token.get("/routes")).status, 200)
+              assert.strictEqual((yield* token.get(`/sync?cursor=${rider.cursor}`)).status, 410)
             }).pipe(Effect.provide(TestServer.on(restored, { JWT_SECRET: "another secret, 32 characters or more" })))
           }),
         60_000

@@ -29,7 +29,8 @@ export class SyncApi extends HttpApiGroup.make("sync")
           + "nothing until there is; its page is empty when the time is over, and when the service shuts down. A cursor is "
           + "for one account and one `include`: another is 400. It is 410 with `details.reason` `cursor_expired` where "
           + `deletions after it were purged, ${inWords(TOMBSTONE_RETENTION)} after they were made, and where a restore `
-          + "or failover of the database lost changes: call without a cursor then, and remove what is not in that."
+          + "or failover of the database lost changes or the secret of the service was replaced: call without a cursor then, "
+          + "and remove what is not in that."
       ))
   )
   .middleware(CallerAuthentication)

@@ -242,7 +242,9 @@ const Position = Schema.Struct({
   number: Schema.Int,
   row: Schema.optionalKey(Row),
   run: Schema.optionalKey(Schema.String),
-  seen: Schema.optionalKey(Schema.Int)
+  seen: Schema.optionalKey(Schema.Int),
+  /** Earlier versions wrote cursors without it. */
+  key: Schema.optionalKey(Schema.String)
 })
 type Position = typeof Position.Type
 
@@ -257,7 +259,8 @@ const bindingOf = (owner: UserId, include: ReadonlyArray<ChangeType>) =>
 export class ChangeFeed extends Context.Service<ChangeFeed, {
   /**
    * Reads a page of at most `limit` changes, and of the bytes of a list, in a turn. Fails with `InvalidInput` for a
-   * cursor of another account or of other types, or one that was changed; with `CursorExpired` for an old one.
+   * cursor of another account or of other types, or one that was changed; with `CursorExpired` for one that is old or
+   * of another `JWT_SECRET`.
    */
   readonly read: (
     owner: UserId,
@@ -275,8 +278,10 @@ export class ChangeFeed extends Context.Service<ChangeFeed, {
       const opened = Effect.fnUntraced(function*(owner: UserId, { cursor, include }: ChangeRequest) {
         if (cursor === undefined) return undefined
         const position = cursors.open(bindingOf(owner, include), cursor)
-        return Option.isSome(position)
-          ? position.value
+        if (Option.isSome(position)) return position.value
+        const { key } = Option.getOrElse(cursors.unproven(cursor), (): Partial<Position> => ({}))
+        return key !== undefined && key !== cursors.keyId
+          ? yield* new CursorExpired()
           : yield* InvalidInput.inQuery("cursor", "Expected the cursor of the last response, with the same include")
       })
 
@@ -321,7 +326,7 @@ export class ChangeFeed extends Context.Service<ChangeFeed, {
         hasMore: boolean
       ) => ({
         changes,
-        cursor: cursors.seal(bindingOf(owner, include), position),
+        cursor: cursors.seal(bindingOf(owner, include), { ...position, key: cursors.keyId }),
         hasMore,
         number: position.number
       })
