@@ -152,4 +152,31 @@ layer(TestServer.layer())("a backup of the command line", (it) => {
       writeFileSync(file, readFileSync(file, "utf8").replace(/"name":\s*"[^"]*"/, "\"name\":\"\""))
       assert.match(yield* printed(ada, "write", "restore", copy), new RegExp(`^route ${route}: .*name`, "m"))
     }))
+
+  it.effect("brings back what a collection has of others, and goes on past what is refused", () =>
+    Effect.gen(function*() {
+      const [ada, bob] = [yield* signedIn, yield* signedIn]
+      const [shown, hidden] = [
+        yield* makeRoute(bob, { visibility: "public" }),
+        yield* makeRoute(bob, { visibility: "public" })
+      ]
+      const own = yield* makeRoute(ada)
+      const { id } = yield* make(ada, { name: "Passes", routeIds: [shown, own, hidden] })
+      const { id: refused } = yield* make(ada, { name: "Refused" })
+      yield* ada.post(`/routes/${own}/links`, { label: "Club" })
+      const copy = join(yield* temporaryDirectory, "copy")
+      yield* printed(ada, "read", "backup", copy)
+      for (const path of [`/routes/${own}`, `/collections/${id}`, `/collections/${refused}`]) yield* ada.delete(path)
+      yield* bob.patch(`/routes/${hidden}`, { visibility: "private" })
+      const file = join(copy, "collections", `${refused}.json`)
+      writeFileSync(file, readFileSync(file, "utf8").replace("\"Refused\"", "\"\""))
+      const out = yield* printed(ada, "write", "restore", copy)
+      assert.include(out, "1 routes restored, 0 already there, 2 refused\n")
+      assert.match(out, new RegExp(`^collection ${refused}: .*name`, "m"))
+      assert.match(out, new RegExp(`^route ${hidden} of collection ${id}: It is of another account`, "m"))
+      const [made] = idsIn((yield* ada.get("/routes")).body)
+      const [list] = idsIn((yield* ada.get("/collections")).body)
+      assert.deepInclude((yield* ada.get(`/collections/${list}`)).body, { routeIds: [shown, made] })
+      assert.deepStrictEqual(yield* linksOf(ada, `/routes/${made}`), [{ label: "Club" }])
+    }))
 })

@@ -50,6 +50,10 @@ layer(TestServer.layer())("rps login", (it) => {
       assert.strictEqual(refused.code, 3)
       assert.notInclude(refused.stderr, "wrong password")
       assert.strictEqual(JSON.parse(readFileSync(file, "utf8")).tokens[origin], tokens[origin])
+      const HOME = yield* temporaryDirectory
+      const unset = { HOME, RPS_CONFIG_DIR: "", XDG_CONFIG_HOME: "" }
+      yield* rps({ ...env, ...unset }, ["login", origin, "--email", rider.email, "--scope", "read"])
+      assert.deepStrictEqual(readdirSync(join(HOME, ".config", "rps")), ["logins.json"])
     }))
 
   it.effect("ends with a code of its own without a login, with a revoked token, with a wrong address, without a service", () =>

@@ -4,6 +4,7 @@ import { existsSync, readdirSync } from "node:fs"
 import { mkdir, writeFile } from "node:fs/promises"
 import { createServer, type RequestListener } from "node:http"
 import { join } from "node:path"
+import { gzipSync } from "node:zlib"
 import { zipped } from "../support/Archives.ts"
 import { hasTerminal, linesOf, person, rps, rpsOnTerminal, running } from "../support/CommandLine.ts"
 import { listening } from "../support/Listening.ts"
@@ -70,6 +71,19 @@ layer(TestServer.layer())("the command line", (it) => {
       const tagged = linesOf(yield* ada("ls", "--tag", "schoene-tour"))
       assert.strictEqual(tagged.length, 1)
       assert.strictEqual((yield* ada("tag", "--all", "--add", "Schöne Tour")).code, 1)
+      assert.strictEqual((yield* ada("tag", "--all", "--remove", "Schoene Tour")).code, 0)
+      assert.strictEqual((yield* ada("ls", "--tag", "schoene-tour")).stdout, "")
+      const none = yield* ada("import", yield* temporaryDirectory)
+      assert.deepStrictEqual([none.code, none.stderr.includes("no file of a route")], [1, true])
+    }))
+
+  it.effect("imports files that are compressed one by one", () =>
+    Effect.gen(function*() {
+      const { run: ada } = yield* person
+      const files = yield* temporaryDirectory
+      yield* Effect.promise(() => writeFile(join(files, "one.GPX.gz"), gzipSync(gpx("One", 47.1))))
+      const imported = yield* ada("import", files)
+      assert.strictEqual(imported.stdout, "one.GPX.gz: imported\n1 imported, 0 already there, 0 failed\n")
     }))
 
   it.effect("prints nothing but JSON with --json, one value a line", () =>
@@ -263,6 +277,22 @@ describe("the command line at a service that is slow or hostile", () => {
         0,
         "one.gpx: imported\n1 imported, 0 already there, 0 skipped\n"
       ])
+    }).pipe(Effect.scoped))
+
+  test.live("says what it has changed where the service is away then", () =>
+    Effect.gen(function*() {
+      const routes = Array.from({ length: 101 }, (_, id) => ({ id, name: "x", visibility: "private", tags: [] }))
+      let batches = 0
+      const env = yield* elsewhere((request, response) => {
+        request.resume()
+        if (request.method === "POST" && batches++ > 0) return response.writeHead(401).end("{}")
+        response.writeHead(200, { "content-type": "application/json" })
+        return response.end(
+          JSON.stringify(request.method === "POST" ? { results: routes.slice(1).map(() => ({ status: 200 })) } : routes)
+        )
+      })
+      const { code, stdout } = yield* rps(env, ["publish", "--all", "--yes"])
+      assert.deepStrictEqual([code, stdout.match(/  done\n/g)?.length], [4, 100])
     }).pipe(Effect.scoped))
 
   test.live("writes nothing outside of the directory of a backup, whatever the ids are", () =>

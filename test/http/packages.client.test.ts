@@ -127,6 +127,8 @@ layer(TestServer.layer())("the client package", (it) => {
 /** In place of a status it stands for a response of which the connection breaks within the body. */
 const CUT = 1
 
+const KEY_IN_USE = JSON.stringify({ details: { reason: "key_in_use" } })
+
 /** Responds with the statuses in turn, the last one for ever, and counts the requests. */
 const withServer = async (
   statuses: ReadonlyArray<number>,
@@ -140,7 +142,7 @@ const withServer = async (
     if (status === 0) response.destroy()
     else if (status === CUT) {
       response.writeHead(200, { ...headers, "Content-Length": "9" }).write("{\"id\"", () => response.destroy())
-    } else response.writeHead(status, headers).end("{}")
+    } else response.writeHead(status, headers).end(status === 409 ? KEY_IN_USE : "{}")
   })
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve))
   const address = server.address()
@@ -161,10 +163,10 @@ describe("the client package on a bad day", () => {
       })
       assert.strictEqual(requests, 2)
     }
-    const keyed = await withServer([503, 0, 201], async (baseUrl) => {
+    const keyed = await withServer([503, 0, 409, 201], async (baseUrl) => {
       await makeClient({ baseUrl }).routes.create({ headers: { "Idempotency-Key": "once" }, payload })
     })
-    assert.strictEqual(keyed, 3)
+    assert.strictEqual(keyed, 4)
   })
 
   it("sends a write without a key once, gives up after its retries, and stops when it is aborted", async () => {

@@ -2,8 +2,9 @@ import { mkdir, readFile, rename, writeFile } from "node:fs/promises"
 import { homedir } from "node:os"
 import { dirname, join } from "node:path"
 
+/** An empty variable is as one that is not set. */
 const ownFolder = () =>
-  process.env["RPS_CONFIG_DIR"] ?? join(process.env["XDG_CONFIG_HOME"] ?? join(homedir(), ".config"), "rps")
+  process.env["RPS_CONFIG_DIR"] || join(process.env["XDG_CONFIG_HOME"] || join(homedir(), ".config"), "rps")
 
 export const ownFile = (name: string): string => join(ownFolder(), name)
 

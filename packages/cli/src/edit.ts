@@ -1,6 +1,7 @@
-import { Clock, Effect, Option } from "effect"
+import { Array as Arr, Clock, Effect, Option } from "effect"
 import { Argument, Command, Flag, Prompt } from "effect/cli"
-import { batch, type BatchOperation, type BatchResult, type Client, type Route } from "../../client/src/index.ts"
+import { MAX_OPERATIONS } from "../../client/src/contract.ts"
+import { batch, type BatchOperation, type Client, type Route } from "../../client/src/index.ts"
 import { attempt, EXIT_CODES, Failure } from "./Failure.ts"
 import { account, ask, print } from "./Root.ts"
 import { all, filters, ids, lineOf, selected } from "./Routes.ts"
@@ -13,21 +14,33 @@ export const ls = Command.make("ls", filters, (given) =>
     yield* Effect.forEach(found, (route) => print(route, lineOf(route)), { discard: true })
   })).pipe(Command.withDescription("List routes, newest first: id, length, who may open it, name and tags"))
 
-/** Prints what became of each route, and fails if one was refused. */
-const report = Effect.fnUntraced(function*(routes: ReadonlyArray<Route>, results: ReadonlyArray<BatchResult>) {
-  let refused = 0
-  for (const [index, { error, status }] of results.entries()) {
-    const route = routes[index]
-    if (error !== undefined) refused++
-    yield* print({ id: route?.id, status, error }, `${String(route?.id).padStart(8)}  ${error?.message ?? "done"}`)
+/** Changes as many routes as a request takes, and prints what became of each, before the next: a failure hides no change. */
+const changeEach = Effect.fnUntraced(function*(
+  client: Client,
+  routes: ReadonlyArray<Route>,
+  operationOf: (route: Route) => BatchOperation,
+  confirm: boolean
+) {
+  const counts = { done: 0, refused: 0 }
+  for (const some of Arr.chunksOf(routes, MAX_OPERATIONS)) {
+    const results = yield* attempt((options) =>
+      batch(client, some.map(operationOf), { ...options, confirm, idempotencyKey: crypto.randomUUID() })
+    ).pipe(
+      Effect.mapError((failure) => counts.done === 0 ? failure : Failure.because(failure.message, EXIT_CODES.partial))
+    )
+    for (const [index, { error, status }] of results.entries()) {
+      const id = some[index]?.id
+      counts[error === undefined ? "done" : "refused"]++
+      yield* print({ id, status, error }, `${String(id).padStart(8)}  ${error?.message ?? "done"}`)
+    }
   }
-  if (refused === 0) return
-  const exitCode = refused < results.length ? EXIT_CODES.partial : EXIT_CODES.failed
-  return yield* Failure.because(`${refused} of ${results.length} routes were refused`, exitCode)
+  if (counts.refused === 0) return
+  const exitCode = counts.done > 0 ? EXIT_CODES.partial : EXIT_CODES.failed
+  return yield* Failure.because(`${counts.refused} of ${routes.length} routes were refused`, exitCode)
 })
 
-const change = (client: Client, operations: ReadonlyArray<BatchOperation>, confirm: boolean) =>
-  attempt((options) => batch(client, operations, { ...options, confirm }))
+/** The service stores tags so. */
+const normalised = (tag: string) => tag.trim().toLowerCase().replace(/\s+/gu, "-")
 
 export const tag = Command.make(
   "tag",
@@ -43,13 +56,14 @@ export const tag = Command.make(
       return yield* Failure.because("no tag: --add or --remove names one", EXIT_CODES.usage)
     }
     const { client } = yield* account
-    const tagsOf = ({ tags }: Route) => [...new Set([...tags.filter((tag) => !remove.includes(tag)), ...add])]
+    const removed = new Set(remove.map(normalised))
+    const tagsOf = ({ tags }: Route) => [
+      ...new Set([...tags.filter((tag) => !removed.has(tag)), ...add.map(normalised)])
+    ]
     const found = yield* attempt(() => selected(client, given))
     const routes = found.filter((route) => tagsOf(route).join() !== route.tags.join())
-    const operations = routes.map((
-      route
-    ) => ({ op: "update", id: route.id, changes: { tags: tagsOf(route) } } as const))
-    yield* report(routes, yield* change(client, operations, false))
+    const tagged = (route: Route) => ({ op: "update", id: route.id, changes: { tags: tagsOf(route) } } as const)
+    yield* changeEach(client, routes, tagged, false)
   })
 ).pipe(
   Command.withDescription("Add tags to routes, and remove tags"),
@@ -77,8 +91,8 @@ export const publish = Command.make(
         return yield* Failure.because("nothing was changed")
       }
     }
-    const operations = routes.map(({ id }) => ({ op: "update", id, changes: { visibility: as } } as const))
-    yield* report(routes, yield* change(client, operations, true))
+    const shown = ({ id }: Route) => ({ op: "update", id, changes: { visibility: as } } as const)
+    yield* changeEach(client, routes, shown, true)
   })
 ).pipe(Command.withDescription("Make routes public, or with --as unlisted or private again"))
 

@@ -19,6 +19,11 @@ const TYPES: Readonly<Record<string, string>> = {
   ".tcx": "application/vnd.garmin.tcx+xml"
 }
 
+const isRouteFile = (file: string): boolean => TYPES[extname(file.toLowerCase().replace(/\.gz$/, ""))] !== undefined
+
+const typeOf = (file: string) =>
+  file.toLowerCase().endsWith(".gz") ? "application/gzip" : TYPES[extname(file).toLowerCase()]
+
 /** This file of the directory has, by account and SHA-256, the ids of each file, or none if its import only began. */
 const JOURNAL = ".rps-import.json"
 
@@ -47,7 +52,7 @@ const importTrack = async (
     const made = await client.files.import({
       query: { track },
       headers: {
-        "Content-Type": TYPES[extname(file).toLowerCase()],
+        "Content-Type": typeOf(file),
         "Content-Disposition": `attachment; filename*=UTF-8''${name}`,
         "Idempotency-Key": randomUUID()
       },
@@ -97,8 +102,7 @@ const wordsOf = ({ duplicates, file, imported, message, outcome, reason, skipped
 }
 
 /** Photos and tables, which archives of other services have too, are no files of routes. */
-const isRefused = ({ file = "", outcome }: typeof Line.Type): boolean =>
-  outcome === "skipped" && TYPES[extname(file.toLowerCase().replace(/\.gz$/, ""))] !== undefined
+const isRefused = ({ file = "", outcome }: typeof Line.Type): boolean => outcome === "skipped" && isRouteFile(file)
 
 /** The service reads a ZIP itself, and reports on each file. */
 const importZip = Effect.fnUntraced(function*(client: Client, archive: string, tags: ReadonlyArray<string>) {
@@ -134,7 +138,7 @@ export const importFiles = Command.make(
   {
     directory: Argument.Path("directory", { mustExist: true }).pipe(
       Argument.withDescription(
-        "Of GPX, GeoJSON, TCX, KML, KMZ and FIT files, with all below it; or a ZIP of such files"
+        "Of GPX, GeoJSON, TCX, KML, KMZ and FIT files, also compressed (.gz), with all below it; or a ZIP of such files"
       )
     ),
     tag: Flag.String("tag").pipe(
@@ -149,7 +153,8 @@ export const importFiles = Command.make(
     const { user } = yield* attempt(() => client.credential.describe())
     const journalFile = join(directory, JOURNAL)
     const found = yield* attempt(() => readdir(directory, { recursive: true }))
-    const files = found.filter((file) => TYPES[extname(file).toLowerCase()] !== undefined).toSorted()
+    const files = found.filter(isRouteFile).toSorted()
+    if (files.length === 0) return yield* Failure.because(`${directory}: no file of a route`)
     const journal = { ...(yield* attempt(() => readJournal(journalFile))) }
     const counts = { imported: 0, present: 0, failed: 0 }
     for (const [index, file] of files.entries()) {

@@ -2,15 +2,16 @@ import { Clock, Effect, Schema } from "effect"
 import { Argument, Command } from "effect/cli"
 import { readdir, readFile } from "node:fs/promises"
 import { join } from "node:path"
-import type {
-  AccountSettings,
-  BatchOperation,
-  Client,
-  Collection,
-  PrivacyZone,
-  Route,
-  ShareLink,
-  SyncedLink
+import {
+  type AccountSettings,
+  type BatchOperation,
+  type Client,
+  type Collection,
+  type PrivacyZone,
+  type Route,
+  ServiceError,
+  type ShareLink,
+  type SyncedLink
 } from "../../client/src/index.ts"
 import { readState } from "./backup.ts"
 import { batches, clientIdOf, Ids, inputOf, presentIds, sendAll } from "./Copies.ts"
@@ -78,6 +79,9 @@ const settingsOf = async (client: Client, { preferences, zones }: AccountSetting
   }
   return operations
 }
+
+const missingIn = (error: unknown): ReadonlyArray<number> =>
+  error instanceof ServiceError && error.statusCode === 404 ? error.details.routeIds ?? [] : []
 
 export const restore = Command.make(
   "restore",
@@ -148,21 +152,37 @@ export const restore = Command.make(
       }
 
       const collections = await readAll(join(directory, "collections"), isCollection)
+      const own = new Set(routes.map(({ id }) => id))
+      // Routes of others have the same ids where the service is the same, and may be gone or hidden.
+      const otherId = (member: number) => state.origin === origin && !own.has(member) ? member : undefined
       for (const { description = null, id, name, routeIds, visibility } of collections) {
         if (presentId("collections", id) !== undefined) continue
-        const made = await client.collections.create({
-          headers: { "X-Service-Confirm": "true", "Idempotency-Key": crypto.randomUUID() },
-          payload: {
-            name,
-            description,
-            visibility,
-            clientId: newId("collections", id),
-            routeIds: routeIds.flatMap((member) => presentId("routes", member) ?? [])
+        const create = (members: ReadonlyArray<number>) =>
+          client.collections.create({
+            headers: { "X-Service-Confirm": "true", "Idempotency-Key": crypto.randomUUID() },
+            payload: { name, description, visibility, clientId: newId("collections", id), routeIds: members }
+          })
+        const members = routeIds.flatMap((member) => presentId("routes", member) ?? otherId(member) ?? [])
+        try {
+          const made = await create(members).catch((error) => {
+            const missing = missingIn(error)
+            if (missing.length === 0) throw error
+            return create(members.filter((member) => !missing.includes(member)))
+          })
+          ids.collections[id] = made.id
+          present.collections.add(made.id)
+          for (const member of routeIds) {
+            if (!own.has(member) && !made.routeIds.includes(member)) {
+              refuse(`route ${member} of collection ${id}`, {
+                message: "It is of another account, and not to be seen here"
+              })
+            }
           }
-        })
-        ids.collections[id] = made.id
-        present.collections.add(made.id)
-        await keep()
+          await keep()
+        } catch (error) {
+          if (!(error instanceof ServiceError) || ![400, 404, 409].includes(error.statusCode)) throw error
+          refuse(`collection ${id}`, error)
+        }
       }
 
       const links: ReadonlyArray<SyncedLink> = [
@@ -198,7 +218,7 @@ export const restore = Command.make(
       `${counts.restored} routes restored, ${counts.present} already there, ${counts.failed} refused`
     )
     if (counts.failed > 0) {
-      return yield* Failure.because(`${counts.failed} routes or links were refused`, EXIT_CODES.partial)
+      return yield* Failure.because(`${counts.failed} routes, collections or links were refused`, EXIT_CODES.partial)
     }
   })
 ).pipe(Command.withDescription(

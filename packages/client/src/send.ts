@@ -75,6 +75,10 @@ const isRepeatable = (method: string, headers: Headers): boolean =>
 
 const TEMPORARY = new Set([502, 503, 504])
 
+/** The first call with the same key still runs: a repeat of it has its response. */
+const isStillRunning = ({ content, response }: Received): boolean =>
+  response.status === 409 && parsed(String(content))?.details?.reason === "key_in_use"
+
 /** Returns the wait of `Retry-After` in milliseconds (RFC 9110, 10.2.3). */
 const retryAfter = (response: Response | undefined): number | undefined => {
   const header = response?.headers.get("Retry-After") ?? ""
@@ -158,7 +162,8 @@ export const makeSend = (options: ClientOptions) => {
     for (let left = retryTimeout, tries = 0;;) {
       const result = await attempt(url, init)
       const response = result instanceof ConnectionError ? undefined : result.response
-      const isTemporary = response === undefined || TEMPORARY.has(response.status)
+      const isTemporary = result instanceof ConnectionError || TEMPORARY.has(result.response.status)
+        || isStillRunning(result)
       const isLimited = response?.status === 429
       const isRetried = isLimited || (isTemporary && tries < retries && isRepeatable(init.method, init.headers))
       const wait = retryAfter(response) ?? backoff(tries)

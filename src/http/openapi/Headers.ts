@@ -110,7 +110,9 @@ const isVersioned = (schema: object) =>
   )
 
 const isFile = ({ content }: OpenApi.OpenApiSpecResponse) =>
-  Object.keys(content ?? {}).some((type) => type.startsWith("application/") && type !== MEDIA_TYPES.json)
+  Object.keys(content ?? {}).some((type) =>
+    type.startsWith("application/") && type !== MEDIA_TYPES.json && type !== MEDIA_TYPES.lines
+  )
 
 const when = (condition: boolean, ...names: ReadonlyArray<HeaderName>) => condition ? names : []
 
