@@ -27,6 +27,13 @@ interface SignedCursors<A> {
 
 const KEY_ID_LENGTH = 6
 
+const partsOf = (sealed: string) => {
+  const bytes = Buffer.from(sealed, "base64url")
+  return bytes.length <= MAC_BYTES || bytes.toString("base64url") !== sealed
+    ? undefined
+    : { mac: bytes.subarray(0, MAC_BYTES), text: bytes.subarray(MAC_BYTES).toString() }
+}
+
 /** Signs opaque positions in a list with their own key. A new `purpose`, which has the version, voids old ones. */
 export const signedCursors = <A, I>(purpose: string, schema: Schema.Codec<A, I>): Config.Config<SignedCursors<A>> =>
   Config.map(derivedKey(purpose), (key) => {
@@ -35,13 +42,6 @@ export const signedCursors = <A, I>(purpose: string, schema: Schema.Codec<A, I>)
     const decode = Schema.decodeUnknownOption(json)
     const macOf = (binding: string, text: string) =>
       createHmac("sha256", key).update(JSON.stringify([binding, text])).digest().subarray(0, MAC_BYTES)
-
-    const partsOf = (sealed: string) => {
-      const bytes = Buffer.from(sealed, "base64url")
-      return bytes.length <= MAC_BYTES || bytes.toString("base64url") !== sealed
-        ? undefined
-        : { mac: bytes.subarray(0, MAC_BYTES), text: bytes.subarray(MAC_BYTES).toString() }
-    }
 
     return {
       keyId: createHmac("sha256", key).update("id").digest("base64url").slice(0, KEY_ID_LENGTH),
