@@ -57,7 +57,10 @@ after() {
       for unit in route-planning-service@3000 route-planning-service@3001; do
         systemctl is-active --quiet "$unit" || fail "$unit"
         journalctl --unit="$unit" --output=cat | grep '"message":"starting"' || fail "the line of the start"
-        grep VmRSS "/proc/$(systemctl show --value --property=MainPID "$unit")/status"
+        process=/proc/$(systemctl show --value --property=MainPID "$unit")
+        grep VmRSS "$process/status"
+        temporary=$(tr '\0' '\n' < "$process/environ" | sed -n 's/^TMPDIR=//p')
+        [ "$(stat --file-system --format=%T "$process/root${temporary:-/tmp}")" != tmpfs ] || fail "uploads lie in memory"
       done
       systemd-analyze security --no-pager route-planning-service@3000 | tail -n 1
       [ "$(curl --silent --output /dev/null --write-out '%{http_code}' "http://$DOMAIN/")" = 308 ] || fail "HTTP is not redirected"
