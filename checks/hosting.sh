@@ -27,10 +27,12 @@ echo force-unsafe-io > "$root/etc/dpkg/dpkg.cfg.d/check"
 check=$root/check
 mkdir "$check" "$check/node_modules"
 git clone --quiet --bare . "$root/srv/source.git"
-# The next version, which is there when it is fetched: a migration, and a change of a file of the machine.
+# The next version, which is there when it is fetched: a migration, a change of a file of the machine, and another name of a job, so that a
+# process of the version before cannot use its threads.
 git clone --quiet "$root/srv/source.git" "$work/next"
 printf 'import { Effect } from "effect"\n\nexport default Effect.void\n' > "$work/next/migrations/9999_next.ts"
 sed -i 's/^Description=.*/& (next)/' "$work/next/deploy/hosting/route-planning-service@.service"
+sed -i 's/"read new route"/"read next route"/' "$work/next/src/services/routes/RouteJobs.ts"
 git -C "$work/next" add .
 git -C "$work/next" -c user.name=check -c user.email=check@routes.test commit --quiet --message=Next
 git -C "$work/next" push --quiet origin HEAD:refs/heads/next

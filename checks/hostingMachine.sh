@@ -5,7 +5,6 @@ cd /check
 export DEBIAN_FRONTEND=noninteractive LANG=C.UTF-8
 
 service=/opt/route-planning-service
-node=$service/node_modules/.bin/node
 
 fail() {
   echo "FAILED: $*"
@@ -13,16 +12,45 @@ fail() {
 }
 
 people() {
-  NODE_EXTRA_CA_CERTS=/check/root.pem "$node" /check/hostingPeople.ts "$@"
+  NODE_EXTRA_CA_CERTS=/check/root.pem /check/node /check/hostingPeople.ts "$@"
 }
 
 served() { openssl s_client -connect 127.0.0.1:443 -servername "$DOMAIN" < /dev/null 2> /dev/null | openssl x509 -noout -serial; }
+
+# A process that was started before an installation, or before the way back, uses modules that it has not loaded yet.
+loads() { SERVER=http://127.0.0.1:$1 people load "https://$DOMAIN" || fail "port $1 lacks modules of its version"; }
+
+# In place of npm and systemctl where blocks call them. The first process loads modules once an installation has taken them from it, or has
+# ended; the second one just before its restart.
+npm() {
+  if [ "$1" != ci ]; then command npm "$@"; return; fi
+  local modules installation
+  modules=/proc/$(systemctl show --value --property=MainPID route-planning-service@3000)/cwd/node_modules/archiver
+  command npm "$@" &
+  installation=$!
+  while [ -e "$modules" ] && kill -0 "$installation"; do sleep 0.1; done 2> /dev/null
+  loads 3000
+  wait "$installation"
+}
+systemctl() {
+  case "$*" in restart*@3001) loads 3001 ;; esac
+  command systemctl "$@"
+}
+
+# The last start of a unit has these words in the log, whose lines are written together.
+starts() {
+  for _ in $(seq 300); do
+    journalctl --unit="$1" --output=cat | grep '"message":"starting"' | tail -n 1 | grep "$2" && return
+    sleep 0.1
+  done
+  return 1
+}
 
 # Both processes run that commit, and the service is there.
 runs() {
   for port in 3000 3001; do
     curl --silent --retry 120 --retry-all-errors --retry-delay 1 --fail --output /dev/null "http://127.0.0.1:$port/health/ready"
-    journalctl --unit="route-planning-service@$port" --output=cat | grep '"message":"starting"' | tail -n 1 | grep --quiet "$1" || fail "$port runs another commit"
+    starts "route-planning-service@$port" "$1" > /dev/null || fail "$port runs another commit"
   done
   people find "https://$DOMAIN" || fail "the route is gone"
 }
@@ -33,14 +61,18 @@ after() {
     *DOMAIN=routes*)
       export DOMAIN=routes.test ADMIN=ada@routes.test SMTP_URL=smtp://127.0.0.1:2525 SOURCE=/srv/source.git
       ;;
-    *"git pull"*)
-      COMMIT=$(grep --max-count=1 --line-regexp --extended-regexp '[0-9a-f]{40}' "$2")
+    *"git fetch"*)
+      BEFORE=$(grep --max-count=1 --line-regexp --extended-regexp '\.|versions/[0-9a-f]+' "$2")
       grep --quiet '^+Description=.*(next)' "$2" || fail "the change of the unit is not shown"
       runs "$(git --git-dir=/srv/source.git rev-parse next)"
       ;;
-    *"git reset"*)
-      runs "$COMMIT"
+    *BEFORE*)
+      runs "$(git -C "$service/$BEFORE" rev-parse HEAD)"
       journalctl --unit=route-planning-service@3000 --output=cat | grep --max-count=1 'the database is of a newer version' || fail "no newer database"
+      OLD=$version
+      ;;
+    *"worktree remove"*)
+      runs "$(git -C "$service/$BEFORE" rev-parse HEAD)"
       ;;
     *"npm run setup"*)
       [ "$(stat --format='%a %U' $service/.env)" = "600 route-planning-service" ] || fail "the mode or the owner of .env"
@@ -56,7 +88,7 @@ after() {
     *health/ready*)
       for unit in route-planning-service@3000 route-planning-service@3001; do
         systemctl is-active --quiet "$unit" || fail "$unit"
-        journalctl --unit="$unit" --output=cat | grep '"message":"starting"' || fail "the line of the start"
+        starts "$unit" . || fail "the line of the start"
         process=/proc/$(systemctl show --value --property=MainPID "$unit")
         grep VmRSS "$process/status"
         temporary=$(tr '\0' '\n' < "$process/environ" | sed -n 's/^TMPDIR=//p')
@@ -67,7 +99,7 @@ after() {
       [ "$(curl --silent --insecure --output /dev/null --write-out '%{http_code}' "https://$DOMAIN/metrics")" = 404 ] || fail "metrics"
       # What the documents have in the midst of sentences for who is on call.
       export REDIS_URL=redis://127.0.0.1:6379
-      mapfile -t commands < <(grep --no-filename --only-matching --extended-regexp '`(systemctl status|redis-cli|journalctl) [^`]+`' $service/docs/{runbook,hosting}.md | tr -d '`')
+      mapfile -t commands < <(grep --no-filename --only-matching --extended-regexp '`(systemctl status|redis-cli|journalctl) [^`]+`' $service/current/docs/{runbook,hosting}.md | tr -d '`')
       [ ${#commands[@]} = 3 ] || fail "the documents have ${#commands[@]} such commands: ${commands[*]}"
       for command in "${commands[@]}"; do
         bash -euc "$command" > /check/said || fail "$command"
@@ -106,12 +138,14 @@ JSON
   PEBBLE_VA_NOSLEEP=1 PEBBLE_WFE_NONCEREJECT=0 ./pebble -config pebble.json > pebble.log 2>&1
 }
 
+# What a failed block has written goes here, since the output is the file of the block until the end.
+exec 3>&1
 blocks() {
   for block in "$@"; do
     began=$SECONDS
     echo "== $(basename "$block")"
     # In this shell: blocks set variables and change the directory for those that follow. A failure ends it.
-    trap 'cat "$block.log" "$block"; journalctl --lines=60 --no-pager --unit="route-planning-service*" --unit="postgresql*"' EXIT
+    trap '{ cat "$block.log" "$block"; journalctl --lines=60 --no-pager --unit="route-planning-service*" --unit="postgresql*"; } >&3' EXIT
     . "$block" > "$block.log" 2>&1
     trap - EXIT
     tail -n 5 "$block.log"
@@ -120,8 +154,11 @@ blocks() {
   done
 }
 
-last=$(grep --files-with-matches 'npm ci' /check/block-?? | head -n 1)
+block_with() { grep --files-with-matches "$1" /check/block-?? | head -n 1; }
+
+last=$(block_with 'npm ci')
 if [ "$1" = packages ]; then
+  unset -f npm systemctl
   export NPM_CONFIG_CAFILE=/check/ca-certificates.crt
   needed=()
   for block in /check/block-??; do [[ $block > $last ]] || needed+=("$block"); done
@@ -132,13 +169,27 @@ if [ "$1" = packages ]; then
 fi
 
 after /check/block-01
-cd $service
+cd $service/current
+cp node_modules/.bin/node /check/node
 echo "127.0.0.1 localhost $DOMAIN" > /etc/hosts
-"$node" /check/hostingPeople.ts mails &
+/check/node /check/hostingPeople.ts mails &
 acme &
 # There is no network: what was installed before is in the cache.
 export NPM_CONFIG_OFFLINE=true
 rest=()
 for block in /check/block-??; do [[ $block > $last ]] && rest+=("$block"); done
 blocks "${rest[@]}"
+
+echo "== a machine that was set up before there were versions: one clone, which is upgraded as well"
+cd $service
+git checkout --quiet --force "$(git -C "$BEFORE" rev-parse HEAD)"
+command npm ci --omit=dev --loglevel=error
+rm current
+npm run --silent setup -- --yes > /dev/null
+systemctl daemon-reload
+command systemctl restart route-planning-service@3000 route-planning-service@3001
+git worktree remove --force "$BEFORE"
+runs "$(git rev-parse HEAD)"
+blocks "$(block_with 'git fetch')" "$(block_with BEFORE)"
+[ "$BEFORE" = . ] || fail "the clone was not the version before"
 touch /check/passed

@@ -5,7 +5,7 @@ import { SMTPServer } from "smtp-server"
 
 /**
  * People of the machine of checks/hosting.sh: a server that takes their mails ("mails"), the administrator and the first member, who join
- * and save a route ("join"), remove it ("remove") and look for it ("find").
+ * and save a route ("join"), remove it ("remove"), look for it ("find"), and do what loads modules in a process that SERVER names ("load").
  */
 
 const MAILS = "/check/mails"
@@ -16,12 +16,19 @@ const PASSWORD = "quiet lanes above the lake"
 
 const [, , step, origin = "", admin = "", link = ""] = process.argv
 
-const call = async (method: string, path: string, cookie: string, body?: unknown) => {
-  const response = await fetch(`${origin}/api/v1${path}`, {
+const SERVER = process.env["SERVER"] ?? origin
+
+const call = async (method: string, path: string, cookie: string, body?: unknown): Promise<Response> => {
+  const response = await fetch(`${SERVER}/api/v1${path}`, {
     method,
     headers: { "content-type": "application/json", cookie, origin },
     ...body === undefined ? {} : { body: JSON.stringify(body) }
   })
+  // An address has few sign-ins a minute.
+  if (response.status === 429) {
+    await setTimeout(Number(response.headers.get("retry-after")) * 1000)
+    return call(method, path, cookie, body)
+  }
   if (!response.ok) throw new Error(`${method} ${path}: ${response.status} ${await response.text()}`)
   return response
 }
@@ -43,7 +50,9 @@ const mailedToken = async (): Promise<string> => {
   return mailedToken()
 }
 
-const Routes = Schema.Array(Schema.Struct({ id: Schema.Int, name: Schema.String }))
+const Route = Schema.Struct({ id: Schema.Int, name: Schema.String })
+
+const Routes = Schema.Array(Route)
 
 const routesOf = async (cookie: string) =>
   Schema.decodeUnknownSync(Routes)(await (await call("GET", "/routes", cookie)).json())
@@ -72,6 +81,18 @@ const find = async () => {
   if (names.join() !== "Around Vaduz") throw new Error(`found ${names.join()}`)
 }
 
+/** A long body is read in a thread, which this starts; an export loads the library of archives. */
+const load = async () => {
+  const cookie = await signIn(MEMBER)
+  const geometry = Array.from({ length: 5000 }, (_, index) => [9.5 + index / 1e5, 47.1 + index % 7 / 1e5, 450])
+  const route = { name: "Long", activity: "cycle", waypoints: [{ coord: [9.5, 47.1], type: "routed" }], geometry }
+  const { id } = Schema.decodeUnknownSync(Route)(await (await call("POST", "/routes", cookie, route)).json())
+  await call("DELETE", `/routes/${id}`, cookie)
+  const archive = await (await call("GET", "/users/me/export", cookie)).bytes()
+  // The directory of an archive is at its end.
+  if (!Buffer.from(archive).includes("PK\x05\x06")) throw new Error("the export is incomplete")
+}
+
 const takeMails = () => {
   const server = new SMTPServer({
     authOptional: true,
@@ -83,6 +104,6 @@ const takeMails = () => {
   server.listen(2525, "127.0.0.1")
 }
 
-const steps: Readonly<Record<string, () => unknown>> = { join, remove, find, mails: takeMails }
+const steps: Readonly<Record<string, () => unknown>> = { join, remove, find, load, mails: takeMails }
 
 await steps[step ?? ""]?.()

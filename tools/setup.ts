@@ -16,6 +16,7 @@ import {
   LOCAL_DATABASE,
   localDatabase,
   type NewSettings,
+  servedDirectory,
   settingsOf,
   unitsOf
 } from "./setupFiles.ts"
@@ -183,7 +184,7 @@ const plan = Effect.fnUntraced(function*(answers: Answers, root: string, setting
   const path = join(root, DIRECTORY, ".env")
   const before = yield* textAt(path)
   const env: Planned = { path, mode: 0o600, before, ...envFile(before, settings) }
-  const others = yield* Effect.forEach(yield* hostingFiles(answers, DIRECTORY), ({ path, text }) => {
+  const others = yield* Effect.forEach(yield* hostingFiles(answers, servedDirectory(DIRECTORY)), ({ path, text }) => {
     const at = join(root, path)
     return Effect.map(textAt(at), (before): Planned => ({
       path: at,

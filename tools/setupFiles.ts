@@ -1,5 +1,6 @@
 import { Effect, Option } from "effect"
 import { SecureRandom } from "effect/crypto"
+import { lstatSync } from "node:fs"
 import { readFile } from "node:fs/promises"
 import { join } from "node:path"
 import { parseEnv } from "node:util"
@@ -118,6 +119,15 @@ const BACKUP_TEMPLATES = {
 }
 
 export const unitsOf = (answers: Answers) => portsOf(answers).map((port) => `${NAME}@${port}`).join(" ")
+
+/**
+ * Returns the directory that the units name: the link `current` beside the directory of all versions, which leads to
+ * the one that starts (docs/upgrading.md). A version that is alone has its own.
+ */
+export const servedDirectory = (version: string) => {
+  const current = join(version, "../../current")
+  return lstatSync(current, { throwIfNoEntry: false })?.isSymbolicLink() === true ? current : version
+}
 
 /** Returns the files of deploy/hosting for these answers, with their paths. */
 export const hostingFiles = (answers: Answers, directory: string) => {

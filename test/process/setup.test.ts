@@ -1,14 +1,14 @@
 import { assert, it as test, layer } from "@effect/vitest"
 import { Effect, Layer, Option } from "effect"
 import { spawn, spawnSync } from "node:child_process"
-import { existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from "node:fs"
+import { existsSync, mkdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from "node:fs"
 import { chmod, cp, mkdir, symlink } from "node:fs/promises"
 import { join } from "node:path"
 import { text } from "node:stream/consumers"
 import { parseEnv } from "node:util"
 import { NODE } from "../../development/ProductionProcess.ts"
 import manifest from "../../package.json" with { type: "json" }
-import { envFile } from "../../tools/setupFiles.ts"
+import { envFile, servedDirectory } from "../../tools/setupFiles.ts"
 import { COMPILE_CACHE } from "../support/CompileCache.ts"
 import { temporaryDirectory } from "../support/TemporaryDirectory.ts"
 
@@ -88,6 +88,16 @@ test("gives processes that become several the Redis that they share, unless ther
   assert.include(change, "adds REDIS_URL\n")
   assert.include(envFile(Option.some("REDIS_URL=redis://b\n"), settings).text, "REDIS_URL=redis://b\n")
 })
+
+test.effect("names the link to the current version in the units, where there is one", () =>
+  Effect.gen(function*() {
+    const root = yield* temporaryDirectory
+    const version = join(root, "versions/1")
+    mkdirSync(version, { recursive: true })
+    assert.strictEqual(servedDirectory(version), version)
+    symlinkSync("versions/1", join(root, "current"))
+    assert.strictEqual(servedDirectory(version), join(root, "current"))
+  }))
 
 layer(Layer.empty, { excludeTestServices: true })("npm run setup", (it) => {
   it.effect(
