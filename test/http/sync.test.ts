@@ -6,6 +6,7 @@ import { WaitingLimits } from "../../src/services/sync/ChangeFeed.ts"
 import { type Actor, type Rider, signedIn } from "../support/Actors.ts"
 import { make, makeRoute } from "../support/Collections.ts"
 import { assertCopied, catchUp, emptyCopy, pageIn, readPage } from "../support/Copies.ts"
+import { untilLocked, whileLocked } from "../support/Locks.ts"
 import { TestServer } from "../support/TestServer.ts"
 import { mint, withToken } from "../support/Tokens.ts"
 import { until, untilSwept } from "../support/Waiting.ts"
@@ -91,6 +92,35 @@ layer(TestServer.withSweeps())("the change feed", (it) => {
       }).pipe(sql.withTransaction)
       assert.deepStrictEqual((yield* readPage(rider, copy)).changes.map(({ id }) => id), [slow])
       yield* assertCopied(rider, copy)
+    }))
+
+  it.effect("has a collection to which a route of others was added while their account was being deleted", () =>
+    Effect.gen(function*() {
+      const sql = yield* SqlClient.SqlClient
+      const [ada, bob] = [yield* signedIn, yield* signedIn]
+      const routeId = yield* makeRoute(bob, { visibility: "public" })
+      const { id } = yield* make(ada, {})
+      const copy = yield* copied(ada)
+      yield* sql`
+        CREATE FUNCTION wait_for_test() RETURNS trigger LANGUAGE plpgsql AS $$
+        BEGIN PERFORM pg_advisory_xact_lock(1); RETURN new; END $$`
+      yield* sql`
+        CREATE TRIGGER wait BEFORE INSERT ON audit_events FOR EACH ROW
+        WHEN (new.event = 'account.deletion_requested') EXECUTE FUNCTION wait_for_test()`
+      const deletion = yield* whileLocked(
+        (sql) => sql`SELECT pg_advisory_xact_lock(1)`,
+        Effect.gen(function*() {
+          const waiting = yield* Effect.forkChild(bob.delete("/users/me"))
+          yield* untilLocked(1)
+          assert.strictEqual((yield* ada.post(`/collections/${id}/routes`, { routeId })).status, 200)
+          yield* catchUp(ada, copy)
+          return waiting
+        })
+      )
+      assert.strictEqual((yield* Fiber.join(deletion)).status, 200)
+      yield* sql`DROP FUNCTION wait_for_test CASCADE`
+      yield* catchUp(ada, copy)
+      yield* assertCopied(ada, copy)
     }))
 
   it.effect("refuses what is no cursor of this account and these types, with all issues", () =>

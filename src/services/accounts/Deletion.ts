@@ -44,6 +44,11 @@ export class AccountDeletion extends Context.Service<AccountDeletion, {
         execute: (id) => lockedUser(sql, `deletion_requested_at IS NOT NULL AS "isPending"`, sql`id = ${id}`)
       })
 
+      // A route that was added to a collection of others during the transaction was not seen by its trigger.
+      const relist = (userId: UserId) =>
+        sql.afterCommit(Effect.orDie(Effect.asVoid(sql`
+          SELECT relist_for_others(${userId}, (SELECT array_agg(id) FROM routes WHERE user_id = ${userId}))`)))
+
       return AccountDeletion.of({
         request: Effect.fnUntraced(
           function*(userId, by = userId) {
@@ -54,6 +59,7 @@ export class AccountDeletion extends Context.Service<AccountDeletion, {
             const now = new Date(yield* sharedTime)
             yield* sql`UPDATE users SET ${users.set(sql, { deletionRequestedAt: now })} WHERE id = ${userId}`
             yield* audit.record("account.deletion_requested", actedOn(userId, by))
+            yield* relist(userId)
           },
           sql.withTransaction,
           databaseDefects
@@ -67,6 +73,7 @@ export class AccountDeletion extends Context.Service<AccountDeletion, {
               WHERE id = ${userId} AND deletion_requested_at > ${cutoff} RETURNING id`
             if (rows.length === 0) return yield* new NothingToCancel()
             yield* audit.record("account.deletion_cancelled", { userId })
+            yield* relist(userId)
           },
           sql.withTransaction,
           databaseDefects
