@@ -44,7 +44,7 @@ export class AccountDeletion extends Context.Service<AccountDeletion, {
         execute: (id) => lockedUser(sql, `deletion_requested_at IS NOT NULL AS "isPending"`, sql`id = ${id}`)
       })
 
-      // A route that was added to a collection of others during the transaction was not seen by its trigger.
+      // The trigger does not see routes that others add to their collections during the transaction.
       const relist = (userId: UserId) =>
         sql.afterCommit(Effect.orDie(Effect.asVoid(sql`
           SELECT relist_for_others(${userId}, (SELECT array_agg(id) FROM routes WHERE user_id = ${userId}))`)))

@@ -346,9 +346,9 @@ export const collectionRouteQueries = Effect.gen(function*() {
       const shown = (row: RouteRow): StoredCollectionRoute => {
         if (row.userId === viewerId) return toStoredRoute(row, pseudonyms)
         const route = toStoredRoute(forOthers(row), pseudonyms)
-        // The token of an unlisted route would outlive the link, and its owner may have replaced it against this collector.
-        const isTheirs = opened.linkId !== null || row.userId !== opened.collectionOwner
-        const hasHiddenToken = isTheirs && row.visibility === "unlisted"
+        // The token of an unlisted route would outlive the link, and its owner may have replaced it to shut others out.
+        const isShared = opened.linkId !== null || row.userId !== opened.collectionOwner
+        const hasHiddenToken = isShared && row.visibility === "unlisted"
         return hasHiddenToken ? Struct.omit(route, ["shareToken"]) : route
       }
       return Option.some({

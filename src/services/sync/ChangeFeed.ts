@@ -260,7 +260,7 @@ export class ChangeFeed extends Context.Service<ChangeFeed, {
   /**
    * Reads a page of at most `limit` changes, and of the bytes of a list, in a turn. Fails with `InvalidInput` for a
    * cursor of another account or of other types, or one that was changed; with `CursorExpired` for one that is old or
-   * of another `JWT_SECRET`.
+   * from before `JWT_SECRET` was replaced.
    */
   readonly read: (
     owner: UserId,
