@@ -362,9 +362,10 @@ describe("a FIT file of another program", () => {
       const encoder = withRecords(new FitEncoder(), [0, 60])
       for (const number of [3, 4]) encoder.writeMessage(20, [...record(120, 47), sensor(number, 90), sensor(13, 20)])
       encoder.writeMessage(20, [...record(180, 47), sensor(3, 255)])
+      encoder.writeMessage(20, [...record(240, 47), { ...sensor(13, 20), baseType: FitBaseType.Sint8 }])
       const { dropped } = yield* read(encoder.close())
       assert.deepStrictEqual(dropped, [
-        { what: "heart rate, cadence or power of record", why: "a route has no place for it", count: 2 }
+        { what: "heart rate, cadence, power or temperature of record", why: "a route has no place for it", count: 3 }
       ])
     }))
 

@@ -226,6 +226,33 @@ describe("GeoJSON, TCX and KML of others", () => {
     }])
   })
 
+  it("TCX and KML name what others add to courses, points and placemarks, but not our own", () => {
+    const place = "<Position><LatitudeDegrees>46</LatitudeDegrees><LongitudeDegrees>9</LongitudeDegrees></Position>"
+    const theirs = "<Extensions><Surface>gravel</Surface></Extensions>"
+    const why = "a route has no place for it"
+    assert.deepStrictEqual(
+      read(
+        `<TrainingCenterDatabase><Courses><Course><Track><Trackpoint>${place}</Trackpoint></Track>`
+          + `<CoursePoint><Name>A</Name>${place}${theirs}</CoursePoint>${theirs}</Course></Courses></TrainingCenterDatabase>`,
+        "tcx"
+      ).dropped,
+      [{ what: "Surface of Extensions", why, count: 1 }, { what: "Surface of Extensions", why, count: 1 }]
+    )
+    const data = "<ExtendedData><Data name=\"gx_media_links\"><value>x</value></Data></ExtendedData>"
+    const point = "<Point><coordinates>9,46</coordinates></Point>"
+    const line = "<LineString><coordinates>9,46 9,47</coordinates></LineString>"
+    const typed =
+      "<ExtendedData><SchemaData schemaUrl=\"#S\"><SimpleData name=\"a\">1</SimpleData></SchemaData></ExtendedData>"
+    const own = "<ExtendedData><Data name=\"type\"><value>food</value></Data></ExtendedData>"
+    assert.deepStrictEqual(
+      read(
+        `<kml><Document>${data}<Placemark>${typed}${line}</Placemark><Placemark>${own}${point}</Placemark></Document></kml>`,
+        "kml"
+      ).dropped,
+      [{ what: "ExtendedData", why, count: 2 }]
+    )
+  })
+
   it("TCX names what its laps and activities have beside the line", () => {
     const lap =
       "<Lap StartTime=\"2026-01-01T00:00:00Z\"><TotalTimeSeconds>60</TotalTimeSeconds><DistanceMeters>9</DistanceMeters>"

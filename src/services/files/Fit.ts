@@ -256,7 +256,7 @@ const cuesIn = (messages: ReadonlyArray<FitRawMessage>, points: ReadonlyArray<Co
     return maneuverOf([numberAt(0), numberAt(1), length, time].join(" "), points[index]?.name) ?? []
   })
 
-const SENSORS = ["heart_rate", "cadence", "power"] as const
+const SENSORS = ["heart_rate", "cadence", "power", "temperature"] as const
 
 /** Counts records without a position, which sensors write indoors. */
 const readOne = Effect.fnUntraced(function*(given: Uint8Array, room: FitRoom, isOnly: boolean) {
@@ -304,7 +304,7 @@ const readOne = Effect.fnUntraced(function*(given: Uint8Array, room: FitRoom, is
       ...droppedIf(records.length - fixes.length, "record", "it has no position"),
       ...droppedIf(
         records.filter((record) => SENSORS.some((name) => finiteOf(record[name]) !== undefined)).length,
-        "heart rate, cadence or power of record",
+        "heart rate, cadence, power or temperature of record",
         UNUSED
       ),
       ...dropped,

@@ -31,7 +31,7 @@ import {
 } from "./FileValues.ts"
 import { droppedElevations, type Placed, placedPoints, placedTracks, segmentsOf } from "./Positions.ts"
 import { parseXml, type TextPieces, XML_DECLARATION, xmlOf, type XmlParts } from "./Xml.ts"
-import { attributeOf, childOf, childrenOf, leafOf, textOf, type XmlElement } from "./XmlTree.ts"
+import { attributeOf, childOf, childrenOf, descendantsOf, leafOf, textOf, type XmlElement } from "./XmlTree.ts"
 
 interface Feature {
   readonly name: string | undefined
@@ -86,6 +86,17 @@ const KNOWN = new Set([
   "Data",
   "displayName",
   "value"
+])
+
+const OWN_DATA = new Set<string | undefined>([
+  "role",
+  "type",
+  "timestamp",
+  "tags",
+  "activity",
+  "recordedAt",
+  OWN_MEASURES,
+  OWN_MANEUVER
 ])
 
 const MAX_TUPLE = 1024
@@ -197,6 +208,8 @@ const waypointOf = ({ placemark }: Part, position: Position): DraftWaypoint => (
   timestamp: placemark.data.get("timestamp") ?? placemark.timestamp
 })
 
+const isOwnData = (data: XmlElement) => data.name === "Data" && OWN_DATA.has(attributeOf(data, "name"))
+
 const counted = (elements: ReadonlyArray<XmlElement>, why: (name: string) => string): ReadonlyArray<Dropped> =>
   [...Map.groupBy(elements, ({ name }) => name)].map(([what, { length }]) => ({ what, why: why(what), count: length }))
 
@@ -205,9 +218,11 @@ const droppedOf = (kml: XmlElement, parts: ReadonlyArray<Part>): ReadonlyArray<D
   const placemarks = below(kml, CONTAINERS, ({ name }) => name === "Placemark")
   const empty = placemarks.filter((placemark) => below(placemark, GEOMETRY_CONTAINERS, isGeometry).length === 0)
   const times = tracks.flatMap(({ geometry }) => childrenOf(geometry, "when")).length
+  const foreign = descendantsOf([kml], "ExtendedData").filter(({ children }) => !children.every(isOwnData))
   const unplaced = tracks.flatMap(coordsOf).filter(({ text }) => text.trim() === "").length
   return [
     ...droppedIf(times, "when of Track", UNUSED),
+    ...droppedIf(foreign.length, "ExtendedData", UNUSED),
     // A device writes one `coord` for each time without a position (KML 2.3, 13.8).
     ...droppedIf(unplaced, "coord of Track", "it has no value"),
     ...droppedIf(empty.length, "Placemark", NO_GEOMETRY),

@@ -83,6 +83,20 @@ const OWNER = new Set(["Id", "Name", "Lap", "Track", "Notes", "CoursePoint", "Ex
 
 const OWN_RECORDING = "rps:recordedAt"
 
+const OWN_EXTENSIONS = new Set([
+  "rps:name",
+  "rps:description",
+  "rps:tags",
+  "rps:activity",
+  OWN_RECORDING,
+  "rps:type",
+  "rps:timestamp",
+  SHAPING,
+  OWN_LONGITUDE,
+  OWN_MANEUVER,
+  OWN_MEASURES
+])
+
 const KNOWN = new Set([
   ...TRACKPOINT,
   ...COURSE_POINT,
@@ -99,17 +113,8 @@ const KNOWN = new Set([
   "LatitudeDegrees",
   "LongitudeDegrees",
   "Id",
-  "rps:name",
-  "rps:description",
-  "rps:tags",
-  "rps:activity",
-  OWN_RECORDING,
-  "rps:type",
-  "rps:timestamp",
-  ...SHAPING_MEMBERS,
-  OWN_LONGITUDE,
-  OWN_MANEUVER,
-  OWN_MEASURES
+  ...OWN_EXTENSIONS,
+  ...SHAPING_MEMBERS
 ])
 
 const ALTITUDE = "AltitudeMeters"
@@ -223,9 +228,11 @@ const droppedOf = ({ coursePoints, empty, owners, trackpoints, unusedActivities 
   ...unplaced([...trackpoints, ...coursePoints]),
   ...droppedIf(unusedActivities.length, "Activity", "the file has courses too"),
   ...unknownChildren(owners, OWNER, UNUSED),
+  ...unknownChildren(childrenOf(owners, "Extensions"), OWN_EXTENSIONS, UNUSED),
   ...unknownChildren(childrenOf(owners, "Lap"), LAP, UNUSED),
   ...unknownChildren(trackpoints, TRACKPOINT, UNUSED),
-  ...unknownChildren(coursePoints, COURSE_POINT, UNUSED)
+  ...unknownChildren(coursePoints, COURSE_POINT, UNUSED),
+  ...unknownChildren(childrenOf(coursePoints, "Extensions"), OWN_EXTENSIONS, UNUSED)
 ]
 
 const trackOf = (
