@@ -50,7 +50,7 @@ describe("shares", () => {
 
   it.effect("are full for an address, its network, those without a credential, and all, in this order", () =>
     Effect.gen(function*() {
-      const { taken, takenBy } = make()
+      const { room, taken, takenBy } = make()
       for (const _ of [1, 2, 3]) assert.strictEqual(yield* taken("10.0.0.1", 1), "taken")
       assert.strictEqual(yield* taken("10.0.0.1", 1), fullFor("address"))
       assert.strictEqual(yield* taken("10.0.0.2", 2), "taken")
@@ -59,6 +59,9 @@ describe("shares", () => {
       assert.strictEqual(yield* taken("10.0.2.1", 1), BUSY)
       assert.strictEqual(yield* takenBy(yield* known("10.0.2.1"), 2), "taken")
       assert.strictEqual(yield* takenBy(yield* known("10.0.3.1"), 1), BUSY)
+      // A write may be that of a caller with a credential, which is known later.
+      assert.strictEqual(yield* room("10.0.3.1"), "taken")
+      assert.strictEqual(yield* room("10.0.0.3"), fullFor("network"))
     }).pipe(Effect.scoped))
 
   it.effect("may be exceeded by what is alone in them, but not beside others", () =>

@@ -80,15 +80,19 @@ export const makeAddressShares = (what: string, limits: Shares, direction: "to" 
   const fullAddress = full("address")
   const fullNetwork = full("network")
 
-  const sharesOf = (request: HttpServerRequest.HttpServerRequest): ReadonlyArray<Share> => {
+  const ownShares = (request: HttpServerRequest.HttpServerRequest): ReadonlyArray<Share> => {
     const { host, network } = addressSubjects(request)
     return [
       { key: host, limit: limits.perAddress, refused: fullAddress },
-      { key: network, limit: limits.perNetwork, refused: fullNetwork },
-      ...(identified.has(request.source) ? [] : [{ key: "anonymous", limit: limits.anonymous, refused: busy }]),
-      { key: "all", limit: limits.total, refused: busy }
+      { key: network, limit: limits.perNetwork, refused: fullNetwork }
     ]
   }
+
+  const sharesOf = (request: HttpServerRequest.HttpServerRequest): ReadonlyArray<Share> => [
+    ...ownShares(request),
+    ...(identified.has(request.source) ? [] : [{ key: "anonymous", limit: limits.anonymous, refused: busy }]),
+    { key: "all", limit: limits.total, refused: busy }
+  ]
 
   const reservationIn = (shares: ReadonlyArray<Share>, own: { amount: number }): Reservation => {
     const add = (amount: number) =>
@@ -120,10 +124,11 @@ export const makeAddressShares = (what: string, limits: Shares, direction: "to" 
     }
   )
 
+  /** Fails where the address or its network has nothing left. Whether the caller has a credential need not be known. */
   const requireRoom = Effect.flatMap(
     HttpServerRequest.HttpServerRequest,
     (request): ReturnType<Reservation["take"]> =>
-      sharesOf(request).find(({ key, limit }) => takenOf(key) >= limit)?.refused ?? Effect.void
+      ownShares(request).find(({ key, limit }) => takenOf(key) >= limit)?.refused ?? Effect.void
   )
 
   return { requireRoom, reserve }
