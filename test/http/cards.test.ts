@@ -1,11 +1,11 @@
 import { assert, layer } from "@effect/vitest"
 import { Resvg } from "@resvg/resvg-js"
 import { Context, Effect, Layer, Schedule } from "effect"
-import { writeFile } from "node:fs/promises"
+import { rm, writeFile } from "node:fs/promises"
 import { createServer } from "node:http"
 import { join } from "node:path"
 import { gzipSync } from "node:zlib"
-import { signedIn } from "../support/Actors.ts"
+import { anonymous, signedIn } from "../support/Actors.ts"
 import { listening } from "../support/Listening.ts"
 import { created, newRoute } from "../support/Routes.ts"
 import { temporaryDirectory } from "../support/TemporaryDirectory.ts"
@@ -161,4 +161,24 @@ layer(withTiles, { excludeTestServices: true })("a card", (it) => {
       }),
     60_000
   )
+})
+
+layer(
+  Layer.unwrap(Effect.gen(function*() {
+    const logo = join(yield* temporaryDirectory, "logo.svg")
+    yield* Effect.promise(() => writeFile(logo, LOGO))
+    return TestServer.layer({ LOG_LEVEL: "none", SITE_LOGO_URL: logo }).pipe(
+      Layer.tap(() => Effect.promise(() => rm(logo)))
+    )
+  })),
+  { excludeTestServices: true }
+)("a card without a map", (it) => {
+  it.effect("is kept once, and has no logo where its file is gone", () =>
+    Effect.gen(function*() {
+      const { png, status } = yield* cardOf(yield* shared)
+      assert.deepStrictEqual([status, colorsOf(png)("#e0218a")], [200, 0])
+      const { text } = yield* (yield* anonymous).get("//metrics")
+      assert.include(text, `\npicture_cache_bytes ${png.length}\n`)
+      assert.include(text, `\npictures_total{outcome="made"} 1\n`)
+    }))
 })

@@ -33,9 +33,9 @@ const OPEN_FREE_MAP: Readonly<Record<string, unknown>> = {
   }
 }
 
-const planet = (update: string) => ({
+const planet = (update: string, scheme: string) => ({
   tilejson: "3.0.0",
-  tiles: [`https://tiles.openfreemap.org/planet/${update}/{z}/{x}/{y}.pbf`],
+  tiles: [`${scheme}://tiles.openfreemap.org/planet/${update}/{z}/{x}/{y}.pbf`],
   vector_layers: [{ id: "transportation", fields: { class: "String" }, minzoom: 4, maxzoom: 14 }],
   attribution: "OpenFreeMap © OpenMapTiles Data from OpenStreetMap",
   maxzoom: 14,
@@ -45,8 +45,9 @@ const planet = (update: string) => ({
 it.effect("the style of MAP_STYLE=openfreemap is read, and its tiles where they are after a day", () =>
   Effect.gen(function*() {
     let update = "20250430_001001_pt"
+    let isUsable = true
     const server = createServer(({ url = "" }, response) => {
-      const body = url === "/planet" ? planet(update) : OPEN_FREE_MAP[url]
+      const body = url === "/planet" ? planet(update, isUsable ? "https" : "mapbox") : OPEN_FREE_MAP[url]
       response.writeHead(body === undefined ? 404 : 200, { "content-type": "application/json" })
       response.end(JSON.stringify(body))
     })
@@ -73,7 +74,17 @@ it.effect("the style of MAP_STYLE=openfreemap is read, and its tiles where they 
       update = "20250507_001001_pt"
       yield* TestClock.adjust("1 day")
       yield* until(isOf(update))
-      assert.deepStrictEqual(yield* (yield* Warnings).all, [])
+      const { all } = yield* Warnings
+      assert.deepStrictEqual(yield* all, [])
+      isUsable = false
+      yield* TestClock.adjust("1 day")
+      yield* until(Effect.map(all, ({ length }) => length > 0))
+      assert.match((yield* all).join(), /is refused, .* from mapbox:.*: pages have the style of before$/)
+      assert.isTrue(yield* isOf(update))
+      isUsable = true
+      update = "20250514_001001_pt"
+      yield* TestClock.adjust("1 day")
+      yield* until(isOf(update))
     }).pipe(
       Effect.provide(mapStyleLayer.pipe(Layer.provideMerge([Warnings.layer, configured, client])))
     )

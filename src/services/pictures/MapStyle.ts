@@ -258,13 +258,18 @@ export const mapStyleLayer = Layer.effect(
         })
       ),
       Effect.retry({ schedule: RETRIES, while: ({ _tag }) => _tag === "Unreadable" }),
+      Effect.catchTag(
+        "Unusable",
+        Effect.fnUntraced(function*({ origins }) {
+          const kept = Option.isSome(yield* Ref.get(current)) ? "pages have the style of before" : "pages have no map"
+          yield* add(
+            `MAP_STYLE_URL: the style of ${style.host} is refused, since pages cannot load what it needs from ${
+              origins.join(", ")
+            }: expected https${isSecure ? "" : " or http"} sources, glyphs and sprites: ${kept}`
+          )
+        })
+      ),
       Effect.repeat(Schedule.spaced(READ_AGAIN)),
-      Effect.catchTag("Unusable", ({ origins }) =>
-        add(
-          `MAP_STYLE_URL: the style of ${style.host} is refused, since pages cannot load what it needs from ${
-            origins.join(", ")
-          }: expected https${isSecure ? "" : " or http"} sources, glyphs and sprites: pages have no map`
-        )),
       Effect.ignore
     )
     yield* Effect.forkScoped(reading)
@@ -283,7 +288,9 @@ const KEPT_FOR = "10 minutes"
 const read = (client: HttpClient.HttpClient, { address, file }: Logo) =>
   file === undefined
     ? readPart(client, address, Object.values(LOGO_TYPES))
-    : Effect.map(Effect.promise(() => readFile(file)), (bytes) => ({ bytes, type: logoType(file) }))
+    : Effect.tryPromise({ try: () => readFile(file), catch: () => "unusable" as const }).pipe(
+      Effect.map((bytes) => ({ bytes, type: logoType(file) }))
+    )
 
 export const cardLogoLayer = Layer.effect(
   CardLogo,

@@ -152,10 +152,10 @@ export class Pictures extends Context.Service<Pictures, {
           const drawnOn = (tiles: ReadonlyArray<PlacedTile>) =>
             heavy.run(drawCardPng, { ...order, tiles }, INLINE_BYTES + order.geometry.length)
           // The tiles are asked for again at each request, while the card without them is drawn once.
-          const withoutMap = Effect.map(
-            getOrMake(plain, Effect.map(drawnOn([]), ({ bytes }) => ({ bytes, isCurrent: true }))),
-            ({ bytes }) => ({ bytes, isCurrent: style?.tiles === undefined })
-          )
+          const drawnPlain = Effect.map(drawnOn([]), ({ bytes }) => ({ bytes, isCurrent: true }))
+          const withoutMap = style?.tiles === undefined
+            ? drawnPlain
+            : Effect.map(getOrMake(plain, drawnPlain), ({ bytes }) => ({ bytes, isCurrent: false }))
           const made = Effect.gen(function*() {
             const { frame } = project(
               coordinatesOf(positionsOf(order.geometry)),
