@@ -104,6 +104,14 @@ layer(TestServer.layer({ PICTURE_CACHE_BYTES: "100 KiB" }))("pictures of routes"
       assert.isTrue(kept > 50_000 && kept <= 102_400, String(kept))
     }))
 
+  it.effect("of a line at the sea name no elevation below zero that is none", () =>
+    Effect.gen(function*() {
+      const { path } = yield* shared({ geometry: [[9, 47, -0.4], [9.1, 47.1, 60]] })
+      const { text } = yield* (yield* anonymous).get(`${path}.svg?profile=true`)
+      assert.include(text, ">0 m<")
+      assert.notInclude(text, ">-0 m<")
+    }))
+
   it.effect("of a route without a line show its waypoints", () =>
     Effect.gen(function*() {
       const { path } = yield* shared({ geometry: null, waypoints: [{ coord: [9, 47] }, { coord: [9.1, 47.1] }] })

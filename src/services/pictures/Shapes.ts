@@ -158,7 +158,7 @@ export const label = (text: string, { anchor, colour, x, y }: Label): Html =>
 export const round = (value: number): number => Math.round(value * 10) / 10
 
 const grouped = (value: number, digits: number) =>
-  value.toLocaleString("en", { minimumFractionDigits: 0, maximumFractionDigits: digits })
+  value.toLocaleString("en", { minimumFractionDigits: 0, maximumFractionDigits: digits, signDisplay: "negative" })
 
 export const metres = (value: number): string => `${grouped(value, 0)} m`
 
