@@ -1,7 +1,7 @@
 import { Context, Effect, Layer, Option } from "effect"
 import leven from "leven"
 import { Warnings } from "../services/operations/Metrics.ts"
-import { isProduction, registry, settings } from "../services/operations/SettingsRegistry.ts"
+import { isProduction, oidcSettings, registry, settings } from "../services/operations/SettingsRegistry.ts"
 
 const NAMES = registry.map(({ name }) => name)
 
@@ -20,7 +20,11 @@ export const EnvironmentNames = Context.Reference<ReadonlyArray<string>>("route-
   defaultValue: () => Object.keys(process.env)
 })
 
-export const misspeltNames = Effect.map(EnvironmentNames, (names) => names.flatMap(misspelt))
+export const misspeltNames = Effect.gen(function*() {
+  const prefixes = yield* Effect.orElseSucceed(settings.OIDC_PREFIXES, () => [])
+  const ofProviders = new Set(prefixes.flatMap((prefix) => Object.values(oidcSettings(prefix)).map(({ name }) => name)))
+  return (yield* EnvironmentNames).flatMap((name) => ofProviders.has(name) ? [] : misspelt(name))
+})
 
 const isLocal = ({ hostname }: URL) => /^(?:localhost|127\..*|\[::1\])$/.test(hostname)
 

@@ -43,6 +43,17 @@ describe("a start warns of", () => {
       ])
     }))
 
+  it.effect("no setting of a provider that is like one of another", () =>
+    Effect.gen(function*() {
+      const names = ["ISSUER", "CLIENT_ID", "CLIENT_SECRET", "NAME"].map((name) => `OIDC2_${name}`)
+      const two = { ...QUIET, OIDC_PREFIXES: "OIDC,OIDC2" }
+      assert.deepStrictEqual(yield* warningsOf(two, 0, names), [])
+      assert.lengthOf(yield* warningsOf(QUIET, 4, names), 4)
+      assert.deepStrictEqual(yield* warningsOf(two, 1, ["OIDC2_ISUER"]), [
+        "OIDC2_ISUER is no setting: did you mean OIDC_ISSUER?"
+      ])
+    }))
+
   it.effect("an address that leads nowhere, and one without TLS", () =>
     Effect.gen(function*() {
       assert.match(

@@ -255,7 +255,7 @@ const DECLARED = {
   OUTBOX_POLL_INTERVAL: setting("OUTBOX_POLL_INTERVAL", period(), "5 seconds", {
     meaning: "how soon mails of other processes are looked for; while there is none the delay doubles, up to 5 minutes"
   }),
-  ROUTING_ENGINE_URL: setting("ROUTING_ENGINE_URL", httpUrl, "http://127.0.0.1:8002", {
+  ROUTING_ENGINE_URL: setting("ROUTING_ENGINE_URL", httpRoot, "http://127.0.0.1:8002", {
     meaning: "Valhalla's HTTP API"
   }),
   ROUTING_ENGINE_TIMEOUT: setting("ROUTING_ENGINE_TIMEOUT", period(MAX_ENGINE_TIMEOUT), "10 seconds", {
@@ -324,7 +324,7 @@ const DECLARED = {
       example: "10.0.0.0/8,127.0.0.0/8"
     }
   ),
-  OTEL_EXPORTER_OTLP_ENDPOINT: optional("OTEL_EXPORTER_OTLP_ENDPOINT", httpUrl, {
+  OTEL_EXPORTER_OTLP_ENDPOINT: optional("OTEL_EXPORTER_OTLP_ENDPOINT", httpRoot, {
     meaning: "collector of traces, OTLP over HTTP; `/v1/traces` is appended. Without it nothing is exported",
     example: "http://localhost:4318"
   }),
