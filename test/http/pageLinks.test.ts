@@ -6,7 +6,7 @@ import type { ListPosition, PageOf } from "../../src/schema/Page.ts"
 const LIMIT = 10
 
 const page = (asked: Partial<RequestedPage>): RequestedPage => ({
-  origin: "https://example.com",
+  root: "https://example.com",
   limit: LIMIT,
   offset: 0,
   isByOffset: false,

@@ -4,6 +4,7 @@ import { ConnectionTimeouts } from "../../src/layers/NodeServer.ts"
 import { anonymous, newEmail, signedIn, withHeaders } from "../support/Actors.ts"
 import { Mailbox } from "../support/Mailbox.ts"
 import { JSON_TYPE, requestHead, sendRaw } from "../support/RawHttp.ts"
+import { newRoute } from "../support/Routes.ts"
 import { type Answer, TestServer } from "../support/TestServer.ts"
 
 const KIB = 1024
@@ -197,6 +198,22 @@ layer(TestServer.layer({ BASE_URL: "https://api.example.com" }))("a service by h
       assert.match(headers.get("strict-transport-security") ?? "", /max-age=\d{8}/)
     }))
 })
+
+layer(TestServer.layer({ BASE_URL: "https://example.com/rides/", API_DOCS_ENABLED: "true" }))(
+  "a service below a path of its host",
+  (it) => {
+    it.effect("has that path in each address that it gives", () =>
+      Effect.gen(function*() {
+        const rider = yield* signedIn
+        const { headers } = yield* rider.post("/routes", newRoute())
+        assert.match(headers.get("location") ?? "", /^\/rides\/api\/v1\/routes\/\d+$/)
+        const list = yield* rider.get("/routes?offset=0")
+        assert.match(list.headers.get("link") ?? "", /^<https:\/\/example\.com\/rides\/api\/v1\/routes\?/)
+        const { text } = yield* rider.get("//api/openapi.json")
+        assert.include(text, "\"servers\":[{\"url\":\"https://example.com/rides\"")
+      }))
+  }
+)
 
 layer(
   TestServer.layer().pipe(

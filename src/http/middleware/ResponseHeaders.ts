@@ -109,6 +109,7 @@ export const responseHeadersLayer = HttpRouter.middleware(
     const usual = Object.entries(defaults)
     const { headersFor, varies } = yield* corsHeaders
     const varyOf = varyingBy(varies)
+    const base = (yield* settings.BASE_URL).pathname.replace(/\/$/, "")
     const preflight = Effect.succeed(HttpServerResponse.empty({ status: 204, headers: PREFLIGHT }))
 
     const defaultsOf = (more: HeaderRecord | undefined, isEnding: boolean): HeaderPairs =>
@@ -125,6 +126,8 @@ export const responseHeadersLayer = HttpRouter.middleware(
         if (response.headers[name] === undefined) headers[name] = value
       }
       Object.assign(headers, headersFor(request.headers))
+      const location = response.headers[HEADERS.location.key]
+      if (location?.startsWith("/") === true) headers[HEADERS.location.key] = `${base}${location}`
       headers[HEADERS.vary.key] = varyOf(response)
       headers[HEADERS.requestId.key] = id
       return HttpServerResponse.setHeaders(response, headers)

@@ -75,7 +75,7 @@ const pageLayer = HttpRouter.use(Effect.fnUntraced(function*(router) {
 }))
 
 const documentLayer = HttpRouter.use(Effect.fnUntraced(function*(router) {
-  const address = (yield* settings.BASE_URL).origin
+  const address = (yield* settings.BASE_URL).href.replace(/\/$/, "")
   const { name } = yield* configuredSite
   const document = yield* Effect.cached(
     Effect.sync(() => HttpServerResponse.jsonUnsafe(openApiDocument(address, name)))

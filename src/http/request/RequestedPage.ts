@@ -7,7 +7,8 @@ import { signedCursors } from "../../services/operations/Keys.ts"
 import { settings } from "../../services/operations/SettingsRegistry.ts"
 
 export interface RequestedPage extends Page {
-  readonly origin: string
+  /** The address of the service ends without a slash. */
+  readonly root: string
   readonly isByOffset: boolean
   readonly cursorAfter: (position: ListPosition) => string
 }
@@ -36,13 +37,14 @@ const foreign = () =>
 
 export const makeRequestedPage = Effect.map(
   Effect.all([signedCursors("cursors v2", ListPosition), settings.BASE_URL]),
-  ([{ open, seal }, { origin }]) =>
-    Effect.fnUntraced(function*({ query, request }: ListRequest, caller: Option.Option<UserId>) {
+  ([{ open, seal }, { href }]) => {
+    const root = href.replace(/\/$/, "")
+    return Effect.fnUntraced(function*({ query, request }: ListRequest, caller: Option.Option<UserId>) {
       const list = listOf(request.url, caller)
       const after = query.cursor === undefined ? undefined : Option.getOrUndefined(open(list, query.cursor))
       if (query.cursor !== undefined && after === undefined) return yield* foreign()
       const page: RequestedPage = {
-        origin,
+        root,
         limit: query.limit ?? DEFAULT_LIMIT,
         offset: query.offset ?? 0,
         after,
@@ -51,4 +53,5 @@ export const makeRequestedPage = Effect.map(
       }
       return page
     })
+  }
 )

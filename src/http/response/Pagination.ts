@@ -41,7 +41,7 @@ const pageHeaders = (url: string, page: RequestedPage, found: PageOf<unknown>): 
   return {
     [HEADERS.totalCount.key]: String(found.total),
     [HEADERS.link.key]: Object.entries(starts).flatMap(([relation, start]) =>
-      start === undefined ? [] : [linkTo(`${page.origin}${pathname}`, searchParams, page.limit, start, relation)]
+      start === undefined ? [] : [linkTo(`${page.root}${pathname}`, searchParams, page.limit, start, relation)]
     ).join(", ")
   }
 }
