@@ -205,7 +205,7 @@ layer(TestServer.layer({ BASE_URL: "https://example.com/rides/", API_DOCS_ENABLE
     it.effect("has that path in each address that it gives", () =>
       Effect.gen(function*() {
         const rider = yield* signedIn
-        const { headers } = yield* rider.post("/routes", newRoute())
+        const { headers } = yield* rider.post("/routes", newRoute({}))
         assert.match(headers.get("location") ?? "", /^\/rides\/api\/v1\/routes\/\d+$/)
         const list = yield* rider.get("/routes?offset=0")
         assert.match(list.headers.get("link") ?? "", /^<https:\/\/example\.com\/rides\/api\/v1\/routes\?/)
