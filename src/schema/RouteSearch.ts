@@ -14,7 +14,8 @@ export const MAX_SEARCH_WORDS = 10
 const SEARCH_RULE =
   `1 to ${MAX_SEARCH_WORDS} words, each the beginning of a word in the text; case and accents do not matter`
 
-const WORDS = /[\p{L}\p{N}][\p{L}\p{N}\p{M}]*|\p{Extended_Pictographic}/gu
+/** `search_words` keeps the same emoji, each a word. */
+const WORDS = /[\p{L}\p{N}][\p{L}\p{N}\p{M}]*|[\u2300-\u23ff\u25a0-\u27bf\u2b00-\u2bff\u{1f000}-\u{1faff}]/gu
 
 const isWords = (text: string) => {
   const words = text.match(WORDS)?.length ?? 0

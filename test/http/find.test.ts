@@ -2,7 +2,7 @@ import { assert, layer } from "@effect/vitest"
 import { Effect, Layer, Schema } from "effect"
 import { Places } from "../../src/services/geometry/Places.ts"
 import { anonymous, type Rider, signedIn, signedInAs, withHeaders } from "../support/Actors.ts"
-import { newRoute } from "../support/Routes.ts"
+import { created, newRoute } from "../support/Routes.ts"
 import { TestServer } from "../support/TestServer.ts"
 import { mint } from "../support/Tokens.ts"
 
@@ -36,6 +36,47 @@ const vaduz = Layer.succeed(Places, {
 const at = (lng: number, lat: number) => ({ waypoints: [{ coord: [lng, lat] }] })
 
 layer(TestServer.layer({}, vaduz))("finding one's own routes", (it) => {
+  it.effect("words may be of any script, digits of any, and emoji, and have no marks that stand for no letter", () =>
+    Effect.gen(function*() {
+      const rider = yield* signedIn
+      for (
+        const name of [
+          "\u0637\u0631\u064a\u0642 \u0661\u0662",
+          "नेपाली मार्ग",
+          "मारना गली",
+          "⭐ Pass",
+          "⏰ Early",
+          "⬆️ Up",
+          "🇨🇭 Tour"
+        ]
+      ) assert.strictEqual((yield* rider.post("/routes", newRoute({ name }))).status, 201)
+      const road = ["\u0637\u0631\u064a\u0642 \u0661\u0662"]
+      for (
+        const [text, names] of [
+          ["\u0661\u0662", road],
+          ["12", road],
+          ["\u0637\u0631\u064a\u0642 \u0669\u0669", []],
+          ["मार्ग", ["नेपाली मार्ग"]],
+          ["⭐", ["⭐ Pass"]],
+          ["⏰", ["⏰ Early"]],
+          ["⬆️", ["⬆️ Up"]],
+          ["🇨🇭", ["🇨🇭 Tour"]]
+        ] as const
+      ) assert.deepStrictEqual(yield* found(rider, words(text)), [...names], text)
+    }))
+
+  it.effect("words that are many times as long without ligatures do not keep a route from being stored", () =>
+    Effect.gen(function*() {
+      const rider = yield* signedIn
+      const waypoints = Array.from({ length: 80 }, () => ({ coord: [9.5, 47.1], name: "\ufdfa".repeat(255) }))
+      const { body, status } = yield* rider.post(
+        "/routes",
+        newRoute({ description: "\ufdfa".repeat(10_000), waypoints })
+      )
+      assert.strictEqual(status, 201)
+      assert.strictEqual((yield* rider.patch(`/routes/${created(body).id}`, { visibility: "public" })).status, 200)
+    }))
+
   it.effect("words match name, description, tags, place and waypoint names, by their beginning", () =>
     Effect.gen(function*() {
       const rider = yield* signedIn
