@@ -7,7 +7,7 @@ import { MAX_NAME, Place, ROUTE, Route } from "./Route.ts"
 import { trimmedText } from "./Text.ts"
 
 export const Duplicate = Schema.Struct({
-  index: Schema.Int.annotate({ description: "Which of the routes of the file: 0 for the first" }),
+  index: Schema.Int.annotate({ description: "Which of the tracks of the file: 0 for the first, as in `tracks`" }),
   routeId: RouteId.annotate({ description: "The own route that has the same positions" })
 }).annotate({
   identifier: "Duplicate",

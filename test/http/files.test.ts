@@ -347,6 +347,22 @@ layer(TestServer.layer({}, inVaduz))("files", (it) => {
       assert.strictEqual(twice.text.match(/"shareToken"/g)?.length, 2)
     }))
 
+  it.effect("with several tracks name the one that an own route repeats by its index in the file", () =>
+    Effect.gen(function*() {
+      const rider = yield* signedIn
+      const trk = (lat: number) =>
+        `<trk><trkseg><trkpt lat="${lat}" lon="9.5"/><trkpt lat="${lat}" lon="9.6"/></trkseg></trk>`
+      const gpx = (...lats: ReadonlyArray<number>) => `<gpx version="1.1">${lats.map(trk).join("")}</gpx>`
+      const { id: routeId } = created((yield* importFile(rider, gpx(48))).body)
+      const file = gpx(47, 47, 48, 49)
+      const duplicates = [{ index: 2, routeId }]
+      const refused = yield* importFile(rider, file, {}, "?split=true")
+      assert.deepInclude(refused.body, { details: { reason: "duplicate_route", routeId, duplicates } })
+      for (const query of ["?split=true&dryRun=true", "?track=2&dryRun=true"]) {
+        assert.deepInclude((yield* importFile(rider, file, {}, query)).body, { duplicates }, query)
+      }
+    }))
+
   it.effect("of FIT come out as a course and go in again", () =>
     Effect.gen(function*() {
       const rider = yield* signedIn

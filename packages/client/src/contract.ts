@@ -631,7 +631,7 @@ export interface DryRun {
 
 /** A route of a file that an own route repeats. */
 export interface Duplicate {
-  /** Which of the routes of the file: 0 for the first */
+  /** Which of the tracks of the file: 0 for the first, as in `tracks` */
   readonly index: number
   /** The own route that has the same positions */
   readonly routeId: number

@@ -187,7 +187,7 @@ export const FilesHandlers = HttpApiBuilder.group(
           const isElevated = query.elevation === "true" && query.dryRun !== "true"
           const file = isElevated ? yield* elevated(read) : read
           const { clientId = null } = query
-          const drafts = file.routes.map(({ line, route }) => ({ ...route, geometry: line, clientId }))
+          const drafts = file.routes.map(({ line, route, track }) => ({ ...route, geometry: line, clientId, track }))
           if (query.dryRun === "true") {
             return yield* withPlaces(dryRunResponse(file, yield* duplicates.find(userId, drafts)))
           }

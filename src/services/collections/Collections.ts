@@ -28,6 +28,7 @@ import {
   RoutesMissing,
   StaleVersion
 } from "../DomainErrors.ts"
+import { longestRun } from "../files/FileValues.ts"
 import { Pseudonyms } from "../identity/Names.ts"
 import { activeUsers } from "../identity/Users.ts"
 import type { ExpectedVersion } from "../routes/Routes.ts"
@@ -42,37 +43,6 @@ import {
   NewCollectionRow,
   withHidden
 } from "./CollectionRows.ts"
-
-const placeIn = (values: ReadonlyArray<number>, value: number, from = 0, to = values.length): number => {
-  if (from === to) return from
-  const middle = (from + to) >> 1
-  return (values[middle] ?? Infinity) < value
-    ? placeIn(values, value, middle + 1, to)
-    : placeIn(values, value, from, middle)
-}
-
-interface Link<A> {
-  readonly item: A
-  readonly before: Link<A> | undefined
-}
-
-const itemsOf = <A>(link: Link<A> | undefined): ReadonlyArray<A> => {
-  const items: Array<A> = []
-  for (let at = link; at !== undefined; at = at.before) items.push(at.item)
-  return items.toReversed()
-}
-
-/** Finds the longest increasing subsequence: it keeps the least last value for each length. */
-const longestRising = <A>(items: ReadonlyArray<A>, valueOf: (item: A) => number): ReadonlyArray<A> => {
-  const ends: Array<number> = []
-  const links: Array<Link<A>> = []
-  for (const item of items) {
-    const place = placeIn(ends, valueOf(item))
-    ends[place] = valueOf(item)
-    links[place] = { item, before: links[place - 1] }
-  }
-  return itemsOf(links.at(-1))
-}
 
 /** With this distance 1,000 routes use half of the range of an integer. */
 const GAP = 2 ** 20
@@ -103,7 +73,7 @@ export const positionsOf = (
     const position = positions.get(routeId)
     return position === undefined ? [] : [{ routeId, position, index }]
   })
-  const kept = longestRising(known, ({ position }) => position)
+  const kept = longestRun(known.map(({ position }) => position)).flatMap((index) => known[index] ?? [])
   const first = between(wanted.slice(0, kept[0]?.index), undefined, kept[0]?.position)
   const runs = kept.map(({ index, position, routeId }, place) => {
     const next = kept[place + 1]
@@ -257,11 +227,12 @@ export class Collections extends Context.Service<Collections, {
         if (Option.isNone(first)) return yield* new ClientIdUsed()
         const now = yield* found(first.value.id, Option.some(owner))
         if (first.value.clientDigest !== clientDigest) return now
-        const { description: _later, ...present } = now
+        const { description: _laterText, id, name: _laterName, ...present } = now
         return {
-          ...present,
+          id,
           name,
           ...(description === null ? {} : { description }),
+          ...present,
           visibility,
           routeIds,
           routeCount: routeIds.length,

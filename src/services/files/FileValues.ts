@@ -129,22 +129,22 @@ const instantOf = (text: string | undefined): number | undefined => {
   return Date.parse(/(?:Z|[+-]\d\d:\d\d)$/.test(trimmed) ? trimmed : `${trimmed}Z`)
 }
 
-/** Returns the indexes of the longest run of times that do not go backwards, by binary search among shorter runs. */
-const inOrder = (times: ReadonlyArray<number>): ReadonlyArray<number> => {
+/** Returns the indexes of the longest run of values that do not go down, by binary search among shorter runs. */
+export const longestRun = (values: ReadonlyArray<number>): ReadonlyArray<number> => {
   const ends: Array<number> = []
   const lasts: Array<number> = []
-  const before = new Int32Array(times.length)
-  for (const [index, time] of times.entries()) {
-    if (!Number.isFinite(time)) continue
+  const before = new Int32Array(values.length)
+  for (const [index, value] of values.entries()) {
+    if (!Number.isFinite(value)) continue
     let [low, high] = [0, ends.length]
     while (low < high) {
       const middle = (low + high) >> 1
-      if ((lasts[middle] ?? Infinity) <= time) low = middle + 1
+      if ((lasts[middle] ?? Infinity) <= value) low = middle + 1
       else high = middle
     }
     before[index] = ends[low - 1] ?? -1
     ends[low] = index
-    lasts[low] = time
+    lasts[low] = value
   }
   const run: Array<number> = []
   for (let at = ends.at(-1) ?? -1; at >= 0; at = before[at] ?? -1) run.push(at)
@@ -176,11 +176,11 @@ const onlyAt = (indexes: ReadonlyArray<number>, times: ReadonlyArray<number>): R
   return times.map((time, index) => kept.has(index) ? time : Number.NaN)
 }
 
-export const timesInOrder = (times: ReadonlyArray<number>): ReadonlyArray<number> => onlyAt(inOrder(times), times)
+export const timesInOrder = (times: ReadonlyArray<number>): ReadonlyArray<number> => onlyAt(longestRun(times), times)
 
 /** A clock that was wrong for some records gives times that run backwards, or that are far from all others. */
 export const soundTimes = (times: ReadonlyArray<number>): ReadonlyArray<number> =>
-  onlyAt(withoutApart(inOrder(times), times), times)
+  onlyAt(withoutApart(longestRun(times), times), times)
 
 type TimeOf<Item> = (item: Item) => string | undefined
 

@@ -42,6 +42,8 @@ interface GivenFile extends ImportOptions {
 }
 
 interface ReadFile {
+  /** The index of its track among those of the file. */
+  readonly track: number
   readonly route: Omit<RouteDraft, "geometry">
   readonly line: MeasuredPolyline
   readonly distance: number
@@ -77,7 +79,7 @@ export const refusalOf = Schema.decodeSync(Refusal)
 
 const decodeNewRoute = Schema.decodeUnknownEffect(NewRoute)
 
-const routeOf = Effect.fnUntraced(function*(draft: Draft) {
+const routeOf = Effect.fnUntraced(function*(draft: Draft, track: number) {
   const { document, dropped, measures, warnings } = yield* finish(draft)
   const { geometry, segments = null, ...route } = document
   const decoded = yield* Effect.mapError(
@@ -86,6 +88,7 @@ const routeOf = Effect.fnUntraced(function*(draft: Draft) {
   )
   const line = measurePositions(geometry, segments)
   const file: ReadFile = {
+    track,
     route: decoded,
     line,
     distance: measures.distance ?? line.metres ?? 0,
@@ -115,7 +118,10 @@ const readAll = Effect.fnUntraced(function*({ bytes, ...options }: GivenFile, ro
   const { draft, format, name: field } = yield* readPacked(packed, contentEncoding, room)
   const name = options.name ?? field
   const drafts = yield* draftsOf(draft, options)
-  const routes = yield* Effect.forEach(withAbout(withName(drafts, name), about), routeOf)
+  const routes = yield* Effect.forEach(
+    withAbout(withName(drafts, name), about),
+    (draft, index) => routeOf(draft, options.track ?? index)
+  )
   const read: ReadFiles = {
     format,
     tracks: summariesOf(draft, (track) => nameOf({ names: [...track.names, ...draft.names] })),

@@ -20,7 +20,8 @@ import type { RouteDraft } from "./RouteRow.ts"
 import { Routes } from "./Routes.ts"
 import { lineDigest, sameLines, waypointText } from "./RouteText.ts"
 
-export type ReadDraft = RouteDraft & { readonly geometry: MeasuredPolyline }
+/** `track` is the index of a draft among the tracks of its file, where that is not its index in a list of drafts. */
+export type ReadDraft = RouteDraft & { readonly geometry: MeasuredPolyline; readonly track?: number }
 
 /** Returns which lines of a file repeat the positions of an earlier one, rounded to 1e-6 degrees. */
 export const repeatsIn = (lines: ReadonlyArray<MeasuredPolyline>): ReadonlySet<number> => {
@@ -74,7 +75,7 @@ export class RouteDuplicates extends Context.Service<RouteDuplicates, {
       const find = (owner: UserId, drafts: ReadonlyArray<ReadDraft>) =>
         findSame({
           owner,
-          lines: drafts.map(({ geometry }, index) => ({ index, ...lineDigest(geometry) })),
+          lines: drafts.map(({ geometry, track }, index) => ({ index: track ?? index, ...lineDigest(geometry) })),
           upTo: Number.MAX_SAFE_INTEGER
         })
 
