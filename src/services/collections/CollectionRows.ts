@@ -221,12 +221,12 @@ export const collectionQueries = Effect.gen(function*() {
     }),
 
     own: (owner: UserId, q: string | undefined, wanted: Page, pseudonyms: Pseudonyms["Service"]) =>
-      page(
+      Effect.orDie(page(
         q === undefined ? visibility.own(owner) : sql`${visibility.own(owner)} AND ${hasWords(q)}`,
         owner,
         wanted,
         pseudonyms
-      ).pipe(sql.withTransaction, Effect.orDie),
+      )),
 
     deleted: Effect.fnUntraced(
       function*(owner: UserId, since: Date, wanted: Page, pseudonyms: Pseudonyms["Service"]) {

@@ -142,7 +142,6 @@ export class RouteTrash extends Context.Service<
             const items = (yield* decodeRows(rows)).map(toDeleted)
             return { ...yield* extentOf(rows), items, total }
           },
-          sql.withTransaction,
           Effect.orDie
         ),
 
