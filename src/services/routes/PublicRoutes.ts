@@ -175,11 +175,12 @@ export class PublicRoutes extends Context.Service<PublicRoutes, {
       // One box is counted by an index alone; "in one or the other" would look up every route in the table.
       const countedParts = (listing: Listing): Parts => {
         if (listing.bbox === undefined) return partsOf(listing, false)
-        const [first, second] = boxesOf(listing.bbox)
+        const isIn = boxesOf(listing.bbox).map(filters.isIn)
         const conditions = [...conditionsOf(listing), ...filters.distance("r", listing), hasNoZones]
         return [
-          sql.and([...conditions, filters.isIn(first)]),
-          sql.and([...conditions, filters.isIn(second), sql`NOT (${filters.isIn(first)})`]),
+          ...isIn.map((box, index) =>
+            sql.and([...conditions, box, ...isIn.slice(0, index).map((before) => sql`NOT (${before})`)])
+          ),
           inViews(listing, false)
         ]
       }

@@ -12,11 +12,12 @@ import { Pseudonyms } from "../identity/Names.ts"
 import { routeVisibility } from "../sharing/Visibility.ts"
 import { asSeenBy, OWN, routeColumns, RouteRow, SEEN, seenColumns, type Source, toStoredRoute } from "./RouteRow.ts"
 
-/** Returns two boxes for a viewport: stored boxes may start in the west of it, or run past 180 degrees. */
-export const boxesOf = ({ east, north, south, west }: BoundingBox): readonly [string, string] => {
+/** Returns boxes for a viewport: stored boxes start at -180 to 179.9 degrees, also in the west of it, and may run past 180. */
+export const boxesOf = ({ east, north, south, west }: BoundingBox): ReadonlyArray<string> => {
   const [from, to] = west <= east ? [west, east] : [west, east + FULL_TURN]
   const box = (shift: number) => `(${to + shift},${north}),(${from + shift},${south})`
-  return west <= east ? [box(0), box(FULL_TURN)] : [box(0), box(-FULL_TURN)]
+  if (west > east) return [box(0), box(-FULL_TURN)]
+  return east === FULL_TURN / 2 ? [box(0), box(FULL_TURN), box(-FULL_TURN)] : [box(0), box(FULL_TURN)]
 }
 
 /** A scope is before each word of a route in `route_words`: its owner's, and another for anyone while it is public. */
