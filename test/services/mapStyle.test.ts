@@ -174,6 +174,8 @@ it.effect("a base map is made of the first source of pictures to zoom 10 or more
     const coarse = source("raster", "a", { maxzoom: 9 })
     assert.deepStrictEqual(yield* chosen(coarse, source("vector", "b", { maxzoom: 14 })), ["vector", "b", 14])
     assert.deepStrictEqual(yield* chosen(coarse, source("raster", "b", { maxzoom: 10 })), ["raster", "b", 10])
+    const fromSouth = source("raster", "a", { scheme: "tms" })
+    assert.deepStrictEqual(yield* chosen(fromSouth, source("raster", "b", { scheme: "xyz" })), ["raster", "b", 22])
     assert.isUndefined(yield* chosen(coarse, { type: "vector" }, source("raster-dem", "b"), source("geojson", "c")))
   }))
 

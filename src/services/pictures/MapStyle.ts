@@ -117,6 +117,7 @@ const texts = Schema.optionalKey(Schema.Array(Schema.String))
 
 const TileSet = {
   tiles: texts,
+  scheme: Schema.optionalKey(Schema.String),
   maxzoom: Schema.optionalKey(Schema.Finite),
   attribution: Schema.optionalKey(Schema.String)
 }
@@ -178,10 +179,11 @@ const addressesIn = ({ glyphs, sources, sprite = [] }: Style): ReadonlyArray<str
 /** The card of a route needs tiles of towns and roads. */
 const LEAST_ZOOM = 10
 
+/** The rows of the scheme `tms`, which hardly any map has, count from the south: their tiles would be in wrong places. */
 const tilesOf = (sources: ReadonlyArray<Source>, style: URL): Tiles | undefined => {
   const usable = (["raster", "vector"] as const).flatMap((type) =>
-    sources.flatMap(({ attribution, maxzoom: maxZoom = 22, tiles: [template] = [], type: given }) =>
-      given === type && template !== undefined && maxZoom >= LEAST_ZOOM
+    sources.flatMap(({ attribution, maxzoom: maxZoom = 22, scheme, tiles: [template] = [], type: given }) =>
+      given === type && template !== undefined && maxZoom >= LEAST_ZOOM && scheme !== "tms"
         ? [{ type, template: absolute(template, style), maxZoom, attribution }]
         : []
     )
