@@ -53,6 +53,7 @@ const ROUTE: StoredRoute = {
 const SHEET: RouteSheet = {
   start: undefined,
   polyline5: "",
+  steps: "",
   climb: undefined,
   samples: [],
   stops: [],

@@ -4,6 +4,7 @@ import { Context, Effect, Layer } from "effect"
 import { createServer } from "node:http"
 import { setTimeout } from "node:timers/promises"
 import type { Page } from "playwright-core"
+import { metresBetween } from "../../src/services/geometry/Geodesy.ts"
 import { type Rider, signedInAs } from "../support/Actors.ts"
 import { Browser, hasBrowser } from "../support/Browser.ts"
 import { listening } from "../support/Listening.ts"
@@ -150,6 +151,26 @@ const BASES_OF_ARROWS = `async (pixels) => {
   return heights.slice(2).map((height, x) => height - heights[x]).filter((step) => Math.abs(step) > 5)
 }`
 
+/** A module that is imported twice is loaded once: the map of the page is made by this class. */
+const KEEP_MAP = `addEventListener("DOMContentLoaded", async () => {
+  const { Map } = await import("/assets/" + document.querySelector("[data-library]").dataset.library)
+  const { addSource } = Map.prototype
+  Map.prototype.addSource = function(...source) {
+    window.routeMap = this
+    return addSource.apply(this, source)
+  }
+})`
+
+const featuresOf = (page: Page, source: string): Promise<ReadonlyArray<ReadonlyArray<number>>> =>
+  page.evaluate(
+    `routeMap.getSource("${source}").serialize().data.features.map(({ geometry }) => geometry.coordinates)`
+  )
+
+const metresApart = (
+  [lng = 0, lat = 0]: ReadonlyArray<number> = [],
+  [otherLng = 0, otherLat = 0]: ReadonlyArray<number> = []
+) => metresBetween(lng, lat, otherLng, otherLat)
+
 /** The text says the values at a position. */
 const LINKED = /^[\d.]+ km · \d+ m · -?\d+ %$/
 
@@ -277,6 +298,36 @@ describe.skipIf(!hasBrowser)("the map of a shared page (skipped where there is n
               await page.getByText("The link is copied.").waitFor()
               const link = await page.locator("#link").inputValue()
               assert.strictEqual(await page.evaluate("navigator.clipboard.readText()"), link)
+            })
+          }),
+        60_000
+      )
+
+      it.effect(
+        "shows cues and the end of the profile where they are on a line of more positions than it draws",
+        () =>
+          Effect.gen(function*() {
+            const rider = yield* signedInAs({})
+            // The road winds first, and is straight in the end.
+            const geometry = Array.from({ length: 12_000 }, (_, index) => [
+              9.5 + index / 10_000,
+              47.1 + (index < 8000 ? Math.sin(index) / 5000 : 0),
+              500
+            ])
+            const cues = [{ type: 10, instruction: "Turn right", begin_shape_index: 8000, length: 0, time: 0 }]
+            const { body } = yield* rider.post("/routes", newRoute({ visibility: "unlisted", geometry, cues }))
+            const { origin } = yield* TestServer
+            const { page } = yield* (yield* Browser).visit(origin, { viewport: SCREENS.desktop })
+            yield* Effect.promise(async () => {
+              await page.addInitScript(KEEP_MAP)
+              await page.goto(`${origin}/r/${created(body).shareToken}`)
+              await page.locator("[data-state=drawn]").waitFor()
+              const [cue] = await featuresOf(page, "route-stops")
+              assert.isBelow(metresApart(cue, geometry[8000]), 100)
+              await page.locator(".plot").focus()
+              await page.keyboard.press("End")
+              const [end] = await featuresOf(page, "route-position")
+              assert.isBelow(metresApart(end, geometry.at(-1)), 100)
             })
           }),
         60_000

@@ -128,7 +128,7 @@ describe("the sheet of a route", () => {
     const encoded = "_p~iF~ps|U_ulLnnqC_mqNvxq`@"
     const waypoints = example.map((coord) => ({ coord, name: "x" }))
     const drawn = await sheetOf({ line: example, waypoints: [{ coord: [0, 0] }] })
-    assert.deepInclude(drawn, { polyline5: encoded, start: [-120.2, 38.5] })
+    assert.deepInclude(drawn, { polyline5: encoded, start: [-120.2, 38.5], steps: "0 252925 535980" })
     const { polyline5, start, stops } = await sheetOf({ waypoints })
     assert.deepStrictEqual([polyline5, start], [encoded, [-120.2, 38.5]])
     assert.deepStrictEqual(stops.map(({ metres }) => metres), [0, 0, 0])

@@ -32,6 +32,8 @@ export interface RouteSheet {
   readonly start: Position | undefined
   /** Parts of the line (or waypoints) are separated by spaces and have five decimals. A very long line is thinned. */
   readonly polyline5: string
+  /** The metres along the whole line to each of these positions from the one before, separated by spaces: 0 first. */
+  readonly steps: string
   readonly climb: ReturnType<typeof climbOf>
   readonly samples: ReadonlyArray<Sample>
   /** The stops are the first ones along the line. */
@@ -99,12 +101,24 @@ const MAX_DRAWN = 5000
 /** A decimal less than files have is a metre, and half the bytes of a recorded line on its page. */
 const DRAWN_FACTOR = 1e5
 
-const drawn = (line: ReadonlyArray<Position>, segments: Segments): string => {
+/** Metres are rounded to these, which a map does not show: exact ones would have twice the bytes. */
+const DRAWN_METRES = 5
+
+const drawn = (
+  line: ReadonlyArray<Position>,
+  segments: Segments,
+  along = metresAlong(coordinatesOf(line), segments)
+): Pick<RouteSheet, "polyline5" | "steps"> => {
   const every = Math.ceil(line.length / MAX_DRAWN)
-  const parts = rangesOf(line.length, segments).map(({ from, to }) =>
-    line.slice(from, to).filter((_, index) => index % every === 0 || index === to - from - 1)
-  )
-  return parts.map((part) => encodePolyline(coordinatesOf(part), DRAWN_FACTOR)).join(" ")
+  const thinned = <A>(values: ReadonlyArray<A>) =>
+    rangesOf(line.length, segments).map(({ from, to }) =>
+      values.slice(from, to).filter((_, index) => index % every === 0 || index === to - from - 1)
+    )
+  const metres = thinned([...along]).flat().map((at) => DRAWN_METRES * Math.round(at / DRAWN_METRES))
+  return {
+    polyline5: thinned(line).map((part) => encodePolyline(coordinatesOf(part), DRAWN_FACTOR)).join(" "),
+    steps: metres.map((at, index) => at - (metres[index - 1] ?? 0)).join(" ")
+  }
 }
 
 const sheetOf = ({ cues, geometry, segments: given, waypoints }: Given): RouteSheet => {
@@ -116,7 +130,7 @@ const sheetOf = ({ cues, geometry, segments: given, waypoints }: Given): RouteSh
     .toSorted((one, other) => one.metres - other.metres)
   return {
     start: line[0] ?? places[0]?.coord,
-    polyline5: line.length > 0 ? drawn(line, segments) : drawn(places.map(({ coord }) => coord), NO_GAPS),
+    ...line.length > 0 ? drawn(line, segments, along) : drawn(places.map(({ coord }) => coord), NO_GAPS),
     climb: climbOf(along, elevationsOf(line), segments),
     samples: sampled(line, segments),
     stops: stops.slice(0, MAX_STOPS),

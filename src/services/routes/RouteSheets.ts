@@ -42,7 +42,7 @@ export class RouteProfiles extends Context.Service<RouteProfiles, {
   )
 }
 
-/** A sheet has about 30 KiB, 80 at most. */
+/** A sheet has about 35 KiB, 100 at most. */
 const MAX_KEPT = 200
 
 const KEPT_FOR = Duration.minutes(10)

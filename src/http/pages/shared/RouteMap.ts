@@ -66,7 +66,7 @@ const mapOf = ({ library, script, styles, worker }: MapAssets, style: MapStyle):
   head: (root) => html`<script type="module" src="${at(script, root)}"></script>`,
   // `import()` resolves from the script, which is beside the library.
   body: ({ root, route, sheet, site: { texts: { pages } } }) =>
-    html`<div class="map" role="region" aria-label="${pages.map}" hidden data-map-style="${style.url.href}" data-line="${sheet.polyline5}" data-library="./${
+    html`<div class="map" role="region" aria-label="${pages.map}" hidden data-map-style="${style.url.href}" data-line="${sheet.polyline5}" data-steps="${sheet.steps}" data-library="./${
       library.path.split("/").at(-1)
     }" data-worker="${at(worker, root)}" data-styles="${at(styles, root)}" data-controls="${
       JSON.stringify(pages.mapControls)

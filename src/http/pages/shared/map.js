@@ -60,19 +60,10 @@ const unrolled = (positions) => {
 
 const radians = (degrees) => degrees * Math.PI / 180
 
-const metresBetween = ([fromLng, fromLat], [toLng, toLat]) => {
-  const [a, b] = [radians(fromLat), radians(toLat)]
-  const [byLat, byLng] = [Math.sin((b - a) / 2), Math.sin(radians(toLng - fromLng) / 2)]
-  return 2 * 6371000 * Math.asin(Math.sqrt(byLat * byLat + Math.cos(a) * Math.cos(b) * byLng * byLng))
-}
-
-// A gap, before the positions of `starts`, has no length.
-const along = (line, starts) => {
-  const metres = [0]
-  for (let index = 1; index < line.length; index++) {
-    metres.push(metres[index - 1] + (starts.has(index) ? 0 : metresBetween(line[index - 1], line[index])))
-  }
-  return metres
+// The line is perhaps thinned, so that it is shorter than what the profile and the list measure.
+const along = (steps) => {
+  let metres = 0
+  return steps.split(" ").map((step) => metres += Number(step))
 }
 
 const positionAt = (line, metres, wanted) => {
@@ -258,13 +249,13 @@ const wanted = async () => {
 }
 
 const main = async () => {
-  const { attribution = "", controls, library, line: encoded, mapStyle, styles, worker } = container.dataset
+  const { attribution = "", controls, library, line: encoded, mapStyle, steps, styles, worker } = container.dataset
   if (encoded === "") return
   await wanted()
   const parts = encoded.split(" ").map(decoded)
   const line = unrolled(parts.flat())
   const starts = startsOf(parts)
-  const metres = along(line, starts)
+  const metres = along(steps)
   const [maplibre] = await Promise.all([import(library), styled(styles)])
   const { AttributionControl, FullscreenControl, LngLatBounds, Map, NavigationControl, Popup, ScaleControl } = maplibre
   maplibre.setWorkerUrl(new URL(worker, location.href).href)
