@@ -129,6 +129,34 @@ describe.skipIf(!hasBrowser)(
             assert.deepStrictEqual([heights, readout], ["14 m0 m", "8.8 km · 0 m · 0 %"])
           })
         }), 60_000)
+
+      it.effect(
+        "show the last elevation, at the end of the profile, for a position that is behind it",
+        () =>
+          Effect.gen(function*() {
+            const { origin } = yield* TestServer
+            const rider = yield* signedInAs({})
+            const geometry = [[9.5, 47.1, 14], [9.51, 47.1, 50], [9.52, 47.1, 86]]
+            const { shareToken } = created(
+              (yield* rider.post("/routes", newRoute({ visibility: "unlisted", geometry }))).body
+            )
+            const { page } = yield* (yield* Browser).visit(origin, { viewport: SCREENS.desktop })
+            yield* Effect.promise(async () => {
+              await page.goto(`${origin}/r/${shareToken}`)
+              const slider = page.getByRole("slider", { name: "Position along the route" })
+              const length = Number(await slider.getAttribute("aria-valuemax"))
+              await page.evaluate(
+                `document.querySelector(".drawing").dispatchEvent(new CustomEvent("position", { detail: ${
+                  length + 5
+                } }))`
+              )
+              assert.match(await page.locator(".readout").textContent() ?? "", / · 86 m · /)
+              assert.strictEqual(await page.locator(".cursor").getAttribute("style"), "inset-inline-start: 100%;")
+              assert.strictEqual(await slider.getAttribute("aria-valuenow"), String(length))
+            })
+          }),
+        60_000
+      )
     })
   }
 )

@@ -24,7 +24,7 @@ const addProfile = (profile) => {
 
   const sampleAt = (metres) => {
     const next = samples.findIndex(([at]) => at >= metres)
-    if (next <= 0) return samples[Math.max(next, 0)]
+    if (next <= 0) return samples.at(next)
     const [before, after] = [samples[next - 1], samples[next]]
     return metres - before[0] < after[0] - metres ? before : after
   }
@@ -34,12 +34,12 @@ const addProfile = (profile) => {
     cursor.hidden = metres === undefined
     readout.textContent = ""
     if (metres === undefined) return
-    at = metres
+    at = Math.min(metres, length)
     const [, height, slope] = sampleAt(metres)
     const text = `${written(metres, long, 1)} · ${written(height, short, 0)} · ${decimal(slope, 0)} %`
-    cursor.style.insetInlineStart = `${100 * metres / length}%`
+    cursor.style.insetInlineStart = `${100 * at / length}%`
     readout.textContent = text
-    plot.ariaValueNow = String(Math.round(metres))
+    plot.ariaValueNow = String(Math.round(at))
     plot.ariaValueText = text
   }
   drawing.addEventListener("position", ({ detail }) => draw(detail ?? undefined))
