@@ -98,6 +98,33 @@ layer(TestServer.layer({ ADMIN_EMAILS: `${ADMIN},${LEAVER}` }))("forms of an acc
       assert.deepInclude((yield* rider.get(`/routes/${id}`)).body, { name: "Lines", description })
     }))
 
+  it.effect("leave a name and a description as they are stored where nobody changes them", () =>
+    Effect.gen(function*() {
+      const rider = yield* signedIn
+      const stored = { name: "Over\nthe pass\u200b", description: "One\u200b\r\nTwo\rThree" }
+      const { id } = yield* storedBy(rider, stored)
+      const collection = created((yield* rider.post("/collections", { ...stored, visibility: "public" })).body)
+      const pages = { [`/routes/${id}`]: "favourite", [`/collections/${collection.id}`]: "no-such-field" }
+      for (const [path, mark] of Object.entries(pages)) {
+        const page = `/me${path}`
+        // An input of a browser drops line breaks, and a text area has the same ones everywhere.
+        const form = {
+          name: "Overthe pass",
+          description: "One\r\nTwo\r\nThree",
+          visibility: "private",
+          tags: "",
+          [mark]: "true"
+        }
+        assert.strictEqual((yield* submit(rider, page, { ...form, do: "save" })).status, 303)
+        assert.deepInclude((yield* rider.get(path)).body, { ...stored, visibility: "private" })
+        yield* submit(rider, page, { ...form, name: "Over the pass", do: "save" })
+        assert.deepInclude((yield* rider.get(path)).body, { ...stored, name: "Over the pass" })
+        yield* submit(rider, page, { ...form, name: "Over the pass", description: "", do: "save" })
+        assert.notProperty((yield* rider.get(path)).body, "description")
+      }
+      assert.deepInclude((yield* rider.get(`/routes/${id}`)).body, { favourite: true })
+    }))
+
   it.effect("say once what another form of the same page has done", () =>
     Effect.gen(function*() {
       const rider = yield* signedIn

@@ -27,6 +27,7 @@ import {
   button,
   confirmed,
   decodeForm,
+  describedBy,
   form,
   hidden,
   input,
@@ -60,9 +61,8 @@ const fieldsOf = ({ fields, visibilities }: Texts, sent: Fields, stored?: Stored
   )
 ]
 
-const given = (fields: Fields) => ({
-  name: fields["name"],
-  description: orNull(fields["description"]),
+const given = (fields: Fields, stored?: StoredCollection) => ({
+  ...describedBy(fields, stored),
   visibility: fields["visibility"]
 })
 
@@ -227,7 +227,7 @@ ${
       save: {
         endpoint: api.update,
         run: Effect.fnUntraced(function*(visit) {
-          const patch = yield* decodeForm(CollectionPatch, given(visit.fields))
+          const patch = yield* decodeForm(CollectionPatch, given(visit.fields, yield* own(visit)))
           yield* collections.update(visit.session.userId, yield* requireId(visit), patch, undefined)
           return done(pathOf(visit), "saved")
         })

@@ -1,6 +1,7 @@
 import { Effect, Schema } from "effect"
 import { ValidationFailed } from "../../../schema/Errors.ts"
 import { issuesOf } from "../../../schema/Issues.ts"
+import { withoutFormat } from "../../../schema/Text.ts"
 import { type Html, html } from "../../../services/operations/Html.ts"
 import type { Texts } from "../../../services/texts/Texts.ts"
 import type { Fields } from "../layout/PageRoutes.ts"
@@ -106,6 +107,22 @@ export const optionsOf = (texts: Readonly<Record<string, string>>): ReadonlyArra
 /** Makes `null`, which clears a member, of a text that a form leaves empty. */
 export const orNull = (text: string | undefined): string | null =>
   text === undefined || text.trim() === "" ? null : text
+
+interface Described {
+  readonly name: string
+  readonly description?: string | undefined
+}
+
+/**
+ * Leaves out a name and a description that are as the form shows the stored ones, which may have more: `html` removes
+ * format characters, and browsers change line breaks.
+ */
+export const describedBy = ({ description, name }: Fields, stored?: Described) => ({
+  ...(stored !== undefined && name === withoutFormat(stored.name).replace(/[\r\n]/g, "") ? {} : { name }),
+  ...(description === withoutFormat(stored?.description ?? "").replace(/\r\n?/g, "\n")
+    ? {}
+    : { description: orNull(description) })
+})
 
 export const isChecked = (fields: Fields, name: string): boolean => fields[name] === "true"
 

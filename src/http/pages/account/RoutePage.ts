@@ -17,6 +17,7 @@ import {
   checkbox,
   confirmed,
   decodeForm,
+  describedBy,
   form,
   hidden,
   input,
@@ -90,9 +91,8 @@ const pathOf = ({ params }: Visit) => `${ACCOUNT_PAGES.routes}/${params["id"]}`
 
 const requireId = ({ params }: Visit) => idOf(RouteIdFromPath, params["id"])
 
-const patchOf = (fields: Fields) => ({
-  name: fields["name"],
-  description: orNull(fields["description"]),
+const patchOf = (fields: Fields, stored: StoredRoute) => ({
+  ...describedBy(fields, stored),
   tags: tagsOf(fields["tags"]),
   activity: orNull(fields["activity"]),
   visibility: fields["visibility"],
@@ -159,8 +159,10 @@ ${attribution(route, texts)}`
       }),
       save: {
         endpoint: update,
-        run: (visit) =>
-          Effect.as(change(visit, patchOf(visit.fields), visit.fields["version"]), done(pathOf(visit), "saved"))
+        run: Effect.fnUntraced(function*(visit) {
+          yield* change(visit, patchOf(visit.fields, yield* own(visit)), visit.fields["version"])
+          return done(pathOf(visit), "saved")
+        })
       },
       publish: {
         endpoint: update,
