@@ -104,4 +104,25 @@ layer(TestServer.behindProxy)("a list of long routes", (it) => {
       yield* sql`UPDATE routes SET cues = NULL, waypoints = ${blank} WHERE user_id = ${rider.id}`
       assert.deepStrictEqual(yield* pagesOf(rider, "/routes?geometry=none"), IN_PAGES)
     }), 60_000)
+
+  it.effect("is whole on each page for people, which has no waypoints", () =>
+    Effect.gen(function*() {
+      const rider = yield* signedIn
+      yield* fillFor(rider)
+      yield* rider.patch("/users/me", { handle: "far-away" })
+      const ids = Named((yield* rider.get("/routes?geometry=simplified")).body).map(({ id }) => id)
+      const collection = created((yield* rider.post("/collections", { name: "All", routeIds: ids })).body)
+      const sql = yield* SqlClient.SqlClient
+      const blank = `[${" ".repeat(LINE_BYTES)}]`
+      yield* sql`UPDATE routes SET waypoints = ${blank} WHERE user_id = ${rider.id}`
+      const pages = ["me/routes", `me/collections/${collection.id}`, `c/${collection.id}`, "u/far-away"]
+      const namesOn = (path: string) =>
+        Effect.map(
+          rider.get(`//${path}`),
+          ({ text }) => new Set(text.match(/Long \d(?=<)/g))
+        )
+      for (const path of pages) assert.sameMembers([...yield* namesOn(path)], IN_PAGES.flat(), path)
+      yield* Effect.forEach(ids, (id) => rider.delete(`/routes/${id}`))
+      assert.sameMembers([...yield* namesOn("me/trash")], IN_PAGES.flat())
+    }), 60_000)
 })

@@ -86,7 +86,7 @@ export const homePageLayer = Layer.unwrap(Effect.gen(function*() {
       const routes = yield* publicRoutes.list(
         { gate: "public", ...(tag === undefined ? {} : { tag: [tag] }) },
         page,
-        "none"
+        "summary"
       ).pipe(
         Effect.map((routes) => cards(routes, { filters, offset: page.offset, root: "./", texts: site.texts, units })),
         // The page says what the service is, also under load.

@@ -2,7 +2,6 @@ import { Context, DateTime, Duration, Effect, Layer, Option, Schema, Struct } fr
 import { Model } from "effect/schema"
 import { SqlClient, SqlSchema, type Statement } from "effect/sql"
 import type { DeletedStoredCollection, StoredCollection } from "../../schema/Collection.ts"
-import type { GeometryForm } from "../../schema/Geometry.ts"
 import { CollectionId, type CollectionRef, RouteId, ShareToken, UserId } from "../../schema/Ids.ts"
 import type { Page, PageOf } from "../../schema/Page.ts"
 import { Visibility } from "../../schema/Resource.ts"
@@ -26,7 +25,7 @@ import { Missing, type Overloaded, type QuotaExceeded } from "../DomainErrors.ts
 import { Pseudonyms } from "../identity/Names.ts"
 import { ownerColumns, OwnerFields, toUserSummary } from "../identity/Users.ts"
 import { boundedPage, extentOf } from "../routes/RouteLists.ts"
-import { forOthers, RouteRow, toStoredRoute } from "../routes/RouteRow.ts"
+import { forOthers, type RouteForm, RouteRow, toStoredRoute } from "../routes/RouteRow.ts"
 import { type Trash, trashQueries } from "../routes/RouteTrash.ts"
 import { RouteViews } from "../routes/RouteViews.ts"
 import { LinkUses } from "../sharing/LinkUses.ts"
@@ -317,7 +316,7 @@ export const collectionRouteQueries = Effect.gen(function*() {
 
   return {
     /** One statement decides and reads, so that no route hidden in between is returned. */
-    page: Effect.fnUntraced(function*(ref: CollectionRef, viewer: Viewer, page: Page, form: GeometryForm) {
+    page: Effect.fnUntraced(function*(ref: CollectionRef, viewer: Viewer, page: Page, form: RouteForm) {
       const viewerId = idOf(viewer)
       const now = yield* DateTime.nowAsDate
       const select = (opening: Opening) =>

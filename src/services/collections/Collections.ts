@@ -8,7 +8,6 @@ import {
   type NewCollection,
   type StoredCollection
 } from "../../schema/Collection.ts"
-import type { GeometryForm } from "../../schema/Geometry.ts"
 import { CollectionId, type CollectionRef, type RouteId, type UserId } from "../../schema/Ids.ts"
 import type { Page, PageOf } from "../../schema/Page.ts"
 import type { StoredCollectionRoute } from "../../schema/Route.ts"
@@ -31,6 +30,7 @@ import {
 import { longestRun } from "../files/FileValues.ts"
 import { Pseudonyms } from "../identity/Names.ts"
 import { activeUsers } from "../identity/Users.ts"
+import type { RouteForm } from "../routes/RouteRow.ts"
 import type { ExpectedVersion } from "../routes/Routes.ts"
 import { shareTokens } from "../sharing/ShareLinks.ts"
 import type { Viewer } from "../sharing/Visibility.ts"
@@ -167,7 +167,7 @@ export class Collections extends Context.Service<Collections, {
     ref: CollectionRef,
     viewer: Viewer,
     page: Page,
-    form: GeometryForm
+    form: RouteForm
   ) => Effect.Effect<PageOf<StoredCollectionRoute>, Missing>
   /** Fails for routes that a new collection, or this one, may not have. */
   readonly requireAddable: (

@@ -1,6 +1,5 @@
 import { Context, Duration, Effect, flow, Layer, Option, Schema } from "effect"
 import { SqlClient, type SqlConnection, type SqlError, type Statement } from "effect/sql"
-import type { GeometryForm } from "../../schema/Geometry.ts"
 import { RouteId, UserId } from "../../schema/Ids.ts"
 import type { Page, PageOf } from "../../schema/Page.ts"
 import type { StoredRoute } from "../../schema/Route.ts"
@@ -14,7 +13,7 @@ import { Pseudonyms } from "../identity/Names.ts"
 import { activeUsers } from "../identity/Users.ts"
 import { ANONYMOUS, routeVisibility } from "../sharing/Visibility.ts"
 import { boxesOf, extentOf, mergedPage, PUBLIC_SCOPE, routeFilters, unboundedCount, unionAll } from "./RouteLists.ts"
-import { forOthers, IS_CURRENT, RouteRow, toStoredRoute } from "./RouteRow.ts"
+import { forOthers, IS_CURRENT, type RouteForm, RouteRow, toStoredRoute } from "./RouteRow.ts"
 import { RouteViews } from "./RouteViews.ts"
 
 const TOTAL_KEPT_FOR = Duration.seconds(5)
@@ -76,12 +75,12 @@ const makeAreCurrent = Effect.map(SqlClient.SqlClient, (sql) => {
 /** Fails with `Overloaded` if too many lists are read, or if one is not counted within a second. */
 export class PublicRoutes extends Context.Service<PublicRoutes, {
   /** Sorts `indexable` by update, `public` by publication, newest first. Totals are exact, at most 5 seconds old. */
-  readonly list: (listing: Listing, page: Page, form: GeometryForm) => Effect.Effect<PageOf<StoredRoute>, Overloaded>
+  readonly list: (listing: Listing, page: Page, form: RouteForm) => Effect.Effect<PageOf<StoredRoute>, Overloaded>
   /** Lists a user's public routes, newest-published first. `Missing` also says that their deletion is pending. */
   readonly byUser: (
     owner: UserId,
     page: Page,
-    form: GeometryForm
+    form: RouteForm
   ) => Effect.Effect<PageOf<StoredRoute>, Missing | Overloaded>
 }>()("route-planning-service/PublicRoutes") {
   static readonly layer = Layer.effect(
@@ -103,7 +102,7 @@ export class PublicRoutes extends Context.Service<PublicRoutes, {
 
       const tables = sql`routes r JOIN users u ON u.id = r.user_id`
 
-      const found = (parts: Parts, order: ListOrder, page: Page, form: GeometryForm) =>
+      const found = (parts: Parts, order: ListOrder, page: Page, form: RouteForm) =>
         mergedPage(sql, {
           from: parts.map((where) => sql`${tables} WHERE ${where}`),
           order,

@@ -10,7 +10,17 @@ import { keyset, type ListOrder, positionOf, readableRows, totalOf } from "../db
 import { FULL_TURN } from "../geometry/Geodesy.ts"
 import { Pseudonyms } from "../identity/Names.ts"
 import { routeVisibility } from "../sharing/Visibility.ts"
-import { asSeenBy, OWN, routeColumns, RouteRow, SEEN, seenColumns, type Source, toStoredRoute } from "./RouteRow.ts"
+import {
+  asSeenBy,
+  OWN,
+  routeColumns,
+  type RouteForm,
+  RouteRow,
+  SEEN,
+  seenColumns,
+  type Source,
+  toStoredRoute
+} from "./RouteRow.ts"
 
 /** Returns boxes for a viewport: stored boxes start at -180 to 179.9 degrees, also in the west of it, and may run past 180. */
 export const boxesOf = ({ east, north, south, west }: BoundingBox): ReadonlyArray<string> => {
@@ -64,7 +74,8 @@ export const routeFilters = (sql: SqlClient.SqlClient) => {
   }
 }
 
-const bytesOf = (form: GeometryForm, source: Source): string => {
+const bytesOf = (form: RouteForm, source: Source): string => {
+  if (form === "summary") return "0"
   const bytes = (column: string) => `coalesce(octet_length(${source(column)}), 0)`
   const LINE_BYTES: Record<GeometryForm, string> = {
     full: `${bytes("geometry")} + ${bytes("cues")}`,
@@ -83,7 +94,7 @@ interface Selection {
   readonly from: Statement.Fragment
   readonly order: ListOrder
   readonly page: Page
-  readonly form: GeometryForm
+  readonly form: RouteForm
   readonly seenBy: SeenBy
   readonly also?: string
 }
@@ -95,7 +106,7 @@ interface Bounded {
   readonly order: Statement.Fragment
   readonly position: Statement.Fragment
   readonly limit: number
-  readonly form: GeometryForm
+  readonly form: RouteForm
   readonly seenBy: SeenBy
   readonly also?: string | undefined
 }
@@ -177,7 +188,7 @@ export const boundedRoutes = (
   owner: UserId,
   ids: Statement.Fragment,
   order: Statement.Fragment,
-  form: GeometryForm
+  form: RouteForm
 ) =>
   inOrder(
     sql,
@@ -233,7 +244,7 @@ export class OwnRoutes extends Context.Service<OwnRoutes, {
     owner: UserId,
     filter: OwnRoutesFilter,
     page: Page,
-    form: GeometryForm
+    form: RouteForm
   ) => Effect.Effect<PageOf<StoredRoute>>
   /** Lists the tags and how many routes have each, most first, then by name. */
   readonly tags: (owner: UserId) => Effect.Effect<ReadonlyArray<TagCount>>

@@ -198,6 +198,9 @@ export const storedBytes = (
     : texts + line.json.length + line.simplified.length + line.polyline6.length
 }
 
+/** A list for people has neither lines nor waypoints, by whose bytes its pages would end: theirs are `[]`. */
+export type RouteForm = GeometryForm | "summary"
+
 export type Source = (column: string) => string
 
 const NO_TEXT = "NULL::text"
@@ -225,12 +228,11 @@ const lineColumns = (form: GeometryForm, source: Source): string => {
 const TAGS = "CASE WHEN array_ndims(r.tags) > 1 THEN NULL ELSE r.tags END AS tags"
 
 const StoredColumns = RouteRecord.select.mapFields(
-  Struct.omit(["userId", "tags", "geometry", "polyline6", "segments", "cues"])
+  Struct.omit(["userId", "tags", "waypoints", "geometry", "polyline6", "segments", "cues"])
 )
 
 const OpenColumns = StoredColumns.mapFields(
   Struct.omit([
-    "waypoints",
     "distance",
     "duration",
     "elevationGain",
@@ -254,10 +256,15 @@ export const byForm = <A>(make: (form: GeometryForm) => A): Readonly<Record<Geom
   none: make("none")
 })
 
-const ROUTE_COLUMNS = byForm((form) => `${columnsOf(StoredColumns, "r")}, ${SHARED}, ${lineColumns(form, OWN)}`)
+const columnsByForm = (columns: string, waypoints: string, source: Source): Readonly<Record<RouteForm, string>> => ({
+  ...byForm((form) => `${columns}, ${waypoints} AS waypoints, ${lineColumns(form, source)}`),
+  summary: `${columns}, '[]' AS waypoints, ${lineColumns("none", source)}`
+})
+
+const ROUTE_COLUMNS = columnsByForm(`${columnsOf(StoredColumns, "r")}, ${SHARED}`, OWN("waypoints"), OWN)
 
 /** Selects from `routes r JOIN users u` for the owner, with the polyline in the requested form only. */
-export const routeColumns = (form: GeometryForm): string => ROUTE_COLUMNS[form]
+export const routeColumns = (form: RouteForm): string => ROUTE_COLUMNS[form]
 
 export const SEEN: Source = (column) => `CASE WHEN s.is_open THEN r.${column} ELSE v.${column} END`
 
@@ -273,17 +280,18 @@ const SEEN_COLUMNS = [
   `${SEEN("elevation_gain")} AS "elevationGain"`,
   `${SEEN("start_address")} AS "startAddress"`,
   `${SEEN("end_address")} AS "endAddress"`,
-  "CASE WHEN s.is_open THEN r.waypoints ELSE coalesce(v.waypoints, '[]') END AS waypoints",
   "CASE WHEN s.is_open THEN r.surfaces END AS surfaces",
   SHARED,
   `CASE WHEN NOT s.is_open THEN v.zones_revision END AS "cutRevision"`,
   `NOT s.is_open AND v.route_id IS NULL AS "isDue"`
 ].join(", ")
 
-const SEEN_BY_FORM = byForm((form) => `${SEEN_COLUMNS}, ${lineColumns(form, SEEN)}`)
+const SEEN_WAYPOINTS = `coalesce(${SEEN("waypoints")}, '[]')`
+
+const SEEN_BY_FORM = columnsByForm(SEEN_COLUMNS, SEEN_WAYPOINTS, SEEN)
 
 /** Selects from `routes r JOIN users u` and `asSeenBy`, without what zones may hide while a view is due (`isDue`). */
-export const seenColumns = (form: GeometryForm): string => SEEN_BY_FORM[form]
+export const seenColumns = (form: RouteForm): string => SEEN_BY_FORM[form]
 
 /** A line of more bytes is read by itself, so that a statement for several routes does not return many of them. */
 const LONG = 256 * 1024
@@ -295,7 +303,9 @@ const isLong = (form: GeometryForm) => {
   return `coalesce(greatest(${columns.join(", ")}) > ${LONG}, false) AS "isLong"`
 }
 
-const SHORT_BY_FORM = byForm((form) => `${SEEN_COLUMNS}, ${lineColumns(form, SHORT)}, ${isLong(form)}`)
+const SHORT_BY_FORM = byForm((form) =>
+  `${SEEN_COLUMNS}, ${SEEN_WAYPOINTS} AS waypoints, ${lineColumns(form, SHORT)}, ${isLong(form)}`
+)
 
 /** Selects as `seenColumns` does, without long lines (`isLong`). */
 export const shortSeenColumns = (form: GeometryForm): string => SHORT_BY_FORM[form]

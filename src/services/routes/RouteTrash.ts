@@ -1,6 +1,5 @@
 import { Context, DateTime, Effect, flow, Layer, Option, Schema, Struct } from "effect"
 import { SqlClient, type SqlError, SqlSchema } from "effect/sql"
-import type { GeometryForm } from "../../schema/Geometry.ts"
 import { type CollectionId, RouteId, UserId } from "../../schema/Ids.ts"
 import type { Page, PageOf } from "../../schema/Page.ts"
 import type { DeletedStoredRoute, StoredRoute } from "../../schema/Route.ts"
@@ -12,7 +11,7 @@ import { DeletionColumn } from "../db/Tables.ts"
 import { Missing, type Overloaded } from "../DomainErrors.ts"
 import { Pseudonyms } from "../identity/Names.ts"
 import { boundedPage, extentOf, inOrder } from "./RouteLists.ts"
-import { routeColumns, RouteRecord, RouteRow, toStoredRoute } from "./RouteRow.ts"
+import { routeColumns, type RouteForm, RouteRecord, RouteRow, toStoredRoute } from "./RouteRow.ts"
 import { RouteViews } from "./RouteViews.ts"
 
 const TABLES = { route: "routes", collection: "collections" } as const
@@ -90,7 +89,7 @@ export class RouteTrash extends Context.Service<
   RouteTrash,
   Trash<RouteId, StoredRoute> & {
     /** Lists an owner's routes that can be restored, newest deletion first. */
-    readonly list: (owner: UserId, page: Page, form: GeometryForm) => Effect.Effect<PageOf<DeletedStoredRoute>>
+    readonly list: (owner: UserId, page: Page, form: RouteForm) => Effect.Effect<PageOf<DeletedStoredRoute>>
   }
 >()("route-planning-service/RouteTrash") {
   static readonly layer = Layer.effect(

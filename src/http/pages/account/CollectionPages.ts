@@ -173,15 +173,15 @@ const collectionLayer = Layer.unwrap(Effect.gen(function*() {
     const collection = yield* own(visit)
     const { id, routeIds, shareToken, visibility } = collection
     const viewer = Option.some(userId)
-    const { items } = yield* lists(collections.routes(id, viewer, { limit: MAX_ROUTES, offset: 0 }, "none"))
+    const { items } = yield* lists(collections.routes(id, viewer, { limit: MAX_ROUTES, offset: 0 }, "summary"))
     const search = searchIn(visit)
     const filter = yield* decodeForm(OwnRoutesQuery, search === null ? {} : { q: search })
-    const mine = yield* lists(ownRoutes.list(userId, filter, { limit: MAX_LIMIT, offset: 0 }, "none"))
+    const mine = yield* lists(ownRoutes.list(userId, filter, { limit: MAX_LIMIT, offset: 0 }, "summary"))
     const isRefused = fields[ACTION] === "save"
     return {
       title: collection.name,
       body: html`<p><a href="${root}c/${visibility === "private" ? id : shareToken}">${words.seePage}</a></p>
-<h2>${texts.routes.count(items.length)}</h2>
+<h2>${texts.routes.count(routeIds.length)}</h2>
 ${
         items.length === 0
           ? undefined

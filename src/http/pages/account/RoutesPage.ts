@@ -150,7 +150,7 @@ export const routesPageLayer = Layer.unwrap(Effect.gen(function*() {
     const filters = filtersIn(query)
     const { tag, ...others } = filters
     const decoded = yield* decodeForm(OwnRoutesQuery, { ...others, ...(tag === undefined ? {} : { tag: [tag] }) })
-    const routes = yield* lists(ownRoutes.list(userId, decoded, cardPage(query), "none"))
+    const routes = yield* lists(ownRoutes.list(userId, decoded, cardPage(query), "summary"))
     const tags = yield* lists(ownRoutes.tags(userId))
     const { preferences } = yield* profiles.user(userId)
     // A form may be refused before its choice is read, which was perhaps the most careful one.

@@ -81,7 +81,7 @@ export const trashPageLayer = Layer.unwrap(Effect.gen(function*() {
     path: ACCOUNT_PAGES.trash,
     show: Effect.fnUntraced(function*({ session: { userId }, texts }) {
       const { trash } = texts
-      const deletedRoutes = yield* lists(routes.list(userId, SHOWN, "none"))
+      const deletedRoutes = yield* lists(routes.list(userId, SHOWN, "summary"))
       const deletedCollections = yield* lists(collections.list(userId, SHOWN))
       return {
         title: trash.title,

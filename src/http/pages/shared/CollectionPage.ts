@@ -85,7 +85,7 @@ export const collectionPageLayer = Layer.unwrap(Effect.gen(function*() {
       if (Option.isNone(ref)) return yield* missingPage
       const page = cardPage(query)
       const collection = yield* collections.get(ref.value, viewer)
-      const found = collections.routes(ref.value, viewer, page, "none")
+      const found = collections.routes(ref.value, viewer, page, "summary")
       const routes = yield* (Option.isNone(viewer) ? publicLists(found) : lists(found)).pipe(
         Effect.provideService(CountsUses, false)
       )

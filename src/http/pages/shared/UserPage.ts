@@ -24,7 +24,7 @@ export const userPageLayer = Layer.unwrap(Effect.gen(function*() {
       if (Option.isNone(decoded)) return yield* missingPage
       const page = cardPage(query)
       const { avatar, id, name } = yield* profiles.publicProfile(decoded.value)
-      const routes = yield* publicRoutes.byUser(id, page, "none")
+      const routes = yield* publicRoutes.byUser(id, page, "summary")
       const url = `${address}u/${handle}`
       const pictured = routes.items[0]?.shareToken
       const count = site.texts.pages.publicRoutes(routes.total)
