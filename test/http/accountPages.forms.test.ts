@@ -139,6 +139,22 @@ layer(TestServer.layer({ ADMIN_EMAILS: `${ADMIN},${LEAVER}` }))("forms of an acc
       assert.notInclude(refused.text, words)
     }))
 
+  it.effect("of passwords lead to the sign-in and back once the session has ended", () =>
+    Effect.gen(function*() {
+      const visitor = yield* anonymous
+      const rider = yield* signedIn
+      const fields = { do: "change", currentPassword: "canary", newPassword: "canary" }
+      const late = yield* submit(visitor, ACCOUNT_PAGES.password, fields)
+      assert.strictEqual(late.status, 401)
+      assert.include(late.text, "You were signed out meanwhile. Sign in, then enter it again.")
+      assert.notInclude(late.text, "canary")
+      assert.notInclude(late.text, "name=\"kept\"")
+      const [, action = "", to = ""] = /action="\.\.\/([^"]+)"[^]*name="to" value="([^"]*)"/.exec(late.text) ?? []
+      const { email, password } = rider
+      const entered = yield* submit(visitor, `/${action}`, { to, email, password })
+      assert.deepStrictEqual([entered.status, entered.headers.get("location")], [303, ACCOUNT_PAGES.password.slice(1)])
+    }))
+
   it.effect("that mails lead to have the navigation of their reader, but while the deletion is pending", () =>
     Effect.gen(function*() {
       const rider = yield* signedIn

@@ -16,6 +16,7 @@ export const signInEnglish = {
     signUp: (page: string) => html`No account yet? <a href="${page}">Sign up</a>.`,
     byInvitation: "No account yet? Accounts are by invitation here: ask an administrator.",
     late: "You were signed out meanwhile. Sign in again: what you entered is kept, and can be sent then.",
+    latePassword: "You were signed out meanwhile. Sign in, then enter it again.",
     lateFiles: "You were signed out meanwhile, and no file was taken. Sign in, then choose the files again.",
     lateChoice:
       "You were signed out meanwhile. Sign in again in another tab, then press the button once more: the files stay chosen.",

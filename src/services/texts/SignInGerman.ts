@@ -19,6 +19,7 @@ export const signInGerman: SignInTexts = {
     byInvitation: "Noch kein Konto? Konten gibt es hier auf Einladung: Fragen Sie die Verwaltung.",
     late:
       "Sie wurden inzwischen abgemeldet. Melden Sie sich wieder an: Was Sie eingegeben haben, bleibt und lässt sich dann senden.",
+    latePassword: "Sie wurden inzwischen abgemeldet. Melden Sie sich an und geben Sie es dann noch einmal ein.",
     lateFiles:
       "Sie wurden inzwischen abgemeldet, und keine Datei wurde angenommen. Melden Sie sich an und wählen Sie die Dateien noch einmal.",
     lateChoice:

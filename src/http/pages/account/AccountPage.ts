@@ -247,7 +247,7 @@ export const accountPageLayer = ({ actions = {}, isForAdmins = false, path, rece
         yield* visitFor(page)
         return yield* unknownAction(texts)
       }
-      return yield* admitted(action.endpoint, (error) => kept.late(fields, error), (admittedVisit) => {
+      return yield* admitted(action.endpoint, (error) => kept.late(fields, path, root, error), (admittedVisit) => {
         const visit = { ...admittedVisit, fields }
         return act(visit, action.run(visit))
       })

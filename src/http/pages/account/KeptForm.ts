@@ -7,7 +7,7 @@ import { ACCOUNT_PAGES } from "../../request/RouteTemplates.ts"
 import { alert, type Page, plainWords } from "../layout/Layout.ts"
 import type { Fields } from "../layout/PageRoutes.ts"
 import { signInByForm, signInForm } from "../layout/SignInForm.ts"
-import { form, hidden } from "./Forms.ts"
+import { ACTION, form, hidden } from "./Forms.ts"
 
 /** This field of a sign-in has the fields of the form before it. */
 const KEPT = "kept"
@@ -19,11 +19,17 @@ const encodeKept = Schema.encodeSync(Kept)
 const decodeKept = Schema.decodeUnknownOption(Kept)
 
 /** A person enters passwords again. */
-const mayBeKept = (name: string) => !/password/i.test(name)
+const isPassword = (name: string) => /password/i.test(name)
+
+/** Nothing is left to be sent of a form that has passwords only. */
+const hasPasswordsOnly = (fields: Fields) => {
+  const names = Object.keys(fields).filter((name) => name !== ACTION)
+  return names.length > 0 && names.every(isPassword)
+}
 
 const keptIn = (fields: Fields) =>
   Object.fromEntries(
-    Object.entries(fields).flatMap(([name, value]) => value === undefined || !mayBeKept(name) ? [] : [[name, value]])
+    Object.entries(fields).flatMap(([name, value]) => value === undefined || isPassword(name) ? [] : [[name, value]])
   )
 
 /** A form outlasts its session. It needs another press after the sign-in: another person may have signed in. */
@@ -41,6 +47,13 @@ export const keptForms = Effect.gen(function*() {
   const keptPage = (kept: Readonly<Record<string, string>>, email: string, error: ServiceError, text: string) =>
     signInPage(error, text, signInForm(texts, "", email, error, hidden(KEPT, encodeKept(kept))))
 
+  const signInFirst = (text: string, path: string, root: string, error: ServiceError) =>
+    signInPage(
+      error,
+      text,
+      signInForm(texts, `${root}${ACCOUNT_PAGES.signIn.slice(1)}`, "", error, hidden("to", path.slice(1)))
+    )
+
   const sendPage = (kept: Readonly<Record<string, string>>, email: string, root: string): Page => ({
     title: words.keptTitle,
     reader: "user",
@@ -54,14 +67,13 @@ ${
   })
 
   return {
-    late: (fields: Fields, error: ServiceError): Page => keptPage(keptIn(fields), "", error, words.late),
+    late: (fields: Fields, path: string, root: string, error: ServiceError): Page =>
+      hasPasswordsOnly(fields)
+        ? signInFirst(words.latePassword, path, root, error)
+        : keptPage(keptIn(fields), "", error, words.late),
     /** The form of a person without a session loses its files. */
     lateFiles: (path: string, root: string, error: ServiceError): Page =>
-      signInPage(
-        error,
-        words.lateFiles,
-        signInForm(texts, `${root}${ACCOUNT_PAGES.signIn.slice(1)}`, "", error, hidden("to", path.slice(1)))
-      ),
+      signInFirst(words.lateFiles, path, root, error),
     keptOf: (fields: Fields) => decodeKept(fields[KEPT]),
     signIn: (
       kept: Readonly<Record<string, string>>,
