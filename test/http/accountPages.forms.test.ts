@@ -10,6 +10,8 @@ const ADMIN = "admin@example.com"
 
 const LEAVER = "leaver@example.com"
 
+const SEARCHER = "searcher@example.com"
+
 type Fields = Readonly<Record<string, string>>
 
 const submit = (actor: Actor, path: string, fields: Fields) =>
@@ -44,7 +46,7 @@ const OF_USERS = ["me/routes", "me/collections", "me/profile"]
 
 const OF_ADMINS = [...OF_USERS, "admin"]
 
-layer(TestServer.layer({ ADMIN_EMAILS: `${ADMIN},${LEAVER}` }))("forms of an account", (it) => {
+layer(TestServer.layer({ ADMIN_EMAILS: [ADMIN, LEAVER, SEARCHER].join() }))("forms of an account", (it) => {
   it.effect("of a route keep the version that they were opened with, until they say what saving them replaces", () =>
     Effect.gen(function*() {
       const rider = yield* signedIn
@@ -177,6 +179,26 @@ layer(TestServer.layer({ ADMIN_EMAILS: `${ADMIN},${LEAVER}` }))("forms of an acc
       assert.include(pending, "Keep the account")
       assert.deepStrictEqual(linksOf(pending), OF_VISITORS)
       assert.deepStrictEqual(linksOf((yield* submit(returned, PAGES.cancelDeletion, {})).text), OF_ADMINS)
+    }))
+
+  it.effect("of lists show again a search that they refuse, the reason, and the list", () =>
+    Effect.gen(function*() {
+      const rider = yield* signedIn
+      const admin = yield* signedInAs({ email: SEARCHER })
+      const { id } = yield* storedBy(rider, { name: "Still listed" })
+      const collection = created((yield* rider.post("/collections", { name: "Passes" })).body)
+      const refused = Effect.fnUntraced(function*(actor: Rider, path: string, ...shown: ReadonlyArray<string>) {
+        const { status, text } = yield* actor.get(`/${path}`)
+        assert.strictEqual(status, 400, path)
+        for (const part of [...shown, "role=\"alert\"", "class=\"sections\""]) assert.include(text, part, path)
+      })
+      const words = "Expected 1 to 10 words of letters, digits or emoji"
+      const entered = "name=\"q\" value=\"???\""
+      yield* refused(rider, "/me/routes?q=%3F%3F%3F", words, entered, ">Still listed</a>")
+      yield* refused(rider, `/me/routes?q=${"a+".repeat(11)}`, words, ">Still listed</a>")
+      yield* refused(rider, `/me/collections/${collection.id}?q=%3F%3F%3F`, words, entered, `<option value="${id}"`)
+      yield* refused(admin, "/admin/audit?user=Ada", "name=\"user\" value=\"Ada\"", "<tbody><tr>")
+      yield* refused(admin, `/admin/users?q=${"a".repeat(255)}`, `value="${"a".repeat(255)}"`, SEARCHER)
     }))
 
   it.effect("of administrators lead to the page of a person while there is one", () =>

@@ -23,7 +23,7 @@ import { worded } from "../../response/PublicErrors.ts"
 import { type Page, plainWords } from "../layout/Layout.ts"
 import { cardPage, pagesAround } from "../shared/RouteParts.ts"
 import { accountPageLayer, done, idOf, type Visit } from "./AccountPage.ts"
-import { button, confirmed, decodeNamed, form, hidden, input, orNull, select, textarea } from "./Forms.ts"
+import { button, confirmed, decodeNamed, form, hidden, input, orNull, searched, select, textarea } from "./Forms.ts"
 
 const { endpoints } = Api.groups.admin
 
@@ -94,13 +94,15 @@ const usersLayer = Layer.unwrap(Effect.gen(function*() {
       const { admin, common, sections } = texts
       const { limit, offset } = cardPage(query)
       const given = orNull(query.get("q") ?? undefined)
-      const search = given === null ? undefined : yield* decodeNamed(AdminSearch, "q", given)
+      const decoded = given === null ? Effect.undefined : decodeNamed(AdminSearch, "q", given)
+      const { error, filter: search } = yield* searched(decoded, undefined)
       const byBytes = query.get("sort") === BY_BYTES
       const sort: AdminUserSort = byBytes ? BY_BYTES : "-createdAt"
       const found = yield* lists(administration.users(session.userId, search, sort, { limit, offset }))
       const filters = { ...given === null ? {} : { q: given }, ...byBytes ? { sort } : {} }
       return {
         title: sections.users,
+        error,
         body: html`<form class="filters" method="get" action="${root}${
           ACCOUNT_PAGES.users.slice(1)
         }" role="search" aria-label="${sections.users}">
@@ -256,14 +258,16 @@ const auditLayer = Layer.unwrap(Effect.gen(function*() {
       const { limit, offset } = cardPage(query)
       const user = orNull(query.get("user") ?? undefined)
       const event = orNull(query.get("event") ?? undefined)
-      const filter = {
-        ...(user === null ? {} : { userId: yield* decodeNamed(UserIdFromPath, "user", user) }),
-        ...(event === null ? {} : { event: yield* decodeNamed(AuditEvent, "event", event) })
-      }
+      const decoded = Effect.all({
+        userId: user === null ? Effect.undefined : decodeNamed(UserIdFromPath, "user", user),
+        event: event === null ? Effect.undefined : decodeNamed(AuditEvent, "event", event)
+      })
+      const { error, filter } = yield* searched(decoded, { userId: undefined, event: undefined })
       const found = yield* lists(audit.list(session.userId, filter, { limit, offset }))
       const filters = { ...(user === null ? {} : { user }), ...(event === null ? {} : { event }) }
       return {
         title: sections.audit,
+        error,
         body: html`<form class="filters" method="get" action="${root}${
           ACCOUNT_PAGES.audit.slice(1)
         }" role="search" aria-label="${sections.audit}">

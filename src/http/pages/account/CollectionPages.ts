@@ -33,6 +33,7 @@ import {
   input,
   optionsOf,
   orNull,
+  searched,
   select,
   textarea
 } from "./Forms.ts"
@@ -175,11 +176,12 @@ const collectionLayer = Layer.unwrap(Effect.gen(function*() {
     const viewer = Option.some(userId)
     const { items } = yield* lists(collections.routes(id, viewer, { limit: MAX_ROUTES, offset: 0 }, "summary"))
     const search = searchIn(visit)
-    const filter = yield* decodeForm(OwnRoutesQuery, search === null ? {} : { q: search })
+    const { error, filter } = yield* searched(decodeForm(OwnRoutesQuery, search === null ? {} : { q: search }), {})
     const mine = yield* lists(ownRoutes.list(userId, filter, { limit: MAX_LIMIT, offset: 0 }, "summary"))
     const isRefused = fields[ACTION] === "save"
     return {
       title: collection.name,
+      error,
       body: html`<p><a href="${root}c/${visibility === "private" ? id : shareToken}">${words.seePage}</a></p>
 <h2>${texts.routes.count(routeIds.length)}</h2>
 ${

@@ -137,6 +137,13 @@ export const decodeForm = <A, I>(schema: Schema.Codec<A, I>, value: unknown): Ef
     Effect.mapError((error) => ValidationFailed.of("body", issuesOf(error)))
   )
 
+/** A list whose search is refused shows `all`, beneath its form and the error. */
+export const searched = <A, R>(decoded: Effect.Effect<A, ValidationFailed, R>, all: A) =>
+  Effect.match(decoded, {
+    onFailure: (error) => ({ filter: all, error }),
+    onSuccess: (filter) => ({ filter, error: undefined })
+  })
+
 export const decodeNamed = <A, I>(schema: Schema.Codec<A, I>, name: string, value: unknown) =>
   Effect.mapError(
     Schema.decodeUnknownEffect(schema)(value, { errors: "all" }),

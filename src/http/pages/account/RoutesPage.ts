@@ -24,7 +24,7 @@ import { type Page, plainWords } from "../layout/Layout.ts"
 import { cardPage, formatName, pagesAround, picture, summaryOf } from "../shared/RouteParts.ts"
 import type { Units } from "../shared/Units.ts"
 import { accountPageLayer, type Visit } from "./AccountPage.ts"
-import { decodeForm, filesForm, input, optionsOf, orNull, select } from "./Forms.ts"
+import { decodeForm, filesForm, input, optionsOf, orNull, searched, select } from "./Forms.ts"
 
 const ROUTES = ACCOUNT_PAGES.routes.slice(1)
 
@@ -149,14 +149,16 @@ export const routesPageLayer = Layer.unwrap(Effect.gen(function*() {
     const { query, refusal, root, session: { userId }, texts } = visit
     const filters = filtersIn(query)
     const { tag, ...others } = filters
-    const decoded = yield* decodeForm(OwnRoutesQuery, { ...others, ...(tag === undefined ? {} : { tag: [tag] }) })
-    const routes = yield* lists(ownRoutes.list(userId, decoded, cardPage(query), "summary"))
+    const given = { ...others, ...(tag === undefined ? {} : { tag: [tag] }) }
+    const { error, filter } = yield* searched(decodeForm(OwnRoutesQuery, given), {})
+    const routes = yield* lists(ownRoutes.list(userId, filter, cardPage(query), "summary"))
     const tags = yield* lists(ownRoutes.tags(userId))
     const { preferences } = yield* profiles.user(userId)
     // A form may be refused before its choice is read, which was perhaps the most careful one.
     const careful = refusal === undefined ? preferences?.defaultRouteVisibility : "private"
     const page: Page = {
       title: texts.routes.title,
+      error,
       body: html`${results.length === 0 ? undefined : resultsOf(texts, results, root)}${
         uploadForm(texts, visibility ?? careful)
       }${filterForm(texts, filters, tags.slice(0, 50), root)}<p class="hint">${texts.routes.count(routes.total)}</p>
