@@ -18,6 +18,10 @@ const make = (rider: Rider, members: Readonly<Record<string, unknown>> = {}) =>
     ({ body }) => created(body)
   )
 
+const ROOT = "http://localhost:3000/"
+
+const Link = Schema.decodeUnknownSync(Schema.Struct({ token: Schema.String }))
+
 const LinkedData = Schema.decodeUnknownSync(Schema.fromJsonString(Schema.Record(Schema.String, Schema.Unknown)))
 
 const linkedDataIn = (text: string) => LinkedData(/ld\+json">(.*?)<\/script>/.exec(text)?.[1])
@@ -56,6 +60,29 @@ layer(TestServer.layer())("pages of routes", (it) => {
       assert.strictEqual((yield* shown(rider, "?units=metric", "en-US"))[0], kilometres)
       yield* rider.patch("/users/me", { preferences: { units: "cubits" } })
       assert.strictEqual((yield* shown(rider, "", "en-US"))[0], miles)
+    }))
+
+  it.effect("are known by one address while they are public, and an unlisted one by each of its own", () =>
+    Effect.gen(function*() {
+      const rider = yield* signedIn
+      const route = yield* make(rider, { visibility: "public" })
+      const { body } = yield* rider.post(`/routes/${route.id}/links`, {})
+      const refs = [route.shareToken, route.id, Link(body).token]
+      const addressesOf = (ref: string | number) =>
+        Effect.map(rider.get(`//r/${ref}`), ({ text }) => ({
+          canonical: /rel="canonical" href="([^"]*)"/.exec(text)?.[1],
+          shared: /property="og:url" content="([^"]*)"/.exec(text)?.[1],
+          data: text.includes("ld+json") ? linkedDataIn(text)["url"] : undefined
+        }))
+      const url = `${ROOT}r/${route.shareToken}`
+      for (const ref of refs) {
+        assert.deepStrictEqual(yield* addressesOf(ref), { canonical: url, shared: url, data: url }, String(ref))
+      }
+      yield* rider.patch(`/routes/${route.id}`, { visibility: "unlisted" })
+      for (const ref of refs) {
+        const own = `${ROOT}r/${ref}`
+        assert.deepStrictEqual(yield* addressesOf(ref), { canonical: own, shared: own, data: undefined })
+      }
     }))
 
   it.effect("have no profile where all positions are the same", () =>

@@ -67,11 +67,13 @@ const dataOf = ({ links: { root }, ref, route, site: { texts } }: Shown, url: st
   ...(placeText(route, texts) === undefined ? {} : { itinerary: { "@type": "Place", name: placeText(route, texts) } })
 })
 
-const urlOf = ({ links: { root }, ref }: Shown) => `${root}r/${ref}`
+const urlOf = ({ links: { root }, ref }: Pick<Shown, "links" | "ref">) => `${root}r/${ref}`
 
 const headOf = (shown: Shown): Html => {
-  const { links: { root }, ref, route, site, units } = shown
-  const url = urlOf(shown)
+  const { links, ref, route, site, units } = shown
+  const { root } = links
+  // A public route is one page to search engines, whichever of its addresses was opened.
+  const url = urlOf({ links, ref: route.visibility === "public" ? route.shareToken : ref })
   return previewHead(site, root, {
     title: route.name,
     description: summaryOf(route, site.texts, units) || site.texts.pages.planned,
