@@ -12,7 +12,10 @@ const SHOTS = {
   narrow: { width: 400, height: 300, profile: true }
 }
 
-/** Shows a route to anyone with the share token, in a frame of any site, and ignores the session of the browser. */
+/**
+ * Shows a route to anyone with the share token, in a frame of any site. The page ignores the session of the browser, and
+ * the request of its picture does not.
+ */
 export const embedPageLayer = Layer.unwrap(Effect.gen(function*() {
   const routes = yield* Routes
   const { texts } = yield* configuredSite
