@@ -145,7 +145,7 @@ layer(TestServer.layer({ ADMIN_EMAILS: ADMINS.join(",") }))("every page", (it) =
       assert.include(zones, "<strong>Zone 1</strong>")
     }))
 
-  it.effect("has pictures of the size that they are shown in, small ones without a profile", () =>
+  it.effect("has pictures of the size that they are shown in, without a profile in small ones and in miles", () =>
     Effect.gen(function*() {
       const rider = yield* signedIn
       const visitor = yield* anonymous
@@ -162,9 +162,11 @@ layer(TestServer.layer({ ADMIN_EMAILS: ADMINS.join(",") }))("every page", (it) =
       const table = [
         [rider, "/me/routes", ["360x225", "lazy"]],
         [rider, route, ["400x440 with profile", "960x480 with profile"]],
+        [rider, `${route}?units=imperial`, ["400x440", "960x480"]],
         [rider, list, ["160x100", "lazy"]],
         [visitor, `/r/${open.shareToken}`, ["400x360", "960x540"]],
         [visitor, `/embed/${open.shareToken}`, ["400x300 with profile", "640x360 with profile"]],
+        [visitor, `/embed/${open.shareToken}?units=imperial`, ["400x300", "640x360"]],
         [visitor, "/u/ada-rides", ["360x225", "lazy"]]
       ] as const
       for (const [who, path, pictures] of table) {

@@ -9,7 +9,8 @@ import type { Texts } from "../../../services/texts/Texts.ts"
 import { Api } from "../../api/Api.ts"
 import { ACCOUNT_PAGES } from "../../request/RouteTemplates.ts"
 import type { Fields } from "../layout/PageRoutes.ts"
-import { attribution, downloads, facts, picture } from "../shared/RouteParts.ts"
+import { attribution, downloads, facts, hasProfile, picture } from "../shared/RouteParts.ts"
+import type { Units } from "../shared/Units.ts"
 import { accountPageLayer, done, idOf, type Visit } from "./AccountPage.ts"
 import {
   ACTION,
@@ -29,10 +30,10 @@ import {
 } from "./Forms.ts"
 import { makeSharing } from "./Sharing.ts"
 
-const SHOTS = {
-  wide: { width: 960, height: 480, profile: true },
-  narrow: { width: 400, height: 440, profile: true }
-}
+const shotsIn = (units: Units) => ({
+  wide: { width: 960, height: 480, profile: hasProfile(units) },
+  narrow: { width: 400, height: 440, profile: hasProfile(units) }
+})
 
 const tagsOf = (text: string | undefined) =>
   (text ?? "").split(",").map((tag) => tag.trim()).filter((tag) => tag !== "")
@@ -112,14 +113,16 @@ export const routePageOfOwnerLayer = Layer.unwrap(Effect.gen(function*() {
   })
 
   const show = Effect.fnUntraced(function*(visit: Visit) {
-    const { root, texts, units } = visit
+    const { root, texts } = visit
+    const units = yield* visit.units
     const words = texts.route
     const route = yield* own(visit)
     const shared = { kind: "route", id: route.id } as const
+    const alt = hasProfile(units) ? words.lineAndProfile(route.name) : texts.shared.lineOf(route.name)
     return {
       title: route.name,
-      body: html`<figure>${picture(String(route.id), SHOTS, words.lineAndProfile(route.name), root)}</figure>
-${facts(route, texts, yield* units)}
+      body: html`<figure>${picture(String(route.id), shotsIn(units), alt, root)}</figure>
+${facts(route, texts, units)}
 <p><a href="${root}r/${route.visibility === "private" ? route.id : route.shareToken}">${words.seePage}</a></p>
 <h2>${words.change}</h2>
 ${publishForm(texts, route)}

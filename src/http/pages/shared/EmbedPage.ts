@@ -4,13 +4,14 @@ import { Routes } from "../../../services/routes/Routes.ts"
 import { configuredSite } from "../../../services/texts/Site.ts"
 import { SHARED_PAGES } from "../../request/RouteTemplates.ts"
 import { decodeRouteRef } from "./RoutePage.ts"
-import { attribution, picture, summaryOf } from "./RouteParts.ts"
+import { attribution, hasProfile, picture, summaryOf } from "./RouteParts.ts"
 import { missingPage, type SharedPage, sharedPageLayer } from "./SharedPage.ts"
+import type { Units } from "./Units.ts"
 
-const SHOTS = {
-  wide: { width: 640, height: 360, profile: true },
-  narrow: { width: 400, height: 300, profile: true }
-}
+const shotsIn = (units: Units) => ({
+  wide: { width: 640, height: 360, profile: hasProfile(units) },
+  narrow: { width: 400, height: 300, profile: hasProfile(units) }
+})
 
 /**
  * Shows a route to anyone with the share token, in a frame of any site. The page ignores the session of the browser, and
@@ -30,7 +31,7 @@ export const embedPageLayer = Layer.unwrap(Effect.gen(function*() {
         visibility: route.visibility,
         isFramed: true,
         policy: { "frame-ancestors": "*" },
-        body: html`${picture(ref.value, SHOTS, texts.shared.lineOf(route.name), root)}
+        body: html`${picture(ref.value, shotsIn(units), texts.shared.lineOf(route.name), root)}
 <p>${
           summaryOf(route, texts, units)
         } <a href="${root}r/${ref.value}" target="_blank" rel="noopener">${texts.pages.openRoute}</a></p>

@@ -86,6 +86,9 @@ export const downloads = (ref: string, root: string, { pages }: Texts): Html => 
 export const author = ({ handle, name }: StoredCollectionRoute["user"], root: string): Html =>
   html`<a href="${root}u/${handle}">${name}</a>`
 
+/** The profile of a picture has metres, beside which miles and feet would mislead. */
+export const hasProfile = (units: Units): boolean => units === "metric"
+
 interface Shot {
   readonly width: number
   readonly height: number
