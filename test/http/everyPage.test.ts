@@ -174,6 +174,14 @@ layer(TestServer.layer({ ADMIN_EMAILS: ADMINS.join(",") }))("every page", (it) =
       }
     }))
 
+  it.effect("of a collection tells an account without routes from a search that finds none", () =>
+    Effect.gen(function*() {
+      const rider = yield* signedIn
+      const { id } = created((yield* rider.post("/collections", { name: "Empty" })).body)
+      assert.include(yield* textOf(rider, `/me/collections/${id}`), "<p>There are no routes here yet.")
+      assert.include(yield* textOf(rider, `/me/collections/${id}?q=nothing`), "<p>No route is like that.</p>")
+    }))
+
   it.effect("with a list says so where there is nothing in it, and only then", () =>
     Effect.gen(function*() {
       const rider = yield* signedIn

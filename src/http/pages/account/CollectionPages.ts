@@ -140,10 +140,21 @@ ${
 </form>
 `
 
-const addForm = ({ collections, routes }: Texts, own: ReadonlyArray<StoredRoute>, known: ReadonlySet<number>) => {
+const noneToAdd = ({ collections, routes }: Texts, search: string | null, own: ReadonlyArray<StoredRoute>) => {
+  if (own.length > 0) return collections.allAdded
+  return search === null ? routes.noRoutes : routes.notFound
+}
+
+const addForm = (
+  texts: Texts,
+  search: string | null,
+  own: ReadonlyArray<StoredRoute>,
+  known: ReadonlySet<number>
+) => {
+  const { collections } = texts
   const others = own.filter(({ id }) => !known.has(id))
   return others.length === 0
-    ? html`<p>${own.length === 0 ? routes.notFound : collections.allAdded}</p>`
+    ? html`<p>${noneToAdd(texts, search, own)}</p>`
     : form(
       select(
         { name: "route", label: collections.oneOfMine },
@@ -191,7 +202,7 @@ ${
             items.map((route, index) => member(route, { index, last: items.length - 1, root, texts, units }))
           }</ol>`
       }
-${searchForm(texts, search, mine)}${addForm(texts, mine.items, new Set(routeIds))}
+${searchForm(texts, search, mine)}${addForm(texts, search, mine.items, new Set(routeIds))}
 <h2>${words.change}</h2>
 ${form(...fieldsOf(texts, isRefused ? fields : {}, collection), button("save", texts.common.save))}${yield* sharing
         .section(visit, {
