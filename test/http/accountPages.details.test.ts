@@ -3,6 +3,7 @@ import { Effect } from "effect"
 import { SqlClient } from "effect/sql"
 import { ACCOUNT_PAGES } from "../../src/http/request/RouteTemplates.ts"
 import { type Actor, anonymous, newEmail, type Rider, signedIn, signedInAs } from "../support/Actors.ts"
+import { exported, imported } from "../support/Archives.ts"
 import { publish } from "../support/PublicRoutes.ts"
 import { created, newRoute } from "../support/Routes.ts"
 import { signInAgain } from "../support/SignIns.ts"
@@ -257,6 +258,22 @@ layer(TestServer.layer({ ADMIN_EMAILS: `${ADMIN},${INVITER}` }))("pages of an ac
       }
       const { email, password } = rider
       assert.strictEqual((yield* submit(visitor, "/sign-in", { email, password })).headers.get("location"), "me/routes")
+    }))
+
+  it.effect("give a privacy zone that is added again its new name, which an import leaves", () =>
+    Effect.gen(function*() {
+      const rider = yield* signedIn
+      const zone = { do: "add", place: "47.1415, 9.5209", radius: "300" }
+      const stored = Effect.map(rider.get("/users/me/privacy-zones"), ({ body }) => body)
+      const named = (label: string) => ({ zones: [{ center: [9.5209, 47.1415], radius: 300, label }] })
+      for (const label of ["Home", "Work"]) {
+        assert.strictEqual((yield* submit(rider, "/me/privacy-zones", { ...zone, label })).status, 303)
+        assert.deepStrictEqual(yield* stored, named(label))
+      }
+      const { bytes } = yield* exported(rider)
+      yield* rider.call("PUT", "/users/me/privacy-zones", { body: named("Office") })
+      assert.strictEqual((yield* imported(rider, bytes)).status, 201)
+      assert.deepStrictEqual(yield* stored, named("Office"))
     }))
 
   it.effect("remember no device that the browser did not have when its password is changed", () =>

@@ -140,8 +140,15 @@ export class PrivacyZones extends Context.Service<PrivacyZones, {
     zones: Zones,
     options: { readonly mayShrink: boolean }
   ) => Effect.Effect<Zones, ZonesShrink>
-  /** Adds the zones that the account lacks. Fails with `ZonesFull` and changes nothing if it would have too many. */
-  readonly add: (owner: UserId, zones: Zones) => Effect.Effect<void, ZonesFull>
+  /**
+   * Adds the zones that the account lacks, and gives the others their new labels if it `renames`. Fails with `ZonesFull`
+   * and changes nothing if the account would have too many.
+   */
+  readonly add: (
+    owner: UserId,
+    zones: Zones,
+    options: { readonly renames: boolean }
+  ) => Effect.Effect<void, ZonesFull>
   /** Removes one zone with this centre, the one at `index` if it is that. Changes nothing if there is none. */
   readonly remove: (owner: UserId, index: number, center: PrivacyZone["center"]) => Effect.Effect<void>
 }>()("route-planning-service/PrivacyZones") {
@@ -208,9 +215,10 @@ export class PrivacyZones extends Context.Service<PrivacyZones, {
             return lost === 0 || mayShrink ? Effect.succeed(zones) : Effect.fail(new ZonesShrink({ zones: lost }))
           }),
 
-        add: (owner, zones) =>
+        add: (owner, zones, { renames }) =>
           changing(owner, (stored) => {
-            const all = [...stored, ...zones.filter((zone) => !stored.some((other) => isSame(other, zone)))]
+            const kept = stored.map((zone) => renames ? zones.find((other) => isSame(other, zone)) ?? zone : zone)
+            const all = [...kept, ...zones.filter((zone) => !stored.some((other) => isSame(other, zone)))]
             return all.length > MAX_ZONES
               ? Effect.fail(new ZonesFull({ limit: MAX_ZONES, used: stored.length }))
               : Effect.succeed(all)

@@ -246,7 +246,9 @@ export class AccountImport extends Context.Service<AccountImport, {
         yield* room.requireContents(owner, lists, turns.turn)
         // Zones come before the first route: no route is shown without the zones that hide a part of it.
         if (privacyZones.length > 0) {
-          yield* turns.turn(Effect.catchTag(zones.add(owner, privacyZones), "ZonesFull", tooManyZones))
+          yield* turns.turn(
+            Effect.catchTag(zones.add(owner, privacyZones, { renames: false }), "ZonesFull", tooManyZones)
+          )
         }
         const ids = new Map<RouteId, RouteId>()
         const upTo = yield* rows.newestRoute(owner)

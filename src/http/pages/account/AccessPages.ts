@@ -182,7 +182,7 @@ ${
           const center = yield* centerOf(fields["place"], texts)
           const zone = { center, radius: numberOf(fields["radius"]), label: orNull(fields["label"]) }
           const { zones: added } = yield* decodeForm(Zones, { zones: [zone] })
-          yield* zones.add(session.userId, added)
+          yield* zones.add(session.userId, added, { renames: true })
           return done(ACCOUNT_PAGES.zones, "saved")
         })
       },
