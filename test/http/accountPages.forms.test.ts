@@ -201,7 +201,7 @@ layer(TestServer.layer({ ADMIN_EMAILS: [ADMIN, LEAVER, SEARCHER].join() }))("for
       yield* refused(admin, `/admin/users?q=${"a".repeat(255)}`, `value="${"a".repeat(255)}"`, SEARCHER)
     }))
 
-  it.effect("of administrators lead to the page of a person while there is one", () =>
+  it.effect("of administrators lead to the audit of a person, and to the page while there is one", () =>
     Effect.gen(function*() {
       const admin = yield* signedInAs({ email: ADMIN })
       const rider = yield* signedIn
@@ -209,6 +209,8 @@ layer(TestServer.layer({ ADMIN_EMAILS: [ADMIN, LEAVER, SEARCHER].join() }))("for
       yield* rider.patch("/users/me", { handle })
       const list = textOf(admin, `${ACCOUNT_PAGES.users}?q=${encodeURIComponent(rider.email)}`)
       assert.include(yield* list, `<a href="../u/${handle}">@${handle}</a>`)
+      const [, audit = ""] = /href="\.\.\/(admin\/audit\?user=\d+)"/.exec(yield* list) ?? []
+      assert.include(yield* textOf(admin, `/${audit}`), `name="user" value="${rider.id}"`)
       yield* rider.delete("/users/me")
       assert.include(yield* list, `</strong> @${handle}\n`)
       assert.strictEqual((yield* admin.get(`//u/${handle}`)).status, 404)

@@ -61,7 +61,7 @@ const overviewLayer = Layer.unwrap(Effect.gen(function*() {
 
 const BY_BYTES = "-storedBytes"
 
-const userItem = ({ admin }: Texts, user: AdminUser, root: string) => {
+const userItem = ({ admin, sections }: Texts, user: AdminUser, root: string) => {
   const { createdAt, deletionRequestedAt, email, lastSeenAt, role, statistics, storedBytes } = user
   const facts = { createdAt, email, isAdmin: role === "admin", lastSeenAt, routes: statistics.totalRoutes, storedBytes }
   // Nobody sees the page of a person whose account is pending deletion.
@@ -71,7 +71,10 @@ const userItem = ({ admin }: Texts, user: AdminUser, root: string) => {
   return html`<li><div><strong>${user.name}</strong> ${handle}
 <p class="hint">${admin.user(facts)}${
     deletionRequestedAt === null ? "" : `. ${admin.deletionRequested(deletionRequestedAt)}`
-  }</p></div>
+  }</p>
+<p class="hint"><a href="${root}${
+    ACCOUNT_PAGES.audit.slice(1)
+  }?user=${user.id}">${sections.audit}<span class="hidden"> ${email}</span></a></p></div>
 ${
     deletionRequestedAt === null
       ? confirmed(
