@@ -276,6 +276,18 @@ layer(TestServer.layer({ ADMIN_EMAILS: `${ADMIN},${INVITER}` }))("pages of an ac
       assert.deepStrictEqual(yield* stored, named("Office"))
     }))
 
+  it.effect("say of an uploaded file that has no routes which ones are read", () =>
+    Effect.gen(function*() {
+      const file = "--limit\r\ncontent-disposition: form-data; name=\"files\"; filename=\"a.pdf\"\r\n\r\n%PDF-1.4\r\n"
+      const choice = "--limit\r\ncontent-disposition: form-data; name=\"visibility\"\r\n\r\nprivate\r\n"
+      const { status, text } = yield* (yield* signedIn).call("POST", "//me/routes", {
+        raw: `${choice}${file}--limit--\r\n`,
+        headers: { "content-type": "multipart/form-data; boundary=limit", "sec-fetch-site": "same-origin" }
+      })
+      assert.strictEqual(status, 200)
+      assert.include(text, "<p class=\"problem\">Choose a file of GPX, GeoJSON, TCX, KML, FIT or ZIP.</p>")
+    }))
+
   it.effect("remember no device that the browser did not have when its password is changed", () =>
     Effect.gen(function*() {
       const { password, ...rider } = yield* signedIn

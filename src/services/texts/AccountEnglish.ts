@@ -280,6 +280,7 @@ export const routesEnglish = {
     files: "Files",
     filesHint: (formats: string) =>
       `${formats} or ZIP, one or many. A file with several tracks becomes several routes.`,
+    unknownFormat: (formats: string) => `Choose a file of ${formats} or ZIP.`,
     seenBy: "Who sees them",
     uploadButton: "Upload",
     noFiles: "Choose one or more files",

@@ -273,6 +273,7 @@ export const routesGerman: RoutesTexts = {
     files: "Dateien",
     filesHint: (formats) =>
       `${formats} oder ZIP, eine oder viele. Eine Datei mit mehreren Strecken wird zu mehreren Routen.`,
+    unknownFormat: (formats) => `Wählen Sie eine Datei im Format ${formats} oder ZIP.`,
     seenBy: "Wer sieht sie?",
     uploadButton: "Hochladen",
     noFiles: "Wählen Sie eine oder mehrere Dateien",

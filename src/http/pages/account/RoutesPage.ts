@@ -102,12 +102,14 @@ const resultsOf = ({ routes }: Texts, results: ReadonlyArray<FileResult>, root: 
     results.map((result) => resultItem(result, root))
   }</ul></section>\n`
 
+const FORMATS = FILE_FORMATS.map(formatName).join(", ")
+
 const uploadForm = ({ routes, signIn, visibilities }: Texts, visibility: string | undefined) =>
   html`<details class="upload"><summary>${routes.upload}</summary>\n${
     filesForm(
       signIn.lateChoice,
       html`<div><label for="files">${routes.files}</label>
-<p class="hint" id="files-hint">${routes.filesHint(FILE_FORMATS.map(formatName).join(", "))}</p>
+<p class="hint" id="files-hint">${routes.filesHint(FORMATS)}</p>
 <input type="file" id="files" name="files" multiple required aria-describedby="files-hint"></div>\n`,
       select(
         { id: "seen-by", name: "visibility", label: routes.seenBy, value: visibility ?? "private" },
@@ -184,6 +186,10 @@ ${listOf(routes, visit, yield* visit.units, filters)}`
     const name = file.name ?? ""
     return store(session.userId, file, visibility).pipe(
       Effect.map((routes): FileResult => ({ name, routes })),
+      Effect.catchTag(
+        "UnknownFormat",
+        () => Effect.succeed<FileResult>({ name, routes: [], problem: texts.routes.unknownFormat(FORMATS) })
+      ),
       Effect.catchCause((cause) =>
         Effect.map(
           serviceErrorOf(cause),
