@@ -102,6 +102,30 @@ layer(TestServer.layer())("the client package", (it) => {
       })
     }))
 
+  it.effect("names by $n what any earlier operation of a long batch has made", () =>
+    Effect.gen(function*() {
+      const client = yield* writer
+      yield* Effect.promise(async () => {
+        const create = { op: "create", route: { ...ride, visibility: "unlisted" } } as const
+        const routes = Array.from({ length: 99 }, () => create)
+        const results = await batch(client, [
+          ...routes,
+          { op: "createCollection", collection: { name: "All", routeIds: ["$1", "$0"] } },
+          create,
+          { op: "createLink", routeId: "$0", link: { label: "First" } },
+          { op: "addToCollection", collectionId: "$99", routeId: "$100" },
+          { op: "createLink", routeId: "$99", link: {} },
+          { op: "createLink", routeId: "$101", link: {} }
+        ], { confirm: true })
+        const [first = 0, second = 0, ...others] = results.map(({ route }) => route?.id ?? 0)
+        assert.deepStrictEqual(results.slice(-5).map(({ status }) => status), [201, 201, 200, 404, 404])
+        const links = await client.links.listOfRoute({ params: { id: first } })
+        assert.deepStrictEqual(links.map(({ label }) => label), ["First"])
+        const [collection] = await client.collections.list()
+        assert.deepStrictEqual(collection?.routeIds, [second, first, others[98] ?? 0])
+      })
+    }))
+
   it.effect("signs in, has the token of the session, and signs out", () =>
     Effect.gen(function*() {
       const { origin } = yield* TestServer
@@ -185,6 +209,23 @@ describe("the client package on a bad day", () => {
       const signal = AbortSignal.abort(new Error("enough"))
       assert.deepInclude(await failureOf(makeClient({ baseUrl }).routes.list({}, { signal })), { message: "enough" })
     })
+  })
+
+  it("sends no more than 8 MiB of a long batch at a time", async () => {
+    const lengths: Array<readonly [count: number, isSmall: boolean]> = []
+    const client = makeClient({
+      baseUrl: "http://localhost",
+      fetch: async (_, init) => {
+        const body = String(init?.body)
+        const { operations } = JSON.parse(body)
+        lengths.push([operations.length, Buffer.byteLength(body) < 8 * 1024 * 1024])
+        return Response.json({ results: operations.map(() => ({ op: "create", status: 201 })) })
+      }
+    })
+    const route = (bytes: number) => ({ op: "create", route: { ...ride, description: "€".repeat(bytes / 3) } } as const)
+    const results = await batch(client, [route(7e6), ...Array.from({ length: 6 }, () => route(1e6)), route(7e6)])
+    assert.strictEqual(results.length, 8)
+    assert.deepStrictEqual(lengths, [[1, true], [4, true], [2, true], [1, true]])
   })
 
   it("is generated from the contract, as is docs/openapi.json", () => {

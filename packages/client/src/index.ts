@@ -103,20 +103,56 @@ export interface BatchOptions extends CallOptions {
   readonly idempotencyKey?: string
 }
 
-/** Runs any number of operations, and returns their results in order. `client.routes.batch` has atomic operations. */
+/** A request may have 8 MiB; less is sent again after a broken connection. */
+const MAX_BYTES = 4 * 1024 * 1024
+
+/** Returns the operations of one request, from the first on. An operation that is larger is alone in its request. */
+const fitting = (operations: ReadonlyArray<BatchOperation>): ReadonlyArray<BatchOperation> => {
+  let bytes = 0
+  const end = operations.slice(0, MAX_OPERATIONS).findIndex((operation, index) => {
+    bytes += new TextEncoder().encode(JSON.stringify(operation)).length
+    return index > 0 && bytes > MAX_BYTES
+  })
+  return operations.slice(0, end === -1 ? MAX_OPERATIONS : end)
+}
+
+/** No operation is behind the last one of a request, so the service refuses this: nothing before has made it. */
+const NOTHING_MADE = `$${MAX_OPERATIONS - 1}`
+
+/** The service counts `$n` within a request, so what an earlier request has made is named by its id. */
+const referring = (operation: BatchOperation, done: ReadonlyArray<BatchResult>): BatchOperation => {
+  if (!/Collection|Link/.test(operation.op)) return operation
+  const idOf = (kind: "route" | "collection") => (reference: unknown) => {
+    if (typeof reference !== "string") return reference
+    const index = Number(reference.slice(1))
+    return index < done.length ? done[index]?.[kind]?.id ?? NOTHING_MADE : `$${index - done.length}`
+  }
+  return JSON.parse(JSON.stringify(operation), (name, value) => {
+    if (name === "routeIds") return value?.map(idOf("route"))
+    if (name === "routeId") return idOf("route")(value)
+    return name === "collectionId" ? idOf("collection")(value) : value
+  })
+}
+
+/**
+ * Runs any number of operations, and returns their results in order. `$n` is what the operation n of all has made.
+ * `client.routes.batch` has atomic operations.
+ */
 export const batch = async (
   { routes }: Pick<Client, "routes">,
   operations: ReadonlyArray<BatchOperation>,
   { confirm = false, idempotencyKey, ...options }: BatchOptions = {}
 ): Promise<ReadonlyArray<BatchResult>> => {
   const all: Array<BatchResult> = []
-  for (let start = 0; start < operations.length; start += MAX_OPERATIONS) {
+  for (let request = 0, rest = operations; rest.length > 0; request++) {
+    const some = fitting(rest)
+    rest = rest.slice(some.length)
     const { results } = await routes.batch({
       headers: {
         ...(confirm ? { "X-Service-Confirm": "true" } : {}),
-        ...(idempotencyKey === undefined ? {} : { "Idempotency-Key": `${idempotencyKey}-${start / MAX_OPERATIONS}` })
+        ...(idempotencyKey === undefined ? {} : { "Idempotency-Key": `${idempotencyKey}-${request}` })
       },
-      payload: { operations: operations.slice(start, start + MAX_OPERATIONS) }
+      payload: { operations: some.map((operation) => referring(operation, all)) }
     }, options)
     all.push(...results)
   }
