@@ -1,4 +1,4 @@
-import { assert, layer } from "@effect/vitest"
+import { assert, describe, it as test, layer } from "@effect/vitest"
 import { Effect, Random } from "effect"
 import { signedIn } from "../test/support/Actors.ts"
 import { TestServer } from "../test/support/TestServer.ts"
@@ -121,4 +121,71 @@ layer(TestServer.layer())("an offline copy", (it) => {
       assert.deepStrictEqual([...living].filter((name) => !there.includes(name)), [])
       assert.deepStrictEqual(there.filter((name) => !living.has(name) && !touched.has(name)), [])
     }).pipe(Random.withSeed("offline")))
+})
+
+const changed = (id: number, name: string) => ({
+  type: "route",
+  id,
+  change: "upserted",
+  etag: name,
+  route: { id, name }
+})
+
+/** The responses are those of a service that is not there. */
+const scripted = (push: Service["push"], ...pages: ReadonlyArray<() => ReturnType<Service["pull"]>>) => {
+  const rest = [...pages]
+  return offlineRoutes({ push, pull: () => rest.shift()?.() ?? Promise.resolve(JSON.parse(JSON.stringify(EMPTY))) })
+}
+
+const EMPTY = { changes: [], cursor: "end", hasMore: false }
+
+const page = (changes: ReadonlyArray<object>, cursor = "end", hasMore = false) => () =>
+  Promise.resolve(JSON.parse(JSON.stringify({ changes, cursor, hasMore })))
+
+describe("an offline copy of a service that refuses", () => {
+  test("keeps what is refused, says why, and sends it again with what was changed since", async () => {
+    const error = { statusCode: 409, code: "CONFLICT", message: "The account is full" }
+    const received: Array<object> = []
+    let isFull = true
+    const device = scripted(async (operations) => {
+      received.push(...operations)
+      return operations.map(() =>
+        isFull
+          ? { op: "", status: 409, error }
+          : { op: "", status: 201, etag: "1", route: JSON.parse("{\"id\":7,\"name\":\"B\"}") }
+      )
+    }, page([changed(12, "Twelve")]))
+    await device.sync()
+    device.create({ name: "A" })
+    device.change("12", { name: "Renamed" })
+    await device.sync()
+    assert.deepStrictEqual(namesOn(device), ["A", "Renamed"])
+    assert.deepStrictEqual([...device.refused()].map(([, { message }]) => message), [error.message, error.message])
+    assert.strictEqual(received.length, 2)
+    device.change(keyOf(device, "A"), { name: "B" })
+    device.remove("12")
+    isFull = false
+    received.length = 0
+    await device.sync()
+    assert.deepStrictEqual(received.map((operation) => "op" in operation ? operation.op : ""), ["create", "delete"])
+    assert.strictEqual(device.refused().size, 0)
+  })
+
+  test("keeps its copy until the new one is whole where its cursor has expired", async () => {
+    const device = scripted(
+      () => Promise.resolve([]),
+      page([changed(1, "One"), changed(2, "Two")]),
+      () => Promise.resolve(undefined),
+      page([changed(2, "Two")], "middle", true),
+      lost,
+      () => Promise.resolve(undefined),
+      page([changed(2, "Two")], "middle", true),
+      page([changed(3, "Three")])
+    )
+    await device.sync()
+    await device.sync().catch(() => {})
+    assert.deepStrictEqual(namesOn(device), ["One", "Two"])
+    await device.sync()
+    assert.deepStrictEqual(namesOn(device), ["Three", "Two"])
+  })
 })

@@ -13,12 +13,15 @@ export interface Service {
 /** An edit says what to change of the state that `etag` names, or deletes it by null. */
 interface Edit extends Readonly<{ changes: Members | null; etag: string | undefined }> {}
 type Edits = ReadonlyArray<readonly [key: string, edit: Edit]>
+interface Copied extends Readonly<{ id: number; etag: string | undefined; route: Members }> {}
 
 /** Keeps a copy of an account's routes for use without a network. Keys are ids, or UUIDs of routes made here. */
 export const offlineRoutes = (service: Service) => {
-  const copy = new Map<string, { readonly id: number; readonly etag: string | undefined; readonly route: Members }>()
+  let copy = new Map<string, Copied>()
   const keys = new Map<number, string>()
   const edits = new Map<string, Edit>()
+  // These edits were refused by the last sync, and the next one sends them again.
+  const refused = new Map<string, NonNullable<Results[number]["error"]>>()
   let sent: { readonly key: string; readonly edits: Edits; readonly operations: ReadonlyArray<object> } | undefined
   let cursor = ""
   const edit = (key: string, changes: Members | null, etag = edits.get(key)?.etag ?? copy.get(key)?.etag) =>
@@ -28,25 +31,31 @@ export const offlineRoutes = (service: Service) => {
     if (id === undefined) return { op: "create", route: { ...changes, clientId: key } }
     return changes === null ? { op: "delete", id, ifMatch } : { op: "update", id, ifMatch, changes }
   }
+  const unsent = () => [...edits].filter(([key]) => !refused.has(key))
   const nextBatch = () => {
-    const some = [...edits].slice(0, 100)
+    const some = unsent().slice(0, 100)
     for (const [key] of some) edits.delete(key)
     return { key: crypto.randomUUID(), edits: some, operations: some.map(operationOf) }
   }
-  const settle = ([key, { changes }]: Edits[number], { error, etag, route }: Results[number]) => {
+  const settle = ([key, { changes, etag: ifMatch }]: Edits[number], { error, etag, route }: Results[number]) => {
     const later = edits.get(key)
+    const isStale = error?.details?.reason === "stale"
     if (route !== undefined) {
       keys.set(route.id, key)
       copy.set(key, { id: route.id, etag, route })
       if (later !== undefined) edits.set(key, { ...later, etag })
-    } else if (error?.details?.reason === "stale") {
+    } else if (error === undefined || error.statusCode === 404 || (later?.changes === null && !copy.has(key))) {
+      for (const map of [copy, edits]) map.delete(key)
+    } else if (!isStale || changes !== null) {
       // Both sides keep what only they have changed; a deletion gives way.
-      if (changes !== null) edits.set(key, { changes, etag: error.details.etag })
-      if (changes !== null && later !== undefined) edit(key, later.changes)
-    } else if (error === undefined || error.statusCode === 404) { for (const map of [copy, edits]) map.delete(key) }
+      edits.set(key, { changes, etag: isStale ? error.details?.etag : ifMatch })
+      if (later !== undefined) edit(key, later.changes)
+      if (!isStale) refused.set(key, error)
+    }
   }
   const push = async () => {
-    while (sent !== undefined || edits.size > 0) {
+    refused.clear()
+    while (sent !== undefined || unsent().length > 0) {
       // A batch keeps its key until it is answered: it is done once, whatever is lost.
       sent ??= nextBatch()
       const results = await service.push(sent.operations, sent.key)
@@ -55,16 +64,20 @@ export const offlineRoutes = (service: Service) => {
     }
   }
   const pull = async () => {
-    for (let hasMore = true; hasMore;) {
-      const page: ChangePage = await service.pull(cursor) ?? { changes: [], cursor: "", hasMore }
-      if (page.cursor === "") copy.clear()
-      for (const { etag, id, route } of page.changes) {
+    let whole: typeof copy | undefined
+    for (let [next, hasMore] = [cursor, true]; hasMore;) {
+      const page = await service.pull(next)
+      // The old copy is there until the new one is whole.
+      if (page === undefined) whole = new Map()
+      for (const { etag, id, route } of page?.changes ?? []) {
         const key = keys.get(id) ?? String(id)
-        if (route === undefined) copy.delete(key)
-        else copy.set(key, { id, etag, route })
+        if (route === undefined) (whole ?? copy).delete(key)
+        else (whole ?? copy).set(key, { id, etag, route })
       }
-      ;({ cursor, hasMore } = page)
+      ;({ cursor: next, hasMore } = page ?? { cursor: "", hasMore })
+      if (whole === undefined || !hasMore) cursor = next
     }
+    copy = whole ?? copy
   }
   const routes = () => {
     const shown = new Map([...copy].map(([key, { route }]): [string, Members] => [key, route]))
@@ -76,5 +89,5 @@ export const offlineRoutes = (service: Service) => {
   }
   const create = (route: Members) => edit(crypto.randomUUID(), route)
   const remove = (key: string) => copy.has(key) || sent !== undefined ? edit(key, null) : edits.delete(key)
-  return { routes, create, change: edit, remove, sync: () => push().then(pull) }
+  return { routes, refused: () => new Map(refused), create, change: edit, remove, sync: () => push().then(pull) }
 }
