@@ -2,11 +2,11 @@ import { assert, describe, it as test, layer } from "@effect/vitest"
 import { Effect } from "effect"
 import { existsSync, readdirSync } from "node:fs"
 import { mkdir, writeFile } from "node:fs/promises"
-import { createServer, type RequestListener } from "node:http"
+import { createServer } from "node:http"
 import { join } from "node:path"
 import { gzipSync } from "node:zlib"
 import { zipped } from "../support/Archives.ts"
-import { hasTerminal, linesOf, person, rps, rpsOnTerminal, running } from "../support/CommandLine.ts"
+import { elsewhere, hasTerminal, linesOf, person, rps, rpsOnTerminal, running } from "../support/CommandLine.ts"
 import { listening } from "../support/Listening.ts"
 import { idsIn } from "../support/Routes.ts"
 import { temporaryDirectory } from "../support/TemporaryDirectory.ts"
@@ -186,12 +186,6 @@ layer(TestServer.layer())("the command line", (it) => {
       assert.deepInclude(JSON.parse(refused.stderr).error, { statusCode: 400 })
       assert.include((yield* ada("--help")).stdout, "Exit codes: 0 done")
     }))
-})
-
-/** Starts a service of somebody else, and returns the settings of a command that trusts it. */
-const elsewhere = Effect.fnUntraced(function*(listener: RequestListener) {
-  const port = yield* listening(createServer(listener))
-  return { RPS_URL: `http://127.0.0.1:${port}`, RPS_TOKEN: "x", RPS_CONFIG_DIR: yield* temporaryDirectory }
 })
 
 describe("the command line without an account", () => {

@@ -2,10 +2,12 @@ import { Effect } from "effect"
 import { execFile, spawn, spawnSync } from "node:child_process"
 import { rmSync } from "node:fs"
 import { mkdtemp } from "node:fs/promises"
+import { createServer, type RequestListener } from "node:http"
 import { tmpdir } from "node:os"
 import { dirname, join } from "node:path"
 import { rolldown } from "rolldown"
 import { signedIn } from "./Actors.ts"
+import { listening } from "./Listening.ts"
 import { temporaryDirectory } from "./TemporaryDirectory.ts"
 import { TestServer } from "./TestServer.ts"
 import { mint } from "./Tokens.ts"
@@ -94,6 +96,12 @@ export const person = Effect.gen(function*() {
   const { token } = yield* mint(rider, "write")
   const env = { RPS_URL: origin, RPS_TOKEN: token, RPS_CONFIG_DIR: yield* temporaryDirectory }
   return { rider, env, run: (...words: ReadonlyArray<string>) => rps(env, words) }
+})
+
+/** Starts a service of somebody else, and returns the settings of a command that trusts it. */
+export const elsewhere = Effect.fnUntraced(function*(listener: RequestListener) {
+  const port = yield* listening(createServer(listener))
+  return { RPS_URL: `http://127.0.0.1:${port}`, RPS_TOKEN: "x", RPS_CONFIG_DIR: yield* temporaryDirectory }
 })
 
 export const linesOf = ({ stdout }: Ended): ReadonlyArray<string> => stdout.trim().split("\n")

@@ -1,7 +1,8 @@
-import { Clock, Effect, Schema } from "effect"
+import { Clock, Effect, identity, Schema } from "effect"
 import { Argument, Command } from "effect/cli"
 import { readdir, readFile } from "node:fs/promises"
 import { join } from "node:path"
+import { MAX_OPERATIONS } from "../../client/src/contract.ts"
 import {
   type AccountSettings,
   type BatchOperation,
@@ -14,7 +15,7 @@ import {
   type SyncedLink
 } from "../../client/src/index.ts"
 import { readState } from "./backup.ts"
-import { batches, clientIdOf, Ids, inputOf, presentIds, sendAll } from "./Copies.ts"
+import { clientIdOf, Ids, inputOf, presentIds, sendAll } from "./Copies.ts"
 import { attempt, EXIT_CODES, Failure } from "./Failure.ts"
 import { readText, replaceJson } from "./Files.ts"
 import { account, print } from "./Root.ts"
@@ -37,17 +38,43 @@ const isLink = (value: unknown): value is SyncedLink => has(value, "id", "create
 
 const isAccount = (value: unknown): value is AccountSettings => has(value, "preferences", "zones")
 
-const readAll = async <A extends { readonly createdAt: string }>(
+const readItem = async <A>(file: string, isOne: (value: unknown) => value is A) => {
+  const text = await readFile(file, "utf8")
+  const value: unknown = JSON.parse(text)
+  if (!isOne(value)) throw Failure.because(`${file}: not a file of a backup`)
+  return { value, file, length: text.length }
+}
+
+/** Returns the items of a directory, oldest first. A large account has more routes than fit in memory: `kept` drops their lines. */
+const readAll = async <A extends { readonly createdAt: string }, B extends { readonly createdAt: string }>(
   directory: string,
-  isOne: (value: unknown) => value is A
-): Promise<ReadonlyArray<A>> => {
-  const files = (await readdir(directory).catch(() => [])).filter((file) => file.endsWith(".json"))
-  const items = await Promise.all(files.map(async (file) => {
-    const value: unknown = JSON.parse(await readFile(join(directory, file), "utf8"))
-    if (!isOne(value)) throw Failure.because(`${join(directory, file)}: not a file of a backup`)
-    return value
-  }))
+  isOne: (value: unknown) => value is A,
+  kept: (item: A, file: string, length: number) => B
+): Promise<ReadonlyArray<B>> => {
+  const items: Array<B> = []
+  for (const name of await readdir(directory).catch(() => [])) {
+    if (!name.endsWith(".json")) continue
+    const { file, length, value } = await readItem(join(directory, name), isOne)
+    items.push(kept(value, file, length))
+  }
   return items.toSorted((a, b) => a.createdAt.localeCompare(b.createdAt))
+}
+
+const MAX_LENGTH = 16 * 1024 * 1024
+
+/** Returns the files in groups, each to be read into memory at once. */
+const grouped = <A extends { readonly length: number }>(files: ReadonlyArray<A>): ReadonlyArray<ReadonlyArray<A>> => {
+  const groups: Array<Array<A>> = []
+  let room = 0
+  for (const file of files) {
+    room -= file.length
+    if (room < 0 || groups.at(-1)?.length === MAX_OPERATIONS) {
+      groups.push([])
+      room = MAX_LENGTH - file.length
+    }
+    groups.at(-1)?.push(file)
+  }
+  return groups
 }
 
 /** Each id of the backup has its id of the account. */
@@ -129,14 +156,20 @@ export const restore = Command.make(
         }
       }
 
-      const routes = await readAll(join(directory, "routes"), isRoute)
+      const routes = await readAll(
+        join(directory, "routes"),
+        isRoute,
+        ({ createdAt, id, links }, file, length) => ({ createdAt, id, links, file, length })
+      )
       const absent = routes.filter(({ id }) => presentId("routes", id) === undefined)
       counts.present = routes.length - absent.length
       let tried = 0
-      for (const some of batches(absent)) {
-        const results = await send(some.map((route) => (
-          { op: "create", route: { ...inputOf(route), clientId: newId("routes", route.id) } } as const
-        )))
+      for (const some of grouped(absent)) {
+        const operations = await Promise.all(some.map(async ({ file, id }) => {
+          const route = inputOf((await readItem(file, isRoute)).value)
+          return { op: "create", route: { ...route, clientId: newId("routes", id) } } as const
+        }))
+        const results = await send(operations)
         for (const [index, { error, route }] of results.entries()) {
           const stored = some[index]
           if (stored === undefined || route === undefined) refuse(`route ${stored?.id}`, error)
@@ -151,7 +184,7 @@ export const restore = Command.make(
         showProgress(tried, absent.length, "routes")
       }
 
-      const collections = await readAll(join(directory, "collections"), isCollection)
+      const collections = await readAll(join(directory, "collections"), isCollection, identity)
       const own = new Set(routes.map(({ id }) => id))
       // Routes of others have the same ids where the service is the same, and may be gone or hidden.
       const otherId = (member: number) => state.origin === origin && !own.has(member) ? member : undefined
@@ -186,7 +219,7 @@ export const restore = Command.make(
       }
 
       const links: ReadonlyArray<SyncedLink> = [
-        ...await readAll(join(directory, "links"), isLink),
+        ...await readAll(join(directory, "links"), isLink, identity),
         ...routes.flatMap(({ id, links = [] }) => links.map((link) => ({ ...link, routeId: id }))),
         ...collections.flatMap(({ id, links = [] }) => links.map((link) => ({ ...link, collectionId: id })))
       ]
