@@ -10,7 +10,7 @@ import {
   sync
 } from "../../client/src/index.ts"
 
-export const inputOf = (route: Route): RouteInput => ({
+export const inputOf = (route: Route) => ({
   name: route.name,
   waypoints: route.waypoints,
   visibility: route.visibility,
@@ -31,7 +31,7 @@ export const inputOf = (route: Route): RouteInput => ({
   favourite: route.favourite,
   recordedAt: route.recordedAt ?? null,
   source: route.source ?? null
-})
+} satisfies RouteInput)
 
 export const Ids = Schema.Record(Schema.String, Schema.Int)
 
@@ -40,27 +40,6 @@ export const clientIdOf = (text: string): string => {
   const hex = createHash("sha256").update(text).digest("hex")
   return [hex.slice(0, 8), hex.slice(8, 12), `8${hex.slice(13, 16)}`, `8${hex.slice(17, 20)}`, hex.slice(20, 32)]
     .join("-")
-}
-
-/** A batch may have at most 8 MiB. */
-const MAX_BATCH_BYTES = 4 * 1024 * 1024
-const MAX_BATCH = 50
-
-export const batches = <A>(items: ReadonlyArray<A>): ReadonlyArray<ReadonlyArray<A>> => {
-  const all: Array<Array<A>> = []
-  let bytes = 0
-  for (const item of items) {
-    const length = JSON.stringify(item).length
-    const last = all.at(-1)
-    if (last === undefined || last.length === MAX_BATCH || bytes + length > MAX_BATCH_BYTES) {
-      all.push([item])
-      bytes = length
-    } else {
-      last.push(item)
-      bytes += length
-    }
-  }
-  return all
 }
 
 const withoutSource = (operation: BatchOperation): BatchOperation | undefined => {

@@ -1,4 +1,4 @@
-import { Effect, Runtime, Schema } from "effect"
+import { Effect, Schema } from "effect"
 import { ConnectionError, ServiceError } from "../../client/src/index.ts"
 
 export const EXIT_CODES = { failed: 1, usage: 2, signedOut: 3, partial: 4, unreachable: 5 } as const
@@ -13,10 +13,6 @@ export class Failure extends Schema.TaggedError<Failure>("rps/Failure")("Failure
   exitCode: Schema.Int,
   details: Schema.optionalKey(Schema.Record(Schema.String, Schema.Unknown))
 }) {
-  override get [Runtime.errorExitCode]() {
-    return this.exitCode
-  }
-
   static because(message: string, exitCode: number = EXIT_CODES.failed): Failure {
     return new Failure({ message, exitCode })
   }

@@ -8,7 +8,7 @@ import {
   ServiceError,
   sync
 } from "../../client/src/index.ts"
-import { batches, clientIdOf, Ids, inputOf, presentIds, sendAll } from "./Copies.ts"
+import { clientIdOf, Ids, inputOf, presentIds, sendAll } from "./Copies.ts"
 import { attempt, EXIT_CODES, Failure } from "./Failure.ts"
 import { ownFile, readText, replaceJson } from "./Files.ts"
 import { type Account, targetAt } from "./Logins.ts"
@@ -92,22 +92,12 @@ interface Step {
 }
 
 const perform = async ({ target: { client } }: Mirror, steps: ReadonlyArray<Step>) => {
-  const performed: Array<readonly [Step, BatchResult]> = []
-  for (const some of batches(steps)) {
-    const sent = await sendAll(client, some.map(({ operation }) => operation))
-    for (const [index, { operation, result }] of sent.entries()) {
-      const step = some[index]
-      if (step !== undefined && operation !== undefined) performed.push([{ ...step, operation }, result])
-    }
-  }
-  return performed
+  const sent = await sendAll(client, steps.map(({ operation }) => operation))
+  return sent.flatMap(({ operation, result }, index): ReadonlyArray<readonly [Step, BatchResult]> => {
+    const step = steps[index]
+    return step === undefined || operation === undefined ? [] : [[{ ...step, operation }, result]]
+  })
 }
-
-const copyOf = (route: Route) => ({
-  ...inputOf(route),
-  visibility: route.visibility,
-  provenance: route.provenance
-})
 
 type Item = { readonly kind: "routes"; readonly item: Route } | {
   readonly kind: "collections"
@@ -118,7 +108,7 @@ const stepOf = (mirror: Mirror, { item, kind }: Item): Step => {
   const id = mirror.ids[kind].get(item.id)
   const clientId = clientIdOf(`${mirror.source.origin} ${kind} ${item.id} ${mirror.generation}`)
   if (kind === "routes") {
-    const route = copyOf(item)
+    const route = inputOf(item)
     const operation: BatchOperation = id === undefined
       ? { op: "create", route: { ...route, clientId } }
       : { op: "update", id, changes: route }
@@ -141,7 +131,7 @@ const stepOf = (mirror: Mirror, { item, kind }: Item): Step => {
 /** An earlier run may have created the item without keeping its id, and the source may have changed since. */
 const isAsSent = ({ operation }: Step, { collection, route }: BatchResult) => {
   if (operation.op === "create" && route !== undefined) {
-    return JSON.stringify(copyOf(route)) === JSON.stringify(Struct.omit(operation.route, ["clientId"]))
+    return JSON.stringify(inputOf(route)) === JSON.stringify(Struct.omit(operation.route, ["clientId"]))
   }
   if (operation.op === "createCollection" && collection !== undefined) {
     return collection.name === operation.collection.name
