@@ -1,6 +1,6 @@
 import { assert, describe, it as test } from "@effect/vitest"
 import { Effect } from "effect"
-import { mkdirSync, writeFileSync } from "node:fs"
+import { mkdirSync, readFileSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { elsewhere, rps } from "../support/CommandLine.ts"
 import { temporaryDirectory } from "../support/TemporaryDirectory.ts"
@@ -37,5 +37,36 @@ describe("the command line at its limits", () => {
       })
       const { stderr, stdout } = yield* rps({ ...env, NODE_OPTIONS: "--max-old-space-size=128" }, ["restore", copy])
       assert.strictEqual(stdout, "28 routes restored, 0 already there, 0 refused\n", stderr)
+    }).pipe(Effect.scoped))
+})
+
+describe("the command line at an address that is not the service", () => {
+  test.live("says that a portal has responded, and keeps the login that it has", () =>
+    Effect.gen(function*() {
+      const env = yield* elsewhere((request, response) => {
+        request.resume()
+        response.writeHead(200, { "content-type": "text/html; charset=utf-8" }).end(
+          "<title>Welcome to our network</title>"
+        )
+      })
+      const { RPS_CONFIG_DIR, RPS_URL } = env
+      const file = join(RPS_CONFIG_DIR, "logins.json")
+      const logins = JSON.stringify({ current: RPS_URL, tokens: { [RPS_URL]: "kept" } })
+      writeFileSync(file, logins)
+      const words = [["ls"], ["login", RPS_URL], ["restore", RPS_CONFIG_DIR]]
+      writeFileSync(join(RPS_CONFIG_DIR, "backup.json"), JSON.stringify({ origin: RPS_URL, userId: 1 }))
+      for (const line of words) {
+        const { code, stderr, stdout } = yield* rps(env, line)
+        const message = `rps: ${RPS_URL} responded with a page: is this the address of the service?\n`
+        assert.deepStrictEqual([code, stdout, stderr], [5, "", message])
+      }
+      const signedIn = yield* rps({ ...env, RPS_TOKEN: undefined, RPS_PASSWORD: "x" }, [
+        "login",
+        RPS_URL,
+        "--email",
+        "a@b.ch"
+      ])
+      assert.strictEqual(signedIn.code, 5)
+      assert.strictEqual(readFileSync(file, "utf8"), logins)
     }).pipe(Effect.scoped))
 })

@@ -140,6 +140,12 @@ const errorOf = ({ content, response }: Received): ServiceError => {
   return new ServiceError(response, { code: "INTERNAL", message, ...body, statusCode: response.status })
 }
 
+/** A portal or a proxy that signs people in responds to any request with a page, which no operation of the service does. */
+const checkPage = ({ origin }: URL, response: Response): void => {
+  if (!response.ok || typeOf(response) !== "text/html") return
+  throw new ConnectionError(`${origin} responded with a page: is this the address of the service?`)
+}
+
 /** Sends calls with the token of the client, which responses of sign-in renew. */
 export const makeSend = (options: ClientOptions) => {
   const { baseUrl, retries = 3, retryTimeout = 120_000 } = options
@@ -182,13 +188,15 @@ export const makeSend = (options: ClientOptions) => {
   const send = async (method: string, path: string, input: Request, { signal }: CallOptions) => {
     const { payload } = input
     const body = payload === undefined || isFile(payload) ? payload : JSON.stringify(payload)
-    const received = await respond(urlOf(baseUrl, path, input), {
+    const url = urlOf(baseUrl, path, input)
+    const received = await respond(url, {
       method,
       headers: headersOf(input, token),
       ...(body === undefined ? {} : { body }),
       ...(signal === undefined ? {} : { signal })
     })
     const { response } = received
+    checkPage(url, response)
     token = response.headers.get("X-Access-Token") ?? token
     if (!response.ok) throw errorOf(received)
     const data = dataOf(received)
