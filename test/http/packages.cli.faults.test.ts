@@ -41,6 +41,28 @@ describe("the command line at its limits", () => {
 })
 
 describe("the command line at an address that is not the service", () => {
+  test.live("names the address that it leads to, before it sends the password", () =>
+    Effect.gen(function*() {
+      const target = yield* elsewhere((_, response) =>
+        response.writeHead(401, { "content-type": "application/json" }).end("{\"message\":\"Sign in first\"}")
+      )
+      let received = ""
+      const env = yield* elsewhere((request, response) => {
+        request.on("data", (bytes) => received += String(bytes))
+        response.writeHead(308, { location: `${target.RPS_URL}${request.url}` }).end()
+      })
+      const login = ["login", env.RPS_URL, "--email", "ada@example.com"]
+      for (const words of [["ls"], login]) {
+        const { code, stderr } = yield* rps({
+          ...env,
+          RPS_TOKEN: words === login ? undefined : "x",
+          RPS_PASSWORD: "secret"
+        }, words)
+        assert.deepStrictEqual([code, stderr], [5, `rps: ${env.RPS_URL} leads to ${target.RPS_URL}: use that\n`])
+      }
+      assert.strictEqual(received, "")
+    }).pipe(Effect.scoped))
+
   test.live("says that a portal has responded, and keeps the login that it has", () =>
     Effect.gen(function*() {
       const env = yield* elsewhere((request, response) => {

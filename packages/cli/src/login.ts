@@ -22,6 +22,8 @@ const mintedToken = Effect.fnUntraced(function*(origin: string, given: Option.Op
   const password = Redacted.value(yield* passwordOf)
   return yield* attempt(async () => {
     const session = clientAt(origin)
+    // An address that is not that of the service fails here, before it has the password.
+    await session.auth.providers()
     await session.auth.logIn({ payload: { email, password } })
     const name = `rps on ${hostname()}`.slice(0, 100)
     const { token } = await session.tokens.mint({ payload: { name, scope, expiresInDays: DAYS } })

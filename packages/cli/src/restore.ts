@@ -45,7 +45,7 @@ const readItem = async <A>(file: string, isOne: (value: unknown) => value is A) 
   return { value, file, length: text.length }
 }
 
-/** Returns the items of a directory, oldest first. A large account has more routes than fit in memory: `kept` drops their lines. */
+/** Returns the items of a directory, oldest first. Not all lines fit in memory: `kept` returns what is needed of an item. */
 const readAll = async <A extends { readonly createdAt: string }, B extends { readonly createdAt: string }>(
   directory: string,
   isOne: (value: unknown) => value is A,

@@ -140,10 +140,13 @@ const errorOf = ({ content, response }: Received): ServiceError => {
   return new ServiceError(response, { code: "INTERNAL", message, ...body, statusCode: response.status })
 }
 
-/** A portal or a proxy that signs people in responds to any request with a page, which no operation of the service does. */
-const checkPage = ({ origin }: URL, response: Response): void => {
-  if (!response.ok || typeOf(response) !== "text/html") return
-  throw new ConnectionError(`${origin} responded with a page: is this the address of the service?`)
+/** No operation responds with a page, as portals and proxies do. A redirect to another origin loses the token. */
+const checkOrigin = ({ origin }: URL, response: Response): void => {
+  if (response.ok && typeOf(response) === "text/html") {
+    throw new ConnectionError(`${origin} responded with a page: is this the address of the service?`)
+  }
+  const other = response.redirected ? new URL(response.url).origin : origin
+  if (other !== origin) throw new ConnectionError(`${origin} leads to ${other}: use that`)
 }
 
 /** Sends calls with the token of the client, which responses of sign-in renew. */
@@ -196,7 +199,7 @@ export const makeSend = (options: ClientOptions) => {
       ...(signal === undefined ? {} : { signal })
     })
     const { response } = received
-    checkPage(url, response)
+    checkOrigin(url, response)
     token = response.headers.get("X-Access-Token") ?? token
     if (!response.ok) throw errorOf(received)
     const data = dataOf(received)
