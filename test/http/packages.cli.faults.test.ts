@@ -1,8 +1,8 @@
 import { assert, describe, it as test } from "@effect/vitest"
 import { Effect } from "effect"
-import { mkdirSync, readFileSync, writeFileSync } from "node:fs"
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
-import { elsewhere, rps } from "../support/CommandLine.ts"
+import { elsewhere, rps, rpsInShell } from "../support/CommandLine.ts"
 import { temporaryDirectory } from "../support/TemporaryDirectory.ts"
 
 describe("the command line at its limits", () => {
@@ -38,6 +38,29 @@ describe("the command line at its limits", () => {
       const { stderr, stdout } = yield* rps({ ...env, NODE_OPTIONS: "--max-old-space-size=128" }, ["restore", copy])
       assert.strictEqual(stdout, "28 routes restored, 0 already there, 0 refused\n", stderr)
     }).pipe(Effect.scoped))
+
+  test.live.skipIf(!existsSync("/dev/full"))(
+    "fails where nobody reads its results, and where they do not fit",
+    () =>
+      Effect.gen(function*() {
+        const routes = Array.from(
+          { length: 5000 },
+          (_, id) => ({ id, name: "x".repeat(50), visibility: "private", tags: [] })
+        )
+        const env = yield* elsewhere((_, response) =>
+          response.writeHead(200, { "content-type": "application/json" }).end(JSON.stringify(routes))
+        )
+        const full = yield* rpsInShell(env, "rps --help > /dev/full; echo $?; rps ls > /dev/full; echo $?")
+        const message = "rps: ENOSPC: no space left on device, write\n"
+        assert.deepStrictEqual([full.stdout, full.stderr], ["1\n1\n", message.repeat(2)])
+        const ended = "echo ${PIPESTATUS[0]}"
+        const closed = yield* rpsInShell(
+          env,
+          `rps ls | head -n 1; ${ended}; rps ls 2>&1 | true; ${ended}`
+        )
+        assert.deepStrictEqual([closed.stdout.split("\n").slice(1), closed.stderr], [["141", "141", ""], ""])
+      }).pipe(Effect.scoped)
+  )
 })
 
 describe("the command line at an address that is not the service", () => {

@@ -54,6 +54,13 @@ export const rpsOnTerminal = (env: Environment, words: ReadonlyArray<string>) =>
     return ended(env, "script", ["-qec", `stty cols 80; ${quoted}`, "/dev/null"])
   })
 
+/** Runs a script of Bash that has `rps`. */
+export const rpsInShell = (env: Environment, script: string) =>
+  Effect.andThen(program, (main) => {
+    const rps = `rps() { '${process.execPath}' '${main}' "$@"; }`
+    return ended(env, "bash", ["-c", `${rps}\n${script}`])
+  })
+
 export const hasTerminal = spawnSync("script", ["-qec", "true", "/dev/null"]).status === 0
 
 /** Starts `rps`. The effect ends when `rps` has written `text`; a failed test ends `rps`. */

@@ -40,6 +40,17 @@ const showFailure = (error: unknown) => {
   return Console.error(lineOf({ error: { message, ...details } }, `rps: ${message.replaceAll("\n", " ")}`))
 }
 
+/** A shell shows this for a program that SIGPIPE has ended. */
+const BROKEN_PIPE = 141
+
+process.stdout.on("error", (error) => {
+  if ("code" in error && error.code === "EPIPE") process.exit(BROKEN_PIPE)
+  process.stderr.write(`${lineOf({ error: { message: error.message } }, `rps: ${error.message}`)}\n`)
+  process.exit(EXIT_CODES.failed)
+})
+
+process.stderr.on("error", () => process.exit(BROKEN_PIPE))
+
 const exitCodeOf = (exit: Exit.Exit<unknown, unknown>): number => {
   if (Exit.isSuccess(exit)) return 0
   if (Cause.hasInterruptsOnly(exit.cause)) return 130
