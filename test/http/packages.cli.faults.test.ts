@@ -115,3 +115,18 @@ describe("the command line at an address that is not the service", () => {
       assert.strictEqual(readFileSync(file, "utf8"), logins)
     }).pipe(Effect.scoped))
 })
+
+describe("the command line with the variables of a cron job", () => {
+  test.live("reads no logins where it has an address and a token, and takes an empty variable for none", () =>
+    Effect.gen(function*() {
+      const env = yield* elsewhere((_, response) =>
+        response.writeHead(200, { "content-type": "application/json" }).end("[]")
+      )
+      writeFileSync(join(env.RPS_CONFIG_DIR, "logins.json"), "{")
+      assert.deepStrictEqual(yield* rps(env, ["ls"]), { code: 0, stdout: "", stderr: "" })
+      const logins = { current: env.RPS_URL, tokens: { [env.RPS_URL]: "kept" } }
+      writeFileSync(join(env.RPS_CONFIG_DIR, "logins.json"), JSON.stringify(logins))
+      const unset = yield* rps({ ...env, RPS_URL: "", RPS_TOKEN: "" }, ["ls"])
+      assert.deepStrictEqual(unset, { code: 0, stdout: "", stderr: "" })
+    }).pipe(Effect.scoped))
+})

@@ -3,8 +3,10 @@ import { homedir } from "node:os"
 import { dirname, join } from "node:path"
 
 /** An empty variable is as one that is not set. */
+export const variable = (name: string): string | undefined => process.env[name] || undefined
+
 const ownFolder = () =>
-  process.env["RPS_CONFIG_DIR"] || join(process.env["XDG_CONFIG_HOME"] || join(homedir(), ".config"), "rps")
+  variable("RPS_CONFIG_DIR") ?? join(variable("XDG_CONFIG_HOME") ?? join(homedir(), ".config"), "rps")
 
 export const ownFile = (name: string): string => join(ownFolder(), name)
 

@@ -1,7 +1,7 @@
 import { Schema } from "effect"
 import { type Client, makeClient } from "../../client/src/index.ts"
 import { EXIT_CODES, Failure } from "./Failure.ts"
-import { ownFile, readText, replaceJson } from "./Files.ts"
+import { ownFile, readText, replaceJson, variable } from "./Files.ts"
 import { note } from "./Terminal.ts"
 
 const Logins = Schema.Struct({
@@ -57,16 +57,18 @@ const accountWith = (origin: string, token: string | undefined): Account => {
 }
 
 /** Returns the account of `--url`, else of `RPS_URL`, else of the last login. `RPS_TOKEN` precedes the saved token. */
-export const accountAt = async (url: string | undefined): Promise<Account> => {
+export const accountAt = async (url = variable("RPS_URL")): Promise<Account> => {
+  const token = variable("RPS_TOKEN")
+  if (url !== undefined && token !== undefined) return accountWith(originOf(url), token)
   const { current, tokens } = await readLogins()
-  const given = url ?? process.env["RPS_URL"] ?? current
+  const given = url ?? current
   if (given === undefined) throw Failure.because("not signed in: run rps login URL first", EXIT_CODES.signedOut)
   const origin = originOf(given)
-  return accountWith(origin, process.env["RPS_TOKEN"] ?? tokens[origin])
+  return accountWith(origin, token ?? tokens[origin])
 }
 
 /** Returns the account of `--to`. `RPS_TO_TOKEN` precedes the saved token. */
 export const targetAt = async (url: string): Promise<Account> => {
   const origin = originOf(url)
-  return accountWith(origin, process.env["RPS_TO_TOKEN"] ?? (await readLogins()).tokens[origin])
+  return accountWith(origin, variable("RPS_TO_TOKEN") ?? (await readLogins()).tokens[origin])
 }

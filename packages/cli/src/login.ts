@@ -2,6 +2,7 @@ import { Effect, Option, Redacted } from "effect"
 import { Argument, Command, Flag, Prompt } from "effect/cli"
 import { hostname } from "node:os"
 import { attempt } from "./Failure.ts"
+import { variable } from "./Files.ts"
 import { clientAt, originOf, saveLogin } from "./Logins.ts"
 import { ask, print } from "./Root.ts"
 import { note } from "./Terminal.ts"
@@ -10,7 +11,7 @@ const DAYS = 90
 
 /** A script gives the token or the password in the environment, where no list of processes shows it. */
 const passwordOf = Effect.gen(function*() {
-  const given = process.env["RPS_PASSWORD"]
+  const given = variable("RPS_PASSWORD")
   if (given !== undefined) return Redacted.make(given)
   return yield* ask(Prompt.Password({ message: "Password" }), "no password: set RPS_PASSWORD, or RPS_TOKEN to a token")
 })
@@ -44,7 +45,7 @@ export const login = Command.make(
   },
   Effect.fnUntraced(function*({ email, scope, service }) {
     const origin = yield* attempt(async () => originOf(service))
-    const given = process.env["RPS_TOKEN"]
+    const given = variable("RPS_TOKEN")
     const token = given ?? (yield* mintedToken(origin, email, scope))
     const { expiresAt, user } = yield* attempt(async () => {
       const credential = await clientAt(origin, token).credential.describe()
