@@ -1,6 +1,6 @@
 import { assert, layer } from "@effect/vitest"
 import { Effect, Schema } from "effect"
-import { readdirSync, readFileSync, statSync } from "node:fs"
+import { mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs"
 import { createServer } from "node:http"
 import { join } from "node:path"
 import { type Rider, signedIn } from "../support/Actors.ts"
@@ -54,6 +54,26 @@ layer(TestServer.layer())("rps login", (it) => {
       const unset = { HOME, RPS_CONFIG_DIR: "", XDG_CONFIG_HOME: "" }
       yield* rps({ ...env, ...unset }, ["login", origin, "--email", rider.email, "--scope", "read"])
       assert.deepStrictEqual(readdirSync(join(HOME, ".config", "rps")), ["logins.json"])
+    }))
+
+  it.effect("leaves no token behind where it cannot keep it", () =>
+    Effect.gen(function*() {
+      const { origin } = yield* TestServer
+      const rider = yield* signedIn
+      const RPS_CONFIG_DIR = yield* temporaryDirectory
+      const env = { RPS_CONFIG_DIR, RPS_URL: undefined, RPS_TOKEN: undefined, RPS_PASSWORD: rider.password }
+      const words = ["login", origin, "--email", rider.email]
+      const file = join(RPS_CONFIG_DIR, "logins.json")
+      writeFileSync(file, "{")
+      const broken = yield* rps(env, words)
+      const message = `rps: ${file}: not a file of logins: remove it, and run rps login again\n`
+      assert.deepStrictEqual([broken.code, broken.stderr], [1, message])
+      rmSync(file)
+      mkdirSync(`${file}.next`)
+      const unsaved = yield* rps(env, words)
+      assert.strictEqual(unsaved.code, 1)
+      assert.include(unsaved.stderr, `open '${file}.next'`)
+      assert.deepStrictEqual((yield* rider.get("/auth/tokens")).body, [])
     }))
 
   it.effect("ends with a code of its own without a login, with a revoked token, with a wrong address, without a service", () =>

@@ -14,9 +14,14 @@ const decodeLogins = Schema.decodeUnknownSync(Schema.fromJsonString(Logins))
 
 const FILE = "logins.json"
 
-const readLogins = async (): Promise<typeof Logins.Type> => {
-  const text = await readText(ownFile(FILE))
-  return text === undefined ? { tokens: {} } : decodeLogins(text)
+export const readLogins = async (): Promise<typeof Logins.Type> => {
+  const file = ownFile(FILE)
+  const text = await readText(file)
+  try {
+    return text === undefined ? { tokens: {} } : decodeLogins(text)
+  } catch {
+    throw Failure.because(`${file}: not a file of logins: remove it, and run rps login again`)
+  }
 }
 
 export const saveLogin = async (origin: string, token: string): Promise<void> => {

@@ -3,7 +3,7 @@ import { Argument, Command, Flag, Prompt } from "effect/cli"
 import { hostname } from "node:os"
 import { attempt } from "./Failure.ts"
 import { variable } from "./Files.ts"
-import { clientAt, originOf, saveLogin } from "./Logins.ts"
+import { clientAt, originOf, readLogins, saveLogin } from "./Logins.ts"
 import { ask, print } from "./Root.ts"
 import { note } from "./Terminal.ts"
 
@@ -16,7 +16,14 @@ const passwordOf = Effect.gen(function*() {
   return yield* ask(Prompt.Password({ message: "Password" }), "no password: set RPS_PASSWORD, or RPS_TOKEN to a token")
 })
 
-const mintedToken = Effect.fnUntraced(function*(origin: string, given: Option.Option<string>, scope: "read" | "write") {
+/** Keeps a token that the service knows. */
+const keep = async (origin: string, token: string) => {
+  const credential = await clientAt(origin, token).credential.describe()
+  await saveLogin(origin, token)
+  return credential
+}
+
+const keepMinted = Effect.fnUntraced(function*(origin: string, given: Option.Option<string>, scope: "read" | "write") {
   const email = Option.isSome(given)
     ? given.value
     : yield* ask(Prompt.String({ message: "Email address" }), "no account: add --email, or set RPS_TOKEN to a token")
@@ -27,9 +34,15 @@ const mintedToken = Effect.fnUntraced(function*(origin: string, given: Option.Op
     await session.auth.providers()
     await session.auth.logIn({ payload: { email, password } })
     const name = `rps on ${hostname()}`.slice(0, 100)
-    const { token } = await session.tokens.mint({ payload: { name, scope, expiresInDays: DAYS } })
-    await session.auth.logOut()
-    return token
+    const { id, token } = await session.tokens.mint({ payload: { name, scope, expiresInDays: DAYS } })
+    try {
+      return await keep(origin, token)
+    } catch (error) {
+      await session.tokens.revoke({ params: { id } })
+      throw error
+    } finally {
+      await session.auth.logOut()
+    }
   })
 })
 
@@ -46,12 +59,11 @@ export const login = Command.make(
   Effect.fnUntraced(function*({ email, scope, service }) {
     const origin = yield* attempt(async () => originOf(service))
     const given = variable("RPS_TOKEN")
-    const token = given ?? (yield* mintedToken(origin, email, scope))
-    const { expiresAt, user } = yield* attempt(async () => {
-      const credential = await clientAt(origin, token).credential.describe()
-      await saveLogin(origin, token)
-      return credential
-    })
+    // Nothing is asked or made where the login could not be kept.
+    yield* attempt(readLogins)
+    const { expiresAt, user } = yield* given === undefined
+      ? keepMinted(origin, email, scope)
+      : attempt(() => keep(origin, given))
     yield* print(
       { origin, user, expiresAt },
       `Signed in to ${origin} as ${user.handle}${expiresAt === null ? "" : `, until ${expiresAt}`}`
