@@ -1,8 +1,10 @@
 import { assert, describe, it, layer } from "@effect/vitest"
 import { Effect } from "effect"
-import { readFileSync } from "node:fs"
+import { execFile } from "node:child_process"
+import { readFileSync, writeFileSync } from "node:fs"
 import { createServer } from "node:http"
 import { join } from "node:path"
+import { promisify } from "node:util"
 import { rolldown } from "rolldown"
 import {
   batch,
@@ -17,6 +19,7 @@ import { clientContract } from "../../tools/ClientContract.ts"
 import { newEmail, signedIn } from "../support/Actors.ts"
 import { Mailbox } from "../support/Mailbox.ts"
 import { served } from "../support/OpenApi.ts"
+import { temporaryDirectory } from "../support/TemporaryDirectory.ts"
 import { TestServer } from "../support/TestServer.ts"
 import { mint } from "../support/Tokens.ts"
 
@@ -31,6 +34,12 @@ const writer = Effect.gen(function*() {
   const { token } = yield* mint(yield* signedIn, "write")
   return makeClient({ baseUrl: origin, token })
 })
+
+const run = promisify(execFile)
+
+const STRICT =
+  "--noEmit --strict --exactOptionalPropertyTypes --skipLibCheck --allowImportingTsExtensions --module nodenext "
+  + "--target es2024 --lib es2024,dom,dom.iterable,dom.asynciterable"
 
 const failureOf = async (call: Promise<unknown>) => {
   try {
@@ -124,6 +133,27 @@ layer(TestServer.layer())("the client package", (it) => {
         const [collection] = await client.collections.list()
         assert.deepStrictEqual(collection?.routeIds, [second, first, others[98] ?? 0])
       })
+    }))
+
+  it.effect("does what its document shows", () =>
+    Effect.gen(function*() {
+      const { origin } = yield* TestServer
+      const rider = yield* signedIn
+      const { token } = yield* mint(rider, "write")
+      const folder = yield* temporaryDirectory
+      const shown = readFileSync(join(ROOT, "packages/client/README.md"), "utf8").split("```")[1] ?? ""
+      const program = shown.replace(/^ts\n/, "")
+        .replace("\"route-planning-service-client\"", JSON.stringify(join(ROOT, "packages/client/src/index.ts")))
+        .replace("https://routes.example.com", origin)
+        .replace("service_pat_...", token)
+      writeFileSync(join(folder, "shown.mts"), program)
+      const tsc = join(ROOT, "node_modules/typescript/bin/tsc")
+      yield* Effect.promise(async () => {
+        const checked = run(process.execPath, [tsc, ...STRICT.split(" "), "shown.mts"], { cwd: folder })
+        assert.strictEqual((await checked.catch((error) => error)).stdout, "")
+        await run(process.execPath, ["shown.mts"], { cwd: folder })
+      })
+      assert.include(JSON.stringify((yield* rider.get("/routes")).body), "\"name\":\"Around Vaduz by night\"")
     }))
 
   it.effect("signs in, has the token of the session, and signs out", () =>
