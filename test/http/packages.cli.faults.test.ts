@@ -130,3 +130,18 @@ describe("the command line with the variables of a cron job", () => {
       assert.deepStrictEqual(unset, { code: 0, stdout: "", stderr: "" })
     }).pipe(Effect.scoped))
 })
+
+describe("the command line on a line that breaks", () => {
+  test.live("says that an import of a ZIP has to be repeated", () =>
+    Effect.gen(function*() {
+      const env = yield* elsewhere((request, response) => {
+        request.resume()
+        response.writeHead(200, { "content-type": "application/x-ndjson" })
+        response.write("{\"outcome\":\"imported\",\"file\":\"one.gpx\"}\n", () => response.destroy())
+      })
+      const archive = join(env.RPS_CONFIG_DIR, "rides.zip")
+      writeFileSync(archive, "any")
+      const { code, stderr } = yield* rps(env, ["import", archive])
+      assert.deepStrictEqual([code, stderr], [5, "rps: the connection broke: import the same file again\n"])
+    }).pipe(Effect.scoped))
+})

@@ -104,6 +104,9 @@ const wordsOf = ({ duplicates, file, imported, message, outcome, reason, skipped
 /** Photos and tables, which archives of other services have too, are no files of routes. */
 const isRefused = ({ file = "", outcome }: typeof Line.Type): boolean => outcome === "skipped" && isRouteFile(file)
 
+const connectionBroke = () =>
+  Failure.because("the connection broke: import the same file again", EXIT_CODES.unreachable)
+
 /** The service reads a ZIP itself, and reports on each file. */
 const importZip = Effect.fnUntraced(function*(client: Client, archive: string, tags: ReadonlyArray<string>) {
   const made = yield* attempt(async () =>
@@ -115,7 +118,7 @@ const importZip = Effect.fnUntraced(function*(client: Client, archive: string, t
   )
   if (!(made instanceof ReadableStream)) return yield* print(made, "The account is imported")
   let refused = 0
-  const last = yield* Stream.fromReadableStream({ evaluate: () => made, onError: toFailure }).pipe(
+  const last = yield* Stream.fromReadableStream({ evaluate: () => made, onError: connectionBroke }).pipe(
     Stream.decodeText(),
     Stream.splitLines,
     Stream.map((line) => decodeLine(line)),
