@@ -232,8 +232,8 @@ describe("the command line at a service that is slow or hostile", () => {
       })
       const { code, stderr } = yield* rps(env, ["ls", "--json"])
       assert.deepStrictEqual([code, stderr.trimEnd().split("\n").map((line) => JSON.parse(line).note)], [0, [
-        `${env.RPS_URL} responded 429: trying again in 0 s`,
-        `${env.RPS_URL} responded 503: trying again in 0 s`
+        `${env.RPS_URL} responded 429: trying again in 1 s`,
+        `${env.RPS_URL} responded 503: trying again in 1 s`
       ]])
       const away = yield* Effect.scoped(listening(createServer()))
       const silent = yield* running({ ...env, RPS_URL: `http://127.0.0.1:${away}` }, ["ls"], "trying again in 1 s\n")

@@ -241,6 +241,15 @@ describe("the client package on a bad day", () => {
     })
   })
 
+  it("gives up what stays limited, though the service names no time to wait", async () => {
+    const limited = await withServer([429], async (baseUrl) => {
+      const signal = AbortSignal.timeout(10_000)
+      const failure = await failureOf(makeClient({ baseUrl, retryTimeout: 600 }).routes.list({}, { signal }))
+      assert.deepInclude(failure, { statusCode: 429 })
+    })
+    assert.strictEqual(limited, 3)
+  })
+
   it("sends no more than 8 MiB of a long batch at a time", async () => {
     const lengths: Array<readonly [count: number, isSmall: boolean]> = []
     const client = makeClient({

@@ -84,10 +84,13 @@ const retryAfter = (response: Response | undefined): number | undefined => {
   const header = response?.headers.get("Retry-After") ?? ""
   if (/^\d+$/.test(header)) return Number(header) * 1000
   const date = Date.parse(header)
-  return Number.isNaN(date) ? undefined : Math.max(0, date - Date.now())
+  return Number.isNaN(date) ? undefined : date - Date.now()
 }
 
 const MAX_BACKOFF = 8000
+
+/** A service that names no time to wait, or one that is over, would have a call again without end. */
+const MIN_WAIT = 250
 
 const backoff = (attempt: number): number => Math.min(2 ** attempt * 250, MAX_BACKOFF) * (1 + Math.random())
 
@@ -175,7 +178,7 @@ export const makeSend = (options: ClientOptions) => {
         || isStillRunning(result)
       const isLimited = response?.status === 429
       const isRetried = isLimited || (isTemporary && tries < retries && isRepeatable(init.method, init.headers))
-      const wait = retryAfter(response) ?? backoff(tries)
+      const wait = Math.max(retryAfter(response) ?? backoff(tries), MIN_WAIT)
       if (!isRetried || wait > left) {
         if (result instanceof ConnectionError) throw result
         return result
