@@ -86,6 +86,22 @@ layer(TestServer.layer())("the command line", (it) => {
       assert.strictEqual(imported.stdout, "one.GPX.gz: imported\n1 imported, 0 already there, 0 failed\n")
     }))
 
+  it.effect("imports what is in folders that have names of files, and goes on where it cannot keep what it did", () =>
+    Effect.gen(function*() {
+      const { run: ada } = yield* person
+      const files = yield* temporaryDirectory
+      yield* Effect.promise(async () => {
+        await mkdir(join(files, "tour.gpx"))
+        await mkdir(join(files, ".rps-import.json.next"))
+        await writeFile(join(files, "tour.gpx/one.gpx"), gpx("One", 47.1))
+        await writeFile(join(files, "two.gpx"), gpx("Two", 47.3))
+      })
+      const [first, second] = [yield* ada("import", files), yield* ada("import", files)]
+      assert.deepStrictEqual([first.code, linesOf(first).at(-1)], [0, "2 imported, 0 already there, 0 failed"])
+      assert.match(first.stderr, /^EISDIR: .*: the next run sends all files again\n$/)
+      assert.deepStrictEqual([second.code, linesOf(second).at(-1)], [0, "0 imported, 2 already there, 0 failed"])
+    }))
+
   it.effect("prints nothing but JSON with --json, one value a line", () =>
     Effect.gen(function*() {
       const { origin } = yield* TestServer

@@ -8,7 +8,7 @@ import { type Client, ServiceError } from "../../client/src/index.ts"
 import { attempt, EXIT_CODES, Failure, toFailure } from "./Failure.ts"
 import { readText, replaceJson } from "./Files.ts"
 import { account, print } from "./Root.ts"
-import { showProgress } from "./Terminal.ts"
+import { note, showProgress } from "./Terminal.ts"
 
 const TYPES: Readonly<Record<string, string>> = {
   ".fit": "application/vnd.ant.fit",
@@ -20,6 +20,16 @@ const TYPES: Readonly<Record<string, string>> = {
 }
 
 const isRouteFile = (file: string): boolean => TYPES[extname(file.toLowerCase().replace(/\.gz$/, ""))] !== undefined
+
+/** Folders may have names such as of files, as a tour with its parts has. */
+const routeFilesIn = async (directory: string): Promise<ReadonlyArray<string>> => {
+  const files: Array<string> = []
+  for (const file of (await readdir(directory, { recursive: true })).filter(isRouteFile).toSorted()) {
+    const isFolder = await stat(join(directory, file)).then((found) => found.isDirectory(), () => false)
+    if (!isFolder) files.push(file)
+  }
+  return files
+}
 
 const typeOf = (file: string) =>
   file.toLowerCase().endsWith(".gz") ? "application/gzip" : TYPES[extname(file).toLowerCase()]
@@ -155,10 +165,15 @@ export const importFiles = Command.make(
     if (isFile) return yield* importZip(client, directory, tag)
     const { user } = yield* attempt(() => client.credential.describe())
     const journalFile = join(directory, JOURNAL)
-    const found = yield* attempt(() => readdir(directory, { recursive: true }))
-    const files = found.filter(isRouteFile).toSorted()
+    const files = yield* attempt(() => routeFilesIn(directory))
     if (files.length === 0) return yield* Failure.because(`${directory}: no file of a route`)
     const journal = { ...(yield* attempt(() => readJournal(journalFile))) }
+    let isKept = true
+    // The journal saves the next run work: the service itself knows the files that it has.
+    const goOn = (error: unknown) => {
+      if (isKept) note(`${toFailure(error).message}: the next run sends all files again`)
+      isKept = false
+    }
     const counts = { imported: 0, present: 0, failed: 0 }
     for (const [index, file] of files.entries()) {
       yield* Effect.sync(() => showProgress(index, files.length, file))
@@ -167,15 +182,15 @@ export const importFiles = Command.make(
         const key = `${origin} ${user.id} ${createHash("sha256").update(bytes).digest("hex")}`
         const { [key]: known } = journal
         if (known !== undefined && known.length > 0) return { ids: known, isNew: false }
-        const note = (ids: ReadonlyArray<number>) => {
+        const keep = (ids: ReadonlyArray<number>) => {
           journal[key] = ids
-          return replaceJson(journalFile, journal)
+          return replaceJson(journalFile, journal).catch(goOn)
         }
-        if (known === undefined) await note([])
+        if (known === undefined) await keep([])
         const imported = await importTrack(client, file, bytes)
         // A run that ended between the import and its tags has left the tags to this one.
         if (imported.isNew || known !== undefined) await tagAll(client, imported.ids, tag)
-        await note(imported.ids)
+        await keep(imported.ids)
         return imported
       }).pipe(Effect.result)
       if (outcome._tag === "Failure") {
