@@ -136,14 +136,16 @@ layer(TestServer.layer())("a change of credentials", (it) => {
       const calls = [
         visitor.post("/auth/reset-password", { token: link, password: PASSWORD }),
         rider.delete(`/auth/tokens/${tokenId}`),
-        rider.delete(`/me/sessions/${session?.id}`)
+        rider.delete(`/me/sessions/${session?.id}`),
+        visitor.post("/auth/request-password-reset", { email: rider.email })
       ]
       const [isLocked, mayUnlock] = [yield* Deferred.make<void>(), yield* Deferred.make<void>()]
-      // Each of them is waiting for the account, and none has locked a row that refers to it.
+      // Each of them is waiting for the account, and none has locked its key or a row that refers to it.
       const lock = Effect.gen(function*() {
-        yield* sql`SELECT 1 FROM users WHERE id = ${rider.id} FOR UPDATE`
+        yield* sql`SELECT 1 FROM users WHERE id = ${rider.id} FOR NO KEY UPDATE`
         yield* Deferred.succeed(isLocked, undefined)
         yield* Deferred.await(mayUnlock)
+        yield* sql`SELECT 1 FROM users WHERE id = ${rider.id} FOR UPDATE NOWAIT`
         for (const table of ["email_tokens", "personal_access_tokens", "sessions"]) {
           const rows = yield* sql`SELECT 1 FROM ${sql(table)} WHERE user_id = ${rider.id} FOR UPDATE NOWAIT`
           assert.isAbove(rows.length, 0, table)

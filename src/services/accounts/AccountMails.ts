@@ -82,8 +82,10 @@ export const accountMailsLayer = Layer.effect(
       if (Option.isSome(signUp)) yield* keep(signUp.value.id, LINK_LIFETIME["reset-password"])
       if (Option.isSome(account)) {
         const { email, id } = account.value
+        // The link locks the account first: the lock of an audit entry is weaker, and could not become this one.
+        const mail = yield* reset(email, { userId: id })
         yield* audit.record("password.reset_requested", { userId: id })
-        return Option.some<ComposedMail>({ userId: id, mail: yield* reset(email, { userId: id }) })
+        return Option.some<ComposedMail>({ userId: id, mail })
       }
       if (Option.isNone(signUp) || !(isOpen || (yield* signUps.isInvited(email)))) return Option.none()
       const { email: typed, id } = signUp.value
