@@ -1,9 +1,10 @@
 import { assert, layer } from "@effect/vitest"
-import { Effect, Schema } from "effect"
+import { Effect, Fiber, Schema } from "effect"
 import { SqlClient } from "effect/sql"
 import { TestClock } from "effect/testing"
 import { crc32 } from "node:zlib"
 import { type Actor, anonymous, signedIn, withHeaders } from "../support/Actors.ts"
+import { untilLocked, whileLocked } from "../support/Locks.ts"
 import { Mailbox } from "../support/Mailbox.ts"
 import { created, newRoute } from "../support/Routes.ts"
 import { TestServer } from "../support/TestServer.ts"
@@ -200,6 +201,21 @@ layer(TestServer.withSweeps())("personal access tokens", (it) => {
       yield* TestClock.adjust("6 days")
       assert.strictEqual((yield* script.get("/routes")).headers.get("x-token-expires-at"), expiresAt)
       assert.strictEqual((yield* script.post("/routes", newRoute({}))).headers.get("x-token-expires-at"), expiresAt)
+    }))
+
+  it.effect("that are revoked while they describe themselves are refused as revoked", () =>
+    Effect.gen(function*() {
+      const { id, token } = yield* mint(yield* signedIn, "read")
+      const refused = yield* whileLocked(
+        (sql) =>
+          Effect.andThen(
+            sql`LOCK TABLE personal_access_tokens IN EXCLUSIVE MODE`,
+            sql`DELETE FROM personal_access_tokens WHERE id = ${id}`
+          ),
+        // The token is found and waits to note its use.
+        Effect.tap(Effect.forkChild(refusalOf(token)), () => untilLocked(1))
+      )
+      assert.strictEqual(yield* Fiber.join(refused), "token_revoked")
     }))
 
   it.effect("are refused with a reason: malformed, unknown, revoked or expired", () =>

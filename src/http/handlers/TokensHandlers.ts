@@ -39,6 +39,6 @@ export const CredentialHandlers = HttpApiBuilder.group(
   "credential",
   Effect.fn(function*(handlers) {
     const credentials = yield* CallerCredential
-    return handlers.handle("describe", () => Effect.flatMap(Caller, credentials.describe))
+    return handlers.handle("describe", () => worded(Effect.flatMap(Caller, credentials.describe)))
   })
 )

@@ -44,8 +44,10 @@ const Row = Schema.Struct({
   handle: Schema.String
 })
 
+const tokenRevoked = () => Effect.fail(new TokenRefused({ reason: "token_revoked" }))
+
 export class CallerCredential extends Context.Service<CallerCredential, {
-  readonly describe: (principal: Principal) => Effect.Effect<Credential>
+  readonly describe: (principal: Principal) => Effect.Effect<Credential, TokenRefused>
 }>()("route-planning-service/CallerCredential") {
   static readonly layer = Layer.effect(
     CallerCredential,
@@ -74,9 +76,9 @@ export class CallerCredential extends Context.Service<CallerCredential, {
 
       return CallerCredential.of({
         describe: Effect.fnUntraced(function*(principal) {
-          const row = yield* principal.kind === "token"
-            ? findToken(principal.tokenId)
-            : findSession(principal.sessionId)
+          const row = principal.kind === "token"
+            ? yield* Effect.catchTag(findToken(principal.tokenId), "NoSuchElementError", tokenRevoked)
+            : yield* findSession(principal.sessionId)
           const { expiresAt, handle, name, scope, userId } = row
           const credential: Credential = {
             kind: principal.kind,
@@ -87,7 +89,7 @@ export class CallerCredential extends Context.Service<CallerCredential, {
             limits
           }
           return credential
-        }, Effect.orDie)
+        }, databaseDefects)
       })
     })
   )
