@@ -68,6 +68,7 @@ const ENGLISH: ReadonlyArray<readonly [string | Html, string]> = [
     "The personal access token \"laptop\" (AbCd) was made on Mar 4, 2026, 05:06 UTC. Its scope is \"read\": "
     + "anyone who has it can read your routes and collections. It expires on Mar 4, 2026, 05:06 UTC."
   ],
+  [en.mails.expiring.subject, "Your access token expires soon"],
   [
     en.mails.expiring.text("laptop", "AbCd", AT),
     "The personal access token \"laptop\" (AbCd) expires on Mar 4, 2026 (UTC). What uses it is refused from then on: "
@@ -120,6 +121,7 @@ const GERMAN: ReadonlyArray<readonly [string | Html, string]> = [
     "Das Zugriffstoken „laptop“ (AbCd) wurde am 04.03.2026, 05:06 UTC angelegt. Wer es hat, kann Ihre Routen und "
     + "Sammlungen lesen. Es läuft nie ab."
   ],
+  [de.mails.expiring.subject, "Ihr Zugriffstoken läuft in Kürze ab"],
   [
     de.mails.expiring.text("laptop", "AbCd", AT),
     "Das Zugriffstoken „laptop“ (AbCd) läuft am 04.03.2026 (UTC) ab. Was es nutzt, wird von da an abgewiesen: "

@@ -1,5 +1,5 @@
 import type { Scope } from "../../schema/Credential.ts"
-import { GRACE_PERIOD, INVITATION_LIFETIME, LINK_LIFETIME, TOKEN_EXPIRY_MAILED } from "../../schema/Limits.ts"
+import { GRACE_PERIOD, INVITATION_LIFETIME, LINK_LIFETIME } from "../../schema/Limits.ts"
 import { PASSWORD_RULE } from "../../schema/User.ts"
 import { type Html, html } from "../operations/Html.ts"
 import { wordingIn } from "./Wording.ts"
@@ -239,7 +239,7 @@ export const mailsEnglish = {
       + "which signs out every session."
   },
   expiring: {
-    subject: `Your access token expires in ${duration(TOKEN_EXPIRY_MAILED)}`,
+    subject: "Your access token expires soon",
     text: (name: string, hint: string, expiresAt: string) =>
       `The personal access token "${name}" (${hint}) expires on ${
         date(expiresAt)

@@ -1,4 +1,4 @@
-import { GRACE_PERIOD, INVITATION_LIFETIME, LINK_LIFETIME, TOKEN_EXPIRY_MAILED } from "../../schema/Limits.ts"
+import { GRACE_PERIOD, INVITATION_LIFETIME, LINK_LIFETIME } from "../../schema/Limits.ts"
 import { PASSWORD_LENGTH } from "../../schema/User.ts"
 import { html } from "../operations/Html.ts"
 import type { MailTexts, SignInTexts } from "./SignInEnglish.ts"
@@ -238,7 +238,7 @@ export const mailsGerman: MailTexts = {
       + "Ihr Passwort zurück, was alle Sitzungen beendet."
   },
   expiring: {
-    subject: `Ihr Zugriffstoken läuft in Kürze ab: ${duration(TOKEN_EXPIRY_MAILED)}`,
+    subject: "Ihr Zugriffstoken läuft in Kürze ab",
     text: (name, hint, expiresAt) =>
       `Das Zugriffstoken „${name}“ (${hint}) läuft am ${
         date(expiresAt)
