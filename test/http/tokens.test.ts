@@ -263,6 +263,26 @@ layer(TestServer.withSweeps())("personal access tokens", (it) => {
       assert.notInclude(toLeaving.map(({ subject }) => subject), mail?.subject)
     }))
 
+  it.effect("that expire on one day have one mail, which names each", () =>
+    Effect.gen(function*() {
+      const rider = yield* signedIn
+      const mailbox = yield* Mailbox
+      for (const name of ["first", "second", "third"]) {
+        yield* mint(rider, "read", { name, expiresInDays: 10 })
+        yield* TestClock.adjust("1 minute")
+      }
+      const mails = Effect.map(
+        mailbox.mailsTo(rider.email),
+        (mails) => mails.filter(({ subject }) => subject === "Your access tokens expire soon")
+      )
+      yield* TestClock.adjust("3 days")
+      yield* until(Effect.map(mails, ({ length }) => length > 0))
+      yield* TestClock.adjust("7 days")
+      const [mail, ...others] = yield* mails
+      assert.deepStrictEqual(others, [])
+      assert.match(mail?.text ?? "", /"first".*"second".*"third"/)
+    }))
+
   it.effect("alone decide when a cookie is there too, and refresh no session", () =>
     Effect.gen(function*() {
       const rider = yield* signedIn

@@ -68,11 +68,12 @@ const ENGLISH: ReadonlyArray<readonly [string | Html, string]> = [
     "The personal access token \"laptop\" (AbCd) was made on Mar 4, 2026, 05:06 UTC. Its scope is \"read\": "
     + "anyone who has it can read your routes and collections. It expires on Mar 4, 2026, 05:06 UTC."
   ],
-  [en.mails.expiring.subject, "Your access token expires soon"],
+  [en.mails.expiring.subject(1), "Your access token expires soon"],
+  [en.mails.expiring.subject(2), "Your access tokens expire soon"],
   [
-    en.mails.expiring.text("laptop", "AbCd", AT),
-    "The personal access token \"laptop\" (AbCd) expires on Mar 4, 2026 (UTC). What uses it is refused from then on: "
-    + "make a new token and replace it there."
+    en.mails.expiring.text([token, { ...token, name: "phone" }]),
+    "The personal access token \"laptop\" (AbCd) expires on Mar 4, 2026 (UTC). The personal access token \"phone\" "
+    + "(AbCd) expires on Mar 4, 2026 (UTC). What uses an expired token is refused: make a new one and replace it there."
   ],
   [
     en.mails.asked(new Date(AT), undefined),
@@ -121,11 +122,13 @@ const GERMAN: ReadonlyArray<readonly [string | Html, string]> = [
     "Das Zugriffstoken „laptop“ (AbCd) wurde am 04.03.2026, 05:06 UTC angelegt. Wer es hat, kann Ihre Routen und "
     + "Sammlungen lesen. Es läuft nie ab."
   ],
-  [de.mails.expiring.subject, "Ihr Zugriffstoken läuft in Kürze ab"],
+  [de.mails.expiring.subject(1), "Ihr Zugriffstoken läuft in Kürze ab"],
+  [de.mails.expiring.subject(2), "Ihre Zugriffstokens laufen in Kürze ab"],
   [
-    de.mails.expiring.text("laptop", "AbCd", AT),
-    "Das Zugriffstoken „laptop“ (AbCd) läuft am 04.03.2026 (UTC) ab. Was es nutzt, wird von da an abgewiesen: "
-    + "Legen Sie ein neues Token an und ersetzen Sie es dort."
+    de.mails.expiring.text([token, { ...token, name: "phone" }]),
+    "Das Zugriffstoken „laptop“ (AbCd) läuft am 04.03.2026 (UTC) ab. Das Zugriffstoken „phone“ (AbCd) läuft am "
+    + "04.03.2026 (UTC) ab. Was ein abgelaufenes Token nutzt, wird abgewiesen: Legen Sie ein neues an und ersetzen Sie "
+    + "es dort."
   ],
   [
     de.mails.asked(new Date(AT), undefined),

@@ -1,4 +1,4 @@
-import { Clock, DateTime, Duration, Effect, Layer, Option, Schema } from "effect"
+import { Array as Arr, Clock, DateTime, Duration, Effect, Layer, Option, Schema } from "effect"
 import { SqlClient, SqlSchema } from "effect/sql"
 import { type SignUpId, UserId } from "../../schema/Ids.ts"
 import { INVITATION_LIFETIME, LINK_LIFETIME, TOKEN_EXPIRY_MAILED } from "../../schema/Limits.ts"
@@ -125,6 +125,12 @@ const BATCH = 100
 
 const BEFORE = Duration.toMillis(TOKEN_EXPIRY_MAILED)
 
+const DAY = Duration.toMillis(Duration.days(1))
+
+const dayOf = (millis: number) => Math.floor(millis / DAY) * DAY
+
+const dueAt = (expiresAt: Date) => new Date(dayOf(expiresAt.getTime()) - BEFORE)
+
 const ExpiringToken = Schema.Struct({
   name: Schema.String,
   hint: Schema.String,
@@ -134,7 +140,10 @@ const ExpiringToken = Schema.Struct({
 })
 type ExpiringToken = typeof ExpiringToken.Type
 
-/** Each token causes one mail, in the transaction that records it. A token with a shorter lifetime causes none. */
+/**
+ * The tokens of an owner that expire on one day of UTC cause one mail, in the transaction that records it: one for each
+ * would exceed the quota of the address. A token with a shorter lifetime causes none.
+ */
 export const tokenExpiryMailsLayer = Layer.effectDiscard(Effect.gen(function*() {
   const sql = yield* SqlClient.SqlClient
   const outbox = yield* Outbox
@@ -153,7 +162,7 @@ export const tokenExpiryMailsLayer = Layer.effectDiscard(Effect.gen(function*() 
         UPDATE personal_access_tokens t SET expiry_mailed_at = ${now} FROM users u
         WHERE u.id = t.user_id AND t.id IN (
           SELECT t.id FROM personal_access_tokens t
-          WHERE t.expires_at > ${now} AND t.expires_at <= ${until} AND ${isDue}
+          WHERE t.expires_at > ${now} AND t.expires_at < ${until} AND ${isDue}
           ORDER BY t.expires_at LIMIT ${BATCH} FOR UPDATE SKIP LOCKED
         ) RETURNING t.name, t.hint, t.expires_at AS "expiresAt", u.id AS "userId", u.email`
   })
@@ -168,9 +177,10 @@ export const tokenExpiryMailsLayer = Layer.effectDiscard(Effect.gen(function*() 
 
   const mailBatch = Effect.gen(function*() {
     const now = yield* DateTime.nowAsDate
-    const tokens = yield* note({ now, until: new Date(now.getTime() + BEFORE) })
-    yield* Effect.forEach(tokens, (token) => outbox.put(token.userId, expiryMail(texts, token)), { discard: true })
-    const lags = tokens.map(({ expiresAt }) => now.getTime() + BEFORE - Date.parse(expiresAt))
+    const tokens = yield* note({ now, until: new Date(dayOf(now.getTime() + BEFORE) + DAY) })
+    const byOwner = Object.values(Arr.groupBy(tokens, ({ userId }) => String(userId)))
+    yield* Effect.forEach(byOwner, (own) => outbox.put(own[0].userId, expiryMail(texts, own)), { discard: true })
+    const lags = tokens.map(({ expiresAt }) => now.getTime() - dueAt(new Date(expiresAt)).getTime())
     return { rows: tokens.length, lagMillis: Math.max(0, ...lags) }
   }).pipe(sql.withTransaction, Effect.tap(() => outbox.wake), Effect.uninterruptible)
 
@@ -179,14 +189,17 @@ export const tokenExpiryMailsLayer = Layer.effectDiscard(Effect.gen(function*() 
     run: runSweep("token_expiry_mails", sweepUntilShort(mailBatch, BATCH)),
     earliestDue: Effect.map(
       Effect.flatMap(DateTime.nowAsDate, findEarliest),
-      ({ earliest }) => Option.map(Option.fromNullOr(earliest), (instant) => new Date(instant.getTime() - BEFORE))
+      ({ earliest }) => Option.map(Option.fromNullOr(earliest), dueAt)
     )
   })
 }))
 
-const expiryMail = ({ mails: { expiring } }: Texts, { email, expiresAt, hint, name }: ExpiringToken): Mail => ({
-  to: email,
-  subject: expiring.subject,
-  text: expiring.text(inOneLine(name), hint, expiresAt),
+const expiryMail = ({ mails: { expiring } }: Texts, own: Arr.NonEmptyReadonlyArray<ExpiringToken>): Mail => ({
+  to: own[0].email,
+  subject: expiring.subject(own.length),
+  text: expiring.text(
+    own.map((token) => ({ ...token, name: inOneLine(token.name) }))
+      .toSorted((one, other) => Date.parse(one.expiresAt) - Date.parse(other.expiresAt))
+  ),
   ifNotYou: expiring.ifNotYou
 })

@@ -239,13 +239,16 @@ export const mailsEnglish = {
       + "which signs out every session."
   },
   expiring: {
-    subject: "Your access token expires soon",
-    text: (name: string, hint: string, expiresAt: string) =>
-      `The personal access token "${name}" (${hint}) expires on ${
-        date(expiresAt)
-      } (UTC). What uses it is refused from then on: `
-      + "make a new token and replace it there.",
-    ifNotYou: "If you do not use this token any more, do nothing, or revoke it."
+    subject: (count: number): string =>
+      count === 1 ? "Your access token expires soon" : "Your access tokens expire soon",
+    text: (tokens: ReadonlyArray<{ readonly expiresAt: string; readonly hint: string; readonly name: string }>) =>
+      [
+        ...tokens.map(({ expiresAt, hint, name }) =>
+          `The personal access token "${name}" (${hint}) expires on ${date(expiresAt)} (UTC).`
+        ),
+        "What uses an expired token is refused: make a new one and replace it there."
+      ].join(" "),
+    ifNotYou: "If you no longer use a token, do nothing, or revoke it."
   }
 }
 

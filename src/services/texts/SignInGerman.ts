@@ -238,12 +238,14 @@ export const mailsGerman: MailTexts = {
       + "Ihr Passwort zurück, was alle Sitzungen beendet."
   },
   expiring: {
-    subject: "Ihr Zugriffstoken läuft in Kürze ab",
-    text: (name, hint, expiresAt) =>
-      `Das Zugriffstoken „${name}“ (${hint}) läuft am ${
-        date(expiresAt)
-      } (UTC) ab. Was es nutzt, wird von da an abgewiesen: `
-      + "Legen Sie ein neues Token an und ersetzen Sie es dort.",
-    ifNotYou: "Wenn Sie dieses Token nicht mehr nutzen, tun Sie nichts, oder widerrufen Sie es."
+    subject: (count) => count === 1 ? "Ihr Zugriffstoken läuft in Kürze ab" : "Ihre Zugriffstokens laufen in Kürze ab",
+    text: (tokens) =>
+      [
+        ...tokens.map(({ expiresAt, hint, name }) =>
+          `Das Zugriffstoken „${name}“ (${hint}) läuft am ${date(expiresAt)} (UTC) ab.`
+        ),
+        "Was ein abgelaufenes Token nutzt, wird abgewiesen: Legen Sie ein neues an und ersetzen Sie es dort."
+      ].join(" "),
+    ifNotYou: "Wenn Sie ein Token nicht mehr nutzen, tun Sie nichts, oder widerrufen Sie es."
   }
 }
