@@ -286,6 +286,17 @@ layer(TestServer.withSweeps())("links in time", (it) => {
       assert.deepInclude(linksIn((yield* owner.get(`${collection}/links`)).body)[0], { uses: 1 })
     }))
 
+  it.effect("count no file that they refuse", () =>
+    Effect.gen(function*() {
+      const { owner, path, visitor } = yield* unlisted
+      const { token } = yield* linkTo(owner, path, { allowDownload: false })
+      yield* statusesOf(visitor, token)
+      yield* TestClock.adjust("1 minute")
+      const uses = Effect.map(owner.get(`${path}/links`), ({ body }) => linksIn(body)[0]?.uses)
+      yield* until(Effect.map(uses, (count) => count !== 0))
+      assert.strictEqual(yield* uses, 1)
+    }))
+
   it.effect("have the uses of every process, also of one that shuts down before the minute is over", () =>
     Effect.gen(function*() {
       const { owner, path } = yield* unlisted

@@ -27,7 +27,7 @@ const STORED: StoredRoute = {
 
 interface Stub {
   /** The forms of the line that were read, and whether reading counted as a use of a link. */
-  readonly read: Array<readonly [form: string | undefined, counts: boolean]>
+  readonly read: Array<readonly [form: string | undefined, counts: boolean | "files"]>
   readonly jobs: Array<readonly [name: string, bytes: number]>
   readonly inputs: Array<unknown>
   version: number

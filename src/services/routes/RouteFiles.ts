@@ -10,6 +10,7 @@ import { type FormParts, isPacked } from "../files/PackedFile.ts"
 import { writeRouteFile } from "../files/RouteFile.ts"
 import { Spool, type SpooledFile } from "../files/Spool.ts"
 import { readSegments } from "../geometry/MeasuredPolyline.ts"
+import { CountsUses } from "../sharing/LinkUses.ts"
 import {
   type FileRefusal,
   type ImportOptions,
@@ -73,7 +74,7 @@ export class RouteFiles extends Context.Service<RouteFiles, {
 
       return RouteFiles.of({
         find: Effect.fnUntraced(function*(ref, viewer) {
-          const route = yield* routes.get(ref, viewer, "full")
+          const route = yield* Effect.provideService(routes.get(ref, viewer, "full"), CountsUses, "files")
           return route.allowDownload === false ? yield* new DownloadRefused() : route
         }),
         write: Effect.fnUntraced(function*(route, format, form) {

@@ -17,8 +17,8 @@ interface Use {
   readonly lastUsedAt: number
 }
 
-/** A read counts as a use where this is true: a page counts, its pictures do not. */
-export const CountsUses = Context.Reference<boolean>("route-planning-service/CountsUses", {
+/** A read counts as a use where this is true: a page counts, its pictures do not. A file counts if the link opens it. */
+export const CountsUses = Context.Reference<boolean | "files">("route-planning-service/CountsUses", {
   defaultValue: () => true
 })
 
@@ -85,7 +85,10 @@ export class LinkUses extends Context.Service<LinkUses, {
       return LinkUses.of({
         follow: Effect.fnUntraced(function*(ref, { allowDownload, linkId }) {
           if (linkId === null || typeof ref === "number") return {}
-          if (yield* CountsUses) add(linkId, { uses: 1, lastUsedAt: yield* Clock.currentTimeMillis })
+          const counts = yield* CountsUses
+          if (counts === "files" ? allowDownload : counts) {
+            add(linkId, { uses: 1, lastUsedAt: yield* Clock.currentTimeMillis })
+          }
           return { shareToken: ref, ...(allowDownload === false ? { allowDownload } : {}) }
         })
       })
