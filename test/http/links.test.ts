@@ -1,7 +1,8 @@
 import { assert, layer } from "@effect/vitest"
-import { Effect, Layer, Schema } from "effect"
+import { Clock, Effect, Layer, Schema } from "effect"
 import { SqlClient } from "effect/sql"
 import { TestClock } from "effect/testing"
+import { randomUUID } from "node:crypto"
 import { LinkId, ShareToken } from "../../src/schema/Ids.ts"
 import { MAX_LINKS } from "../../src/schema/ShareLink.ts"
 import { LinkUses } from "../../src/services/sharing/LinkUses.ts"
@@ -307,6 +308,17 @@ layer(TestServer.withSweeps())("links in time", (it) => {
       }))
       yield* Effect.all([process, process], { concurrency: 2 })
       assert.deepInclude(linksIn((yield* owner.get(`${path}/links`)).body)[0], { uses: 2 })
+    }))
+
+  it.effect("that were prolonged are the result of a repeat, also past their first expiry", () =>
+    Effect.gen(function*() {
+      const { owner, path } = yield* unlisted
+      const expiresAt = new Date((yield* Clock.currentTimeMillis) + 60_000).toISOString()
+      const link = { clientId: randomUUID(), expiresAt }
+      const first = yield* linkTo(owner, path, link)
+      yield* owner.patch(`${path}/links/${first.id}`, { expiresAt: null })
+      yield* TestClock.adjust("1 minute")
+      assert.deepStrictEqual(yield* linkTo(owner, path, link), first)
     }))
 
   it.effect("open nothing from their expiry on, and are deleted then", () =>

@@ -58,6 +58,8 @@ const TARGETS = {
   collection: { table: "collections", alias: "c", column: "collection_id" }
 }
 
+const instantOf = (text: string | null | undefined) => typeof text === "string" ? new Date(text) : text
+
 /**
  * A link opens what the share token of its route or collection opens, until it expires or is deleted. The owner can
  * read its token again. An expired link is `Missing`.
@@ -139,11 +141,8 @@ export class ShareLinks extends Context.Service<ShareLinks, {
         }
       )
 
-      const expiryOf = Effect.fnUntraced(function*(expiresAt: string | null | undefined) {
-        if (expiresAt === undefined || expiresAt === null) return expiresAt
-        const instant = new Date(expiresAt)
-        if (instant <= (yield* DateTime.nowAsDate)) return yield* new AlreadyPast({ member: "expiresAt" })
-        return instant
+      const requireFuture = Effect.fnUntraced(function*(expiresAt: Date | null | undefined, now: Date) {
+        if (expiresAt instanceof Date && expiresAt <= now) return yield* new AlreadyPast({ member: "expiresAt" })
       })
 
       const findLinks = (shared: Shared, now: Date) =>
@@ -179,7 +178,7 @@ export class ShareLinks extends Context.Service<ShareLinks, {
             const values = {
               label: textOrNull(label) ?? null,
               allowDownload: allowDownload ?? true,
-              expiresAt: (yield* expiryOf(expiresAt)) ?? null
+              expiresAt: instantOf(expiresAt) ?? null
             }
             const client = clientColumns(clientId, values)
             yield* lockOwn(owner, shared)
@@ -189,6 +188,7 @@ export class ShareLinks extends Context.Service<ShareLinks, {
               const first = { ...values, expiresAt: values.expiresAt?.toISOString() ?? null, uses: 0, lastUsedAt: null }
               return clientDigest === client.clientDigest ? { ...present, ...first } : present
             }
+            yield* requireFuture(values.expiresAt, now)
             if ((yield* countRows(sql, linksOf(shared, now))) >= MAX_LINKS) {
               return yield* new TooManyLinks({ limit: MAX_LINKS })
             }
@@ -211,7 +211,8 @@ export class ShareLinks extends Context.Service<ShareLinks, {
         change: Effect.fnUntraced(
           function*(owner, shared, link, { allowDownload, expiresAt, label }) {
             const now = yield* DateTime.nowAsDate
-            const expiry = yield* expiryOf(expiresAt)
+            const expiry = instantOf(expiresAt)
+            yield* requireFuture(expiry, now)
             yield* lockOwn(owner, shared)
             const changes = { allowDownload, expiresAt: expiry, label: textOrNull(label) }
             const found = sql`${linksOf(shared, now)} AND id = ${link}`
