@@ -1,5 +1,6 @@
 import { Schema } from "effect"
 import { RouteId, UserId } from "./Ids.ts"
+import { inWords, SESSION_LIFETIME } from "./Limits.ts"
 import { CreatedAt, Metres, Timestamp, UpdatedAt } from "./Measures.ts"
 import { Activity } from "./Preferences.ts"
 import { Visibility } from "./Resource.ts"
@@ -85,7 +86,10 @@ export const AdminUser = Schema.Struct({
   deletionStatus: DeletionStatus,
   deletionRequestedAt: Schema.NullOr(DeletionRequestedAt),
   createdAt: CreatedAt,
-  lastSeenAt: Schema.NullOr(Timestamp).annotate({ description: "When one of its live sessions was last used" }),
+  lastSeenAt: Schema.NullOr(Timestamp).annotate({
+    description: "When one of its sessions was last used, ended ones too; null where the last sign-in is more than "
+      + `${inWords(SESSION_LIFETIME)} ago`
+  }),
   storedBytes: Schema.Int.annotate({
     description: "Bytes of its routes, those in the trash too, and of kept responses"
   }),

@@ -124,7 +124,9 @@ layer(TestServer.layer(SETTINGS))("administration", (it) => {
       yield* ended.post("/auth/logout")
       yield* sql`UPDATE sessions SET expires_at = created_at WHERE user_id = ${expired.id}`
       yield* sql`UPDATE sessions SET last_seen_at = created_at - interval '24 hours' WHERE user_id = ${away.id}`
-      assert.deepStrictEqual(yield* counted, { live: before.live + 2, usersLast24Hours: before.usersLast24Hours + 1 })
+      assert.deepStrictEqual(yield* counted, { live: before.live + 2, usersLast24Hours: before.usersLast24Hours + 3 })
+      const { body } = yield* admin.get(`/admin/users/${ended.id}`)
+      assert.deepInclude(body, { lastSeenAt: "1970-01-01T00:00:00.000Z" })
     }))
 
   it.effect("finds accounts and routes by a part of what they are called, and shows no secret", () =>

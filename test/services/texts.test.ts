@@ -53,7 +53,7 @@ const ENGLISH: ReadonlyArray<readonly [string | Html, string]> = [
     en.sessions.facts({ ...session, current: false, ipAddress: null }),
     "Signed in on Mar 4, 2026, last used on Mar 4, 2026."
   ],
-  [en.admin.user(user), "ada@x.ch, made on Mar 4, 2026, last seen: never, 1 route, 2 MiB"],
+  [en.admin.user(user), "ada@x.ch, made on Mar 4, 2026, last seen: no sign-in in 30 days, 1 route, 2 MiB"],
   [
     en.admin.user({ ...user, isAdmin: true, lastSeenAt: AT, routes: 2 }),
     "ada@x.ch, administrator, made on Mar 4, 2026, last seen: Mar 4, 2026, 2 routes, 2 MiB"
@@ -112,7 +112,10 @@ const GERMAN: ReadonlyArray<readonly [string | Html, string]> = [
     de.sessions.facts({ ...session, current: false, ipAddress: null }),
     "Angemeldet am 04.03.2026, zuletzt benutzt am 04.03.2026."
   ],
-  [de.admin.user(user), "ada@x.ch, angelegt am 04.03.2026, zuletzt gesehen: nie, 1 Route, 2 MiB"],
+  [
+    de.admin.user(user),
+    "ada@x.ch, angelegt am 04.03.2026, zuletzt gesehen: keine Anmeldung in 30 Tagen, 1 Route, 2 MiB"
+  ],
   [
     de.admin.user({ ...user, isAdmin: true, lastSeenAt: AT, routes: 2 }),
     "ada@x.ch, Verwaltung, angelegt am 04.03.2026, zuletzt gesehen: 04.03.2026, 2 Routen, 2 MiB"

@@ -120,7 +120,7 @@ export interface AdminUser {
   readonly deletionRequestedAt: string | null
   /** When it was made */
   readonly createdAt: string
-  /** When one of its live sessions was last used */
+  /** When one of its sessions was last used, ended ones too; null where the last sign-in is more than 30 days ago */
   readonly lastSeenAt: string | null
   /** Bytes of its routes, those in the trash too, and of kept responses */
   readonly storedBytes: number

@@ -128,7 +128,7 @@ export class Administration extends Context.Service<Administration, {
       const userColumns = sql.literal(`
         ${columnsOf(AdminUserColumns, "u")}, ${HAS_PASSWORD},
         EXISTS (SELECT FROM identities i WHERE i.user_id = u.id) AS "hasIdentityProvider",
-        (SELECT max(s.last_seen_at) FROM sessions s WHERE s.user_id = u.id AND s.revoked_at IS NULL) AS "lastSeenAt",
+        (SELECT max(s.last_seen_at) FROM sessions s WHERE s.user_id = u.id) AS "lastSeenAt",
         ${STORED_BYTES} AS "storedBytes", ${TOTAL_ROUTES} AS "totalRoutes",
         CASE WHEN u.zones_revision IS NULL THEN ${TOTAL_DISTANCE} ELSE (${SEEN_TOTAL_DISTANCE}) END AS "totalDistance"`)
       const users = sql`users u JOIN route_usage r ON r.user_id = u.id`
@@ -146,9 +146,9 @@ export class Administration extends Context.Service<Administration, {
               'users', (SELECT json_build_object('total', count(*), 'verified', count(*),
                 'pendingDeletion', count(deletion_requested_at),
                 'newLast30Days', count(*) FILTER (WHERE created_at > ${month})) FROM users),
-              'sessions', (SELECT json_build_object('live', count(*),
-                'usersLast24Hours', count(DISTINCT user_id) FILTER (WHERE last_seen_at > ${day}))
-                FROM sessions WHERE revoked_at IS NULL AND expires_at > ${now}),
+              'sessions', (SELECT json_build_object(
+                'live', count(*) FILTER (WHERE revoked_at IS NULL AND expires_at > ${now}),
+                'usersLast24Hours', count(DISTINCT user_id) FILTER (WHERE last_seen_at > ${day})) FROM sessions),
               'tokens', (SELECT json_build_object('live', count(*)) FROM personal_access_tokens
                 WHERE ${isUnexpired(sql, now)}),
               'routes', (SELECT json_build_object('total', count(*),

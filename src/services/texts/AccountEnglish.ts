@@ -1,6 +1,6 @@
 import type { AuditEvent } from "../../schema/Admin.ts"
 import { MAX_TOKEN_DAYS, type PersonalAccessToken, type Session } from "../../schema/Credential.ts"
-import { GRACE_PERIOD, INVITATION_LIFETIME } from "../../schema/Limits.ts"
+import { GRACE_PERIOD, INVITATION_LIFETIME, SESSION_LIFETIME } from "../../schema/Limits.ts"
 import { MAX_ZONES, ZONE_RADIUS } from "../../schema/PrivacyZone.ts"
 import { TAG_RULE } from "../../schema/Route.ts"
 import type { ShareLink } from "../../schema/ShareLink.ts"
@@ -195,7 +195,7 @@ export const accountEnglish = {
       }
     ) =>
       `${email}, ${isAdmin ? "administrator, " : ""}made on ${date(createdAt)}, last seen: ${
-        dateOr(lastSeenAt, "never")
+        dateOr(lastSeenAt, `no sign-in in ${duration(SESSION_LIFETIME)}`)
       }, ${counted(routes, "route", "routes")}, ${Math.ceil(storedBytes / MEBIBYTE)} MiB`,
     deletionRequested: (instant: string) => `Deletion requested on ${date(instant)}`,
     delete: "Delete",

@@ -1,5 +1,5 @@
 import { MAX_TOKEN_DAYS } from "../../schema/Credential.ts"
-import { GRACE_PERIOD, INVITATION_LIFETIME } from "../../schema/Limits.ts"
+import { GRACE_PERIOD, INVITATION_LIFETIME, SESSION_LIFETIME } from "../../schema/Limits.ts"
 import { MAX_ZONES, ZONE_RADIUS } from "../../schema/PrivacyZone.ts"
 import { MAX_TAG } from "../../schema/Route.ts"
 import { html } from "../operations/Html.ts"
@@ -190,7 +190,7 @@ export const accountGerman: AccountTexts = {
     },
     user: ({ createdAt, email, isAdmin, lastSeenAt, routes, storedBytes }) =>
       `${email}, ${isAdmin ? "Verwaltung, " : ""}angelegt am ${date(createdAt)}, zuletzt gesehen: ${
-        dateOr(lastSeenAt, "nie")
+        dateOr(lastSeenAt, `keine Anmeldung in ${duration(SESSION_LIFETIME)}n`)
       }, ${counted(routes, "Route", "Routen")}, ${Math.ceil(storedBytes / MEBIBYTE)} MiB`,
     deletionRequested: (instant) => `Löschung beantragt am ${date(instant)}`,
     delete: "Löschen",
