@@ -293,6 +293,24 @@ layer(TestServer.layer())("sessions", (it) => {
     }))
 })
 
+layer(TestServer.layer({ TRUSTED_PROXIES: "127.0.0.1/32,::1/128" }))("the list of sessions", (it) => {
+  it.effect("has the address of the last request, not that of the sign-in", () =>
+    Effect.gen(function*() {
+      const rider = yield* signedUp
+      const from = (address: string) => ({ headers: { "x-forwarded-for": address } })
+      const addresses = Effect.map(
+        rider.get("/me/sessions", from("192.0.2.1")),
+        ({ body }) => Schema.decodeUnknownSync(Schema.Array(Schema.Struct({ ipAddress: Schema.String })))(body)
+      )
+      yield* TestClock.adjust("1 minute")
+      assert.deepStrictEqual(yield* addresses, [{ ipAddress: "192.0.2.1" }])
+      yield* TestClock.adjust("1 minute")
+      const stolen = yield* withBearer(rider.token)
+      yield* stolen.get("/users/me", from("203.0.113.9"))
+      assert.deepStrictEqual(yield* addresses, [{ ipAddress: "203.0.113.9" }])
+    }))
+})
+
 layer(TestServer.layer({ CORS_ORIGINS: "https://app.example, https://other.example" }))("allowed origins", (it) => {
   it.effect("may send what changes state", () =>
     Effect.gen(function*() {

@@ -97,8 +97,11 @@ export class Authenticator extends Context.Service<Authenticator, {
         (is) => is ? Effect.void : unlessServerError(clearSessionCookie)
       )
 
-      const authenticate = (token: string, endpoint: Endpoint) =>
-        Effect.map(sessions.authenticate(token), Option.filter(({ principal }) => isOpen(principal, endpoint)))
+      const authenticate = Effect.fnUntraced(function*(token: string, endpoint: Endpoint) {
+        const { remoteAddress } = yield* HttpServerRequest.HttpServerRequest
+        const live = yield* sessions.authenticate(token, Option.getOrNull(remoteAddress))
+        return Option.filter(live, ({ principal }) => isOpen(principal, endpoint))
+      })
 
       const bySessionToken = Effect.fnUntraced(function*(token: string, endpoint: Endpoint) {
         const live = yield* authenticate(token, endpoint)

@@ -196,8 +196,11 @@ export class Sessions extends Context.Service<Sessions, {
    * `SignInRefused` after the account's grace period.
    */
   readonly start: (userId: UserId, device: Device) => Effect.Effect<string, SignInRefused>
-  /** Finds a session; none if forged, expired or revoked. The caller refuses accounts past their grace period. */
-  readonly authenticate: (token: string) => Effect.Effect<Option.Option<LiveSession>>
+  /**
+   * Finds a session, which notes that it was used from the address; none if forged, expired or revoked. The caller
+   * refuses accounts past their grace period.
+   */
+  readonly authenticate: (token: string, ipAddress: string | null) => Effect.Effect<Option.Option<LiveSession>>
   /** Finds a session that was authenticated before, also if its token has expired since; none if expired or revoked. */
   readonly again: (session: SessionPrincipal) => Effect.Effect<Option.Option<SessionPrincipal>>
   readonly end: (token: string) => Effect.Effect<void>
@@ -310,7 +313,7 @@ export class Sessions extends Context.Service<Sessions, {
             databaseDefects
           ),
 
-        authenticate: Effect.fnUntraced(function*(token) {
+        authenticate: Effect.fnUntraced(function*(token, ipAddress) {
           const claims = yield* tokens.verify(token)
           if (Option.isNone(claims)) return Option.none()
           const { sid: sessionId, sub: userId } = claims.value
@@ -320,7 +323,7 @@ export class Sessions extends Context.Service<Sessions, {
           const row = found.value
           if (now.getTime() - Date.parse(row.lastSeenAt) >= Duration.toMillis(SEEN_PRECISION)) {
             yield* ifThereIsRoom(sql`
-              UPDATE sessions SET last_seen_at = ${now} WHERE id = (
+              UPDATE sessions SET last_seen_at = ${now}, ip_address = ${ipAddress} WHERE id = (
                 SELECT id FROM sessions WHERE id = ${sessionId} AND last_seen_at < ${now} FOR NO KEY UPDATE SKIP LOCKED
               ) AND ${sql.literal(UNCONFIRMED)}`)
           }
