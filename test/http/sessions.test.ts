@@ -183,6 +183,14 @@ layer(TestServer.layer())("sessions", (it) => {
       assert.strictEqual(yield* status(tokenIn(freshCookie(again.headers))), 200)
     }))
 
+  it.effect("signing in to another account leaves the previous session", () =>
+    Effect.gen(function*() {
+      const rider = yield* signedUp
+      const { email, password } = yield* signedUp
+      assert.strictEqual((yield* rider.post("/auth/login-email", { email, password })).status, 200)
+      assert.strictEqual(yield* status(rider.token), 200)
+    }))
+
   it.effect("100 requests at once with one cookie all succeed", () =>
     Effect.gen(function*() {
       const rider = yield* signedUp

@@ -192,8 +192,8 @@ interface LiveSession {
 /** Every session has a row, so that a revoked one ends with its next request. */
 export class Sessions extends Context.Service<Sessions, {
   /**
-   * Returns the token; ends the device's session so far (OWASP ASVS 7.2.4) and the oldest over the limit. Fails with
-   * `SignInRefused` after the account's grace period.
+   * Returns the token; ends the user's session so far on the device (OWASP ASVS 7.2.4) and the oldest over the limit.
+   * Fails with `SignInRefused` after the account's grace period.
    */
   readonly start: (userId: UserId, device: Device) => Effect.Effect<string, SignInRefused>
   /**
@@ -277,13 +277,13 @@ export class Sessions extends Context.Service<Sessions, {
         deletion: row.deletion
       })
 
-      const end = Effect.fnUntraced(function*(token: string) {
+      const end = Effect.fnUntraced(function*(token: string, userId?: UserId) {
         const claims = yield* tokens.verify(token)
         if (Option.isNone(claims)) return
         const now = yield* DateTime.nowAsDate
         yield* sql`
           UPDATE sessions SET revoked_at = ${now}
-          WHERE id = ${claims.value.sid} AND user_id = ${claims.value.sub} AND revoked_at IS NULL`
+          WHERE id = ${claims.value.sid} AND user_id = ${userId ?? claims.value.sub} AND revoked_at IS NULL`
       })
 
       const insert = Effect.fnUntraced(function*(userId: UserId, device: Device) {
@@ -300,7 +300,7 @@ export class Sessions extends Context.Service<Sessions, {
           lastSeenAt: now,
           expiresAt: new Date(now.getTime() + Duration.toMillis(SESSION_LIFETIME))
         })
-        if (device.token !== undefined) yield* end(device.token)
+        if (device.token !== undefined) yield* end(device.token, userId)
         yield* revokeOldest(userId, now)
         yield* audit.record("sign_in.succeeded", { userId })
         return yield* sign(user.value, id)
