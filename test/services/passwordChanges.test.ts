@@ -66,13 +66,13 @@ layer(changes)("a password that a mailed link sets", (it) => {
       const password = Redacted.make("a long enough password")
 
       const signUpId = yield* (yield* SignUps).add({ email: "a@example.com", name: "A", passwordHash: "old" })
-      yield* reset((yield* mailedTokens.issue("reset-password", { signUpId })).token, password)
+      yield* reset(yield* mailedTokens.issue("reset-password", { signUpId }), password)
       const [account] = yield* sql<{ id: number; password_hash: string }>`SELECT id, password_hash FROM users`
       assert.strictEqual(account?.password_hash, "a digest")
 
       yield* sql`UPDATE users SET password_hash = 'old'`
       const userId = UserId.make(Number(account?.id))
-      yield* reset((yield* mailedTokens.issue("reset-password", { userId })).token, password)
+      yield* reset(yield* mailedTokens.issue("reset-password", { userId }), password)
       const rows = yield* sql<{ password_hash: string }>`SELECT password_hash FROM users`
       assert.strictEqual(rows[0]?.password_hash, "a digest")
 

@@ -42,12 +42,12 @@ export const accountMailsLayer = Layer.effect(
     })
 
     const verification = Effect.fnUntraced(function*(id: SignUpId, email: string) {
-      const { token } = yield* mailedTokens.issue("verify-email", { signUpId: id })
+      const token = yield* mailedTokens.issue("verify-email", { signUpId: id })
       return { to: email, ...mails.verification, link: mailedLink(app, "verify-email", token) }
     })
 
     const reset = Effect.fnUntraced(function*(email: string, owner: TokenOwner) {
-      const { token } = yield* mailedTokens.issue("reset-password", owner)
+      const token = yield* mailedTokens.issue("reset-password", owner)
       return { to: email, ...mails.reset, link: mailedLink(app, "reset-password", token) }
     })
 
@@ -66,7 +66,7 @@ export const accountMailsLayer = Layer.effect(
       const addressee = yield* signUps.addresseeOf(id)
       if (Option.isNone(addressee) || addressee.value.userId !== undefined) return Option.none()
       yield* keep(id, INVITATION_LIFETIME)
-      const { token } = yield* mailedTokens.issue(INVITATION, { signUpId: id }, INVITATION_LIFETIME)
+      const token = yield* mailedTokens.issue(INVITATION, { signUpId: id }, INVITATION_LIFETIME)
       const mail: Mail = {
         to: addressee.value.email,
         ...mails.invitation,

@@ -50,17 +50,17 @@ export class MailedTokens extends Context.Service<MailedTokens, {
     purpose: MailedTokenPurpose,
     owner: TokenOwner,
     lifetime?: Duration.Duration
-  ) => Effect.Effect<{ readonly token: Redacted.Redacted; readonly expiresAt: Date }>
+  ) => Effect.Effect<Redacted.Redacted>
   /**
    * Finds the owner of a token that `consume` or `signUpOf` would accept now; neither locks nor changes anything. The
    * error says why a token cannot be used. An expired one is unknown some time later, once its row is deleted.
    */
   readonly ownerOf: (purpose: MailedTokenPurpose, token: Redacted.Redacted) => Effect.Effect<TokenOwner, LinkUnusable>
   /**
-   * Returns the owner to exactly one of concurrent callers, which have `accountLock`. Returns none for an unknown, used
-   * or expired token, one for another purpose, or an account past its grace period.
+   * Succeeds for exactly one of concurrent callers, which have `accountLock`. Fails for an unknown, used or expired
+   * token, one for another purpose, or an account past its grace period.
    */
-  readonly consume: (purpose: MailedTokenPurpose, token: Redacted.Redacted) => Effect.Effect<Option.Option<UserId>>
+  readonly consume: (purpose: MailedTokenPurpose, token: Redacted.Redacted) => Effect.Effect<void, LinkUnusable>
   /** Consumes a valid token and returns its sign-up: `SignUps.lock` decides between concurrent callers. */
   readonly signUpOf: (purpose: MailedTokenPurpose, token: Redacted.Redacted) => Effect.Effect<Option.Option<SignUpId>>
   /** Stores a used token of a sign-up, whose rows are deleted, as one of the account that was made by it. */
@@ -80,17 +80,6 @@ export class MailedTokens extends Context.Service<MailedTokens, {
       const sql = yield* SqlClient.SqlClient
       const random = yield* SecureRandom.SecureRandom
       const lockAccount = yield* accountLock
-
-      const markUsed = SqlSchema.findOneOption({
-        Request: Schema.Struct({ hash: Schema.String, purpose: Schema.String, now: Schema.Date, cutoff: Schema.Date }),
-        Result: Schema.Struct({ userId: UserId }),
-        execute: ({ cutoff, hash, now, purpose }) =>
-          sql`
-            UPDATE email_tokens t SET used_at = ${now} FROM users u
-            WHERE t.token_hash = ${hash} AND t.purpose = ${purpose} AND t.used_at IS NULL AND t.expires_at > ${now}
-              AND u.id = t.user_id AND ${canSignIn(sql, cutoff)}
-            RETURNING t.user_id AS "userId"`
-      })
 
       const findOwner = SqlSchema.findOneOption({
         Request: Schema.Struct({ hash: Schema.String, purpose: Schema.String, now: Schema.Date, cutoff: Schema.Date }),
@@ -126,7 +115,6 @@ export class MailedTokens extends Context.Service<MailedTokens, {
         issue: Effect.fnUntraced(function*(purpose, owner, lifetime = LINK_LIFETIME[purpose]) {
           const token = Redacted.make(Buffer.from(yield* random.randomBytes(32)).toString("base64url"))
           const now = yield* Clock.currentTimeMillis
-          const expiresAt = new Date(now + Duration.toMillis(lifetime))
           if ("userId" in owner) yield* lockAccount(owner.userId)
           yield* emailTokens.insert(sql, {
             tokenHash: digest(token),
@@ -134,10 +122,10 @@ export class MailedTokens extends Context.Service<MailedTokens, {
             signUpId: "signUpId" in owner ? owner.signUpId : null,
             purpose,
             createdAt: new Date(now),
-            expiresAt
+            expiresAt: new Date(now + Duration.toMillis(lifetime))
           })
           if (purpose === "reset-password" && "userId" in owner) yield* keepNewest(owner.userId)
-          return { token, expiresAt }
+          return token
         }, Effect.orDie),
 
         ownerOf: Effect.fnUntraced(
@@ -153,9 +141,13 @@ export class MailedTokens extends Context.Service<MailedTokens, {
 
         consume: Effect.fnUntraced(function*(purpose, token) {
           const now = yield* DateTime.nowAsDate
-          const used = yield* markUsed({ hash: digest(token), purpose, now, cutoff: yield* deletionCutoff })
-          return Option.map(used, ({ userId }) => userId)
-        }, Effect.orDie),
+          const used = yield* sql`
+            UPDATE email_tokens t SET used_at = ${now} FROM users u
+            WHERE t.token_hash = ${digest(token)} AND t.purpose = ${purpose} AND t.used_at IS NULL
+              AND t.expires_at > ${now} AND u.id = t.user_id AND ${canSignIn(sql, yield* deletionCutoff)}
+            RETURNING u.id`
+          if (used.length === 0) return yield* linkUnusable()
+        }, databaseDefects),
 
         signUpOf: Effect.fnUntraced(function*(purpose, token) {
           const now = yield* DateTime.nowAsDate

@@ -126,7 +126,7 @@ export class PasswordChanges extends Context.Service<PasswordChanges, {
 
       const resetAccount = Effect.fnUntraced(function*(userId: UserId, token: Redacted.Redacted, digest: string) {
         yield* lockAccount(userId)
-        if (Option.isNone(yield* mailedTokens.consume("reset-password", token))) return yield* linkUnusable()
+        yield* mailedTokens.consume("reset-password", token)
         yield* replacePassword(yield* findById(userId), digest)
         return (yield* tokens.list(userId)).length
       }, sql.withTransaction)

@@ -394,7 +394,7 @@ export class Invitations extends Context.Service<Invitations, {
             yield* add(email)
             const userId = yield* newAccounts.open({ email, name: undefined })
             if (Option.isNone(userId)) return yield* new AddressTaken()
-            const { token } = yield* mailedTokens.issue("reset-password", { userId: userId.value })
+            const token = yield* mailedTokens.issue("reset-password", { userId: userId.value })
             return mailedLink(app, "reset-password", token)
           },
           sql.withTransaction,
