@@ -4,8 +4,9 @@ import { TestClock } from "effect/testing"
 import { deflateRawSync, gzipSync } from "node:zlib"
 import { MAX_ARCHIVE_FILES } from "../../src/schema/Archive.ts"
 import { MAX_UNPACKED_BYTES } from "../../src/schema/Import.ts"
+import { MAX_NAME } from "../../src/schema/Route.ts"
 import { MAX_UNPACKED_ROUTES, ZipImportLine } from "../../src/schema/ZipImport.ts"
-import { readActivities } from "../../src/services/archive/Sources.ts"
+import { readActivities, readSummaries } from "../../src/services/archive/Sources.ts"
 import { type Actor, signedIn } from "../support/Actors.ts"
 import { archiveOf, imported, importedAfter, zipped } from "../support/Archives.ts"
 import { archiveOfPacked, deflated, spaces } from "../support/Bombs.ts"
@@ -173,7 +174,33 @@ it.effect("a table of Strava has no more activities than an archive has files", 
     assert.strictEqual(activities.length, MAX_ARCHIVE_FILES)
   }))
 
+it.effect("a list of Garmin has the beginnings of names only, which a route has room for", () =>
+  Effect.gen(function*() {
+    const activity = { activityId: 1, name: `  ${"n".repeat(100_000)}`, beginTimestamp: 0 }
+    const list = Buffer.from(JSON.stringify([{ summarizedActivitiesExport: [activity] }]))
+    const [only] = yield* Effect.promise(async () => readSummaries.run(list))
+    assert.strictEqual(only?.name, "n".repeat(2 * MAX_NAME))
+  }))
+
 layer(TestServer.layer())("an import of route files", (it) => {
+  it.effect("reads no list of Garmin after as many activities as an archive has files", () =>
+    Effect.gen(function*() {
+      const list = (count: number, name: string, beginTimestamp: number) => {
+        const activity = { activityId: 501, name, beginTimestamp }
+        return JSON.stringify([{ summarizedActivitiesExport: Array.from({ length: count }, () => activity) }])
+      }
+      const recorded = gpx(45).replace("creator=\"x\"", "creator=\"Garmin\"")
+        .replaceAll("/>", "><time>2025-06-01T08:00:00Z</time></trkpt>")
+      const bytes = yield* zipped([
+        ["1_summarizedActivities.json", list(MAX_ARCHIVE_FILES, "x", 0)],
+        ["2_summarizedActivities.json", list(1, "Not read", Date.UTC(2025, 5, 1, 8))],
+        ["UploadedFiles_0/a_7000000001.gpx", recorded]
+      ])
+      const rider = yield* signedIn
+      assert.deepInclude(linesOf((yield* sent(rider, bytes)).text).at(-1), { outcome: "ended", imported: 1 })
+      assert.include((yield* rider.get("/routes?geometry=none")).text, "upload/7000000001")
+    }))
+
   it.effect("is for tokens that may write, which confirm public routes, and an account's archive is for sessions", () =>
     Effect.gen(function*() {
       const rider = yield* signedIn

@@ -172,8 +172,8 @@ describe("the activities of Garmin's export", () => {
   it("name the uploads that were recorded during them, with a minute before and behind", () => {
     const from = Date.parse("2024-05-05T06:00:00Z")
     const activities = [
-      { id: "1", name: " First ", from, to: from + 3_600_000 },
-      { id: "2", name: " ", from: from + 7_200_000, to: from + 10_800_000 }
+      { id: "1", name: "First", from, to: from + 3_600_000 },
+      { id: "2", name: "", from: from + 7_200_000, to: from + 10_800_000 }
     ]
     const upload = { provider: "garmin", externalId: "upload/7" }
     const at = (millis: number) => activityOfUpload(upload, activities, new Date(from + millis).toISOString())

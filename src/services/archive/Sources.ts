@@ -1,7 +1,7 @@
 import { Iterable, Option, Schema } from "effect"
 import { MAX_ARCHIVE_FILES } from "../../schema/Archive.ts"
 import { recordedAtOf } from "../../schema/Measures.ts"
-import type { Source } from "../../schema/Route.ts"
+import { MAX_NAME, type Source } from "../../schema/Route.ts"
 import { HeavyJob } from "../admission/HeavyJob.ts"
 import { excessOf, type TextLimits } from "../bodies/JsonScanner.ts"
 import type { FileOrigin } from "../files/Draft.ts"
@@ -84,7 +84,7 @@ const garminActivityOf = (value: unknown): ReadonlyArray<GarminActivity> =>
     onNone: () => [],
     onSome: ({ activityId, beginTimestamp, duration = 0, elapsedDuration = duration, name }) => [{
       id: String(activityId),
-      name,
+      name: name.trim().slice(0, 2 * MAX_NAME),
       from: beginTimestamp,
       to: beginTimestamp + elapsedDuration
     }]
@@ -210,8 +210,8 @@ export const activityOfUpload = (
   if (source?.provider !== "garmin" || !source.externalId.startsWith(UPLOAD)) return {}
   const activity = activityAt(activities, recordedAt)
   if (activity === undefined) return {}
-  const name = activity.name.trim()
-  return { ...(name === "" ? {} : { name }), source: garmin(activity.id) }
+  const { id, name } = activity
+  return { ...(name === "" ? {} : { name }), source: garmin(id) }
 }
 
 const isGarmins = (creator: string | undefined) => creator === undefined || creator.startsWith("Garmin")

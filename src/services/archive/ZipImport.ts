@@ -12,7 +12,7 @@ import {
   Stream,
   Struct
 } from "effect"
-import type { ImportReport } from "../../schema/Archive.ts"
+import { type ImportReport, MAX_ARCHIVE_FILES } from "../../schema/Archive.ts"
 import type { CollectionId, RouteId, UserId } from "../../schema/Ids.ts"
 import { MAX_UNPACKED_BYTES } from "../../schema/Import.ts"
 import { MAX_TAGS, type Source } from "../../schema/Route.ts"
@@ -210,18 +210,23 @@ const routeImport = Effect.gen(function*() {
     return new Map(all.map((activity) => [`${folder}${activity.file}`, activity]))
   })
 
-  /** A list that cannot be read names no activity. */
-  const summariesOf = Effect.fnUntraced(function*(lists: ReadonlyArray<ZippedFile>) {
-    const all = yield* Effect.forEach(lists.filter(({ name }) => SUMMARIES.test(name)), ({ bytes }) =>
-      bytes.pipe(
-        Effect.flatMap((bytes) => patient(turns.run(readSummaries, bytes, bytes.length))),
-        Effect.catchIf(
-          (failure) => failure._tag === "InvalidInput" || OF_ONE_FILE[failure.reason] !== undefined,
-          () => Effect.succeed([])
+  /** A list that cannot be read names no activity. Lists are read until an archive has no file for a further one. */
+  const summariesOf = (lists: ReadonlyArray<ZippedFile>) =>
+    Stream.fromIterable(lists.filter(({ name }) => SUMMARIES.test(name))).pipe(
+      Stream.mapEffect(({ bytes }) =>
+        bytes.pipe(
+          Effect.flatMap((bytes) => patient(turns.run(readSummaries, bytes, bytes.length))),
+          Effect.catchIf(
+            (failure) => failure._tag === "InvalidInput" || OF_ONE_FILE[failure.reason] !== undefined,
+            () => Effect.succeed([])
+          )
         )
-      ))
-    return all.flat().toSorted((a, b) => a.from - b.from)
-  })
+      ),
+      Stream.flattenIterable,
+      Stream.take(MAX_ARCHIVE_FILES),
+      Stream.runCollect,
+      Effect.map((all) => all.toSorted((a, b) => a.from - b.from))
+    )
 
   const readOne = Effect.fnUntraced(function*(
     zip: RouteZip,
