@@ -52,6 +52,7 @@ layer(TestServer.layer({ MAX_ROUTES_PER_USER: "2" }))("a hostile ZIP of route fi
   it.effect("has its encrypted files, links, paths and wrong sizes skipped, and the others imported", () =>
     Effect.gen(function*() {
       const rider = yield* signedIn
+      const table = `${"f".repeat(256)}/activities.csv`
       const plain = archiveOfPacked([
         deflated("../../etc/up.gpx", gpx(1)),
         deflated("/root.gpx", gpx(2)),
@@ -59,6 +60,7 @@ layer(TestServer.layer({ MAX_ROUTES_PER_USER: "2" }))("a hostile ZIP of route fi
         deflated("secret.gpx", gpx(4)),
         deflated("link.gpx", gpx(5)),
         deflated("method.gpx", gpx(6)),
+        deflated(table, "1,,,,,activities/1.gpx"),
         deflated("longer.gpx", gpx(8)),
         deflated("shorter.gpx", gpx(9)),
         deflated("good.gpx", gpx(7))
@@ -81,6 +83,7 @@ layer(TestServer.layer({ MAX_ROUTES_PER_USER: "2" }))("a hostile ZIP of route fi
         ["secret.gpx", "it is encrypted"],
         ["link.gpx", "it is a symbolic link"],
         ["method.gpx", "The file cannot be read: unsupported compression method: 99"],
+        [table, "its name is not that of a route file"],
         ["longer.gpx", "The file cannot be read: it has not the 100 bytes that the d"],
         ["shorter.gpx", "The file cannot be read: it has not the 1000 bytes that the "],
         ["good.gpx", "imported"]
@@ -167,11 +170,13 @@ layer(TestServer.layer({ MAX_ROUTES_PER_USER: "2" }))("a hostile ZIP of route fi
     }))
 })
 
-it.effect("a table of Strava has no more activities than an archive has files", () =>
+it.effect("a table of Strava has no more activities than an archive has files, and none of a long name", () =>
   Effect.gen(function*() {
     const table = Buffer.from("1,,,,,activities/1.gpx\n".repeat(MAX_ARCHIVE_FILES + 1))
     const activities = yield* Effect.promise(async () => readActivities.run(table))
     assert.strictEqual(activities.length, MAX_ARCHIVE_FILES)
+    const long = Buffer.from(`1,,,,,activities/${"x".repeat(256)}\n`)
+    assert.deepStrictEqual(yield* Effect.promise(async () => readActivities.run(long)), [])
   }))
 
 it.effect("a list of Garmin has the beginnings of names only, which a route has room for", () =>

@@ -30,7 +30,7 @@ function* rowsOf(text: string): Generator<ReadonlyArray<string>> {
 }
 
 const ID = /^\d{1,20}$/
-const FILE = /^activities\//
+const FILE = /^activities\/.{1,255}$/
 
 /** Strava writes UTC. Dates of other languages may have the day first, which no parser can know. */
 const instantOf = (date: string) =>

@@ -55,7 +55,8 @@ import {
 
 const ROUTE_FILE = /\.(?:gpx|geojson|json|tcx|kml|kmz|fit|xml)(?:\.gz)?$/i
 
-const ACTIVITIES = /^(?:[^/]+\/)?activities\.csv$/
+/** The folder is a part of the key of each activity, and V8 gives all long strings of one length the same hash. */
+const ACTIVITIES = /^(?:[^/]{1,255}\/)?activities\.csv$/
 
 const SUMMARIES = /_summarizedActivities\.json$/
 
