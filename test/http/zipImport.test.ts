@@ -125,15 +125,19 @@ layer(TestServer.layer())("a ZIP of route files", (it) => {
       const uploads = yield* zipped([
         ["ada@example.com_7000000001.fit", fit(START, 46)],
         ["ada@example.com_7000000002.fit", fit(START + 3600, 47)],
-        ["ada@example.com_7000000003.fit", fit(START + 9000, 48)]
+        ["ada@example.com_7000000003.fit", fit(START + 9000, 48)],
+        ["ada@example.com_7000000004.fit", fit(START + 3630, 49)]
       ])
       const bytes = yield* zipped([
         [
           `${folder}/ada@example.com_0_summarizedActivities.json`,
           JSON.stringify([{
-            summarizedActivitiesExport: [summary(502, "Lunch ride", START + 3600), summary(501, "Early", START), {
-              name: 1
-            }]
+            summarizedActivitiesExport: [
+              summary(502, "Lunch ride", START + 3600),
+              summary(501, "Early", START),
+              { name: 1 },
+              summary(504, "Lunch ride again", START + 3630)
+            ]
           }])
         ],
         [`${folder}/ada@example.com_1001_summarizedActivities.json`, "{"],
@@ -141,7 +145,7 @@ layer(TestServer.layer())("a ZIP of route files", (it) => {
         ["DI_CONNECT/DI-Connect-Uploaded-Files/UploadedFiles_0-_Part1.zip", Buffer.from(uploads)]
       ])
       const lines = yield* moved(rider, bytes)
-      assert.deepInclude(lines.at(-1), { outcome: "ended", imported: 3, duplicates: 0, skipped: 3 })
+      assert.deepInclude(lines.at(-1), { outcome: "ended", imported: 4, duplicates: 0, skipped: 3 })
       assert.include(skippedIn(lines)["DI_CONNECT/DI-Connect-User/customer.json"], "not a route file")
       const routes = yield* routesOf(rider)
       const page = (id: string) => ({
@@ -152,9 +156,10 @@ layer(TestServer.layer())("a ZIP of route files", (it) => {
       assert.deepStrictEqual(routes.map(({ activity, name, source }) => ({ activity, name, source })), [
         { activity: "cycle", name: "7000000003", source: { provider: "garmin", externalId: "upload/7000000003" } },
         { activity: "cycle", name: "Early", source: page("501") },
-        { activity: "cycle", name: "Lunch ride", source: page("502") }
+        { activity: "cycle", name: "Lunch ride", source: page("502") },
+        { activity: "cycle", name: "Lunch ride again", source: page("504") }
       ])
-      assert.deepInclude((yield* moved(rider, bytes)).at(-1), { imported: 0, duplicates: 3 })
+      assert.deepInclude((yield* moved(rider, bytes)).at(-1), { imported: 0, duplicates: 4 })
     }))
 
   it.effect("may have folders and nested archives, and no file stops another", () =>

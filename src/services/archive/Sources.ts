@@ -106,14 +106,19 @@ export const readSummaries = new HeavyJob<Uint8Array, ReadonlyArray<GarminActivi
 /** The clock of a device and that of its first record differ by less. */
 const NEAR_MILLISECONDS = 60_000
 
-/** Returns the activity during which something was recorded; they are in the order of their beginnings. */
+/** Returns the activity during which something was recorded; of several that which began nearest to it. */
 const activityAt = (
   activities: ReadonlyArray<GarminActivity>,
   instant: string | null | undefined
 ): GarminActivity | undefined => {
   const time = Date.parse(instant ?? "")
-  const found = activities.findLast(({ from }) => from <= time + NEAR_MILLISECONDS)
-  return found !== undefined && time <= found.to + NEAR_MILLISECONDS ? found : undefined
+  const awayFrom = ({ from }: GarminActivity) => Math.abs(from - time)
+  return activities
+    .filter(({ from, to }) => from - NEAR_MILLISECONDS <= time && time <= to + NEAR_MILLISECONDS)
+    .reduce<GarminActivity | undefined>(
+      (nearest, one) => nearest !== undefined && awayFrom(nearest) <= awayFrom(one) ? nearest : one,
+      undefined
+    )
 }
 
 interface Page {

@@ -225,8 +225,7 @@ const routeImport = Effect.gen(function*() {
       ),
       Stream.flattenIterable,
       Stream.take(MAX_ARCHIVE_FILES),
-      Stream.runCollect,
-      Effect.map((all) => all.toSorted((a, b) => a.from - b.from))
+      Stream.runCollect
     )
 
   const readOne = Effect.fnUntraced(function*(
