@@ -111,6 +111,25 @@ layer(TestServer.layer())("a ZIP of route files", (it) => {
       assert.deepInclude(allowed.at(-1), { imported: 1, duplicates: 0 })
     }))
 
+  it.effect("that is sent again leaves the members of its collection where they are", () =>
+    Effect.gen(function*() {
+      const rider = yield* signedIn
+      const files = [46.6, 46.7, 46.6].map((lat, index) => [`${index}.gpx`, gpx(lat)] as const)
+      const bytes = yield* zipped(files)
+      const ended = (yield* moved(rider, bytes, "?collection=Moved")).at(-1)
+      const path = `/collections/${ended?.outcome === "ended" ? ended.collectionId : ""}`
+      const first = yield* rider.get(path)
+      const { routeIds } = Schema.decodeUnknownSync(Schema.Struct({ routeIds: Schema.Array(Schema.Int) }))(first.body)
+      assert.strictEqual(
+        (yield* rider.call("PUT", `${path}/routes`, { body: { routeIds: routeIds.toReversed() } })).status,
+        200
+      )
+      const reversed = yield* rider.get(path)
+      assert.deepInclude((yield* moved(rider, bytes, "?collection=Moved")).at(-1), { imported: 0, duplicates: 3 })
+      const again = yield* rider.get(path)
+      assert.deepStrictEqual([again.text, again.headers.get("etag")], [reversed.text, reversed.headers.get("etag")])
+    }))
+
   it.effect("as Garmin gives it has the titles that another of its files says, and not the address of the rider", () =>
     Effect.gen(function*() {
       const rider = yield* signedIn

@@ -135,6 +135,12 @@ interface Progress {
   full: string | undefined
 }
 
+/** A route that was a member before keeps its place. */
+interface Target {
+  readonly id: CollectionId
+  readonly members: Set<RouteId>
+}
+
 const skippedLine = (file: string, reason: string): ZipImportLine => ({
   outcome: "skipped",
   file,
@@ -197,9 +203,15 @@ const routeImport = Effect.gen(function*() {
     (hasBegun) => hasBegun ? Effect.fail(new NotReady({ reason: "shutdown" })) : Effect.void
   )
 
-  const collectionNamed = Effect.fnUntraced(function*(owner: UserId, name: string) {
-    const found = yield* collections.named(owner, name)
-    return Option.isSome(found) ? found.value : (yield* collections.create(owner, { name })).id
+  const targetNamed = Effect.fnUntraced(function*(owner: UserId, name: string) {
+    const found = yield* collections.named(owner, name).pipe(
+      Effect.flatMap(Effect.fromOption),
+      Effect.flatMap((id) => collections.get(id, Option.some(owner))),
+      Effect.option
+    )
+    const { id, routeIds } = Option.isSome(found) ? found.value : yield* collections.create(owner, { name })
+    const target: Target = { id, members: new Set(routeIds) }
+    return target
   }, Effect.catchTags({ ClientIdUsed: Effect.die, Missing: Effect.die, RoutesMissing: Effect.die }))
 
   const activitiesOf = Effect.fnUntraced(function*(lists: ReadonlyArray<ZippedFile>) {
@@ -274,11 +286,12 @@ const routeImport = Effect.gen(function*() {
       Effect.catchTag("ClientIdUsed", Effect.die)
     )
 
-  const collect = (owner: UserId, id: CollectionId, kept: ReadonlyArray<Kept>, progress: Progress) =>
+  const collect = (owner: UserId, { id, members }: Target, kept: ReadonlyArray<Kept>, progress: Progress) =>
     Effect.forEach(
-      kept,
+      kept.filter(({ routeId }) => !members.has(routeId)),
       ({ routeId }) =>
         patient(turns.turn(collections.addRoute(owner, id, { routeId }, undefined))).pipe(
+          Effect.tap(() => Effect.sync(() => members.add(routeId))),
           // The collection or the route may have been deleted meanwhile.
           Effect.catchTags({
             CollectionFull: () => Effect.sync(() => progress.notCollected++),
@@ -297,7 +310,7 @@ const routeImport = Effect.gen(function*() {
     recheck: Effect.Effect<unknown, E, R>,
     release: Effect.Effect<void>
   ) {
-    const collectionId = query.collection === undefined ? undefined : yield* collectionNamed(owner, query.collection)
+    const target = query.collection === undefined ? undefined : yield* targetNamed(owner, query.collection)
     const lists = yield* zip.find(isList)
     const activities = yield* activitiesOf(lists)
     const summaries = yield* summariesOf(lists)
@@ -308,7 +321,7 @@ const routeImport = Effect.gen(function*() {
       const read = yield* reads.withPermit(Effect.flatMap(bytes, (bytes) => readOne(zip, name, bytes, activity)))
       const drafts = draftsOf(read, query, sourceOf(name, read.origin, activity), summaries)
       const kept = yield* store(owner, drafts, query)
-      if (collectionId !== undefined) yield* collect(owner, collectionId, kept, progress)
+      if (target !== undefined) yield* collect(owner, target, kept, progress)
       return storedLine(name, kept)
     })
 
@@ -341,7 +354,7 @@ const routeImport = Effect.gen(function*() {
       return {
         outcome: "ended",
         ...counts,
-        ...(collectionId === undefined ? {} : { collectionId }),
+        ...(target === undefined ? {} : { collectionId: target.id }),
         ...(notCollected === 0 ? {} : { notCollected })
       }
     })
