@@ -161,6 +161,12 @@ layer(TestServer.layer())("an import", (it) => {
       assert.strictEqual(inside[0]?.["id"], there.id)
       const repeated = { routes: { ...noRoutes, unchanged: 2, duplicates: 1 } }
       assert.deepInclude((yield* imported(heir, archive)).body, repeated)
+
+      // A twin of a route of the archive is no duplicate, also where an import ended between the two.
+      const sql = yield* SqlClient.SqlClient
+      yield* sql`DELETE FROM routes WHERE user_id = ${heir.id} AND name = 'twin'`
+      const finished = { routes: { created: 1, restored: 0, unchanged: 1, duplicates: 1 } }
+      assert.deepInclude((yield* imported(heir, archive)).body, finished)
     }))
 
   it.effect("is refused while another one into the same account is under way, from its first byte on", () =>

@@ -21,7 +21,7 @@ import {
 import { type CountBytes, ImportDisk, kept, type NamelessFile, namelessFile } from "../files/Spool.ts"
 import { isActive, UserRecord, users } from "../identity/Users.ts"
 import { RouteViews } from "../routes/RouteViews.ts"
-import { type ImportedRows, importedRows, type ImportedTable } from "./ImportedRows.ts"
+import { type ImportedRows, importedRows, type ImportedTable, type Others } from "./ImportedRows.ts"
 import {
   type Batch,
   type ImportedRoute,
@@ -217,9 +217,9 @@ export class AccountImport extends Context.Service<AccountImport, {
         owner: UserId,
         batch: Batch<ImportedRoute>,
         ids: Map<RouteId, RouteId>,
-        upTo: number
+        others: Others
       ) {
-        const written = yield* rows.routes(owner, batch, upTo)
+        const written = yield* rows.routes(owner, batch, others)
         for (const { id, origin } of batch.records) {
           const imported = written.ids.get(origin)
           if (imported !== undefined) ids.set(id, imported)
@@ -251,9 +251,13 @@ export class AccountImport extends Context.Service<AccountImport, {
           )
         }
         const ids = new Map<RouteId, RouteId>()
-        const upTo = yield* rows.newestRoute(owner)
+        const known = yield* Effect.forEach(
+          Arrays.chunksOf([...lists.routes.contents.keys()], ORIGINS_AT_ONCE),
+          (origins) => turns.turn(rows.known(owner, origins))
+        )
+        const others = { upTo: yield* rows.newestRoute(owner), except: known.flat() }
         const routes = yield* lists.routes.batches.pipe(
-          Stream.mapEffect((batch) => turns.turn(writeBatch(owner, batch, ids, upTo))),
+          Stream.mapEffect((batch) => turns.turn(writeBatch(owner, batch, ids, others))),
           Stream.runCollect
         )
         const collections = yield* lists.collections.batches.pipe(

@@ -28,6 +28,12 @@ interface Archived {
   readonly updatedAt: string
 }
 
+/** The routes that an account had before an import, but those that are in the archive, too. */
+export interface Others {
+  readonly upTo: number
+  readonly except: ReadonlyArray<RouteId>
+}
+
 const SOURCE_COLUMNS = new Set(["source_provider", "source_external_id", "source_url"])
 
 /** Rows known by `origin` stay, or are restored from the trash. A unique index makes writes idempotent. */
@@ -201,8 +207,11 @@ export const importedRows = Effect.gen(function*() {
 
     newestRoute: (owner: UserId) => Effect.orDie(Effect.map(findNewest(owner), ({ newest }) => newest ?? 0)),
 
-    /** Routes with the positions of an own one up to `upTo` are skipped, and stand for it in collections. */
-    routes: Effect.fnUntraced(function*(owner: UserId, { records, rows }: Batch<ImportedRoute>, upTo: number) {
+    known: (owner: UserId, origins: ReadonlyArray<ShareToken>) =>
+      Effect.orDie(Effect.map(idsOf(owner, origins), (ids) => [...ids.values()])),
+
+    /** Routes with the positions of an own one of `others` are skipped, and stand for it in collections. */
+    routes: Effect.fnUntraced(function*(owner: UserId, { records, rows }: Batch<ImportedRoute>, others: Others) {
       const same = new Map<ShareToken, RouteId>()
       const { created, restored, unchanged } = yield* bring(
         "routes",
@@ -210,13 +219,13 @@ export const importedRows = Effect.gen(function*() {
         records,
         Effect.fnUntraced(function*(missing, now) {
           const lines = missing.flatMap(({ line }, index) => line === undefined ? [] : [{ index, ...line }])
-          const found = upTo === 0 || lines.length === 0 ? [] : yield* findSame({ owner, lines, upTo })
+          const found = others.upTo === 0 || lines.length === 0 ? [] : yield* findSame({ owner, lines, ...others })
           for (const { index, routeId } of found) {
             const route = missing[index]
             if (route !== undefined) same.set(route.origin, routeId)
           }
-          const others = missing.filter(({ origin }) => !same.has(origin))
-          return others.length === 0 ? 0 : yield* insertRoutes(owner, others, rows, now)
+          const wanted = missing.filter(({ origin }) => !same.has(origin))
+          return wanted.length === 0 ? 0 : yield* insertRoutes(owner, wanted, rows, now)
         })
       )
       const outcome: RouteOutcome = { created, restored, unchanged: unchanged - same.size, duplicates: same.size }

@@ -76,7 +76,8 @@ export class RouteDuplicates extends Context.Service<RouteDuplicates, {
         findSame({
           owner,
           lines: drafts.map(({ geometry, track }, index) => ({ index: track ?? index, ...lineDigest(geometry) })),
-          upTo: Number.MAX_SAFE_INTEGER
+          upTo: Number.MAX_SAFE_INTEGER,
+          except: []
         })
 
       const visibility = routeVisibility(sql)

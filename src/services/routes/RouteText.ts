@@ -55,24 +55,26 @@ export const lineDigest = ({ polyline6, positionCount }: MeasuredPolyline): Line
   digest: createHash("md5").update(polyline6).digest("hex")
 })
 
-/** Finds the oldest own live route with the same positions for each line, among ids up to `upTo`. */
+/** Finds the oldest own live route with the same positions for each line, up to the id `upTo` and without `except`. */
 export const sameLines = Effect.map(SqlClient.SqlClient, (sql) => {
   const visibility = routeVisibility(sql)
   return SqlSchema.findAll({
     Request: Schema.Struct({
       owner: UserId,
       lines: Schema.Array(Schema.Struct({ index: Schema.Int, ...LineDigest.fields })),
-      upTo: Schema.Finite
+      upTo: Schema.Finite,
+      except: Schema.Array(RouteId)
     }),
     Result: Schema.Struct({ index: Schema.Int, routeId: RouteId }),
     // The lengths decide before a polyline is read: it is stored apart from the row.
-    execute: ({ lines, owner, upTo }) =>
+    execute: ({ except, lines, owner, upTo }) =>
       sql`
         SELECT l.index, min(r.id) AS "routeId"
         FROM json_to_recordset(${JSON.stringify(lines)}::json) AS l (index int, positions int, bytes int, digest text)
           JOIN routes r ON r.position_count = l.positions AND CASE
             WHEN octet_length(r.polyline6) = l.bytes THEN md5(r.polyline6) = l.digest ELSE false END
         WHERE ${visibility.own(owner)} AND r.position_count > 0 AND r.id <= ${upTo}
+          AND r.id <> ALL(${[...except]}::bigint[])
         GROUP BY l.index ORDER BY l.index`
   })
 })
