@@ -10,6 +10,7 @@ import { finish } from "../../src/services/files/Finish.ts"
 import { writeFit } from "../../src/services/files/FitWriter.ts"
 import { writeRouteFile } from "../../src/services/files/RouteFile.ts"
 import { readPacked } from "../../src/services/files/Upload.ts"
+import { readFile } from "../../src/services/routes/FileJobs.ts"
 import { gpx, metresOf } from "../support/Files.ts"
 
 const digits = (index: number) => Math.sin(index) / 1e4
@@ -120,3 +121,17 @@ describe(`${HOURS} hours at a hertz with sensors`, () => {
       }), 120_000)
   }
 })
+
+it.effect("a file of several tracks names 50 kinds of things that are left out, and counts the rest", () =>
+  Effect.gen(function*() {
+    const track = "<trk><trkseg><trkpt lat=\"1\" lon=\"2\"/><trkpt lat=\"1\" lon=\"3\"/></trkseg></trk>"
+    const none = { track: undefined, contentType: undefined, contentEncoding: undefined, fileName: undefined }
+    const empty = Array.from({ length: 1000 }, (_, index) => `<trk><name>${index}</name></trk>`)
+    const bytes = Buffer.from(gpx(`${track}${track}${empty.join("")}`))
+    const outcome = yield* Effect.promise(async () =>
+      readFile.run({ ...none, bytes, name: undefined, split: false, join: false })
+    )
+    const dropped = "read" in outcome ? outcome.read.dropped : []
+    assert.strictEqual(dropped.length, 51)
+    assert.deepInclude(dropped.at(-1), { what: "other things", count: 950 })
+  }))

@@ -157,7 +157,7 @@ const endsOf = (geometry: ReadonlyArray<Position>): ReadonlyArray<DraftWaypoint>
     .filter((position) => position !== undefined)
     .map((position) => ({ coord: coordOf(position), type: "routed", name: undefined, timestamp: undefined }))
 
-const bounded = (dropped: ReadonlyArray<Dropped>): ReadonlyArray<Dropped> => {
+export const bounded = (dropped: ReadonlyArray<Dropped>): ReadonlyArray<Dropped> => {
   const rest = dropped.slice(MAX_DROPPED).reduce((sum, { count }) => sum + count, 0)
   return [...dropped.slice(0, MAX_DROPPED), ...droppedIf(rest, "other things", "a route has no place for them")]
 }

@@ -15,7 +15,7 @@ import {
   type TrackSummary,
   type WrittenRoute
 } from "../files/Draft.ts"
-import { finish, nameOf } from "../files/Finish.ts"
+import { bounded, finish, nameOf } from "../files/Finish.ts"
 import { writeFit } from "../files/FitWriter.ts"
 import { type FormParts, partsOfForm } from "../files/PackedFile.ts"
 import { readPacked, type Room, roomOfFile } from "../files/Upload.ts"
@@ -127,7 +127,7 @@ const readAll = Effect.fnUntraced(function*({ bytes, ...options }: GivenFile, ro
     tracks: summariesOf(draft, (track) => nameOf({ names: [...track.names, ...draft.names] })),
     trackCount: draft.tracks.length,
     routes: routes.map(({ file }) => file),
-    dropped: routes.length === 1 ? routes[0]?.dropped ?? [] : draft.dropped,
+    dropped: routes.length === 1 ? routes[0]?.dropped ?? [] : bounded(draft.dropped),
     origin: draft.origin ?? NO_ORIGIN,
     digest
   }
