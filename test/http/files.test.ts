@@ -335,16 +335,16 @@ layer(TestServer.layer({}, inVaduz))("files", (it) => {
       assert.include(refused.text, "split")
     }))
 
-  it.effect("that are twice in an archive make one route, unless duplicates are allowed", () =>
+  it.effect("that are twice in an archive make one route, and one warning, unless duplicates are allowed", () =>
     Effect.gen(function*() {
       const rider = yield* signedIn
-      const raw = new Uint8Array(yield* zipped([["a.gpx", GPX], ["b.gpx", GPX]]))
+      const raw = new Uint8Array(yield* zipped([["a.gpx", GPX], ["b.gpx", GPX], ["c.gpx", GPX.replace("47.3", "48")]]))
       const once = yield* rider.post("/routes/import?split=true", undefined, { raw })
       assert.strictEqual(once.status, 201, once.text)
-      assert.strictEqual(once.text.match(/"shareToken"/g)?.length, 1)
-      assert.include(once.text, "another one has the same line")
+      assert.strictEqual(once.text.match(/"shareToken"/g)?.length, 2)
+      assert.deepStrictEqual(once.text.match(/the same line","count":\d/g), ["the same line\",\"count\":1"])
       const twice = yield* rider.post("/routes/import?split=true&duplicates=allow", undefined, { raw })
-      assert.strictEqual(twice.text.match(/"shareToken"/g)?.length, 2)
+      assert.strictEqual(twice.text.match(/"shareToken"/g)?.length, 3)
     }))
 
   it.effect("with several tracks name the one that an own route repeats by its index in the file", () =>

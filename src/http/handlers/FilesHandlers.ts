@@ -109,17 +109,17 @@ const importedResponse = (
     : createdResponse(first)
 }
 
-/** A file that is in an archive twice makes one route, unless duplicates are allowed. */
+/** A file that is in an archive twice makes one route, unless duplicates are allowed. The first route says so. */
 const withoutRepeats = (file: ReadFiles): ReadFiles => {
   const repeats = repeatsIn(file.routes.map(({ line }) => line))
-  if (repeats.size === 0) return file
+  const [first, ...others] = file.routes.filter((_, index) => !repeats.has(index))
+  if (repeats.size === 0 || first === undefined) return file
   const warning = {
     code: "dropped" as const,
     message: "tracks: another one has the same line",
     count: repeats.size
   }
-  const warned = (route: ReadFiles["routes"][number]) => ({ ...route, warnings: [...route.warnings, warning] })
-  return { ...file, routes: file.routes.filter((_, index) => !repeats.has(index)).map(warned) }
+  return { ...file, routes: [{ ...first, warnings: [...first.warnings, warning] }, ...others] }
 }
 
 interface Download {
