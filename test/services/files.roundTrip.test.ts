@@ -263,6 +263,8 @@ describe("a route that goes out and comes in again", () => {
     for (const format of FORMATS) {
       const { dropped, measures } = read(written(recorded, format), format)
       assert.deepStrictEqual([measures.recordedAt, dropped], [recorded.recordedAt, []], format)
+      const place = read(written({ ...recorded, geometry: [] }, format), format)
+      assert.strictEqual(place.measures.recordedAt, recorded.recordedAt, format)
     }
     const gpx = written(recorded, "gpx")
     assert.strictEqual(read(gpx).measures.duration, 3723)

@@ -4,12 +4,16 @@ import { InvalidInput } from "../DomainErrors.ts"
 import { coordinatesOf, lineMetres } from "../geometry/Geodesy.ts"
 import { childOf, textOf, type XmlElement } from "./XmlTree.ts"
 
-/** The measures are metres, seconds and metres; `line` has the metres of the line that they belong to. */
+/**
+ * The measures are metres, seconds and metres; `line` has the metres of the line that they belong to. `recordedAt` is
+ * there for a route without a line: the positions of any other have times.
+ */
 export interface OwnMeasures {
   readonly line: number
   readonly distance?: number
   readonly duration?: number
   readonly elevationGain?: number
+  readonly recordedAt?: string
 }
 
 /** Our files have the measures of the route under this name; they need not be those of its line. */
@@ -26,18 +30,24 @@ export const measuresText = (
   route: MeasuredRoute,
   line = lineMetres(coordinatesOf(route.geometry), route.segments)
 ): string | undefined => {
-  const known = MEASURES.flatMap((name) => route[name] === undefined ? [] : [`${name}:${route[name]}`])
+  const names = route.geometry.length === 0 ? [...MEASURES, "recordedAt"] as const : MEASURES
+  const known = names.flatMap((name) => route[name] === undefined ? [] : [`${name}:${route[name]}`])
   return known.length === 0 ? undefined : [`line:${line}`, ...known].join(" ")
 }
 
-const measureIn = (text: string, name: string): number | undefined =>
-  numberOf(text.split(" ", MEASURES.length + 1).find((part) => part.startsWith(`${name}:`))?.slice(name.length + 1))
+const measureIn = (text: string, name: string): string | undefined =>
+  text.split(" ", MEASURES.length + 2).find((part) => part.startsWith(`${name}:`))?.slice(name.length + 1)
 
 export const measuresIn = (text = ""): OwnMeasures | undefined => {
-  const line = measureIn(text, "line")
+  const line = numberOf(measureIn(text, "line"))
   if (line === undefined) return undefined
-  const known = MEASURES.map((name) => [name, measureIn(text, name)] as const)
-  return { line, ...Object.fromEntries(known.filter(([, value]) => value !== undefined)) }
+  const known = MEASURES.map((name) => [name, numberOf(measureIn(text, name))] as const)
+  const recordedAt = instantText(measureIn(text, "recordedAt"))
+  return {
+    line,
+    ...Object.fromEntries(known.filter(([, value]) => value !== undefined)),
+    ...(recordedAt === undefined ? {} : { recordedAt })
+  }
 }
 
 export const MAX_WORDS = 10_000
