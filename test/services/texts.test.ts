@@ -227,6 +227,9 @@ const REASONS = {
     "Die Dateien vor ihr sind entpackt so groß, wie es die eines Archivs sein dürfen.",
   "with it there are more than 50000 files": "Mit ihr hätte das Archiv zu viele Dateien.",
   "it has more than 67108864 bytes": "Sie ist größer, als hier erlaubt ist.",
+  "The map was exported as a link: expected an export with its data, without NetworkLink":
+    "Sie enthält nur einen Link zu einer Karte: Exportieren Sie diese mit ihren Daten.",
+  "query.split: Expected at most 100 tracks, the file has 101": "Sie hat mehr Tracks, als hier erlaubt sind.",
   "it unpacks to more than 67108864 bytes": "Sie ist größer, als hier erlaubt ist.",
   "it cannot be read": "Sie ist beschädigt oder keine Datei mit Routen."
 }

@@ -74,6 +74,8 @@ const PROBLEMS: ReadonlyArray<readonly [english: RegExp, german: string]> = [
   [/is empty/, "Sie ist leer."],
   [/has no points/, "Sie hat keine Punkte."],
   [/WGS 84/, "Ihre Koordinaten sind nicht in WGS 84."],
+  [/exported as a link/, "Sie enthält nur einen Link zu einer Karte: Exportieren Sie diese mit ihren Daten."],
+  [/at most \d+ tracks/, "Sie hat mehr Tracks, als hier erlaubt sind."],
   [/at most|more than/, "Sie ist größer, als hier erlaubt ist."],
   [
     /Malformed|cannot be read|Expected valid|Expected <|route file|FIT|entity declarations/,
