@@ -207,11 +207,12 @@ describe("unnamed shaping points", () => {
 
   it("are left out where they have no position or no place among the waypoints", () => {
     const text = written(PLANNED, "gpx")
-    for (const member of ["index", "lat", "lon"]) {
-      const damaged = text.replaceAll(/<rps:shaping [^>]*>/g, (point) => point.replace(`${member}="`, `${member}="?`))
+    for (const wrong of ["index=\"?\"", "lat=\"?\"", "lat=\"91\"", "lon=\"?\"", "lon=\"200\""]) {
+      const member = wrong.split("=")[0]
+      const damaged = text.replaceAll(new RegExp(`(<rps:shaping [^>]*)${member}="[^"]*"`, "g"), `$1${wrong}`)
       assert.notStrictEqual(damaged, text)
       const names = read(damaged, "gpx").document.waypoints.map(({ name }) => name)
-      assert.deepStrictEqual(names, ["Spring", "Hut"], member)
+      assert.deepStrictEqual(names, ["Spring", "Hut"], wrong)
     }
   })
 

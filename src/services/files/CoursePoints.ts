@@ -1,7 +1,8 @@
 import { Option, Schema } from "effect"
+import { isLatitude, isLongitude } from "../../schema/Geometry.ts"
 import { Maneuver } from "../../schema/Maneuver.ts"
 import type { DraftWaypoint, WrittenRoute } from "./Draft.ts"
-import { coordOf, decimal, numberOf, positionOf } from "./FileValues.ts"
+import { decimal, numberOf } from "./FileValues.ts"
 import type { XmlParts } from "./Xml.ts"
 import { attributeOf, childrenOf, textOf, type XmlElement } from "./XmlTree.ts"
 
@@ -252,8 +253,7 @@ export const shapingIn = (
 ): ReadonlyArray<ShapingPoint> =>
   childrenOf(extensions, SHAPING).flatMap((point) => {
     const [index, lng, lat] = ["index", "lon", "lat"].map((name) => numberOf(attributeOf(point, name)))
-    const position = positionOf(lng, lat, undefined)
-    return position === undefined || index === undefined
-      ? []
-      : [{ index, coord: coordOf(position), timestamp: textOf(point, TIMESTAMP) }]
+    return index !== undefined && isLongitude(lng) && isLatitude(lat)
+      ? [{ index, coord: [lng, lat], timestamp: textOf(point, TIMESTAMP) }]
+      : []
   })
