@@ -23,15 +23,14 @@ export const UpdatedAt = Timestamp.annotate({ description: "When it was last cha
 const INSTANT =
   /^(\d{3}[1-9]|\d\d[1-9]0|\d[1-9]00|[1-9]000)-\d\d-\d\dT\d\d:\d\d(:\d\d(\.\d{1,9})?)?(Z|[+-](0\d|1[0-5]):\d\d)$/
 
-/** A parsed 30 February is one of March. */
-const isDay = (date: string) => new Date(date).toISOString().startsWith(date)
+/** Takes a text that begins with `YYYY-MM-DD`. A parsed 30 February is one of March. */
+export const isDay = (text: string): boolean => new Date(text.slice(0, 10)).getUTCDate() === Number(text.slice(8, 10))
 
 /** With its offset an instant of the last day of 9999 may be one of a year that needs a sign. */
 const hasFourDigits = (text: string) => new Date(text).getUTCFullYear() < 10_000
 
 const isInstant = (text: string) =>
-  INSTANT.test(text) && !Number.isNaN(Date.parse(text)) && isDay(text.slice(0, "YYYY-MM-DD".length))
-  && hasFourDigits(text)
+  INSTANT.test(text) && !Number.isNaN(Date.parse(text)) && isDay(text) && hasFourDigits(text)
 
 export const Instant = Schema.String.annotate({ format: "date-time" }).check(
   Schema.makeFilter(isInstant, {
