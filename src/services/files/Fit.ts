@@ -44,17 +44,9 @@ import { type Placed, placedPoints, placedTracks, segmentsOf } from "./Positions
 type FitRecord = NonNullable<ParsedFit["records"]>[number]
 
 const parsed = (bytes: Uint8Array) =>
-  Effect.callback<ParsedFit, InvalidInput>((resume) => {
-    const fail = (error: unknown) =>
-      resume(Effect.fail(InvalidInput.at("", `Malformed FIT: ${error instanceof Error ? error.message : error}`)))
-    try {
-      new FitParser({ force: true }).parse(Buffer.from(bytes), (error, data) => {
-        if (data === undefined) fail(error ?? "it has no data")
-        else resume(Effect.succeed(data))
-      })
-    } catch (error) {
-      fail(error)
-    }
+  Effect.tryPromise({
+    try: () => new FitParser({ force: true }).parseAsync(Buffer.from(bytes)),
+    catch: (error) => InvalidInput.at("", `Malformed FIT: ${error instanceof Error ? error.message : error}`)
   })
 
 interface Fix {
