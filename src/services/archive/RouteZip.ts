@@ -8,7 +8,7 @@ import { MAX_UNPACKED_ROUTES } from "../../schema/ZipImport.ts"
 import { InvalidInput, type Overloaded } from "../DomainErrors.ts"
 import { entryName, isGzip, isNoFile, LEADS_OUT, leadsOut } from "../files/PackedFile.ts"
 import { type ImportDisk, kept, type NamelessFile } from "../files/Spool.ts"
-import { brokenArchive, brokenFile } from "../files/Upload.ts"
+import { brokenArchive, brokenFile, isTooLarge } from "../files/Upload.ts"
 import { OWN_FILES } from "./Lists.ts"
 import { entriesWithin, ReadAhead, unpacked } from "./Zip.ts"
 
@@ -112,9 +112,6 @@ const requireRoom = (room: Room, bytes: number) =>
   })
 
 const unpack = promisify(gunzip)
-
-const isTooLarge = (error: unknown) =>
-  error instanceof Error && "code" in error && error.code === "ERR_BUFFER_TOO_LARGE"
 
 const gunzipped = (bytes: Uint8Array) =>
   Effect.tryPromise({

@@ -52,14 +52,14 @@ const take = (room: Room, bytes: number) =>
     return room.bytes < 0 ? Effect.fail(tooLarge(MAX_UNPACKED_BYTES)) : Effect.void
   })
 
-const isOverLimit = (error: unknown) =>
+export const isTooLarge = (error: unknown): boolean =>
   error instanceof Error && "code" in error && error.code === "ERR_BUFFER_TOO_LARGE"
 
 /** Unpacks no more than the limit, whatever the ratio. */
 const gunzipped = (bytes: Uint8Array) =>
   Effect.try({
     try: (): Uint8Array => gunzipSync(bytes, { maxOutputLength: MAX_UNPACKED_BYTES }),
-    catch: (error) => isOverLimit(error) ? tooLarge(MAX_UNPACKED_BYTES) : InvalidInput.at("", "Malformed gzip")
+    catch: (error) => isTooLarge(error) ? tooLarge(MAX_UNPACKED_BYTES) : InvalidInput.at("", "Malformed gzip")
   })
 
 const reasonOf = (error: unknown) => error instanceof Error ? error.message : "it is broken"
