@@ -228,7 +228,7 @@ it.live("a database of the version before keeps what it stores, and counts, find
       SELECT id, 'Gravel ' || n, 'private', '{}', false, '[1]', '[22]', '[3]', NULL, '[4]', 'é', n + 0.1, 'generation',
         md5(handle || n), now(), now(), CASE WHEN n = 1 THEN now() END
       FROM users, generate_series(1, 3) n;
-      UPDATE routes SET name = 'طريق ١٢' WHERE name = 'Gravel 3';
+      UPDATE routes SET name = 'طريق ١٢', bounds = '(1e-200,46),(-1e-200,45)' WHERE name = 'Gravel 3';
       INSERT INTO collections (user_id, name, visibility, share_token, created_at, updated_at)
       SELECT id, 'x', 'private', md5(handle), now(), now() FROM users;
       INSERT INTO idempotency_keys (user_id, endpoint, key, request_hash, body, headers, created_at)
@@ -257,6 +257,13 @@ it.live("a database of the version before keeps what it stores, and counts, find
       assert.deepStrictEqual([...yield* usage], [{ handle: "ada", ...stored }, { handle: "unproven", ...stored }])
       assert.deepStrictEqual([...yield* found("grav")], [{ found: 4 }])
       assert.deepStrictEqual([...yield* found("12")], [{ found: 2 }])
+      assert.deepStrictEqual(
+        [
+          ...yield* sql`SELECT DISTINCT bounds::text, to_regclass('routes_bounds_idx') IS NOT NULL AS has FROM routes
+          WHERE bounds IS NOT NULL`
+        ],
+        [{ bounds: "(0,46),(0,45)", has: true }]
+      )
       const credentials = yield* sql`
         SELECT handle, email_verified_at, password_hash,
           (SELECT count(*)::int FROM sessions s WHERE s.user_id = u.id)

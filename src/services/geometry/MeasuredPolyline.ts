@@ -262,7 +262,14 @@ export interface MeasuredPolyline {
   readonly start: Position | undefined
 }
 
-const boxText = ({ east, north, south, west }: BoundingBox) => `(${east},${north}),(${west},${south})`
+/** This many degrees are less than a micrometre. */
+const NO_DEGREES = 1e-12
+
+const sideOf = (degrees: number) => Math.abs(degrees) < NO_DEGREES ? 0 : degrees
+
+/** The index of boxes multiplies their sides, and refuses each box where the product is below the least double. */
+const boxText = ({ east, north, south, west }: BoundingBox) =>
+  `(${sideOf(east)},${sideOf(north)}),(${sideOf(west)},${sideOf(south)})`
 
 export const boxAround = (positions: ReadonlyArray<Position>): string | null => {
   const bounds = boundsOf(coordinatesOf(positions))
