@@ -3,10 +3,10 @@ import { Deferred, Effect, Fiber } from "effect"
 import { SqlClient } from "effect/sql"
 import { TestClock } from "effect/testing"
 import { anonymous, newEmail, signedUp } from "../support/Actors.ts"
-import { untilLocked } from "../support/Locks.ts"
+import { untilLocked, whileLocked } from "../support/Locks.ts"
 import { Mailbox } from "../support/Mailbox.ts"
 import { type Answer, TestServer } from "../support/TestServer.ts"
-import { served, untilNone } from "../support/Waiting.ts"
+import { served, untilNone, within } from "../support/Waiting.ts"
 
 const PASSWORD = "a long enough password"
 
@@ -159,5 +159,32 @@ layer(TestServer.layer())("a change of credentials", (it) => {
       yield* Fiber.join(locking)
       const statuses = (yield* Fiber.join(responses)).map(({ status }) => status)
       assert.deepStrictEqual([statuses[0], statuses[1]], [200, 200])
+    }))
+})
+
+layer(TestServer.layer(), { timeout: "60 seconds", excludeTestServices: true })("a reset", (it) => {
+  it.effect("of an address that is verified meanwhile is mailed at once", () =>
+    Effect.gen(function*() {
+      const visitor = yield* anonymous
+      const email = newEmail()
+      yield* visitor.post("/auth/signup-email", { email, password: PASSWORD })
+      const { tokenAfter, tokenFor } = yield* Mailbox
+      const token = yield* tokenFor(email)
+      // The verification has locked the sign-up, and waits for another transaction, which takes its handle.
+      const handle = email.slice(0, 30).replace(/-$/, "")
+      const verified = yield* whileLocked(
+        (sql) =>
+          sql`INSERT INTO users (email, email_key, email_verified_at, name, handle, created_at, updated_at)
+            VALUES ('a@b.c', 'a@b.c', now(), 'x', ${handle}, now(), now())`,
+        Effect.gen(function*() {
+          const verified = yield* Effect.forkChild(visitor.post("/auth/verify-email", { token }))
+          yield* untilLocked(1)
+          yield* visitor.post("/auth/request-password-reset", { email })
+          yield* untilLocked(2)
+          return verified
+        })
+      )
+      yield* Fiber.join(verified)
+      yield* within(10_000)(tokenAfter(email, 1))
     }))
 })

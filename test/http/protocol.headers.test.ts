@@ -44,6 +44,10 @@ layer(TestServer.layer())("the protocol", (it) => {
       assert.strictEqual(live.body, "{\"status\":\"ok\"}")
       assert.deepStrictEqual({ ...live, body: "" }, yield* sent("HEAD /health/live"))
       assert.match((yield* sent("POST /health/live")).head, /^HTTP\/1\.1 405/)
+      const [page, head] = yield* Effect.forEach(["GET", "HEAD"], (method) =>
+        sendRaw(origin, requestHead(`${method} /nope`, { Accept: "text/html" })))
+      const typeAndLength = /^content-(?:type|length): .*$/gim
+      assert.deepStrictEqual(head?.head.match(typeAndLength), page?.head.match(typeAndLength))
     }))
 
   it.effect("every response is JSON, hardened, and stored by no cache", () =>

@@ -74,14 +74,13 @@ const refusal = ({ error, index }: FailedOperation<Refusal>) => {
   }
 }
 
-const isOnLink = (operation: BatchOperation): operation is Operation<"createLink" | "updateLink" | "deleteLink"> =>
-  operation.op === "createLink" || operation.op === "updateLink" || operation.op === "deleteLink"
-
 const changed = (operations: ReadonlyArray<BatchOperation>) => ({
   account: operations.some(changesAccount),
   handle: operations.some((operation) => operation.op === "updateAccount" && operation.changes.handle !== undefined),
   routes: operations.flatMap((operation) => {
-    if (isOnLink(operation)) return known([operation.routeId])
+    if (operation.op === "createCollection") return known(operation.collection.routeIds)
+    if (operation.op === "updateCollection") return known(operation.changes.routeIds)
+    if ("routeId" in operation) return known([operation.routeId])
     return "id" in operation ? [operation.id] : []
   }),
   collections: operations.flatMap((operation) => "collectionId" in operation ? known([operation.collectionId]) : [])

@@ -172,7 +172,8 @@ export const wantsPage = (
     readonly method: string
     readonly url: string
   }
-): boolean => method === "GET" && (headers["accept"] ?? "").includes("text/html") && !url.startsWith("/api/")
+): boolean =>
+  (method === "GET" || method === "HEAD") && (headers["accept"] ?? "").includes("text/html") && !url.startsWith("/api/")
 
 export const endsInSlash = (url: string): boolean => /.\/$/.test(pathOf(url))
 

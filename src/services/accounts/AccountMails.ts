@@ -77,9 +77,10 @@ export const accountMailsLayer = Layer.effect(
     })
 
     const forReset = Effect.fnUntraced(function*(email: string) {
-      const account = yield* findAccount(email)
       const signUp = yield* signUps.findNewest(email)
       if (Option.isSome(signUp)) yield* keep(signUp.value.id, LINK_LIFETIME["reset-password"])
+      // A sign-up that is being verified becomes an account while it is waited for.
+      const account = yield* findAccount(email)
       if (Option.isSome(account)) {
         const { email, id } = account.value
         // The link locks the account first: the lock of an audit entry is weaker, and could not become this one.

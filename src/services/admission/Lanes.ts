@@ -2,6 +2,7 @@ import { Cache, Context, Duration, Effect, Exit, Fiber, Layer, Record, Semaphore
 import type { SqlError } from "effect/sql"
 import { availableParallelism } from "node:os"
 import type { UserId } from "../../schema/Ids.ts"
+import { againAfterDeadlock } from "../db/DatabaseErrors.ts"
 import { Overloaded } from "../DomainErrors.ts"
 import { settings } from "../operations/SettingsRegistry.ts"
 import { type Lane, type LaneNumbers, makeLane, makeLanesByKey } from "./Lane.ts"
@@ -95,7 +96,8 @@ export class Lanes extends Context.Service<
   & {
     /**
      * Writes of one account, which would wait for each other in the database, take turns before they have a connection.
-     * Each service takes a turn around such a transaction; work in a turn of the same account needs no other.
+     * Each service takes a turn around such a transaction, which is repeated after a deadlock; work in a turn of the same
+     * account needs no other.
      */
     readonly writes: <A, E, R>(owner: UserId, work: Effect.Effect<A, E, R>) => Effect.Effect<A, E | Overloaded, R>
   }
@@ -127,7 +129,8 @@ export class Lanes extends Context.Service<
         writes: (owner, work) =>
           Effect.flatMap(
             HeldTurn,
-            (held) => held === owner ? work : writers(owner)(Effect.provideService(work, HeldTurn, owner))
+            (held) =>
+              held === owner ? work : writers(owner)(againAfterDeadlock(Effect.provideService(work, HeldTurn, owner)))
           )
       })
     })

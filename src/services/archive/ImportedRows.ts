@@ -1,5 +1,5 @@
 import { DateTime, Effect, Schema } from "effect"
-import { SqlClient, SqlSchema } from "effect/sql"
+import { SqlClient, SqlSchema, type Statement } from "effect/sql"
 import type { ArchivedCollection, Outcome, RouteOutcome } from "../../schema/Archive.ts"
 import { RouteId, ShareToken, UserId } from "../../schema/Ids.ts"
 import { textOrNull } from "../../schema/Text.ts"
@@ -88,14 +88,20 @@ export const importedRows = Effect.gen(function*() {
     if (rows.length === 0) return yield* new AccountDeleted()
   })
 
+  // Rows are locked by their ids, as others that change several do.
+  const lockedInOrder = (table: string, condition: Statement.Fragment) =>
+    sql`SELECT id FROM ${sql(table)} WHERE ${condition} ORDER BY id FOR UPDATE`
+
   // A row whose time in the trash is over counts as absent, even if it is not purged yet.
   const dropOverdue = (table: string, owner: UserId, origins: ReadonlyArray<ShareToken>, since: Date) =>
-    sql`DELETE FROM ${sql(table)} WHERE ${hasOrigin(owner, origins)} AND deleted_at <= ${since}`
+    sql`DELETE FROM ${sql(table)} WHERE id IN (${
+      lockedInOrder(table, sql`${hasOrigin(owner, origins)} AND deleted_at <= ${since}`)
+    })`
 
   const restoreDeleted = (table: string, owner: UserId, origins: ReadonlyArray<ShareToken>, since: Date, now: Date) =>
     sql`
       UPDATE ${sql(table)} SET deleted_at = NULL, updated_at = ${now}, version = version + 1
-      WHERE ${hasOrigin(owner, origins)} AND deleted_at > ${since} RETURNING id`
+      WHERE id IN (${lockedInOrder(table, sql`${hasOrigin(owner, origins)} AND deleted_at > ${since}`)}) RETURNING id`
 
   // Instants of an archive are untrusted: they order lists, and may not lie in the future.
   const ownValues = Effect.fnUntraced(function*(owner: UserId, { createdAt, origin, updatedAt }: Archived, now: Date) {
@@ -225,7 +231,10 @@ export const importedRows = Effect.gen(function*() {
             if (route !== undefined) same.set(route.origin, routeId)
           }
           const wanted = missing.filter(({ origin }) => !same.has(origin))
-          return wanted.length === 0 ? 0 : yield* insertRoutes(owner, wanted, rows, now)
+          const insert = insertRoutes(owner, wanted, rows, now)
+          const inserted = wanted.length === 0 ? 0 : yield* insert
+          // The source of a route was taken while it was stored, or by one before it in the batch: now it has none.
+          return inserted === wanted.length ? inserted : inserted + (yield* insert)
         })
       )
       const outcome: RouteOutcome = { created, restored, unchanged: unchanged - same.size, duplicates: same.size }

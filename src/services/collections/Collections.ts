@@ -247,6 +247,15 @@ export class Collections extends Context.Service<Collections, {
           (missing) => missing.length > 0 ? Effect.fail(new RoutesMissing({ routeIds: missing })) : Effect.void
         )
 
+      /** A route that is being erased is waited for, and is missing then. */
+      const lockAddable = Effect.fnUntraced(
+        function*(owner: UserId, routeIds: ReadonlyArray<RouteId>, collection?: CollectionId) {
+          if (routeIds.length === 0) return
+          yield* sql`SELECT FROM routes WHERE ${sql.in("id", routeIds)} ORDER BY id FOR KEY SHARE`
+          yield* requireAddable(owner, routeIds, collection)
+        }
+      )
+
       // The collection is locked, so that concurrent additions of two devices are both kept.
       const requireVersion = Effect.fnUntraced(function*(owner: UserId, id: CollectionId, expected: ExpectedVersion) {
         const stored = yield* queries.lockVersion({ owner, id })
@@ -333,7 +342,7 @@ export class Collections extends Context.Service<Collections, {
             })
             if (Option.isNone(added)) return yield* made(owner, client, { ...values, routeIds })
             const { id } = added.value
-            yield* requireAddable(owner, routeIds)
+            yield* lockAddable(owner, routeIds)
             yield* arrange(id, [], routeIds)
             return yield* found(id, Option.some(owner))
           },
@@ -382,7 +391,7 @@ export class Collections extends Context.Service<Collections, {
 
         setRoutes: changing(
           Effect.fnUntraced(function*(owner, id, routeIds) {
-            yield* requireAddable(owner, routeIds, id)
+            yield* lockAddable(owner, routeIds, id)
             const current = yield* queries.order(id)
             const shown = yield* found(id, Option.some(owner))
             const order = withHidden(current, shown.routeIds, routeIds)
@@ -393,7 +402,7 @@ export class Collections extends Context.Service<Collections, {
 
         addRoute: changing(
           Effect.fnUntraced(function*(owner, id, { position, routeId }) {
-            yield* requireAddable(owner, [routeId], id)
+            yield* lockAddable(owner, [routeId], id)
             const current = yield* queries.order(id)
             const others = current.filter((other) => other.routeId !== routeId)
             if (others.length >= MAX_ROUTES) {

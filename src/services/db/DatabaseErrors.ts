@@ -73,6 +73,21 @@ const WAITED = new Set(["LockTimeoutError", "StatementTimeoutError"])
 export const hasWaited = (error: unknown): error is SqlError.SqlError =>
   SqlError.isSqlError(error) && WAITED.has(error.reason._tag)
 
+const isDeadlock = (error: unknown) => SqlError.isSqlError(error) && error.reason._tag === "DeadlockError"
+
+/** Runs a transaction once more where PostgreSQL has rolled it back, because it and another waited for each other. */
+export const againAfterDeadlock = <A, E, R>(transaction: Effect.Effect<A, E, R>) =>
+  Effect.catchCause(
+    transaction,
+    (cause) =>
+      cause.reasons.some((reason) =>
+          (Cause.isFailReason(reason) && isDeadlock(reason.error)) ||
+          (Cause.isDieReason(reason) && isDeadlock(reason.defect))
+        )
+        ? transaction
+        : Effect.failCause(cause)
+  )
+
 /** Lets a read succeed if the write beside it, such as the last use of a credential, finds no room. */
 export const ifThereIsRoom = <A, R>(
   write: Effect.Effect<A, SqlError.SqlError, R>,
