@@ -162,21 +162,4 @@ layer(TestServer.layer())("a batch", (it) => {
       answers.push(yield* send)
       assert.deepStrictEqual(new Set(answers.map(({ text }) => text)).size, 1)
     }))
-
-  it.effect("names what is wrong by its place in the batch, also where that is found while it runs", () =>
-    Effect.gen(function*() {
-      const rider = yield* signedIn
-      const cues = [{ instruction: "x", type: 1, begin_shape_index: 3, length: 1, time: 1 }]
-      const operations = [
-        { op: "create", route: newRoute({ cues }) },
-        { op: "createLink", routeId: yield* makeRoute(rider), link: { expiresAt: "1969-01-01T00:00:00Z" } },
-        { op: "updateAccount", changes: { handle: "profile" } }
-      ]
-      const { text } = yield* batch(rider, operations)
-      for (const path of ["0.route.cues.0.begin_shape_index", "1.link.expiresAt", "2.changes.handle"]) {
-        assert.include(text, `"path":"body.operations.${path}"`)
-      }
-      const atomic = yield* rider.post("/routes/batch", { operations: operations.slice(0, 1), atomic: true })
-      assert.include(atomic.text, "\"path\":\"body.operations.0.route.cues.0.begin_shape_index\"")
-    }))
 })

@@ -47,18 +47,11 @@ const expected = ({ ifMatch, ifVersion }: { readonly ifMatch?: string; readonly 
     ? expectedVersions(ifMatch === undefined ? {} : { [HEADERS.ifMatch.key]: ifMatch })
     : [ifVersion]
 
-const MEMBERS = ["route", "changes", "collection", "link", "zones"] as const
-
-/** Issues of a call of its own are those of a member of its operation. */
-const underOperation = (operation: BatchOperation, index: number) => {
-  const member = MEMBERS.find((name) => name in operation)
-  const path = ["operations", index, ...member === undefined ? [] : [member]].join(".")
-  return ({ details }: ValidationFailed) =>
-    Effect.fail(ValidationFailed.of(
-      "body",
-      details?.issues?.map((issue) => ({ ...issue, path: issue.path.replace(/^body/, path) })) ?? []
-    ))
-}
+const under = (path: string) => (error: ValidationFailed) =>
+  ValidationFailed.of(
+    "body",
+    error.details?.issues?.map((issue) => ({ ...issue, path: issue.path.replace(/^body/, path) })) ?? []
+  )
 
 const refusal = ({ error, index }: FailedOperation<Refusal>) => {
   const message = `operations.${index}: ${error.message}`
@@ -354,11 +347,12 @@ export const routeBatch = Effect.gen(function*() {
         return Effect.succeed(refused)
       }
       const line = lines[index]
-      const named = underOperation(operation, index)
       return prepared(owner, operation, isAllowed).pipe(
         Effect.provideService(BodyParts, line === undefined ? {} : { line }),
-        Effect.catchTag("ValidationFailed", named),
-        Effect.map((change): Change => (before) => Effect.catchTag(change(before), "ValidationFailed", named))
+        Effect.catchTag(
+          "ValidationFailed",
+          (error) => Effect.fail(under(`operations.${index}.${operation.op === "create" ? "route" : "changes"}`)(error))
+        )
       )
     })
   })

@@ -286,7 +286,7 @@ const SEEN_COLUMNS = [
   `NOT s.is_open AND v.route_id IS NULL AS "isDue"`
 ].join(", ")
 
-const SEEN_WAYPOINTS = `coalesce(${SEEN("waypoints")}, '[]')`
+const SEEN_WAYPOINTS = "CASE WHEN s.is_open THEN r.waypoints ELSE coalesce(v.waypoints, '[]') END"
 
 const SEEN_BY_FORM = columnsByForm(SEEN_COLUMNS, SEEN_WAYPOINTS, SEEN)
 
