@@ -58,7 +58,9 @@ export class CredentialApi extends HttpApiGroup.make("credential")
         + `\`token_revoked\` or \`token_expired\` (both for ${inWords(ENDED_TOKENS_KEPT)}), which are final, or `
         + "`account_pending_deletion`: keep that token, it works again after the deletion is cancelled. In the last "
         + `${inWords(TOKEN_EXPIRY_NOTICE)} before a token expires each response to a request that it authenticates has `
-        + `\`X-Token-Expires-At\`; its owner gets a mail ${inWords(TOKEN_EXPIRY_MAILED)} before.`
+        + `\`X-Token-Expires-At\`; its owner gets a mail on the day (UTC) that is ${
+          inWords(TOKEN_EXPIRY_MAILED)
+        } before.`
     ))
   )
   .annotateEndpoints(OpenWhilePending, true)

@@ -22,7 +22,7 @@ import {
   toStoredRoute
 } from "./RouteRow.ts"
 
-/** Returns boxes for a viewport: stored boxes start at -180 to 179.9 degrees, also in the west of it, and may run past 180. */
+/** Returns boxes for a viewport: stored boxes start at -180 degrees, never at 180, also in the west of it, or run past 180. */
 export const boxesOf = ({ east, north, south, west }: BoundingBox): ReadonlyArray<string> => {
   const [from, to] = west <= east ? [west, east] : [west, east + FULL_TURN]
   const box = (shift: number) => `(${to + shift},${north}),(${from + shift},${south})`
