@@ -105,6 +105,19 @@ layer(TestServer.layer(), { timeout: "60 seconds" })("calls of one account", (it
       assert.deepStrictEqual(removed, [200, 200])
     }))
 
+  it.effect("nor for a transaction that has added a row of the account, where they change its handle", () =>
+    Effect.gen(function*() {
+      const rider = yield* signedIn
+      const statuses = yield* whileLocked(
+        (sql) => sql`SELECT FROM users WHERE id = ${rider.id} FOR KEY SHARE`,
+        Effect.all([
+          batch(rider, [{ op: "updateAccount", changes: { handle: `new-${rider.id}` } }]),
+          rider.patch("/users/me", { handle: `newer-${rider.id}` })
+        ])
+      )
+      assert.deepStrictEqual(statuses.map(({ status }) => status), [200, 200])
+    }))
+
   it.effect("refuse a route for a collection that is erased meanwhile", () =>
     Effect.gen(function*() {
       const rider = yield* signedIn

@@ -69,7 +69,6 @@ const refusal = ({ error, index }: FailedOperation<Refusal>) => {
 
 const changed = (operations: ReadonlyArray<BatchOperation>) => ({
   account: operations.some(changesAccount),
-  handle: operations.some((operation) => operation.op === "updateAccount" && operation.changes.handle !== undefined),
   routes: operations.flatMap((operation) => {
     if (operation.op === "createCollection") return known(operation.collection.routeIds)
     if (operation.op === "updateCollection") return known(operation.changes.routeIds)

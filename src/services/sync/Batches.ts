@@ -7,8 +7,6 @@ import type { Overloaded } from "../DomainErrors.ts"
 
 export interface Locked {
   readonly account: boolean
-  /** The handle of the account is changed, to which rows of other tables could refer. */
-  readonly handle: boolean
   readonly routes: ReadonlyArray<RouteId>
   readonly collections: ReadonlyArray<CollectionId>
 }
@@ -42,7 +40,7 @@ export class Batches extends Context.Service<Batches, {
 
       // Other calls lock a route, then share the account by a foreign key, then count: no lock here may wait against that
       // order. Routes are locked less than `FOR UPDATE`, so that collections of others that list them need not wait.
-      const lock = Effect.fnUntraced(function*(owner: UserId, { account, collections, handle, routes }: Locked) {
+      const lock = Effect.fnUntraced(function*(owner: UserId, { account, collections, routes }: Locked) {
         if (account) yield* sql`SELECT FROM users WHERE id = ${owner} FOR NO KEY UPDATE`
         if (collections.length > 0) {
           yield* sql`
@@ -52,7 +50,6 @@ export class Batches extends Context.Service<Batches, {
           yield* sql`
             SELECT FROM routes WHERE user_id = ${owner} AND ${sql.in("id", routes)} ORDER BY id FOR NO KEY UPDATE`
         }
-        if (handle) yield* sql`SELECT FROM users WHERE id = ${owner} FOR UPDATE`
         yield* sql`SELECT FROM collection_usage WHERE user_id = ${owner} FOR NO KEY UPDATE`
         yield* sql`SELECT FROM route_usage WHERE user_id = ${owner} FOR NO KEY UPDATE`
       })

@@ -7,7 +7,7 @@ CREATE TABLE users (
   email_verified_at timestamptz NOT NULL,
   password_hash text,
   name text NOT NULL CHECK (char_length(name) BETWEEN 1 AND 100),
-  handle text NOT NULL CONSTRAINT users_handle_key UNIQUE CHECK (handle ~ '^[a-z0-9-]{3,30}$'),
+  handle text NOT NULL CHECK (handle ~ '^[a-z0-9-]{3,30}$'),
   avatar text CHECK (char_length(avatar) <= 2048),
   preferences jsonb,
   -- The privacy zones that others see the routes by. Null: none, which costs a read by others one comparison.
@@ -17,6 +17,8 @@ CREATE TABLE users (
   deletion_requested_at timestamptz,
   created_at timestamptz NOT NULL, updated_at timestamptz NOT NULL
 );
+-- With a condition no foreign key could refer to a handle, so a new one does not wait for transactions that add rows of the account.
+CREATE UNIQUE INDEX users_handle_key ON users (handle) WHERE handle IS NOT NULL;
 CREATE INDEX users_deletion_idx ON users (deletion_requested_at) WHERE deletion_requested_at IS NOT NULL;
 CREATE INDEX users_zones_idx ON users (id) WHERE zones_revision IS NOT NULL;
 
