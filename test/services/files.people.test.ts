@@ -417,6 +417,9 @@ describe("GeoJSON and KML of other programs", () => {
       assert.match(refusal(collection, "geojson"), /^crs: Expected WGS 84 .*2056/, system)
     }
     assert.match(refusal(crs("urn:ogc:def:crs:OGC:1.3:CRS84"), "geojson"), /^line\.0: Expected a longitude/)
+    assert.match(refusal(crs("urn:ogc:def:crs:EPSG:6.9:4326"), "geojson"), /^line\.0: Expected a longitude/)
+    // A search that starts again at each of these would take hours.
+    assert.match(refusal(crs("EPSG:".repeat(1_000_000)), "geojson"), /^crs: Expected WGS 84/)
   })
 
   it.effect("may have a folder or a placemark as the root of KML", () =>

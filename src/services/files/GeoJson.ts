@@ -192,7 +192,7 @@ const parseJson = (text: string) => {
     })
 }
 
-const WGS_84 = /CRS:?84|EPSG:(?:.*:)?4326$|WGS ?84/i
+const WGS_84 = /CRS:?84|EPSG:(?:[^:]*:)?4326$|WGS ?84/i
 
 const MAX_SYSTEM = 100
 
