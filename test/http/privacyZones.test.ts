@@ -31,10 +31,12 @@ const LINE = ray(HOME, 1, 6000)
 
 const FAR = beside(HOME, 3000, 4700)
 
-/** South of here is a village of its own. */
+/** South of here is a village of its own, which in the far west is a region too. */
 const villages = Layer.succeed(Places, {
-  at: ([, lat]) =>
-    Effect.succeed({ placeCity: lat < 47.101 ? "Kleindorf" : "Vaduz", placeRegion: "Land", placeCountryCode: "LI" }),
+  at: ([lng, lat]) => {
+    const placeCity = lat < 47.101 ? "Kleindorf" : "Vaduz"
+    return Effect.succeed({ placeCity, placeRegion: lng < 0 ? placeCity : "Land", placeCountryCode: "LI" })
+  },
   hasCities: Effect.succeed(false)
 })
 
@@ -136,6 +138,19 @@ layer(TestServer.withSweeps({ ADMIN_EMAILS: ADMIN }, villages))("privacy zones",
       const end = created((yield* visitor.get(`/routes/${id}`)).body)
       assert.deepInclude(end, { startAddress: "Gartenweg 7", placeCity: "Kleindorf" })
       assert.notProperty(end, "endAddress")
+    }))
+
+  it.effect("hide a region that is the village of a start", () =>
+    Effect.gen(function*() {
+      const rider = yield* signedIn
+      const center = [-9.5, 47.1] as const
+      const { id } = yield* publish(rider, { name: "Distelrunde", geometry: ray(center, 1, 6000) })
+      const visitor = yield* anonymous
+      assert.deepInclude(created((yield* visitor.get(`/routes/${id}`)).body), { placeRegion: "Kleindorf" })
+      yield* setZones(rider, [{ ...ZONE, center }])
+      assert.notInclude((yield* visitor.get(`/routes/${id}`)).text, "Kleindorf")
+      assert.notInclude(yield* found("q=distelrunde+kleindorf"), id)
+      assert.include(yield* found("q=distelrunde"), id)
     }))
 
   it.effect("hide the village of a start from administrators too", () =>

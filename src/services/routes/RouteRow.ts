@@ -239,6 +239,7 @@ const OpenColumns = StoredColumns.mapFields(
     "startAddress",
     "endAddress",
     "placeCity",
+    "placeRegion",
     "surfaces"
   ])
 )
@@ -275,6 +276,7 @@ export const SEEN_DISTANCE = `${SEEN("distance")} AS distance`
 const SEEN_COLUMNS = [
   columnsOf(OpenColumns, "r"),
   SEEN_CITY,
+  `${SEEN("place_region")} AS "placeRegion"`,
   SEEN_DISTANCE,
   `${SEEN("duration")} AS duration`,
   `${SEEN("elevation_gain")} AS "elevationGain"`,
@@ -311,7 +313,7 @@ const SHORT_BY_FORM = byForm((form) =>
 export const shortSeenColumns = (form: GeometryForm): string => SHORT_BY_FORM[form]
 
 /** Increase it when `cutRoute` cuts the same route in another way, so that all views are made again. */
-export const CUT_VERSION = 1
+export const CUT_VERSION = 2
 
 /** The condition is true if `route_views v` is of the present `routes r` and `users u`, and cut by this version. */
 export const IS_CURRENT = `v.route_version = r.version AND v.zones_revision = u.zones_revision

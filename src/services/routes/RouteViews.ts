@@ -15,6 +15,7 @@ import {
 import { SqlClient, type SqlConnection, SqlSchema, type Statement } from "effect/sql"
 import { GeometryForm } from "../../schema/Geometry.ts"
 import { RouteId, type RouteRef, UserId } from "../../schema/Ids.ts"
+import type { Place } from "../../schema/Route.ts"
 import { HeavyWork } from "../admission/HeavyWork.ts"
 import { databaseDefects, type DatabaseError, UNCONFIRMED } from "../db/DatabaseErrors.ts"
 import { gatheredRead } from "../db/GatheredReads.ts"
@@ -57,6 +58,7 @@ const WholeRow = Schema.Struct({
   duration: Schema.NullOr(Schema.Finite),
   elevationGain: Schema.NullOr(Schema.Finite),
   placeCity: Schema.NullOr(Schema.String),
+  placeRegion: Schema.NullOr(Schema.String),
   circles: Schema.Array(Schema.Struct({ lng: Schema.Finite, lat: Schema.Finite, radius: Schema.Finite }))
 })
 type WholeRow = typeof WholeRow.Type
@@ -65,7 +67,7 @@ type WholeRow = typeof WholeRow.Type
 const WRITTEN =
   ("route_version, zones_revision, place_version, cut_version, is_whole, distance, duration, elevation_gain, "
     + "position_count, geometry, simplified, polyline6, segments, simplified_segments, bounds, waypoints, cues, "
-    + "start_address, end_address, place_city, words").split(", ")
+    + "start_address, end_address, place_city, place_region, words").split(", ")
 
 const DueRow = Schema.Struct({ id: RouteId })
 
@@ -115,7 +117,7 @@ export class RouteViews extends Context.Service<RouteViews, {
           sql`
             SELECT r.version AS "routeVersion", u.zones_revision AS "zonesRevision", r.place_version AS "placeVersion",
               r.geometry, r.segments, r.waypoints, r.cues, r.distance, r.duration, r.elevation_gain AS "elevationGain",
-              r.place_city AS "placeCity", coalesce((
+              r.place_city AS "placeCity", r.place_region AS "placeRegion", coalesce((
                 SELECT json_agg(json_build_object('lng', cut_lng, 'lat', cut_lat, 'radius', cut_radius))
                 FROM privacy_zones WHERE user_id = u.id
               ), '[]') AS circles
@@ -132,17 +134,23 @@ export class RouteViews extends Context.Service<RouteViews, {
             ORDER BY r.id LIMIT ${BATCH}`
       })
 
-      /** The city of a hidden start is shown if the remaining line begins in it too. */
-      const cityOf = Effect.fnUntraced(function*({ placeCity }: WholeRow, { isStartHidden, start }: NonNullable<Cut>) {
-        if (!isStartHidden || placeCity === null) return placeCity
-        if (start === undefined) return null
-        return (yield* places.at(start)).placeCity === placeCity ? placeCity : null
+      /** City and region of a hidden start are shown if the remaining line begins in them too: a region may be a village. */
+      const placeOf = Effect.fnUntraced(function*(
+        { placeCity, placeRegion }: WholeRow,
+        { isStartHidden, start }: NonNullable<Cut>
+      ) {
+        if (!isStartHidden) return { placeCity, placeRegion }
+        const seen: Place = start === undefined ? {} : yield* places.at(start)
+        return {
+          placeCity: seen.placeCity === placeCity ? placeCity : null,
+          placeRegion: seen.placeRegion === placeRegion ? placeRegion : null
+        }
       })
 
       // Nothing is stored if the route changed since it was read, and no view of later zones is replaced. A reader
       // waits for it, and a view that is lost is made again.
       const store = Effect.fnUntraced(function*(id: RouteId, row: WholeRow, cut: Cut) {
-        const city = cut === undefined ? null : yield* cityOf(row, cut)
+        const { placeCity: city = null, placeRegion: region = null } = cut === undefined ? {} : yield* placeOf(row, cut)
         const line = cut?.line
         const address = (column: "end_address" | "start_address", isHidden: boolean | undefined) =>
           isHidden === false ? sql`r.${sql(column)}` : sql`NULL`
@@ -155,8 +163,10 @@ export class RouteViews extends Context.Service<RouteViews, {
             ${line?.segments ?? null}::text, ${line?.simplifiedSegments ?? null}::text,
             ${cut?.box ?? null}::text::box, ${cut?.waypoints ?? null}::text, ${cut?.cues ?? null}::text,
             ${address("start_address", cut?.isStartHidden)}, ${address("end_address", cut?.isEndHidden)}, ${city}::text,
-            CASE WHEN ${cut !== undefined} THEN search_vector(concat_ws(' ', r.name, array_to_string(r.tags, ' '),
-              r.description, ${city}::text, r.place_region, waypoint_names(${cut?.waypoints ?? null}::text))) END
+            ${region}::text, CASE WHEN ${
+          cut !== undefined
+        } THEN search_vector(concat_ws(' ', r.name, array_to_string(r.tags, ' '),
+              r.description, ${city}::text, ${region}::text, waypoint_names(${cut?.waypoints ?? null}::text))) END
           FROM routes r
           WHERE r.id = ${id} AND r.version = ${row.routeVersion} AND r.place_version = ${row.placeVersion}
             AND ${sql.literal(UNCONFIRMED)} FOR KEY SHARE

@@ -47,7 +47,8 @@ CREATE TABLE route_views (
   start_address text, end_address text, place_city text,
   words tsvector,
   -- The gate of `routes`, by what others see.
-  is_indexable boolean GENERATED ALWAYS AS (position_count >= 20 AND coalesce(distance, 0) >= 500) STORED
+  is_indexable boolean GENERATED ALWAYS AS (position_count >= 20 AND coalesce(distance, 0) >= 500) STORED,
+  place_region text
 );
 CREATE TRIGGER json_on_write
   BEFORE INSERT OR UPDATE OF waypoints, geometry, simplified, cues, segments, simplified_segments ON route_views
