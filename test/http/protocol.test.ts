@@ -232,7 +232,10 @@ layer(TestServer.layer())("the protocol", (it) => {
         "application/json",
         "Application/JSON",
         "application/json; charset=utf-8",
-        "application/json;charset=\"UTF-8\""
+        "application/json;charset=\"UTF-8\"",
+        "application/json;",
+        "application/json; charset=utf8",
+        "application/json; charset=us-ascii"
       ]
       for (const type of accepted) assert.strictEqual((yield* send({ "content-type": type })).status, 401, type)
       const refused = [

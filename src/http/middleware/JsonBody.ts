@@ -19,7 +19,7 @@ import { BodyParts, decodeUtf8, type Parts, RequestBodies } from "../request/Req
 import { changeResponse } from "../request/ResponseChange.ts"
 import { worded } from "../response/PublicErrors.ts"
 
-const JSON_TYPE = new RegExp(String.raw`^${MEDIA_TYPES.json}\s*(;\s*charset\s*=\s*"?utf-8"?\s*)?$`, "i")
+const JSON_TYPE = new RegExp(String.raw`^${MEDIA_TYPES.json}\s*(;\s*(charset\s*=\s*"?(utf-?8|us-ascii)"?\s*)?)?$`, "i")
 
 const checkType = (request: HttpServerRequest.HttpServerRequest) =>
   JSON_TYPE.test(request.headers["content-type"] ?? "")
