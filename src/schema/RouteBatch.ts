@@ -3,10 +3,11 @@ import { Addition, Collection, CollectionPatch, MAX_ROUTES, NewCollection } from
 import { ErrorDetails } from "./ErrorDetails.ts"
 import { EntityTags } from "./Http.ts"
 import { CollectionId, LinkId, RouteId } from "./Ids.ts"
+import { CreatedRoute } from "./Import.ts"
 import { Count } from "./Measures.ts"
 import { optionalMember } from "./Optional.ts"
 import { ZONE, ZoneList } from "./PrivacyZone.ts"
-import { NewRoute, Route, RoutePatch } from "./Route.ts"
+import { NewRoute, RoutePatch } from "./Route.ts"
 import { NewShareLink, ShareLink, ShareLinkPatch } from "./ShareLink.ts"
 import { Profile, ProfilePatch } from "./User.ts"
 
@@ -226,7 +227,7 @@ const BatchResult = Schema.Struct({
   op: Schema.String.annotate({ description: "The `op` of the operation" }),
   status: Schema.Int.annotate({ description: "The status that the operation has as a request of its own" }),
   etag: Schema.optionalKey(Schema.String.annotate({ description: "The `ETag` of the route or collection" })),
-  route: Schema.optionalKey(Route),
+  route: Schema.optionalKey(CreatedRoute),
   collection: Schema.optionalKey(Collection),
   link: Schema.optionalKey(ShareLink),
   zones: Schema.optionalKey(ZoneList),

@@ -338,6 +338,9 @@ layer(TestServer.layer())("a mistake", (it) => {
       assert.deepInclude(warnings[0], { code: "coordinates_swapped", count: 1 })
       assert.match(warnings[0].message, /\[lng, lat\], longitude first$/)
       assert.isNumber(id)
+      const operations = [{ op: "create", route: newRoute({ geometry, waypoints: [{ coord: [47.1415, 9.5209] }] }) }]
+      const { body } = yield* rider.post("/routes/batch", { operations })
+      assert.deepStrictEqual(Object(body).results[0].route.warnings, warnings)
       assert.notProperty(yield* stored([9.5209, 47.1415]), "warnings")
       assert.notProperty(yield* stored([-70, 10]), "warnings")
     }))

@@ -32,8 +32,8 @@ const FULL = {
 
 const Page = Schema.Struct({ changes: Schema.Array(Schema.Unknown), cursor: Schema.String })
 
-const changesSince = Effect.fnUntraced(function*(rider: Rider, cursor = "") {
-  const { body } = yield* rider.get(`/sync?limit=200${cursor === "" ? "" : `&cursor=${cursor}`}`)
+const changesSince = Effect.fnUntraced(function*(rider: Rider, cursor = "", query = "") {
+  const { body } = yield* rider.get(`/sync?limit=200${cursor === "" ? "" : `&cursor=${cursor}`}${query}`)
   return yield* Schema.decodeUnknownEffect(Page)(body)
 })
 
@@ -79,6 +79,40 @@ layer(TestServer.layer())("a change that changes nothing", (it) => {
         assert.strictEqual(answer.headers.get("etag"), before.headers.get("etag"))
         yield* isUnchanged(JSON.stringify(patch))
       }
+    }))
+
+  it.effect("is also the line that was read in another form, by the tag of the read", () =>
+    Effect.gen(function*() {
+      const rider = yield* signedIn
+      const geometry = Array.from({ length: 200 }, (_, n) => [9.5 + n / 10_000, 47.1 + Math.sin(n) / 100_000, 400 + n])
+      const segments = [0, 100]
+      const path = `/routes/${idOf((yield* rider.post("/routes", newRoute({ geometry, segments, cues: CUES }))).body)}`
+      const { body: whole } = yield* rider.get(path)
+      const short = (yield* rider.get(`${path}?geometry=simplified`)).body
+      for (const form of ["simplified", "polyline6", "none"]) {
+        const { body, headers } = yield* rider.get(`${path}?geometry=${form}`)
+        const changed = { ...created(body), description: form }
+        const ifMatch = headers.get("etag") ?? ""
+        assert.strictEqual((yield* rider.patch(path, changed, { headers: { "if-match": ifMatch } })).status, 200)
+        const { changes } = yield* changesSince(rider, "", `&geometry=${form}`)
+        const [{ etag, route }] = Object(changes.slice(-1))
+        const operation = { op: "update", id: route.id, ifMatch: etag, changes: { ...route, favourite: true } }
+        assert.strictEqual(
+          Object((yield* rider.post("/routes/batch", { operations: [operation] })).body).results[0].status,
+          200
+        )
+        const { cues, distance, elevationGain, geometry, segments } = created(whole)
+        assert.deepInclude(created((yield* rider.get(path)).body), {
+          cues,
+          distance,
+          elevationGain,
+          geometry,
+          segments
+        }, form)
+      }
+      const { geometry: line } = created(short)
+      yield* rider.patch(path, { geometry: line })
+      assert.deepInclude(created((yield* rider.get(path)).body), { geometry: line })
     }))
 
   it.effect("of a bare route is the same for members that it does not have", () =>

@@ -189,7 +189,7 @@ export interface BatchResult {
   readonly status: number
   /** The `ETag` of the route or collection */
   readonly etag?: string | undefined
-  readonly route?: Route | undefined
+  readonly route?: CreatedRoute | undefined
   readonly collection?: Collection | undefined
   readonly link?: ShareLink | undefined
   /** All of them */

@@ -18,7 +18,7 @@ import { Idempotency } from "../request/Idempotency.ts"
 import { bodyDigest, BodyParts, makeWithGeometry } from "../request/RequestBodies.ts"
 import { worded } from "../response/PublicErrors.ts"
 import { batchResults, collectionOutcome, done, routeOutcome } from "../response/ResourceJson.ts"
-import { expectedVersions, withCurrentTag } from "../response/Versioned.ts"
+import { expectedVersions, readForm, withCurrentTag } from "../response/Versioned.ts"
 import {
   accountOperations,
   type Before,
@@ -34,7 +34,7 @@ import {
   routeIn
 } from "./BatchParts.ts"
 import { currentCollection, currentRoute } from "./Current.ts"
-import { withDuration } from "./RouteDefaults.ts"
+import { swappedWarnings, withDuration } from "./RouteDefaults.ts"
 
 interface Call {
   readonly headers: Schema.Struct.Type<typeof ConfirmHeader> & Schema.Struct.Type<typeof IdempotencyHeader>
@@ -42,10 +42,11 @@ interface Call {
   readonly request: HttpServerRequest.HttpServerRequest
 }
 
-const expected = ({ ifMatch, ifVersion }: { readonly ifMatch?: string; readonly ifVersion?: number }) =>
-  ifVersion === undefined
-    ? expectedVersions(ifMatch === undefined ? {} : { [HEADERS.ifMatch.key]: ifMatch })
-    : [ifVersion]
+const matchHeader = ({ ifMatch }: { readonly ifMatch?: string }) =>
+  ifMatch === undefined ? {} : { [HEADERS.ifMatch.key]: ifMatch }
+
+const expected = ({ ifVersion, ...operation }: { readonly ifMatch?: string; readonly ifVersion?: number }) =>
+  ifVersion === undefined ? expectedVersions(matchHeader(operation)) : [ifVersion]
 
 const under = (path: string) => (error: ValidationFailed) =>
   ValidationFailed.of(
@@ -301,11 +302,13 @@ export const routeBatch = Effect.gen(function*() {
     switch (operation.op) {
       case "create": {
         const route = withDuration(yield* withGeometry(operation.route))
-        return () => Effect.map(inBatch(routes.create(owner, route)), (route) => routeOutcome(route, 201))
+        const warnings = swappedWarnings(route)
+        return () => Effect.map(inBatch(routes.create(owner, route)), (route) => routeOutcome(route, 201, warnings))
       }
       case "update": {
         const { changes, id } = operation
-        const change = routes.update(owner, id, yield* withGeometry(changes), expected(operation))
+        const form = readForm(matchHeader(operation))
+        const change = routes.update(owner, id, yield* withGeometry(changes), expected(operation), form)
         return () => Effect.map(inBatch(withCurrentTag(change, routeNow(owner, id))), (route) => routeOutcome(route))
       }
       case "delete": {

@@ -24,6 +24,7 @@ import { importedRoute, makeVersionedRoute, routePage, versionedProfile } from "
 import {
   createdResponse,
   expectedVersions,
+  readForm,
   readResponse,
   versionedResponse,
   withCurrentTag
@@ -125,7 +126,7 @@ export const RoutesHandlers = HttpApiBuilder.group(
           const fits = patch.geometry === undefined ? Effect.void : requireOwnLine(patch)
           yield* requireConfirmed(caller, headers, Effect.andThen(fits, publishingOwn(userId, id)))
         }
-        const change = routes.update(userId, id, patch, expectedVersions(headers))
+        const change = routes.update(userId, id, patch, expectedVersions(headers), readForm(headers))
         return versionedResponse(versionedRoute(yield* withCurrentTag(change, current(userId, id))))
       }, worded),
       remove: Effect.fnUntraced(function*({ headers, params: { id } }) {

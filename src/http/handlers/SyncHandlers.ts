@@ -36,7 +36,7 @@ export const SyncHandlers = HttpApiBuilder.group(
         const request = { cursor, include, limit, form: geometry }
         const page = yield* feed.read(userId, request, lists)
         if (cursor === undefined || page.changes.length > 0 || page.hasMore || wait === 0) {
-          return yield* changePage(page, showsTokens)
+          return yield* changePage(page, geometry, showsTokens)
         }
         const deadline = yield* ResponseDeadline
         yield* deadline.pause
@@ -50,7 +50,7 @@ export const SyncHandlers = HttpApiBuilder.group(
           Effect.tapErrorTag("RateLimited", setRetryAfter),
           Effect.ensuring(deadline.begin)
         )
-        return yield* changePage(next, showsTokens)
+        return yield* changePage(next, geometry, showsTokens)
       }, worded)
     })
   })

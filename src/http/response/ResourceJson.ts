@@ -214,12 +214,15 @@ export interface BatchOutcome {
 export const done: BatchOutcome = { status: 200 }
 
 /** Leaves the geometry out: a hundred changed routes may have more of it than a response. */
-export const routeOutcome = (route: StoredRoute, status = 200): BatchOutcome => ({
-  status,
-  made: { kind: "route", id: route.id },
-  etag: routeTag(route),
-  shown: ["route", routeJson(withoutLine(route))]
-})
+export const routeOutcome = (
+  route: StoredRoute,
+  status = 200,
+  warnings: ReadonlyArray<ImportWarning> = []
+): BatchOutcome => {
+  const json = routeJson(withoutLine(route))
+  const shown = warnings.length === 0 ? json : withMembers(textOf(json), ["warnings", JSON.stringify(warnings)])
+  return { status, made: { kind: "route", id: route.id }, etag: routeTag(route), shown: ["route", shown] }
+}
 
 export const collectionOutcome = (collection: StoredCollection, status = 200): BatchOutcome => ({
   status,
@@ -267,10 +270,12 @@ const upserted = (type: "route" | "collection", { id, updatedAt, version }: {
 }, etag: string) => JSON.stringify({ type, id, change: "upserted", version, etag, at: updatedAt })
 
 /** `showsTokens` is true for a caller who may read the links of a route. */
-const changeJson = (showsTokens: boolean) => (change: StoredChange): JsonParts => {
+const changeJson = (form: GeometryForm, showsTokens: boolean) => (change: StoredChange): JsonParts => {
   switch (change.type) {
-    case "route":
-      return withMembers(upserted("route", change.route, routeTag(change.route)), ["route", routeJson(change.route)])
+    case "route": {
+      const { route } = change
+      return withMembers(upserted("route", route, routeTag(route, form)), ["route", routeJson(route)])
+    }
     case "collection":
       return withMembers(upserted("collection", change.collection, collectionTag(change.collection)), [
         "collection",
@@ -293,9 +298,9 @@ const changeJson = (showsTokens: boolean) => (change: StoredChange): JsonParts =
 }
 
 export const changePage = Effect.fnUntraced(
-  function*({ changes, cursor, hasMore }: StoredChanges, showsTokens: boolean) {
+  function*({ changes, cursor, hasMore }: StoredChanges, form: GeometryForm, showsTokens: boolean) {
     const after = `,${JSON.stringify({ cursor, hasMore }).slice(1)}`
-    const pieces = yield* jsonArray(changes, changeJson(showsTokens), { before: "{\"changes\":", after })
+    const pieces = yield* jsonArray(changes, changeJson(form, showsTokens), { before: "{\"changes\":", after })
     return piecedResponse(pieces, { contentType: MEDIA_TYPES.json })
   }
 )

@@ -1,6 +1,7 @@
 import { Effect, Schema } from "effect"
 import { type HttpServerRequest, HttpServerResponse } from "effect/http"
 import { crc32 } from "node:zlib"
+import { GeometryForm } from "../../schema/Geometry.ts"
 import { tagsIn } from "../../schema/Http.ts"
 import { MEDIA_TYPES } from "../../schema/MediaTypes.ts"
 import type { Visibility } from "../../schema/Resource.ts"
@@ -62,6 +63,10 @@ export const expectedVersions = (
   ifMatch === undefined || ifMatch.trim() === "*"
     ? undefined
     : tagsIn(ifMatch).flatMap((tag) => OWN_TAG.exec(tag)?.[1] ?? []).map(Number)
+
+/** The tag of a route tells in which form it was read: a client may send the line back in that form. */
+export const readForm = ({ [HEADERS.ifMatch.key]: ifMatch }: Schema.Struct.Type<typeof MatchHeader>): GeometryForm =>
+  GeometryForm.literals.find((form) => ifMatch?.includes(`-${form}-`)) ?? "full"
 
 /** A shorter text, which is written together with its headers, costs less than its bytes. */
 const LONG = 16 * 1024

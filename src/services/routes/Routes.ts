@@ -76,17 +76,22 @@ const ownRouteQueries = Effect.map(SqlClient.SqlClient, (sql) => {
       execute: ({ id, owner }) => sql`SELECT name FROM routes r WHERE r.id = ${id} AND ${visibility.own(owner)}`
     }),
 
-    /** `hasLine` is true if the stored line is the given one, and its segments those that are given. */
+    /** `hasLine` is true if the given line, and the given segments, are those of the stored line or of its form that was read. */
     lock: SqlSchema.findOneOption({
-      Request: Schema.Struct({ ...OwnRoute.fields, line: Text, segments: Text }),
+      Request: Schema.Struct({ ...OwnRoute.fields, line: Text, polyline6: Text, segments: Text, form: GeometryForm }),
       Result: StoredRow,
-      execute: ({ id, line, owner, segments }) =>
-        sql`
+      execute: ({ form, id, line, owner, polyline6, segments }) => {
+        const has = (column: string, value: typeof line, segmentsColumn = "segments") =>
+          value === undefined ? sql`false` : sql`${sql(column)} IS NOT DISTINCT FROM ${value}
+            AND ${segments === undefined ? sql`true` : sql`${sql(segmentsColumn)} IS NOT DISTINCT FROM ${segments}`}`
+        const lines = [has("geometry", line)]
+        if (form === "simplified") lines.push(has("simplified", line, "simplified_segments"))
+        if (form === "polyline6") lines.push(has("polyline6", polyline6))
+        return sql`
           SELECT version, position_count AS positions, distance IS NOT NULL AS "hasDistance",
-            segments IS NOT NULL AS "hasGaps",
-            ${line === undefined ? sql`false` : sql`geometry IS NOT DISTINCT FROM ${line}`}
-              AND ${segments === undefined ? sql`true` : sql`segments IS NOT DISTINCT FROM ${segments}`} AS "hasLine"
+            segments IS NOT NULL AS "hasGaps", ${sql.or(lines)} AS "hasLine"
           FROM routes r WHERE r.id = ${id} AND ${visibility.own(owner)} FOR NO KEY UPDATE`
+      }
     }),
 
     lockStart: SqlSchema.findOneOption({
@@ -202,12 +207,13 @@ export class Routes extends Context.Service<Routes, {
     form: GeometryForm
   ) => Effect.Effect<StoredRoute, Missing | Overloaded>
   readonly requireOwn: (owner: UserId, id: RouteId) => Effect.Effect<{ readonly name: string }, Missing>
-  /** Changes all given members or none. */
+  /** Changes all given members or none. A line that was read in a form, `full` if absent, and is given again stays as it is stored. */
   readonly update: (
     owner: UserId,
     id: RouteId,
     patch: RouteChange,
-    expected: ExpectedVersion
+    expected: ExpectedVersion,
+    form?: GeometryForm
   ) => Effect.Effect<StoredRoute, CueBeyondLine | Missing | StaleVersion | QuotaExceeded | SourceUsed | Overloaded>
   /** Hides a route from everyone at once; it is erased after the grace period. */
   readonly remove: (
@@ -278,11 +284,11 @@ export class Routes extends Context.Service<Routes, {
 
       // The route is locked, so that one of two devices that saw the same version gets a conflict.
       const lockExpected = Effect.fnUntraced(
-        function*(owner: UserId, id: RouteId, expected: ExpectedVersion, line?: Line) {
+        function*(owner: UserId, id: RouteId, expected: ExpectedVersion, line?: Line, form: GeometryForm = "full") {
           const given = line === null
-            ? { line: null, segments: undefined }
-            : { line: line?.json, segments: line?.segments }
-          const stored = yield* lock({ owner, id, ...given })
+            ? { line: null, polyline6: undefined, segments: undefined }
+            : { line: line?.json, polyline6: line?.polyline6, segments: line?.segments }
+          const stored = yield* lock({ owner, id, form, ...given })
           if (Option.isNone(stored)) return yield* new Missing({ kind: "route" })
           if (expected !== undefined && !expected.includes(stored.value.version)) {
             return yield* new StaleVersion({ kind: "route", current: stored.value.version })
@@ -352,12 +358,12 @@ export class Routes extends Context.Service<Routes, {
         }, databaseDefects),
 
         update: Effect.fnUntraced(
-          function*(owner, id, change, expected) {
+          function*(owner, id, change, expected, form) {
             const line = lineOf(change.geometry)
-            const { hasDistance, hasGaps, hasLine, positions } = yield* lockExpected(owner, id, expected, line)
+            const { hasDistance, hasGaps, hasLine, positions } = yield* lockExpected(owner, id, expected, line, form)
             const now = yield* DateTime.nowAsDate
             // A line that is stored keeps its cues, segments and measures; it is measured if it has no distance.
-            const isMeasured = line && (line.segments !== undefined || !hasGaps)
+            const isMeasured = line?.positionCount === positions && (line.segments !== undefined || !hasGaps)
             const measured = hasLine && !hasDistance && change.distance === undefined && isMeasured && line
             const patch = {
               ...change,
