@@ -1,4 +1,4 @@
-import { Array as Arr, Clock, Duration, Effect, Option, Redacted, Ref, Result, Stream } from "effect"
+import { Clock, Duration, Effect, Option, Redacted, Ref, Result, Stream } from "effect"
 import {
   Cookies,
   Headers,
@@ -11,8 +11,6 @@ import { HttpApiClient } from "effect/http-api"
 import { SESSION_COOKIE } from "./http/api/Access.ts"
 import { Api } from "./http/api/Api.ts"
 import { HEADERS } from "./http/api/Headers.ts"
-import type { ChangePage, SyncQuery } from "./schema/Change.ts"
-import { type BatchOperation, MAX_OPERATIONS } from "./schema/RouteBatch.ts"
 
 export type Client = HttpApiClient.ForApi<typeof Api>
 
@@ -112,61 +110,3 @@ export const streamList = <A, E, R>(list: List<A, E, R>): Stream.Stream<A, E, R>
       list({ page, responseMode: "decoded-and-response" }),
       ([items, response]) => [items, nextPage(response)] as const
     ))
-
-/** Returns the items of `streamList` for `for await`. */
-export const iterateList = <A, E>(list: List<A, E, never>): AsyncIterable<A> => Stream.toAsyncIterable(streamList(list))
-
-/** Keeps a copy of an account. */
-export interface SyncStore<E = never, R = never> {
-  /** The cursor belongs to the last applied page; it is none before the first. */
-  readonly cursor: Effect.Effect<Option.Option<string>, E, R>
-  /** Applies the changes of a page and keeps its cursor, both or neither. A change may come again. */
-  readonly apply: (page: ChangePage) => Effect.Effect<void, E, R>
-  /** Removes the copy and its cursor: the service no longer knows what changed since, so the whole account follows. */
-  readonly reset: Effect.Effect<void, E, R>
-}
-
-type SyncOptions = Omit<typeof SyncQuery.Type, "cursor">
-
-/** Brings a copy up to date, page by page. With `wait` and nothing to do, it ends after the next change or the wait. */
-export const sync = <E, R>(
-  client: Client,
-  store: SyncStore<E, R>,
-  options: SyncOptions = {}
-) => {
-  const read = Effect.flatMap(
-    store.cursor,
-    (cursor) => client.sync.list({ query: Option.isSome(cursor) ? { ...options, cursor: cursor.value } : options })
-  )
-  return read.pipe(
-    Effect.catchTag("Gone", () => Effect.andThen(store.reset, read)),
-    Effect.tap((page) => store.apply(page)),
-    Effect.repeat({ while: ({ hasMore }) => hasMore }),
-    Effect.asVoid
-  )
-}
-
-interface BatchOptions {
-  /** True confirms operations that a personal access token must confirm. */
-  readonly confirm?: boolean
-  /** Another call with the same key and operations does none of them twice. */
-  readonly idempotencyKey?: string
-}
-
-/** Runs any number of operations, and returns their results in order. `client.routes.batch` has atomic operations. */
-export const batch = (
-  client: Client,
-  operations: ReadonlyArray<BatchOperation>,
-  { confirm = false, idempotencyKey }: BatchOptions = {}
-) =>
-  Effect.map(
-    Effect.forEach(Arr.chunksOf(operations, MAX_OPERATIONS), (some, index) =>
-      client.routes.batch({
-        headers: {
-          ...(confirm ? { [HEADERS.confirm.key]: "true" } : {}),
-          ...(idempotencyKey === undefined ? {} : { [HEADERS.idempotencyKey.key]: `${idempotencyKey}-${index}` })
-        },
-        payload: { operations: some }
-      })),
-    (pages) => pages.flatMap(({ results }) => results)
-  )
