@@ -162,7 +162,7 @@ export interface BatchCollectionInput {
   readonly visibility?: Visibility | null | undefined
   /** The routes of the collection, in order */
   readonly routeIds?: ReadonlyArray<RouteIdOrMade> | null | undefined
-  /** A UUID of the client's own, once in the account. A repeat of the call with it makes nothing more and has the first result: the same status and body, also where the route, collection or link was changed since; the `etag` is that of the first version, so that a change that expects it is 409 with `details.current`. With another content it has what is there now. What was moved to the trash since is 409, and a link that was deleted is made again */
+  /** A UUID of the client's own, once in the account, for links once for what they open. A repeat of the call with it makes nothing more and has the first result: the same status and body, also where the route, collection or link was changed since; the `etag` is that of the first version, so that a change that expects it is 409 with `details.current`. With another content it has what is there now. What was moved to the trash since is 409, and a link that was deleted is made again */
   readonly clientId?: string | null | undefined
 }
 
@@ -262,7 +262,7 @@ export interface CollectionInput {
   readonly visibility?: Visibility | null | undefined
   /** The ids of routes, in order */
   readonly routeIds?: ReadonlyArray<number> | null | undefined
-  /** A UUID of the client's own, once in the account. A repeat of the call with it makes nothing more and has the first result: the same status and body, also where the route, collection or link was changed since; the `etag` is that of the first version, so that a change that expects it is 409 with `details.current`. With another content it has what is there now. What was moved to the trash since is 409, and a link that was deleted is made again */
+  /** A UUID of the client's own, once in the account, for links once for what they open. A repeat of the call with it makes nothing more and has the first result: the same status and body, also where the route, collection or link was changed since; the `etag` is that of the first version, so that a change that expects it is 409 with `details.current`. With another content it has what is there now. What was moved to the trash since is 409, and a link that was deleted is made again */
   readonly clientId?: string | null | undefined
 }
 
@@ -1528,7 +1528,7 @@ export interface RouteInput {
   readonly visibility?: Visibility | null | undefined
   /** Where the route comes from */
   readonly provenance?: Provenance | null | undefined
-  /** A UUID of the client's own, once in the account. A repeat of the call with it makes nothing more and has the first result: the same status and body, also where the route, collection or link was changed since; the `etag` is that of the first version, so that a change that expects it is 409 with `details.current`. With another content it has what is there now. What was moved to the trash since is 409, and a link that was deleted is made again */
+  /** A UUID of the client's own, once in the account, for links once for what they open. A repeat of the call with it makes nothing more and has the first result: the same status and body, also where the route, collection or link was changed since; the `etag` is that of the first version, so that a change that expects it is 409 with `details.current`. With another content it has what is there now. What was moved to the trash since is 409, and a link that was deleted is made again */
   readonly clientId?: string | null | undefined
   /** 0 to 10000 characters after trimming */
   readonly description?: string | null | undefined
@@ -1777,7 +1777,7 @@ export interface ShareLinkInput {
   readonly expiresAt?: string | null | undefined
   /** Whether the token opens files (GPX and others) too; the line in JSON comes either way */
   readonly allowDownload?: boolean | null | undefined
-  /** A UUID of the client's own, once in the account. A repeat of the call with it makes nothing more and has the first result: the same status and body, also where the route, collection or link was changed since; the `etag` is that of the first version, so that a change that expects it is 409 with `details.current`. With another content it has what is there now. What was moved to the trash since is 409, and a link that was deleted is made again */
+  /** A UUID of the client's own, once in the account, for links once for what they open. A repeat of the call with it makes nothing more and has the first result: the same status and body, also where the route, collection or link was changed since; the `etag` is that of the first version, so that a change that expects it is 409 with `details.current`. With another content it has what is there now. What was moved to the trash since is 409, and a link that was deleted is made again */
   readonly clientId?: string | null | undefined
 }
 
@@ -2775,7 +2775,7 @@ export interface Endpoints {
         readonly track?: number | undefined
         /** `allow` also imports what has the same positions as an own route, which is 409 otherwise */
         readonly duplicates?: "refuse" | "allow" | undefined
-        /** A UUID of the client's own, once in the account. A repeat of the call with it makes nothing more and has the first result: the same status and body, also where the route, collection or link was changed since; the `etag` is that of the first version, so that a change that expects it is 409 with `details.current`. With another content it has what is there now. What was moved to the trash since is 409, and a link that was deleted is made again */
+        /** A UUID of the client's own, once in the account, for links once for what they open. A repeat of the call with it makes nothing more and has the first result: the same status and body, also where the route, collection or link was changed since; the `etag` is that of the first version, so that a change that expects it is 409 with `details.current`. With another content it has what is there now. What was moved to the trash since is 409, and a link that was deleted is made again */
         readonly clientId?: string | undefined
         /** The name of the route, in place of what the file says */
         readonly name?: string | undefined
