@@ -10,7 +10,7 @@ import { type Actor, anonymous, type Rider, signedIn } from "../support/Actors.t
 import { archiveOf, filesOf, imported, manifestOf } from "../support/Archives.ts"
 import { make, makeRoute } from "../support/Collections.ts"
 import { assertCopied, catchUp, emptyCopy, pageIn, readPage } from "../support/Copies.ts"
-import { created, idOf, idsIn } from "../support/Routes.ts"
+import { created, idOf, idsIn, newRoute } from "../support/Routes.ts"
 import { TestServer } from "../support/TestServer.ts"
 import { mint, scriptOf, withToken } from "../support/Tokens.ts"
 import { untilSwept } from "../support/Waiting.ts"
@@ -175,6 +175,28 @@ layer(TestServer.withSweeps())("the trash of routes and of collections", (it) =>
       assert.deepStrictEqual(yield* usageOf(rider), withOne)
       yield* rider.delete("/routes/deleted")
       assert.deepStrictEqual(yield* usageOf(rider), before)
+    }))
+
+  it.effect("keeps no response to the call that made what is erased, and no other is lost", () =>
+    Effect.gen(function*() {
+      const rider = yield* signedIn
+      const bodies = { route: newRoute({}), collection: { name: "Summer" } }
+      for (const { kind, list } of KINDS) {
+        const before = yield* usageOf(rider)
+        const call = (key: string) =>
+          Effect.map(rider.post(list, bodies[kind], { headers: { "idempotency-key": key } }), ({ body }) => idOf(body))
+        const first = yield* call("first")
+        const kept = yield* usageOf(rider)
+        const second = yield* call("second")
+        yield* rider.delete(`${list}/${second}`)
+        yield* rider.delete(`${list}/deleted/${second}`)
+        assert.deepStrictEqual(yield* usageOf(rider), kept)
+        assert.strictEqual(yield* call("first"), first)
+        assert.notStrictEqual(yield* call("second"), second)
+        for (const id of idsIn((yield* rider.get(list)).body)) yield* rider.delete(`${list}/${id}`)
+        yield* rider.delete(`${list}/deleted`)
+        assert.deepStrictEqual(yield* usageOf(rider), before)
+      }
     }))
 
   it.effect("restores a collection with its routes in their order, its token and its links", () =>

@@ -58,7 +58,8 @@ export const IdempotencyHeader = {
     ))
       .annotate({
         description: `${KEY_RULE}. Within ${inWords(IDEMPOTENCY_RETENTION)} the same call with the same bytes `
-          + `gets the first response; it waits for the first for up to ${inWords(IDEMPOTENCY_WAIT)}, then it is 409`
+          + `gets the first response; it waits for the first for up to ${inWords(IDEMPOTENCY_WAIT)}, then it is 409. `
+          + "When the route or collection at its `location` is erased, so is the response, and the call makes another"
       })
   )
 }

@@ -34,6 +34,12 @@ const keys = tableOf("idempotency_keys", KeyRecord)
 
 const KeyRow = KeyRecord.select.mapFields(Struct.pick(["requestHash", "status", "body", "headers"]))
 
+/** Deletes the responses to the calls that made one of `erased`, rows of a table that has the name of its path. */
+export const forgetErased = (sql: SqlClient.SqlClient, owner: UserId, table: string) =>
+  sql`
+    DELETE FROM idempotency_keys WHERE user_id = ${owner}
+      AND substring(headers::json ->> 'location' FROM '[a-z]+/[0-9]+$') IN (SELECT ${table} || '/' || id FROM erased)`
+
 export interface RepeatableCall {
   readonly userId: UserId
   readonly endpoint: string

@@ -1,8 +1,9 @@
 import { Context, DateTime, Effect, flow, Layer, Option, Schema, Struct } from "effect"
-import { SqlClient, type SqlError, SqlSchema } from "effect/sql"
+import { SqlClient, type SqlError, SqlSchema, type Statement } from "effect/sql"
 import { type CollectionId, RouteId, UserId } from "../../schema/Ids.ts"
 import type { Page, PageOf } from "../../schema/Page.ts"
 import type { DeletedStoredRoute, StoredRoute } from "../../schema/Route.ts"
+import { forgetErased } from "../admission/IdempotencyKeys.ts"
 import { Lanes } from "../admission/Lanes.ts"
 import { databaseDefects } from "../db/DatabaseErrors.ts"
 import { countRows, type ListOrder, readableRows } from "../db/Lists.ts"
@@ -39,13 +40,21 @@ export const trashQueries = Effect.fnUntraced(function*(kind: keyof typeof TABLE
   const { writes } = yield* Lanes
   const table = sql(TABLES[kind])
 
+  const erase = (owner: UserId, condition: Statement.Fragment) =>
+    sql`
+      WITH erased AS (DELETE FROM ${table} WHERE ${condition} RETURNING id),
+        forgotten AS (${forgetErased(sql, owner, TABLES[kind])})
+      SELECT id FROM erased`
+
   // Rows are locked in the order of their ids, as a batch locks them.
   const purgeSome = (owner: UserId) =>
-    sql`
-      DELETE FROM ${table} WHERE id IN (
+    erase(
+      owner,
+      sql`id IN (
         SELECT id FROM ${table} WHERE user_id = ${owner} AND deleted_at IS NOT NULL
         ORDER BY id LIMIT ${PURGED_AT_ONCE} FOR UPDATE
-      ) RETURNING id`
+      )`
+    )
 
   const empty = (owner: UserId): Effect.Effect<void, SqlError.SqlError | Overloaded> =>
     Effect.flatMap(
@@ -74,7 +83,7 @@ export const trashQueries = Effect.fnUntraced(function*(kind: keyof typeof TABLE
       const since = yield* deletionCutoff
       const rows = yield* writes(
         owner,
-        sql`DELETE FROM ${table} WHERE id = ${id} AND user_id = ${owner} AND deleted_at > ${since} RETURNING id`
+        erase(owner, sql`id = ${id} AND user_id = ${owner} AND deleted_at > ${since}`)
       )
       if (rows.length === 0) return yield* new Missing({ kind })
     }, databaseDefects),
