@@ -149,6 +149,16 @@ describe("a file", () => {
       assert.deepStrictEqual(yield* namesOf(form([["Tuesday.gpx", file]]), FORM), ["Tuesday"])
       assert.deepStrictEqual(yield* namesOf(form([["a.gpx", file], ["b.gpx", file]]), FORM), ["a", "b"])
       assert.deepStrictEqual(yield* namesOf(bytesOf(gpx("Own")), { name: "Monday.gpx" }), ["Own"])
+      const tcx = (id: string) =>
+        bytesOf(
+          `<TrainingCenterDatabase><Activities><Activity><Id>${id}</Id><Lap><Track><Trackpoint><Position><LatitudeDegrees>1`
+            + "</LatitudeDegrees><LongitudeDegrees>2</LongitudeDegrees></Position></Trackpoint></Track></Lap></Activity>"
+            + "</Activities></TrainingCenterDatabase>"
+        )
+      assert.deepStrictEqual(yield* namesOf(tcx("2024-05-01T06:00:00Z"), { name: "Morning_Ride.tcx" }), [
+        "Morning_Ride"
+      ])
+      assert.deepStrictEqual(yield* namesOf(tcx("Ride 1"), { name: "Morning_Ride.tcx" }), ["Ride 1"])
     }))
 
   it.effect("of a ZIP is read whatever bytes its name has, and is left out where that leads out of the archive", () =>

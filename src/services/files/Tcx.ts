@@ -242,8 +242,10 @@ const trackOf = (
 ): DraftTrack => {
   const own = childrenOf(owner, "Extensions").find((extensions) => childOf(extensions, "rps:name") !== undefined)
   const coursePoints = childrenOf(owner, "CoursePoint")
+  // The schema has an instant here: it is no name.
+  const id = textOf(owner, "Id")
   return {
-    names: [textOf(own, "rps:name"), textOf(owner, "Name"), textOf(owner, "Id")],
+    names: [textOf(own, "rps:name"), textOf(owner, "Name"), instantText(id) === undefined ? id : undefined],
     descriptions: [own === undefined ? textOf(owner, "Notes") : textOf(own, "rps:description")],
     tags: textOf(own, "rps:tags")?.split(",", MAX_WORDS) ?? [],
     activity: textOf(own, "rps:activity") ?? attributeOf(owner, "Sport"),
