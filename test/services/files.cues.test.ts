@@ -148,6 +148,32 @@ describe("cues in files", () => {
     assert.deepStrictEqual(read(sym).document.cues?.map(({ type }) => type), [16])
   })
 
+  it("of other programs have the text beside a name that is their kind alone, and so have points without a name in GPX", () => {
+    const line = "<trk><trkseg><trkpt lat=\"46\" lon=\"9\"/><trkpt lat=\"46\" lon=\"9.01\"/></trkseg></trk>"
+    const readPoint = (members: string, element = "wpt") => {
+      const point = `<${element} lat="46" lon="9.01">${members}</${element}>`
+      const { document: { cues = [], waypoints }, dropped } = read(
+        `<gpx creator="x">${element === "wpt" ? point : `<rte>${point}</rte>`}${line}</gpx>`
+      )
+      const points = waypoints.flatMap(({ name }) => name ?? [])
+      return [cues.map(({ instruction, type }) => [type, instruction]), points, dropped.map(({ what }) => what)]
+    }
+    const text = "<cmt>Turn left onto Maxwell Chapel Rd</cmt>"
+    const turn = [[[15, "Turn left onto Maxwell Chapel Rd"]], [], []]
+    const kinds = "<sym>Left</sym><type>Left</type>"
+    assert.deepStrictEqual(readPoint(`<name>Left</name>${text}<type>Dot</type>`), turn)
+    assert.deepStrictEqual(readPoint(`<name>Left</name>${text}`, "rtept"), turn)
+    assert.deepStrictEqual(readPoint(`<name>Left</name>${text}${text.replaceAll("cmt", "desc")}${kinds}`), turn)
+    const street = "<desc>turn left onto B</desc>"
+    assert.deepStrictEqual(readPoint(street, "rtept"), [[], ["turn left onto B"], []])
+    assert.deepStrictEqual(readPoint("<desc>turn right</desc>", "rtept"), [[[10, "turn right"]], [], []])
+    assert.deepStrictEqual(readPoint(`<name>Onto B</name>${street}${kinds}`), [[[15, "Onto B"]], [], ["desc of wpt"]])
+    assert.deepStrictEqual(readPoint("<name>Left</name>"), [[], ["Left"], []])
+    for (const name of ["Hut", "KL"]) {
+      assert.deepStrictEqual(readPoint(`<name>${name}</name>${text}`), [[], [name], ["cmt of wpt"]])
+    }
+  })
+
   it("and times of TCX follow the duration, and an unnamed shaping point is no course point", () => {
     const text = written({ ...ROUTE, waypoints: [{ coord: [9.5, 47.1], type: "routed" }], duration: 1200 }, "tcx")
     assert.include(text, "<TotalTimeSeconds>1200</TotalTimeSeconds>")

@@ -78,6 +78,7 @@ const KNOWN = new Set([
   "link",
   "href",
   "url",
+  "cmt",
   ROUTE_EXTENSION,
   SHAPE_POINT,
   ...SHAPING_MEMBERS,
@@ -139,6 +140,15 @@ const POINTS: PointReader = {
 
 const positionRead = ({ position }: XmlElement) => position
 
+/** A code of a turn, such as `KL`, may be the name of something else. */
+const isTurnName = (name: string) => name.length > 3 && turnTypeOf(name) !== undefined
+
+/** Ride with GPS has the text of a turn beside a name such as `Left`, GraphHopper that of a point without a name. */
+const textBeside = (point: XmlElement | undefined): string | undefined => {
+  const [name = "", ...texts] = ["name", "desc", "cmt"].map((member) => textOf(point, member)?.trim())
+  return name === "" || isTurnName(name) ? texts.find((text) => text !== undefined && text !== "") : undefined
+}
+
 /** Other programs write turns as points, by `sym` or `type`; a file of this service marks its own. */
 const waypointsOf = (
   { items, positions }: Placed<XmlElement>,
@@ -147,12 +157,15 @@ const waypointsOf = (
 ): ReadonlyArray<DraftWaypoint> =>
   positions.map((position, index) => {
     const [name, type, sym] = ["name", "type", "sym"].map((member) => textOf(items[index], member))
+    const text = textBeside(items[index])
     return {
       coord: coordOf(position),
-      name,
+      name: text ?? name,
       type: type ?? (isOwn ? undefined : pointTypeOf(sym)) ?? untyped,
       timestamp: textOf(items[index], "time")?.trim(),
-      turn: isOwn ? undefined : turnTypeOf(sym) ?? turnTypeOf(type)
+      turn: isOwn
+        ? undefined
+        : turnTypeOf(sym) ?? turnTypeOf(type) ?? turnTypeOf(text && (name || text))
     }
   })
 
@@ -259,13 +272,18 @@ const isLineOnly = ({ isPlan, parts }: Line) =>
 
 const hasMore = ({ children }: XmlElement) => children.length > 0
 
+const withoutText = (point: XmlElement): XmlElement => {
+  const read = textBeside(point)
+  return { ...point, children: point.children.filter(({ text }) => text.trim() !== read) }
+}
+
 const droppedOf = (
   gpx: XmlElement,
   { empty, lines, routes, segments, tracks, ...points }: Parts
 ): ReadonlyArray<Dropped> => {
   const trackPoints = points.trackPoints.filter(hasMore)
-  const routePoints = points.routePoints.filter(hasMore)
-  const places = points.places.filter(hasMore)
+  const routePoints = points.routePoints.map(withoutText).filter(hasMore)
+  const places = points.places.map(withoutText).filter(hasMore)
   const lineOnly = lines.filter(isLineOnly).flatMap(({ parts }) => parts.flat()).length
   const hasPlan = lines.some(({ isPlan }) => isPlan)
   return [
