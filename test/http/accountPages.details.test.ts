@@ -41,6 +41,11 @@ layer(TestServer.layer({ ADMIN_EMAILS: `${ADMIN},${INVITER}` }))("pages of an ac
         ["https://www.google.com/maps/@47.25,9.5,15z", [9.5, 47.25]],
         ["geo:7.25,108.5", [108.5, 7.25]],
         ["https://www.openstreetmap.org/#map=15/-47.25/-9.5", [-9.5, -47.25]],
+        [
+          "https://www.google.com/maps/place/Home/@47.2,9.6,12z/data=!3m1!4b1!8m2!3d47.1415!4d9.5209",
+          [9.5209, 47.1415]
+        ],
+        ["https://www.openstreetmap.org/?mlat=47.1415&mlon=-9#map=12/47.2/9.6", [-9, 47.1415]],
         ["90.001 0", undefined],
         ["0 180.001", undefined],
         ["123 9", undefined],

@@ -108,13 +108,17 @@ const tokensLayer = Layer.unwrap(Effect.map(PersonalAccessTokens, (tokens) => {
 
 const COORDINATES = /^\s*(-?\d{1,2}(?:\.\d+)?)[\s,;]+(-?\d{1,3}(?:\.\d+)?)\s*$/
 
+/** Google Maps and OpenStreetMap have a marked place like this, beside the middle of what they show. */
+const MARKED = /(?:!3d|[?&]mlat=)(-?\d{1,2}(?:\.\d+)?)(?:!4d|&mlon=)(-?\d{1,3}(?:\.\d+)?)/
+
 /** Addresses of maps have a position like this: `#map=15/47.1415/9.5209`, `/@47.1415,9.5209,15z`. */
 const IN_ADDRESS = /(?:#map=[\d.]+\/|[/@=:])(-?\d{1,2}\.\d+)[/,](-?\d{1,3}\.\d+)/
 
 const notCoordinates = ({ zones }: Texts) => ValidationFailed.at("body", "", zones.wrongPlace)
 
 const centerOf = (place: string | undefined, texts: Texts) => {
-  const found = COORDINATES.exec(place ?? "") ?? IN_ADDRESS.exec(place ?? "")
+  const given = place ?? ""
+  const found = COORDINATES.exec(given) ?? MARKED.exec(given) ?? IN_ADDRESS.exec(given)
   const [, latitude, longitude] = (found ?? []).map(Number)
   return latitude === undefined || longitude === undefined || Math.abs(latitude) > 90 || Math.abs(longitude) > 180
     ? Effect.fail(notCoordinates(texts))
