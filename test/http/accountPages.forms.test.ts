@@ -25,7 +25,7 @@ const textOf = (actor: Actor, path: string) => Effect.map(actor.get(`/${path}`),
 const storedBy = (rider: Rider, fields = {}) =>
   Effect.map(rider.post("/routes", newRoute(fields)), ({ body }) => created(body))
 
-const versionIn = (text: string) => /name="version" value="(\d+)"/.exec(text)?.[1] ?? ""
+const versionIn = (text: string) => /name="version" value="([^"]+)"/.exec(text)?.[1] ?? ""
 
 /** Returns what a browser sends of the inputs and the choices of a page. */
 const fieldsIn = (text: string): Fields => {
@@ -71,6 +71,32 @@ layer(TestServer.layer({ ADMIN_EMAILS: [ADMIN, LEAVER, SEARCHER].join() }))("for
       assert.strictEqual(versionIn(stale.text), versionIn(current))
       assert.strictEqual((yield* save(versionIn(stale.text), "ab")).status, 303)
       assert.include(yield* textOf(rider, page), "name=\"name\" value=\"Of the form\"")
+    }))
+
+  it.effect("of a collection and of the profile do not undo what was saved since they were opened", () =>
+    Effect.gen(function*() {
+      const rider = yield* signedIn
+      const { id } = created((yield* rider.post("/collections", { name: "Passes", visibility: "public" })).body)
+      const changes = {
+        [`/collections/${id}`]: { visibility: "private" },
+        "/users/me": { preferences: { defaultRouteVisibility: "unlisted" } }
+      }
+      for (const [path, change] of Object.entries(changes)) {
+        const page = path.startsWith("/users") ? ACCOUNT_PAGES.profile : `/me${path}`
+        const opened = yield* textOf(rider, page)
+        const save = (text: string, name: string) =>
+          submit(rider, page, { ...fieldsIn(opened), do: "save", version: versionIn(text), name })
+        yield* rider.patch(path, change)
+        const refused = yield* save(opened, "")
+        assert.strictEqual(refused.status, 400)
+        const stale = yield* save(refused.text, "Of the form")
+        assert.strictEqual(stale.status, 409, path)
+        assert.include(stale.text, "what you wrote is below, saving it replaces what is there.")
+        assert.include(stale.text, "name=\"name\" value=\"Of the form\"")
+        assert.containSubset((yield* rider.get(path)).body, change)
+        assert.strictEqual((yield* save(stale.text, "Of the form")).status, 303)
+        assert.deepInclude((yield* rider.get(path)).body, { name: "Of the form" })
+      }
     }))
 
   it.effect("of a profile keep preferences that they do not know", () =>

@@ -25,9 +25,11 @@ import { accountPageLayer, done, idOf, type Visit } from "./AccountPage.ts"
 import {
   ACTION,
   button,
+  changedMeanwhile,
   confirmed,
   decodeForm,
   describedBy,
+  expectedIn,
   form,
   hidden,
   input,
@@ -35,7 +37,8 @@ import {
   orNull,
   searched,
   select,
-  textarea
+  textarea,
+  versionField
 } from "./Forms.ts"
 import { makeSharing } from "./Sharing.ts"
 
@@ -204,7 +207,13 @@ ${
       }
 ${searchForm(texts, search, mine)}${addForm(texts, search, mine.items, new Set(routeIds))}
 <h2>${words.change}</h2>
-${form(...fieldsOf(texts, isRefused ? fields : {}, collection), button("save", texts.common.save))}${yield* sharing
+${
+        form(
+          versionField(fields, visit.refusal, collection.version),
+          ...fieldsOf(texts, isRefused ? fields : {}, collection),
+          button("save", texts.common.save)
+        )
+      }${yield* sharing
         .section(visit, {
           shared: { kind: "collection", id },
           shareToken,
@@ -241,7 +250,10 @@ ${
         endpoint: api.update,
         run: Effect.fnUntraced(function*(visit) {
           const patch = yield* decodeForm(CollectionPatch, given(visit.fields, yield* own(visit)))
-          yield* collections.update(visit.session.userId, yield* requireId(visit), patch, undefined)
+          yield* collections.update(visit.session.userId, yield* requireId(visit), patch, expectedIn(visit.fields))
+            .pipe(
+              Effect.catchTag("StaleVersion", changedMeanwhile)
+            )
           return done(pathOf(visit), "saved")
         })
       },

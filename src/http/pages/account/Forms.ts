@@ -1,5 +1,5 @@
 import { Effect, Schema } from "effect"
-import { ValidationFailed } from "../../../schema/Errors.ts"
+import { Conflict, type ServiceError, ValidationFailed } from "../../../schema/Errors.ts"
 import { issuesOf } from "../../../schema/Issues.ts"
 import { withoutFormat } from "../../../schema/Text.ts"
 import { type Html, html } from "../../../services/operations/Html.ts"
@@ -77,6 +77,22 @@ export const checkbox = (name: string, label: string, isChecked: boolean): Html 
 
 export const hidden = (name: string, value: string | number): Html =>
   html`<input type="hidden" name="${name}" value="${value}">`
+
+const STALE = "stale"
+
+/** Only the refusal of a stale form says that saving it again replaces what is there. */
+export const versionField = (sent: Fields, refusal: ServiceError | undefined, stored: number): Html =>
+  hidden("version", sent[ACTION] !== "save" || refusal?.details?.reason === STALE ? stored : sent["version"] ?? stored)
+
+export const expectedIn = ({ version }: Fields) => version === undefined ? undefined : [Number(version)]
+
+export const changedMeanwhile = () =>
+  Effect.fail(
+    new Conflict({
+      message: "It was changed meanwhile: what you wrote is below, saving it replaces what is there",
+      details: { reason: STALE }
+    })
+  )
 
 type Kind = "main" | "quiet" | "danger"
 

@@ -1,8 +1,9 @@
 import { Effect, Layer, Schema } from "effect"
 import { HttpServerRequest } from "effect/http"
+import { crc32 } from "node:zlib"
 import type { Session } from "../../../schema/Credential.ts"
 import { SessionIdFromPath } from "../../../schema/Ids.ts"
-import { PasswordAttempt, type Profile, ProfilePatch } from "../../../schema/User.ts"
+import { PasswordAttempt, type Profile, ProfilePatch, type User } from "../../../schema/User.ts"
 import { AccountDeletion } from "../../../services/accounts/Deletion.ts"
 import { PasswordChanges } from "../../../services/accounts/PasswordChanges.ts"
 import { Profiles } from "../../../services/accounts/Profile.ts"
@@ -21,9 +22,11 @@ import { avatarImage, avatarPolicy } from "../shared/Avatar.ts"
 import { accountPageLayer, done, idOf, type Visit } from "./AccountPage.ts"
 import {
   button,
+  changedMeanwhile,
   confirmed,
   decodeForm,
   decodeNamed,
+  expectedIn,
   form,
   hidden,
   input,
@@ -31,7 +34,8 @@ import {
   optionsOf,
   orNull,
   passwordInput,
-  select
+  select,
+  versionField
 } from "./Forms.ts"
 
 const { users, sessions: sessionsApi } = Api.groups
@@ -47,7 +51,10 @@ const withStored = (
 ): typeof options =>
   stored === undefined || options.some(([value]) => value === stored) ? options : [...options, [stored, stored]]
 
-const profilePage = (texts: Texts, own: Profile, fields: Fields, root: string): Page => {
+const versionOf = ({ avatar, handle, name, preferences }: User) =>
+  crc32(JSON.stringify([avatar, handle, name, preferences]))
+
+const profilePage = ({ fields, refusal, root, texts }: Visit, own: Profile): Page => {
   const { preferences } = own
   const { activities, common, fields: labels, profile, visibilities } = texts
   const given = (name: string, stored: string | number | null | undefined) => fields[name] ?? stored
@@ -63,6 +70,7 @@ const profilePage = (texts: Texts, own: Profile, fields: Fields, root: string): 
     }</p>
 ${
       form(
+        versionField(fields, refusal, versionOf(own)),
         input({ name: "name", label: labels.name, value: given("name", own.name), required: true }),
         input({
           name: "handle",
@@ -128,13 +136,15 @@ const patchOf = (fields: Fields) => ({
 const profileLayer = Layer.unwrap(Effect.map(Profiles, (profiles) =>
   accountPageLayer({
     path: ACCOUNT_PAGES.profile,
-    show: ({ fields, root, session, texts }) =>
-      Effect.map(profiles.profile(session.userId), (profile) => profilePage(texts, profile, fields, root)),
+    show: (visit) => Effect.map(profiles.profile(visit.session.userId), (profile) => profilePage(visit, profile)),
     actions: {
       save: {
         endpoint: users.endpoints.update,
         run: Effect.fnUntraced(function*({ fields, session }) {
-          yield* profiles.update(session.userId, yield* decodeForm(ProfilePatch, patchOf(fields)))
+          const patch = yield* decodeForm(ProfilePatch, patchOf(fields))
+          const isStale = expectedIn(fields)?.includes(versionOf(yield* profiles.user(session.userId))) === false
+          if (isStale) return yield* changedMeanwhile()
+          yield* profiles.update(session.userId, patch)
           return done(ACCOUNT_PAGES.profile, "saved")
         })
       }

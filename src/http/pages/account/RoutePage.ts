@@ -1,5 +1,4 @@
 import { Effect, Layer, Option } from "effect"
-import { Conflict } from "../../../schema/Errors.ts"
 import { RouteIdFromPath } from "../../../schema/Ids.ts"
 import { RoutePatch, type StoredRoute } from "../../../schema/Route.ts"
 import { Missing } from "../../../services/DomainErrors.ts"
@@ -15,18 +14,20 @@ import { accountPageLayer, done, idOf, type Visit } from "./AccountPage.ts"
 import {
   ACTION,
   button,
+  changedMeanwhile,
   checkbox,
   confirmed,
   decodeForm,
   describedBy,
+  expectedIn,
   form,
-  hidden,
   input,
   isChecked,
   optionsOf,
   orNull,
   select,
-  textarea
+  textarea,
+  versionField
 } from "./Forms.ts"
 import { makeSharing } from "./Sharing.ts"
 
@@ -38,16 +39,12 @@ const shotsIn = (units: Units) => ({
 const tagsOf = (text: string | undefined) =>
   (text ?? "").split(",").map((tag) => tag.trim()).filter((tag) => tag !== "")
 
-const STALE = "stale"
-
 const editForm = ({ fields: sent, refusal, texts }: Visit, route: StoredRoute) => {
   const { activities, common, fields, route: words, visibilities } = texts
   const isRefused = sent[ACTION] === "save"
   const given = (name: string, stored: string | undefined) => isRefused ? sent[name] : stored
-  // Only the refusal of a stale form says that saving it again replaces what is there.
-  const isKnown = !isRefused || refusal?.details?.reason === STALE
   return form(
-    hidden("version", isKnown ? route.version : sent["version"] ?? route.version),
+    versionField(sent, refusal, route.version),
     input({ name: "name", label: fields.name, value: given("name", route.name), required: true }),
     textarea({ name: "description", label: fields.description, value: given("description", route.description) }),
     input({
@@ -81,12 +78,6 @@ const publishForm = ({ route }: Texts, { visibility }: StoredRoute) =>
         button("publish", route.publishButton)
       )
     }</div>`
-
-const changedMeanwhile = () =>
-  new Conflict({
-    message: "The route was changed meanwhile: what you wrote is below, saving it replaces what is there",
-    details: { reason: STALE }
-  })
 
 const pathOf = ({ params }: Visit) => `${ACCOUNT_PAGES.routes}/${params["id"]}`
 
@@ -142,12 +133,11 @@ ${attribution(route, texts)}`
     }
   })
 
-  const change = Effect.fnUntraced(function*(visit: Visit, given: unknown, version?: string) {
+  const change = Effect.fnUntraced(function*(visit: Visit, given: unknown, expected?: ReadonlyArray<number>) {
     const patch = yield* decodeForm(RoutePatch, given)
     const { geometry: _, polyline6: __, ...change } = patch
-    const expected = version === undefined ? undefined : [Number(version)]
     return yield* routes.update(visit.session.userId, yield* requireId(visit), change, expected).pipe(
-      Effect.catchTag("StaleVersion", () => Effect.fail(changedMeanwhile()))
+      Effect.catchTag("StaleVersion", changedMeanwhile)
     )
   })
 
@@ -163,7 +153,7 @@ ${attribution(route, texts)}`
       save: {
         endpoint: update,
         run: Effect.fnUntraced(function*(visit) {
-          yield* change(visit, patchOf(visit.fields, yield* own(visit)), visit.fields["version"])
+          yield* change(visit, patchOf(visit.fields, yield* own(visit)), expectedIn(visit.fields))
           return done(pathOf(visit), "saved")
         })
       },
