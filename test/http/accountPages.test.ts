@@ -318,7 +318,9 @@ layer(TestServer.layer({ ADMIN_EMAILS: ADMINS.join(",") }))("pages of an account
   it.effect("delete the account, and lead to where it is kept", () =>
     Effect.gen(function*() {
       const rider = yield* signedIn
-      assertSeeOther(yield* submit(rider, "/me/delete", { do: "delete" }), "../me/cancel-deletion")
+      assertSeeOther(yield* submit(rider, "/me/delete", { do: "delete" }), "../me/cancel-deletion?done=requested")
+      const { text } = yield* (yield* anonymous).get("//me/cancel-deletion?done=requested")
+      assert.include(text, "<p class=\"notice\" role=\"status\">The account is hidden, and will be erased.</p>")
       const { email, password } = rider
       const entered = yield* submit(yield* anonymous, "/sign-in", { email, password, to: "me/routes" })
       const cookie = entered.headers.getSetCookie().map((cookie) => cookie.split(";")[0]).join("; ")

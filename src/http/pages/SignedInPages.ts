@@ -16,6 +16,7 @@ import { Api } from "../api/Api.ts"
 import { Authenticator } from "../auth/Authenticator.ts"
 import { type Endpoint, Limiter } from "../middleware/RateLimit.ts"
 import { PAGES } from "../request/RouteTemplates.ts"
+import { doneNotice } from "./account/AccountPage.ts"
 import { alert, type Page, plainWords } from "./layout/Layout.ts"
 import { pageLayer } from "./layout/PageRoutes.ts"
 import { otherSignIns, signInByForm, signInForm } from "./layout/SignInForm.ts"
@@ -68,14 +69,11 @@ ${others}`,
 
     return pageLayer({
       path,
-      show: () =>
-        Effect.flatMap(
-          currentSession,
-          Option.match({
-            onNone: () => Effect.succeed(signInPage("")),
-            onSome: (session) => Effect.map(show(session), readBy(session))
-          })
-        ),
+      show: Effect.fnUntraced(function*(query) {
+        const session = yield* currentSession
+        const page = Option.isNone(session) ? signInPage("") : readBy(session.value)(yield* show(session.value))
+        return { ...page, body: html`${doneNotice({ query, texts })}${page.body}` }
+      }),
       submit: {
         run: Effect.fnUntraced(function*(fields, request) {
           if (fields["email"] === undefined) return yield* acted

@@ -111,7 +111,7 @@ const sections = (path: string, { root, texts }: Visit) => {
 `
 }
 
-const doneNotice = ({ query, texts }: Visit) => {
+export const doneNotice = ({ query, texts }: Pick<Visit, "query" | "texts">) => {
   const word = Struct.keys(texts.done).find((word) => word === query.get("done"))
   return notice(word === undefined ? undefined : texts.done[word])
 }

@@ -14,7 +14,7 @@ import { DEVICE_COOKIE } from "../../api/Access.ts"
 import { Api } from "../../api/Api.ts"
 import { setDeviceCookie, signResponseOut } from "../../auth/Credentials.ts"
 import { changeResponse } from "../../request/ResponseChange.ts"
-import { ACCOUNT_PAGES } from "../../request/RouteTemplates.ts"
+import { ACCOUNT_PAGES, PAGES } from "../../request/RouteTemplates.ts"
 import type { Page } from "../layout/Layout.ts"
 import type { Fields } from "../layout/PageRoutes.ts"
 import { newPasswordInput, newPasswordOf } from "../layout/SignInForm.ts"
@@ -283,7 +283,7 @@ ${confirmed(words.button, html`<p>${words.words}</p>`, button("delete", words.bu
         run: Effect.fnUntraced(function*({ session }) {
           yield* Effect.orDie(deletion.request(session.userId))
           yield* signResponseOut
-          return { seeOther: "me/cancel-deletion" }
+          return done(PAGES.cancelDeletion, "requested")
         })
       }
     }
