@@ -1,0 +1,55 @@
+import { assert, describe, layer } from "@effect/vitest"
+import { Effect } from "effect"
+import { setTimeout } from "node:timers/promises"
+import type { Page } from "playwright-core"
+import { type Rider, signedIn } from "../support/Actors.ts"
+import { Browser, hasBrowser } from "../support/Browser.ts"
+import { publish } from "../support/PublicRoutes.ts"
+import { created, newRoute } from "../support/Routes.ts"
+import { TestServer } from "../support/TestServer.ts"
+
+const PHONE = { width: 360, height: 740 }
+
+const PRESS_TWICE = `
+const button = document.querySelector("button[value=create]")
+button.click()
+setTimeout(() => button.click(), 300)`
+
+const enter = async (page: Page, origin: string, { email, password }: Rider) => {
+  await page.goto(`${origin}/sign-in`)
+  await page.locator("#email").fill(email)
+  await page.locator("#password").fill(password)
+  await page.keyboard.press("Enter")
+  await page.waitForURL(/me\/routes/)
+}
+
+const gpx = (name: string, at: number) => ({
+  name: `${name}.gpx`,
+  mimeType: "application/gpx+xml",
+  buffer: Buffer.from(
+    `<gpx version="1.1" creator="t" xmlns="http://www.topografix.com/GPX/1/1"><trk><name>${name}</name><trkseg>`
+      + `<trkpt lat="47.1" lon="${at}"/><trkpt lat="47.2" lon="${at}"/></trkseg></trk></gpx>`
+  )
+})
+
+describe.skipIf(!hasBrowser)("pages in use (skipped where there is no Chromium; CHROMIUM names one)", () => {
+  layer(Browser.before(TestServer.layer()))((it) => {
+    it.effect("break long names of waypoints, and begin names from the right on their right", () =>
+      Effect.gen(function*() {
+        const { origin } = yield* TestServer
+        const { shareToken } = yield* publish(yield* signedIn, {
+          name: "\u05E9\u05D1\u05D9\u05DC 12 - Alps",
+          waypoints: [{ coord: [9.5, 47.1], name: "x".repeat(200) }]
+        })
+        const { page } = yield* (yield* Browser).visit(origin, { viewport: PHONE })
+        yield* Effect.promise(async () => {
+          await page.goto(`${origin}/r/${shareToken}`)
+          assert.isFalse(await page.evaluate("document.documentElement.scrollWidth > innerWidth"))
+          assert.strictEqual(
+            await page.evaluate("getComputedStyle(document.querySelector('h1')).unicodeBidi"),
+            "plaintext"
+          )
+        })
+      }))
+  })
+})
