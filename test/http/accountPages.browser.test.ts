@@ -75,7 +75,7 @@ const share = async (page: Page) => {
     buffer: Buffer.from(GPX)
   })
   await press(page, "Upload")
-  await page.getByRole("status").getByRole("link", { name: "Evening loop" }).click()
+  await page.getByRole("status").getByText("Uploaded.").waitFor()
   await heading(page, "Evening loop")
   await confirm(page, "Publish")
   await page.getByText("Published: anyone can find and open it now.").waitFor()

@@ -85,7 +85,7 @@ layer(TestServer.layer({ ADMIN_EMAILS: `${ADMIN},${INVITER}` }))("pages of an ac
       for (const index of [0, "x"]) assert.strictEqual((yield* move("up", index)).status, 400)
       assert.strictEqual(yield* places, "BACD")
       const text = yield* textOf(rider, page)
-      const items = [...text.matchAll(/<li class="member">(.*?)<\/li>/gs)].map(([, item = ""]) =>
+      const items = [...text.matchAll(/<li id="route-\d+">(.*?)<\/li>/gs)].map(([, item = ""]) =>
         [...item.matchAll(/value="(up|down|removeRoute)"/g)].map(([, action]) => action).join(" ")
       )
       assert.deepStrictEqual(items, [
@@ -139,7 +139,7 @@ layer(TestServer.layer({ ADMIN_EMAILS: `${ADMIN},${INVITER}` }))("pages of an ac
       assert.include(favourites, "1 route</p>")
     }))
 
-  it.effect("make several routes of a file with several tracks", () =>
+  it.effect("make several routes of a file with several tracks, and name what is left out of one", () =>
     Effect.gen(function*() {
       const rider = yield* signedIn
       const track = (name: string, lat: number) =>
@@ -151,13 +151,22 @@ layer(TestServer.layer({ ADMIN_EMAILS: `${ADMIN},${INVITER}` }))("pages of an ac
         `--limit\r\ncontent-disposition: form-data; ${named}\r\n\r\n${content}\r\n`
       const send = (path: string, body: string) =>
         submit(rider, path, `${body}--limit--\r\n`, { "content-type": "multipart/form-data; boundary=limit" })
-      const { text } = yield* send(
+      const { headers } = yield* send(
         "/me/routes",
         part("name=\"visibility\"", "unlisted") + part("name=\"files\"; filename=\"two.gpx\"", file)
           + part("name=\"files\"; filename=\"\"", "")
       )
-      assert.match(text, /two\.gpx<\/strong>\s*<p class="hint"><a href="\S+">North<\/a> <a href="\S+">South<\/a>/)
-      assert.strictEqual(text.split("<strong>").length, 2, "one result")
+      assert.strictEqual(headers.get("location"), "../me/routes?done=uploaded")
+      assert.match(yield* textOf(rider, "/me/routes"), />South<\/a>[^]*>North<\/a>/)
+      const places = Array.from({ length: 1001 }, (_, at) => `<wpt lat="${47 + at / 2000}" lon="9"/>`).join("")
+      const many = file.replace(/<trk><name>South.*<\/trk>/, "").replace("<trk>", `${places}<trk>`)
+        .replace("North", "Shelters").replace("lat=\"51\"", "lat=\"49\"")
+      const { text } = yield* send(
+        "/me/routes",
+        part("name=\"visibility\"", "private") + part("name=\"files\"; filename=\"many.gpx\"", many)
+      )
+      assert.match(text, /many\.gpx<\/strong>\s*<p class="hint"><a href="\S+">Shelters<\/a> <\/p>/)
+      assert.include(text, "Left out: waypoints (1): a route has at most 1000, the first are kept.</p>")
       assert.strictEqual((yield* send("/me/profile", part("name=\"do\"", "save"))).status, 415)
       assert.strictEqual((yield* submit(rider, "/me/routes", { do: "save" })).status, 400)
     }))

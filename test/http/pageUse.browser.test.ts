@@ -34,6 +34,24 @@ const gpx = (name: string, at: number) => ({
 
 describe.skipIf(!hasBrowser)("pages in use (skipped where there is no Chromium; CHROMIUM names one)", () => {
   layer(Browser.before(TestServer.layer()))((it) => {
+    it.effect("have an address after an upload, to which the browser goes back", () =>
+      Effect.gen(function*() {
+        const { origin } = yield* TestServer
+        const rider = yield* signedIn
+        const { page } = yield* (yield* Browser).visit(origin)
+        yield* Effect.promise(async () => {
+          await enter(page, origin, rider)
+          await page.locator("summary", { hasText: "Upload routes" }).click()
+          await page.locator("#files").setInputFiles([gpx("North", 9), gpx("South", 8)])
+          await page.getByRole("button", { name: "Upload" }).click()
+          await page.getByRole("status").getByText("Uploaded.").waitFor()
+          await page.getByRole("link", { name: "South" }).click()
+          await page.getByRole("heading", { name: "South" }).waitFor()
+          await page.goBack()
+          await page.getByRole("link", { name: "North" }).waitFor()
+        })
+      }))
+
     it.effect("break long names of waypoints, and begin names from the right on their right", () =>
       Effect.gen(function*() {
         const { origin } = yield* TestServer

@@ -1,5 +1,6 @@
 import type { AuditEvent } from "../../schema/Admin.ts"
 import { MAX_TOKEN_DAYS, type PersonalAccessToken, type Session } from "../../schema/Credential.ts"
+import type { Dropped } from "../../schema/Import.ts"
 import { GRACE_PERIOD, INVITATION_LIFETIME, SESSION_LIFETIME } from "../../schema/Limits.ts"
 import { MAX_ZONES, ZONE_RADIUS } from "../../schema/PrivacyZone.ts"
 import { TAG_RULE } from "../../schema/Route.ts"
@@ -37,6 +38,7 @@ export const accountEnglish = {
   done: {
     welcome: "Welcome! Your account is ready, and you are signed in.",
     saved: "Saved.",
+    uploaded: "Uploaded.",
     published: "Published: anyone can find and open it now.",
     made: "Done. It is in the list.",
     deleted: "Moved to the trash, from which it can be restored.",
@@ -276,6 +278,7 @@ export const routesEnglish = {
     favourite: "favourite",
     marksOf: (name: string) => `Marks of ${name}`,
     uploaded: "Uploaded files",
+    dropped: ({ count, what, why }: Dropped) => `Left out: ${what} (${number(count)}): ${why}.`,
     upload: "Upload routes",
     files: "Files",
     filesHint: (formats: string) =>

@@ -10,6 +10,19 @@ const { counted, date, duration, number, time } = wordingIn("de")
 
 const dateOr = (instant: string | null, otherwise: string) => instant === null ? otherwise : date(instant)
 
+const DROPPED: ReadonlyMap<string, string> = new Map([
+  ["waypoints", "Wegpunkte"],
+  ["descriptions of waypoints", "Beschreibungen von Wegpunkten"],
+  ["ends of waypoint names", "Ende der Namen von Wegpunkten"],
+  ["end of the name", "Ende des Namens"],
+  ["end of the description", "Ende der Beschreibung"],
+  ["tags", "Schlagwörter"],
+  ["activity", "Aktivität"],
+  ["cues", "Abbiegehinweise"],
+  ["elevations", "Höhen"],
+  ["FIT file", "Teile einer beschädigten Datei"]
+])
+
 const MEBIBYTE = 1_048_576
 
 export const accountGerman: AccountTexts = {
@@ -34,6 +47,7 @@ export const accountGerman: AccountTexts = {
   done: {
     welcome: "Willkommen! Ihr Konto ist bereit, und Sie sind angemeldet.",
     saved: "Gespeichert.",
+    uploaded: "Hochgeladen.",
     published: "Veröffentlicht: Alle können es jetzt finden und öffnen.",
     made: "Erledigt. Der Eintrag steht in der Liste.",
     deleted: "In den Papierkorb verschoben. Von dort lässt es sich wiederherstellen.",
@@ -269,6 +283,7 @@ export const routesGerman: RoutesTexts = {
     favourite: "Favorit",
     marksOf: (name) => `Merkmale von ${name}`,
     uploaded: "Hochgeladene Dateien",
+    dropped: ({ count, what }) => `Weggelassen: ${DROPPED.get(what) ?? "andere Angaben"} (${number(count)}).`,
     upload: "Routen hochladen",
     files: "Dateien",
     filesHint: (formats) =>

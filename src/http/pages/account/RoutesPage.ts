@@ -2,13 +2,14 @@ import { Array as Arr, Context, Duration, Effect, Layer } from "effect"
 import type { HttpServerRequest } from "effect/http"
 import { ValidationFailed } from "../../../schema/Errors.ts"
 import type { UserId } from "../../../schema/Ids.ts"
-import { FILE_FORMATS } from "../../../schema/Import.ts"
+import { type Dropped, FILE_FORMATS } from "../../../schema/Import.ts"
 import type { PageOf } from "../../../schema/Page.ts"
 import { Visibility } from "../../../schema/Resource.ts"
 import type { StoredRoute } from "../../../schema/Route.ts"
 import { OwnRoutesQuery, type TagCount } from "../../../schema/RouteSearch.ts"
 import { Profiles } from "../../../services/accounts/Profile.ts"
 import { Lanes } from "../../../services/admission/Lanes.ts"
+import { UNUSED } from "../../../services/files/Draft.ts"
 import type { PackedFile } from "../../../services/files/PackedFile.ts"
 import { type Html, html } from "../../../services/operations/Html.ts"
 import { RouteDuplicates } from "../../../services/routes/RouteDuplicates.ts"
@@ -23,7 +24,7 @@ import { ACCOUNT_PAGES } from "../../request/RouteTemplates.ts"
 import { type Page, plainWords } from "../layout/Layout.ts"
 import { cardPage, formatName, pagesAround, picture, summaryOf } from "../shared/RouteParts.ts"
 import type { Units } from "../shared/Units.ts"
-import { accountPageLayer, type Visit } from "./AccountPage.ts"
+import { accountPageLayer, done, type Visit } from "./AccountPage.ts"
 import { decodeForm, filesForm, input, optionsOf, orNull, searched, select } from "./Forms.ts"
 
 const ROUTES = ACCOUNT_PAGES.routes.slice(1)
@@ -88,18 +89,19 @@ const card = (texts: Texts, units: Units, route: StoredRoute, root: string) =>
 interface FileResult {
   readonly name: string
   readonly routes: ReadonlyArray<StoredRoute>
+  readonly dropped: ReadonlyArray<Dropped>
   readonly problem?: string
 }
 
-const resultItem = ({ name, problem, routes }: FileResult, root: string) =>
+const resultItem = ({ routes: words }: Texts, { dropped, name, problem, routes }: FileResult, root: string) =>
   html`<li><div><strong>${name}</strong>
 <p class="${problem === undefined ? "hint" : "problem"}">${problem}${
     routes.map((route) => html`<a href="${root}${ROUTES}/${route.id}">${route.name}</a> `)
-  }</p></div></li>\n`
+  }</p>${dropped.map((part) => html`<p class="hint">${words.dropped(part)}</p>`)}</div></li>\n`
 
-const resultsOf = ({ routes }: Texts, results: ReadonlyArray<FileResult>, root: string) =>
-  html`<section class="notice" role="status" aria-label="${routes.uploaded}"><ul class="rows">${
-    results.map((result) => resultItem(result, root))
+const resultsOf = (texts: Texts, results: ReadonlyArray<FileResult>, root: string) =>
+  html`<section class="notice" role="status" aria-label="${texts.routes.uploaded}"><ul class="rows">${
+    results.map((result) => resultItem(texts, result, root))
   }</ul></section>\n`
 
 const FORMATS = FILE_FORMATS.map(formatName).join(", ")
@@ -179,22 +181,18 @@ ${listOf(routes, visit, yield* visit.units, filters)}`
       fileName: file.name
     })
     const drafts = Arr.map(read.routes, ({ line, route }) => ({ ...route, geometry: line, visibility }))
-    return yield* imports(duplicates.createUnlessThere(owner, drafts))
+    const routes = yield* imports(duplicates.createUnlessThere(owner, drafts))
+    // Nobody misses what no route has, such as the measures of a sensor.
+    return { routes, dropped: read.dropped.filter(({ why }) => why !== UNUSED) }
   })
 
   const resultOf = ({ session, texts }: Visit, file: PackedFile, visibility: Visibility) => {
-    const name = file.name ?? ""
+    const refused = (problem: string): FileResult => ({ name: file.name ?? "", routes: [], dropped: [], problem })
     return store(session.userId, file, visibility).pipe(
-      Effect.map((routes): FileResult => ({ name, routes })),
-      Effect.catchTag(
-        "UnknownFormat",
-        () => Effect.succeed<FileResult>({ name, routes: [], problem: texts.routes.unknownFormat(FORMATS) })
-      ),
+      Effect.map((stored): FileResult => ({ name: file.name ?? "", ...stored })),
+      Effect.catchTag("UnknownFormat", () => Effect.succeed(refused(texts.routes.unknownFormat(FORMATS)))),
       Effect.catchCause((cause) =>
-        Effect.map(
-          serviceErrorOf(cause),
-          (error): FileResult => ({ name, routes: [], problem: texts.errors.file(plainWords(texts, error)) })
-        )
+        Effect.map(serviceErrorOf(cause), (error) => refused(texts.errors.file(plainWords(texts, error))))
       )
     )
   }
@@ -207,7 +205,14 @@ ${listOf(routes, visit, yield* visit.units, filters)}`
     const given = parts.files.filter(({ name }) => name !== "")
     if (given.length === 0) return yield* noFiles(visit.texts)
     const results = yield* Effect.forEach(given, (file) => resultOf(visit, file, visibility))
-    return yield* show(visit, results, visibility)
+    if (results.some(({ dropped, problem }) => problem !== undefined || dropped.length > 0)) {
+      return yield* show(visit, results, visibility)
+    }
+    const [only, ...others] = results.flatMap(({ routes }) => routes)
+    return done(
+      only === undefined || others.length > 0 ? ACCOUNT_PAGES.routes : `${ACCOUNT_PAGES.routes}/${only.id}`,
+      "uploaded"
+    )
   })
 
   return accountPageLayer({
