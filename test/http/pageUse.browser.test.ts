@@ -52,6 +52,33 @@ describe.skipIf(!hasBrowser)("pages in use (skipped where there is no Chromium; 
         })
       }))
 
+    it.effect("do once what a second press sends again", () =>
+      Effect.gen(function*() {
+        const { origin } = yield* TestServer
+        const rider = yield* signedIn
+        const { page } = yield* (yield* Browser).visit(origin)
+        const sent: Array<string> = []
+        yield* Effect.promise(async () => {
+          await enter(page, origin, rider)
+          await page.goto(`${origin}/me/collections`)
+          await page.route("**/me/collections", async (route) => {
+            sent.push(route.request().method())
+            await setTimeout(1000)
+            // The browser has given up a request that another one replaced.
+            await route.continue().catch(() => undefined)
+          })
+          await page.locator("#name").fill("Passes")
+          const button = page.locator("button[value='create']")
+          await page.evaluate(PRESS_TWICE)
+          await page.getByRole("status").getByText("Saved.").waitFor()
+          await page.goBack()
+          await page.locator("#name").fill("Passes again")
+          await button.click()
+          await page.getByRole("status").getByText("Saved.").waitFor()
+        })
+        assert.deepStrictEqual(sent.filter((method) => method === "POST"), ["POST", "POST"])
+      }))
+
     it.effect("break long names of waypoints, and begin names from the right on their right", () =>
       Effect.gen(function*() {
         const { origin } = yield* TestServer

@@ -16,6 +16,19 @@ if (navigator.clipboard !== undefined) {
   }
 }
 
+// On a slow network, a second press would do the work twice.
+const sent = new Set()
+const sendOnce = (event) => {
+  if (sent.has(event.target)) {
+    event.preventDefault()
+    event.stopPropagation()
+  }
+  sent.add(event.target)
+}
+addEventListener("submit", sendOnce, { capture: true })
+// A browser that goes back may show the page as it was left.
+addEventListener("pageshow", () => sent.clear())
+
 // Files that are sent without a session are lost: the form says so first, and keeps them.
 for (const form of document.querySelectorAll("form[data-late]")) {
   form.addEventListener("submit", async (event) => {
@@ -25,6 +38,7 @@ for (const form of document.querySelectorAll("form[data-late]")) {
     const isLate = type === "opaqueredirect"
     alert.hidden = !isLate
     alert.textContent = isLate ? form.dataset.late : ""
-    if (!isLate) form.submit()
+    if (isLate) sent.delete(form)
+    else form.submit()
   })
 }
