@@ -79,6 +79,27 @@ describe.skipIf(!hasBrowser)("pages in use (skipped where there is no Chromium; 
         assert.deepStrictEqual(sent.filter((method) => method === "POST"), ["POST", "POST"])
       }))
 
+    it.effect("stay at a route that moves within a collection", () =>
+      Effect.gen(function*() {
+        const { origin } = yield* TestServer
+        const rider = yield* signedIn
+        const routeIds: Array<number> = []
+        for (let count = 0; count < 8; count++) {
+          routeIds.push(created((yield* rider.post("/routes", newRoute({ name: `R${count}` }))).body).id)
+        }
+        const { id } = created((yield* rider.post("/collections", { name: "Passes", routeIds })).body)
+        const { page } = yield* (yield* Browser).visit(origin, { viewport: PHONE })
+        yield* Effect.promise(async () => {
+          await enter(page, origin, rider)
+          await page.goto(`${origin}/me/collections/${id}`)
+          const up = page.getByRole("button", { name: "Up R7" })
+          await up.click()
+          await page.waitForURL(/done=saved/)
+          const top = (await up.boundingBox())?.y ?? -1
+          assert.isTrue(top >= 0 && top < PHONE.height, String(top))
+        })
+      }))
+
     it.effect("break long names of waypoints, and begin names from the right on their right", () =>
       Effect.gen(function*() {
         const { origin } = yield* TestServer

@@ -71,8 +71,8 @@ export interface AccountPage {
   }
 }
 
-export const done = (path: string, word: keyof Texts["done"]): PageResult => ({
-  seeOther: `${path.slice(1)}?done=${word}`
+export const done = (path: string, word: keyof Texts["done"], fragment = ""): PageResult => ({
+  seeOther: `${path.slice(1)}?done=${word}${fragment}`
 })
 
 type Section = Exclude<keyof Texts["sections"], "label" | "signOut">

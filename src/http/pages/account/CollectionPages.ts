@@ -120,7 +120,7 @@ const member = (
     readonly units: Units
   }
 ) =>
-  html`<li class="member"><div class="pictured">${picture(String(id), SHOTS, "", root)}
+  html`<li id="route-${id}"><div class="pictured">${picture(String(id), SHOTS, "", root)}
 <div><strong>${name}</strong>
 <p class="hint">${summaryOf({ id, name, ...route }, texts, units)}</p></div></div>
 <form method="post" class="actions">
@@ -234,7 +234,7 @@ ${
       const routeId = yield* routeIn(visit)
       const place = yield* decodeForm(Addition, { routeId, position: Number(visit.fields["index"]) + step })
       yield* collections.addRoute(visit.session.userId, yield* requireId(visit), place, undefined)
-      return done(pathOf(visit), "saved")
+      return done(pathOf(visit), "saved", `#route-${routeId}`)
     })
 
   return accountPageLayer({
