@@ -10,6 +10,8 @@ import { type Answer, TestServer } from "../support/TestServer.ts"
 
 const PASSWORD = "a long enough password"
 
+const NO_ARCHIVE = "The archive cannot be read: it is no ZIP file, or it is damaged.</p>"
+
 const ADMINS = ["first@example.com", "second@example.com"] as const
 
 type Fields = Readonly<Record<string, string>>
@@ -178,7 +180,7 @@ layer(TestServer.layer({ ADMIN_EMAILS: ADMINS.join(",") }))("pages of an account
       const { bytes } = yield* exported(rider)
       const foreign = { "sec-fetch-site": "cross-site", origin: "https://evil.example" }
       assert.strictEqual((yield* upload(other, "/me/data", {}, { "export.zip": bytes }, foreign)).status, 403)
-      assertAlert(yield* upload(other, "/me/data", {}, { "export.zip": "not an archive" }), "")
+      assertAlert(yield* upload(other, "/me/data", {}, { "export.zip": "not an archive" }), NO_ARCHIVE)
       assert.include((yield* upload(other, "/me/data", {}, { "export.zip": bytes })).text, "1 new, 0 restored")
       assert.include((yield* other.get("//me/routes")).text, "Taken along")
     }))

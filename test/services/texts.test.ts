@@ -187,8 +187,8 @@ const GERMAN: ReadonlyArray<readonly [string | Html, string]> = [
   [de.errors.password("Expected a password that does not contain your name"), WEAK],
   [de.errors.password("Use 12 to 1,024 characters"), "Erlaubt ist hier: 12 bis 1.024 Zeichen."],
   [de.errors.password("Geben Sie das Passwort ein"), "Geben Sie das Passwort ein."],
-  [de.errors.issue("The coordinates are not in WGS 84"), "Ihre Koordinaten sind nicht in WGS 84."],
-  [de.errors.issue("The file has no points"), "Sie hat keine Punkte."],
+  [de.errors.issue("The coordinates are not in WGS 84"), "Die Koordinaten der Datei sind nicht in WGS 84."],
+  [de.errors.issue("The file has no points"), "Die Datei hat keine Punkte."],
   [de.pages.by(html`Ada`, undefined), "Von Ada"],
   [de.pages.by(html`Ada`, "Vaduz"), "Von Ada in Vaduz"],
   [de.pages.steepness(0, 3), "unter 3 %"],
@@ -205,33 +205,33 @@ const GERMAN: ReadonlyArray<readonly [string | Html, string]> = [
 
 /** The import of a ZIP has these reasons for a file. */
 const REASONS = {
-  "it names the activities": "Sie enthält nur Angaben zu den Aktivitäten.",
-  "its name is not that of a route file": "Ihr Name ist nicht der einer Datei mit Routen.",
-  "its name leads out of the archive": "Ihr Name führt aus dem Archiv hinaus.",
+  "it names the activities": "Die Datei enthält nur Angaben zu den Aktivitäten.",
+  "its name is not that of a route file": "Der Name der Datei ist nicht der einer Datei mit Routen.",
+  "its name leads out of the archive": "Der Name der Datei führt aus dem Archiv hinaus.",
   "the account has as many routes as it may have": "Das Konto hat so viele Routen, wie es haben darf.",
   "the routes of the account have as many bytes as they may have":
     "Die Routen des Kontos sind zusammen so groß, wie sie sein dürfen.",
   "the account has as many collections as it may have": "Das Konto hat so viele Sammlungen, wie es haben darf.",
   "it takes too long to read": "Das Lesen dauert zu lange.",
   "it takes too much memory to read": "Das Lesen braucht zu viel Speicher.",
-  "it could not be read": "Sie konnte nicht gelesen werden.",
-  "its format is not read": "Ihr Format wird nicht gelesen.",
-  "its encoding br is not read": "Ihre Kodierung wird nicht gelesen.",
-  "its cues do not fit its line": "Ihre Abbiegehinweise passen nicht zu ihren Punkten.",
+  "it could not be read": "Die Datei konnte nicht gelesen werden.",
+  "its format is not read": "Das Format der Datei wird nicht gelesen.",
+  "its encoding br is not read": "Die Kodierung der Datei wird nicht gelesen.",
+  "its cues do not fit its line": "Die Abbiegehinweise der Datei passen nicht zu ihren Punkten.",
   "a route in the trash has its source: restore that, or erase it":
     "Eine Route im Papierkorb hat dieselbe Quelle: Stellen Sie sie wieder her, oder löschen Sie sie endgültig.",
   "an archive in a nested archive is not read": "Ein Archiv in einem verschachtelten Archiv wird nicht gelesen.",
-  "it is encrypted": "Sie ist verschlüsselt.",
-  "it is a symbolic link": "Sie ist ein symbolischer Link.",
+  "it is encrypted": "Die Datei ist verschlüsselt.",
+  "it is a symbolic link": "Die Datei ist ein symbolischer Link.",
   "the files before it unpack to 8589934592 bytes, the most of an archive":
-    "Die Dateien vor ihr sind entpackt so groß, wie es die eines Archivs sein dürfen.",
-  "with it there are more than 50000 files": "Mit ihr hätte das Archiv zu viele Dateien.",
-  "it has more than 67108864 bytes": "Sie ist größer, als hier erlaubt ist.",
+    "Die Dateien vor dieser sind entpackt so groß, wie es die eines Archivs sein dürfen.",
+  "with it there are more than 50000 files": "Mit dieser hätte das Archiv zu viele Dateien.",
+  "it has more than 67108864 bytes": "Die Datei ist größer, als hier erlaubt ist.",
   "The map was exported as a link: expected an export with its data, without NetworkLink":
-    "Sie enthält nur einen Link zu einer Karte: Exportieren Sie diese mit ihren Daten.",
-  "query.split: Expected at most 100 tracks, the file has 101": "Sie hat mehr Tracks, als hier erlaubt sind.",
-  "it unpacks to more than 67108864 bytes": "Sie ist größer, als hier erlaubt ist.",
-  "it cannot be read": "Sie ist beschädigt oder keine Datei mit Routen."
+    "Die Datei enthält nur einen Link zu einer Karte: Exportieren Sie diese mit ihren Daten.",
+  "query.split: Expected at most 100 tracks, the file has 101": "Die Datei hat mehr Tracks, als hier erlaubt sind.",
+  "it unpacks to more than 67108864 bytes": "Die Datei ist größer, als hier erlaubt ist.",
+  "it cannot be read": "Die Datei ist beschädigt oder keine Datei mit Routen."
 }
 
 const leavesOf = (value: unknown): ReadonlyArray<unknown> =>

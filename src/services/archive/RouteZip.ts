@@ -58,7 +58,7 @@ const opened = (file: NamelessFile, validateEntrySizes: boolean) =>
           decodeStrings: false,
           validateEntrySizes
         }),
-      catch: brokenArchive
+      catch: () => brokenArchive(new Error("it is no ZIP file, or it is damaged"))
     }))
 
 const entriesOf = (file: NamelessFile) =>

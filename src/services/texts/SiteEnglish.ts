@@ -60,7 +60,6 @@ every operation and sends requests from the browser, and the <a href="${document
     /** `message` is what the schema of a field accepts. */
     field: (label: string, message: string) => `${label}: ${message}.`,
     password: (message: string) => `${message}.`,
-    file: (message: string) => message,
     issue: (message: string) => `${message}.`,
     reasons: {
       session_invalid: "You are no longer signed in: sign in again.",

@@ -44,9 +44,9 @@ const isWeak = (message: string) => message.startsWith("Expected a password")
 
 /** The import of a ZIP and readers of files say these of a file. */
 const PROBLEMS: ReadonlyArray<readonly [english: RegExp, german: string]> = [
-  [/^it names the activities$/, "Sie enthält nur Angaben zu den Aktivitäten."],
-  [/^its name is not that of a route file$/, "Ihr Name ist nicht der einer Datei mit Routen."],
-  [/^its name leads out of the archive$/, "Ihr Name führt aus dem Archiv hinaus."],
+  [/^it names the activities$/, "Die Datei enthält nur Angaben zu den Aktivitäten."],
+  [/^its name is not that of a route file$/, "Der Name der Datei ist nicht der einer Datei mit Routen."],
+  [/^its name leads out of the archive$/, "Der Name der Datei führt aus dem Archiv hinaus."],
   [/^the account has as many routes/, "Das Konto hat so viele Routen, wie es haben darf."],
   [
     /^the routes of the account have as many bytes/,
@@ -55,33 +55,33 @@ const PROBLEMS: ReadonlyArray<readonly [english: RegExp, german: string]> = [
   [/^the account has as many collections/, "Das Konto hat so viele Sammlungen, wie es haben darf."],
   [/^it takes too long to read$/, "Das Lesen dauert zu lange."],
   [/^it takes too much memory to read$/, "Das Lesen braucht zu viel Speicher."],
-  [/^it could not be read$/, "Sie konnte nicht gelesen werden."],
-  [/^its format is not read$/, "Ihr Format wird nicht gelesen."],
-  [/^its encoding .* is not read$/s, "Ihre Kodierung wird nicht gelesen."],
-  [/^its cues do not fit its line$/, "Ihre Abbiegehinweise passen nicht zu ihren Punkten."],
+  [/^it could not be read$/, "Die Datei konnte nicht gelesen werden."],
+  [/^its format is not read$/, "Das Format der Datei wird nicht gelesen."],
+  [/^its encoding .* is not read$/s, "Die Kodierung der Datei wird nicht gelesen."],
+  [/^its cues do not fit its line$/, "Die Abbiegehinweise der Datei passen nicht zu ihren Punkten."],
   [
     /^a route in the trash has its source/,
     "Eine Route im Papierkorb hat dieselbe Quelle: Stellen Sie sie wieder her, oder löschen Sie sie endgültig."
   ],
   [/^an archive in a nested archive is not read$/, "Ein Archiv in einem verschachtelten Archiv wird nicht gelesen."],
-  [/^it is encrypted$/, "Sie ist verschlüsselt."],
-  [/^it is a symbolic link$/, "Sie ist ein symbolischer Link."],
+  [/^it is encrypted$/, "Die Datei ist verschlüsselt."],
+  [/^it is a symbolic link$/, "Die Datei ist ein symbolischer Link."],
   [
     /^the files before it unpack to/,
-    "Die Dateien vor ihr sind entpackt so groß, wie es die eines Archivs sein dürfen."
+    "Die Dateien vor dieser sind entpackt so groß, wie es die eines Archivs sein dürfen."
   ],
-  [/^with it there are more than/, "Mit ihr hätte das Archiv zu viele Dateien."],
-  [/is empty/, "Sie ist leer."],
-  [/has no points/, "Sie hat keine Punkte."],
-  [/WGS 84/, "Ihre Koordinaten sind nicht in WGS 84."],
-  [/exported as a link/, "Sie enthält nur einen Link zu einer Karte: Exportieren Sie diese mit ihren Daten."],
-  [/at most \d+ tracks/, "Sie hat mehr Tracks, als hier erlaubt sind."],
-  [/at most|more than/, "Sie ist größer, als hier erlaubt ist."],
+  [/^with it there are more than/, "Mit dieser hätte das Archiv zu viele Dateien."],
+  [/is empty/, "Die Datei ist leer."],
+  [/has no points/, "Die Datei hat keine Punkte."],
+  [/WGS 84/, "Die Koordinaten der Datei sind nicht in WGS 84."],
+  [/exported as a link/, "Die Datei enthält nur einen Link zu einer Karte: Exportieren Sie diese mit ihren Daten."],
+  [/at most \d+ tracks/, "Die Datei hat mehr Tracks, als hier erlaubt sind."],
+  [/at most|more than/, "Die Datei ist größer, als hier erlaubt ist."],
   [
     /Malformed|cannot be read|Expected valid|Expected <|route file|FIT|entity declarations/,
-    "Sie ist beschädigt oder keine Datei mit Routen."
+    "Die Datei ist beschädigt oder keine Datei mit Routen."
   ],
-  [/\b(?:Expected|must|is|are|the)\b/, "Eine Angabe darin passt nicht."]
+  [/\b(?:Expected|must|is|are|the)\b/, "Eine Angabe passt nicht."]
 ]
 
 const STATUSES: Readonly<Record<number, string>> = {
@@ -157,7 +157,6 @@ als Daten.`,
       if (/characters/.test(message)) return accepted(message)
       return isWeak(message) ? WEAK_PASSWORD : `${message}.`
     },
-    file: (message) => `Die Datei wurde nicht gelesen. ${message}`,
     issue: (message) => PROBLEMS.find(([english]) => english.test(message))?.[1] ?? `${message}.`,
     reasons: {
       session_invalid: "Sie sind nicht mehr angemeldet: Melden Sie sich noch einmal an.",

@@ -191,9 +191,7 @@ ${listOf(routes, visit, yield* visit.units, filters)}`
     return store(session.userId, file, visibility).pipe(
       Effect.map((stored): FileResult => ({ name: file.name ?? "", ...stored })),
       Effect.catchTag("UnknownFormat", () => Effect.succeed(refused(texts.routes.unknownFormat(FORMATS)))),
-      Effect.catchCause((cause) =>
-        Effect.map(serviceErrorOf(cause), (error) => refused(texts.errors.file(plainWords(texts, error))))
-      )
+      Effect.catchCause((cause) => Effect.map(serviceErrorOf(cause), (error) => refused(plainWords(texts, error))))
     )
   }
 
