@@ -6,7 +6,7 @@ import {
   NewCollection,
   type StoredCollection
 } from "../../../schema/Collection.ts"
-import { CollectionIdFromPath, RouteIdFromPath } from "../../../schema/Ids.ts"
+import { CollectionIdFromPath, RouteIdFromPath, type UserId } from "../../../schema/Ids.ts"
 import { MAX_LIMIT, type PageOf } from "../../../schema/Page.ts"
 import type { StoredCollectionRoute, StoredRoute } from "../../../schema/Route.ts"
 import { OwnRoutesQuery } from "../../../schema/RouteSearch.ts"
@@ -43,6 +43,8 @@ import {
 import { makeSharing } from "./Sharing.ts"
 
 const COLLECTIONS = ACCOUNT_PAGES.collections.slice(1)
+
+const ROUTES = ACCOUNT_PAGES.routes.slice(1)
 
 const { collections: { endpoints: api }, links } = Api.groups
 
@@ -112,6 +114,7 @@ const SHOTS = { wide: { width: 160, height: 100 }, isLazy: true }
 
 const member = (
   { id, name, ...route }: StoredCollectionRoute,
+  owner: UserId,
   { index, last, root, texts, units }: {
     readonly index: number
     readonly last: number
@@ -121,7 +124,9 @@ const member = (
   }
 ) =>
   html`<li id="route-${id}"><div class="pictured">${picture(String(id), SHOTS, "", root)}
-<div><strong>${name}</strong>
+<div><strong><a href="${root}${
+    route.user.id === owner ? `${ROUTES}/${id}` : `r/${route.shareToken ?? id}`
+  }">${name}</a></strong>
 <p class="hint">${summaryOf({ id, name, ...route }, texts, units)}</p></div></div>
 <form method="post" class="actions">
 ${hidden("route", id)}${hidden("index", index)}
@@ -202,7 +207,7 @@ ${
         items.length === 0
           ? undefined
           : html`<ol class="rows">${
-            items.map((route, index) => member(route, { index, last: items.length - 1, root, texts, units }))
+            items.map((route, index) => member(route, userId, { index, last: items.length - 1, root, texts, units }))
           }</ol>`
       }
 ${searchForm(texts, search, mine)}${addForm(texts, search, mine.items, new Set(routeIds))}
