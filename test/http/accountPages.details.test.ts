@@ -111,6 +111,7 @@ layer(TestServer.layer({ ADMIN_EMAILS: `${ADMIN},${INVITER}` }))("pages of an ac
         const short = yield* textOf(rider, `/me/collections/${created(body).id}`)
         assert.strictEqual(short.split("<ol class=\"rows\">").length - 1, routeIds.length)
       }
+      assert.include(text, `<strong><a href="../../me/routes/${ids[0]}">A</a></strong>`)
       const shared = created((yield* rider.patch(`/collections/${id}`, { visibility: "unlisted" })).body)
       assert.include(yield* textOf(rider, page), `href="../../c/${shared.shareToken}"`)
     }))
@@ -263,12 +264,14 @@ layer(TestServer.layer({ ADMIN_EMAILS: `${ADMIN},${INVITER}` }))("pages of an ac
         "?to=me/tokens": "me/tokens",
         "?to=admin/users": "admin/users",
         "?to=me/routes%3Fq%3Dalps%2Bpass": "me/routes?q=alps+pass",
+        "?to=me/routes%3Fq%3DRhine%2520(north)*%26sort%3Dname": "me/routes?q=Rhine%20(north)*&amp;sort=name",
         "?to=me/routes%3Fq%3D//example.com": "me/routes",
         "?to=u/a": "me/routes"
       }
       for (const [query, page] of Object.entries(pages)) {
         assert.include(yield* textOf(visitor, `/sign-in${query}`), `name="to" value="${page}"`)
-        assert.strictEqual((yield* rider.get(`//sign-in${query}`)).headers.get("location"), page)
+        const { headers } = yield* rider.get(`//sign-in${query}`)
+        assert.strictEqual(headers.get("location"), page.replace("&amp;", "&"))
       }
       const { email, password } = rider
       assert.strictEqual((yield* submit(visitor, "/sign-in", { email, password })).headers.get("location"), "me/routes")
@@ -316,6 +319,8 @@ layer(TestServer.layer({ ADMIN_EMAILS: `${ADMIN},${INVITER}` }))("pages of an ac
       const visitor = yield* anonymous
       const rider = yield* signedIn
       const fields = { do: "change", currentPassword: "canary", newPassword: "canary", note: "Kept" }
+      const long = yield* submit(rider, "/me/password", fields)
+      assert.strictEqual(alertIn(long.text), "New password: Use 12 to 1,024 characters.")
       const late = yield* submit(visitor, "/me/password", fields)
       assert.include(
         late.text,

@@ -171,6 +171,10 @@ const GERMAN: ReadonlyArray<readonly [string | Html, string]> = [
     de.errors.field("Radius", "Expected a value between 100 and 2000"),
     "Radius: Erlaubt ist hier: ein Wert von 100 bis 2000."
   ],
+  [
+    de.errors.field("Kurzname", "Expected a handle that is not reserved"),
+    "Kurzname: Erlaubt ist hier: ein anderer, denn dieser ist reserviert."
+  ],
   [de.errors.field("Radius", "Whatever"), "Radius: Diese Angabe passt nicht."],
   [
     de.errors.field("Konto", "Expected an id, a decimal number"),

@@ -24,7 +24,8 @@ const ACCEPTED: ReadonlyArray<readonly [message: RegExp, german: (...parts: Read
   [/words of letters/, () => "einige Wörter aus Buchstaben, Ziffern oder Emojis"],
   [/\ban id\b/, () => "eine ganze Zahl"],
   [/number/, () => "eine Zahl wie 12.5"],
-  [/current password/, () => "das bisherige Passwort"],
+  [/current password/, () => "das Passwort, mit dem Sie sich anmelden"],
+  [/not reserved/, () => "ein anderer, denn dieser ist reserviert"],
   [/future/, () => "ein Tag, der noch kommt"],
   [/instant/, () => "ein Datum"],
   [/length of at most (\d+)/, (most) => `höchstens ${most}`]

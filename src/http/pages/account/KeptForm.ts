@@ -1,6 +1,7 @@
 import { Effect, Schema } from "effect"
 import type { HttpServerRequest } from "effect/http"
 import type { ServiceError } from "../../../schema/Errors.ts"
+import type { User } from "../../../schema/User.ts"
 import { type Html, html } from "../../../services/operations/Html.ts"
 import { configuredSite } from "../../../services/texts/Site.ts"
 import { ACCOUNT_PAGES } from "../../request/RouteTemplates.ts"
@@ -54,9 +55,9 @@ export const keptForms = Effect.gen(function*() {
       signInForm(texts, `${root}${ACCOUNT_PAGES.signIn.slice(1)}`, "", error, hidden("to", path.slice(1)))
     )
 
-  const sendPage = (kept: Readonly<Record<string, string>>, email: string, root: string): Page => ({
+  const sendPage = (kept: Readonly<Record<string, string>>, { email, role }: User, root: string): Page => ({
     title: words.keptTitle,
-    reader: "user",
+    reader: role,
     body: html`<p role="status">${words.kept(html`<strong>${email}</strong>`)}</p>
 ${
       form(
@@ -80,7 +81,7 @@ ${
       fields: Fields,
       request: HttpServerRequest.HttpServerRequest,
       root: string
-    ) => Effect.as(signIn(fields, request), sendPage(kept, fields["email"] ?? "", root)),
+    ) => Effect.map(signIn(fields, request), ({ user }) => sendPage(kept, user, root)),
     refused: (kept: Readonly<Record<string, string>>, email: string | undefined, error: ServiceError): Page =>
       keptPage(kept, email ?? "", error, plainWords(texts, error))
   }

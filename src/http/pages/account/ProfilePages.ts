@@ -235,7 +235,7 @@ const passwordLayer = Layer.unwrap(Effect.gen(function*() {
   const profiles = yield* Profiles
 
   const change = Effect.fnUntraced(function*({ fields, session }: Visit) {
-    const newPassword = yield* newPasswordOf(fields["newPassword"])
+    const newPassword = yield* newPasswordOf(fields["newPassword"], "newPassword")
     const current = orNull(fields["currentPassword"])
     const currentPassword = current === null
       ? undefined

@@ -32,7 +32,7 @@ const { signIn: SIGN_IN, signOut: SIGN_OUT, signUp: SIGN_UP, forgotPassword: FOR
 const relative = (path: string) => path.slice(1)
 
 /** Matches only paths of this service that need a session: an address of another site has other characters. */
-const OWN = new RegExp(String.raw`^(?:${USER_PATHS.me}|admin)(?:/[a-z0-9-]+)*(?:\?[\w=&%.+-]*)?$`)
+const OWN = new RegExp(String.raw`^(?:${USER_PATHS.me}|admin)(?:/[a-z0-9-]+)*(?:\?[\w=&%.+*()-]*)?$`)
 
 const returnTo = (to: string | null | undefined): string => {
   const given = to ?? ""

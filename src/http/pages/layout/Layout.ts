@@ -196,9 +196,9 @@ const issueWords = ({ errors, fields }: Texts) => ({ message: given, path }: Val
   return parameter === "" ? words : `${parameter}: ${words}`
 }
 
-/** A schema lists what a field lacks from the general to the special. */
-const lastOfEachPath = (issues: ReadonlyArray<ValidationIssue>) => [
-  ...new Map(issues.map((issue) => [issue.path, issue])).values()
+/** A schema lists what a field lacks from the general to the special. A list is one field. */
+const lastOfEachField = (issues: ReadonlyArray<ValidationIssue>) => [
+  ...new Map(issues.map((issue) => [issue.path.replace(/\.\d+$/, ""), issue])).values()
 ]
 
 interface Failure extends Pick<ServiceError, "details" | "message"> {
@@ -227,7 +227,7 @@ export const plainWords = (texts: Texts, { details, message, statusCode }: Failu
   if (known !== undefined) return errors.reasons[known]
   return issues.length === 0
     ? errors.other(message, statusCode)
-    : [...new Set(lastOfEachPath(issues).map(issueWords(texts)))].slice(0, MAX_SHOWN).join(" ")
+    : [...new Set(lastOfEachField(issues).map(issueWords(texts)))].slice(0, MAX_SHOWN).join(" ")
 }
 
 /** `aria-describedby` refers to this id. */

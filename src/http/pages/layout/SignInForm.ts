@@ -74,15 +74,14 @@ export const signInByForm = Effect.gen(function*() {
     const email = yield* decodeField(Email, fields["email"], wrongCredentials)
     const password = yield* decodeField(PasswordField, fields["password"], wrongCredentials)
     yield* limitLogIn(request, email)
-    yield* signedIn(yield* accounts.logIn({ email, password }, deviceOf(request)))
+    return yield* signedIn(yield* accounts.logIn({ email, password }, deviceOf(request)))
   })
 })
 
 const Password = Schema.RedactedFromValue(NewPassword)
 
-const wrongLength = () => ValidationFailed.at("body", "password", `Use ${PASSWORD_RULE}`)
-
-export const newPasswordOf = (value: string | undefined) => decodeField(Password, value, wrongLength)
+export const newPasswordOf = (value: string | undefined, name = "password") =>
+  decodeField(Password, value, () => ValidationFailed.at("body", name, `Use ${PASSWORD_RULE}`))
 
 const issuesOf = Schema.decodeUnknownOption(
   Schema.Struct({ issues: Schema.Array(Schema.Struct({ path: Schema.String, message: Schema.String })) })
