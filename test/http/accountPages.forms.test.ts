@@ -8,6 +8,8 @@ import { TestServer } from "../support/TestServer.ts"
 
 const ADMIN = "admin@example.com"
 
+const KEEPER = "keeper@example.com"
+
 const LEAVER = "leaver@example.com"
 
 const SEARCHER = "searcher@example.com"
@@ -46,7 +48,7 @@ const OF_USERS = ["me/routes", "me/collections", "me/profile"]
 
 const OF_ADMINS = [...OF_USERS, "admin"]
 
-layer(TestServer.layer({ ADMIN_EMAILS: [ADMIN, LEAVER, SEARCHER].join() }))("forms of an account", (it) => {
+layer(TestServer.layer({ ADMIN_EMAILS: [ADMIN, KEEPER, LEAVER, SEARCHER].join() }))("forms of an account", (it) => {
   it.effect("of a route keep the version that they were opened with, until they say what saving them replaces", () =>
     Effect.gen(function*() {
       const rider = yield* signedIn
@@ -56,9 +58,10 @@ layer(TestServer.layer({ ADMIN_EMAILS: [ADMIN, LEAVER, SEARCHER].join() }))("for
       yield* rider.patch(`/routes/${id}`, { name: "Of another device" })
       const save = (version: string, tags: string) =>
         submit(rider, page, { do: "save", version, name: "Of the form", tags, visibility: "private" })
-      const refused = yield* save(opened, "a_b")
+      const refused = yield* save(opened, "c_d, a_b")
+      assert.strictEqual(refused.text.split("Tags: Expected").length, 2, "the field is named once")
       assert.strictEqual(refused.status, 400)
-      assert.include(refused.text, "name=\"tags\" value=\"a_b\"")
+      assert.include(refused.text, "name=\"tags\" value=\"c_d, a_b\"")
       assert.include(refused.text, "name=\"name\" value=\"Of the form\"")
       assert.strictEqual(versionIn(refused.text), opened)
 
@@ -179,6 +182,14 @@ layer(TestServer.layer({ ADMIN_EMAILS: [ADMIN, LEAVER, SEARCHER].join() }))("for
       assert.notInclude(late.text, "name=\"kept\"")
       const [, action = "", to = ""] = /action="\.\.\/([^"]+)"[^]*name="to" value="([^"]*)"/.exec(late.text) ?? []
       const { email, password } = rider
+      const admin = yield* signedInAs({ email: KEEPER })
+      const kept = JSON.stringify({ do: "save" })
+      const back = yield* submit(yield* anonymous, ACCOUNT_PAGES.profile, {
+        email: admin.email,
+        password: admin.password,
+        kept
+      })
+      assert.deepStrictEqual(linksOf(back.text), OF_ADMINS)
       const entered = yield* submit(visitor, `/${action}`, { to, email, password })
       assert.deepStrictEqual([entered.status, entered.headers.get("location")], [303, ACCOUNT_PAGES.password.slice(1)])
     }))
@@ -219,6 +230,9 @@ layer(TestServer.layer({ ADMIN_EMAILS: [ADMIN, LEAVER, SEARCHER].join() }))("for
         for (const part of [...shown, "role=\"alert\"", "class=\"sections\""]) assert.include(text, part, path)
       })
       const words = "Expected 1 to 10 words of letters, digits or emoji"
+      const beyond = yield* textOf(rider, "/me/routes?page=999")
+      assert.notInclude(beyond, "No route is like that")
+      assert.include(beyond, "<a href=\"?page=1\" rel=\"prev\">")
       const entered = "name=\"q\" value=\"???\""
       yield* refused(rider, "/me/routes?q=%3F%3F%3F", words, entered, ">Still listed</a>")
       yield* refused(rider, `/me/routes?q=${"a+".repeat(11)}`, words, ">Still listed</a>")

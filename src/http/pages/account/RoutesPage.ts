@@ -123,9 +123,8 @@ const uploadForm = ({ routes, signIn, visibilities }: Texts, visibility: string 
 
 const listOf = (routes: PageOf<StoredRoute>, { query, root, texts }: Visit, units: Units, filters: Filters): Html => {
   const { limit, offset } = cardPage(query)
-  if (routes.items.length === 0) {
-    const isEmpty = Object.keys(filters).length === 0 && offset === 0
-    return html`<p>${isEmpty ? texts.routes.noRoutes : texts.routes.notFound}</p>`
+  if (routes.total === 0) {
+    return html`<p>${Object.keys(filters).length === 0 ? texts.routes.noRoutes : texts.routes.notFound}</p>`
   }
   return html`<ul class="cards">\n${routes.items.map((route) => card(texts, units, route, root))}</ul>
 ${pagesAround(routes, { filters, limit, offset }, texts)}`

@@ -246,7 +246,9 @@ export const pagesAround = (
 ): Html => {
   const page = offset / limit + 1
   const isLast = page === LAST_PAGE || offset + (covered ?? items.length) >= total || items.length === 0
-  const previous = page > 1 ? pageLink(page - 1, { filters, rel: "prev", text: before }) : html``
+  const previous = page > 1
+    ? pageLink(Math.min(page - 1, Math.ceil(total / limit)), { filters, rel: "prev", text: before })
+    : html``
   const next = isLast ? html`` : pageLink(page + 1, { filters, rel: "next", text: after })
   return page === 1 && isLast
     ? html``
