@@ -266,8 +266,8 @@ const limitedServer = Layer.unwrap(
   )
 )
 
-layer(limitedServer, { excludeTestServices: true, timeout: "60 seconds" })("a database that others use up", (it) => {
-  it.effect("makes requests 503 until connections are free again", () =>
+layer(limitedServer, { excludeTestServices: true, timeout: "60 seconds" })("a database that lets none in", (it) => {
+  it.effect("makes requests 503 until others free connections again", () =>
     Effect.gen(function*() {
       const database = yield* DatabaseProxy
       const rider = yield* signedIn
@@ -286,5 +286,25 @@ layer(limitedServer, { excludeTestServices: true, timeout: "60 seconds" })("a da
       assert.strictEqual(answer.headers.get("retry-after"), "1")
       yield* Scope.close(others, Exit.void)
       yield* recovered(rider.get("/me/sessions"))
+    }), 60_000)
+
+  it.effect("makes requests 503 until the role of the service may sign in again", () =>
+    Effect.gen(function*() {
+      const database = yield* DatabaseProxy
+      const role = new URL(database.url).username
+      const rider = yield* signedIn
+      for (const [change, undo] of [["PASSWORD 'new'", "PASSWORD 'limited'"], ["NOLOGIN", "LOGIN"]] as const) {
+        yield* onServer((sql) => sql`ALTER ROLE ${sql(role)} ${sql.literal(change)}`)
+        yield* database.cut
+        const answer = yield* until(
+          rider.get("/me/sessions"),
+          (answer) => message(answer) !== "The database is not reachable"
+        )
+        assert.strictEqual(answer.status, 503)
+        assert.strictEqual(message(answer), "The database is not available")
+        assert.strictEqual(answer.headers.get("retry-after"), "1")
+        yield* onServer((sql) => sql`ALTER ROLE ${sql(role)} ${sql.literal(undo)}`)
+        yield* recovered(rider.get("/me/sessions"))
+      }
     }), 60_000)
 })

@@ -111,15 +111,14 @@ const fromSql = (error: SqlError.SqlError) => {
       return isBusy(reason.cause)
         ? Unavailable.retryAfter("The service is busy: try again", DATABASE_RETRY_AFTER)
         : Unavailable.retryAfter("The database is not reachable", DATABASE_RETRY_AFTER)
-    case "UnknownError":
-      return isServerState(reason) ? databaseUnavailable() : undefined
     case "StatementTimeoutError":
     case "LockTimeoutError":
     case "DeadlockError":
     case "SerializationError":
       return Unavailable.retryAfter("The database is busy: try again", DATABASE_RETRY_AFTER)
     default:
-      return undefined
+      // The server may refuse the role or the database of the service.
+      return reason.operation === "connect" || isServerState(reason) ? databaseUnavailable() : undefined
   }
 }
 
