@@ -138,7 +138,7 @@ export const hostingFiles = (answers: Answers, directory: string) => {
     user: NAME,
     host: answers.address.hostname,
     units: unitsOf(answers),
-    servers: ports.map((port) => `    server 127.0.0.1:${port} fail_timeout=1s;`).join("\n"),
+    servers: ports.map((port) => `    server 127.0.0.1:${port} max_fails=0;`).join("\n"),
     // The Caddyfile, which Compose uses too, has names of the environment.
     BASE_URL: answers.address.origin,
     UPSTREAMS: ports.map((port) => `127.0.0.1:${port}`).join(" "),

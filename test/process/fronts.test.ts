@@ -75,8 +75,8 @@ const fronts = Effect.fnUntraced(function*(port: number) {
   return { origins, written }
 })
 
-/** Starts nginx as `npm run setup` writes it, before a port. */
-const hostingFront = Effect.fnUntraced(function*(port: number) {
+/** Starts nginx as `npm run setup` writes it, before two processes, for which one port may stand. */
+const hostingFront = Effect.fnUntraced(function*(port: number, other = port) {
   const directory = yield* temporaryDirectory
   const [certificate, key] = ["fullchain.pem", "privkey.pem"].map((name) => join(directory, name))
   const openssl =
@@ -91,12 +91,13 @@ const hostingFront = Effect.fnUntraced(function*(port: number) {
     mail: "none",
     database: "postgres://elsewhere/service",
     signUp: "closed",
-    processes: 1,
+    processes: 2,
     days: 14
   }, directory)
   const site = files.find(({ path }) => path.includes("nginx"))?.text ?? ""
   const here = site
     .replaceAll("127.0.0.1:3000", `127.0.0.1:${port}`)
+    .replaceAll("127.0.0.1:3001", `127.0.0.1:${other}`)
     .replaceAll("/etc/ssl/route-planning-service", directory)
     .replaceAll(/^ *listen \[::\].*\n/gm, "")
     .replace("listen 80;", `listen ${HERE}:8082;`)
@@ -142,12 +143,12 @@ const counting = Effect.gen(function*() {
 })
 
 /** Begins a request that declares `bytes`. Its `response` is there before its body has ended. */
-const begun = ({ ca, origin }: FrontAt, path: string, bytes: number) =>
+const begun = ({ ca, origin }: FrontAt, path: string, bytes: number, method = "POST") =>
   Effect.acquireRelease(
     Effect.sync(() => {
       const send = ca === undefined ? httpRequest : httpsRequest
       const request = send(`${origin}${path}`, {
-        method: "POST",
+        method,
         ca,
         agent: false,
         headers: { "content-length": bytes }
@@ -162,8 +163,8 @@ const begun = ({ ca, origin }: FrontAt, path: string, bytes: number) =>
   )
 
 /** Returns the status of a response and the first part of its body, which may go on. */
-const sent = Effect.fnUntraced(function*(front: FrontAt, path: string, bytes: number) {
-  const { request, response } = yield* begun(front, path, bytes)
+const sent = Effect.fnUntraced(function*(front: FrontAt, path: string, bytes: number, method?: string) {
+  const { request, response } = yield* begun(front, path, bytes, method)
   request.end(Buffer.alloc(bytes))
   const message = yield* response
   const first = yield* Effect.promise(() => new Promise((resolve) => message.once("data", resolve)))
@@ -277,5 +278,32 @@ describe.skipIf(!hasHosting)("nginx of deploy/hosting (skipped without nginx and
         yield* assertPassedOn(front, path, arrived)
         assert.strictEqual((yield* sent(front, `${path}?open`, 1)).first, "1\n")
       }
+    }).pipe(Effect.scoped), 60_000)
+
+  it.live(
+    "sends a read to the other process while one starts, and passes the last 503 on as it is",
+    () =>
+      Effect.gen(function*() {
+        const state = { status: 200 }
+        const one = createServer((_, response) => void response.writeHead(state.status).end("one"))
+        const two = createServer((_, response) => void response.writeHead(503).end("two"))
+        const front = yield* hostingFront(yield* listening(one), yield* listening(two))
+        const reads = Effect.replicateEffect(sent(front, "/api/v1/routes/public", 0, "GET"), 50)
+        for (const read of yield* reads) assert.deepStrictEqual(read, { status: 200, first: "one" })
+        state.status = 503
+        for (const { first, status } of yield* reads) {
+          assert.strictEqual(status, 503)
+          assert.match(first, /^(one|two)$/)
+        }
+      }).pipe(Effect.scoped),
+    60_000
+  )
+
+  it.live("says in the shape of the service that no process runs", () =>
+    Effect.gen(function*() {
+      const front = yield* hostingFront(yield* Effect.promise(() => freePort()))
+      const { first, status } = yield* sent(front, "/api/v1/routes", 1)
+      assert.strictEqual(status, 503)
+      assert.strictEqual(Schema.decodeSync(Refusal)(first).message, "The service is not reachable")
     }).pipe(Effect.scoped), 60_000)
 })
