@@ -1,6 +1,6 @@
 import * as NodeServices from "@effect/platform-node/NodeServices"
 import { PgClient, type PgConnection } from "@effect/sql-pg"
-import { Duration, Effect, Layer, Option, Predicate, Redacted, Schedule, Schema } from "effect"
+import { Duration, Effect, Layer, Option, Redacted, Schedule, Schema } from "effect"
 import type { SqlError } from "effect/sql"
 import { SERVICE_NAME } from "../schema/ServiceName.ts"
 import { machineClock } from "../services/db/SharedTime.ts"
@@ -11,7 +11,7 @@ import { clientLayer } from "./database/Client.ts"
 import { makeColumnTypes } from "./database/ColumnTypes.ts"
 import { migrate, MIGRATIONS } from "./database/Migrations.ts"
 import { replicasLayer } from "./database/Replicas.ts"
-import { findWritable, mayComeUp } from "./database/Servers.ts"
+import { findWritable, mayComeUp, reasonOf } from "./database/Servers.ts"
 import { metricsLayer } from "./telemetry/Telemetry.ts"
 
 class DatabaseUnusable extends Schema.TaggedError<DatabaseUnusable>()("DatabaseUnusable", {
@@ -34,9 +34,6 @@ const SESSION_LIMITS = {
   lock_timeout: "2000",
   idle_in_transaction_session_timeout: "10000"
 }
-
-const reasonOf = ({ reason: { cause, message } }: SqlError.SqlError) =>
-  Predicate.hasProperty(cause, "message") ? String(cause.message) : message
 
 /** PgBouncer refuses startup parameters that it does not know, unless it is told to ignore them. */
 const isRefusedParameter = (error: SqlError.SqlError) => reasonOf(error).startsWith("unsupported startup parameter")

@@ -1,5 +1,6 @@
 import { assert, it, layer } from "@effect/vitest"
-import { Context, Effect, Layer, Schema } from "effect"
+import { Context, Effect, Layer, Logger, Schema } from "effect"
+import { jsonLogger } from "../../src/layers/Logging.ts"
 import { anonymous, signedIn } from "../support/Actors.ts"
 import { caughtUp, cluster, directoryOf, query } from "../support/Cluster.ts"
 import { freezing } from "../support/OwnPostgres.ts"
@@ -169,7 +170,11 @@ layer(Layer.provideMerge(serviceWith("1 minute"), serversLayer), {
     }))
 })
 
-layer(Layer.provideMerge(serviceWith("1 second"), serversLayer), {
+const logged: Array<string> = []
+
+const recording = Logger.layer([Logger.map(jsonLogger, (line) => logged.push(line))])
+
+layer(serviceWith("1 second").pipe(Layer.provideMerge(serversLayer), Layer.provide(recording)), {
   excludeTestServices: true,
   timeout: "60 seconds"
 })("a replica that is behind or away", (it) => {
@@ -186,7 +191,7 @@ layer(Layer.provideMerge(serviceWith("1 second"), serversLayer), {
       yield* untilServed
     }))
 
-  it.effect("leaves all lists to the primary while it is away", () =>
+  it.effect("leaves all lists to the primary while it is away, and the log has the reason", () =>
     Effect.gen(function*() {
       const { standby } = yield* Servers
       const rider = yield* signedIn
@@ -195,6 +200,8 @@ layer(Layer.provideMerge(serviceWith("1 second"), serversLayer), {
       const { id } = yield* publish(rider, {})
       assert.include(yield* list(PUBLIC), id)
       yield* until(Effect.map(counting("unserved", list(PUBLIC)), ({ count }) => count > 0))
+      yield* until(Effect.sync(() => logged.some((line) => line.includes("read replica away"))))
+      assert.match(logged.join("\n"), /read replica away.*(terminating connection|Connection closed|ECONNREFUSED)/)
     }))
 })
 

@@ -19,7 +19,7 @@ import { abandonedAfter } from "../../services/db/DatabaseErrors.ts"
 import { ReadReplicas, type Replicas } from "../../services/db/ReadReplicas.ts"
 import { settings } from "../../services/operations/SettingsRegistry.ts"
 import { dropConnection } from "../../upstream/ConnectionSocket.ts"
-import { PrimaryServer } from "./Servers.ts"
+import { PrimaryServer, reasonOf } from "./Servers.ts"
 
 const PRIMARY = "SELECT pg_wal_lsn_diff(pg_current_wal_lsn(), '0/0')::float8 AS position"
 
@@ -171,7 +171,7 @@ const follow = Effect.fnUntraced(function*(urls: ReadonlyArray<Redacted.Redacted
       if (replica.reported === is) return
       replica.reported = is
       if (is === "takes writes") return yield* Effect.logInfo("read replica takes writes", { replica: number })
-      const reason = SqlError.isSqlError(error) ? error.reason._tag : error._tag
+      const reason = SqlError.isSqlError(error) ? reasonOf(error) : error._tag
       yield* Effect.logWarning("read replica away", { replica: number, reason })
     })
     const end = Effect.gen(function*() {

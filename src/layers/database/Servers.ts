@@ -1,5 +1,5 @@
 import { PgConnection, PgPool } from "@effect/sql-pg"
-import { Clock, Context, Duration, Effect, Exit, Metric, Option, Result, Schema, Scope } from "effect"
+import { Clock, Context, Duration, Effect, Exit, Metric, Option, Predicate, Result, Schema, Scope } from "effect"
 import type { SqlError } from "effect/sql"
 import { abandonedAfter, connectionError, isServerState } from "../../services/db/DatabaseErrors.ts"
 import { dropConnection } from "../../upstream/ConnectionSocket.ts"
@@ -57,6 +57,10 @@ export class PrimaryServer extends Context.Service<PrimaryServer, {
 const readOnly = () => connectionError("connect", "the server takes no writes: it is a standby, or read-only")
 
 export const mayComeUp = ({ reason }: SqlError.SqlError) => reason._tag === "ConnectionError" || isServerState(reason)
+
+/** Returns what the server or the socket says, which the driver's message does not repeat. */
+export const reasonOf = ({ reason: { cause, message } }: SqlError.SqlError) =>
+  Predicate.hasProperty(cause, "message") ? String(cause.message) : message
 
 const newest = (servers: ReadonlyArray<Server>): Server | undefined =>
   servers.filter(({ role }) => !role.isReadOnly).toSorted((one, other) => other.role.timeline - one.role.timeline)[0]
