@@ -290,7 +290,7 @@ const DECLARED = {
   }),
   IMPORT_DISK_BUDGET: setting("IMPORT_DISK_BUDGET", byteSize, "2 GiB", {
     meaning:
-      "bytes of uploaded archives, and of what is decoded of them, that each process has on the disk at once; 1.25 GiB or more"
+      "bytes of uploaded archives, and of what is decoded of them, that each process has on the disk at once; should be 1.25 GiB or more"
   }),
   PICTURE_CACHE_BYTES: setting("PICTURE_CACHE_BYTES", byteSize, "32 MiB", {
     meaning: "bytes of routes' pictures that each process keeps in memory"
