@@ -187,7 +187,7 @@ layer(TestServer.layer({ ADMIN_EMAILS: ADMINS.join(",") }))("every page", (it) =
       const rider = yield* signedIn
       const table = [
         ["/me/routes", "There are no routes here yet.", "<ul class=\"cards\">"],
-        ["/me/routes?page=2", "No route is like that.", "?page=2"],
+        ["/me/routes?page=2", "There are no routes here yet.", "?page=2"],
         ["/me/routes?q=nothing", "No route is like that.", "<ul class=\"cards\">"],
         ["/me/collections", "There are none.", "<ul class=\"rows\">"],
         ["/me/privacy-zones", "There are none.", "<ul class=\"rows\">"],

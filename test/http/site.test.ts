@@ -113,9 +113,12 @@ layer(clubServer)("a site with a name, a logo, a colour and a language of its ow
       assert.match(text, /role="alert">Schlagwörter: Erlaubt ist hier: 1 bis 24 Zeichen aus a–z, 0–9 und „-“\.</)
       const passwords = { do: "change", currentPassword: "", newPassword: "short" }
       const short = yield* submit(rider, "/me/password", passwords)
-      assert.include(short.text, "role=\"alert\">Passwort: Erlaubt ist hier: 12 bis 1.024 Zeichen.<")
+      assert.include(short.text, "role=\"alert\">Neues Passwort: Erlaubt ist hier: 12 bis 1.024 Zeichen.<")
       const unnamed = yield* submit(rider, "/me/password", { ...passwords, newPassword: PASSWORD })
-      assert.include(unnamed.text, "role=\"alert\">Bisheriges Passwort: Erlaubt ist hier: das bisherige Passwort.<")
+      assert.include(
+        unnamed.text,
+        "role=\"alert\">Bisheriges Passwort: Erlaubt ist hier: das Passwort, mit dem Sie sich anmelden.<"
+      )
       const weak = yield* submit(yield* anonymous, "/sign-up", { email: newEmail(), password: "short" })
       assert.include(weak.text, "role=\"alert\">Erlaubt ist hier: 12 bis 1.024 Zeichen.<")
       const search = yield* rider.get("//me/routes?q=%25")
