@@ -3,12 +3,13 @@ import { Effect, Schema } from "effect"
 import { mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs"
 import { createServer } from "node:http"
 import { join } from "node:path"
-import { type Rider, signedIn } from "../support/Actors.ts"
+import { anonymous, type Rider, signedIn } from "../support/Actors.ts"
 import { person, rps, running } from "../support/CommandLine.ts"
 import { listening } from "../support/Listening.ts"
 import { newRoute } from "../support/Routes.ts"
 import { temporaryDirectory } from "../support/TemporaryDirectory.ts"
 import { TestServer } from "../support/TestServer.ts"
+import { metresFrom, positionsOf, ray, setZones } from "../support/Zones.ts"
 
 const Made = Schema.Struct({ id: Schema.Int })
 
@@ -19,6 +20,8 @@ const Listed = Schema.Array(Schema.Struct({ id: Schema.Int, name: Schema.String,
 const routesOf = Effect.fnUntraced(function*(rider: Rider) {
   return Schema.decodeUnknownSync(Listed)((yield* rider.get("/routes?sort=name")).body)
 })
+
+const Zones = Schema.Struct({ zones: Schema.Array(Schema.Unknown) })
 
 const CollectionsListed = Schema.Array(
   Schema.Struct({ id: Schema.Int, name: Schema.String, routeIds: Schema.Array(Schema.Int) })
@@ -168,6 +171,31 @@ layer(TestServer.layer())("rps mirror", (it) => {
       assert.strictEqual((yield* mirror(fresh)).stdout, "1 copied, 0 deleted, 0 refused\n")
       assert.deepStrictEqual((yield* routesOf(target.rider)).map(({ name }) => name), ["A3"])
       assert.strictEqual(readdirSync(join(fresh, "mirrors")).length, 1)
+    }))
+
+  it.effect("hides in the copies what privacy zones of the source hide, also those of before the zones", () =>
+    Effect.gen(function*() {
+      const { origin } = yield* TestServer
+      const [source, target, visitor] = [yield* person, yield* person, yield* anonymous]
+      const mirror = rps({ ...source.env, RPS_TO_TOKEN: target.env.RPS_TOKEN }, ["mirror", "--to", origin])
+      const [home, away] = [[9.5, 47.1], [9.6, 47.2]] as const
+      const publish = (start: readonly [number, number]) =>
+        source.rider.post("/routes", newRoute({ visibility: "public", geometry: ray(start, 1, 6000) }))
+      yield* setZones(target.rider, [{ center: [9, 46], radius: 200 }])
+      for (const [index, start] of [home, away].entries()) {
+        yield* publish(start)
+        yield* setZones(source.rider, [home, away].slice(0, index + 1).map((center) => ({ center, radius: 500 })))
+        assert.strictEqual((yield* mirror).code, 0)
+      }
+      for (const { id } of yield* routesOf(target.rider)) {
+        const shown = positionsOf((yield* visitor.get(`/routes/${id}`)).body)
+        assert.isNotEmpty(shown)
+        for (const center of [home, away]) {
+          assert.isAbove(Math.min(...shown.map((position) => metresFrom(center, position))), 500)
+        }
+      }
+      const { body } = yield* target.rider.get("/users/me/privacy-zones")
+      assert.strictEqual(Schema.decodeUnknownSync(Zones)(body).zones.length, 3)
     }))
 
   it.effect("is not of an account to itself", () =>

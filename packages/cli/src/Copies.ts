@@ -5,6 +5,7 @@ import {
   type BatchOperation,
   type BatchResult,
   type Client,
+  type PrivacyZone,
   type Route,
   type RouteInput,
   sync
@@ -64,6 +65,16 @@ export const sendAll = async (client: Client, operations: ReadonlyArray<BatchOpe
     Object.assign(one, { operation: again, result: results[index] ?? one.result })
   }
   return sent
+}
+
+const isSameZone = (one: PrivacyZone) => ({ center, radius }: PrivacyZone) =>
+  radius === one.radius && center.every((degrees, index) => degrees === one.center[index])
+
+/** Adds the zones that the account lacks. This precedes the routes, so that none is shown without them. */
+export const addZones = async ({ users }: Client, zones: ReadonlyArray<PrivacyZone>) => {
+  const present = await users.privacyZones()
+  const missing = zones.filter((zone) => !present.zones.some(isSameZone(zone)))
+  if (missing.length > 0) await users.setPrivacyZones({ payload: { zones: [...present.zones, ...missing] } })
 }
 
 /** Returns the ids that the account has: items of the backup may still be there, and are left as they are. */

@@ -8,7 +8,7 @@ import {
   ServiceError,
   sync
 } from "../../client/src/index.ts"
-import { clientIdOf, Ids, inputOf, presentIds, sendAll } from "./Copies.ts"
+import { addZones, clientIdOf, Ids, inputOf, presentIds, sendAll } from "./Copies.ts"
 import { attempt, EXIT_CODES, Failure } from "./Failure.ts"
 import { ownFile, readText, replaceJson } from "./Files.ts"
 import { type Account, targetAt } from "./Logins.ts"
@@ -266,6 +266,7 @@ export const mirror = Command.make(
     const source = yield* account
     const copied = yield* attempt(async () => {
       const mirror = await opened(source, await targetAt(to))
+      await addZones(mirror.target.client, (await source.client.users.privacyZones()).zones)
       await follow(mirror)
       await copyStale(mirror)
       await removeAbsent(mirror)
@@ -277,5 +278,6 @@ export const mirror = Command.make(
     if (counts.refused > 0) return yield* Failure.because(`${counts.refused} were refused`, EXIT_CODES.partial)
   })
 ).pipe(Command.withDescription(
-  "Copy routes and collections to an account of another service. The next run copies what changed since; what else is there stays"
+  "Copy privacy zones, routes and collections to an account of another service. The next run copies what changed since; what else is "
+    + "there stays"
 ))

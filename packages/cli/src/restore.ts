@@ -6,16 +6,14 @@ import { MAX_OPERATIONS } from "../../client/src/contract.ts"
 import {
   type AccountSettings,
   type BatchOperation,
-  type Client,
   type Collection,
-  type PrivacyZone,
   type Route,
   ServiceError,
   type ShareLink,
   type SyncedLink
 } from "../../client/src/index.ts"
 import { readState } from "./backup.ts"
-import { clientIdOf, Ids, inputOf, presentIds, sendAll } from "./Copies.ts"
+import { addZones, clientIdOf, Ids, inputOf, presentIds, sendAll } from "./Copies.ts"
 import { attempt, EXIT_CODES, Failure } from "./Failure.ts"
 import { readText, replaceJson } from "./Files.ts"
 import { account, print } from "./Root.ts"
@@ -91,22 +89,6 @@ const decodeRestored = Schema.decodeUnknownSync(Schema.fromJsonString(Restored))
 const isCurrent = (now: number) => ({ expiresAt }: ShareLink | SyncedLink) =>
   expiresAt === null || Date.parse(expiresAt) > now
 
-const isSameZone = (one: PrivacyZone) => ({ center, radius }: PrivacyZone) =>
-  radius === one.radius && center.every((degrees, index) => degrees === one.center[index])
-
-/** Zones are added before routes, so that no route is shown without them. Existing preferences are kept. */
-const settingsOf = async (client: Client, { preferences, zones }: AccountSettings) => {
-  const present = await client.users.privacyZones()
-  const missing = zones.filter((zone) => !present.zones.some(isSameZone(zone)))
-  const own = await client.users.me()
-  const operations: Array<BatchOperation> = []
-  if (missing.length > 0) operations.push({ op: "setPrivacyZones", zones: [...present.zones, ...missing] })
-  if (own.preferences === null && preferences !== null) {
-    operations.push({ op: "updateAccount", changes: { preferences } })
-  }
-  return operations
-}
-
 const missingIn = (error: unknown): ReadonlyArray<number> =>
   error instanceof ServiceError && error.statusCode === 404 ? error.details.routeIds ?? [] : []
 
@@ -151,9 +133,10 @@ export const restore = Command.make(
       const settings = await readText(join(directory, "account.json"))
       const stored: unknown = settings === undefined ? undefined : JSON.parse(settings)
       if (isAccount(stored)) {
-        for (const { error } of await send(await settingsOf(client, stored))) {
-          if (error !== undefined) throw Failure.because(`account.json: ${error.message}`)
-        }
+        const { preferences, zones } = stored
+        await addZones(client, zones)
+        const own = await client.users.me()
+        if (own.preferences === null && preferences !== null) await client.users.update({ payload: { preferences } })
       }
 
       const routes = await readAll(
