@@ -12,9 +12,15 @@ import { idsIn } from "../support/Routes.ts"
 import { temporaryDirectory } from "../support/TemporaryDirectory.ts"
 import { TestServer } from "../support/TestServer.ts"
 
-const gpx = (name: string, latitude: number) =>
-  `<gpx version="1.1" xmlns="http://www.topografix.com/GPX/1/1"><trk><name>${name}</name><trkseg>`
-  + `<trkpt lat="${latitude}" lon="9.5"/><trkpt lat="${latitude + 0.01}" lon="9.52"/></trkseg></trk></gpx>`
+const gpxOf = (...tracks: ReadonlyArray<readonly [name: string, latitude: number]>) =>
+  `<gpx version="1.1" xmlns="http://www.topografix.com/GPX/1/1">${
+    tracks.map(([name, latitude]) =>
+      `<trk><name>${name}</name><trkseg><trkpt lat="${latitude}" lon="9.5"/>`
+      + `<trkpt lat="${latitude + 0.01}" lon="9.52"/></trkseg></trk>`
+    ).join("")
+  }</gpx>`
+
+const gpx = (name: string, latitude: number) => gpxOf([name, latitude])
 
 layer(TestServer.layer())("the command line", (it) => {
   it.effect("imports a directory once, tags, publishes, shares, and brings a backup back into another account", () =>
@@ -75,6 +81,17 @@ layer(TestServer.layer())("the command line", (it) => {
       assert.strictEqual((yield* ada("ls", "--tag", "schoene-tour")).stdout, "")
       const none = yield* ada("import", yield* temporaryDirectory)
       assert.deepStrictEqual([none.code, none.stderr.includes("no file of a route")], [1, true])
+    }))
+
+  it.effect("imports all tracks of a file, also where the service names no more than the first 100", () =>
+    Effect.gen(function*() {
+      const { run: ada } = yield* person
+      const files = yield* temporaryDirectory
+      const tracks = Array.from({ length: 101 }, (_, index) => [`Track ${index}`, 40 + index / 10] as const)
+      yield* Effect.promise(() => writeFile(join(files, "all.gpx"), gpxOf(...tracks)))
+      const { code, stderr, stdout } = yield* ada("import", files, "--json")
+      assert.deepStrictEqual([code, stderr], [0, ""])
+      assert.strictEqual(new Set(JSON.parse(stdout.split("\n")[0] ?? "").ids).size, 101)
     }))
 
   it.effect("imports files that are compressed one by one", () =>

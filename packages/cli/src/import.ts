@@ -51,12 +51,13 @@ interface Imported {
   readonly isNew: boolean
 }
 
+/** Returns undefined for a file of several tracks without the index of one, and for an index behind the last track. */
 const importTrack = async (
   client: Client,
   file: string,
   bytes: Uint8Array<ArrayBuffer>,
   track?: number
-): Promise<Imported> => {
+): Promise<Imported | undefined> => {
   const name = encodeURIComponent(basename(file))
   try {
     const made = await client.files.import({
@@ -72,14 +73,21 @@ const importTrack = async (
     return { ids: routes.flatMap((route) => "id" in route ? [route.id] : []), isNew: true }
   } catch (error) {
     if (!(error instanceof ServiceError)) throw error
-    const { reason, routeId, tracks } = error.details
-    if (error.statusCode === 409 && reason === "duplicate_route") {
-      return { ids: routeId === undefined ? [] : [routeId], isNew: false }
-    }
-    if (error.statusCode !== 400 || tracks === undefined || track !== undefined) throw error
-    const all: Array<Imported> = []
-    for (const { index } of tracks) all.push(await importTrack(client, file, bytes, index))
-    return { ids: all.flatMap((one) => one.ids), isNew: all.some((one) => one.isNew) }
+    const { issues, reason, routeId } = error.details
+    if (error.statusCode === 400 && issues?.[0]?.path === "query.track") return undefined
+    if (error.statusCode !== 409 || reason !== "duplicate_route") throw error
+    return { ids: routeId === undefined ? [] : [routeId], isNew: false }
+  }
+}
+
+const importTracks = async (client: Client, file: string, bytes: Uint8Array<ArrayBuffer>): Promise<Imported> => {
+  const only = await importTrack(client, file, bytes)
+  if (only !== undefined) return only
+  const all: Array<Imported> = []
+  for (let track = 0;; track++) {
+    const one = await importTrack(client, file, bytes, track)
+    if (one === undefined) return { ids: all.flatMap(({ ids }) => ids), isNew: all.some(({ isNew }) => isNew) }
+    all.push(one)
   }
 }
 
@@ -187,7 +195,7 @@ export const importFiles = Command.make(
           return replaceJson(journalFile, journal).catch(goOn)
         }
         if (known === undefined) await keep([])
-        const imported = await importTrack(client, file, bytes)
+        const imported = await importTracks(client, file, bytes)
         // A run that ended between the import and its tags has left the tags to this one.
         if (imported.isNew || known !== undefined) await tagAll(client, imported.ids, tag)
         await keep(imported.ids)
