@@ -223,6 +223,25 @@ describe("the client package on a bad day", () => {
     assert.strictEqual(keyed, 4)
   })
 
+  it("sends a form again as it was", async () => {
+    const sent: Array<readonly [type: string | null, text: string]> = []
+    const client = makeClient({
+      baseUrl: "http://localhost",
+      fetch: async (...request) => {
+        const received = new Request(...request)
+        sent.push([received.headers.get("Content-Type"), await received.text()])
+        return Response.json({}, { status: sent.length === 1 ? 503 : 201 })
+      }
+    })
+    const form = new FormData()
+    form.append("file", new Blob(["<gpx/>"]), "ride.gpx")
+    await client.files.import({ headers: { "Idempotency-Key": "once" }, payload: form })
+    assert.strictEqual(sent.length, 2)
+    assert.match(sent[0]?.[0] ?? "", /^multipart\/form-data; *boundary=/)
+    assert.include(sent[0]?.[1], "<gpx/>")
+    assert.deepStrictEqual(sent[1], sent[0])
+  })
+
   it("sends a write without a key once, gives up after its retries, and stops when it is aborted", async () => {
     const write = await withServer([503], async (baseUrl) => {
       const failure = await failureOf(makeClient({ baseUrl }).routes.create({ payload }))

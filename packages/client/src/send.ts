@@ -58,14 +58,24 @@ const urlOf = (baseUrl: string | URL, path: string, { params = {}, query = {} }:
   return url
 }
 
-const headersOf = ({ headers = {}, payload }: Request, token: string | undefined): Headers => {
+/** A form is encoded once: each encoding has another boundary, so a repeat with its key would be another request. */
+const bodyOf = async (payload: unknown) => {
+  if (payload === undefined) return {}
+  if (payload instanceof FormData) {
+    const once = new Response(payload)
+    return { body: await once.blob(), type: once.headers.get("Content-Type") ?? "" }
+  }
+  if (isFile(payload)) return { body: payload, type: "application/octet-stream" }
+  return { body: JSON.stringify(payload), type: "application/json" }
+}
+
+const headersOf = ({ headers = {} }: Request, token: string | undefined, type: string | undefined): Headers => {
   const all = new Headers()
   for (const [name, value] of Object.entries(headers)) {
     if (value !== undefined) all.set(name, value)
   }
   if (token !== undefined) all.set("Authorization", `Bearer ${token}`)
-  const type = isFile(payload) ? "application/octet-stream" : "application/json"
-  if (payload !== undefined && !(payload instanceof FormData) && !all.has("Content-Type")) all.set("Content-Type", type)
+  if (type !== undefined && !all.has("Content-Type")) all.set("Content-Type", type)
   return all
 }
 
@@ -192,12 +202,11 @@ export const makeSend = (options: ClientOptions) => {
   }
 
   const send = async (method: string, path: string, input: Request, { signal }: CallOptions) => {
-    const { payload } = input
-    const body = payload === undefined || isFile(payload) ? payload : JSON.stringify(payload)
+    const { body, type } = await bodyOf(input.payload)
     const url = urlOf(baseUrl, path, input)
     const received = await respond(url, {
       method,
-      headers: headersOf(input, token),
+      headers: headersOf(input, token, type),
       ...(body === undefined ? {} : { body }),
       ...(signal === undefined ? {} : { signal })
     })
