@@ -1,6 +1,6 @@
 import { assert, describe, it as test } from "@effect/vitest"
 import { Effect } from "effect"
-import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs"
+import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { elsewhere, rps, rpsInShell } from "../support/CommandLine.ts"
 import { temporaryDirectory } from "../support/TemporaryDirectory.ts"
@@ -128,6 +128,36 @@ describe("the command line with the variables of a cron job", () => {
       writeFileSync(join(env.RPS_CONFIG_DIR, "logins.json"), JSON.stringify(logins))
       const unset = yield* rps({ ...env, RPS_URL: "", RPS_TOKEN: "" }, ["ls"])
       assert.deepStrictEqual(unset, { code: 0, stdout: "", stderr: "" })
+    }).pipe(Effect.scoped))
+})
+
+describe("the command line at services below the paths of one host", () => {
+  test.live("calls each one there, and takes none for another", () =>
+    Effect.gen(function*() {
+      const called = new Set<string>()
+      const env = yield* elsewhere((request, response) => {
+        called.add((request.url ?? "").split("/api/")[0] ?? "")
+        response.writeHead(200, { "content-type": "application/json" })
+        response.end(JSON.stringify({ user: { id: 1, handle: "ada" }, expiresAt: null, changes: [], cursor: "1" }))
+      })
+      const { RPS_CONFIG_DIR, RPS_URL } = env
+      writeFileSync(join(RPS_CONFIG_DIR, "backup.json"), JSON.stringify({ origin: RPS_URL, userId: 1 }))
+      for (const path of ["", "/one/", "/two?from=mail#top"]) {
+        assert.strictEqual((yield* rps(env, ["login", `${RPS_URL}${path}`])).code, 0)
+        const restored = yield* rps({ ...env, RPS_URL: `${RPS_URL}${path}` }, ["restore", RPS_CONFIG_DIR])
+        assert.strictEqual(restored.code, 0, restored.stderr)
+      }
+      assert.deepStrictEqual([...called], ["", "/one", "/two"])
+      const { current, tokens } = JSON.parse(readFileSync(join(RPS_CONFIG_DIR, "logins.json"), "utf8"))
+      assert.deepStrictEqual([current, Object.keys(tokens)], [
+        `${RPS_URL}/two`,
+        ["", "/one", "/two"].map((path) => `${RPS_URL}${path}`)
+      ])
+      const host = `127.0.0.1-${new URL(RPS_URL).port}`
+      assert.sameMembers(
+        readdirSync(join(RPS_CONFIG_DIR, "restored")),
+        ["", "%2Fone", "%2Ftwo"].map((path) => `${host}${path}-1.json`)
+      )
     }).pipe(Effect.scoped))
 })
 

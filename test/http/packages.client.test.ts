@@ -269,6 +269,21 @@ describe("the client package on a bad day", () => {
     assert.strictEqual(limited, 3)
   })
 
+  it("calls a service below a path there", async () => {
+    const called: Array<string> = []
+    for (const path of ["", "/", "/planner", "/planner/", "/planner?from=mail"]) {
+      const recorded: typeof fetch = async (url) => {
+        called.push(new Request(url).url)
+        return Response.json([])
+      }
+      await makeClient({ baseUrl: `http://localhost${path}`, fetch: recorded }).routes.list({ query: { q: "alp" } })
+    }
+    assert.deepStrictEqual(
+      called,
+      ["", "", "/planner", "/planner", "/planner"].map((path) => `http://localhost${path}/api/v1/routes?q=alp`)
+    )
+  })
+
   it("sends no more than 8 MiB of a long batch at a time", async () => {
     const lengths: Array<readonly [count: number, isSmall: boolean]> = []
     const client = makeClient({

@@ -5,7 +5,7 @@ import { ownFile, readText, replaceJson, variable } from "./Files.ts"
 import { note } from "./Terminal.ts"
 
 const Logins = Schema.Struct({
-  /** Commands without `--url` use this origin. */
+  /** Commands without `--url` use this address. */
   current: Schema.optionalKey(Schema.String),
   tokens: Schema.Record(Schema.String, Schema.String)
 })
@@ -29,14 +29,16 @@ export const saveLogin = async (origin: string, token: string): Promise<void> =>
   await replaceJson(ownFile(FILE), { current: origin, tokens: { ...tokens, [origin]: token } })
 }
 
-export const originOf = (url: string): string => {
+/** Returns the origin, and the path of a service that is below one. */
+export const addressOf = (url: string): string => {
   if (!URL.canParse(url) || !/^https?:/.test(url)) {
     throw Failure.because(
       `url: "${url}" is not accepted: expected such as https://routes.example.com`,
       EXIT_CODES.usage
     )
   }
-  return new URL(url).origin
+  const { origin, pathname } = new URL(url)
+  return `${origin}${pathname.replace(/\/$/, "")}`
 }
 
 const onWait = (milliseconds: number, reason: string) =>
@@ -52,6 +54,7 @@ export const clientAt = (baseUrl: string, token?: string): Client =>
   makeClient({ baseUrl, ...IMPATIENT, ...(token === undefined ? {} : { token }) })
 
 export interface Account {
+  /** The address of the service, with its path. */
   readonly origin: string
   readonly client: Client
 }
@@ -61,19 +64,25 @@ const accountWith = (origin: string, token: string | undefined): Account => {
   return { origin, client: makeClient({ baseUrl: origin, token, ...PATIENT }) }
 }
 
+/** Returns a name that the files of no other account have, of whichever service. */
+export const fileNameOf = (origin: string, userId: number): string => {
+  const { host, pathname } = new URL(origin)
+  return `${host.replace(":", "-")}${encodeURIComponent(pathname.replace(/\/$/, ""))}-${userId}`
+}
+
 /** Returns the account of `--url`, else of `RPS_URL`, else of the last login. `RPS_TOKEN` precedes the saved token. */
 export const accountAt = async (url = variable("RPS_URL")): Promise<Account> => {
   const token = variable("RPS_TOKEN")
-  if (url !== undefined && token !== undefined) return accountWith(originOf(url), token)
+  if (url !== undefined && token !== undefined) return accountWith(addressOf(url), token)
   const { current, tokens } = await readLogins()
   const given = url ?? current
   if (given === undefined) throw Failure.because("not signed in: run rps login URL first", EXIT_CODES.signedOut)
-  const origin = originOf(given)
+  const origin = addressOf(given)
   return accountWith(origin, token ?? tokens[origin])
 }
 
 /** Returns the account of `--to`. `RPS_TO_TOKEN` precedes the saved token. */
 export const targetAt = async (url: string): Promise<Account> => {
-  const origin = originOf(url)
+  const origin = addressOf(url)
   return accountWith(origin, variable("RPS_TO_TOKEN") ?? (await readLogins()).tokens[origin])
 }

@@ -3,7 +3,7 @@ import { Argument, Command, Flag, Prompt } from "effect/cli"
 import { hostname } from "node:os"
 import { attempt } from "./Failure.ts"
 import { variable } from "./Files.ts"
-import { clientAt, originOf, readLogins, saveLogin } from "./Logins.ts"
+import { addressOf, clientAt, readLogins, saveLogin } from "./Logins.ts"
 import { ask, print } from "./Root.ts"
 import { note } from "./Terminal.ts"
 
@@ -57,7 +57,7 @@ export const login = Command.make(
     )
   },
   Effect.fnUntraced(function*({ email, scope, service }) {
-    const origin = yield* attempt(async () => originOf(service))
+    const origin = yield* attempt(async () => addressOf(service))
     const given = variable("RPS_TOKEN")
     // Nothing is asked or made where the login could not be kept.
     yield* attempt(readLogins)

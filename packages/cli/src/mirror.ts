@@ -11,7 +11,7 @@ import {
 import { addZones, clientIdOf, Ids, inputOf, presentIds, sendAll } from "./Copies.ts"
 import { attempt, EXIT_CODES, Failure } from "./Failure.ts"
 import { ownFile, readText, replaceJson } from "./Files.ts"
-import { type Account, targetAt } from "./Logins.ts"
+import { type Account, fileNameOf, targetAt } from "./Logins.ts"
 import { account, print } from "./Root.ts"
 import { showProgress } from "./Terminal.ts"
 
@@ -54,10 +54,9 @@ interface Mirror {
 const mapOf = (ids: typeof Ids.Type) => new Map(Object.entries(ids).map(([from, to]) => [Number(from), to]))
 
 const opened = async (source: Account, target: Account): Promise<Mirror> => {
-  const users = await Promise.all(
-    [source, target].map(async ({ client }) => (await client.credential.describe()).user.id)
+  const ends = await Promise.all(
+    [source, target].map(async ({ client, origin }) => fileNameOf(origin, (await client.credential.describe()).user.id))
   )
-  const ends = [source, target].map(({ origin }, index) => `${new URL(origin).host.replace(":", "-")}-${users[index]}`)
   if (ends[0] === ends[1]) throw Failure.because("--to is the account itself", EXIT_CODES.usage)
   const file = ownFile(`mirrors/${ends.join("-to-")}.json`)
   const text = await readText(file)

@@ -16,6 +16,7 @@ import { readState } from "./backup.ts"
 import { addZones, clientIdOf, Ids, inputOf, presentIds, sendAll } from "./Copies.ts"
 import { attempt, EXIT_CODES, Failure } from "./Failure.ts"
 import { readText, replaceJson } from "./Files.ts"
+import { fileNameOf } from "./Logins.ts"
 import { account, print } from "./Root.ts"
 import { showProgress } from "./Terminal.ts"
 
@@ -112,7 +113,7 @@ export const restore = Command.make(
       const state = await readState(directory)
       if (state === undefined) throw Failure.because(`${directory}: not a backup, it has no backup.json`)
       const { user: { id: userId } } = await client.credential.describe()
-      const file = join(directory, "restored", `${new URL(origin).host.replace(":", "-")}-${userId}.json`)
+      const file = join(directory, "restored", `${fileNameOf(origin, userId)}.json`)
       const text = await readText(file)
       const done = text === undefined ? { routes: {}, collections: {} } : decodeRestored(text)
       const ids = { routes: { ...done.routes }, collections: { ...done.collections }, links: { ...done.links } }

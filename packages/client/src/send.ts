@@ -49,7 +49,8 @@ const isFile = (payload: unknown): payload is FileBody =>
 
 const urlOf = (baseUrl: string | URL, path: string, { params = {}, query = {} }: Request): URL => {
   const filled = path.replace(/\{(\w+)\}/g, (_, name: string) => encodeURIComponent(String(params[name])))
-  const url = new URL(filled, baseUrl)
+  const base = new URL(baseUrl)
+  const url = new URL(`${base.pathname.replace(/\/$/, "")}${filled}`, base)
   for (const [name, value] of Object.entries(query)) {
     for (const one of Array.isArray(value) ? value : [value]) {
       if (one !== undefined) url.searchParams.append(name, String(one))
