@@ -171,6 +171,50 @@ describe("an offline copy of a service that refuses", () => {
     assert.strictEqual(device.refused().size, 0)
   })
 
+  test("sends nothing of a route that was made and removed while another one was on its way", async () => {
+    const received: Array<object> = []
+    let isAway = true
+    const device = scripted((operations) => {
+      received.push(...operations)
+      const route = JSON.parse("{\"id\":7,\"name\":\"A\"}")
+      return isAway ? lost() : Promise.resolve(operations.map(() => ({ op: "", status: 201, etag: "1", route })))
+    })
+    device.create({ name: "A" })
+    await device.sync().catch(() => {})
+    device.create({ name: "B" })
+    device.remove(keyOf(device, "B"))
+    isAway = false
+    await device.sync()
+    assert.strictEqual(received.length, 2)
+    assert.deepStrictEqual(received[1], received[0])
+    assert.deepStrictEqual(namesOn(device), ["A"])
+  })
+
+  test("drops an edit of a route whose deletion it learns meanwhile, and keeps what was made here", async () => {
+    const gone = page([{ type: "route", id: 12, change: "deleted" }])
+    for (const pages of [[gone], [() => Promise.resolve(undefined), page([])]]) {
+      const received: Array<object> = []
+      const [next = gone, ...rest] = pages
+      const device = scripted(
+        (operations) => {
+          received.push(...operations)
+          return Promise.resolve([])
+        },
+        page([changed(12, "Twelve")]),
+        () => {
+          device.change("12", { name: "Renamed" })
+          device.create({ name: "New" })
+          return next()
+        },
+        ...rest
+      )
+      for (const _ of ["whole", "deletion"]) await device.sync()
+      assert.deepStrictEqual(namesOn(device), ["New"])
+      await device.sync()
+      assert.strictEqual(received.length, 1)
+    }
+  })
+
   test("keeps its copy until the new one is whole where its cursor has expired", async () => {
     const device = scripted(
       () => Promise.resolve([]),

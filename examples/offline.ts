@@ -71,12 +71,13 @@ export const offlineRoutes = (service: Service) => {
       if (page === undefined) whole = new Map()
       for (const { etag, id, route } of page?.changes ?? []) {
         const key = keys.get(id) ?? String(id)
-        if (route === undefined) (whole ?? copy).delete(key)
+        if (route === undefined) { for (const map of [whole ?? copy, edits]) map.delete(key) }
         else (whole ?? copy).set(key, { id, etag, route })
       }
       ;({ cursor: next, hasMore } = page ?? { cursor: "", hasMore })
       if (whole === undefined || !hasMore) cursor = next
     }
+    for (const key of copy.keys()) if (whole?.has(key) === false) edits.delete(key)
     copy = whole ?? copy
   }
   const routes = () => {
@@ -88,6 +89,7 @@ export const offlineRoutes = (service: Service) => {
     return shown
   }
   const create = (route: Members) => edit(crypto.randomUUID(), route)
-  const remove = (key: string) => copy.has(key) || sent !== undefined ? edit(key, null) : edits.delete(key)
+  const isSent = (key: string) => copy.has(key) || sent?.edits.some(([one]) => one === key)
+  const remove = (key: string) => isSent(key) ? edit(key, null) : edits.delete(key)
   return { routes, refused: () => new Map(refused), create, change: edit, remove, sync: () => push().then(pull) }
 }
