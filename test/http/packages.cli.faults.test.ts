@@ -161,6 +161,27 @@ describe("the command line at services below the paths of one host", () => {
     }).pipe(Effect.scoped))
 })
 
+describe("the command line where the feed no longer knows what has changed", () => {
+  test.live("watches on from now, and says that changes may be missing", () =>
+    Effect.gen(function*() {
+      const change = { type: "route", id: 7, change: "deleted" }
+      const env = yield* elsewhere((request, response) => {
+        const query = new URL(request.url ?? "", "http://localhost").searchParams
+        const isExpired = query.get("cursor") === "1"
+        response.writeHead(isExpired ? 410 : 200, { "content-type": "application/json" })
+        const cursor = expired ? "2" : "1"
+        expired ||= isExpired
+        response.end(JSON.stringify({ changes: query.has("wait") ? [change] : [], cursor, hasMore: false }))
+      })
+      let expired = false
+      assert.deepStrictEqual(yield* rps(env, ["watch", "--once"]), {
+        code: 0,
+        stdout: "route 7 deleted\n",
+        stderr: "Watching for changes\nChanges may have been missed: watching from now on\n"
+      })
+    }).pipe(Effect.scoped))
+})
+
 describe("the command line on a line that breaks", () => {
   test.live("says that an import of a ZIP has to be repeated", () =>
     Effect.gen(function*() {

@@ -1,7 +1,7 @@
 import { Effect, Option } from "effect"
 import { Command, Flag } from "effect/cli"
 import { spawn } from "node:child_process"
-import type { ChangePage, Client } from "../../client/src/index.ts"
+import { type ChangePage, type Client, ServiceError } from "../../client/src/index.ts"
 import { attempt, Failure } from "./Failure.ts"
 import { account, print } from "./Root.ts"
 import { note } from "./Terminal.ts"
@@ -30,6 +30,11 @@ const lastCursor = async ({ sync }: Client): Promise<string> => {
   }
 }
 
+/** Returns undefined where the service no longer knows what has changed since. */
+const unlessExpired = (error: unknown): undefined => {
+  if (!(error instanceof ServiceError && error.statusCode === 410)) throw error
+}
+
 export const watch = Command.make(
   "watch",
   {
@@ -47,7 +52,12 @@ export const watch = Command.make(
     yield* Effect.sync(() => note("Watching for changes"))
     for (;;) {
       const query = { cursor, geometry: "none", wait: WAIT_SECONDS } as const
-      const page = yield* attempt((options) => client.sync.list({ query }, options))
+      const page = yield* attempt((options) => client.sync.list({ query }, options).catch(unlessExpired))
+      if (page === undefined) {
+        yield* Effect.sync(() => note("Changes may have been missed: watching from now on"))
+        cursor = yield* attempt(() => lastCursor(client))
+        continue
+      }
       for (const change of page.changes) {
         if (Option.isSome(exec)) yield* attempt(() => execute(exec.value, change))
         else yield* print(change, `${change.type} ${change.id} ${change.change}`)
