@@ -229,6 +229,12 @@ describe("the command line without an account", () => {
         [[], "no command: rps --help lists them"],
         [["no-such-command"], "Unknown subcommand \"no-such-command\" for \"rps\""],
         [["ls", "--nope"], "Unrecognized flag: --nope in command rps ls"],
+        ...["import", "backup", "restore"].map((command) =>
+          [
+            [command, ""],
+            `Invalid value for argument <directory>: "${process.cwd()}". Expected a path, not an empty argument`
+          ] as const
+        ),
         [["share"], "Missing required argument: id"],
         [
           ["publish", "1", "--as", "secret"],

@@ -1,5 +1,5 @@
 import { Console, Effect, Option } from "effect"
-import { Command, Flag, Prompt } from "effect/cli"
+import { Argument, Command, Flag, Prompt } from "effect/cli"
 import { attempt, EXIT_CODES, EXIT_CODES_TEXT, Failure } from "./Failure.ts"
 import { accountAt } from "./Logins.ts"
 import { clearProgress, isJson, lineOf } from "./Terminal.ts"
@@ -22,6 +22,10 @@ export const rps = Command.make("rps").pipe(
 
 /** A command works on this account. */
 export const account = Effect.flatMap(rps, ({ url }) => attempt(() => accountAt(Option.getOrUndefined(url))))
+
+/** An empty path, which an unset variable gives, would be the working directory. */
+export const given = (path: Argument.Argument<string>) =>
+  Argument.filter(path, () => !process.argv.includes(""), () => "Expected a path, not an empty argument")
 
 /** Prints a result: as JSON with `--json`, else as the text in one line. */
 export const print = (value: unknown, text: string) =>

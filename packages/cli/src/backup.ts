@@ -5,7 +5,7 @@ import { dirname, join } from "node:path"
 import { type ChangePage, type Client, ServiceError, sync } from "../../client/src/index.ts"
 import { attempt, Failure } from "./Failure.ts"
 import { makeDirectory, readText, replaceFile, replaceJson, unless } from "./Files.ts"
-import { account, print } from "./Root.ts"
+import { account, given, print } from "./Root.ts"
 import { showProgress } from "./Terminal.ts"
 
 const STATE = "backup.json"
@@ -83,7 +83,7 @@ const setAsideRest = async (directory: string, kept: ReadonlySet<string>) => {
 export const backup = Command.make(
   "backup",
   {
-    directory: Argument.Directory("directory").pipe(Argument.withDescription("Where to; it is made if need be"))
+    directory: given(Argument.Directory("directory")).pipe(Argument.withDescription("Where to; it is made if need be"))
   },
   Effect.fnUntraced(function*({ directory }) {
     const { client, origin } = yield* account

@@ -7,7 +7,7 @@ import { basename, extname, join } from "node:path"
 import { type Client, ServiceError } from "../../client/src/index.ts"
 import { attempt, EXIT_CODES, Failure, toFailure } from "./Failure.ts"
 import { readText, replaceJson } from "./Files.ts"
-import { account, print } from "./Root.ts"
+import { account, given, print } from "./Root.ts"
 import { note, showProgress } from "./Terminal.ts"
 
 const TYPES: Readonly<Record<string, string>> = {
@@ -157,7 +157,7 @@ const importZip = Effect.fnUntraced(function*(client: Client, archive: string, t
 export const importFiles = Command.make(
   "import",
   {
-    directory: Argument.Path("directory", { mustExist: true }).pipe(
+    directory: given(Argument.Path("directory", { mustExist: true })).pipe(
       Argument.withDescription(
         "Of GPX, GeoJSON, TCX, KML, KMZ and FIT files, also compressed (.gz), with all below it; or a ZIP of such files"
       )

@@ -17,7 +17,7 @@ import { addZones, clientIdOf, Ids, inputOf, presentIds, sendAll } from "./Copie
 import { attempt, EXIT_CODES, Failure } from "./Failure.ts"
 import { readText, replaceJson } from "./Files.ts"
 import { fileNameOf } from "./Logins.ts"
-import { account, print } from "./Root.ts"
+import { account, given, print } from "./Root.ts"
 import { showProgress } from "./Terminal.ts"
 
 /** Backups from before links had their own files have them in the files of routes and collections. */
@@ -96,7 +96,7 @@ const missingIn = (error: unknown): ReadonlyArray<number> =>
 export const restore = Command.make(
   "restore",
   {
-    directory: Argument.Directory("directory", { mustExist: true }).pipe(
+    directory: given(Argument.Directory("directory", { mustExist: true })).pipe(
       Argument.withDescription("What rps backup wrote")
     )
   },
