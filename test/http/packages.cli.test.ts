@@ -94,11 +94,18 @@ layer(TestServer.layer())("the command line", (it) => {
       assert.strictEqual(new Set(JSON.parse(stdout.split("\n")[0] ?? "").ids).size, 101)
     }))
 
-  it.effect("imports files that are compressed one by one", () =>
+  it.effect("imports files that are compressed one by one, and leaves out hidden ones and what macOS adds", () =>
     Effect.gen(function*() {
       const { run: ada } = yield* person
       const files = yield* temporaryDirectory
-      yield* Effect.promise(() => writeFile(join(files, "one.GPX.gz"), gzipSync(gpx("One", 47.1))))
+      yield* Effect.promise(async () => {
+        for (const hidden of [".trash", "__MACOSX"]) {
+          await mkdir(join(files, hidden))
+          await writeFile(join(files, hidden, "two.gpx"), "x")
+        }
+        await writeFile(join(files, "._one.GPX.gz"), "x")
+        await writeFile(join(files, "one.GPX.gz"), gzipSync(gpx("One", 47.1)))
+      })
       const imported = yield* ada("import", files)
       assert.strictEqual(imported.stdout, "one.GPX.gz: imported\n1 imported, 0 already there, 0 failed\n")
     }))

@@ -21,11 +21,15 @@ const TYPES: Readonly<Record<string, string>> = {
 
 const isRouteFile = (file: string): boolean => TYPES[extname(file.toLowerCase().replace(/\.gz$/, ""))] !== undefined
 
+/** Finds hidden files, and what macOS adds beside the files: the service leaves out the same of a ZIP. */
+const isHidden = (file: string): boolean => /(?:^|[\\/])(?:__MACOSX[\\/]|\.)/.test(file)
+
 /** Folders may have names such as of files, as a tour with its parts has. */
 const routeFilesIn = async (directory: string): Promise<ReadonlyArray<string>> => {
   const files: Array<string> = []
-  for (const file of (await readdir(directory, { recursive: true })).filter(isRouteFile).toSorted()) {
-    const isFolder = await stat(join(directory, file)).then((found) => found.isDirectory(), () => false)
+  const found = await readdir(directory, { recursive: true })
+  for (const file of found.filter((file) => isRouteFile(file) && !isHidden(file)).toSorted()) {
+    const isFolder = await stat(join(directory, file)).then((entry) => entry.isDirectory(), () => false)
     if (!isFolder) files.push(file)
   }
   return files
