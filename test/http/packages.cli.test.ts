@@ -110,6 +110,19 @@ layer(TestServer.layer())("the command line", (it) => {
       assert.strictEqual(imported.stdout, "one.GPX.gz: imported\n1 imported, 0 already there, 0 failed\n")
     }))
 
+  it.effect("imports one file of a route by its path, and leaves its directory as it is", () =>
+    Effect.gen(function*() {
+      const { run: ada } = yield* person
+      const files = yield* temporaryDirectory
+      yield* Effect.promise(() => writeFile(join(files, "one.gpx"), gpx("One", 47.1)))
+      for (const said of ["imported\n1 imported, 0", "already there\n0 imported, 1"]) {
+        const imported = yield* ada("import", join(files, "one.gpx"), "--tag", "ride")
+        assert.strictEqual(imported.stdout, `one.gpx: ${said} already there, 0 failed\n`, imported.stderr)
+      }
+      assert.strictEqual(linesOf(yield* ada("ls", "--tag", "ride")).length, 1)
+      assert.deepStrictEqual(readdirSync(files), ["one.gpx"])
+    }))
+
   it.effect("imports what is in folders that have names of files, and goes on where it cannot keep what it did", () =>
     Effect.gen(function*() {
       const { run: ada } = yield* person

@@ -3,7 +3,7 @@ import { Argument, Command, Flag } from "effect/cli"
 import { createHash, randomUUID } from "node:crypto"
 import { openAsBlob } from "node:fs"
 import { readdir, readFile, stat } from "node:fs/promises"
-import { basename, extname, join } from "node:path"
+import { basename, dirname, extname, join } from "node:path"
 import { type Client, ServiceError } from "../../client/src/index.ts"
 import { attempt, EXIT_CODES, Failure, toFailure } from "./Failure.ts"
 import { readText, replaceJson } from "./Files.ts"
@@ -161,9 +161,9 @@ const importZip = Effect.fnUntraced(function*(client: Client, archive: string, t
 export const importFiles = Command.make(
   "import",
   {
-    directory: given(Argument.Path("directory", { mustExist: true })).pipe(
+    path: given(Argument.Path("directory", { mustExist: true })).pipe(
       Argument.withDescription(
-        "Of GPX, GeoJSON, TCX, KML, KMZ and FIT files, also compressed (.gz), with all below it; or a ZIP of such files"
+        "Of GPX, GeoJSON, TCX, KML, KMZ and FIT files, also compressed (.gz), with all below it; or one such file, or a ZIP of them"
       )
     ),
     tag: Flag.String("tag").pipe(
@@ -171,15 +171,16 @@ export const importFiles = Command.make(
       Flag.atLeast(0)
     )
   },
-  Effect.fnUntraced(function*({ directory, tag }) {
+  Effect.fnUntraced(function*({ path, tag }) {
     const { client, origin } = yield* account
-    const isFile = (yield* attempt(() => stat(directory))).isFile()
-    if (isFile) return yield* importZip(client, directory, tag)
+    const isFile = (yield* attempt(() => stat(path))).isFile()
+    if (isFile && !isRouteFile(path)) return yield* importZip(client, path, tag)
     const { user } = yield* attempt(() => client.credential.describe())
+    const directory = isFile ? dirname(path) : path
     const journalFile = join(directory, JOURNAL)
-    const files = yield* attempt(() => routeFilesIn(directory))
+    const files = isFile ? [basename(path)] : yield* attempt(() => routeFilesIn(directory))
     if (files.length === 0) return yield* Failure.because(`${directory}: no file of a route`)
-    const journal = { ...(yield* attempt(() => readJournal(journalFile))) }
+    const journal = isFile ? {} : { ...(yield* attempt(() => readJournal(journalFile))) }
     let isKept = true
     // The journal saves the next run work: the service itself knows the files that it has.
     const goOn = (error: unknown) => {
@@ -196,7 +197,7 @@ export const importFiles = Command.make(
         if (known !== undefined && known.length > 0) return { ids: known, isNew: false }
         const keep = (ids: ReadonlyArray<number>) => {
           journal[key] = ids
-          return replaceJson(journalFile, journal).catch(goOn)
+          return isFile ? undefined : replaceJson(journalFile, journal).catch(goOn)
         }
         if (known === undefined) await keep([])
         const imported = await importTracks(client, file, bytes)
@@ -224,6 +225,6 @@ export const importFiles = Command.make(
   })
 ).pipe(
   Command.withDescription(
-    "Import the files of a directory, or a ZIP. What is there already is skipped, and so is what an earlier run did"
+    "Import the files of a directory, one file, or a ZIP. What is there already is skipped, and so is what an earlier run did"
   )
 )
