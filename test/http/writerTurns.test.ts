@@ -11,7 +11,7 @@ import { archiveOf, imported } from "../support/Archives.ts"
 import { make, makeRoute } from "../support/Collections.ts"
 import { gpx, trk } from "../support/Files.ts"
 import { untilLocked, whileLocked } from "../support/Locks.ts"
-import { newRoute } from "../support/Routes.ts"
+import { idsIn, newRoute } from "../support/Routes.ts"
 import { TestServer } from "../support/TestServer.ts"
 import { until } from "../support/Waiting.ts"
 
@@ -75,6 +75,31 @@ layer(TestServer.layer({ DATABASE_POOL_SIZE: "5", ADMIN_EMAILS: ADMIN }), { time
           201
         ])
         assert.strictEqual(yield* figure("bulkhead_running"), 0)
+      }))
+
+    it.effect("do so too while they wait for a route or the account itself", () =>
+      Effect.gen(function*() {
+        const [rider, other] = [yield* signedIn, yield* signedIn]
+        const route = `/routes/${yield* makeRoute(rider)}`
+        const links = yield* Effect.replicateEffect(rider.post(`${route}/links`, {}), 2)
+        const [changed, removed] = idsIn(links.map(({ body }) => body))
+        const writes = [
+          rider.patch(`${route}/links/${changed}`, { label: "Club" }),
+          rider.delete(`${route}/links/${removed}`),
+          rider.post(`${route}/share-token`),
+          rider.call("PUT", "/users/me/privacy-zones", { body: { zones: [{ center: [9.5, 47.1], radius: 500 }] } })
+        ]
+        const running = yield* whileLocked(
+          (sql) => sql`SELECT FROM routes r JOIN users u ON u.id = r.user_id WHERE u.id = ${rider.id} FOR UPDATE`,
+          Effect.gen(function*() {
+            const calls = yield* Effect.forkChild(Effect.all(writes, { concurrency: "unbounded" }))
+            yield* until(Effect.map(figure("bulkhead_waiting"), (waiting) => waiting === writes.length - 2))
+            yield* untilLocked(2)
+            assert.strictEqual((yield* other.post("/routes", newRoute({}))).status, 201)
+            return calls
+          })
+        )
+        assert.deepStrictEqual((yield* Fiber.join(running)).map(({ status }) => status), writes.map(() => 200))
       }))
 
     it.effect("such as an import and 12 deletes at once are all done, and those of others are done meanwhile", () =>

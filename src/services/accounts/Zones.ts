@@ -5,9 +5,10 @@ import { createHmac } from "node:crypto"
 import { UserId } from "../../schema/Ids.ts"
 import { MAX_ZONES, type PrivacyZone } from "../../schema/PrivacyZone.ts"
 import { textOrNull } from "../../schema/Text.ts"
+import { Lanes } from "../admission/Lanes.ts"
 import { databaseDefects } from "../db/DatabaseErrors.ts"
 import { columnsOf, tableOf, writtenOnce } from "../db/Tables.ts"
-import { ZonesFull, ZonesShrink } from "../DomainErrors.ts"
+import { type Overloaded, ZonesFull, ZonesShrink } from "../DomainErrors.ts"
 import { type Circle, degrees, destination, EARTH_RADIUS, metresBetween, radians } from "../geometry/Geodesy.ts"
 import { Audit } from "../identity/Audit.ts"
 import { accountLock } from "../identity/Users.ts"
@@ -139,7 +140,7 @@ export class PrivacyZones extends Context.Service<PrivacyZones, {
     owner: UserId,
     zones: Zones,
     options: { readonly mayShrink: boolean }
-  ) => Effect.Effect<Zones, ZonesShrink>
+  ) => Effect.Effect<Zones, ZonesShrink | Overloaded>
   /**
    * Adds the zones that the account lacks, and gives the others their new labels if it `renames`. Fails with `ZonesFull`
    * and changes nothing if the account would have too many.
@@ -148,9 +149,9 @@ export class PrivacyZones extends Context.Service<PrivacyZones, {
     owner: UserId,
     zones: Zones,
     options: { readonly renames: boolean }
-  ) => Effect.Effect<void, ZonesFull>
+  ) => Effect.Effect<void, ZonesFull | Overloaded>
   /** Removes one zone with this centre, the one at `index` if it is that. Changes nothing if there is none. */
-  readonly remove: (owner: UserId, index: number, center: PrivacyZone["center"]) => Effect.Effect<void>
+  readonly remove: (owner: UserId, index: number, center: PrivacyZone["center"]) => Effect.Effect<void, Overloaded>
 }>()("route-planning-service/PrivacyZones") {
   static readonly layer = Layer.effect(
     PrivacyZones,
@@ -160,6 +161,7 @@ export class PrivacyZones extends Context.Service<PrivacyZones, {
       const circleOf = yield* secretCircles
       const lockAccount = yield* accountLock
       const views = yield* RouteViews
+      const { writes } = yield* Lanes
 
       const find = SqlSchema.findAll({
         Request: UserId,
@@ -197,7 +199,12 @@ export class PrivacyZones extends Context.Service<PrivacyZones, {
           yield* write(owner, stored, yield* change(stored.map(zoneIn)))
           yield* audit.record("privacy_zones.changed", { userId: owner })
           return (yield* find(owner)).map(zoneIn)
-        }).pipe(sql.withTransaction, Effect.tap(() => views.refresh(owner)), databaseDefects)
+        }).pipe(
+          sql.withTransaction,
+          (changed) => writes(owner, changed),
+          Effect.tap(() => views.refresh(owner)),
+          databaseDefects
+        )
 
       const list = flow(
         (owner: UserId) => Effect.map(find(owner), (rows) => rows.map(zoneIn)),

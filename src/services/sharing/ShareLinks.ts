@@ -78,8 +78,8 @@ export class ShareLinks extends Context.Service<ShareLinks, {
     shared: Shared,
     link: LinkId,
     patch: ShareLinkPatch
-  ) => Effect.Effect<ShareLink, AlreadyPast | Missing>
-  readonly remove: (owner: UserId, shared: Shared, link: LinkId) => Effect.Effect<void, Missing>
+  ) => Effect.Effect<ShareLink, AlreadyPast | Missing | Overloaded>
+  readonly remove: (owner: UserId, shared: Shared, link: LinkId) => Effect.Effect<void, Missing | Overloaded>
   /**
    * Voids the share token; links stay. This changes the route or collection. Returns the result of `read`, which runs
    * after the change in its transaction.
@@ -88,7 +88,7 @@ export class ShareLinks extends Context.Service<ShareLinks, {
     owner: UserId,
     shared: Shared,
     read: Effect.Effect<A, E>
-  ) => Effect.Effect<A, E | Missing>
+  ) => Effect.Effect<A, E | Missing | Overloaded>
 }>()("route-planning-service/ShareLinks") {
   static readonly layer = Layer.effect(
     ShareLinks,
@@ -228,6 +228,7 @@ export class ShareLinks extends Context.Service<ShareLinks, {
             return row === undefined ? yield* new Missing({ kind: "link" }) : yield* decodeRow(row)
           },
           sql.withTransaction,
+          (change, owner) => writes(owner, change),
           databaseDefects
         ),
 
@@ -241,6 +242,7 @@ export class ShareLinks extends Context.Service<ShareLinks, {
             yield* audit.record("link.deleted", { userId: owner })
           },
           sql.withTransaction,
+          (change, owner) => writes(owner, change),
           databaseDefects
         ),
 
@@ -258,6 +260,7 @@ export class ShareLinks extends Context.Service<ShareLinks, {
             return yield* read
           },
           sql.withTransaction,
+          (change, owner) => writes(owner, change),
           databaseDefects
         )
       })
