@@ -1,6 +1,6 @@
 import { Effect } from "effect"
-import { SqlClient, type SqlError } from "effect/sql"
-import { outsideTransaction } from "./steps.ts"
+import { SqlClient } from "effect/sql"
+import { inBatches } from "./steps.ts"
 
 /** Counts usage as before, each expression in one place. */
 const USAGE = `
@@ -144,12 +144,6 @@ const wordsAfter = (sql: SqlClient.SqlClient, after: number) =>
     )
     SELECT max(id)::float8 AS last FROM batch`
 
-const writeWords = (sql: SqlClient.SqlClient, after: number): Effect.Effect<void, SqlError.SqlError> =>
-  Effect.flatMap(wordsAfter(sql, after), ([row]) => {
-    const last = row?.last ?? null
-    return last === null ? Effect.void : writeWords(sql, last)
-  })
-
 /**
  * Migrates from migration 40, the last of commit 31ed898afd, to the schema that later migrations start from. No empty
  * database runs it.
@@ -157,7 +151,7 @@ const writeWords = (sql: SqlClient.SqlClient, after: number): Effect.Effect<void
 export default Effect.gen(function*() {
   const sql = yield* SqlClient.SqlClient
 
-  yield* outsideTransaction(writeWords(sql, 0))
+  yield* inBatches(wordsAfter)
   const words = "DROP TABLE route_words_due;"
   // The driver sends one statement at a time.
   yield* Effect.forEach([words, ACCOUNTS, USAGE, CHANGES], (step) => sql.unsafe(`DO $step$ BEGIN ${step} END $step$`))

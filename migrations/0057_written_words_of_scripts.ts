@@ -1,8 +1,7 @@
-import { Effect } from "effect"
-import { SqlClient, type SqlError } from "effect/sql"
-import { outsideTransaction } from "./steps.ts"
+import type { SqlClient } from "effect/sql"
+import { inBatches } from "./steps.ts"
 
-const BATCH = 2000
+const BATCH = 100
 
 /** A text with one of these characters has other words since migration 56. */
 const CHANGED =
@@ -28,10 +27,4 @@ const writtenAfter = (sql: SqlClient.SqlClient, after: number) =>
     )
     SELECT max(id)::float8 AS last FROM batch`
 
-const write = (sql: SqlClient.SqlClient, after: number): Effect.Effect<void, SqlError.SqlError> =>
-  Effect.flatMap(writtenAfter(sql, after), ([row]) => {
-    const last = row?.last ?? null
-    return last === null ? Effect.void : write(sql, last)
-  })
-
-export default SqlClient.SqlClient.use((sql) => outsideTransaction(write(sql, 0)))
+export default inBatches(writtenAfter)

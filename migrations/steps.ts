@@ -1,5 +1,5 @@
 import { Context, Effect } from "effect"
-import { SqlClient } from "effect/sql"
+import { SqlClient, type SqlError, type Statement } from "effect/sql"
 
 /**
  * Runs a part of a migration outside of its transaction, so that no lock is held between its statements: rows that are
@@ -8,6 +8,23 @@ import { SqlClient } from "effect/sql"
  */
 export const outsideTransaction = <A, E, R>(part: Effect.Effect<A, E, R>) =>
   SqlClient.SqlClient.use((sql) => Effect.updateContext(part, Context.omit(sql.transactionService)))
+
+type BatchAfter = (
+  sql: SqlClient.SqlClient,
+  after: number
+) => Statement.Statement<{ readonly last: number | null }>
+
+/** Changes rows batch by batch, each of which begins after the last id of the one before and may take as long as it needs. */
+export const inBatches = (batchAfter: BatchAfter) =>
+  SqlClient.SqlClient.use((sql) => {
+    const unlimited = sql`SELECT set_config('statement_timeout', '0', true)`
+    const change = (after: number): Effect.Effect<void, SqlError.SqlError> =>
+      Effect.flatMap(sql.withTransaction(Effect.andThen(unlimited, batchAfter(sql, after))), ([row]) => {
+        const last = row?.last ?? null
+        return last === null ? Effect.void : change(last)
+      })
+    return outsideTransaction(change(0))
+  })
 
 const LIMITS = ["statement_timeout", "lock_timeout"]
 

@@ -296,6 +296,24 @@ it.live("a database of the version before keeps what it stores, and counts, find
     }).pipe(Effect.provide(started(url)))
   }).pipe(Effect.scoped))
 
+it.live("batches of rows may take longer than a statement of a request", () =>
+  Effect.gen(function*() {
+    const url = yield* databaseBefore
+    yield* run(
+      url,
+      `
+      INSERT INTO users (email, email_key, name, handle, created_at, updated_at) VALUES ('a', 'a', 'a', 'ada', now(), now());
+      INSERT INTO routes (user_id, name, visibility, tags, favourite, waypoints, provenance, share_token, created_at, updated_at)
+      SELECT id, 'طريق', 'private', '{}', false, '[]', 'generation', md5(handle), now(), now() FROM users;
+      DELETE FROM route_words;
+      INSERT INTO route_words_due DEFAULT VALUES;
+      CREATE FUNCTION sleep() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN PERFORM pg_sleep(1.1); RETURN NEW; END';
+      CREATE TRIGGER sleep BEFORE INSERT OR UPDATE ON route_words FOR EACH ROW EXECUTE FUNCTION sleep();
+      DO $$ BEGIN EXECUTE 'ALTER DATABASE ' || current_database() || ' SET statement_timeout = 1000'; END $$`
+    )
+    assert.isNotEmpty(yield* numbers.pipe(Effect.provide(started(url))))
+  }).pipe(Effect.scoped))
+
 it.live("a database of an older version is refused, with the version that migrates it", () =>
   Effect.gen(function*() {
     const url = yield* databaseBefore
