@@ -4,7 +4,7 @@ import { SqlClient } from "effect/sql"
 import { signedIn } from "../support/Actors.ts"
 import { archiveOf, imported } from "../support/Archives.ts"
 import { makeRoute } from "../support/Collections.ts"
-import { somewhere } from "../support/PublicRoutes.ts"
+import { list, publish, somewhere } from "../support/PublicRoutes.ts"
 import { TestServer } from "../support/TestServer.ts"
 
 const POOL_SIZE = 5
@@ -19,9 +19,9 @@ const filled = Layer.effectDiscard(SqlClient.SqlClient.use((sql) =>
       FROM generate_series(1, 200) n, concat('filled-', n) handle`
     yield* sql`
       INSERT INTO routes (user_id, name, visibility, tags, favourite, waypoints, provenance, share_token, bounds,
-        published_at, created_at, updated_at)
+        position_count, distance, place_country_code, published_at, created_at, updated_at)
       SELECT u.id, 'Filled', 'public', '{}', false, '[{"coord":[1,2]}]', 'generation', md5(n || '-' || u.id),
-        box '(9.6,47.2),(9.5,47.1)', timestamptz 'epoch' + n * interval '1 second', 'epoch', 'epoch'
+        box '(9.6,47.2),(9.5,47.1)', 30, 1000, 'LI', timestamptz 'epoch' + n * interval '1 second', 'epoch', 'epoch'
       FROM generate_series(1, ${FILLED}::int / 200) n, users u`
     yield* sql`ANALYZE`
   })
@@ -55,6 +55,17 @@ layer(filled.pipe(Layer.provideMerge(TestServer.layer({ DATABASE_POOL_SIZE: Stri
         const archive = yield* archiveOf(rider)
         const { result, rows } = yield* readBy(imported(heir, archive))
         assert.strictEqual(result.status, 201)
+        assert.isBelow(rows, 100)
+      }))
+
+    it.effect("a public list by a tag reads those that have it", () =>
+      Effect.gen(function*() {
+        const rider = yield* signedIn
+        const ids = [yield* publish(rider, { tags: ["a-b", "c"] }), yield* publish(rider, { tags: ["a-b", "d"] })]
+        const { result, rows } = yield* readBy(
+          Effect.all([list("tag=a-b&tag=C"), list("tag=a-b&q=ride"), list("tag=a&q=ride"), list("tag=unknown")])
+        )
+        assert.deepStrictEqual(result, [[ids[0]?.id], ids.toReversed().map(({ id }) => id), [], []])
         assert.isBelow(rows, 100)
       }))
   }

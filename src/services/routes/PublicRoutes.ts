@@ -31,12 +31,17 @@ const latest = (by: string): ListOrder => ({ by, type: "timestamptz", id: "r.id"
 const NEWEST_PUBLISHED = latest("r.published_at")
 const NEWEST_UPDATED = latest("r.updated_at")
 
-/** A search is planned for its words: a prepared plan for any words compares those of every route. */
-const planned = <A>(statement: Statement.Statement<A>, { q }: Pick<Listing, "q">) =>
-  q === undefined ? statement : statement.unprepared
+type Searched = Pick<Listing, "q" | "tag">
 
-const countOf = (counted: Statement.Statement<SqlConnection.Row>, listing: Pick<Listing, "q"> = {}) =>
-  Effect.flatMap(planned(counted, listing), totalOf)
+/** Returns texts whose words each route has. Tags have no index of their own, so a rare one is found by its words. */
+const textsOf = ({ q, tag }: Searched) => [q, tag?.join(" ")].filter((text) => text !== undefined)
+
+/** A search is planned for its words: a prepared plan for any words compares those of every route. */
+const planned = <A>(statement: Statement.Statement<A>, searched: Searched) =>
+  textsOf(searched).length === 0 ? statement : statement.unprepared
+
+const countOf = (counted: Statement.Statement<SqlConnection.Row>, searched: Searched = {}) =>
+  Effect.flatMap(planned(counted, searched), totalOf)
 
 const ListedRows = Schema.Array(Schema.Struct({
   id: RouteId,
@@ -128,12 +133,12 @@ export class PublicRoutes extends Context.Service<PublicRoutes, {
         return { ...page, total: fetched > 0 ? Math.max(total, seen) : total }
       })
 
-      const conditionsOf = ({ gate, q, ...listing }: Listing): ReadonlyArray<Statement.Fragment> => [
+      const conditionsOf = (listing: Listing): ReadonlyArray<Statement.Fragment> => [
         visibility.public,
-        ...(gate === "indexable" ? [filters.indexable] : []),
-        ...(q === undefined
-          ? []
-          : [sql`r.id IN (SELECT route_id FROM route_words WHERE ${filters.words(PUBLIC_SCOPE, q)})`]),
+        ...(listing.gate === "indexable" ? [filters.indexable] : []),
+        ...textsOf(listing).map((text) =>
+          sql`r.id IN (SELECT route_id FROM route_words WHERE ${filters.words(PUBLIC_SCOPE, text)})`
+        ),
         ...filters.columns(listing)
       ]
 
