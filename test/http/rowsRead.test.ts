@@ -4,7 +4,7 @@ import { SqlClient } from "effect/sql"
 import { signedIn } from "../support/Actors.ts"
 import { archiveOf, imported } from "../support/Archives.ts"
 import { makeRoute } from "../support/Collections.ts"
-import { list, publish, somewhere } from "../support/PublicRoutes.ts"
+import { line, list, publish, somewhere } from "../support/PublicRoutes.ts"
 import { TestServer } from "../support/TestServer.ts"
 
 const POOL_SIZE = 5
@@ -66,6 +66,22 @@ layer(filled.pipe(Layer.provideMerge(TestServer.layer({ DATABASE_POOL_SIZE: Stri
           Effect.all([list("tag=a-b&tag=C"), list("tag=a-b&q=ride"), list("tag=a&q=ride"), list("tag=unknown")])
         )
         assert.deepStrictEqual(result, [[ids[0]?.id], ids.toReversed().map(({ id }) => id), [], []])
+        assert.isBelow(rows, 100)
+      }))
+
+    it.effect("a page of a viewport reads little more than it has, whether many routes are in it or few", () =>
+      Effect.gen(function*() {
+        const rider = yield* signedIn
+        const { id } = yield* publish(rider, { geometry: line([20, 50], [20.1, 50.1]) })
+        yield* list("limit=1&bbox=-180,-90,180,90")
+        const { result, rows } = yield* readBy(
+          Effect.all([
+            list("limit=1&bbox=-180,-90,180,90"),
+            list("limit=1&bbox=20,50,21,51"),
+            list("limit=1&bbox=30,50,31,51")
+          ])
+        )
+        assert.deepStrictEqual(result, [[id], [id], []])
         assert.isBelow(rows, 100)
       }))
   }

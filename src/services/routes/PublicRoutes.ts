@@ -1,4 +1,4 @@
-import { Context, Duration, Effect, flow, Layer, Option, Schema } from "effect"
+import { Context, Duration, Effect, Layer, Option, Schema } from "effect"
 import { SqlClient, type SqlConnection, type SqlError, type Statement } from "effect/sql"
 import { RouteId, UserId } from "../../schema/Ids.ts"
 import type { Page, PageOf } from "../../schema/Page.ts"
@@ -30,6 +30,12 @@ const listingOf = (text: string) => Effect.orDie(Schema.decodeEffect(ListingText
 const latest = (by: string): ListOrder => ({ by, type: "timestamptz", id: "r.id", direction: "DESC" })
 const NEWEST_PUBLISHED = latest("r.published_at")
 const NEWEST_UPDATED = latest("r.updated_at")
+
+/** So many routes are read and sorted in the time in which a page of more is found in its order. */
+const FEW = 2000
+
+/** Sorts by what no index has, so that PostgreSQL reads the routes of a viewport by the index of boxes. */
+const unindexed = (order: ListOrder): ListOrder => ({ ...order, by: `${order.by} + interval '0'` })
 
 type Searched = Pick<Listing, "q" | "tag">
 
@@ -154,7 +160,7 @@ export class PublicRoutes extends Context.Service<PublicRoutes, {
       // Routes whose owner has zones are looked for by their views, which a route without a current one lacks, and
       // others by their own columns, which an index has. One condition for both would have no index.
       const hasNoZones = sql`u.zones_revision IS NULL`
-      const inViews = (listing: Listing, isPage: boolean) => {
+      const inViews = (listing: Listing, isPage: boolean, box: Parts) => {
         const view = sql`FROM route_views v WHERE v.route_id = r.id AND ${sql.literal(IS_CURRENT)}`
         const isShown = sql`CASE
           WHEN v.is_whole THEN ${sql.and(filters.distance("r", listing))} ELSE ${sql.and(hidden(listing))} END`
@@ -163,29 +169,29 @@ export class PublicRoutes extends Context.Service<PublicRoutes, {
         const isSelective = filters.distance("v", listing).length > 0
         return sql.and([
           ...conditionsOf(listing),
-          ...filters.box(listing.bbox),
+          ...box,
           sql`u.zones_revision IS NOT NULL`,
           isPage && !isSelective ? sql`(SELECT ${isShown} ${view})` : sql`EXISTS (SELECT ${view} AND ${isShown})`
         ])
       }
 
-      const partsOf = (listing: Listing, isPage: boolean): Parts => {
-        const conditions = [...conditionsOf(listing), ...filters.box(listing.bbox), ...filters.distance("r", listing)]
+      const partsOf = (listing: Listing, isPage: boolean, box: Parts): Parts => {
+        const conditions = [...conditionsOf(listing), ...box, ...filters.distance("r", listing)]
         return hidden(listing).length === 0
           ? [sql.and(conditions)]
-          : [sql.and([...conditions, hasNoZones]), inViews(listing, isPage)]
+          : [sql.and([...conditions, hasNoZones]), inViews(listing, isPage, box)]
       }
 
       // One box is counted by an index alone; "in one or the other" would look up every route in the table.
       const countedParts = (listing: Listing): Parts => {
-        if (listing.bbox === undefined) return partsOf(listing, false)
+        if (listing.bbox === undefined) return partsOf(listing, false, [])
         const isIn = boxesOf(listing.bbox).map(filters.isIn)
         const conditions = [...conditionsOf(listing), ...filters.distance("r", listing), hasNoZones]
         return [
           ...isIn.map((box, index) =>
             sql.and([...conditions, box, ...isIn.slice(0, index).map((before) => sql`NOT (${before})`)])
           ),
-          inViews(listing, false)
+          inViews(listing, false, filters.box(listing.bbox))
         ]
       }
 
@@ -208,10 +214,18 @@ export class PublicRoutes extends Context.Service<PublicRoutes, {
       )
 
       return PublicRoutes.of({
-        list: flow((listing, wanted, form) => {
-          const order = listing.gate === "indexable" ? NEWEST_UPDATED : NEWEST_PUBLISHED
-          const rows = planned(found(partsOf(listing, true), order, wanted, form), listing)
-          return listOf(rows, wanted, Effect.flatMap(textOf(listing), keptTotal))
+        // PostgreSQL has no statistics of boxes: the total tells which index is right for a page.
+        list: Effect.fnUntraced(function*(listing, wanted, form) {
+          const { bbox, gate } = listing
+          const counted = Effect.flatMap(textOf(listing), keptTotal)
+          const order = gate === "indexable" ? NEWEST_UPDATED : NEWEST_PUBLISHED
+          const areFew = bbox !== undefined && (yield* counted) <= FEW
+          const parts = partsOf(listing, true, areFew ? filters.box(bbox) : filters.unindexedBox(bbox))
+          return yield* listOf(
+            planned(found(parts, areFew ? unindexed(order) : order, wanted, form), listing),
+            wanted,
+            counted
+          )
         }, databaseDefects),
         byUser: Effect.fnUntraced(function*(owner, wanted, form) {
           yield* replica.whileAway(requireActive(owner))

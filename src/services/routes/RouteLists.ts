@@ -65,6 +65,10 @@ export const routeFilters = (sql: SqlClient.SqlClient) => {
     box: (bbox: BoundingBox | undefined): ReadonlyArray<Statement.Fragment> =>
       bbox === undefined ? [] : [sql.or(boxesOf(bbox).map(isIn))],
 
+    /** Compares the boxes of routes, but does not find routes by the index of boxes. */
+    unindexedBox: (bbox: BoundingBox | undefined): ReadonlyArray<Statement.Fragment> =>
+      bbox === undefined ? [] : [sql`(${sql.or(boxesOf(bbox).map(isIn))}) IS TRUE`],
+
     /**
      * Selects rows of `route_words` in a scope that have all words of a query, or words that begin with these. The
      * triggers `words_on_insert` (`add_route_words`) and `words_on_update` (`change_route_words`) keep them by
