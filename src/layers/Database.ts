@@ -105,15 +105,18 @@ const migratorClient = (config: PgConnection.Config) =>
     types: undefined
   })
 
-const migrated = Effect.catchCause(
-  migrate,
-  (cause) =>
-    Effect.flatMap(
-      missingRights(cause),
-      (problem): Effect.Effect<never, DatabaseUnusable | Effect.Error<typeof migrate>> =>
-        Option.isNone(problem) ? Effect.failCause(cause) : Effect.fail(unusable(problem.value))
-    )
-)
+const migrated = (direct: PgConnection.Config) => {
+  const migration = migrate(migratorClient(direct))
+  return Effect.catchCause(
+    migration,
+    (cause) =>
+      Effect.flatMap(
+        missingRights(cause),
+        (problem): Effect.Effect<never, DatabaseUnusable | Effect.Error<typeof migration>> =>
+          Option.isNone(problem) ? Effect.failCause(cause) : Effect.fail(unusable(problem.value))
+      )
+  )
+}
 
 export const databaseLive = Layer.unwrap(Effect.gen(function*() {
   const config = {
@@ -129,12 +132,13 @@ export const databaseLive = Layer.unwrap(Effect.gen(function*() {
   const maxConnections = yield* settings.DATABASE_POOL_SIZE
   const { first, hosts, problem } = yield* awaitDatabase(hostsOf(url).map(hostAt), yield* settings.DATABASE_WAIT)
   if (Option.isSome(problem)) return yield* unusable(problem.value)
-  return Layer.effectDiscard(Effect.provide(migrated, migratorClient(first.config))).pipe(
+  const listeners = Option.getOrUndefined(Option.map(listenUrl, (url) => ({ ...config, startupParameters: {}, url })))
+  return Layer.effectDiscard(Effect.provide(migrated(listeners ?? first.config), migratorClient(first.config))).pipe(
     Layer.merge(replicasLayer(maxConnections)),
     Layer.provideMerge(clientLayer({
       first,
       hosts,
-      listeners: Option.getOrUndefined(Option.map(listenUrl, (url) => ({ ...config, startupParameters: {}, url }))),
+      listeners,
       maxConnections
     }))
   )

@@ -84,6 +84,13 @@ it.live("a process starts on a database of a newer version that names it, so tha
     assert.isAbove((yield* Effect.provide(tables, started(url))).length, 3)
   }).pipe(Effect.scoped))
 
+it.live("a migration needs the address past a pooler, and a process that has nothing to migrate starts without it", () =>
+  Effect.gen(function*() {
+    const past = (url: string) => started(url, { DATABASE_LISTEN_URL: "postgres://nobody@127.0.0.1:1/none" })
+    assert.isAbove((yield* Effect.provide(tables, past(yield* clonedDatabase))).length, 3)
+    assert.strictEqual((yield* Effect.exit(Effect.provide(tables, past(yield* emptyDatabase))))._tag, "Failure")
+  }).pipe(Effect.scoped))
+
 it.live("a process that has nothing to migrate starts beside a backup", () =>
   Effect.gen(function*() {
     const url = yield* clonedDatabase
@@ -160,9 +167,9 @@ it.live(
 )
 
 /** Does what the service does with a database at its start. */
-const started = (url: string) =>
+const started = (url: string, others: Readonly<Record<string, string>> = {}) =>
   Layer.fresh(databaseLive).pipe(
-    Layer.provide(ConfigProvider.layer(ConfigProvider.fromUnknown({ DATABASE_URL: url })))
+    Layer.provide(ConfigProvider.layer(ConfigProvider.fromUnknown({ DATABASE_URL: url, ...others })))
   )
 
 const onDatabase = (url: string) => PgClient.layer({ url: Redacted.make(url), maxConnections: 1 })

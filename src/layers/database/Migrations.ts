@@ -1,4 +1,4 @@
-import { Duration, Effect, type FileSystem, Option, type Path, Predicate, Schedule, Schema } from "effect"
+import { Duration, Effect, type FileSystem, type Layer, Option, type Path, Predicate, Schedule, Schema } from "effect"
 import { Migrator, SqlClient, SqlError, SqlSchema } from "effect/sql"
 import { fromFileSystem } from "effect/sql/MigratorFileSystem"
 import { readFile } from "node:fs/promises"
@@ -137,16 +137,17 @@ type Files = FileSystem.FileSystem | Path.Path
  * Runs each file of `migrations` in its own transaction, with short waits for locks, so that processes of the version
  * before respond meanwhile. Builds an empty database from `services/db/schema`, the result of all migrations, with the
  * number of the newest. If several processes start at once, one migrates and the others wait. A process that finds
- * nothing to do takes no lock, so that it also starts during a backup.
+ * nothing to do takes no lock, so that it also starts during a backup. `migrator` leads past a pooler, by which the
+ * statements of a session reach several.
  */
-export const migrate = Effect.gen(function*() {
+export const migrate = Effect.fnUntraced(function*<E>(migrator: Layer.Layer<SqlClient.SqlClient, E>) {
   const all = yield* fromFileSystem(fileURLToPath(new URL("../../../migrations", import.meta.url)))
-  const { hasTable, settings } = yield* queries
   const last = all.at(-1)
   if (last === undefined) return
   const [known, name] = last
 
   const isMigrated = Effect.gen(function*() {
+    const { hasTable } = yield* queries
     if (!(yield* hasTable()).has) return false
     const newest = yield* checkedNewest(known)
     if (Option.isNone(newest) || newest.value.id < known) return false
@@ -161,6 +162,7 @@ export const migrate = Effect.gen(function*() {
 
   /** The migrator has its table locked while it calls this loader. */
   const next: Migrator.Loader<Files | SqlClient.SqlClient> = Effect.gen(function*() {
+    const { settings } = yield* queries
     yield* Effect.orDie(settings)
     const newest = yield* checkedNewest(known)
     if (Option.isNone(newest)) return [[known, name, Effect.succeed(createSchema)]]
@@ -173,5 +175,7 @@ export const migrate = Effect.gen(function*() {
   )
 
   if (yield* isMigrated) return
-  yield* Effect.raceFirst(Effect.repeat(one, { while: (done) => done.length > 0 }), reportWaits)
+  yield* Effect.raceFirst(Effect.repeat(one, { while: (done) => done.length > 0 }), reportWaits).pipe(
+    Effect.provide(migrator)
+  )
 })

@@ -108,7 +108,7 @@ const DECLARED = {
     example: "postgres://user:password@localhost:5432/routes"
   }),
   DATABASE_LISTEN_URL: optional("DATABASE_LISTEN_URL", databaseUrl, {
-    meaning: "the same database past a pooler, for notifications of changes; see Poolers",
+    meaning: "the same database past a pooler, for notifications of changes and migrations; see Poolers",
     example: "postgres://user:password@localhost:5432/routes"
   }),
   DATABASE_PREPARED_STATEMENTS: setting("DATABASE_PREPARED_STATEMENTS", flag, "true", {
