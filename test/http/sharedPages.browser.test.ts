@@ -119,7 +119,7 @@ describe.skipIf(!hasBrowser)(
           const { shareToken } = created(
             (yield* rider.post("/routes", newRoute({ visibility: "unlisted", geometry }))).body
           )
-          const { page } = yield* (yield* Browser).visit(origin, { viewport: SCREENS.desktop })
+          const { page } = yield* (yield* Browser).visit(origin, { viewport: SCREENS.desktop, locale: "en-IE" })
           yield* Effect.promise(async () => {
             await page.goto(`${origin}/r/${shareToken}`)
             const heights = await page.locator(".heights").textContent()
@@ -140,7 +140,7 @@ describe.skipIf(!hasBrowser)(
             const { shareToken } = created(
               (yield* rider.post("/routes", newRoute({ visibility: "unlisted", geometry }))).body
             )
-            const { page } = yield* (yield* Browser).visit(origin, { viewport: SCREENS.desktop })
+            const { page } = yield* (yield* Browser).visit(origin, { viewport: SCREENS.desktop, locale: "en-IE" })
             yield* Effect.promise(async () => {
               await page.goto(`${origin}/r/${shareToken}`)
               const slider = page.getByRole("slider", { name: "Position along the route" })
