@@ -35,8 +35,8 @@ export const SessionIdFromPath = Schema.String.pipe(
 /** A client chooses this UUID for what it makes. */
 export const ClientId = Schema.String.check(Schema.isUUID()).annotate({
   description:
-    "A UUID of the client's own, once in the account, for links once for what they open. A repeat of the call with it makes nothing more and has the first result: the "
-    + "same status and body, also where the route, collection or link was changed since; the `etag` is that of the first version, so "
+    "A UUID of the client's own, once in the account, for links once for what they open. A repeat of the call with it "
+    + "makes nothing more and has the first result: the same status and body, also where the route, collection or link was changed since; the `etag` is that of the first version, so "
     + "that a change that expects it is 409 with `details.current`. With another content it has what is there now. What was "
     + "moved to the trash since is 409, and a link that was deleted is made again"
 })

@@ -3,8 +3,8 @@ import axe from "axe-core"
 import { Effect } from "effect"
 import type { Locator, Page } from "playwright-core"
 import { ACCOUNT_PAGES, PAGES } from "../../src/http/request/RouteTemplates.ts"
-import { newEmail, type Rider, signedInAs } from "../support/Actors.ts"
-import { Browser, hasBrowser } from "../support/Browser.ts"
+import { newEmail, signedInAs } from "../support/Actors.ts"
+import { Browser, enter, hasBrowser } from "../support/Browser.ts"
 import { publish } from "../support/PublicRoutes.ts"
 import { created } from "../support/Routes.ts"
 import { TestServer } from "../support/TestServer.ts"
@@ -22,14 +22,6 @@ const ADMINS = [ADMIN, ...KEEPERS.map(({ email }) => email)].join(",")
 const PHONE = { width: 360, height: 740 }
 
 const NEW_PASSWORD = "another long password"
-
-const enter = async (page: Page, origin: string, { email, password }: Rider) => {
-  await page.goto(`${origin}/sign-in`)
-  await page.locator("#email").fill(email)
-  await page.locator("#password").fill(password)
-  await page.keyboard.press("Enter")
-  await page.waitForURL(/me\/routes/)
-}
 
 /**
  * Notes what gets the focus, of all that a keyboard should reach in the order of the page. Content of closed details is

@@ -89,7 +89,7 @@ layer(TestServer.layer())("an archive", (it) => {
         const waypoint = JSON.stringify({ coord: [0, 0], name: "🚲".repeat(255) })
         const waypoints = `[${Array.from({ length: 1000 }, () => waypoint).join(",")}]`
         const line = JSON.stringify(Array.from({ length: 1000 }, () => [0, 0]))
-        // The words of so many emoji take PostgreSQL a third of a second for each route.
+        // The words of all of them take longer than a statement may behind a pooler.
         yield* Effect.forEach(
           Array.from({ length: 17 }, (_, n) => `again-${n}`),
           (name) =>

@@ -1,9 +1,8 @@
 import { assert, describe, layer } from "@effect/vitest"
 import { Effect } from "effect"
 import { setTimeout } from "node:timers/promises"
-import type { Page } from "playwright-core"
-import { type Rider, signedIn } from "../support/Actors.ts"
-import { Browser, hasBrowser } from "../support/Browser.ts"
+import { signedIn } from "../support/Actors.ts"
+import { Browser, enter, hasBrowser } from "../support/Browser.ts"
 import { publish } from "../support/PublicRoutes.ts"
 import { created, newRoute } from "../support/Routes.ts"
 import { TestServer } from "../support/TestServer.ts"
@@ -14,14 +13,6 @@ const PRESS_TWICE = `
 const button = document.querySelector("button[value=create]")
 button.click()
 setTimeout(() => button.click(), 300)`
-
-const enter = async (page: Page, origin: string, { email, password }: Rider) => {
-  await page.goto(`${origin}/sign-in`)
-  await page.locator("#email").fill(email)
-  await page.locator("#password").fill(password)
-  await page.keyboard.press("Enter")
-  await page.waitForURL(/me\/routes/)
-}
 
 const gpx = (name: string, at: number) => ({
   name: `${name}.gpx`,

@@ -1,6 +1,7 @@
 import { Context, Effect, Layer, type Scope } from "effect"
 import { existsSync } from "node:fs"
 import { type Browser as Chromium, type BrowserContextOptions, chromium, type Page } from "playwright-core"
+import type { Rider } from "./Actors.ts"
 
 // The first draws no windows, which cost the others much of their processor time.
 const PLACES = [
@@ -82,3 +83,12 @@ const browserLayer = Layer.effect(
       })
   )
 )
+
+/** Signs in by the form, which leads to the routes of the account. */
+export const enter = async (page: Page, origin: string, { email, password }: Rider) => {
+  await page.goto(`${origin}/sign-in`)
+  await page.locator("#email").fill(email)
+  await page.locator("#password").fill(password)
+  await page.keyboard.press("Enter")
+  await page.waitForURL(/me\/routes/)
+}

@@ -83,7 +83,8 @@ export class RoutesApi extends HttpApiGroup.make("routes")
         "Changes the members that the body names; `null` clears an optional one. `polyline6` may stand in place of "
           + "`geometry`; a line without a `distance` is measured again, as on create, and one with elevations also "
           + "gives the `elevationGain` that the body lacks; without a geometry (`null`) there is no distance, "
-          + "unless the body has one. A new line without `cues` or `surfaces` has none. A personal access token "
+          + "unless the body has one. A new line without `cues` or `surfaces` has none. A line that was read in another form, "
+          + "by the tag in `If-Match`, and is sent back stays as it is stored. A personal access token "
           + "that makes a route public must confirm."
       )),
     HttpApiEndpoint.delete("remove", "/:id", {

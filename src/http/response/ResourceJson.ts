@@ -155,9 +155,12 @@ export const versionedProfile = (route: StoredRoute, profile: ElevationProfile, 
   json: () => [JSON.stringify(profile)]
 })
 
+const withWarnings = (json: Json, warnings: ReadonlyArray<ImportWarning>) =>
+  withMembers(textOf(json), ["warnings", JSON.stringify(warnings)])
+
 export const importedRoute = (versioned: Versioned, warnings: ReadonlyArray<ImportWarning>): Versioned => ({
   ...versioned,
-  json: () => withMembers(textOf(versioned.json()), ["warnings", JSON.stringify(warnings)])
+  json: () => withWarnings(versioned.json(), warnings)
 })
 
 /** Other requests get a turn after so many bytes. */
@@ -220,7 +223,7 @@ export const routeOutcome = (
   warnings: ReadonlyArray<ImportWarning> = []
 ): BatchOutcome => {
   const json = routeJson(withoutLine(route))
-  const shown = warnings.length === 0 ? json : withMembers(textOf(json), ["warnings", JSON.stringify(warnings)])
+  const shown = warnings.length === 0 ? json : withWarnings(json, warnings)
   return { status, made: { kind: "route", id: route.id }, etag: routeTag(route), shown: ["route", shown] }
 }
 

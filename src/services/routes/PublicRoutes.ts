@@ -31,7 +31,7 @@ const latest = (by: string): ListOrder => ({ by, type: "timestamptz", id: "r.id"
 const NEWEST_PUBLISHED = latest("r.published_at")
 const NEWEST_UPDATED = latest("r.updated_at")
 
-/** So many routes are read and sorted in the time in which a page of more is found in its order. */
+/** The page of a viewport with at most so many routes is read by the index of boxes. */
 const FEW = 2000
 
 /** Sorts by what no index has, so that PostgreSQL reads the routes of a viewport by the index of boxes. */
