@@ -155,3 +155,18 @@ layer(TestServer.layer())("a hostile body is refused for its first reasons:", (i
       }
     }))
 })
+
+layer(TestServer.layer())("a hostile header", (it) => {
+  it.effect("of encodings makes responses that are not compressed", () =>
+    Effect.gen(function*() {
+      const visitor = yield* anonymous
+      const { body } = yield* (yield* signedIn).post("/routes", newRoute({ visibility: "public" }))
+      const accepted = { gzip: "gzip", [`gzip,${" ".repeat(14_000)}x`]: null }
+      for (const path of ["//api", `//r/${created(body).shareToken}`]) {
+        for (const [header, encoding] of Object.entries(accepted)) {
+          const { headers, status } = yield* visitor.get(path, { headers: { "accept-encoding": header } })
+          assert.deepStrictEqual([status, headers.get("content-encoding")], [200, encoding], path)
+        }
+      }
+    }))
+})

@@ -1,9 +1,10 @@
 import { Duration, Effect, Layer } from "effect"
-import { HttpBody, HttpMiddleware, HttpPlatform, HttpRouter, HttpServerRequest, HttpServerResponse } from "effect/http"
+import { HttpBody, HttpPlatform, HttpRouter, HttpServerRequest, HttpServerResponse } from "effect/http"
 import { HttpApiEndpoint } from "effect/http-api"
 import { createHash } from "node:crypto"
 import { readFile } from "node:fs/promises"
 import { brotliCompress } from "node:zlib"
+import { boundedCompression } from "../../../upstream/BoundedCompression.ts"
 import { Limiter } from "../../middleware/RateLimit.ts"
 import { ASSETS } from "../../request/RouteTemplates.ts"
 import { respond } from "../../response/ErrorResponse.ts"
@@ -32,7 +33,7 @@ export const countedAndCompressed = (path: HttpRouter.PathInput) =>
     return (httpEffect) =>
       Effect.matchEffect(limiter.countAddress(endpoint), {
         onFailure: respond,
-        onSuccess: () => HttpMiddleware.compression()(httpEffect)
+        onSuccess: () => boundedCompression(httpEffect)
       }).pipe(Effect.provideService(HttpPlatform.HttpPlatform, platform))
   })).layer
 

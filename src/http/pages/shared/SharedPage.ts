@@ -1,11 +1,12 @@
 import { Effect, Option } from "effect"
-import { HttpMiddleware, HttpPlatform, HttpRouter, HttpServerRequest, HttpServerResponse } from "effect/http"
+import { HttpPlatform, HttpRouter, HttpServerRequest, HttpServerResponse } from "effect/http"
 import { HttpApiEndpoint } from "effect/http-api"
 import { createHash } from "node:crypto"
 import type { Visibility } from "../../../schema/Resource.ts"
 import { Missing } from "../../../services/DomainErrors.ts"
 import type { Viewer } from "../../../services/sharing/Visibility.ts"
 import { configuredSite, type Site } from "../../../services/texts/Site.ts"
+import { boundedCompression } from "../../../upstream/BoundedCompression.ts"
 import { HEADERS } from "../../api/Headers.ts"
 import { anyVisitor, makeAdmit } from "../../auth/Admission.ts"
 import { SHARED_PAGES } from "../../request/RouteTemplates.ts"
@@ -62,9 +63,6 @@ const respond = (site: Site, path: string, page: SharedPage, request: HttpServer
     : HttpServerResponse.setHeaders(pageResponse(site, path, shown, text), headers)
 }
 
-/** A shared page repeats nothing of its request, so that lengths reveal no secret (BREACH). */
-const compression = HttpMiddleware.compression()
-
 /** Shows what its viewer may see: the user of the request, if there is one. */
 export const sharedPageLayer = <E, R>(
   path: typeof SHARED_PAGES[keyof typeof SHARED_PAGES],
@@ -89,7 +87,8 @@ export const sharedPageLayer = <E, R>(
       return respond(site, path, { reader: readerOf(principal), ...page }, request)
     })
 
-    const compressed = compression(shown).pipe(Effect.provideService(HttpPlatform.HttpPlatform, platform))
+    // A shared page repeats nothing of its request, so that lengths reveal no secret (BREACH).
+    const compressed = boundedCompression(shown).pipe(Effect.provideService(HttpPlatform.HttpPlatform, platform))
 
     yield* pageRoute(router, "GET", path, compressed, failureAt(site, path, (yield* makeReader)(endpoint)))
   }))
