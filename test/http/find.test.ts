@@ -1,5 +1,6 @@
 import { assert, layer } from "@effect/vitest"
 import { Effect, Layer, Schema } from "effect"
+import { SqlClient } from "effect/sql"
 import { Places } from "../../src/services/geometry/Places.ts"
 import { anonymous, type Rider, signedIn, signedInAs, withHeaders } from "../support/Actors.ts"
 import { created, newRoute } from "../support/Routes.ts"
@@ -75,6 +76,9 @@ layer(TestServer.layer({}, vaduz))("finding one's own routes", (it) => {
       )
       assert.strictEqual(status, 201)
       assert.strictEqual((yield* rider.patch(`/routes/${created(body).id}`, { visibility: "public" })).status, 200)
+      const sql = yield* SqlClient.SqlClient
+      const [words] = yield* sql`SELECT char_length(search_words(repeat(chr(65018), 20000))) < 40001 AS "areBounded"`
+      assert.deepStrictEqual(words, { areBounded: true })
     }))
 
   it.effect("words match name, description, tags, place and waypoint names, by their beginning", () =>
