@@ -326,6 +326,7 @@ layer(TestServer.layer({}, inVaduz))("files", (it) => {
       })
       const plain = yield* formOf(body)
       assert.strictEqual(yield* sent(plain.raw, plain.headers), "Feierabend")
+      body.append("constructor", "An app")
       body.append("name", "Named by the form")
       const named = yield* formOf(body)
       assert.strictEqual(yield* sent(named.raw, named.headers), "Named by the form")

@@ -170,7 +170,7 @@ const NAME_FIELD = "name"
 
 /** Browsers and apps send other fields; one that is an option of the query must not be ignored. */
 const nameOf = ({ fields }: FormParts) => {
-  const option = Object.keys(fields).find((field) => field !== NAME_FIELD && field in ImportQuery.fields)
+  const option = Object.keys(fields).find((field) => field !== NAME_FIELD && Object.hasOwn(ImportQuery.fields, field))
   return option === undefined
     ? Effect.succeed(fields[NAME_FIELD])
     : Effect.fail(
