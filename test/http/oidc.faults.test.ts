@@ -380,6 +380,7 @@ layer(serverLayer)("a sign-in by redirect", (it) => {
         "https:evil.example",
         "javascript:alert(1)",
         "data:text/html,x",
+        "blob:http://localhost:3000/x",
         "http://localhost:3000.evil.example/",
         "http://localhost:3000@evil.example/",
         "http://evil.example@localhost:3000/",

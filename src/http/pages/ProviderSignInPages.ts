@@ -25,7 +25,9 @@ const returnAddress = Config.map(
   Config.all({ app: settings.APP_URL, base: settings.BASE_URL, origins: settings.CORS_ORIGINS }),
   ({ app, base, origins }) => {
     const allowed = new Set([base.origin, app.origin, ...origins])
-    const isAllowed = ({ origin, password, username }: URL) => allowed.has(origin) && `${username}${password}` === ""
+    // The origin of `blob:` is that of the address behind it.
+    const isAllowed = ({ origin, password, protocol, username }: URL) =>
+      allowed.has(origin) && protocol !== "blob:" && `${username}${password}` === ""
     return (query: URLSearchParams): Effect.Effect<URL, ValidationFailed> => {
       const unknown = [...query.keys()].find((name) => name !== "return")
       if (unknown !== undefined) {
