@@ -21,6 +21,8 @@ const nasty = fc.constantFrom(
   "]]>",
   "<![CDATA[",
   "&amp;",
+  "&lt;",
+  "<b>",
   "&",
   "<",
   ">",
@@ -248,6 +250,24 @@ describe("a route that goes out and comes in again", () => {
     }
     const kept = { name: "ab", tags: [], waypoints: [{ coord: [1, 2] as const }], geometry: [] }
     assert.deepStrictEqual(read(written(route, "gpx")).document, kept)
+  })
+
+  it("as KML has a description that is text, not the HTML that programs would run or load", () => {
+    for (
+      const [description, html] of [
+        ["Turn at <Alm> & keep left", "Turn at &lt;Alm> &amp; keep left"],
+        ["<img src=https://a.example>", "&lt;img src=https://a.example>"],
+        ["A &lt; B", "A &amp;lt; B"],
+        ["Tom & Jerry, 1 < 2", "Tom & Jerry, 1 < 2"]
+      ] as const
+    ) {
+      const text = written({ ...MEASURED, description }, "kml")
+      assert.include(
+        text,
+        `<description>${html.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;")}</description>`
+      )
+      assert.strictEqual(read(text, "kml").document.description, description)
+    }
   })
 
   it("of a recording keeps when that began, and as GPX how long it took", () => {

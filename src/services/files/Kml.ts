@@ -129,9 +129,22 @@ const dataOf = (feature: XmlElement): Feature["data"] =>
     ])
   )
 
+// Descriptions are HTML (KML 2.2, 9.1.3.10), to be run or loaded by what opens the file: a text that would be read as such is
+// escaped. What is not escaped has nothing to undo.
+const MARKUP = /<[a-z/!?]|&#?[a-z0-9]+;/i
+
+const htmlOf = (text: string) => MARKUP.test(text) ? text.replaceAll("&", "&amp;").replaceAll("<", "&lt;") : text
+
+const textOfHtml = (html: string) => html.includes("<") ? html : html.replaceAll("&lt;", "<").replaceAll("&amp;", "&")
+
+const descriptionOf = (feature: XmlElement) => {
+  const html = textOf(feature, "description")
+  return html === undefined ? undefined : textOfHtml(html)
+}
+
 const featureOf = (feature: XmlElement): Feature => ({
   name: textOf(feature, "name"),
-  description: textOf(feature, "description"),
+  description: descriptionOf(feature),
   timestamp: textOf(childOf(feature, "TimeStamp"), "when")?.trim(),
   data: dataOf(feature),
   cues: () => cuesOf(feature)
@@ -373,7 +386,7 @@ export function* writeKml(route: WrittenRoute): Generator<string> {
   yield `${XML_DECLARATION}${ROOT}\n`
   yield xmlOf({
     name,
-    description,
+    description: description === undefined ? undefined : htmlOf(description),
     ...writtenData({
       tags: tags.length === 0 ? undefined : tags.join(", "),
       activity,
