@@ -70,7 +70,7 @@ export const GpxQuery = knownQuery({ as: Schema.optionalKey(GpxForm) })
 
 const DROPPED = { code: "dropped", message: "extensions of points: a route has no place for it", count: 2 } as const
 
-const ImportWarning = Schema.Struct({
+export const ImportWarning = Schema.Struct({
   code: Schema.Literals([
     "gap_joined",
     "positions_simplified",

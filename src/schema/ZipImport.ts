@@ -2,6 +2,7 @@ import { Schema } from "effect"
 import { MAX_ROUTES, NewCollection } from "./Collection.ts"
 import { ErrorDetails } from "./ErrorDetails.ts"
 import { CollectionId, RouteId } from "./Ids.ts"
+import { ImportWarning } from "./Import.ts"
 import { Count } from "./Measures.ts"
 import { knownQuery } from "./Page.ts"
 import { Visibility } from "./Resource.ts"
@@ -48,7 +49,10 @@ const Imported = Schema.Struct({
   outcome: Schema.Literal("imported").annotate(OUTCOME),
   file,
   routeIds: Schema.Array(RouteId).annotate({ description: "The routes that were made of it" }),
-  duplicateOf: Schema.optionalKey(duplicateOf)
+  duplicateOf: Schema.optionalKey(duplicateOf),
+  warnings: Schema.optionalKey(
+    Schema.Array(ImportWarning).annotate({ description: "What was changed or left out, if anything was" })
+  )
 }).annotate({
   identifier: "ZipImportRoutes",
   description: "A file that is imported.",

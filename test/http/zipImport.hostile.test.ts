@@ -1,6 +1,8 @@
 import { assert, it, layer } from "@effect/vitest"
 import { Effect, Schema } from "effect"
 import { TestClock } from "effect/testing"
+import { readFileSync } from "node:fs"
+import { join } from "node:path"
 import { deflateRawSync, gzipSync } from "node:zlib"
 import { MAX_ARCHIVE_FILES } from "../../src/schema/Archive.ts"
 import { MAX_UNPACKED_BYTES } from "../../src/schema/Import.ts"
@@ -255,7 +257,11 @@ layer(TestServer.layer())("an import of route files", (it) => {
   it.effect("by the page lists each file with its routes, and escapes their names", () =>
     Effect.gen(function*() {
       const rider = yield* signedIn
-      const bytes = yield* zipped([["<b>.gpx", gpx(51)], ["<i>.txt", "x"]])
+      const bytes = yield* zipped([
+        ["<b>.gpx", gpx(51).replace("</gpx>", "<foreign/></gpx>")],
+        ["<i>.txt", "x"],
+        ["cut.fit", readFileSync(join(import.meta.dirname, "../support/cases/d2-cut-off.fit"))]
+      ])
       const form = new FormData()
       form.set("visibility", "unlisted")
       form.set("tags", "moved, alps")
@@ -273,7 +279,9 @@ layer(TestServer.layer())("an import of route files", (it) => {
       assert.strictEqual(page.status, 200)
       assert.match(page.text, /&lt;b&gt;\.gpx.*\s.*Imported: <a href="\.\.\/me\/routes\/\d+">/)
       assert.include(page.text, "Skipped: its name is not that of a route file")
-      assert.include(page.text, "Done: 1 file imported, 0 here already, 1 skipped.")
+      assert.include(page.text, "<br>Left out: FIT file (1): it ends early or is damaged, what could be read is kept.")
+      assert.notInclude(page.text, "foreign")
+      assert.include(page.text, "Done: 2 files imported, 0 here already, 1 skipped.")
       assert.isTrue(page.text.trimEnd().endsWith("</html>"))
       const { text } = yield* rider.get("/routes?geometry=none")
       assert.include(text, "\"visibility\":\"unlisted\",\"tags\":[\"moved\",\"alps\"]")

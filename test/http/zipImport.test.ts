@@ -2,7 +2,7 @@ import { assert, layer } from "@effect/vitest"
 import { Effect, Schema } from "effect"
 import { FitEncoder } from "fit-file-parser/encoder"
 import { execFile } from "node:child_process"
-import { writeFileSync } from "node:fs"
+import { readFileSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { gzipSync } from "node:zlib"
 import { ZipImportLine } from "../../src/schema/ZipImport.ts"
@@ -207,6 +207,31 @@ layer(TestServer.layer())("a ZIP of route files", (it) => {
         "ended"
       ])
       assert.include(skippedIn(lines)["UploadedFiles_0.zip/in.zip"], "nested archive")
+    }))
+
+  it.effect("names what is left out of a file that is imported, once for all of its tracks", () =>
+    Effect.gen(function*() {
+      const rider = yield* signedIn
+      const track = gpx(44).replace(/^<gpx[^>]*>|<.gpx>$/g, "")
+      const two = gpx(44.5).replace("</gpx>", `${track}<foreign/></gpx>`)
+      const whole = gpx(44.7).replaceAll(/<time>[^<]*<.time>/g, "")
+      const bytes = yield* zipped([
+        ["whole.gpx", whole],
+        ["cut.fit", readFileSync(join(import.meta.dirname, "../support/cases/d2-cut-off.fit"))],
+        ["two.gpx", two]
+      ])
+      const lines = (yield* moved(rider, bytes)).slice(1, -1)
+      const foreign = { code: "dropped" as const, message: "foreign of gpx: a route has no place for it", count: 1 }
+      const times = { ...foreign, message: "time of trkpt: a route has no place for it", count: 4 }
+      const cut = {
+        code: "dropped" as const,
+        message: "FIT file: it ends early or is damaged, what could be read is kept",
+        count: 1
+      }
+      assert.deepStrictEqual(
+        lines.map((line) => line.outcome === "imported" ? [line.file, line.routeIds.length, line.warnings] : line),
+        [["whole.gpx", 1, undefined], ["cut.fit", 1, [cut]], ["two.gpx", 2, [foreign, times]]]
+      )
     }))
 
   it.effect("is sent by the command line as it is", () =>

@@ -204,7 +204,16 @@ const GERMAN: ReadonlyArray<readonly [string | Html, string]> = [
   [de.pages.moreStops(1), "1 weitere Stelle ist in den Dateien."],
   [de.pages.moreStops(2), "2 weitere Stellen sind in den Dateien."],
   [de.trash.eraseAll(1), "Alle endgültig löschen"],
-  [de.trash.eraseAll(2), "Alle 2 endgültig löschen"]
+  [de.trash.eraseAll(2), "Alle 2 endgültig löschen"],
+  [
+    de.routes.warning({ code: "dropped", message: "tags: a tag: too long", count: 2 }),
+    "Weggelassen: Schlagwörter (2)."
+  ],
+  [
+    de.routes.warning({ code: "dropped", message: "file a: it is empty", count: 1 }),
+    "Weggelassen: andere Angaben (1)."
+  ],
+  [de.routes.warning({ code: "gap_joined", message: "x", count: 3 }), "Vereinfacht: Lücken der Linie (3)."]
 ]
 
 /** The import of a ZIP has these reasons for a file. */

@@ -2231,6 +2231,8 @@ export interface ZipImportRoutes {
   readonly routeIds: ReadonlyArray<number>
   /** The own routes that its tracks repeat */
   readonly duplicateOf?: ReadonlyArray<number> | undefined
+  /** What was changed or left out, if anything was */
+  readonly warnings?: ReadonlyArray<ImportWarning> | undefined
 }
 
 /** A file of which nothing is stored. */

@@ -70,7 +70,7 @@ export class AccountDataApi extends HttpApiGroup.make("accountData")
           + "the time at which each was recorded; else the `source` is the page of Strava, Garmin Connect, Komoot, Ride with GPS or "
           + "wanderer that a GPX file links to, or by the number that Garmin Connect, or a program that fetches the files of Komoot or "
           + "wanderer, puts into the name of a file. The response is a line of JSON for each file, while it is imported: "
-          + "`imported` with the ids, `duplicate` of own routes with the same source or positions, or `skipped` with the "
+          + "`imported` with the ids and what was changed or left out, `duplicate` of own routes with the same source or positions, or `skipped` with the "
           + "reason; before them `begun`, after them `ended`. A file that cannot be read stops no other. Where the import cannot go on "
           + "(the credential ends, the service stops), the last line is `stopped`, or missing: send the same "
           + "archive again, and it skips what is there. A full quota skips the rest, and says so. A file may have "

@@ -14,7 +14,7 @@ import {
 } from "effect"
 import { type ImportReport, MAX_ARCHIVE_FILES } from "../../schema/Archive.ts"
 import type { CollectionId, RouteId, UserId } from "../../schema/Ids.ts"
-import { MAX_UNPACKED_BYTES } from "../../schema/Import.ts"
+import { type ImportWarning, MAX_UNPACKED_BYTES } from "../../schema/Import.ts"
 import { MAX_TAGS, type Source } from "../../schema/Route.ts"
 import type { Quota } from "../../schema/User.ts"
 import type { ZipImportLine, ZipImportQuery } from "../../schema/ZipImport.ts"
@@ -39,7 +39,7 @@ import {
 import { nameOf } from "../files/Finish.ts"
 import { isPacked } from "../files/PackedFile.ts"
 import { ImportDisk } from "../files/Spool.ts"
-import { readFile, type ReadFiles, refusalOf } from "../routes/FileJobs.ts"
+import { readFile, type ReadFiles, refusalOf, warningsOf } from "../routes/FileJobs.ts"
 import { type Kept, type ReadDraft, RouteDuplicates } from "../routes/RouteDuplicates.ts"
 import { Routes } from "../routes/Routes.ts"
 import { AccountImport, type Received } from "./Import.ts"
@@ -147,13 +147,23 @@ const skippedLine = (file: string, reason: string): ZipImportLine => ({
   reason: reason.slice(0, MAX_REASON).toWellFormed()
 })
 
-const storedLine = (file: string, kept: ReadonlyArray<Kept>): ZipImportLine => {
+const storedLine = (
+  file: string,
+  kept: ReadonlyArray<Kept>,
+  warnings: ReadonlyArray<ImportWarning>
+): ZipImportLine => {
   const idsOf = (isNew: boolean): ReadonlyArray<RouteId> => [
     ...new Set(kept.filter((one) => one.isNew === isNew).map(({ routeId }) => routeId))
   ]
   const [routeIds, duplicateOf] = [idsOf(true), idsOf(false)]
   if (routeIds.length === 0) return { outcome: "duplicate", file, duplicateOf }
-  return { outcome: "imported", file, routeIds, ...(duplicateOf.length === 0 ? {} : { duplicateOf }) }
+  return {
+    outcome: "imported",
+    file,
+    routeIds,
+    ...(duplicateOf.length === 0 ? {} : { duplicateOf }),
+    ...(warnings.length === 0 ? {} : { warnings })
+  }
 }
 
 const withoutSource = (draft: ReadDraft): ReadDraft => Struct.omit(draft, ["source"])
@@ -322,7 +332,7 @@ const routeImport = Effect.gen(function*() {
       const drafts = draftsOf(read, query, sourceOf(name, read.origin, activity), summaries)
       const kept = yield* store(owner, drafts, query)
       if (target !== undefined) yield* collect(owner, target, kept, progress)
-      return storedLine(name, kept)
+      return storedLine(name, kept, warningsOf(read))
     })
 
     const lineOf = Effect.fnUntraced(function*(file: ZippedFile) {

@@ -63,6 +63,13 @@ export interface ReadFiles {
   readonly digest: string
 }
 
+/** Each track of a file repeats what the file has beside its tracks. */
+export const warningsOf = ({ routes }: ReadFiles): ReadonlyArray<ImportWarning> => [
+  ...new Map(
+    routes.flatMap(({ warnings }) => warnings).map((warning) => [`${warning.count} ${warning.message}`, warning])
+  ).values()
+]
+
 const Refusal = Schema.Union([InvalidInput, FilesTooLarge, UnknownFormat, UnknownEncoding])
 
 export type FileRefusal = typeof Refusal.Type

@@ -1,6 +1,6 @@
 import type { AuditEvent } from "../../schema/Admin.ts"
 import { MAX_TOKEN_DAYS, type PersonalAccessToken, type Session } from "../../schema/Credential.ts"
-import type { Dropped } from "../../schema/Import.ts"
+import type { ImportWarning } from "../../schema/Import.ts"
 import { GRACE_PERIOD, INVITATION_LIFETIME, SESSION_LIFETIME } from "../../schema/Limits.ts"
 import { MAX_ZONES, ZONE_RADIUS } from "../../schema/PrivacyZone.ts"
 import { TAG_RULE } from "../../schema/Route.ts"
@@ -278,7 +278,8 @@ export const routesEnglish = {
     favourite: "favourite",
     marksOf: (name: string) => `Marks of ${name}`,
     uploaded: "Uploaded files",
-    dropped: ({ count, what, why }: Dropped) => `Left out: ${what} (${number(count)}): ${why}.`,
+    warning: ({ code, count, message }: ImportWarning) =>
+      code === "dropped" ? `Left out: ${message.replace(": ", ` (${number(count)}): `)}.` : `${message}.`,
     upload: "Upload routes",
     files: "Files",
     filesHint: (formats: string) =>

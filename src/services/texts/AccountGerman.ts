@@ -283,7 +283,12 @@ export const routesGerman: RoutesTexts = {
     favourite: "Favorit",
     marksOf: (name) => `Merkmale von ${name}`,
     uploaded: "Hochgeladene Dateien",
-    dropped: ({ count, what }) => `Weggelassen: ${DROPPED.get(what) ?? "andere Angaben"} (${number(count)}).`,
+    warning: ({ code, count, message }) => {
+      if (code !== "dropped") {
+        return `Vereinfacht: ${code === "gap_joined" ? "Lücken" : "Punkte"} der Linie (${number(count)}).`
+      }
+      return `Weggelassen: ${DROPPED.get(message.replace(/: .*/s, "")) ?? "andere Angaben"} (${number(count)}).`
+    },
     upload: "Routen hochladen",
     files: "Dateien",
     filesHint: (formats) =>

@@ -16,6 +16,7 @@ import { ACCOUNT_PAGES } from "../../request/RouteTemplates.ts"
 import { LINES, type Page, plainWords } from "../layout/Layout.ts"
 import { accountPageLayer } from "./AccountPage.ts"
 import { decodeForm, filesForm, input, optionsOf, orNull, select } from "./Forms.ts"
+import { isMissed } from "./RoutesPage.ts"
 
 const noArchive = ({ data }: Texts) => ValidationFailed.at("body", "", data.noArchive)
 
@@ -66,12 +67,17 @@ const row = (kind: "hint" | "problem", file: string, ...words: ReadonlyArray<Htm
   html`<li><div><strong>${file}</strong>\n<p class="${kind}">${words}</p></div></li>\n`
 
 const lineItem = (texts: Texts, line: ZipImportLine, root: string): Html => {
-  const { data, errors } = texts
+  const { data, errors, routes } = texts
   switch (line.outcome) {
     case "begun":
       return html`<li>${data.begun(line.files)}</li>\n`
     case "imported":
-      return row("hint", line.file, html`${data.fileImported}${links(line.routeIds, root)}`)
+      return row(
+        "hint",
+        line.file,
+        html`${data.fileImported}${links(line.routeIds, root)}`,
+        ...(line.warnings ?? []).filter(isMissed).map((warning) => html`<br>${routes.warning(warning)}`)
+      )
     case "duplicate":
       return row("hint", line.file, html`${data.fileDuplicate}${links(line.duplicateOf, root)}`)
     case "skipped":

@@ -2,7 +2,7 @@ import { Array as Arr, Context, Duration, Effect, Layer } from "effect"
 import type { HttpServerRequest } from "effect/http"
 import { ValidationFailed } from "../../../schema/Errors.ts"
 import type { UserId } from "../../../schema/Ids.ts"
-import { type Dropped, FILE_FORMATS } from "../../../schema/Import.ts"
+import { FILE_FORMATS, type ImportWarning } from "../../../schema/Import.ts"
 import type { PageOf } from "../../../schema/Page.ts"
 import { Visibility } from "../../../schema/Resource.ts"
 import type { StoredRoute } from "../../../schema/Route.ts"
@@ -12,6 +12,7 @@ import { Lanes } from "../../../services/admission/Lanes.ts"
 import { UNUSED } from "../../../services/files/Draft.ts"
 import type { PackedFile } from "../../../services/files/PackedFile.ts"
 import { type Html, html } from "../../../services/operations/Html.ts"
+import { warningsOf } from "../../../services/routes/FileJobs.ts"
 import { RouteDuplicates } from "../../../services/routes/RouteDuplicates.ts"
 import { RouteFiles } from "../../../services/routes/RouteFiles.ts"
 import { OwnRoutes } from "../../../services/routes/RouteLists.ts"
@@ -89,15 +90,18 @@ const card = (texts: Texts, units: Units, route: StoredRoute, root: string) =>
 interface FileResult {
   readonly name: string
   readonly routes: ReadonlyArray<StoredRoute>
-  readonly dropped: ReadonlyArray<Dropped>
+  readonly warnings: ReadonlyArray<ImportWarning>
   readonly problem?: string
 }
 
-const resultItem = ({ routes: words }: Texts, { dropped, name, problem, routes }: FileResult, root: string) =>
+/** Nobody misses what no route has, such as the measures of a sensor. */
+export const isMissed = ({ message }: ImportWarning): boolean => !message.endsWith(UNUSED)
+
+const resultItem = ({ routes: words }: Texts, { name, problem, routes, warnings }: FileResult, root: string) =>
   html`<li><div><strong>${name}</strong>
 <p class="${problem === undefined ? "hint" : "problem"}">${problem}${
     routes.map((route) => html`<a href="${root}${ROUTES}/${route.id}">${route.name}</a> `)
-  }</p>${dropped.map((part) => html`<p class="hint">${words.dropped(part)}</p>`)}</div></li>\n`
+  }</p>${warnings.map((warning) => html`<p class="hint">${words.warning(warning)}</p>`)}</div></li>\n`
 
 const resultsOf = (texts: Texts, results: ReadonlyArray<FileResult>, root: string) =>
   html`<section class="notice" role="status" aria-label="${texts.routes.uploaded}"><ul class="rows">${
@@ -181,12 +185,11 @@ ${listOf(routes, visit, yield* visit.units, filters)}`
     })
     const drafts = Arr.map(read.routes, ({ line, route }) => ({ ...route, geometry: line, visibility }))
     const routes = yield* imports(duplicates.createUnlessThere(owner, drafts))
-    // Nobody misses what no route has, such as the measures of a sensor.
-    return { routes, dropped: read.dropped.filter(({ why }) => why !== UNUSED) }
+    return { routes, warnings: warningsOf(read).filter(isMissed) }
   })
 
   const resultOf = ({ session, texts }: Visit, file: PackedFile, visibility: Visibility) => {
-    const refused = (problem: string): FileResult => ({ name: file.name ?? "", routes: [], dropped: [], problem })
+    const refused = (problem: string): FileResult => ({ name: file.name ?? "", routes: [], warnings: [], problem })
     return store(session.userId, file, visibility).pipe(
       Effect.map((stored): FileResult => ({ name: file.name ?? "", ...stored })),
       Effect.catchTag("UnknownFormat", () => Effect.succeed(refused(texts.routes.unknownFormat(FORMATS)))),
@@ -202,7 +205,7 @@ ${listOf(routes, visit, yield* visit.units, filters)}`
     const given = parts.files.filter(({ name }) => name !== "")
     if (given.length === 0) return yield* noFiles(visit.texts)
     const results = yield* Effect.forEach(given, (file) => resultOf(visit, file, visibility))
-    if (results.some(({ dropped, problem }) => problem !== undefined || dropped.length > 0)) {
+    if (results.some(({ problem, warnings }) => problem !== undefined || warnings.length > 0)) {
       return yield* show(visit, results, visibility)
     }
     const [only, ...others] = results.flatMap(({ routes }) => routes)
