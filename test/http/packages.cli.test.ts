@@ -1,7 +1,7 @@
 import { assert, describe, it as test, layer } from "@effect/vitest"
 import { Effect } from "effect"
-import { existsSync, readdirSync } from "node:fs"
-import { mkdir, writeFile } from "node:fs/promises"
+import { existsSync, readdirSync, readFileSync } from "node:fs"
+import { copyFile, mkdir, writeFile } from "node:fs/promises"
 import { createServer } from "node:http"
 import { join } from "node:path"
 import { gzipSync } from "node:zlib"
@@ -121,6 +121,35 @@ layer(TestServer.layer())("the command line", (it) => {
       }
       assert.strictEqual(linesOf(yield* ada("ls", "--tag", "ride")).length, 1)
       assert.deepStrictEqual(readdirSync(files), ["one.gpx"])
+    }))
+
+  it.effect("prints below a file and a file of a ZIP what the service has left out of it", () =>
+    Effect.gen(function*() {
+      const { run: ada } = yield* person
+      const files = yield* temporaryDirectory
+      const cut = join(import.meta.dirname, "../support/cases/d2-cut-off.fit")
+      const lost = "FIT file: it ends early or is damaged, what could be read is kept"
+      const skied = (text: string) => text.replaceAll("<trkseg>", "<type>skiing</type><foreign/><trkseg>")
+      const other = "activity: it is none of run, cycle and walk"
+      const archive = join(yield* temporaryDirectory, "rides.zip")
+      const bytes = yield* zipped([["cut.fit", readFileSync(cut)], ["one.gpx", skied(gpx("One", 47.1))]])
+      yield* Effect.promise(async () => {
+        await copyFile(cut, join(files, "cut.fit"))
+        await writeFile(join(files, "two.gpx"), skied(gpxOf(["Two", 47.3], ["Three", 47.5])))
+        await writeFile(archive, bytes)
+      })
+      const [zip, folder] = [yield* ada("import", archive), yield* ada("import", files)]
+      assert.deepStrictEqual([zip.stdout, folder.stdout], [
+        `cut.fit: imported\n  ${lost}\none.gpx: imported\n  ${other}\n2 imported, 0 already there, 0 skipped\n`,
+        `cut.fit: already there\ntwo.gpx: imported\n  ${other}\n1 imported, 1 already there, 0 failed\n`
+      ])
+      for (const path of [archive, files]) {
+        const [first = ""] = linesOf(yield* (yield* person).run("import", path, "--json"))
+        assert.deepInclude(JSON.parse(first), {
+          file: "cut.fit",
+          warnings: [{ code: "dropped", message: lost, count: 1 }]
+        })
+      }
     }))
 
   it.effect("imports what is in folders that have names of files, and goes on where it cannot keep what it did", () =>

@@ -4,11 +4,11 @@ import { createHash, randomUUID } from "node:crypto"
 import { openAsBlob } from "node:fs"
 import { readdir, readFile, stat } from "node:fs/promises"
 import { basename, dirname, extname, join } from "node:path"
-import { type Client, ServiceError } from "../../client/src/index.ts"
+import { type Client, type ImportWarning, ServiceError } from "../../client/src/index.ts"
 import { attempt, EXIT_CODES, Failure, toFailure } from "./Failure.ts"
 import { readText, replaceJson } from "./Files.ts"
 import { account, given, print } from "./Root.ts"
-import { note, showProgress } from "./Terminal.ts"
+import { isJson, note, showProgress } from "./Terminal.ts"
 
 const TYPES: Readonly<Record<string, string>> = {
   ".fit": "application/vnd.ant.fit",
@@ -53,7 +53,31 @@ const readJournal = async (file: string) => {
 interface Imported {
   readonly ids: ReadonlyArray<number>
   readonly isNew: boolean
+  readonly warnings?: ReadonlyArray<ImportWarning>
 }
+
+/** The other tracks of a file are imported too. */
+const isOfOthers = ({ message }: ImportWarning) => message === "tracks: another one was chosen by `track`"
+
+const importedOf = (ids: ReadonlyArray<number>, isNew: boolean, all: ReadonlyArray<ImportWarning>): Imported => {
+  const own = all.filter((warning) => !isOfOthers(warning))
+  const warnings = [...new Map(own.map((warning) => [warning.message, warning])).values()]
+  return { ids, isNew, ...(warnings.length === 0 ? {} : { warnings }) }
+}
+
+/** Nobody misses what no route has, such as the measures of a sensor. */
+const isMissed = (message: string) => !message.endsWith(": a route has no place for it")
+
+/** Prints what became of a file, and below it what the service has left out. */
+const printFile = Effect.fnUntraced(function*(
+  result: unknown,
+  text: string,
+  warnings: ReadonlyArray<Pick<ImportWarning, "message">> = []
+) {
+  yield* print(result, text)
+  if (isJson) return
+  for (const { message } of warnings) if (isMissed(message)) yield* print(message, `  ${message}`)
+})
 
 /** Returns undefined for a file of several tracks without the index of one, and for an index behind the last track. */
 const importTrack = async (
@@ -74,7 +98,8 @@ const importTrack = async (
       payload: bytes
     })
     const routes = Array.isArray(made) ? made : [made]
-    return { ids: routes.flatMap((route) => "id" in route ? [route.id] : []), isNew: true }
+    const ids = routes.flatMap((route) => "id" in route ? [route.id] : [])
+    return importedOf(ids, true, routes.flatMap(({ warnings }) => warnings))
   } catch (error) {
     if (!(error instanceof ServiceError)) throw error
     const { issues, reason, routeId } = error.details
@@ -90,7 +115,10 @@ const importTracks = async (client: Client, file: string, bytes: Uint8Array<Arra
   const all: Array<Imported> = []
   for (let track = 0;; track++) {
     const one = await importTrack(client, file, bytes, track)
-    if (one === undefined) return { ids: all.flatMap(({ ids }) => ids), isNew: all.some(({ isNew }) => isNew) }
+    if (one === undefined) {
+      const warnings = all.flatMap(({ warnings = [] }) => warnings)
+      return importedOf(all.flatMap(({ ids }) => ids), all.some(({ isNew }) => isNew), warnings)
+    }
     all.push(one)
   }
 }
@@ -107,6 +135,9 @@ const Line = Schema.Struct({
   file: Schema.optionalKey(Schema.String),
   routeIds: Schema.optionalKey(Schema.Array(Schema.Int)),
   duplicateOf: Schema.optionalKey(Schema.Array(Schema.Int)),
+  warnings: Schema.optionalKey(
+    Schema.Array(Schema.Struct({ code: Schema.String, message: Schema.String, count: Schema.Int }))
+  ),
   reason: Schema.optionalKey(Schema.String),
   message: Schema.optionalKey(Schema.String),
   imported: Schema.optionalKey(Schema.Int),
@@ -146,7 +177,7 @@ const importZip = Effect.fnUntraced(function*(client: Client, archive: string, t
     Stream.map((line) => decodeLine(line)),
     Stream.tap((line) => {
       if (isRefused(line)) refused++
-      return line.outcome === "begun" ? Effect.void : print(line, wordsOf(line))
+      return line.outcome === "begun" ? Effect.void : printFile(line, wordsOf(line), line.warnings)
     }),
     Stream.runLast
   )
@@ -213,8 +244,10 @@ export const importFiles = Command.make(
         counts.failed++
         yield* print({ file, error: failure.message }, `${file}: ${failure.message}`)
       } else {
-        counts[outcome.success.isNew ? "imported" : "present"]++
-        yield* print({ file, ...outcome.success }, `${file}: ${outcome.success.isNew ? "imported" : "already there"}`)
+        const { success } = outcome
+        counts[success.isNew ? "imported" : "present"]++
+        const words = `${file}: ${success.isNew ? "imported" : "already there"}`
+        yield* printFile({ file, ...success }, words, success.warnings)
       }
     }
     showProgress(files.length, files.length, "files")
