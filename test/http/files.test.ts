@@ -313,6 +313,10 @@ layer(TestServer.layer({}, inVaduz))("files", (it) => {
         "content-disposition": "attachment; filename*=UTF-8''%C3%9Cber%20Land.gpx"
       }
       assert.strictEqual(yield* sent(packed, compressed), "Über Land")
+      for (const encoding of ["utf8", "latin1"] as const) {
+        const disposition = `attachment; filename="${Buffer.from("Zürich.gpx", encoding).toString("latin1")}"`
+        assert.strictEqual(yield* sent(packed, { ...compressed, "content-disposition": disposition }), "Zürich")
+      }
       const body = new FormData()
       body.append("file", new File([packed], "Feierabend.gpx.gz"))
       const formOf = Effect.fnUntraced(function*(body: FormData) {

@@ -2,6 +2,7 @@ import { create, parse } from "content-disposition"
 import { Array as Arr, Context, Effect, Option } from "effect"
 import { type Headers, type HttpServerRequest, HttpServerResponse } from "effect/http"
 import { HttpApiBuilder } from "effect/http-api"
+import { isUtf8 } from "node:buffer"
 import { ValidationFailed } from "../../schema/Errors.ts"
 import type { BoundingBox } from "../../schema/Geometry.ts"
 import type { RouteRef } from "../../schema/Ids.ts"
@@ -214,7 +215,11 @@ export const FilesHandlers = HttpApiBuilder.group(
   })
 )
 
-const parsedDisposition = Option.liftThrowable((header: string) => parse(header))
+/** Node decodes headers as Latin-1; curl and scripts send names in UTF-8. */
+const parsedDisposition = Option.liftThrowable((header: string) => {
+  const bytes = Buffer.from(header, "latin1")
+  return parse(isUtf8(bytes) ? bytes.toString() : header)
+})
 
 const headersOf = (headers: Headers.Headers) => ({
   contentType: headers["content-type"],
