@@ -193,6 +193,7 @@ layer(TestServer.layer())("a ZIP of route files", (it) => {
         ["broken.gpx", "<gpx>"],
         ["UploadedFiles_0.zip", Buffer.from(nested)],
         ["not.zip", "no archive"],
+        ["many.gpx", gpx(45).replace(/<trk>.*<.trk>/, (track) => track.repeat(101))],
         ["last.gpx", gpx(46.2)]
       ])
       const lines = yield* moved(rider, bytes)
@@ -203,10 +204,15 @@ layer(TestServer.layer())("a ZIP of route files", (it) => {
         ["duplicate", "UploadedFiles_0.zip/twice.gpx"],
         ["skipped", "UploadedFiles_0.zip/in.zip"],
         ["skipped", "not.zip"],
+        ["skipped", "many.gpx"],
         ["imported", "last.gpx"],
         "ended"
       ])
       assert.include(skippedIn(lines)["UploadedFiles_0.zip/in.zip"], "nested archive")
+      assert.strictEqual(
+        skippedIn(lines)["many.gpx"],
+        "Expected at most 100 tracks, the file has 101: divide it, or import it alone, each track by `track`"
+      )
     }))
 
   it.effect("names what is left out of a file that is imported, once for all of its tracks", () =>

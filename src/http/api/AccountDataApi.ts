@@ -10,7 +10,7 @@ import {
   UnsupportedMediaType,
   ValidationFailed
 } from "../../schema/Errors.ts"
-import { MAX_UNPACKED_BYTES } from "../../schema/Import.ts"
+import { MAX_TRACKS, MAX_UNPACKED_BYTES } from "../../schema/Import.ts"
 import { BODY_ALLOWANCE, grouped, inWords } from "../../schema/Limits.ts"
 import { MEDIA_TYPES } from "../../schema/MediaTypes.ts"
 import { MAX_UNPACKED_ROUTES, ZipImportLine, ZipImportQuery } from "../../schema/ZipImport.ts"
@@ -65,7 +65,8 @@ export class AccountDataApi extends HttpApiGroup.make("accountData")
           + `else is read of it may unpack to ${mebibytes(MAX_UNPACKED)}.\n\n`
           + "Any other ZIP is one of route files, as other services and devices give them, which a token with the scope `write` "
           + "may send too; the parameters are for these. Each GPX, GeoJSON, TCX, KML, KMZ and FIT file becomes routes, one for each of "
-          + "its tracks, also in folders, with gzip (`.fit.gz`) and in a nested ZIP; names, descriptions and sources are those of "
+          + `its tracks (at most ${MAX_TRACKS}), `
+          + "also in folders, with gzip (`.fit.gz`) and in a nested ZIP; names, descriptions and sources are those of "
           + "Strava's `activities.csv` where that is there, and the names of Garmin's uploads those of its `*_summarizedActivities.json` for "
           + "the time at which each was recorded; else the `source` is the page of Strava, Garmin Connect, Komoot, Ride with GPS or "
           + "wanderer that a GPX file links to, or by the number that Garmin Connect, or a program that fetches the files of Komoot or "

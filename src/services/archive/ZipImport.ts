@@ -90,7 +90,8 @@ const reasonOf = (fault: FileFault): string => {
   switch (fault._tag) {
     case "InvalidInput": {
       const { message = "it cannot be read", path = "" } = fault.issues[0] ?? {}
-      return path === "" ? message : `${path}: ${message}`
+      // The sender of a ZIP has not chosen the option that its files are read with.
+      return path === "" || fault.part === "query" ? message : `${path}: ${message}`
     }
     case "FilesTooLarge":
       return `it unpacks to more than ${fault.limitBytes} bytes`

@@ -263,7 +263,7 @@ const splitOf = (file: DraftFile) =>
     : Effect.fail(
       InvalidInput.inQuery(
         "split",
-        `Expected at most ${MAX_TRACKS} tracks, the file has ${file.tracks.length}`
+        `Expected at most ${MAX_TRACKS} tracks, the file has ${file.tracks.length}: divide it, or import it alone, each track by \`track\``
       )
     )
 
