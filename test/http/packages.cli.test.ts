@@ -123,6 +123,22 @@ layer(TestServer.layer())("the command line", (it) => {
       assert.deepStrictEqual(readdirSync(files), ["one.gpx"])
     }))
 
+  it.effect("imports JSON and XML by their paths, and passes over them in a directory, where they are seldom routes", () =>
+    Effect.gen(function*() {
+      const { run: ada } = yield* person
+      const files = yield* temporaryDirectory
+      const line = JSON.stringify({ type: "LineString", coordinates: [[9, 47], [9.1, 47.1]] })
+      yield* Effect.promise(async () => {
+        await writeFile(join(files, "map.json"), line)
+        await writeFile(join(files, "tour.XML.gz"), gzipSync(gpx("One", 47.1)))
+      })
+      for (const file of ["map.json", "tour.XML.gz"]) {
+        const { stderr, stdout } = yield* ada("import", join(files, file))
+        assert.strictEqual(stdout, `${file}: imported\n1 imported, 0 already there, 0 failed\n`, stderr)
+      }
+      assert.include((yield* ada("import", files)).stderr, "no file of a route")
+    }))
+
   it.effect("prints below a file and a file of a ZIP what the service has left out of it", () =>
     Effect.gen(function*() {
       const { run: ada } = yield* person

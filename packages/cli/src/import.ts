@@ -19,7 +19,11 @@ const TYPES: Readonly<Record<string, string>> = {
   ".tcx": "application/vnd.garmin.tcx+xml"
 }
 
-const isRouteFile = (file: string): boolean => TYPES[extname(file.toLowerCase().replace(/\.gz$/, ""))] !== undefined
+/** These are seldom routes: only one that is given by its path is imported. */
+const TYPES_BY_PATH: typeof TYPES = { ...TYPES, ".json": "application/geo+json", ".xml": "application/xml" }
+
+const isRouteFile = (file: string, types = TYPES): boolean =>
+  types[extname(file.toLowerCase().replace(/\.gz$/, ""))] !== undefined
 
 /** Finds hidden files, and what macOS adds beside the files: the service leaves out the same of a ZIP. */
 const isHidden = (file: string): boolean => /(?:^|[\\/])(?:__MACOSX[\\/]|\.)/.test(file)
@@ -36,7 +40,7 @@ const routeFilesIn = async (directory: string): Promise<ReadonlyArray<string>> =
 }
 
 const typeOf = (file: string) =>
-  file.toLowerCase().endsWith(".gz") ? "application/gzip" : TYPES[extname(file).toLowerCase()]
+  file.toLowerCase().endsWith(".gz") ? "application/gzip" : TYPES_BY_PATH[extname(file).toLowerCase()]
 
 /** This file of the directory has, by account and SHA-256, the ids of each file, or none if its import only began. */
 const JOURNAL = ".rps-import.json"
@@ -205,7 +209,7 @@ export const importFiles = Command.make(
   Effect.fnUntraced(function*({ path, tag }) {
     const { client, origin } = yield* account
     const isFile = (yield* attempt(() => stat(path))).isFile()
-    if (isFile && !isRouteFile(path)) return yield* importZip(client, path, tag)
+    if (isFile && !isRouteFile(path, TYPES_BY_PATH)) return yield* importZip(client, path, tag)
     const { user } = yield* attempt(() => client.credential.describe())
     const directory = isFile ? dirname(path) : path
     const journalFile = join(directory, JOURNAL)
