@@ -1,5 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Struct } from "effect"
+import { readFileSync } from "node:fs"
 import { MAX_DISTANCE, MAX_DURATION } from "../../src/schema/Measures.ts"
 import { MAX_ELEVATION_GAIN } from "../../src/schema/Route.ts"
 import type { Measures } from "../../src/services/files/Draft.ts"
@@ -125,6 +126,25 @@ describe("GPX of others", () => {
     assert.closeTo(metresOf(joined.document), 2 * 1111.95 + 111_195, 1)
     assert.throws(() => readAll(file, "gpx", { track: 3 }), /Expected an index of 0 to 2/)
     assert.throws(() => readAll("<kml/>", "kml", { track: 0 }), /The file has no tracks/)
+  })
+
+  it("with a route that begins or ends 1 km from the only track has two tracks, else one with its waypoints", () => {
+    const withTrack = (lat: number) =>
+      readFileSync(new URL("../support/cases/f1-basecamp.gpx", import.meta.url), "utf8")
+        .replace("</gpx>", `${trk(`<trkpt lat="${lat}" lon="9.5"/>`, "<trkpt lat=\"46.03\" lon=\"9.53\"/>")}</gpx>`)
+    const routesOf = (lat: number) =>
+      readAll(withTrack(lat), "gpx", { split: true }).map(({ document, dropped }) => [
+        document.name,
+        document.geometry.length,
+        document.waypoints.map(({ name }) => name),
+        dropped
+      ])
+    assert.deepStrictEqual(readAll(withTrack(47.4)), [])
+    assert.deepStrictEqual(routesOf(47.4), [
+      ["Imported route", 2, [undefined, undefined], []],
+      ["Lake", 4, ["A", "B"], []]
+    ])
+    assert.deepStrictEqual(routesOf(46.008), [["Lake", 2, ["A", "B"], []]])
   })
 
   it("with two tracks has each waypoint in the track that is nearest to it", () => {

@@ -4,6 +4,7 @@ import type { Dropped } from "../../schema/Import.ts"
 import { MAX_WAYPOINTS } from "../../schema/Route.ts"
 import { SERVICE_TITLE } from "../../schema/ServiceName.ts"
 import type { InvalidInput } from "../DomainErrors.ts"
+import { metresBetween } from "../geometry/Geodesy.ts"
 import {
   maneuverOf,
   OWN_INSTRUCTION,
@@ -204,13 +205,30 @@ const lineOfRoute = (route: XmlElement): Line => ({
   isPlan: true
 })
 
-/** One track and one route are polyline and plan of the same thing; several of either are polylines of their own. */
+const NEAR_METRES = 1000
+
+/** A route that does not begin and end at the track is not the plan of it. A single point is no route. */
+const isApart = (route: ReadonlyArray<XmlElement>, track: ReadonlyArray<XmlElement>) => {
+  const [first, ...others] = route.map(positionRead).filter((position) => position !== undefined)
+  const last = others.at(-1)
+  const isNear = ([lng, lat]: Position) =>
+    track.some((point) => {
+      const position = positionRead(point)
+      return position !== undefined && metresBetween(lng, lat, position[0], position[1]) <= NEAR_METRES
+    })
+  return first !== undefined && last !== undefined && !(isNear(first) && isNear(last))
+}
+
+/** One track and one route at it are polyline and plan of the same thing; others are polylines of their own. */
 const linesOf = (
   tracks: ReadonlyArray<XmlElement>,
   routes: ReadonlyArray<XmlElement>,
-  points: ReadonlyArray<XmlElement>
+  points: ReadonlyArray<XmlElement>,
+  areApart: boolean
 ): ReadonlyArray<Line> => {
-  if (tracks.length > 1 || routes.length > 1) return [...tracks.map(lineOfTrack), ...routes.map(lineOfRoute)]
+  if (areApart || tracks.length > 1 || routes.length > 1) {
+    return [...tracks.map(lineOfTrack), ...routes.map(lineOfRoute)]
+  }
   const plan = tracks.length === 0 ? withShape(points) : []
   const isPlan = plan.length > 1
   const segments = childrenOf(tracks, "trkseg")
@@ -248,17 +266,20 @@ const hasRoutePoints = (route: XmlElement) => childrenOf(route, "rtept").length 
 
 const partsOf = (gpx: XmlElement) => {
   const { empty: emptyRoutes, kept: routes } = filled(childrenOf(gpx, "rte"), hasRoutePoints, false)
+  const isOwn = isOwnFile(gpx)
   // A file of this service has an empty track where the route has waypoints alone.
-  const isPlanned = !isOwnFile(gpx) && routes.some((route) => withShape(childrenOf(route, "rtept")).length > 1)
+  const isPlanned = !isOwn && routes.some((route) => withShape(childrenOf(route, "rtept")).length > 1)
   const { empty: emptyTracks, kept: tracks } = filled(childrenOf(gpx, "trk"), hasTrackPoints, isPlanned)
   const routePoints = childrenOf(routes, "rtept")
+  const segments = childrenOf(tracks, "trkseg")
+  const trackPoints = childrenOf(segments, "trkpt")
   return {
     tracks,
     routes,
     empty: [...emptyTracks, ...emptyRoutes].map((owner) => droppedEmpty("track", [textOf(owner, "name")])),
-    segments: childrenOf(tracks, "trkseg"),
-    lines: linesOf(tracks, routes, routePoints),
-    trackPoints: childrenOf(childrenOf(tracks, "trkseg"), "trkpt"),
+    segments,
+    lines: linesOf(tracks, routes, routePoints, !isOwn && isApart(routePoints, trackPoints)),
+    trackPoints,
     routePoints,
     places: childrenOf(gpx, "wpt").filter((point) => cueOf(point) === undefined),
     cues: childrenOf(gpx, "wpt").flatMap((point) => cueOf(point) ?? [])
