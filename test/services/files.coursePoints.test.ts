@@ -1,5 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
 import { coursePointOf, turnOf, turnTypeOf } from "../../src/services/files/CoursePoints.ts"
+import { gpx, read, trk } from "../support/Files.ts"
 
 /** These are the numbers of `course_point` in the profile of FIT. */
 const KINDS =
@@ -40,4 +41,22 @@ describe("a course point", () => {
       assert.strictEqual(turnTypeOf(word), Number(type), word)
     }
   })
+})
+
+it("points of GPX have their type, else their symbol; the report names a symbol that another type replaces", () => {
+  const wpt = (inner: string) => `<wpt lat="1" lon="2">${inner}</wpt>`
+  const { document, dropped } = read(gpx(
+    wpt("<sym>Drinking Water</sym><type>user</type>") + wpt("<type>user</type>") +
+      wpt("<sym>Food</sym><type>Café</type>")
+      + wpt("<sym>Water</sym><type>Drinking Water</type>") + wpt("<sym>Flag, Blue</sym><type>Summit</type>")
+      + trk("<trkpt lat=\"1\" lon=\"2\"/>")
+  ))
+  assert.deepStrictEqual(document.waypoints.map(({ type }) => type), [
+    "water",
+    "user",
+    "Café",
+    "Drinking Water",
+    "Summit"
+  ])
+  assert.deepStrictEqual(dropped, [{ what: "sym of wpt", why: "a route has no place for it", count: 2 }])
 })

@@ -170,6 +170,19 @@ export const pointTypeOf = (kind: string | undefined): string | undefined => {
   return word === "generic" || word === "" ? undefined : KINDS_BY_WORD.get(word)?.name ?? kind?.trim()
 }
 
+/** BaseCamp writes it as the type of every point, whatever the symbol says. */
+const ANY_TYPE = "user"
+
+/** Returns the type of a point of GPX, or of a file that was made of one. */
+export const typeOf = (type: string | undefined, symbol: string | undefined): string | undefined =>
+  (type === ANY_TYPE ? undefined : type) ?? pointTypeOf(symbol) ?? type
+
+/** Returns true if the symbol is no turn and says something else than the type. */
+export const isSymbolLost = (type: string | undefined, symbol: string | undefined): boolean => {
+  const meaning = pointTypeOf(symbol)
+  return meaning !== undefined && turnTypeOf(symbol) === undefined && meaning !== pointTypeOf(typeOf(type, symbol))
+}
+
 export const coursePointOf = (type: string | null | undefined): { readonly fit: number; readonly tcx: string } => {
   const turnType = turnTypeOf(type ?? undefined)
   if (turnType !== undefined) return TURNS[turnType] ?? NOTE

@@ -6,14 +6,15 @@ import { SERVICE_TITLE } from "../../schema/ServiceName.ts"
 import type { InvalidInput } from "../DomainErrors.ts"
 import { metresBetween } from "../geometry/Geodesy.ts"
 import {
+  isSymbolLost,
   maneuverOf,
   OWN_INSTRUCTION,
   OWN_MANEUVER,
-  pointTypeOf,
   SHAPING,
   SHAPING_MEMBERS,
   shapingIn,
   turnTypeOf,
+  typeOf,
   withShaping
 } from "./CoursePoints.ts"
 import {
@@ -53,7 +54,7 @@ import {
 
 const TRACK_POINT = new Set(["ele", "extensions"])
 const RECORDED_POINT = new Set([...TRACK_POINT, "time"])
-const PLANNED_POINT = new Set(["name", "type", "sym", "time", "extensions"])
+const PLANNED_POINT = new Set(["name", "type", "time", "extensions"])
 const POINT_OF_BOTH = new Set([...TRACK_POINT, ...PLANNED_POINT])
 const ROOT = new Set(["metadata", "wpt", "rte", "trk", "name", "desc", "time", "keywords", "bounds"])
 const METADATA = new Set(["name", "desc", "time", "keywords", "bounds"])
@@ -73,6 +74,7 @@ const KNOWN = new Set([
   ...SEGMENT,
   ...ROUTE,
   "gpx",
+  "sym",
   "lat",
   "lon",
   "creator",
@@ -162,7 +164,7 @@ const waypointsOf = (
     return {
       coord: coordOf(position),
       name: text ?? name,
-      type: type ?? (isOwn ? undefined : pointTypeOf(sym)) ?? untyped,
+      type: typeOf(type, sym) ?? untyped,
       timestamp: textOf(items[index], "time")?.trim(),
       turn: isOwn
         ? undefined
@@ -293,9 +295,13 @@ const isLineOnly = ({ isPlan, parts }: Line) =>
 
 const hasMore = ({ children }: XmlElement) => children.length > 0
 
-const withoutText = (point: XmlElement): XmlElement => {
+const withoutRead = (point: XmlElement): XmlElement => {
   const read = textBeside(point)
-  return { ...point, children: point.children.filter(({ text }) => text.trim() !== read) }
+  const isSymbolRead = !isSymbolLost(textOf(point, "type"), textOf(point, "sym"))
+  return {
+    ...point,
+    children: point.children.filter(({ name, text }) => text.trim() !== read && !(isSymbolRead && name === "sym"))
+  }
 }
 
 const droppedOf = (
@@ -303,8 +309,8 @@ const droppedOf = (
   { empty, lines, routes, segments, tracks, ...points }: Parts
 ): ReadonlyArray<Dropped> => {
   const trackPoints = points.trackPoints.filter(hasMore)
-  const routePoints = points.routePoints.map(withoutText).filter(hasMore)
-  const places = points.places.map(withoutText).filter(hasMore)
+  const routePoints = points.routePoints.map(withoutRead).filter(hasMore)
+  const places = points.places.map(withoutRead).filter(hasMore)
   const lineOnly = lines.filter(isLineOnly).flatMap(({ parts }) => parts.flat()).length
   const hasPlan = lines.some(({ isPlan }) => isPlan)
   return [
