@@ -205,6 +205,43 @@ describe("GeoJSON, TCX and KML of others", () => {
     assert.deepStrictEqual([document.name, document.waypoints.map(({ name }) => name)], ["12", ["7.5", "Hut"]])
   })
 
+  it("GeoJSON that was made of GPX has sport, times and symbols, and names other properties of its features", () => {
+    const feature = (properties: unknown, type: string, coordinates: unknown) => ({
+      type: "Feature",
+      properties,
+      geometry: { type, coordinates }
+    })
+    const readOf = (...features: ReadonlyArray<unknown>) => {
+      const { document, dropped } = read(JSON.stringify({ type: "FeatureCollection", features }), "geojson")
+      return { activity: document.activity, waypoints: document.waypoints, dropped }
+    }
+    const time = "2021-05-01T10:00:00Z"
+    const [line, why] = [[[9, 46], [9, 47]], "a route has no place for it"]
+    const nothingElse = { _gpxType: "trk", type: "cycling", time, cmt: null, coordinateProperties: { times: [time] } }
+    assert.deepStrictEqual(
+      readOf(
+        feature(nothingElse, "LineString", line),
+        feature({ name: "Well", time, sym: "Drinking Water", type: "user", cmt: "" }, "Point", [9, 46]),
+        feature({ sym: "Flag", type: "Summit" }, "Point", [9, 46]),
+        feature({ amenity: "bench" }, "Point", [9, 47])
+      ),
+      {
+        activity: "cycle",
+        waypoints: [
+          { coord: [9, 46], type: "water", name: "Well", timestamp: time },
+          { coord: [9, 46], type: "Summit" },
+          { coord: [9, 47] }
+        ],
+        dropped: [{ what: "properties of points", why, count: 2 }]
+      }
+    )
+    for (const other of [{ cmt: "x" }, { type: "residential" }, { coordinateProperties: { heart: [99, 99] } }]) {
+      const { activity, dropped } = readOf(feature(other, "LineString", line))
+      assert.isUndefined(activity)
+      assert.deepStrictEqual(dropped, [{ what: "properties of lines", why, count: 1 }])
+    }
+  })
+
   it("TCX names the extensions of its points, but not our own", () => {
     const extended = (lng: number, extensions: string) =>
       `<Trackpoint><Position><LatitudeDegrees>46</LatitudeDegrees><LongitudeDegrees>${lng}</LongitudeDegrees></Position>`
@@ -251,6 +288,17 @@ describe("GeoJSON, TCX and KML of others", () => {
       ).dropped,
       [{ what: "ExtendedData", why, count: 2 }]
     )
+  })
+
+  it("KML names the periods and addresses of its placemarks, but not how they look", () => {
+    const looks = "<styleUrl>#a</styleUrl><Style/><visibility>1</visibility><open>0</open><LookAt/><Snippet/>"
+    const others = "<TimeSpan><begin>2021</begin></TimeSpan><address>Vaduz</address>"
+    const point = "<Point><coordinates>9,46</coordinates></Point>"
+    const why = "a route has no place for it"
+    assert.deepStrictEqual(read(`<kml><Placemark>${looks}${others}${point}</Placemark></kml>`, "kml").dropped, [
+      { what: "TimeSpan of Placemark", why, count: 1 },
+      { what: "address of Placemark", why, count: 1 }
+    ])
   })
 
   it("TCX names what its laps and activities have beside the line", () => {

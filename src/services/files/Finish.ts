@@ -70,7 +70,7 @@ const WORDS: ReadonlyMap<string, Activity> = new Map([
 
 const MAX_SPORT = 100
 
-const activityOf = (sport: string): Activity | undefined => {
+export const activityOf = (sport: string): Activity | undefined => {
   const word = sport.slice(0, MAX_SPORT).toLowerCase().normalize("NFD").replaceAll("\u00F8", "o").replace(
     /[^a-z0-9]/g,
     ""

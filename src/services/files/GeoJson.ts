@@ -5,12 +5,15 @@ import { Maneuvers } from "../../schema/Maneuver.ts"
 import { excessOf, type TextLimits } from "../bodies/JsonScanner.ts"
 import { InvalidInput } from "../DomainErrors.ts"
 import { NO_GAPS, rangesOf } from "../geometry/Geodesy.ts"
+import { isSymbolLost, typeOf } from "./CoursePoints.ts"
 import {
   type DraftFile,
   type DraftTrack,
   type DraftWaypoint,
+  droppedIf,
   droppedOfPoints,
   OTHER_SHAPE,
+  UNUSED,
   type WrittenRoute
 } from "./Draft.ts"
 import {
@@ -26,6 +29,7 @@ import {
   recordingOf,
   stringOf
 } from "./FileValues.ts"
+import { activityOf } from "./Finish.ts"
 import { droppedElevations, placedPoints, placedTracks, segmentsOf } from "./Positions.ts"
 
 type JsonObject = Readonly<Record<string, unknown>>
@@ -139,6 +143,41 @@ const linesOf = ({ coordinates, type }: Part): ReadonlyArray<ReadonlyArray<unkno
   return type === "Point" ? [[coordinates]] : [coordinates]
 }
 
+const OF_BOTH = ["role", "name", "title", "description", "desc", "type", "time"]
+const OF_POINTS = new Set([...OF_BOTH, "timestamp", "sym"])
+const TIMES = ["times"]
+const OF_LINES = new Set([
+  ...OF_BOTH,
+  ...TIMES,
+  "tags",
+  "activity",
+  "createdAt",
+  "recordedAt",
+  "cues",
+  "coordTimes",
+  "coordinateProperties",
+  "_gpxType",
+  OWN_MEASURES
+])
+const OF_POSITIONS = new Set(TIMES)
+
+/** Converters write nulls for what a feature lacks. */
+const hasOther = (properties: JsonObject, known: ReadonlySet<string>) =>
+  Object.entries(properties).some(([name, value]) => value !== null && value !== "" && !known.has(name))
+
+const typeIn = ({ type }: JsonObject) => stringOf(type)
+
+/** Converters of GPX keep the sport as a type, which may be anything else in other files. */
+const sportIn = (properties: JsonObject) => activityOf(typeIn(properties) ?? "")
+
+const hasOtherOfLine = (properties: JsonObject) =>
+  hasOther(properties, OF_LINES)
+  || hasOther(objectOf(properties["coordinateProperties"]), OF_POSITIONS)
+  || (typeIn(properties) !== undefined && sportIn(properties) === undefined)
+
+const hasOtherOfPoint = (properties: JsonObject) =>
+  hasOther(properties, OF_POINTS) || isSymbolLost(typeIn(properties), stringOf(properties["sym"]))
+
 const droppedOf = (parts: ReadonlyArray<Part>): ReadonlyArray<Dropped> => {
   const others = Map.groupBy(parts.filter((part) => !isLine(part) && !isPoint(part)), ({ type }) => type.slice(0, 64))
   const points = parts.filter(isPoint)
@@ -146,6 +185,8 @@ const droppedOf = (parts: ReadonlyArray<Part>): ReadonlyArray<Dropped> => {
   const described = new Set(points.map(({ properties }) => properties).filter((owner) => !ofLines.has(owner)))
   return [
     ...[...others].map(([what, { length }]) => ({ what, why: OTHER_SHAPE, count: length })),
+    ...droppedIf([...ofLines].filter(hasOtherOfLine).length, "properties of lines", UNUSED),
+    ...droppedIf([...described].filter(hasOtherOfPoint).length, "properties of points", UNUSED),
     ...droppedOfPoints(
       [...described].map(descriptionOf),
       points.filter(({ coordinates }) => coordinates.length > 2).length
@@ -155,9 +196,9 @@ const droppedOf = (parts: ReadonlyArray<Part>): ReadonlyArray<Dropped> => {
 
 const waypointOf = ({ properties }: Part, position: Position): DraftWaypoint => ({
   coord: coordOf(position),
-  type: stringOf(properties["type"]),
+  type: typeOf(typeIn(properties), stringOf(properties["sym"])),
   name: nameOf(properties),
-  timestamp: stringOf(properties["timestamp"])
+  timestamp: stringOf(properties["timestamp"]) ?? timeOf(properties["time"])
 })
 
 /** Names come from the only route's feature, features without a geometry, then the root. */
@@ -229,13 +270,15 @@ const cuesIn = (properties: JsonObject) =>
 
 const trackOf = (properties: JsonObject, lines: ReadonlyArray<Part>, segments: DraftTrack["segments"]): DraftTrack => {
   const { recordedAt, seconds } = recordingOf(lines.flatMap(timesOf), timeOf)
+  const said = saidOf([properties])
   return {
-    ...saidOf([properties]),
+    ...said,
+    activity: said.activity ?? sportIn(properties),
     cues: cuesIn(properties),
     waypoints: [],
     segments,
     seconds,
-    recordedAt: instantText(stringOf(properties["recordedAt"])) ?? recordedAt
+    recordedAt: instantText(stringOf(properties["recordedAt"])) ?? recordedAt ?? instantText(timeOf(properties["time"]))
   }
 }
 

@@ -31,7 +31,16 @@ import {
 } from "./FileValues.ts"
 import { droppedElevations, type Placed, placedPoints, placedTracks, segmentsOf } from "./Positions.ts"
 import { parseXml, type TextPieces, XML_DECLARATION, xmlOf, type XmlParts } from "./Xml.ts"
-import { attributeOf, childOf, childrenOf, descendantsOf, leafOf, textOf, type XmlElement } from "./XmlTree.ts"
+import {
+  attributeOf,
+  childOf,
+  childrenOf,
+  descendantsOf,
+  leafOf,
+  textOf,
+  unknownChildren,
+  type XmlElement
+} from "./XmlTree.ts"
 
 interface Feature {
   readonly name: string | undefined
@@ -86,6 +95,29 @@ const KNOWN = new Set([
   "Data",
   "displayName",
   "value"
+])
+
+/** A placemark has these, of which some say how it looks on a map. */
+const PLACEMARK = new Set([
+  ...GEOMETRY_CONTAINERS,
+  ...LINES,
+  ...OTHER_GEOMETRIES,
+  "Point",
+  "name",
+  "description",
+  "TimeStamp",
+  "ExtendedData",
+  "visibility",
+  "open",
+  "Snippet",
+  "snippet",
+  "styleUrl",
+  "Style",
+  "StyleMap",
+  "LookAt",
+  "Camera",
+  "Region",
+  "gx:balloonVisibility"
 ])
 
 const OWN_DATA = new Set<string | undefined>([
@@ -234,6 +266,7 @@ const droppedOf = (kml: XmlElement, parts: ReadonlyArray<Part>): ReadonlyArray<D
   const foreign = descendantsOf([kml], "ExtendedData").filter(({ children }) => !children.every(isOwnData))
   const unplaced = tracks.flatMap(coordsOf).filter(({ text }) => text.trim() === "").length
   return [
+    ...unknownChildren(placemarks, PLACEMARK, UNUSED),
     ...droppedIf(times, "when of Track", UNUSED),
     ...droppedIf(foreign.length, "ExtendedData", UNUSED),
     // A device writes one `coord` for each time without a position (KML 2.3, 13.8).

@@ -20,6 +20,8 @@ const DROPPED: ReadonlyMap<string, string> = new Map([
   ["activity", "Aktivität"],
   ["cues", "Abbiegehinweise"],
   ["elevations", "Höhen"],
+  ["properties of lines", "Eigenschaften von Linien"],
+  ["properties of points", "Eigenschaften von Punkten"],
   ["FIT file", "Teile einer beschädigten Datei"]
 ])
 
