@@ -11,7 +11,7 @@ import { writeFit } from "../../src/services/files/FitWriter.ts"
 import { writeRouteFile } from "../../src/services/files/RouteFile.ts"
 import { readPacked } from "../../src/services/files/Upload.ts"
 import { readFile } from "../../src/services/routes/FileJobs.ts"
-import { gpx, metresOf } from "../support/Files.ts"
+import { gpx, metresOf, read as readText } from "../support/Files.ts"
 
 const digits = (index: number) => Math.sin(index) / 1e4
 
@@ -74,6 +74,12 @@ describe("the largest route", () => {
       }), 120_000)
   }
 })
+
+it("a line of GeoJSON may have 400,000 positions with elevations", () => {
+  const positions = Array.from({ length: 400_000 }, (_, index) => [9 + index / 1e6, 47 + digits(index), index % 9])
+  const { warnings } = readText(JSON.stringify({ type: "LineString", coordinates: positions }), "geojson")
+  assert.deepStrictEqual(warnings.map(({ code, count }) => [code, count]), [["positions_simplified", 300_000]])
+}, 60_000)
 
 const HOURS = 8
 

@@ -13,6 +13,7 @@ export const CLOSE_OBJECT = 0x7d
 export interface TextLimits {
   readonly depth: number
   readonly values: number
+  readonly what?: string
 }
 
 export const endOfString = (text: Uint8Array, from: number): number => {
@@ -30,7 +31,10 @@ const excess = (most: number, what: string): ValidationIssue => ({
 })
 
 /** Finds the first excess before parsing, in one pass that builds nothing, up to the end of the value or a syntax error. */
-export const excessOf = (text: Uint8Array, { depth, values }: TextLimits): ValidationIssue | undefined => {
+export const excessOf = (
+  text: Uint8Array,
+  { depth, values, what = "values in all" }: TextLimits
+): ValidationIssue | undefined => {
   const membersLeft = new Float64Array(depth)
   let level = -1
   let valuesLeft = values
@@ -42,13 +46,13 @@ export const excessOf = (text: Uint8Array, { depth, values }: TextLimits): Valid
       const left = (membersLeft[level] ?? 0) - 1
       if (left === 0) return excess(JSON_LIMITS.members, "members")
       membersLeft[level] = left
-      if (--valuesLeft < 0) return excess(values, "values in all")
+      if (--valuesLeft < 0) return excess(values, what)
     } else if (byte === QUOTE) {
       index = endOfString(text, index + 1)
     } else if (byte === OPEN_ARRAY || byte === OPEN_OBJECT) {
       if (++level === depth) return excess(depth, "levels")
       membersLeft[level] = byte === OPEN_OBJECT ? JSON_LIMITS.members : Infinity
-      if (--valuesLeft < 0) return excess(values, "values in all")
+      if (--valuesLeft < 0) return excess(values, what)
     } else if (byte === CLOSE_ARRAY || byte === CLOSE_OBJECT) {
       if (--level < 0) return undefined
     }

@@ -1,5 +1,5 @@
 import { Effect, Option, Predicate, Schema } from "effect"
-import { MAX_POSITIONS, type Position } from "../../schema/Geometry.ts"
+import type { Position } from "../../schema/Geometry.ts"
 import type { Dropped } from "../../schema/Import.ts"
 import { Maneuvers } from "../../schema/Maneuver.ts"
 import { excessOf, type TextLimits } from "../bodies/JsonScanner.ts"
@@ -30,7 +30,7 @@ import {
   stringOf
 } from "./FileValues.ts"
 import { activityOf } from "./Finish.ts"
-import { droppedElevations, placedPoints, placedTracks, segmentsOf } from "./Positions.ts"
+import { droppedElevations, MAX_READ_POSITIONS, placedPoints, placedTracks, segmentsOf } from "./Positions.ts"
 
 type JsonObject = Readonly<Record<string, unknown>>
 
@@ -55,8 +55,12 @@ const MEMBERS: ReadonlyMap<string, string> = new Map([
 
 const MAX_DEPTH = 32
 
-/** The limits are twice the values of 100,000 positions with elevations; nested geometries have two levels each. */
-const FILE_LIMITS: TextLimits = { depth: 3 * MAX_DEPTH, values: 8 * MAX_POSITIONS }
+/** A position with an elevation is an array of three values. Nested geometries have two levels each. */
+const FILE_LIMITS: TextLimits = {
+  depth: 3 * MAX_DEPTH,
+  values: 4 * MAX_READ_POSITIONS,
+  what: `values in all, which are those of ${MAX_READ_POSITIONS} positions with elevations`
+}
 
 const objectOf = (value: unknown): JsonObject => Predicate.isReadonlyObject(value) ? value : {}
 

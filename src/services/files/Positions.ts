@@ -9,7 +9,7 @@ import { isDateTime, tooMany } from "./FileValues.ts"
 const MAX_REPORTED = 20
 
 /** This many members are read from a file; those that shape a route least are left out afterwards. */
-const MAX_READ_POSITIONS = 500_000
+export const MAX_READ_POSITIONS = 500_000
 
 /** Waypoints and cues together are at most this many. */
 const MAX_READ_WAYPOINTS = 5000

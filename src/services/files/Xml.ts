@@ -4,7 +4,7 @@ import { isUtf8 } from "node:buffer"
 import { StringDecoder } from "node:string_decoder"
 import { InvalidInput } from "../DomainErrors.ts"
 import { PIECE_LENGTH } from "./FileValues.ts"
-import { OWN_URI, type PointReader, XmlTree } from "./XmlTree.ts"
+import { malformed, MAX_MESSAGE, OWN_URI, type PointReader, XmlTree } from "./XmlTree.ts"
 
 const MAX_TAG = 65_536
 
@@ -61,7 +61,7 @@ const endOfTag = (text: string, start: number): number => {
   return -1
 }
 
-const LONG_TAG = `a tag has more than ${MAX_TAG} characters`
+const LONG_TAG = malformed(`a tag has more than ${MAX_TAG} characters`)
 
 /** A parser reads a tag as a whole: 800,000 attributes take a second and 100 MiB before they can be counted. */
 class TagCheck {
@@ -123,7 +123,7 @@ const check = Effect.fnUntraced(function*(pieces: TextPieces) {
     if (first !== -1) sinceTag = piece.length - piece.lastIndexOf("<")
   }
   // A parser rejects `<` within a tag (XML 1.0, 2.3): no tag is longer than the way to the next.
-  if ((mayBeLong || sinceTag > MAX_TAG) && hasLongTag(pieces)) return yield* malformed(LONG_TAG)
+  if ((mayBeLong || sinceTag > MAX_TAG) && hasLongTag(pieces)) return yield* InvalidInput.at("", LONG_TAG)
 })
 
 const COMMON_MISTAKE = /[^\t\n\r\u0020-\uFFFD]/
@@ -134,8 +134,6 @@ const NO_CHARACTER = /[^\t\n\r\u0020-\uD7FF\uE000-\uFFFD\u{10000}-\u{10FFFF}]/gu
 export const carried = (text: string): string =>
   // The second expression decides; it takes four times as long.
   text.isWellFormed() && !COMMON_MISTAKE.test(text) ? text : text.replace(NO_CHARACTER, "")
-
-const MAX_MESSAGE = 200
 
 /** The longest line of a route has 6 MiB in KML. */
 const MAX_TOKEN = 8 * 1024 * 1024
@@ -155,10 +153,13 @@ function* carriedPieces(pieces: TextPieces): Generator<[string]> {
   }
 }
 
-const malformed = (message: string) => InvalidInput.at("", `Malformed XML: ${message.slice(0, MAX_MESSAGE)}`)
+const LIMITS =
+  `Expected at most ${MAX_DEPTH} levels, and ${MAX_TOKEN} characters in one text, such as the positions of a line`
 
-const fromParser = ({ line, message }: Xml.XmlError) =>
-  malformed(`line ${line ?? 1}: ${message.replace(/ at line \d+, column \d+$/, "")}`)
+const fromParser = ({ kind, line, message }: Xml.XmlError) => {
+  const problem = `line ${line ?? 1}: ${message.replace(/ at line \d+, column \d+$/, "")}`
+  return InvalidInput.at("", kind === "Limit" ? `${LIMITS}: ${problem}` : malformed(problem))
+}
 
 const decoded = (pieces: TextPieces) =>
   Channel.fromIterable(carriedPieces(pieces)).pipe(
@@ -178,7 +179,7 @@ export const parseXml = Effect.fnUntraced(function*(
   yield* Channel.runForEach(decoded(pieces), (events) =>
     Effect.suspend(() => {
       const problem = tree.take(events)
-      return problem === undefined ? Effect.void : Effect.fail(malformed(problem))
+      return problem === undefined ? Effect.void : InvalidInput.at("", problem)
     }))
   const { root } = tree
   if (root === undefined || !rootNames.includes(root.name)) {

@@ -17,11 +17,17 @@ export interface PointReader {
   readonly read: (point: XmlElement) => XmlElement
 }
 
+export const MAX_MESSAGE = 200
+
+export const malformed = (problem: string): string => `Malformed XML: ${problem.slice(0, MAX_MESSAGE)}`
+
 /** A day with sensors has 14 elements for each of 86,400 points in TCX. */
 const MAX_ELEMENTS = 1_250_000
 
 /** Memory has at most this many elements; a point that was read leaves hardly any. */
 const MAX_KEPT_ELEMENTS = 500_000
+
+const TOO_LONG = `Expected at most ${MAX_KEPT_ELEMENTS} positions and other elements that are read`
 
 const MAX_ATTRIBUTES = 128
 
@@ -128,7 +134,7 @@ export class XmlTree {
         return this.#addText(event.text)
       // The parser skips declarations of entities, and refuses what refers to one.
       case "Doctype":
-        return "document types and entity declarations are not accepted"
+        return malformed("document types and entity declarations are not accepted")
       default:
         return undefined
     }
@@ -136,10 +142,10 @@ export class XmlTree {
 
   #start({ attributes, name }: Xml.StartElement): string | undefined {
     this.#count++
-    if (this.#count > MAX_ELEMENTS) return `there are more than ${MAX_ELEMENTS} elements`
-    if (name === TRAP) return `no element has the name ${TRAP}`
+    if (this.#count > MAX_ELEMENTS) return `Expected at most ${MAX_ELEMENTS} elements in all`
+    if (name === TRAP) return malformed(`no element has the name ${TRAP}`)
     const names = namesOf(attributes)
-    if (names.length > MAX_ATTRIBUTES) return `an element has more than ${MAX_ATTRIBUTES} attributes`
+    if (names.length > MAX_ATTRIBUTES) return malformed(`an element has more than ${MAX_ATTRIBUTES} attributes`)
     if (this.#count === 1) this.#beginRoot(name, attributes)
     for (const attribute of names) {
       if (attribute === DEFAULT) this.#declare("", attributes[attribute])
@@ -196,7 +202,7 @@ export class XmlTree {
     const closed = element.isKnown ? this.#closed(element) : element
     if (parent === undefined) this.root = closed
     else if (parent.isKnown || element.isKnown || closed.children.length > 0) this.#adopt(parent, closed)
-    return this.#kept > MAX_KEPT_ELEMENTS ? `there are more than ${MAX_KEPT_ELEMENTS} elements` : undefined
+    return this.#kept > MAX_KEPT_ELEMENTS ? TOO_LONG : undefined
   }
 
   #unbind(): void {
