@@ -319,6 +319,19 @@ describe("GeoJSON, TCX and KML of others", () => {
     ])
   })
 
+  it("TCX has the planned duration of a course in its laps, else in its times", () => {
+    const point = (second: number) =>
+      `<Trackpoint><Time>2026-01-01T00:00:0${second}Z</Time><Position><LatitudeDegrees>46</LatitudeDegrees>`
+      + `<LongitudeDegrees>${9 + second}</LongitudeDegrees></Position></Trackpoint>`
+    const durationOf = (...seconds: ReadonlyArray<string>) => {
+      const laps = seconds.map((text) => `<Lap><TotalTimeSeconds>${text}</TotalTimeSeconds></Lap>`).join("")
+      const course = `<Course>${laps}<Track>${point(0)}${point(9)}</Track></Course>`
+      return read(`<TrainingCenterDatabase><Courses>${course}</Courses></TrainingCenterDatabase>`, "tcx").measures
+    }
+    assert.deepStrictEqual(durationOf("200", "100.5"), { duration: 300.5 })
+    for (const seconds of [[], ["0"], ["x"], ["-5"]]) assert.deepStrictEqual(durationOf(...seconds), { duration: 9 })
+  })
+
   it("TCX may be a recorded activity of several laps", () => {
     const point = (lat: number) =>
       `<Trackpoint><Time>2026-01-01T00:00:00Z</Time><Position><LatitudeDegrees>${lat}</LatitudeDegrees>`

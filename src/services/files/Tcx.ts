@@ -45,6 +45,7 @@ import {
   positionOf,
   type Recording,
   recordingOf,
+  sumOf,
   withinEdge
 } from "./FileValues.ts"
 import { NearestPositions } from "./NearestPositions.ts"
@@ -67,10 +68,12 @@ import {
 const TRACKPOINT = new Set(["Time", "Position", "AltitudeMeters", "DistanceMeters"])
 const COURSE_POINT = new Set(["Name", "Time", "Position", "PointType", "Notes", "Extensions"])
 
+const LAP_SECONDS = "TotalTimeSeconds"
+
 /** Laps have measures of their own, which are those of the line. The schema requires `Intensity`. */
 const LAP = new Set([
   "Track",
-  "TotalTimeSeconds",
+  LAP_SECONDS,
   "DistanceMeters",
   "BeginPosition",
   "BeginAltitudeMeters",
@@ -109,6 +112,7 @@ const KNOWN = new Set([
   "Sport",
   "Lap",
   "Track",
+  LAP_SECONDS,
   "Trackpoint",
   "LatitudeDegrees",
   "LongitudeDegrees",
@@ -263,15 +267,20 @@ const trackOf = (
   }
 }
 
-/** The times of our own courses only satisfy the schema, those of others are of a virtual partner. */
+/**
+ * The times of our own courses only satisfy the schema, those of others are of a virtual partner: a lap has the planned
+ * time.
+ */
 const recordingOfOwner = (
   owner: XmlElement,
   parts: Parts["lines"][number]["parts"],
   own: XmlElement | undefined
 ): Recording => {
   if (own !== undefined) return { ...NOT_RECORDED, recordedAt: instantText(textOf(own, OWN_RECORDING)) }
-  const { recordedAt, seconds } = recordingOf(parts, timeOf)
-  return { seconds, recordedAt: owner.name === "Activity" ? recordedAt : undefined }
+  const recording = recordingOf(parts, timeOf)
+  if (owner.name === "Activity") return recording
+  const planned = sumOf(childrenOf(owner, "Lap").map((lap) => numberOf(textOf(lap, LAP_SECONDS)))) ?? 0
+  return { ...NOT_RECORDED, seconds: planned > 0 ? planned : recording.seconds }
 }
 
 export const readTcx = Effect.fnUntraced(function*(pieces: TextPieces): Effect.fn.Return<DraftFile, InvalidInput> {
@@ -370,7 +379,7 @@ export function* writeTcx(route: WrittenRoute): Generator<string> {
   const metres = metresAlong(coordinatesOf(geometry), segments)
   const timeAt = timesAlong(route, metres)
   const lap: XmlParts = {
-    TotalTimeSeconds: decimal(route.duration ?? Math.max(0, geometry.length - 1)),
+    [LAP_SECONDS]: decimal(route.duration ?? Math.max(0, geometry.length - 1)),
     DistanceMeters: decimal(metres.at(-1) ?? 0),
     Intensity: "Active"
   }
