@@ -103,6 +103,27 @@ describe("cues in files", () => {
       ])
     }))
 
+  it.effect("and waypoints are course points in the order of the line, and come back in their own", () =>
+    Effect.gen(function*() {
+      const at = (index: number) => ({ coord: [9 + index / 100, 47] as const, name: `At ${index}`, type: "food" })
+      const geometry = Array.from({ length: 5000 }, (_, index) => [9 + index / 100, 47] as const)
+      const cues = geometry.map((_, index) => cue(1, index, "Go")).toSpliced(2, 2)
+      const route: WrittenRoute = { ...ROUTE, geometry, cues, waypoints: [at(2), at(4998), at(3)] }
+      const bytes = writeFit(route)
+      const { course_points = [] } = yield* Effect.promise(() => new FitParser({}).parseAsync(Buffer.from(bytes)))
+      const names = ["Go", "Go", "At 2", "Go", "Go"]
+      assert.deepStrictEqual(course_points.slice(0, 5).map(({ name }) => name), names)
+      const text = written(route, "tcx")
+      const notes = [...text.matchAll(/<CoursePoint>.*?<Notes>([^<]*)/g)].map(([, name]) => name)
+      assert.deepStrictEqual(notes.slice(0, 5), names)
+      assert.deepStrictEqual(notes, course_points.map(({ name }) => name))
+      const { document } = read(text, "tcx")
+      assert.deepStrictEqual([document.waypoints, document.cues], [route.waypoints, cues])
+      const again = yield* readFit(bytes)
+      assert.deepStrictEqual(again.cues, cues)
+      assert.deepStrictEqual(again.waypoints.map(({ name }) => name), route.waypoints.map(({ name }) => name))
+    }))
+
   it.effect("come back from a FIT file of this service with the start of their instruction, from a damaged one where they are turns", () =>
     Effect.gen(function*() {
       const { cues, dropped, waypoints } = yield* readFit(writeFit(ROUTE))
@@ -141,7 +162,7 @@ describe("cues in files", () => {
     assert.deepStrictEqual(document.waypoints.map(({ name, type }) => [name, type]), [["Bar", "food"]])
     const exported = written(document, "tcx")
     const kinds = [...exported.matchAll(/<PointType>(\w+)</g)].map(([, kind]) => kind)
-    assert.deepStrictEqual(kinds, ["Food", "Left", "Straight", "Right"])
+    assert.deepStrictEqual(kinds, ["Left", "Food", "Straight", "Right"])
     const sym =
       "<gpx creator=\"x\"><wpt lat=\"46\" lon=\"9.01\"><sym>TSLL</sym></wpt><trk><trkseg><trkpt lat=\"46\" lon=\"9\"/>"
       + "<trkpt lat=\"46\" lon=\"9.01\"/></trkseg></trk></gpx>"

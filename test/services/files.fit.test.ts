@@ -294,9 +294,9 @@ describe("the messages of a FIT file", () => {
       [0xff02, { 0: 15, 1: 4, 2: 0, 3: 0 }],
       [0xff00, { 0: 1, 1: lat2, 2: west }],
       [32, { 254: 0, 1: start + 20, 2: semicircles(0.012), 3: west, 4: along1, 5: 3, 6: "Spring" }],
+      [32, { 254: 3, 1: start + 20, 2: lat1, 3: west, 4: along1, 5: 7, 6: "Turn right" }],
       [32, { 254: 1, 1: start + 101, 2: lat3, 3: east, 4: along5, 5: 0 }],
       [32, { 254: 2, 1: start + 81, 2: lat2, 3: east, 4: along4, 5: 0 }],
-      [32, { 254: 3, 1: start + 20, 2: lat1, 3: west, 4: along1, 5: 7, 6: "Turn right" }],
       [32, { 254: 4, 1: start + 101, 2: lat3, 3: east, 4: along5, 5: 6, 6: "Left" }],
       [21, { 253: start + 101, 0: 0, 1: 9 }]
     ])

@@ -209,9 +209,22 @@ export const maneuverOf = (mark: string, instruction: string | undefined): Maneu
   )
 }
 
+/** Returns waypoints and cues in the order of the line; those of a kind keep theirs. */
+export const alongLine = <Point extends { readonly at: number }>(
+  waypoints: ReadonlyArray<Point>,
+  cues: ReadonlyArray<Point>
+): ReadonlyArray<Point> =>
+  [waypoints, cues].flatMap((points) => {
+    let place = 0
+    return points.map((point) => {
+      place = Math.max(place, point.at)
+      return { point, place }
+    })
+  }).toSorted((a, b) => a.place - b.place).map(({ point }) => point)
+
 const WAYPOINT_MARK = "rps waypoints "
 
-/** Writes into the `product_name` of our FIT files how many of the first course points are waypoints. */
+/** Writes into the `product_name` of our FIT files how many course points are waypoints: those of the first indexes. */
 export const waypointMark = (count: number): string => `${WAYPOINT_MARK}${count}`
 
 /** Returns infinity (all of them) for a file of another program. */

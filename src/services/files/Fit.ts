@@ -137,13 +137,17 @@ const waypointOf = (point: CoursePoint, position: Position, mayBeTurn: boolean):
   turn: mayBeTurn ? turnIn(point) : undefined
 })
 
-/** Makes cues of turns. In a file of this service the first `own` points are waypoints, and the others are cues. */
+/** In a file of this service points with smaller indexes are waypoints, and others, also beyond 12 bits, are cues. */
+const isCueFrom = (own: number) => ({ message_index }: CoursePoint) =>
+  own !== Infinity && (message_index?.reserved === true || (message_index?.value ?? 0) >= own)
+
+/** Makes cues of turns. */
 const courseWaypoints = Effect.fnUntraced(function*(
   all: ReadonlyArray<CoursePoint>,
   own: number,
   tracks: ReadonlyArray<ReadonlyArray<Placed<Fix>>>
 ) {
-  const points = all.map((point, index) => ({ point, isCue: index >= own }))
+  const points = all.map((point) => ({ point, isCue: isCueFrom(own)(point) }))
   const kinds = points.filter(({ isCue, point }) => !isCue || turnIn(point) !== undefined)
   const located = kinds.filter(({ point }) => positionOfPoint(point) !== undefined)
   const { dropped, points: placed } = yield* placedPoints(located, ({ point }) => positionOfPoint(point), {
@@ -240,7 +244,7 @@ const measuresIn = ([message]: ReadonlyArray<FitRawMessage>): OwnMeasures | unde
   }
 }
 
-/** The course points behind those that are waypoints have the instructions of the cues. */
+/** The course points that are no waypoints have the instructions of the cues. */
 const cuesIn = (messages: ReadonlyArray<FitRawMessage>, points: ReadonlyArray<CoursePoint>) =>
   messages.flatMap((message, index) => {
     const numberAt = (number: number) => unsigned(numberIn(message, number) ?? 0)
@@ -268,9 +272,10 @@ const readOne = Effect.fnUntraced(function*(given: Uint8Array, room: FitRoom, is
     path: "record"
   })
   const own = markedWaypoints(fit.file_ids?.[0]?.product_name)
+  const isCue = isCueFrom(own)
   const messages = own === Infinity ? new Map<number, ReadonlyArray<FitRawMessage>>() : ownMessages(given)
-  const cues = cuesIn(messages.get(OWN_CUE) ?? [], course_points.slice(own))
-  const others = cues.length === 0 ? course_points : course_points.slice(0, own)
+  const cues = cuesIn(messages.get(OWN_CUE) ?? [], course_points.filter(isCue))
+  const others = cues.length === 0 ? course_points : course_points.filter((point) => !isCue(point))
   const points = yield* courseWaypoints(others, own, tracks)
   const course = fit.messages?.course?.[0]
   const file: DraftFile = {

@@ -2,7 +2,7 @@ import { FitBaseType, FitEncoder, type FitEncoderField } from "fit-file-parser/e
 import type { Position } from "../../schema/Geometry.ts"
 import type { Activity } from "../../schema/Preferences.ts"
 import { coordinatesOf, metresAlong, NO_GAPS } from "../geometry/Geodesy.ts"
-import { coursePointOf, isShaping, shapingPoints, turnOf, waypointMark } from "./CoursePoints.ts"
+import { alongLine, coursePointOf, isShaping, shapingPoints, turnOf, waypointMark } from "./CoursePoints.ts"
 import type { WrittenRoute } from "./Draft.ts"
 import { OWN_CUE, OWN_MEASURES, SEMICIRCLES, SHAPING_POINT } from "./FitBytes.ts"
 import { NearestPositions } from "./NearestPositions.ts"
@@ -182,28 +182,31 @@ export const writeFit = (route: WrittenRoute): Uint8Array => {
     encoder.writeMessage(SHAPING_POINT, [sint32(0, index), semicircles(1, lat), semicircles(2, lng)])
   }
   const nearest = new NearestPositions(geometry, waypoints.length)
-  for (const [index, { coord, name, type }] of waypoints.entries()) {
-    const at = nearest.indexOf(coord)
+  const points = alongLine(
+    waypoints.map(({ coord, name, type }, index) => ({
+      index,
+      at: nearest.indexOf(coord),
+      fit: coursePointOf(type).fit,
+      name: name ?? "",
+      position: coord
+    })),
+    cuesOnLine.map(({ cue, position: [lng, lat] }, index) => ({
+      index: waypoints.length + index,
+      at: cue.begin_shape_index,
+      fit: turnOf(cue).fit,
+      name: cue.instruction === "" ? turnOf(cue).name : cue.instruction,
+      position: [lng, lat] as const
+    }))
+  )
+  for (const { at, fit, index, name, position: [lng, lat] } of points) {
     encoder.writeMessage(COURSE_POINT, [
       uint16(254, index),
-      uint32(1, timeAt(at)),
-      semicircles(2, coord[1]),
-      semicircles(3, coord[0]),
-      ...measure(4, centimetres(metresAt(at))),
-      enumerated(5, coursePointOf(type).fit),
-      ...(name === undefined || name === null || name === "" ? [] : [text(6, name, MAX_POINT_NAME_BYTES)])
-    ])
-  }
-  for (const [index, { cue, position: [lng, lat] }] of cuesOnLine.entries()) {
-    const at = cue.begin_shape_index
-    encoder.writeMessage(COURSE_POINT, [
-      uint16(254, waypoints.length + index),
       uint32(1, timeAt(at)),
       semicircles(2, lat),
       semicircles(3, lng),
       ...measure(4, centimetres(metresAt(at))),
-      enumerated(5, turnOf(cue).fit),
-      text(6, cue.instruction === "" ? turnOf(cue).name : cue.instruction, MAX_POINT_NAME_BYTES)
+      enumerated(5, fit),
+      ...(name === "" ? [] : [text(6, name, MAX_POINT_NAME_BYTES)])
     ])
   }
   encoder.writeMessage(EVENT, timerEvent(end, EVENT_STOP_DISABLE_ALL))

@@ -4,6 +4,7 @@ import type { Dropped } from "../../schema/Import.ts"
 import type { InvalidInput } from "../DomainErrors.ts"
 import { coordinatesOf, metresAlong, NO_GAPS, rangesOf } from "../geometry/Geodesy.ts"
 import {
+  alongLine,
   coursePointOf as kindsOf,
   isShaping,
   maneuverMark,
@@ -393,14 +394,17 @@ export function* writeTcx(route: WrittenRoute): Generator<string> {
   yield xmlOf({ Notes: notesOf(route) })
   // Devices locate a course point by the time of a track point.
   const nearest = new NearestPositions(geometry, waypoints.length)
-  for (const waypoint of waypoints.filter((waypoint) => !isShaping(waypoint))) {
-    const time = timeAt(nearest.indexOf(waypoint.coord))
-    yield `${xmlOf({ CoursePoint: coursePointOf(waypoint, time) })}\n`
-  }
-  for (const cue of route.cues ?? []) {
-    const position = geometry[cue.begin_shape_index]
-    if (position === undefined) continue
-    yield `${xmlOf({ CoursePoint: cuePointOf(cue, position, timeAt(cue.begin_shape_index)) })}\n`
-  }
+  const points = alongLine(
+    waypoints.filter((waypoint) => !isShaping(waypoint)).map((waypoint) => {
+      const at = nearest.indexOf(waypoint.coord)
+      return { at, parts: coursePointOf(waypoint, timeAt(at)) }
+    }),
+    (route.cues ?? []).flatMap((cue) => {
+      const at = cue.begin_shape_index
+      const position = geometry[at]
+      return position === undefined ? [] : [{ at, parts: cuePointOf(cue, position, timeAt(at)) }]
+    })
+  )
+  for (const { parts } of points) yield `${xmlOf({ CoursePoint: parts })}\n`
   yield `${xmlOf({ Extensions: ownOf(route, metres.at(-1) ?? 0) })}</Course></Courses></TrainingCenterDatabase>\n`
 }
