@@ -6,7 +6,16 @@ import { createServer } from "node:http"
 import { join } from "node:path"
 import { gzipSync } from "node:zlib"
 import { zipped } from "../support/Archives.ts"
-import { elsewhere, hasTerminal, linesOf, person, rps, rpsOnTerminal, running } from "../support/CommandLine.ts"
+import {
+  elsewhere,
+  hasTerminal,
+  inFront,
+  linesOf,
+  person,
+  rps,
+  rpsOnTerminal,
+  running
+} from "../support/CommandLine.ts"
 import { listening } from "../support/Listening.ts"
 import { idsIn } from "../support/Routes.ts"
 import { temporaryDirectory } from "../support/TemporaryDirectory.ts"
@@ -82,6 +91,28 @@ layer(TestServer.layer())("the command line", (it) => {
       const none = yield* ada("import", yield* temporaryDirectory)
       assert.deepStrictEqual([none.code, none.stderr.includes("no file of a route")], [1, true])
     }))
+
+  it.effect("keeps the tags that another client sets while it adds its own", () =>
+    Effect.gen(function*() {
+      const { env, rider } = yield* person
+      const files = yield* temporaryDirectory
+      yield* Effect.promise(() => writeFile(join(files, "one.gpx"), gpx("One", 47.1)))
+      const edits = [["mine"]]
+      let route = ""
+      const RPS_URL = yield* inFront(({ method, url = "" }) => {
+        if (method === "PATCH") route = url.replace("/api/v1", "")
+        const isWrite = method === "PATCH" || url.endsWith("/batch")
+        const tags = isWrite ? edits.pop() : undefined
+        return tags === undefined ? Effect.void : rider.patch(route, { tags })
+      })
+      const imported = yield* rps({ ...env, RPS_URL }, ["import", files, "--tag", "ride"])
+      assert.strictEqual(imported.code, 0, imported.stderr)
+      assert.deepInclude((yield* rider.get(route)).body, { tags: ["mine", "ride"] })
+      edits.push(["mine", "ours"], ["ours"])
+      const tagged = yield* rps({ ...env, RPS_URL }, ["tag", "--all", "--add", "alps"])
+      assert.deepStrictEqual([tagged.code, tagged.stdout.match(/done/g)?.length], [0, 1], tagged.stderr)
+      assert.deepInclude((yield* rider.get(route)).body, { tags: ["mine", "ours", "alps"] })
+    }).pipe(Effect.scoped))
 
   it.effect("imports all tracks of a file, also where the service names no more than the first 100", () =>
     Effect.gen(function*() {

@@ -2,7 +2,7 @@ import { Effect } from "effect"
 import { execFile, spawn, spawnSync } from "node:child_process"
 import { rmSync } from "node:fs"
 import { mkdtemp } from "node:fs/promises"
-import { createServer, type RequestListener } from "node:http"
+import { createServer, type IncomingMessage, request, type RequestListener } from "node:http"
 import { tmpdir } from "node:os"
 import { dirname, join } from "node:path"
 import { rolldown } from "rolldown"
@@ -109,6 +109,19 @@ export const person = Effect.gen(function*() {
 export const elsewhere = Effect.fnUntraced(function*(listener: RequestListener) {
   const port = yield* listening(createServer(listener))
   return { RPS_URL: `http://127.0.0.1:${port}`, RPS_TOKEN: "x", RPS_CONFIG_DIR: yield* temporaryDirectory }
+})
+
+/** Starts a proxy of the server, which forwards a request after the effect `before`, and returns its address. */
+export const inFront = Effect.fnUntraced(function*(before: (incoming: IncomingMessage) => Effect.Effect<unknown>) {
+  const { origin } = yield* TestServer
+  const port = yield* listening(createServer(async (incoming, response) => {
+    await Effect.runPromise(before(incoming))
+    const { headers, method, url } = incoming
+    incoming.pipe(request(`${origin}${url}`, { method, headers }, (forwarded) => {
+      forwarded.pipe(response.writeHead(forwarded.statusCode ?? 502, forwarded.headers))
+    }))
+  }))
+  return `http://127.0.0.1:${port}`
 })
 
 export const linesOf = ({ stdout }: Ended): ReadonlyArray<string> => stdout.trim().split("\n")

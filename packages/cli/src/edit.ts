@@ -1,4 +1,4 @@
-import { Array as Arr, Clock, Effect, Option } from "effect"
+import { Clock, Effect, Option } from "effect"
 import { Argument, Command, Flag, Prompt } from "effect/cli"
 import { MAX_OPERATIONS } from "../../client/src/contract.ts"
 import { batch, type BatchOperation, type Client, type Route } from "../../client/src/index.ts"
@@ -14,22 +14,36 @@ export const ls = Command.make("ls", filters, (given) =>
     yield* Effect.forEach(found, (route) => print(route, lineOf(route)), { discard: true })
   })).pipe(Command.withDescription("List routes, newest first: id, length, who may open it, name and tags"))
 
-/** Changes as many routes as a request takes, and prints what became of each, before the next: a failure hides no change. */
+/** Lists have no entity tags: a route has one once the service has said what it is now. */
+type Known = Route & { readonly etag?: string | undefined }
+
+/**
+ * Changes as many routes as a request takes, and prints what became of each, before the next: a failure hides no change.
+ * A route that was changed meanwhile is next, as it is now.
+ */
 const changeEach = Effect.fnUntraced(function*(
   client: Client,
   routes: ReadonlyArray<Route>,
-  operationOf: (route: Route) => BatchOperation,
+  operationOf: (route: Known) => BatchOperation,
   confirm: boolean
 ) {
   const counts = { done: 0, refused: 0 }
-  for (const some of Arr.chunksOf(routes, MAX_OPERATIONS)) {
+  const rest: Array<Known> = [...routes]
+  while (rest.length > 0) {
+    const some = rest.splice(0, MAX_OPERATIONS)
+    let stale = 0
     const results = yield* attempt((options) =>
       batch(client, some.map(operationOf), { ...options, confirm, idempotencyKey: crypto.randomUUID() })
     ).pipe(
       Effect.mapError((failure) => counts.done === 0 ? failure : Failure.because(failure.message, EXIT_CODES.partial))
     )
     for (const [index, { error, status }] of results.entries()) {
-      const id = some[index]?.id
+      const route = some[index]
+      if (route !== undefined && error?.details?.reason === "stale") {
+        rest.splice(stale++, 0, { ...route, ...error.details.current, etag: error.details.etag })
+        continue
+      }
+      const id = route?.id
       counts[error === undefined ? "done" : "refused"]++
       yield* print({ id, status, error }, `${String(id).padStart(8)}  ${error?.message ?? "done"}`)
     }
@@ -38,6 +52,9 @@ const changeEach = Effect.fnUntraced(function*(
   const exitCode = counts.done > 0 ? EXIT_CODES.partial : EXIT_CODES.failed
   return yield* Failure.because(`${counts.refused} of ${routes.length} routes were refused`, exitCode)
 })
+
+/** No route has this entity tag, so the service refuses the change and says what the route is now. */
+const UNKNOWN = "\"\""
 
 /** The service stores tags so. */
 const normalised = (tag: string) => tag.trim().toLowerCase().replace(/\s+/gu, "-")
@@ -62,7 +79,12 @@ export const tag = Command.make(
     ]
     const found = yield* attempt(() => selected(client, given))
     const routes = found.filter((route) => tagsOf(route).join() !== route.tags.join())
-    const tagged = (route: Route) => ({ op: "update", id: route.id, changes: { tags: tagsOf(route) } } as const)
+    const tagged = ({ etag = UNKNOWN, ...route }: Known): BatchOperation => ({
+      op: "update",
+      id: route.id,
+      ifMatch: etag,
+      changes: { tags: tagsOf(route) }
+    })
     yield* changeEach(client, routes, tagged, false)
   })
 ).pipe(

@@ -127,10 +127,15 @@ const importTracks = async (client: Client, file: string, bytes: Uint8Array<Arra
   }
 }
 
-const tagAll = async (client: Client, ids: ReadonlyArray<number>, tags: ReadonlyArray<string>) => {
+const tagAll = async (client: Client, ids: ReadonlyArray<number>, tags: ReadonlyArray<string>): Promise<void> => {
   for (const ref of tags.length === 0 ? [] : ids) {
-    const route = await client.routes.get({ params: { ref }, query: { geometry: "none" } })
-    await client.routes.update({ params: { ref }, payload: { tags: [...new Set([...route.tags, ...tags])] } })
+    const { data, response } = await client.routes.get.response({ params: { ref }, query: { geometry: "none" } })
+    const headers = { "If-Match": response.headers.get("ETag") ?? undefined }
+    const payload = { tags: [...new Set([...data.tags, ...tags])] }
+    await client.routes.update({ params: { ref }, headers, payload }).catch((error) => {
+      if (error instanceof ServiceError && error.details.reason === "stale") return tagAll(client, [ref], tags)
+      throw error
+    })
   }
 }
 
