@@ -1,10 +1,10 @@
 import { assert, layer } from "@effect/vitest"
-import { Effect, Schema } from "effect"
+import { Deferred, Effect, Fiber, Schema } from "effect"
 import { mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs"
 import { createServer } from "node:http"
 import { join } from "node:path"
 import { anonymous, type Rider, signedIn } from "../support/Actors.ts"
-import { person, rps, running } from "../support/CommandLine.ts"
+import { inFront, person, rps, running } from "../support/CommandLine.ts"
 import { listening } from "../support/Listening.ts"
 import { newRoute } from "../support/Routes.ts"
 import { temporaryDirectory } from "../support/TemporaryDirectory.ts"
@@ -197,6 +197,37 @@ layer(TestServer.layer())("rps mirror", (it) => {
       const { body } = yield* target.rider.get("/users/me/privacy-zones")
       assert.strictEqual(Schema.decodeUnknownSync(Zones)(body).zones.length, 3)
     }))
+
+  it.effect("refuses a run while another one has not ended, and none after one that was killed", () =>
+    Effect.gen(function*() {
+      const { origin } = yield* TestServer
+      const [source, target] = [yield* person, yield* person]
+      const [isHeld, letGo] = [yield* Deferred.make<void>(), yield* Deferred.make<void>()]
+      const RPS_URL = yield* inFront(({ url }) =>
+        url?.startsWith("/api/v1/sync") === true
+          ? Effect.flatMap(Deferred.succeed(isHeld, undefined), (isFirst) =>
+            isFirst ? Deferred.await(letGo) : Effect.void)
+          : Effect.void
+      )
+      const env = { ...source.env, RPS_URL, RPS_TO_TOKEN: target.env.RPS_TOKEN }
+      const mirror = rps(env, ["mirror", "--to", origin])
+      for (const name of ["A", "B"]) yield* source.rider.post("/routes", newRoute({ name }))
+      const first = yield* Effect.forkScoped(mirror)
+      yield* Deferred.await(isHeld)
+      const second = yield* mirror
+      const folder = join(env.RPS_CONFIG_DIR, "mirrors")
+      const [lock = ""] = readdirSync(folder)
+      const pid = readFileSync(join(folder, lock), "utf8")
+      const message = `rps: another rps mirror is running: process ${pid} has ${join(folder, lock)}\n`
+      assert.deepStrictEqual([second.code, second.stderr], [1, message])
+      yield* Deferred.succeed(letGo, undefined)
+      assert.strictEqual((yield* Fiber.join(first)).stdout, "2 copied, 0 deleted, 0 refused\n")
+      assert.strictEqual((yield* routesOf(target.rider)).length, 2)
+      assert.notInclude(readdirSync(folder), lock)
+      writeFileSync(join(folder, lock), "999999999")
+      assert.strictEqual((yield* mirror).stdout, "0 copied, 0 deleted, 0 refused\n")
+      assert.notInclude(readdirSync(folder), lock)
+    }).pipe(Effect.scoped))
 
   it.effect("is not of an account to itself", () =>
     Effect.gen(function*() {

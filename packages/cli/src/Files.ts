@@ -1,6 +1,8 @@
-import { mkdir, readFile, rename, writeFile } from "node:fs/promises"
+import { rmSync } from "node:fs"
+import { mkdir, readFile, rename, rm, writeFile } from "node:fs/promises"
 import { homedir } from "node:os"
 import { dirname, join } from "node:path"
+import { Failure } from "./Failure.ts"
 
 /** An empty variable is as one that is not set. */
 export const variable = (name: string): string | undefined => process.env[name] || undefined
@@ -38,3 +40,27 @@ export const replaceFile = async (file: string, data: string | Uint8Array): Prom
 
 export const replaceJson = (file: string, value: unknown): Promise<void> =>
   replaceFile(file, `${JSON.stringify(value, undefined, 2)}\n`)
+
+/** This process may have the id of one that is gone, as the first process of each container has. */
+const isAnother = (pid: number): boolean => {
+  try {
+    return pid !== process.pid && process.kill(pid, 0)
+  } catch (error) {
+    // The process of another user exists.
+    return error instanceof Error && "code" in error && error.code === "EPERM"
+  }
+}
+
+/** Locks a file until this process ends. The lock of a process that is gone is void. */
+export const lock = async (file: string, command: string): Promise<void> => {
+  const path = `${file}.lock`
+  await makeDirectory(dirname(path))
+  if (await writeFile(path, String(process.pid), { flag: "wx" }).then(() => true, unless("EEXIST", false))) {
+    process.on("exit", () => rmSync(path, { force: true }))
+    return
+  }
+  const pid = Number(await readText(path))
+  if (isAnother(pid)) throw Failure.because(`another rps ${command} is running: process ${pid} has ${path}`)
+  await rm(path, { force: true })
+  await lock(file, command)
+}

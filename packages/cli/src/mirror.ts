@@ -10,7 +10,7 @@ import {
 } from "../../client/src/index.ts"
 import { addZones, clientIdOf, Ids, inputOf, presentIds, sendAll } from "./Copies.ts"
 import { attempt, EXIT_CODES, Failure } from "./Failure.ts"
-import { ownFile, readText, replaceJson } from "./Files.ts"
+import { lock, ownFile, readText, replaceJson } from "./Files.ts"
 import { type Account, fileNameOf, targetAt } from "./Logins.ts"
 import { account, print } from "./Root.ts"
 import { showProgress } from "./Terminal.ts"
@@ -59,6 +59,7 @@ const opened = async (source: Account, target: Account): Promise<Mirror> => {
   )
   if (ends[0] === ends[1]) throw Failure.because("--to is the account itself", EXIT_CODES.usage)
   const file = ownFile(`mirrors/${ends.join("-to-")}.json`)
+  await lock(file, "mirror")
   const text = await readText(file)
   const { cursor, generation, ids, isUnsure, stale } = text === undefined ? EMPTY : decodeState(text)
   return {
