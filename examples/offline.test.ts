@@ -190,6 +190,24 @@ describe("an offline copy of a service that refuses", () => {
     assert.deepStrictEqual(namesOn(device), ["A"])
   })
 
+  test("sends each route once though it is asked to sync again before it has ended", async () => {
+    let made = 0
+    const response = Promise.withResolvers<void>()
+    const device = scripted(async (operations) => {
+      await response.promise
+      return operations.map((operation) => {
+        const route = { ...Object(operation).route, id: ++made }
+        return { op: "create", status: 201, etag: String(made), route }
+      })
+    })
+    device.create({ name: "A" })
+    const both = [device.sync(), device.sync()]
+    device.create({ name: "B" })
+    response.resolve()
+    await Promise.all(both)
+    assert.deepStrictEqual([...device.routes().values()].map(({ id, name }) => [id, name]), [[1, "A"], [2, "B"]])
+  })
+
   test("drops an edit of a route whose deletion it learns meanwhile, and keeps what was made here", async () => {
     const gone = page([{ type: "route", id: 12, change: "deleted" }])
     for (const pages of [[gone], [() => Promise.resolve(undefined), page([])]]) {

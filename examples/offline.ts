@@ -91,5 +91,7 @@ export const offlineRoutes = (service: Service) => {
   const create = (route: Members) => edit(crypto.randomUUID(), route)
   const isSent = (key: string) => copy.has(key) || sent?.edits.some(([one]) => one === key)
   const remove = (key: string) => isSent(key) ? edit(key, null) : edits.delete(key)
-  return { routes, refused: () => new Map(refused), create, change: edit, remove, sync: () => push().then(pull) }
+  let last = Promise.resolve()
+  const sync = () => last = last.catch(() => {}).then(push).then(pull)
+  return { routes, refused: () => new Map(refused), create, change: edit, remove, sync }
 }
