@@ -1,10 +1,10 @@
 import { assert, layer } from "@effect/vitest"
 import { Deferred, Effect, Fiber, Schema } from "effect"
-import { mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs"
+import { readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs"
 import { createServer } from "node:http"
 import { join } from "node:path"
 import { anonymous, type Rider, signedIn } from "../support/Actors.ts"
-import { inFront, person, rps, running } from "../support/CommandLine.ts"
+import { inFront, person, rps, rpsInShell, running } from "../support/CommandLine.ts"
 import { listening } from "../support/Listening.ts"
 import { newRoute } from "../support/Routes.ts"
 import { temporaryDirectory } from "../support/TemporaryDirectory.ts"
@@ -72,10 +72,9 @@ layer(TestServer.layer())("rps login", (it) => {
       const message = `rps: ${file}: not a file of logins: remove it, and run rps login again\n`
       assert.deepStrictEqual([broken.code, broken.stderr], [1, message])
       rmSync(file)
-      mkdirSync(`${file}.next`)
-      const unsaved = yield* rps(env, words)
-      assert.strictEqual(unsaved.code, 1)
-      assert.include(unsaved.stderr, `open '${file}.next'`)
+      const unsaved = yield* rpsInShell(env, `ulimit -f 0; rps ${words.join(" ")}`)
+      assert.deepStrictEqual([unsaved.code, unsaved.stderr], [1, "rps: EFBIG: file too large, write\n"])
+      assert.deepStrictEqual(readdirSync(RPS_CONFIG_DIR), [])
       assert.deepStrictEqual((yield* rider.get("/auth/tokens")).body, [])
     }))
 

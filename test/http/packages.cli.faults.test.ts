@@ -2,6 +2,7 @@ import { assert, describe, it as test } from "@effect/vitest"
 import { Effect } from "effect"
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
+import { replaceFile } from "../../packages/cli/src/Files.ts"
 import { elsewhere, rps, rpsInShell } from "../support/CommandLine.ts"
 import { temporaryDirectory } from "../support/TemporaryDirectory.ts"
 
@@ -61,6 +62,18 @@ describe("the command line at its limits", () => {
         assert.deepStrictEqual([closed.stdout.split("\n").slice(1), closed.stderr], [["141", "141", ""], ""])
       }).pipe(Effect.scoped)
   )
+})
+
+describe("a file of the command line", () => {
+  test.live("is one whole text where several replace it at once", () =>
+    Effect.gen(function*() {
+      const directory = yield* temporaryDirectory
+      const file = join(directory, "state.json")
+      const texts = Array.from({ length: 20 }, (_, index) => "x".repeat(index * 1000))
+      yield* Effect.promise(() => Promise.all(texts.map((text) => replaceFile(file, text))))
+      assert.include(texts, readFileSync(file, "utf8"))
+      assert.deepStrictEqual(readdirSync(directory), ["state.json"])
+    }).pipe(Effect.scoped))
 })
 
 describe("the command line at an address that is not the service", () => {

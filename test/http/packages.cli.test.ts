@@ -13,6 +13,7 @@ import {
   linesOf,
   person,
   rps,
+  rpsInShell,
   rpsOnTerminal,
   running
 } from "../support/CommandLine.ts"
@@ -201,17 +202,17 @@ layer(TestServer.layer())("the command line", (it) => {
 
   it.effect("imports what is in folders that have names of files, and goes on where it cannot keep what it did", () =>
     Effect.gen(function*() {
-      const { run: ada } = yield* person
+      const { env } = yield* person
       const files = yield* temporaryDirectory
       yield* Effect.promise(async () => {
         await mkdir(join(files, "tour.gpx"))
-        await mkdir(join(files, ".rps-import.json.next"))
         await writeFile(join(files, "tour.gpx/one.gpx"), gpx("One", 47.1))
         await writeFile(join(files, "two.gpx"), gpx("Two", 47.3))
       })
-      const [first, second] = [yield* ada("import", files), yield* ada("import", files)]
+      const unkept = rpsInShell(env, `ulimit -f 0; rps import '${files}'`)
+      const [first, second] = [yield* unkept, yield* unkept]
       assert.deepStrictEqual([first.code, linesOf(first).at(-1)], [0, "2 imported, 0 already there, 0 failed"])
-      assert.match(first.stderr, /^EISDIR: .*: the next run sends all files again\n$/)
+      assert.match(first.stderr, /^EFBIG: .*: the next run sends all files again\n$/)
       assert.deepStrictEqual([second.code, linesOf(second).at(-1)], [0, "0 imported, 2 already there, 0 failed"])
     }))
 

@@ -33,9 +33,13 @@ export const makeDirectory = async (path: string): Promise<void> => {
 /** Replaces a whole file, so that a crash leaves the old one. Other users cannot read it. */
 export const replaceFile = async (file: string, data: string | Uint8Array): Promise<void> => {
   await makeDirectory(dirname(file))
-  const next = `${file}.next`
-  await writeFile(next, data, { mode: 0o600 })
-  await rename(next, file)
+  const next = `${file}.${crypto.randomUUID()}.next`
+  try {
+    await writeFile(next, data, { mode: 0o600 })
+    await rename(next, file)
+  } finally {
+    await rm(next, { force: true })
+  }
 }
 
 export const replaceJson = (file: string, value: unknown): Promise<void> =>
