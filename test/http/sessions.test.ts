@@ -222,6 +222,39 @@ layer(TestServer.layer())("sessions", (it) => {
       assert.strictEqual(listed.headers.get("x-total-count"), "100")
     }))
 
+  it.effect("are listed as long as one of their tokens can be used", () =>
+    Effect.gen(function*() {
+      const rider = yield* signedUp
+      yield* TestClock.adjust("59 seconds")
+      const unnoted = yield* refresh(rider.token)
+      yield* TestClock.adjust("14 minutes")
+      const elsewhere = yield* signInAgain(rider)
+      const count = Effect.map(elsewhere.get("/me/sessions"), ({ headers }) => headers.get("x-total-count"))
+      yield* TestClock.adjust("59 seconds")
+      assert.strictEqual(yield* count, "2")
+      yield* TestClock.adjust("2 seconds")
+      assert.strictEqual(yield* count, "1")
+      assert.strictEqual(yield* status(unnoted), 401)
+    }))
+
+  it.effect("that are used outlive any number of later ones that are not", () =>
+    Effect.gen(function*() {
+      const rider = yield* signedUp
+      yield* TestClock.adjust("14 minutes")
+      const second = yield* refresh(rider.token)
+      yield* TestClock.adjust("14 minutes")
+      const third = yield* refresh(second)
+      yield* SqlClient.SqlClient.use((sql) =>
+        sql`
+          INSERT INTO sessions (id, user_id, created_at, last_seen_at, expires_at)
+          SELECT gen_random_uuid(), user_id, created_at + n * interval '1 second', created_at + n * interval '1 second', expires_at
+          FROM generate_series(1, 105) n, sessions WHERE user_id = ${rider.id}`
+      )
+      const elsewhere = yield* signInAgain(rider)
+      assert.strictEqual(yield* status(third), 200)
+      assert.strictEqual((yield* elsewhere.get("/me/sessions")).headers.get("x-total-count"), "2")
+    }))
+
   it.effect("remember when they were seen last, to the minute", () =>
     Effect.gen(function*() {
       const rider = yield* signedUp

@@ -3,6 +3,7 @@ import { HttpApiEndpoint, HttpApiGroup } from "effect/http-api"
 import { Session } from "../../schema/Credential.ts"
 import { NotFound } from "../../schema/Errors.ts"
 import { SessionIdFromPath } from "../../schema/Ids.ts"
+import { inWords, SESSION_TOKEN_LIFETIME } from "../../schema/Limits.ts"
 import { listQuery } from "../../schema/Page.ts"
 import { OpenWhilePending, SessionAuthentication, Tier } from "./Access.ts"
 import { described, titled } from "./Described.ts"
@@ -14,7 +15,8 @@ export class SessionsApi extends HttpApiGroup.make("sessions")
     HttpApiEndpoint.get("list", "/", { query: listQuery({}), success: Schema.Array(Session) })
       .annotateMerge(described(
         "List own sessions",
-        "Where the caller is signed in, the newest sign-in first; `current` is the session of the request."
+        "Where the caller is signed in, the newest sign-in first; `current` is the session of the request. A session "
+          + `without a request for ${inWords(SESSION_TOKEN_LIFETIME)} is over and soon not listed.`
       )),
     HttpApiEndpoint.delete("revoke", "/:id", {
       params: { id: SessionIdFromPath },

@@ -24,6 +24,7 @@ import { HAS_PASSWORD, ownerColumns, OwnerFields, Roles, toUserSummary, UserReco
 import { asSeenBy, RouteRecord, SEEN_CITY, SEEN_DISTANCE, SEEN_TOTAL_DISTANCE } from "../routes/RouteRow.ts"
 import { ANONYMOUS, isUnexpired } from "../sharing/Visibility.ts"
 import { AccountDeletion } from "./Deletion.ts"
+import { isLiveSession } from "./Sessions.ts"
 
 const AdminUserColumns = UserRecord.select.mapFields(
   Struct.pick(["id", "email", "name", "handle", "deletionRequestedAt", "createdAt"])
@@ -147,7 +148,7 @@ export class Administration extends Context.Service<Administration, {
                 'pendingDeletion', count(deletion_requested_at),
                 'newLast30Days', count(*) FILTER (WHERE created_at > ${month})) FROM users),
               'sessions', (SELECT json_build_object(
-                'live', count(*) FILTER (WHERE revoked_at IS NULL AND expires_at > ${now}),
+                'live', count(*) FILTER (WHERE ${isLiveSession(sql, now)}),
                 'usersLast24Hours', count(DISTINCT user_id) FILTER (WHERE last_seen_at > ${day})) FROM sessions),
               'tokens', (SELECT json_build_object('live', count(*)) FROM personal_access_tokens
                 WHERE ${isUnexpired(sql, now)}),

@@ -36,8 +36,15 @@ import { accountLock, canSignIn, DELETION_STATE, emailKey, lockedUser, Roles, us
 import { derivedKey, ownText } from "../operations/Keys.ts"
 import { settings } from "../operations/SettingsRegistry.ts"
 
-/** The last use of a credential is only displayed: one write a minute is precise enough. */
+/** The last use of a credential is noted once a minute. */
 export const SEEN_PRECISION = Duration.minutes(1)
+
+/** A token may be made until `SEEN_PRECISION` after the use that is noted. */
+const LONGEST_UNSEEN = Duration.toMillis(Duration.sum(SESSION_TOKEN_LIFETIME, SEEN_PRECISION))
+
+/** Returns the condition for sessions that may have a valid token. */
+export const isLiveSession = (sql: SqlClient.SqlClient, now: Date) =>
+  sql`revoked_at IS NULL AND expires_at > ${now} AND last_seen_at > ${new Date(now.getTime() - LONGEST_UNSEEN)}`
 
 const ALGORITHM = "HS256"
 const TYPE = "JWT"
@@ -192,8 +199,8 @@ interface LiveSession {
 /** Every session has a row, so that a revoked one ends with its next request. */
 export class Sessions extends Context.Service<Sessions, {
   /**
-   * Returns the token; ends the user's session so far on the device (OWASP ASVS 7.2.4) and the oldest over the limit.
-   * Fails with `SignInRefused` after the account's grace period.
+   * Returns the token; ends the user's session so far on the device (OWASP ASVS 7.2.4), and the least recently used ones
+   * over the limit. Fails with `SignInRefused` after the account's grace period.
    */
   readonly start: (userId: UserId, device: Device) => Effect.Effect<string, SignInRefused>
   /**
@@ -240,7 +247,7 @@ export class Sessions extends Context.Service<Sessions, {
         execute: ({ current, now, userId }) =>
           sql`
             SELECT ${sql.literal(columnsOf(SessionRow))}, id = ${current}::uuid AS current FROM sessions
-            WHERE user_id = ${userId} AND revoked_at IS NULL AND expires_at > ${now} ORDER BY created_at DESC, id DESC`
+            WHERE user_id = ${userId} AND ${isLiveSession(sql, now)} ORDER BY created_at DESC, id DESC`
       })
 
       const lockUser = SqlSchema.findOneOption({
@@ -254,11 +261,12 @@ export class Sessions extends Context.Service<Sessions, {
           )
       })
 
-      const revokeOldest = (userId: UserId, now: Date) =>
+      // Sessions without a valid token are the first to end.
+      const revokeLeastUsed = (userId: UserId, now: Date) =>
         sql`
           UPDATE sessions SET revoked_at = ${now} WHERE id IN (
             SELECT id FROM sessions WHERE user_id = ${userId} AND revoked_at IS NULL AND expires_at > ${now}
-            ORDER BY created_at DESC, id DESC OFFSET ${MAX_LIVE_SESSIONS}
+            ORDER BY last_seen_at DESC, created_at DESC OFFSET ${MAX_LIVE_SESSIONS}
           )`
 
       const sign = (row: typeof UserRow.Type, sid: SessionId) =>
@@ -301,17 +309,13 @@ export class Sessions extends Context.Service<Sessions, {
           expiresAt: new Date(now.getTime() + Duration.toMillis(SESSION_LIFETIME))
         })
         if (device.token !== undefined) yield* end(device.token, userId)
-        yield* revokeOldest(userId, now)
+        yield* revokeLeastUsed(userId, now)
         yield* audit.record("sign_in.succeeded", { userId })
         return yield* sign(user.value, id)
       })
 
       return Sessions.of({
-        start: (userId, device) =>
-          insert(userId, device).pipe(
-            sql.withTransaction,
-            databaseDefects
-          ),
+        start: (userId, device) => insert(userId, device).pipe(sql.withTransaction, databaseDefects),
 
         authenticate: Effect.fnUntraced(function*(token, ipAddress) {
           const claims = yield* tokens.verify(token)
