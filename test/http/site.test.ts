@@ -255,6 +255,10 @@ layer(TestServer.layer())(
         assert.include(reset.text, "href=\"forgot-password\"")
         assert.notInclude(text, "Copied from the mail?")
         assert.include(reset.text, "<p>Copied from the mail?")
+        yield* sql`DELETE FROM sign_ups WHERE email = ${email}`
+        const gone = yield* visitor.get(`//verify-email?token=${token}`)
+        assert.include(gone.text, "If that is refused, sign up again.")
+        assert.notInclude(gone.text, "by mail")
       }))
   }
 )

@@ -74,8 +74,7 @@ export const signInEnglish = {
       }. <a href="${page}">Sign in</a> with the password that you chose when you signed up: you will get
 another link by mail.`,
     unknown: (page: string) =>
-      html`Verified already? Then <a href="${page}">sign in</a> with your password. If not, sign in all the same, and you will
-get another link by mail.`,
+      html`<a href="${page}">Sign in</a> with the password that you chose. If that is refused, sign up again.`,
     what: (address: Html) => html`This makes the account of ${address}, and signs you in on this device.`,
     password: "Password that you chose when you signed up",
     noPassword: "Enter the password that you chose when you signed up, or choose a new one",

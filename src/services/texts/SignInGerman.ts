@@ -78,8 +78,8 @@ eine.`
       }. <a href="${page}">Melden Sie sich mit dem Passwort an</a>, das Sie bei der Registrierung gewählt haben: Dann bekommen
 Sie per E-Mail einen neuen.`,
     unknown: (page) =>
-      html`Ist die Adresse schon bestätigt? Dann <a href="${page}">melden Sie sich mit Ihrem Passwort an</a>. Wenn nicht, melden
-Sie sich trotzdem an: Dann bekommen Sie per E-Mail einen neuen Link.`,
+      html`<a href="${page}">Melden Sie sich mit dem Passwort an</a>, das Sie gewählt haben. Wird das abgelehnt, registrieren
+Sie sich noch einmal.`,
     what: (address) => html`Damit entsteht das Konto zu ${address}, und Sie werden auf diesem Gerät angemeldet.`,
     password: "Passwort, das Sie bei der Registrierung gewählt haben",
     noPassword: "Geben Sie das Passwort ein, das Sie bei der Registrierung gewählt haben, oder wählen Sie ein neues",
