@@ -10,6 +10,7 @@ export const developmentMailboxLayer = (directory: string) =>
     Mailer,
     Effect.map(Mailer, (standardOutput) =>
       Mailer.of({
+        ...standardOutput,
         send: Effect.fn("Mailer.send")(function*(mail, idempotencyKey) {
           yield* standardOutput.send(mail, idempotencyKey)
           yield* Effect.tryPromise({

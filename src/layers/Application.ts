@@ -132,7 +132,7 @@ const composingLayer = accountMailsLayer.pipe(Layer.provide([Audit.layer, Mailed
 
 /** Share one `Outbox` with the application, so that a mail is sent as soon as it is written. */
 export const mailDeliveryLayer = outboxDeliveryLayer.pipe(
-  Layer.provide([Outbox.layer, composingLayer, MailQuota.layer]),
+  Layer.provide([Draining.layer, Outbox.layer, composingLayer, MailQuota.layer]),
   Layer.provide(telemetryLayer)
 )
 

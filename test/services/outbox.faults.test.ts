@@ -9,6 +9,7 @@ import { text } from "node:stream/consumers"
 import { databaseLive } from "../../src/layers/Database.ts"
 import { UserId } from "../../src/schema/Ids.ts"
 import { MAILS_AN_HOUR } from "../../src/schema/Limits.ts"
+import { Draining } from "../../src/services/admission/Health.ts"
 import { outboxDeliveryLayer } from "../../src/services/mail/Delivery.ts"
 import { AccountMails, Mailer } from "../../src/services/mail/Mailers.ts"
 import { MailQuota, Outbox } from "../../src/services/mail/Outbox.ts"
@@ -71,7 +72,7 @@ const outboxLayer = Layer.unwrap(Effect.gen(function*() {
     EMAIL_API_URL: url
   }
   return outboxDeliveryLayer.pipe(
-    Layer.provide([accountMails, MailQuota.layer, Mailer.layerApi(Redacted.make("key"))]),
+    Layer.provide([accountMails, Draining.layer, MailQuota.layer, Mailer.layerApi(Redacted.make("key"))]),
     Layer.provideMerge(Outbox.layer),
     Layer.provideMerge(databaseLive),
     Layer.provide([NodeHttpClient.layerUndici, Logger.layer([])]),

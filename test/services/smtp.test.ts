@@ -1,11 +1,20 @@
 import { NodeHttpClient } from "@effect/platform-node"
 import { assert, it } from "@effect/vitest"
-import { ConfigProvider, Effect, Exit, Layer, Redacted } from "effect"
+import { ConfigProvider, Effect, Exit, Fiber, Layer, Logger, Redacted, Scope } from "effect"
+import { SqlClient } from "effect/sql"
+import { TestClock } from "effect/testing"
 import { createServer, type Socket } from "node:net"
 import { SMTPServer, type SMTPServerOptions } from "smtp-server"
+import { databaseLive } from "../../src/layers/Database.ts"
 import { mailerLayerOr } from "../../src/layers/Live.ts"
-import { type Mail, Mailer } from "../../src/services/mail/Mailers.ts"
+import { Draining } from "../../src/services/admission/Health.ts"
+import { outboxDeliveryLayer } from "../../src/services/mail/Delivery.ts"
+import { AccountMails, type Mail, Mailer } from "../../src/services/mail/Mailers.ts"
+import { MailQuota, Outbox } from "../../src/services/mail/Outbox.ts"
+import { clonedDatabase } from "../support/Databases.ts"
 import { listening } from "../support/Listening.ts"
+import { SECRETS } from "../support/TestServer.ts"
+import { until, untilNone } from "../support/Waiting.ts"
 
 const MAIL: Mail = {
   to: "rider@example.com",
@@ -57,7 +66,7 @@ const sendBy = (url: string, more: Readonly<Record<string, string>> = {}) => {
   const settings = { SMTP_URL: url, BASE_URL: "https://routes.example.com", ...more }
   return Mailer.use((mailer) => mailer.send(MAIL, "key-of-the-mail")).pipe(
     Effect.provide(
-      mailerLayerOr(Layer.mock(Mailer, {})).pipe(
+      mailerLayerOr(Mailer.layerStandardOutput).pipe(
         Layer.provide([NodeHttpClient.layerUndici, ConfigProvider.layer(ConfigProvider.fromUnknown(settings))])
       )
     )
@@ -132,18 +141,94 @@ it.live("credentials are not sent to a server on the network that has no TLS", (
     assert.lengthOf(received, 1)
   }).pipe(Effect.scoped))
 
-it.live(
-  "a server that hangs is given up in time, in the middle of work that is not to be interrupted",
-  () =>
-    Effect.gen(function*() {
-      const sockets = new Set<Socket>()
-      const port = yield* listening(createServer((socket) => void sockets.add(socket.on("error", () => undefined))))
-      const error = yield* Effect.flip(Effect.uninterruptible(sendBy(`smtp://127.0.0.1:${port}`)))
-      assert.match(JSON.stringify({ ...error }), /SMTP (timeout|ETIMEDOUT)/)
-      for (const socket of sockets) socket.destroy()
-    }).pipe(Effect.scoped),
-  60_000
-)
+it.effect("a server that hangs is given up in time, in the middle of work that is not to be interrupted", () =>
+  Effect.gen(function*() {
+    const sockets = new Set<Socket>()
+    const port = yield* listening(createServer((socket) => void sockets.add(socket.on("error", () => undefined))))
+    const failing = yield* Effect.forkChild(Effect.flip(Effect.uninterruptible(sendBy(`smtp://127.0.0.1:${port}`))))
+    yield* until(Effect.sync(() => sockets.size === 1))
+    yield* TestClock.adjust("1 minute")
+    assert.strictEqual(
+      JSON.stringify({ ...yield* Fiber.join(failing) }),
+      "{\"_tag\":\"MailNotSent\",\"reason\":\"SMTP timeout\"}"
+    )
+    for (const socket of sockets) socket.destroy()
+  }).pipe(Effect.scoped))
+
+/** Accepts a mail to `held@example.com` only when it is told so, as a filter of contents does. */
+const holdingServer = Effect.gen(function*() {
+  const held: Array<() => void> = []
+  const taken: Array<string> = []
+  const { port } = yield* smtpServer({
+    onData: (stream, { envelope: { rcptTo: [to] } }, done) =>
+      stream.resume().on("end", () => {
+        if (to?.address === HELD) return void held.push(done)
+        taken.push(to?.address ?? "")
+        done()
+      })
+  })
+  return { port, held, taken }
+})
+
+const HELD = "held@example.com"
+
+const outboxOn = (port: number) =>
+  Layer.unwrap(Effect.map(clonedDatabase, (DATABASE_URL) => {
+    const settings = {
+      ...SECRETS,
+      DATABASE_URL,
+      SMTP_URL: `smtp://127.0.0.1:${port}`,
+      BASE_URL: "https://routes.example.com"
+    }
+    const accountMails = Layer.mock(AccountMails, {
+      compose: (request) =>
+        Effect.succeedSome({ userId: undefined, mail: { ...MAIL, to: "email" in request ? request.email : "" } })
+    })
+    return outboxDeliveryLayer.pipe(
+      Layer.provide([accountMails, MailQuota.layer, mailerLayerOr(Mailer.layerStandardOutput)]),
+      Layer.provideMerge(Layer.merge(Outbox.layer, Draining.layer)),
+      Layer.provideMerge(databaseLive),
+      Layer.provide([NodeHttpClient.layerUndici, Logger.layer([])]),
+      Layer.provide(ConfigProvider.layer(ConfigProvider.fromUnknown(settings)))
+    )
+  }))
+
+const mailTo = (email: string) =>
+  Outbox.use(({ request, wake }) => Effect.andThen(request({ kind: "reset-password", email }), wake))
+
+const pending = SqlClient.SqlClient.use((sql) => sql`SELECT 1 FROM outbox`)
+
+it.effect("a server that accepts a mail 6 seconds after its end gets it once", () =>
+  Effect.gen(function*() {
+    const { held, port } = yield* holdingServer
+    yield* Effect.gen(function*() {
+      yield* mailTo(HELD)
+      yield* until(Effect.sync(() => held.length === 1))
+      yield* TestClock.adjust("6 seconds")
+      held[0]?.()
+      yield* untilNone(pending)
+    }).pipe(Effect.provide(outboxOn(port)))
+    assert.lengthOf(held, 1)
+  }).pipe(Effect.scoped))
+
+it.effect("a server that is slow with the mail of one person delays none of another, and no shutdown", () =>
+  Effect.gen(function*() {
+    const { held, port, taken } = yield* holdingServer
+    const scope = yield* Scope.make()
+    yield* Effect.gen(function*() {
+      yield* mailTo(HELD)
+      yield* until(Effect.sync(() => held.length === 1))
+      yield* TestClock.adjust("6 seconds")
+      yield* mailTo("other@example.com")
+      yield* until(Effect.sync(() => taken.join() === "other@example.com"))
+      yield* (yield* Draining).begin
+    }).pipe(Effect.provide(yield* Layer.buildWithScope(outboxOn(port), scope)))
+    const closing = yield* Effect.forkChild(Scope.close(scope, Exit.void))
+    yield* TestClock.adjust("5 seconds")
+    yield* Fiber.join(closing)
+    assert.lengthOf(held, 1)
+    held[0]?.()
+  }).pipe(Effect.scoped))
 
 it.effect("a malformed SMTP_URL refuses the start and is not told", () =>
   Effect.gen(function*() {

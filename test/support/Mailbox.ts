@@ -1,5 +1,5 @@
 import { Context, Effect, Layer, Option, Redacted, Ref } from "effect"
-import { type Mail, Mailer } from "../../src/services/mail/Mailers.ts"
+import { type Mail, MAIL_TIMEOUT, Mailer } from "../../src/services/mail/Mailers.ts"
 import { until } from "./Waiting.ts"
 
 /** The mails of a test come here and reach no provider. */
@@ -14,7 +14,10 @@ export class Mailbox extends Context.Service<Mailbox, {
   static readonly layer = Layer.effectContext(Effect.gen(function*() {
     const mails = yield* Ref.make<ReadonlyArray<Mail>>([])
     return Context.make(Mailbox, Mailbox.reading(Ref.get(mails))).pipe(
-      Context.add(Mailer, Mailer.of({ send: (mail) => Ref.update(mails, (all) => [...all, mail]) }))
+      Context.add(
+        Mailer,
+        Mailer.of({ timeout: MAIL_TIMEOUT, send: (mail) => Ref.update(mails, (all) => [...all, mail]) })
+      )
     )
   }))
 

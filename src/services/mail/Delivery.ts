@@ -3,6 +3,8 @@ import {
   DateTime,
   Duration,
   Effect,
+  Fiber,
+  FiberSet,
   Layer,
   Metric,
   Option,
@@ -13,11 +15,12 @@ import {
   Tracer
 } from "effect"
 import { SqlClient, SqlSchema } from "effect/sql"
+import { Draining } from "../admission/Health.ts"
 import { AT_ONCE } from "../admission/Lanes.ts"
 import { columnsOf, DateColumn } from "../db/Tables.ts"
 import { counterBy } from "../operations/Metrics.ts"
 import { settings } from "../operations/SettingsRegistry.ts"
-import { AccountMails, type Mail, MAIL_TIMEOUT, Mailer, type MailRequest } from "./Mailers.ts"
+import { AccountMails, type Mail, MAIL_TIMEOUT, Mailer, MailNotSent, type MailRequest } from "./Mailers.ts"
 import {
   mailCipher,
   MailQuota,
@@ -116,11 +119,11 @@ const mailPreparation = Effect.fnUntraced(function*(limited: Metric.Counter<numb
   }
 })
 
-/** The lease is longer than an attempt, so that no other process sends the same mail. */
-const LEASE = Duration.toMillis(Duration.seconds(15))
-
 /** A later attempt might outlast the lease, which is renewed. */
-const LATEST_TRY = LEASE - Duration.toMillis(MAIL_TIMEOUT)
+const LATEST_TRY = Duration.toMillis(Duration.seconds(10))
+
+/** Attempts that take longer go on beside the next round, so that other mails do not wait for them. */
+const ROUND_TIMEOUT = Duration.seconds(6)
 
 const FIRST_RETRY = Duration.toMillis(Duration.seconds(5))
 const MAX_RETRY = Duration.toMillis(Duration.hours(1))
@@ -162,21 +165,26 @@ const LIMITED = mails("limited")
 export const outboxDeliveryLayer = Layer.effectDiscard(Effect.gen(function*() {
   const sql = yield* SqlClient.SqlClient
   const mailer = yield* Mailer
+  const { begun } = yield* Draining
   const { woken } = yield* Outbox
   const { decrypt } = yield* mailCipher
   const { composed, counted } = yield* mailPreparation(LIMITED)
   const first = yield* settings.OUTBOX_POLL_INTERVAL
+  const sending = yield* FiberSet.make<void>()
+
+  // The lease is longer than an attempt, so that no other process sends the same mail.
+  const lease = LATEST_TRY + Duration.toMillis(mailer.timeout)
 
   // A claim is a lease: mails of a process that ends are claimed again.
   const claim = SqlSchema.findAll({
-    Request: Schema.Date,
+    Request: Schema.Struct({ now: Schema.Date, limit: Schema.Int }),
     Result: ClaimedMail,
-    execute: (now) =>
+    execute: ({ limit, now }) =>
       sql`
-        UPDATE outbox SET attempts = attempts + 1, next_attempt_at = ${new Date(now.getTime() + LEASE)}
+        UPDATE outbox SET attempts = attempts + 1, next_attempt_at = ${new Date(now.getTime() + lease)}
         WHERE id IN (
           SELECT id FROM outbox WHERE next_attempt_at <= ${now} AND expires_at > ${now}
-          ORDER BY next_attempt_at LIMIT ${BATCH} FOR UPDATE SKIP LOCKED
+          ORDER BY next_attempt_at LIMIT ${limit} FOR UPDATE SKIP LOCKED
         ) RETURNING ${sql.literal(columnsOf(ClaimedColumns))}, counted_at IS NOT NULL AS "isCounted"`
   })
 
@@ -194,7 +202,7 @@ export const outboxDeliveryLayer = Layer.effectDiscard(Effect.gen(function*() {
       sql`
         SELECT count(*)::int AS waiting, min(next_attempt_at) AS next,
           min(created_at) FILTER (
-            WHERE counted_at IS NOT NULL OR next_attempt_at <= ${new Date(now.getTime() + LEASE)}
+            WHERE counted_at IS NOT NULL OR next_attempt_at <= ${new Date(now.getTime() + lease)}
           ) AS oldest
         FROM outbox`
   })
@@ -206,8 +214,14 @@ export const outboxDeliveryLayer = Layer.effectDiscard(Effect.gen(function*() {
       Effect.asVoid
     )
 
+  const givenUp = begun.pipe(
+    Effect.andThen(Effect.sleep(MAIL_TIMEOUT)),
+    Effect.andThen(Effect.fail(new MailNotSent({ reason: "shutdown" })))
+  )
+
   const trySending = (claimed: ClaimedMail, mail: Mail) =>
     mailer.send(mail, claimed.idempotencyKey).pipe(
+      Effect.raceFirst(givenUp),
       Effect.andThen(Metric.update(SENT, 1)),
       Effect.andThen(forget(claimed.id)),
       Effect.catchTag("MailNotSent", ({ isFinal, reason }) =>
@@ -225,7 +239,7 @@ export const outboxDeliveryLayer = Layer.effectDiscard(Effect.gen(function*() {
   const renew = Effect.fnUntraced(function*({ attempts, id }: ClaimedMail, now: number) {
     const rows = yield* sql`
       UPDATE outbox SET ${
-      outbox.set(sql, { nextAttemptAt: new Date(now + LEASE) })
+      outbox.set(sql, { nextAttemptAt: new Date(now + lease) })
     } WHERE id = ${id} AND attempts = ${attempts} RETURNING id`
     return rows.length > 0
   })
@@ -250,12 +264,16 @@ export const outboxDeliveryLayer = Layer.effectDiscard(Effect.gen(function*() {
           Effect.andThen(Metric.update(DROPPED, 1)),
           Effect.andThen(forget(claimed.id))
         )
-    }).pipe(Effect.uninterruptible)
+    }).pipe(
+      Effect.catchCause((cause) => Effect.logError("outbox delivery failed", cause)),
+      Effect.uninterruptible
+    )
 
   const deliverDue = Effect.gen(function*() {
     const now = yield* Clock.currentTimeMillis
-    const mails = yield* claim(new Date(now))
-    yield* Effect.forEach(mails, (mail) => deliver(mail, now), { concurrency: BATCH, discard: true })
+    const mails = yield* claim({ now: new Date(now), limit: BATCH - (yield* FiberSet.size(sending)) })
+    const batch = yield* Effect.forEach(mails, (mail) => FiberSet.run(sending, deliver(mail, now)))
+    yield* Effect.timeoutOption(Fiber.awaitAll(batch), ROUND_TIMEOUT)
     return mails.length
   }).pipe(Effect.repeat({ while: (delivered) => delivered === BATCH }))
 

@@ -93,8 +93,11 @@ ${mail.ifNotYou === undefined ? undefined : html`<p>${mail.ifNotYou}</p>`}
 `.html
 }
 
-/** An attempt has this timeout, for which an ending process waits. */
+/** An HTTP API has this time to respond, and an ending process waits as long for any attempt. */
 export const MAIL_TIMEOUT = Duration.seconds(5)
+
+/** Servers delay their greeting, and filter a mail before they accept it: RFC 5321, 4.5.3.2, lets them take minutes. */
+const SMTP_TIMEOUT = Duration.minutes(1)
 
 export class MailNotSent extends Schema.TaggedError<MailNotSent>()("MailNotSent", {
   reason: Schema.String,
@@ -105,8 +108,11 @@ export class MailNotSent extends Schema.TaggedError<MailNotSent>()("MailNotSent"
 export class Mailer extends Context.Service<Mailer, {
   /** Attempts to send the same mail have the same key, by which a provider recognises a repetition. */
   readonly send: (mail: Mail, idempotencyKey: string) => Effect.Effect<void, MailNotSent>
+  /** An attempt ends within this time. */
+  readonly timeout: Duration.Duration
 }>()("route-planning-service/Mailer") {
   static readonly layerStandardOutput = Layer.succeed(Mailer, {
+    timeout: MAIL_TIMEOUT,
     send: Effect.fnUntraced(function*(mail) {
       yield* Console.log((yield* LogFormat) === "json" ? yield* jsonLineOf(mail) : lineOf(mail))
     })
@@ -122,6 +128,7 @@ export class Mailer extends Context.Service<Mailer, {
         const site = yield* configuredSite
         const client = yield* HttpClient.HttpClient
         return Mailer.of({
+          timeout: MAIL_TIMEOUT,
           send: (mail, idempotencyKey) =>
             HttpClientRequest.post(url).pipe(
               HttpClientRequest.bearerToken(key),
@@ -194,7 +201,7 @@ const isUnknownAddress = (error: unknown) =>
 
 /**
  * Sends by any SMTP server (RFC 5321), one connection a mail. A server may have accepted an attempt that timed out: the
- * next one has the same Message-ID (RFC 5322, 3.6.4), by which servers and readers drop the second.
+ * next one has the same Message-ID (RFC 5322, 3.6.4), but no server has to drop the second.
  */
 export const smtpMailerLayer = (url: Redacted.Redacted<URL>) =>
   Layer.effect(
@@ -204,7 +211,7 @@ export const smtpMailerLayer = (url: Redacted.Redacted<URL>) =>
       const from = yield* settings.EMAIL_FROM
       const site = yield* configuredSite
       const { hostname } = yield* settings.BASE_URL
-      const milliseconds = Duration.toMillis(MAIL_TIMEOUT)
+      const milliseconds = Duration.toMillis(SMTP_TIMEOUT)
       const { createTransport } = yield* Effect.promise(() => import("nodemailer"))
       const transport = createTransport({
         ...server,
@@ -217,6 +224,7 @@ export const smtpMailerLayer = (url: Redacted.Redacted<URL>) =>
         disableUrlAccess: true
       })
       return Mailer.of({
+        timeout: SMTP_TIMEOUT,
         send: (mail, idempotencyKey) =>
           Effect.tryPromise({
             try: () =>
@@ -236,7 +244,7 @@ export const smtpMailerLayer = (url: Redacted.Redacted<URL>) =>
               })
           }).pipe(
             Effect.timeoutOrElse({
-              duration: MAIL_TIMEOUT,
+              duration: SMTP_TIMEOUT,
               orElse: () => Effect.fail(new MailNotSent({ reason: "SMTP timeout" }))
             }),
             Effect.asVoid,
