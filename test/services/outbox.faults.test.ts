@@ -1,6 +1,7 @@
 import { NodeHttpClient } from "@effect/platform-node"
 import { assert, layer } from "@effect/vitest"
 import { ConfigProvider, Context, Effect, Layer, Logger, Metric, Redacted } from "effect"
+import { SecureRandom } from "effect/crypto"
 import { SqlClient } from "effect/sql"
 import { TestClock } from "effect/testing"
 import { createServer, type RequestListener } from "node:http"
@@ -9,7 +10,11 @@ import { text } from "node:stream/consumers"
 import { databaseLive } from "../../src/layers/Database.ts"
 import { UserId } from "../../src/schema/Ids.ts"
 import { MAILS_AN_HOUR } from "../../src/schema/Limits.ts"
+import { accountMailsLayer } from "../../src/services/accounts/AccountMails.ts"
+import { MailedTokens } from "../../src/services/accounts/MailedLinks.ts"
+import { SignUps } from "../../src/services/accounts/SignUp.ts"
 import { Draining } from "../../src/services/admission/Health.ts"
+import { Audit } from "../../src/services/identity/Audit.ts"
 import { outboxDeliveryLayer } from "../../src/services/mail/Delivery.ts"
 import { AccountMails, Mailer } from "../../src/services/mail/Mailers.ts"
 import { MailQuota, Outbox } from "../../src/services/mail/Outbox.ts"
@@ -62,23 +67,31 @@ const accountMails = Layer.succeed(AccountMails, {
 
 const POOL = 1
 
-const outboxLayer = Layer.unwrap(Effect.gen(function*() {
-  const DATABASE_URL = yield* clonedDatabase
-  const { url } = yield* Provider
-  const settings = {
-    ...SECRETS,
-    DATABASE_URL,
-    DATABASE_POOL_SIZE: String(POOL),
-    EMAIL_API_URL: url
-  }
-  return outboxDeliveryLayer.pipe(
-    Layer.provide([accountMails, Draining.layer, MailQuota.layer, Mailer.layerApi(Redacted.make("key"))]),
-    Layer.provideMerge(Outbox.layer),
-    Layer.provideMerge(databaseLive),
-    Layer.provide([NodeHttpClient.layerUndici, Logger.layer([])]),
-    Layer.provide(ConfigProvider.layer(ConfigProvider.fromUnknown(settings)))
-  )
-})).pipe(Layer.provideMerge(Provider.layer))
+const outboxWith = <E, R>(accountMails: Layer.Layer<AccountMails, E, R>) =>
+  Layer.unwrap(Effect.gen(function*() {
+    const DATABASE_URL = yield* clonedDatabase
+    const { url } = yield* Provider
+    const settings = {
+      ...SECRETS,
+      DATABASE_URL,
+      DATABASE_POOL_SIZE: String(POOL),
+      EMAIL_API_URL: url
+    }
+    return outboxDeliveryLayer.pipe(
+      Layer.provide([accountMails, Draining.layer, MailQuota.layer, Mailer.layerApi(Redacted.make("key"))]),
+      Layer.provideMerge(Outbox.layer),
+      Layer.provideMerge(databaseLive),
+      Layer.provide([NodeHttpClient.layerUndici, Logger.layer([])]),
+      Layer.provide(ConfigProvider.layer(ConfigProvider.fromUnknown(settings)))
+    )
+  })).pipe(Layer.provideMerge(Provider.layer))
+
+const outboxLayer = outboxWith(accountMails)
+
+const realMailsLayer = accountMailsLayer.pipe(
+  Layer.provide([Audit.layer, MailedTokens.layer, SignUps.layer]),
+  Layer.provide(SecureRandom.layerWebCrypto)
+)
 
 const waiting = SqlClient.SqlClient.use((sql) => sql<{ attempts: number }>`SELECT attempts FROM outbox`)
 
@@ -167,5 +180,25 @@ layer(outboxLayer)("the age of the oldest mail", (it) => {
       yield* provider.become((_, response) => void response.writeHead(401).end("{}"))
       yield* put("reset@example.com")
       yield* untilDelivered(Effect.map(figures, ([pending, age = -1]) => pending === 3 && age > 0 && age < 60))
+    }))
+})
+
+layer(outboxWith(realMailsLayer))("a reset mail that the provider does not take", (it) => {
+  it.effect("waits as long as its link is valid, and is dropped then", () =>
+    Effect.gen(function*() {
+      const provider = yield* Provider
+      const outbox = yield* Outbox
+      const sql = yield* SqlClient.SqlClient
+      yield* sql`
+        INSERT INTO users (email, email_key, email_verified_at, name, handle, created_at, updated_at)
+        VALUES ('a@example.com', 'a@example.com', now(), 'Rider', 'rider', now(), now())`
+      yield* provider.become((_, response) => void response.writeHead(500).end())
+      yield* outbox.request({ kind: "reset-password", email: "a@example.com" })
+      yield* outbox.wake
+      yield* until(Effect.sync(() => provider.keys.length > 0))
+      yield* TestClock.adjust("29 minutes")
+      assert.lengthOf(yield* waiting, 1)
+      yield* TestClock.adjust("1 minute")
+      yield* untilDelivered(Effect.map(waiting, (rows) => rows.length === 0))
     }))
 })

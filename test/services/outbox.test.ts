@@ -322,7 +322,7 @@ layer(outboxLayer)("the outbox", (it) => {
       yield* outbox.put(yield* somebody, MAIL)
       yield* TestClock.adjust("24 hours")
       yield* until(Effect.map(Effect.andThen(outbox.wake, waiting), ({ length }) => length === 0))
-      yield* until(Effect.sync(() => logged.some((line) => line.includes("mails dropped after a day of failures"))))
+      yield* until(Effect.sync(() => logged.some((line) => line.includes("mails not sent in time, dropped"))))
     }))
 })
 

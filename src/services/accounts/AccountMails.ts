@@ -48,7 +48,11 @@ export const accountMailsLayer = Layer.effect(
 
     const reset = Effect.fnUntraced(function*(email: string, owner: TokenOwner) {
       const token = yield* mailedTokens.issue("reset-password", owner)
-      return { to: email, ...mails.reset, link: mailedLink(app, "reset-password", token) }
+      return Option.some<ComposedMail>({
+        userId: "userId" in owner ? owner.userId : undefined,
+        mail: { to: email, ...mails.reset, link: mailedLink(app, "reset-password", token) },
+        lifetime: LINK_LIFETIME["reset-password"]
+      })
     })
 
     const forSignUp = Effect.fnUntraced(function*(id: SignUpId) {
@@ -84,13 +88,13 @@ export const accountMailsLayer = Layer.effect(
       if (Option.isSome(account)) {
         const { email, id } = account.value
         // The link locks the account first: the lock of an audit entry is weaker, and could not become this one.
-        const mail = yield* reset(email, { userId: id })
+        const composed = yield* reset(email, { userId: id })
         yield* audit.record("password.reset_requested", { userId: id })
-        return Option.some<ComposedMail>({ userId: id, mail })
+        return composed
       }
       if (Option.isNone(signUp) || !(isOpen || (yield* signUps.isInvited(email)))) return Option.none()
       const { email: typed, id } = signUp.value
-      return Option.some<ComposedMail>({ userId: undefined, mail: yield* reset(typed, { signUpId: id }) })
+      return yield* reset(typed, { signUpId: id })
     }, Effect.orDie)
 
     const composeFor = (request: MailRequest) => {
@@ -116,11 +120,12 @@ export const accountMailsLayer = Layer.effect(
 
 /** Says when and from where the mail was requested, so that its recipient can recognise a stranger's request. */
 const askedBy = ({ mails }: Texts, { askedAt, network }: { readonly askedAt?: Date; readonly network?: string }) =>
-  Option.map(({ mail, userId }: ComposedMail): ComposedMail =>
-    askedAt === undefined
-      ? { mail, userId }
-      : { userId, mail: { ...mail, text: `${mails.asked(askedAt, network)} ${mail.text}` } }
-  )
+  Option.map((composed: ComposedMail): ComposedMail => {
+    const { mail } = composed
+    return askedAt === undefined
+      ? composed
+      : { ...composed, mail: { ...mail, text: `${mails.asked(askedAt, network)} ${mail.text}` } }
+  })
 
 const BATCH = 100
 

@@ -81,9 +81,14 @@ const mailPreparation = Effect.fnUntraced(function*(limited: Metric.Counter<numb
       yield* forget(id)
       return Option.none<Mail>()
     }
-    const { mail, userId } = composed.value
+    const { lifetime, mail, userId } = composed.value
     yield* takeQuota(id, mail, stored.request)
-    const changes = { payload: yield* encrypt(mail), userId: userId ?? null }
+    const now = yield* Clock.currentTimeMillis
+    const changes = {
+      payload: yield* encrypt(mail),
+      userId: userId ?? null,
+      ...(lifetime === undefined ? {} : { expiresAt: new Date(now + Duration.toMillis(lifetime)) })
+    }
     yield* sql`UPDATE outbox SET ${outbox.set(sql, changes)} WHERE id = ${id}`
     return Option.some(mail)
   }, sql.withTransaction)
@@ -282,7 +287,7 @@ export const outboxDeliveryLayer = Layer.effectDiscard(Effect.gen(function*() {
     const dropped = yield* sql`DELETE FROM outbox WHERE expires_at <= ${now} RETURNING id`
     if (dropped.length > 0) {
       yield* Metric.update(DROPPED, dropped.length)
-      yield* Effect.logError("mails dropped after a day of failures", { mails: dropped.length })
+      yield* Effect.logError("mails not sent in time, dropped", { mails: dropped.length })
     }
   })
 

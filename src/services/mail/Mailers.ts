@@ -40,6 +40,8 @@ export type MailRequest = typeof MailRequest.Type
 export interface ComposedMail {
   readonly userId: UserId | undefined
   readonly mail: Mail
+  /** The mail is not sent later than this, since its link has expired. */
+  readonly lifetime?: Duration.Duration
 }
 
 export class AccountMails extends Context.Service<AccountMails, {

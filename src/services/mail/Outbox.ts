@@ -129,7 +129,7 @@ export class OutboxRecord extends Model.Class<OutboxRecord>("OutboxRecord")({
   idempotencyKey: readOnly(Schema.String),
   createdAt: InstantOnce,
   nextAttemptAt: Instant,
-  expiresAt: InstantOnce,
+  expiresAt: Instant,
   countedAt: Model.Field({ select: Schema.NullOr(TimestampColumn), update: Schema.Date })
 }) {}
 
