@@ -176,6 +176,25 @@ layer(TestServer.withSweeps())("an account that is to be deleted", (it) => {
       for (const query of queries) yield* untilNoneSwept(query)
       assert.lengthOf(yield* sql`SELECT 1 FROM users WHERE id = ${rider.id}`, 1)
     }))
+
+  it.effect("is not all that a sweep deletes: a row that cannot be deleted delays no other", () =>
+    Effect.gen(function*() {
+      const rider = yield* signedIn
+      const sql = yield* SqlClient.SqlClient
+      const ids: Array<number> = []
+      for (let n = 0; n < 3; n++) {
+        const { id } = created((yield* rider.post("/routes", newRoute({}))).body)
+        yield* rider.delete(`/routes/${id}`)
+        ids.push(id)
+      }
+      yield* sql`
+        CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE EXCEPTION 'refused'; END $$`
+      yield* sql.unsafe(`
+        CREATE TRIGGER refuse BEFORE DELETE ON routes FOR EACH ROW WHEN (OLD.id = ${ids[0]}) EXECUTE FUNCTION refuse()`)
+      yield* TestClock.adjust("30 days")
+      yield* untilNoneSwept(sql`SELECT 1 FROM routes WHERE ${sql.in("id", ids.slice(1))}`)
+      assert.lengthOf(yield* sql`SELECT 1 FROM routes WHERE ${sql.in("id", ids)}`, 1)
+    }))
 })
 
 layer(TestServer.layer())("an account whose 30 days are over, before any sweep", (it) => {

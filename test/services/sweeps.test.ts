@@ -9,7 +9,7 @@ import {
   plus,
   runSweep,
   scheduled,
-  sweepAccounts,
+  sweepEach,
   sweepStates,
   sweepUntilShort,
   sweptAt,
@@ -56,9 +56,9 @@ describe("a sweep", () => {
     alone(Effect.gen(function*() {
       const left = new Set([1, 2, 3, 4, 5].map((id) => UserId.make(id)))
       const tried: Array<number> = []
-      const swept = yield* sweepAccounts(
+      const swept = yield* sweepEach(
         "accounts",
-        (skipped) =>
+        (skipped: ReadonlyArray<UserId>) =>
           Effect.sync(() => [...left].filter((id) => !skipped.includes(id)).slice(0, 1).map((id) => ({ id }))),
         (id) =>
           Effect.suspend(() => {

@@ -9,7 +9,7 @@ import {
   plus,
   runSweep,
   scheduled,
-  sweepAccounts,
+  sweepEach,
   type Swept,
   sweptAt
 } from "../db/Sweeps.ts"
@@ -170,7 +170,11 @@ export class AccountErasure extends Context.Service<AccountErasure, {
           Effect.map(deletionCutoffAt),
           Effect.flatMap((cutoff) =>
             Effect.zipWith(
-              sweepAccounts("accounts", (skipped) => findDue({ cutoff, skipped }), (id) => erase(id, cutoff)),
+              sweepEach(
+                "accounts",
+                (skipped: ReadonlyArray<UserId>) => findDue({ cutoff, skipped }),
+                (id) => erase(id, cutoff)
+              ),
               stillDue(cutoff),
               plus
             ).pipe(

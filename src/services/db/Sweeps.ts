@@ -1,6 +1,5 @@
 import { Cause, Clock, type Config, Duration, Effect, Layer, Metric, Option, Schema } from "effect"
-import { SqlClient, SqlSchema } from "effect/sql"
-import type { UserId } from "../../schema/Ids.ts"
+import { SqlClient, SqlError, SqlSchema } from "effect/sql"
 import {
   AUDIT_RETENTION,
   ENDED_LINKS_KEPT,
@@ -10,6 +9,7 @@ import {
 } from "../../schema/Limits.ts"
 import type { Trashed } from "../../schema/Resource.ts"
 import { settings } from "../operations/SettingsRegistry.ts"
+import { isServerState, sqlStateOf } from "./DatabaseErrors.ts"
 import { makeSharedTime } from "./SharedTime.ts"
 import { DateColumn } from "./Tables.ts"
 
@@ -84,12 +84,12 @@ const sweepFailed = (sweep: string, cause: Cause.Cause<unknown>): Effect.Effect<
     Metric.update(Metric.withAttributes(failures, { sweep }), 1)
   )
 
-/** Sweeps accounts batch after batch. One that fails is logged, skipped until the next run, and delays no other. */
-export const sweepAccounts = <E, R, R2>(
+/** Sweeps what `find` returns, one by one. One that fails is logged, skipped until the next run, and delays no other. */
+export const sweepEach = <Id, E, R, R2>(
   sweep: string,
-  find: (skipped: ReadonlyArray<UserId>) => Effect.Effect<ReadonlyArray<{ readonly id: UserId }>, E, R>,
-  sweepOne: (id: UserId) => Effect.Effect<Swept, unknown, R2>,
-  skipped: ReadonlyArray<UserId> = []
+  find: (skipped: ReadonlyArray<Id>) => Effect.Effect<ReadonlyArray<{ readonly id: Id }>, E, R>,
+  sweepOne: (id: Id) => Effect.Effect<Swept, unknown, R2>,
+  skipped: ReadonlyArray<Id> = []
 ): Effect.Effect<Swept, E, R | R2> =>
   Effect.gen(function*() {
     const [done, failed] = yield* Effect.partition(yield* find(skipped), ({ id }) =>
@@ -99,7 +99,7 @@ export const sweepAccounts = <E, R, R2>(
       ))
     const swept = done.reduce(plus, nothingSwept)
     if (failed.length === 0 && swept.rows === 0) return swept
-    return plus(swept, yield* sweepAccounts(sweep, find, sweepOne, [...skipped, ...failed]))
+    return plus(swept, yield* sweepEach(sweep, find, sweepOne, [...skipped, ...failed]))
   })
 
 /**
@@ -239,26 +239,37 @@ const ALL: ReadonlyArray<Expiring> = [
   }
 ]
 
+/** The statement failed on a row, which the others of its batch need not share. */
+const isRefusal = (error: unknown) =>
+  SqlError.isSqlError(error) && sqlStateOf(error.reason.cause) !== undefined && !isServerState(error.reason)
+
 const dueAt = ({ keptMillis }: Expiring, instant: Date) => Math.ceil((instant.getTime() + keptMillis) / STEP) * STEP
 
 export const purgeLayer = Layer.effectDiscard(Effect.gen(function*() {
   const sql = yield* SqlClient.SqlClient
   const sharedTime = yield* makeSharedTime
 
+  const Due = { table: Schema.String, key: Schema.String, column: Schema.String, until: Schema.Date }
+
   const deleteBatch = SqlSchema.findAll({
-    Request: Schema.Struct({
-      table: Schema.String,
-      key: Schema.String,
-      column: Schema.String,
-      until: Schema.Date
-    }),
+    Request: Schema.Struct({ ...Due, only: Schema.UndefinedOr(Schema.String) }),
     Result: Schema.Struct({ due: DateColumn }),
-    execute: ({ column, key, table, until }) =>
+    execute: ({ column, key, only, table, until }) =>
       sql`
         DELETE FROM ${sql(table)} WHERE ${sql(key)} IN (
           SELECT ${sql(key)} FROM ${sql(table)} WHERE ${sql(column)} <= ${until}
+            AND ${only === undefined ? sql`true` : sql`${sql(key)} = ${only}`}
           LIMIT ${PURGED_AT_ONCE} FOR UPDATE SKIP LOCKED
         ) RETURNING ${sql(column)} AS due`
+  })
+
+  const findBatch = SqlSchema.findAll({
+    Request: Schema.Struct({ ...Due, skipped: Schema.Array(Schema.String) }),
+    Result: Schema.Struct({ id: Schema.String }),
+    execute: ({ column, key, skipped, table, until }) =>
+      sql`
+        SELECT ${sql(key)}::text AS id FROM ${sql(table)}
+        WHERE ${sql(column)} <= ${until} AND ${sql(key)}::text <> ALL(${skipped}) LIMIT ${PURGED_AT_ONCE}`
   })
 
   const findEarliest = SqlSchema.findOne({
@@ -267,13 +278,20 @@ export const purgeLayer = Layer.effectDiscard(Effect.gen(function*() {
     execute: ({ column, table }) => sql`SELECT min(${sql(column)}) AS earliest FROM ${sql(table)}`
   })
 
+  const deleted = (expiring: Expiring, until: Date, only?: string) =>
+    deleteBatch({ ...expiring, until, only }).pipe(
+      Effect.uninterruptible,
+      Effect.map((rows) => sweptAt(until.getTime(), rows.map(({ due }) => due)))
+    )
+
   const purge = (expiring: Expiring, until: Date) =>
-    sweepUntilShort(
-      deleteBatch({ ...expiring, until }).pipe(
-        Effect.uninterruptible,
-        Effect.map((rows) => sweptAt(until.getTime(), rows.map(({ due }) => due)))
-      ),
-      PURGED_AT_ONCE
+    sweepUntilShort(deleted(expiring, until), PURGED_AT_ONCE).pipe(
+      Effect.catchIf(isRefusal, () =>
+        sweepEach(
+          expiring.table,
+          (skipped: ReadonlyArray<string>) => findBatch({ ...expiring, until, skipped }),
+          (id) => deleted(expiring, until, id)
+        ))
     )
 
   const purgeDue = (expiring: Expiring) =>

@@ -4,7 +4,7 @@ import { TOMBSTONE_RETENTION } from "../../schema/Change.ts"
 import { UserId } from "../../schema/Ids.ts"
 import { type DatabaseError, hasWaited } from "../db/DatabaseErrors.ts"
 import { makeSharedTime } from "../db/SharedTime.ts"
-import { runSweep, scheduled, sweepAccounts, type Swept, sweptAt } from "../db/Sweeps.ts"
+import { runSweep, scheduled, sweepEach, type Swept, sweptAt } from "../db/Sweeps.ts"
 import { DateColumn } from "../db/Tables.ts"
 
 /** A statement has five seconds, enough to number these. */
@@ -210,17 +210,17 @@ export const changeSweepLayer = Layer.effectDiscard(Effect.gen(function*() {
   const sharedTime = yield* makeSharedTime
 
   const numberAll = Effect.flatMap(sharedTime, (now) =>
-    sweepAccounts(
+    sweepEach(
       PENDING,
-      (skipped) => numbers.pendingAccounts({ skipped, limit: BATCH }),
+      (skipped: ReadonlyArray<UserId>) => numbers.pendingAccounts({ skipped, limit: BATCH }),
       (id) => Effect.uninterruptible(Effect.as(numbers.number(id, new Date(now)), ONE))
     ))
 
   const purgeAll = Effect.flatMap(sharedTime, (now) => {
     const until = new Date(now - KEPT_MILLIS)
-    return sweepAccounts(
+    return sweepEach(
       CHANGES,
-      (skipped) => numbers.purgeableAccounts({ until, skipped, limit: BATCH }),
+      (skipped: ReadonlyArray<UserId>) => numbers.purgeableAccounts({ until, skipped, limit: BATCH }),
       (id) =>
         Effect.map(
           Effect.uninterruptible(numbers.purge(id, until)),
