@@ -9,7 +9,7 @@ import { inProcessClientLayer, inProcessServerLayer, printedErrorsLayer } from "
 import { randomnessLive, rateCountersLive } from "../src/layers/Live.ts"
 import { IdentityProvider } from "../src/services/accounts/Provider.ts"
 import { Places } from "../src/services/geometry/Places.ts"
-import { type Mail, MAIL_TIMEOUT, Mailer } from "../src/services/mail/Mailers.ts"
+import { type Mail, Mailer } from "../src/services/mail/Mailers.ts"
 import { RoutingEngine } from "../src/services/routing/Engine.ts"
 import { clonedDatabase } from "../test/support/Databases.ts"
 
@@ -19,7 +19,7 @@ it.effect("an account is erased 30 days after its owner deleted it", () =>
     const leg = { shape: "_izlhA~rlgdF_{geC~ywl@", summary: { length: 1.2, time: 900 } }
     const trip = { trip: { legs: [leg], summary: {} } }
     const stubs = Layer.mergeAll(
-      Layer.succeed(Mailer, { timeout: MAIL_TIMEOUT, send: (mail) => Queue.offer(mails, mail) }),
+      Layer.succeed(Mailer, { send: (mail) => Queue.offer(mails, mail) }),
       // A mock fails when more is called than it has.
       Layer.mock(RoutingEngine, {
         call: (_path, _json, read) => read(JSON.stringify(trip)),

@@ -19,7 +19,7 @@ import {
 import { IdentityProvider } from "../../src/services/accounts/Provider.ts"
 import type { CounterState } from "../../src/services/admission/RateLimits.ts"
 import { Places } from "../../src/services/geometry/Places.ts"
-import { MAIL_TIMEOUT, Mailer } from "../../src/services/mail/Mailers.ts"
+import { Mailer } from "../../src/services/mail/Mailers.ts"
 import { RoutingEngine } from "../../src/services/routing/Engine.ts"
 import { anonymous, newEmail, signedIn } from "../support/Actors.ts"
 import { clonedDatabase } from "../support/Databases.ts"
@@ -67,7 +67,7 @@ const stubProvider = Layer.effect(
 
 const stubMailer = Layer.effect(
   Mailer,
-  Effect.map(Asked, (asked) => Mailer.of({ timeout: MAIL_TIMEOUT, send: ({ to }) => asking(asked, `mailer ${to}`) }))
+  Effect.map(Asked, (asked) => Mailer.of({ send: ({ to }) => asking(asked, `mailer ${to}`) }))
 )
 
 const stubPlaces = Layer.effect(

@@ -20,7 +20,7 @@ import { UserId } from "../../src/schema/Ids.ts"
 import { MAILS_A_DAY, MAILS_AN_HOUR } from "../../src/schema/Limits.ts"
 import { Draining } from "../../src/services/admission/Health.ts"
 import { outboxDeliveryLayer } from "../../src/services/mail/Delivery.ts"
-import { AccountMails, type Mail, MAIL_TIMEOUT, Mailer, MailNotSent } from "../../src/services/mail/Mailers.ts"
+import { AccountMails, type Mail, Mailer, MailNotSent } from "../../src/services/mail/Mailers.ts"
 import { MailQuota, Outbox } from "../../src/services/mail/Outbox.ts"
 import { clonedDatabase } from "../support/Databases.ts"
 import { Spans } from "../support/Spans.ts"
@@ -44,7 +44,6 @@ class Provider extends Context.Service<Provider, {
       keys: yield* Ref.make<ReadonlyArray<string>>([])
     }
     const mailer = Mailer.of({
-      timeout: MAIL_TIMEOUT,
       send: Effect.fnUntraced(function*(mail, key) {
         yield* Ref.update(provider.keys, (keys) => [...keys, key])
         yield* Ref.update(provider.tries, (tries) => tries + 1)

@@ -1,5 +1,5 @@
 import { Context, Effect, Layer, Option, Redacted, Ref } from "effect"
-import { type Mail, MAIL_TIMEOUT, Mailer } from "../../src/services/mail/Mailers.ts"
+import { type Mail, Mailer } from "../../src/services/mail/Mailers.ts"
 import { until } from "./Waiting.ts"
 
 /** The mails of a test come here and reach no provider. */
@@ -16,7 +16,7 @@ export class Mailbox extends Context.Service<Mailbox, {
     return Context.make(Mailbox, Mailbox.reading(Ref.get(mails))).pipe(
       Context.add(
         Mailer,
-        Mailer.of({ timeout: MAIL_TIMEOUT, send: (mail) => Ref.update(mails, (all) => [...all, mail]) })
+        Mailer.of({ send: (mail) => Ref.update(mails, (all) => [...all, mail]) })
       )
     )
   }))

@@ -178,7 +178,7 @@ export const outboxDeliveryLayer = Layer.effectDiscard(Effect.gen(function*() {
   const sending = yield* FiberSet.make<void>()
 
   // The lease is longer than an attempt, so that no other process sends the same mail.
-  const lease = LATEST_TRY + Duration.toMillis(mailer.timeout)
+  const lease = LATEST_TRY + Duration.toMillis(mailer.timeout ?? MAIL_TIMEOUT)
 
   // A claim is a lease: mails of a process that ends are claimed again.
   const claim = SqlSchema.findAll({

@@ -110,11 +110,10 @@ export class MailNotSent extends Schema.TaggedError<MailNotSent>()("MailNotSent"
 export class Mailer extends Context.Service<Mailer, {
   /** Attempts to send the same mail have the same key, by which a provider recognises a repetition. */
   readonly send: (mail: Mail, idempotencyKey: string) => Effect.Effect<void, MailNotSent>
-  /** An attempt ends within this time. */
-  readonly timeout: Duration.Duration
+  /** An attempt ends within this time, or within `MAIL_TIMEOUT` if it is absent. */
+  readonly timeout?: Duration.Duration
 }>()("route-planning-service/Mailer") {
   static readonly layerStandardOutput = Layer.succeed(Mailer, {
-    timeout: MAIL_TIMEOUT,
     send: Effect.fnUntraced(function*(mail) {
       yield* Console.log((yield* LogFormat) === "json" ? yield* jsonLineOf(mail) : lineOf(mail))
     })
@@ -130,7 +129,6 @@ export class Mailer extends Context.Service<Mailer, {
         const site = yield* configuredSite
         const client = yield* HttpClient.HttpClient
         return Mailer.of({
-          timeout: MAIL_TIMEOUT,
           send: (mail, idempotencyKey) =>
             HttpClientRequest.post(url).pipe(
               HttpClientRequest.bearerToken(key),
