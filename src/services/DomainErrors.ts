@@ -244,6 +244,7 @@ export class Overloaded extends Schema.TaggedError<Overloaded>()("Overloaded", {
     "passwords",
     "links",
     "changes",
+    "traces",
     "route_changes",
     "writes",
     "waiting_requests",

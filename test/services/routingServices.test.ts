@@ -66,6 +66,22 @@ describe("a trace", () => {
     }).pipe(Effect.provide(matching(stub)))
   })
 
+  it.effect("waits ten seconds for its turn while others are matched, two pieces of all traces at a time", () => {
+    const stub = newStub(() => Effect.succeed(MATCH))
+    return Effect.gen(function*() {
+      const { match } = yield* TraceMatching
+      const trace = { member: "shape", metres: 1, pieces: ["[1]", "[2]", "[3]", "[4]"] } as const
+      const matched = match({ activity: "walk" }, trace)
+      yield* Effect.all([matched, matched], { concurrency: "unbounded" })
+      assert.deepStrictEqual([stub.calls.length, stub.most], [8, 2])
+      stub.respond = () => Effect.never
+      yield* Effect.forkChild(matched)
+      const late = yield* Effect.forkChild(Effect.flip(Effect.andThen(Effect.yieldNow, matched)))
+      yield* TestClock.adjust("10 seconds")
+      assert.deepInclude(yield* Fiber.join(late), { _tag: "Overloaded", reason: "traces", retryAfterSeconds: 10 })
+    }).pipe(Effect.provide(matching(stub)))
+  })
+
   it.effect("that is a polyline counts as 16 bytes a point, and is given up after 28 seconds", () => {
     const stub = newStub()
     return Effect.gen(function*() {

@@ -143,6 +143,7 @@ const OVERLOADED: Readonly<Record<Overloaded["reason"], string>> = {
   passwords: "Too many passwords are being checked: try again",
   links: "Another link of this account is being used: try again",
   changes: "Too many changes are being read: try again",
+  traces: "Too many traces are being matched: try again",
   writes: "Too many changes of this account are in progress: try again",
   route_changes: "The route is being changed: try again",
   waiting_requests: "Too many requests wait for a change: try again",

@@ -51,7 +51,9 @@ export const LANES = {
   /** Uses of the links of one account take turns, so that only one costs a hash. */
   links: { ...UNBOUNDED, atOnce: 1, longestWait: LONGEST_WAIT, reason: "links" },
   /** A thousand requests that waited for a change may wake and read at once. */
-  changes: { ...UNBOUNDED, atOnce: 2, longestWait: Duration.seconds(30), reason: "changes" }
+  changes: { ...UNBOUNDED, atOnce: 2, longestWait: Duration.seconds(30), reason: "changes" },
+  /** Pieces of traces take the engine seconds: more of them would run into its timeout, and open the circuit. */
+  traces: { ...UNBOUNDED, atOnce: 2, longestWait: Duration.seconds(10), reason: "traces" }
 } satisfies Readonly<Record<string, LaneNumbers>>
 
 /** The timeout of each work bounds it; work is done in order of arrival. */

@@ -4,6 +4,8 @@ import { localeOf } from "../../schema/Maneuver.ts"
 import type { Activity, RoutingPreferences } from "../../schema/Preferences.ts"
 import { type RoutingAnswer, RoutingRequest, type TraceRequest, type Warning } from "../../schema/Routing.ts"
 import { HeavyWork } from "../admission/HeavyWork.ts"
+import { makeLane } from "../admission/Lane.ts"
+import { LANES } from "../admission/Lanes.ts"
 import { InvalidInput, NoPath, NoRoad, type Overloaded, TraceTooLong, UpstreamSlow } from "../DomainErrors.ts"
 import type { MeasuredPolyline } from "../geometry/MeasuredPolyline.ts"
 import { positionCount } from "../geometry/Polyline.ts"
@@ -45,6 +47,7 @@ export class TraceMatching extends Context.Service<TraceMatching, {
     Effect.gen(function*() {
       const engine = yield* RoutingEngine
       const heavy = yield* HeavyWork
+      const inTurn = yield* makeLane("traces", LANES.traces)
 
       const measured = Effect.fnUntraced(function*(request: TraceRequest) {
         const bytes = POINT_BYTES * positionCount(request.encodedPolyline ?? "")
@@ -57,7 +60,7 @@ export class TraceMatching extends Context.Service<TraceMatching, {
         readBy(heavy, checkMatch)(text).pipe(Effect.catchTag("Overloaded", () => Effect.void), Effect.as(text))
 
       const matchPiece = Effect.fnUntraced(function*(piece: string, request: TraceRequest) {
-        const match = engine.call("trace_attributes", matchRequest(piece, request), checked)
+        const match = inTurn(engine.call("trace_attributes", matchRequest(piece, request), checked))
         // The engine's `NoRoad` is about an end of the piece, such as one outside the map.
         return yield* Effect.map(match, (match): PieceMatch => ({ match })).pipe(
           Effect.catchTag(["NoPath", "NoRoad"], () => Effect.succeed<PieceMatch>({ unmatched: piece }))
@@ -72,7 +75,7 @@ export class TraceMatching extends Context.Service<TraceMatching, {
               return yield* new TraceTooLong({ member: trace.member, metres: MAX_TRACE_METRES })
             }
             const pieces = yield* Effect.forEach(trace.pieces, (piece) => matchPiece(piece, request), {
-              concurrency: 2
+              concurrency: LANES.traces.atOnce
             })
             if (pieces.every((piece) => "unmatched" in piece)) return yield* new NoPath({ of: "trace" })
             const joined = yield* heavy.run(joinMatches, { pieces, metres: trace.metres }, charactersOf(pieces))
