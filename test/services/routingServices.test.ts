@@ -97,12 +97,18 @@ describe("a trace", () => {
   })
 })
 
-const tripOf = (...legs: ReadonlyArray<{ readonly shape: string; readonly instruction?: string }>) =>
+interface StubLeg {
+  readonly shape: string
+  readonly instruction?: string
+  readonly length?: number
+}
+
+const tripOf = (...legs: ReadonlyArray<StubLeg>) =>
   JSON.stringify({
     trip: {
-      legs: legs.map(({ instruction, shape }) => ({
+      legs: legs.map(({ instruction, length = 1, shape }) => ({
         shape,
-        summary: { length: 1, time: 1 },
+        summary: { length, time: 1 },
         maneuvers: instruction === undefined ? [] : [{ instruction, type: 1, begin_shape_index: 0, length: 1, time: 1 }]
       })),
       summary: {}
@@ -183,6 +189,24 @@ describe("a computed route", () => {
       const hanging = yield* Effect.forkChild(route({ ...request, activity: "run" }))
       yield* TestClock.adjust("1 second")
       assert.notProperty((yield* Fiber.join(hanging)).response, "surfaces")
+      stub.respond = respond
+      const again = yield* route({ ...request, activity: "run" })
+      assert.isFalse(again.isCached)
+      assert.property(again.response, "surfaces")
+    }).pipe(Effect.provide(Routing.layer.pipe(Layer.provide(stubs(stub)))))
+  })
+
+  it.effect("has no leg without a length searched for surfaces, since the engine refuses it", () => {
+    const shape = shapeOf(4)
+    const stub = newStub((path) =>
+      Effect.succeed(
+        path === "route" ? tripOf({ shape, length: 0 }, { shape }) : JSON.stringify({ edges: [{ length: 1 }] })
+      )
+    )
+    return Effect.gen(function*() {
+      const { response } = yield* Routing.use(({ route }) => route(requestOf(1, { surfaces: true })))
+      assert.deepStrictEqual(stub.calls, ["route", "trace_attributes"])
+      assert.deepStrictEqual(response.surfaces, [{ surface: "unknown", length: 1, share: 1 }])
     }).pipe(Effect.provide(Routing.layer.pipe(Layer.provide(stubs(stub)))))
   })
 })

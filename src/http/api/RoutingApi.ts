@@ -56,7 +56,7 @@ export class RoutingApi extends HttpApiGroup.make("routing")
           + "are `maneuvers` in `language`, which may be given in the query or in the body; `begin_shape_index` counts in the "
           + "line of all legs, each without its first position but the first leg, and a stored route takes them as `cues`. With `surfaces` "
           + "there is how much of the line has each surface, which a stored route takes as `surfaces` and its page shows; it is "
-          + "absent where the engine does not say within a second. Without "
+          + "absent where the engine does not say within a second, as `highway_used` and `unpaved_used` may then be. Without "
           + "`walkingSpeedKmh` a run is timed at 10 km/h, a walk by the engine. 404 has `details.reason` `no_path` or `no_road_near_location`, the latter with the indexes of "
           + "those locations in `details.locations` where the engine reports them; 400 `too_far`."
       )),

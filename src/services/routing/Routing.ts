@@ -191,24 +191,25 @@ const walkRequest = (shape: string, costing: Costing) =>
     filters: { attributes: WAY_ATTRIBUTES, action: "include" }
   })
 
+/** Returns undefined where the engine fails or is late. It refuses a leg without a length. */
 const waysAlong = (
   engine: RoutingEngine["Service"],
   heavy: HeavyWork["Service"],
-  shapes: ReadonlyArray<string>,
+  legs: Trip["legs"],
   costing: Costing
-): Effect.Effect<Ways> =>
+): Effect.Effect<Ways | undefined> =>
   Effect.forEach(
-    shapes,
-    (shape) => engine.call("trace_attributes", walkRequest(shape, costing), readBy(heavy, readWays)),
+    legs.filter(({ summary }) => summary.length > 0),
+    ({ shape }) => engine.call("trace_attributes", walkRequest(shape, costing), readBy(heavy, readWays)),
     { concurrency: 2 }
   ).pipe(
     Effect.timeout(TIMEOUT),
-    Effect.orElseSucceed((): ReadonlyArray<Ways> => []),
     Effect.map((ways) => ({
       hasUnpaved: ways.some(({ hasUnpaved }) => hasUnpaved),
       hasHighway: ways.some(({ hasHighway }) => hasHighway),
       surfaces: surfaceShares(ways.flatMap(({ surfaces }) => surfaces))
-    }))
+    })),
+    Effect.orElseSucceed(() => undefined)
   )
 
 const KEPT_FOR = Duration.minutes(5)
@@ -225,7 +226,10 @@ interface Computed {
 }
 
 export class Routing extends Context.Service<Routing, {
-  /** The route is cached for five minutes, as long as the map stays; concurrent requests share one computation. */
+  /**
+   * The route is cached for five minutes, as long as the map stays, unless its ways were asked for in vain; concurrent
+   * requests share one computation.
+   */
   readonly route: (request: RoutingRequest) => Effect.Effect<Computed, EngineFailure>
 }>()("route-planning-service/Routing") {
   static readonly layer = Layer.effect(
@@ -246,7 +250,7 @@ export class Routing extends Context.Service<Routing, {
       /** Requests surfaces and road classes for the caller or a preference that needs them: a route has neither. */
       const waysOf = ({ legs }: Trip, { activity, preferences, surfaces, walkingSpeedKmh }: RoutingRequest) =>
         surfaces === true || preferences.surfacePreference === "paved" || preferences.avoidHighways === true
-          ? waysAlong(engine, heavy, legs.map(({ shape }) => shape), costingOf(activity, preferences, walkingSpeedKmh))
+          ? waysAlong(engine, heavy, legs, costingOf(activity, preferences, walkingSpeedKmh))
           : Effect.succeed(NO_WAYS)
 
       const compute = Effect.fnUntraced(function*(request: RoutingRequest) {
@@ -260,19 +264,21 @@ export class Routing extends Context.Service<Routing, {
         )
         const { legs, locations, maneuvers } = trip
         if (locations.length !== request.locations.length) return yield* unusable()
-        const ways = yield* waysOf(trip, request)
-        return {
+        const known = yield* waysOf(trip, request)
+        const ways = known ?? NO_WAYS
+        const response: RoutingAnswer = {
           legs,
           locations,
           ...(request.directions === true ? { maneuvers } : {}),
           ...(request.surfaces === true && ways.surfaces.length > 0 ? { surfaces: ways.surfaces } : {}),
           warnings: warningsOf(trip, ways, request)
         }
+        return { response, isKept: known !== undefined && isShort(response) }
       })
 
       const responses = yield* Cache.makeWith((key: string) => Effect.flatMap(requestOf(key), compute), {
         capacity: MAX_KEPT,
-        timeToLive: (exit) => Exit.isSuccess(exit) && isShort(exit.value) ? KEPT_FOR : Duration.zero
+        timeToLive: (exit) => Exit.isSuccess(exit) && exit.value.isKept ? KEPT_FOR : Duration.zero
       })
 
       const map = yield* Ref.make(Option.none<number>())
@@ -288,7 +294,8 @@ export class Routing extends Context.Service<Routing, {
           yield* forgetOldMap
           const key = yield* keyOf(request)
           const isCached = yield* Cache.has(responses, key)
-          return { response: yield* Cache.get(responses, key), isCached }
+          const { response } = yield* Cache.get(responses, key)
+          return { response, isCached }
         })
       })
     })
