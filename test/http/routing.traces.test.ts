@@ -171,6 +171,27 @@ layer(serverLayer())("a trace", (it) => {
       }
     }))
 
+  it.effect("whose last piece goes farther than the engine does is matched without it, and refused if it is all", () =>
+    Effect.gen(function*() {
+      const engine = yield* StandInEngine
+      const shape = [...pointsTo(16_000), { lat: 0, lon: 10.05 }]
+      for (const code of [172, 154]) {
+        yield* engine.behave((request, response) =>
+          (Schema.decodeSync(Asked)(request.body).shape.length === 2 ? refusal(code) : matched)(request, response)
+        )
+        const answer = yield* match({ activity: "cycle", shape })
+        assert.strictEqual(answer.status, 200, String(code))
+        const { coverage, matched_points } = Schema.decodeUnknownSync(Joined)(answer.body)
+        assertSamePlaces(matched_points, shape)
+        assert.deepInclude(matched_points.at(-1), { type: "unmatched" })
+        assert.isAbove(coverage, 0)
+        assert.isBelow(coverage, 1)
+        const refused = yield* match({ activity: "cycle", encodedPolyline: line([0, 10], [0, 10.05]) })
+        assert.deepInclude(refused.body, { statusCode: 400 })
+        assert.include(refused.text, `"reason":"too_far"`)
+      }
+    }))
+
   it.effect("around the world is refused, however few or many its points", () =>
     Effect.gen(function*() {
       const zigzag = (count: number) =>

@@ -59,11 +59,16 @@ export class TraceMatching extends Context.Service<TraceMatching, {
       const checked = (text: string) =>
         readBy(heavy, checkMatch)(text).pipe(Effect.catchTag("Overloaded", () => Effect.void), Effect.as(text))
 
-      const matchPiece = Effect.fnUntraced(function*(piece: string, request: TraceRequest) {
+      const matchPiece = Effect.fnUntraced(function*(piece: string, { pieces }: MeasuredTrace, request: TraceRequest) {
         const match = inTurn(engine.call("trace_attributes", matchRequest(piece, request), checked))
-        // The engine's `NoRoad` is about an end of the piece, such as one outside the map.
+        const unmatched = Effect.succeed<PieceMatch>({ unmatched: piece })
         return yield* Effect.map(match, (match): PieceMatch => ({ match })).pipe(
-          Effect.catchTag(["NoPath", "NoRoad"], () => Effect.succeed<PieceMatch>({ unmatched: piece }))
+          // The engine's `NoRoad` is about an end of the piece, such as one outside the map.
+          Effect.catchTag(["NoPath", "NoRoad"], () => unmatched),
+          Effect.catchTag("BeyondEngine", (failure) => {
+            const isFar = failure.limit === "distance" || failure.limit === "gaps"
+            return isFar && pieces.length > 1 ? unmatched : Effect.fail(failure)
+          })
         )
       })
 
@@ -74,7 +79,7 @@ export class TraceMatching extends Context.Service<TraceMatching, {
             if (trace.metres > MAX_TRACE_METRES) {
               return yield* new TraceTooLong({ member: trace.member, metres: MAX_TRACE_METRES })
             }
-            const pieces = yield* Effect.forEach(trace.pieces, (piece) => matchPiece(piece, request), {
+            const pieces = yield* Effect.forEach(trace.pieces, (piece) => matchPiece(piece, trace, request), {
               concurrency: LANES.traces.atOnce
             })
             if (pieces.every((piece) => "unmatched" in piece)) return yield* new NoPath({ of: "trace" })
