@@ -28,7 +28,7 @@ const table = [
   rowOf("passwords", passwords, "one for each core"),
   ...Object.entries(lanes).map(([name, numbers]) => rowOf(name, numbers)),
   `| archives, and pieces of them | ${AT_ONCE.archives}, ${AT_ONCE.archivePieces} | any number | 2 s for an archive |`,
-  `| calls of the routing engine | ${AT_ONCE.engine.running} | ${AT_ONCE.engine.queued} | its timeout |`,
+  `| calls of the routing engine | ${AT_ONCE.engine.running} | ${AT_ONCE.engine.queued} | the timeout of the request |`,
   `| codes of the identity provider | ${AT_ONCE.exchanges} | none | |`,
   `| mails that are composed | ${AT_ONCE.mails} | any number | |`
 ].join("\n")

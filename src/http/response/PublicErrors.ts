@@ -70,7 +70,7 @@ const PUBLIC_UPSTREAM = {
   UpstreamUnusable: ({ name }) => new BadGateway({ message: `${name} sent an unusable response` }),
   UpstreamAway: ({ name }) => new Unavailable({ message: `${name} is not reachable` }),
   UpstreamSlow: ({ name }) => new GatewayTimeout({ message: `${name} did not respond in time` }),
-  EngineBusy: () => new Unavailable({ message: "The routing engine is busy: try again" }),
+  EngineBusy: () => Unavailable.retryAfter("The routing engine is busy: try again", Duration.seconds(2)),
   EngineMisused: internalError,
   BeyondEngine: beyondEngine,
   TraceTooLong: ({ member, metres }) =>
