@@ -28,8 +28,10 @@ export class EngineBusy extends Schema.TaggedError<EngineBusy>()("EngineBusy", {
 /** The engine refused a request for a mistake that is not the client's. */
 export class EngineMisused extends Schema.TaggedError<EngineMisused>()("EngineMisused", {}) {}
 
+/** `member` of the request exceeds a limit of the engine; `locations` if absent. */
 export class BeyondEngine extends Schema.TaggedError<BeyondEngine>()("BeyondEngine", {
-  limit: Schema.Literals(["locations", "points", "distance", "bounds", "gaps"])
+  limit: Schema.Literals(["locations", "points", "distance", "bounds", "gaps"]),
+  member: Schema.optionalKey(Schema.String)
 }) {}
 
 /** `member` of the request has a trace of more than `metres`. */

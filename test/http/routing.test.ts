@@ -204,6 +204,7 @@ layer(serverLayer())("a computed route", (it) => {
         const answer = yield* ask(fresh(error))
         assert.deepInclude(answer.body, { statusCode: status, code }, String(error))
         assert.include(answer.text, `"reason":"${reason}"`)
+        if (status === 400) assert.include(answer.text, `"path":"body.locations"`)
         assert.notInclude(answer.text, "canary")
       }
       yield* engine.behave(refusal(125))

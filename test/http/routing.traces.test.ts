@@ -189,6 +189,10 @@ layer(serverLayer())("a trace", (it) => {
         const refused = yield* match({ activity: "cycle", encodedPolyline: line([0, 10], [0, 10.05]) })
         assert.deepInclude(refused.body, { statusCode: 400 })
         assert.include(refused.text, `"reason":"too_far"`)
+        assert.include(
+          refused.text,
+          `{"path":"body.encodedPolyline","message":"The points of the trace are too far apart"}`
+        )
       }
     }))
 

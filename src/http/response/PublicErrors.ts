@@ -60,9 +60,9 @@ const BEYOND = {
   gaps: { reason: "too_far", message: "The points of the trace are too far apart" }
 } as const
 
-const beyondEngine = ({ limit }: BeyondEngine) => {
+const beyondEngine = ({ limit, member = "locations" }: BeyondEngine) => {
   const { message, reason } = BEYOND[limit]
-  return new ValidationFailed({ message, details: { reason, issues: [{ path: "body", message }] } })
+  return new ValidationFailed({ message, details: { reason, issues: [{ path: `body.${member}`, message }] } })
 }
 
 /** These messages are for failures of upstream services, and for limits of the routing engine. */

@@ -6,7 +6,15 @@ import { type RoutingAnswer, RoutingRequest, type TraceRequest, type Warning } f
 import { HeavyWork } from "../admission/HeavyWork.ts"
 import { makeLane } from "../admission/Lane.ts"
 import { LANES } from "../admission/Lanes.ts"
-import { InvalidInput, NoPath, NoRoad, type Overloaded, TraceTooLong, UpstreamSlow } from "../DomainErrors.ts"
+import {
+  BeyondEngine,
+  InvalidInput,
+  NoPath,
+  NoRoad,
+  type Overloaded,
+  TraceTooLong,
+  UpstreamSlow
+} from "../DomainErrors.ts"
 import type { MeasuredPolyline } from "../geometry/MeasuredPolyline.ts"
 import { positionCount } from "../geometry/Polyline.ts"
 import { ENGINE, type EngineFailure, readBy, RoutingEngine, unusable } from "./Engine.ts"
@@ -59,15 +67,17 @@ export class TraceMatching extends Context.Service<TraceMatching, {
       const checked = (text: string) =>
         readBy(heavy, checkMatch)(text).pipe(Effect.catchTag("Overloaded", () => Effect.void), Effect.as(text))
 
-      const matchPiece = Effect.fnUntraced(function*(piece: string, { pieces }: MeasuredTrace, request: TraceRequest) {
+      const matchPiece = Effect.fnUntraced(function*(piece: string, trace: MeasuredTrace, request: TraceRequest) {
         const match = inTurn(engine.call("trace_attributes", matchRequest(piece, request), checked))
         const unmatched = Effect.succeed<PieceMatch>({ unmatched: piece })
         return yield* Effect.map(match, (match): PieceMatch => ({ match })).pipe(
           // The engine's `NoRoad` is about an end of the piece, such as one outside the map.
           Effect.catchTag(["NoPath", "NoRoad"], () => unmatched),
           Effect.catchTag("BeyondEngine", (failure) => {
-            const isFar = failure.limit === "distance" || failure.limit === "gaps"
-            return isFar && pieces.length > 1 ? unmatched : Effect.fail(failure)
+            const limit = failure.limit === "distance" ? "gaps" : failure.limit
+            return limit === "gaps" && trace.pieces.length > 1
+              ? unmatched
+              : Effect.fail(new BeyondEngine({ limit, member: trace.member }))
           })
         )
       })
