@@ -116,7 +116,10 @@ const THROUGH = "Where the route goes through, in order"
 
 const LOCATIONS = [{ lat: 47.1415, lon: 9.5209 }, { lat: 47.1501, lon: 9.53 }]
 
-const SHAPE = "_mzbyA{lkgQwqC_yGo|JodI"
+/** The engine matches these points, and not the two locations alone. `SHAPE` is their polyline. */
+const TRACE = LOCATIONS.toSpliced(1, 0, { lat: 47.144, lon: 9.5254 })
+
+const SHAPE = "wfh|xAgobdQg{CgxGg|Jo~G"
 
 const DIRECTIONS = "`true` for `maneuvers`"
 
@@ -219,7 +222,7 @@ export const RoutingAnswer = Schema.Struct({
   description: "A computed route.",
   examples: [{
     legs: [{ shape: SHAPE, summary: { length: 1.2, time: 290.5 } }],
-    locations: LOCATIONS.map((location, index) => ({ ...location, original_index: index })),
+    locations: LOCATIONS.map(({ lat, lon }, original_index) => ({ lat, lon, original_index })),
     warnings: []
   }]
 })
@@ -246,7 +249,7 @@ export const TraceRequest = Schema.Struct({
 ).annotate({
   identifier: "TraceRequest",
   description: "A recorded trace: its points, or the same as a polyline.",
-  examples: [{ activity: "cycle", shape: LOCATIONS }, { activity: "cycle", encodedPolyline: SHAPE }]
+  examples: [{ activity: "cycle", shape: TRACE }, { activity: "cycle", encodedPolyline: SHAPE }]
 })
 export type TraceRequest = typeof TraceRequest.Type
 
@@ -299,7 +302,7 @@ export const TraceAnswer = Schema.Struct({
     coverage: 1,
     shape: SHAPE,
     edges: [{ surface: "gravel", length: 1.2, road_class: "unclassified", begin_shape_index: 0, end_shape_index: 2 }],
-    matched_points: LOCATIONS.map(({ lat, lon }) => ({ lat, lon, type: "matched", edge_index: 0 })),
+    matched_points: TRACE.map(({ lat, lon }) => ({ lat, lon, type: "matched", edge_index: 0 })),
     surfaces: [SURFACE_SHARE]
   }]
 })

@@ -1,6 +1,8 @@
 import { assert, describe, it } from "@effect/vitest"
 import polyline from "@mapbox/polyline"
+import { Schema } from "effect"
 import type { Position } from "../../src/schema/Geometry.ts"
+import { TraceRequest } from "../../src/schema/Routing.ts"
 import type { HeavyJob } from "../../src/services/admission/HeavyJob.ts"
 import {
   checkMatch,
@@ -78,6 +80,12 @@ const joined = async (metres: number, ...matches: ReadonlyArray<object>) => {
 const MATCH = { shape: line([0, 10], [0, 10.01]), edges: [edge("paved", 1, 0, 1)], matched_points: [point(0, 10)] }
 
 describe("the match of a trace", () => {
+  it("is documented for the same points in both forms", () => {
+    const [given, encoded] = Schema.resolveAnnotations(TraceRequest)?.examples ?? []
+    const points = given?.shape ?? []
+    assert.strictEqual(encoded?.encodedPolyline, polyline.encode(points.map(({ lat, lon }) => [lat, lon]), 6))
+  })
+
   it("joins its pieces at a common position, and beside each other where there is none", async () => {
     const matched = await joined(
       4000,
