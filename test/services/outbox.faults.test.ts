@@ -180,6 +180,11 @@ layer(outboxLayer)("the age of the oldest mail", (it) => {
       yield* provider.become((_, response) => void response.writeHead(401).end("{}"))
       yield* put("reset@example.com")
       yield* untilDelivered(Effect.map(figures, ([pending, age = -1]) => pending === 3 && age > 0 && age < 60))
+      yield* sql`
+        CREATE FUNCTION resist() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE EXCEPTION 'not now'; END $$`
+      yield* sql`CREATE TRIGGER resist BEFORE UPDATE ON outbox EXECUTE FUNCTION resist()`
+      yield* TestClock.adjust("5 minutes")
+      yield* untilDelivered(Effect.map(figures, ([, age = -1]) => age > 300))
     }))
 })
 

@@ -299,9 +299,11 @@ export const outboxDeliveryLayer = Layer.effectDiscard(Effect.gen(function*() {
     return next === null ? Duration.infinity : Duration.millis(Math.max(SHORTEST_POLL, next.getTime() - now))
   })
 
-  const workThrough = Effect.all([deliverDue, dropExpired, lookAtRest]).pipe(
+  // Mails that wait are counted although none can be claimed.
+  const workThrough = Effect.all([deliverDue, dropExpired]).pipe(
+    Effect.onError(() => Effect.ignore(lookAtRest)),
+    Effect.flatMap(([delivered]) => Effect.map(lookAtRest, (untilNext) => ({ isQuiet: delivered === 0, untilNext }))),
     Effect.withSpan("Outbox.deliver"),
-    Effect.map(([delivered, , untilNext]) => ({ isQuiet: delivered === 0, untilNext })),
     Effect.catchCause((cause) =>
       Effect.as(Effect.logError("outbox delivery failed", cause), {
         isQuiet: false,
