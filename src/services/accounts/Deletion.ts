@@ -3,16 +3,7 @@ import { SqlClient, SqlSchema } from "effect/sql"
 import { UserId } from "../../schema/Ids.ts"
 import { databaseDefects } from "../db/DatabaseErrors.ts"
 import { makeSharedTime } from "../db/SharedTime.ts"
-import {
-  deletionCutoffAt,
-  erasureDueAt,
-  plus,
-  runSweep,
-  scheduled,
-  sweepEach,
-  type Swept,
-  sweptAt
-} from "../db/Sweeps.ts"
+import { deletionCutoffAt, erasureDueAt, plus, runSweep, scheduled, sweepEach, type Swept } from "../db/Sweeps.ts"
 import { DateColumn } from "../db/Tables.ts"
 import { Missing, NothingToCancel } from "../DomainErrors.ts"
 import { actedOn, Audit } from "../identity/Audit.ts"
@@ -128,12 +119,12 @@ export class AccountErasure extends Context.Service<AccountErasure, {
 
       const deleteUser = SqlSchema.findAll({
         Request: Schema.Struct({ id: UserId, cutoff: Schema.Date }),
-        Result: Schema.Struct({ email: Schema.String, deletionRequestedAt: DateColumn }),
+        Result: Schema.Struct({ email: Schema.String }),
         execute: ({ cutoff, id }) =>
           sql`
             DELETE FROM users WHERE id = (
               SELECT id FROM users WHERE id = ${id} AND ${isErasureDue(sql, cutoff)} FOR UPDATE SKIP LOCKED
-            ) RETURNING email, deletion_requested_at AS "deletionRequestedAt"`
+            ) RETURNING email`
       })
 
       // A large account takes longer than the statement timeout of 5 seconds. The audit entry names no user.
@@ -148,7 +139,7 @@ export class AccountErasure extends Context.Service<AccountErasure, {
           }
           yield* Effect.forEach(gone, ({ email }) => mailQuota.forget(email), { discard: true })
           if (gone.length > 0) yield* audit.record("account.erased")
-          return sweptAt(cutoff.getTime(), gone.map(({ deletionRequestedAt }) => deletionRequestedAt))
+          return { rows: gone.length, lagMillis: 0 }
         },
         sql.withTransaction,
         Effect.uninterruptible
