@@ -150,8 +150,13 @@ it.effect("a setting is accepted up to its bounds, and refused with them beyond"
       [byteSize, ["1 B", "9007199254740991 B"], ["0 B", "9007199254740992 B"], "a size as in 2 GiB"],
       [siteName, ["x", x(60)], [x(61), "a\nb"], "Expected a name of 1 to 60 characters in one line"],
       [prefixes, ["C", x(30), "OIDC,CLUB_2"], [x(31), "2C", "_C", "oidc"], "Expected a prefix as in OIDC or CLUB_2"],
-      [period(), ["10 millis", "1 week"], ["9 millis", "604800001 millis", "0 seconds"], "Expected 10ms to 7d"],
-      [period(Duration.seconds(2)), ["2 seconds"], ["2001 millis"], "Expected 10ms to 2s"],
+      [
+        period(),
+        ["10 millis", "7 days"],
+        ["9 millis", "604800001 millis", "0 seconds"],
+        "Expected 10 millis to 7 days"
+      ],
+      [period(Duration.seconds(2)), ["2 seconds"], ["2001 millis"], "Expected 10 millis to 2 seconds"],
       [redisUrl, ["redis://a", "rediss://a:6380/1"], ["http://a", "redis:// a"], "Expected a redis or rediss URL"],
       [httpRoot, ["http://a/b"], ["http://a/?b=1", "http://a/#b"], "without a query and a fragment"],
       [

@@ -15,6 +15,7 @@ import {
 import { IpNetwork } from "effect/net"
 import { statSync } from "node:fs"
 import { validateHeaderName, validateHeaderValue } from "node:http"
+import { inWords } from "../../schema/Limits.ts"
 import { Email } from "../../schema/User.ts"
 
 /** `dark` replaces `light` on a dark page. */
@@ -224,16 +225,16 @@ export const smtpUrl = bySchema(Schema.RedactedFromValue(
   )
 ))
 
-const SHORTEST = Duration.millis(10)
+const SHORTEST = "10 millis"
 
 /** Zero would mean no timeout, or no pause. */
 export const period = (longest = Duration.weeks(1)): SettingType<Duration.Duration> =>
   bySchema(
     Schema.DurationFromString.check(
       Schema.makeFilter((duration) =>
-        Duration.between(duration, { minimum: SHORTEST, maximum: longest })
+        Duration.between(duration, { minimum: Duration.fromInputUnsafe(SHORTEST), maximum: longest })
           ? undefined
-          : `Expected ${Duration.format(SHORTEST)} to ${Duration.format(longest)}`
+          : `Expected ${SHORTEST} to ${inWords(longest)}`
       )
     )
   )
