@@ -6,7 +6,7 @@ import manifest from "../../package.json" with { type: "json" }
 import { collectorRequest, SpanBatch } from "../../src/layers/telemetry/CollectorExport.ts"
 import { spanEncoder } from "../../src/layers/telemetry/SpanExport.ts"
 import { telemetryLayer } from "../../src/layers/telemetry/Telemetry.ts"
-import { samplingTracer } from "../../src/layers/telemetry/Tracing.ts"
+import { databaseOf, samplingTracer } from "../../src/layers/telemetry/Tracing.ts"
 import { NotFound, Unauthorized, Unavailable } from "../../src/schema/Errors.ts"
 import { Missing, StaleVersion, UpstreamAway } from "../../src/services/DomainErrors.ts"
 import { anonymous, signedUp, withHeaders } from "../support/Actors.ts"
@@ -210,7 +210,10 @@ layer(DatabaseUrl.layer, { excludeTestServices: true })("traces", (it) => {
   })
 
   it("name a statement by what it does and where, whatever it begins with", () => {
-    const encode = spanEncoder(Option.some({ name: "routes", host: "db.example.com", port: 5432 }))
+    const one = databaseOf(Redacted.make("postgres://db.example.com/routes"), false)
+    assert.deepStrictEqual(databaseOf(Redacted.make("postgres://a,b/routes"), false), { name: "routes" })
+    assert.deepStrictEqual(databaseOf(Redacted.make("postgres://a/routes"), true), { name: "routes" })
+    const encode = spanEncoder(Option.some(one))
     const named = (text?: string) => {
       const span = aSpan({ kind: "client" })
       span.attribute("db.system.name", "postgresql")

@@ -106,8 +106,8 @@ const endOf = ({ kind }: Tracer.Span, endTime: bigint, exit: Exit.Exit<unknown, 
 
 export interface TracedDatabase {
   readonly name: string
-  readonly host: string
-  readonly port: number
+  readonly host?: string
+  readonly port?: number
 }
 
 /** A row lock and the conflict clause of an insert have these words too, after `FOR`, `KEY` or `DO`. */
@@ -145,7 +145,7 @@ const transactionNaming = () => {
 
 /** Names the spans of the database: Effect names all statements alike, and does not know the database's address. */
 const statementNaming = (database: Option.Option<TracedDatabase>) => {
-  const { host, name, port } = Option.getOrElse(database, () => ({ name: undefined, host: undefined, port: undefined }))
+  const { host, name, port } = Option.getOrElse(database, (): Partial<TracedDatabase> => ({}))
   const address = Object.entries({ "db.namespace": name, "server.address": host, "server.port": port })
     .filter(([, value]) => value !== undefined)
     .map(([key, value]) => attribute(key, value))

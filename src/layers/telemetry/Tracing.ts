@@ -8,7 +8,7 @@ import { settings } from "../../services/operations/SettingsRegistry.ts"
 import { hostsOf } from "../../services/operations/SettingTypes.ts"
 import { onceAMinute } from "../Logging.ts"
 import { collectorRequest, makeSpanQueue } from "./CollectorExport.ts"
-import { spanEncoder } from "./SpanExport.ts"
+import { spanEncoder, type TracedDatabase } from "./SpanExport.ts"
 
 type SpanOptions = Parameters<Tracer.Tracer["span"]>[0]
 
@@ -96,10 +96,12 @@ const tracesOf = (endpoint: URL) => {
   return url
 }
 
-const databaseOf = (url: Redacted.Redacted) => {
-  const [first = ""] = hostsOf(Redacted.value(url))
+/** The server is left out where there are several: it is not known which one runs a statement. */
+export const databaseOf = (url: Redacted.Redacted, hasReplicas: boolean): TracedDatabase => {
+  const [first = "", ...others] = hostsOf(Redacted.value(url))
   const { hostname, pathname, port } = new URL(first)
-  return { name: pathname.slice(1), host: hostname, port: Number(port || POSTGRES_PORT) }
+  const isOne = others.length === 0 && !hasReplicas
+  return { name: pathname.slice(1), ...(isOne ? { host: hostname, port: Number(port || POSTGRES_PORT) } : {}) }
 }
 
 export const tracingLayer = Layer.unwrap(Effect.gen(function*() {
@@ -111,7 +113,10 @@ export const tracingLayer = Layer.unwrap(Effect.gen(function*() {
   const headers = Option.getOrElse(yield* settings.OTEL_EXPORTER_OTLP_HEADERS, () => Redacted.make({}))
   const send = yield* collectorRequest({ url: tracesOf(endpoint.value), headers })
   const push = yield* makeSpanQueue(yield* resource, send, yield* exportRecorder)
-  const encode = spanEncoder(Option.map(yield* Config.option(settings.DATABASE_URL), databaseOf))
+  const hasReplicas = Option.isSome(yield* settings.DATABASE_READ_URL)
+  const encode = spanEncoder(
+    Option.map(yield* Config.option(settings.DATABASE_URL), (url) => databaseOf(url, hasReplicas))
+  )
   return Layer.succeed(
     Tracer.Tracer,
     samplingTracer(sampling, (span, endTime, exit) => push(encode(span, endTime, exit)))
