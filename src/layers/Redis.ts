@@ -99,7 +99,7 @@ const redisStore = Effect.fnUntraced(function*(url: Redacted.Redacted) {
 const sharedStore = Effect.fnUntraced(function*(url: Redacted.Redacted) {
   const own = yield* RateLimiter.RateLimiterStore
   const shared = yield* Ref.make(Option.none<Store>())
-  const warn = yield* onceAMinute(Effect.logWarning("Redis unreachable, rate limits counted in this process"))
+  const warn = yield* onceAMinute(Effect.logWarning("Redis takes no counts, rate limits counted in this process"))
   const doubts = yield* Queue.sliding<void>(1)
   const late = lateAfter(yield* CountTimeout)
 
