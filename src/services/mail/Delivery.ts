@@ -4,7 +4,7 @@ import {
   Duration,
   Effect,
   Fiber,
-  FiberSet,
+  FiberMap,
   Layer,
   Metric,
   Option,
@@ -175,21 +175,21 @@ export const outboxDeliveryLayer = Layer.effectDiscard(Effect.gen(function*() {
   const { decrypt } = yield* mailCipher
   const { composed, counted } = yield* mailPreparation(LIMITED)
   const first = yield* settings.OUTBOX_POLL_INTERVAL
-  const sending = yield* FiberSet.make<void>()
+  const sending = yield* FiberMap.make<number, void>()
 
   // The lease is longer than an attempt, so that no other process sends the same mail.
   const lease = LATEST_TRY + Duration.toMillis(mailer.timeout ?? MAIL_TIMEOUT)
 
   // A claim is a lease: mails of a process that ends are claimed again.
   const claim = SqlSchema.findAll({
-    Request: Schema.Struct({ now: Schema.Date, limit: Schema.Int }),
+    Request: Schema.Struct({ now: Schema.Date, sent: Schema.Array(Schema.Int) }),
     Result: ClaimedMail,
-    execute: ({ limit, now }) =>
+    execute: ({ now, sent }) =>
       sql`
         UPDATE outbox SET attempts = attempts + 1, next_attempt_at = ${new Date(now.getTime() + lease)}
         WHERE id IN (
-          SELECT id FROM outbox WHERE next_attempt_at <= ${now} AND expires_at > ${now}
-          ORDER BY next_attempt_at LIMIT ${limit} FOR UPDATE SKIP LOCKED
+          SELECT id FROM outbox WHERE next_attempt_at <= ${now} AND expires_at > ${now} AND id <> ALL(${sent})
+          ORDER BY next_attempt_at LIMIT ${BATCH - sent.length} FOR UPDATE SKIP LOCKED
         ) RETURNING ${sql.literal(columnsOf(ClaimedColumns))}, counted_at IS NOT NULL AS "isCounted"`
   })
 
@@ -276,8 +276,8 @@ export const outboxDeliveryLayer = Layer.effectDiscard(Effect.gen(function*() {
 
   const deliverDue = Effect.gen(function*() {
     const now = yield* Clock.currentTimeMillis
-    const mails = yield* claim({ now: new Date(now), limit: BATCH - (yield* FiberSet.size(sending)) })
-    const batch = yield* Effect.forEach(mails, (mail) => FiberSet.run(sending, deliver(mail, now)))
+    const mails = yield* claim({ now: new Date(now), sent: Array.from(sending, ([id]) => id) })
+    const batch = yield* Effect.forEach(mails, (mail) => FiberMap.run(sending, mail.id, deliver(mail, now)))
     yield* Effect.timeoutOption(Fiber.awaitAll(batch), ROUND_TIMEOUT)
     return mails.length
   }).pipe(Effect.repeat({ while: (delivered) => delivered === BATCH }))
