@@ -37,7 +37,7 @@ describe.skipIf(!hasPooler)(
           "DATABASE_URL: the pooler does not pass the limits of a session: set them for the role, "
             + "ALTER ROLE postgres SET idle_in_transaction_session_timeout = 10000; "
             + "ALTER ROLE postgres SET lock_timeout = 2000; ALTER ROLE postgres SET statement_timeout = 5000; "
-            + "then let the pooler connect anew (RECONNECT of PgBouncer)"
+            + "then let the pooler connect again (RECONNECT of PgBouncer)"
         )
       }).pipe(Effect.scoped), 60_000)
 

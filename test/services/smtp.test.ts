@@ -155,7 +155,7 @@ it.effect("a server that hangs is given up in time, in the middle of work that i
     for (const socket of sockets) socket.destroy()
   }).pipe(Effect.scoped))
 
-/** Accepts a mail to `held@example.com` only when it is told so, as a filter of contents does. */
+/** Accepts a mail to `held@example.com` only when the test lets it, as a filter of contents does. */
 const holdingServer = Effect.gen(function*() {
   const held: Array<() => void> = []
   const taken: Array<string> = []

@@ -93,7 +93,8 @@ export class AuthApi extends HttpApiGroup.make("auth")
       .annotateMerge(described(
         "Sign in by the identity provider",
         "Signs in by the identity provider; makes an account at the first sign-in. An account with the same verified email "
-          + "address is linked, and keeps that address where the provider's changes. An ID token may be sent again until it expires, an authorization code once. Sets the session "
+          + "address is linked, and keeps that address where the provider's changes. An ID token may be sent again until it "
+          + "expires, an authorization code once. Sets the session "
           + "cookie. 403 with the reason `signup_disabled` at a first sign-in without an invitation where sign-up is "
           + "closed, and `provider_sign_in_disabled` where this sign-in is switched off."
       )),

@@ -129,7 +129,7 @@ export const checkServer = Effect.fnUntraced(
       const statements = unlimited.map((name) => `ALTER ROLE ${role} SET ${name} = ${limits[name]}`)
       return Option.some(
         `the pooler does not pass the limits of a session: set them for the role, ${statements.join("; ")}; `
-          + "then let the pooler connect anew (RECONNECT of PgBouncer)"
+          + "then let the pooler connect again (RECONNECT of PgBouncer)"
       )
     }
     return config.prepare === false || (yield* keepsPrepared(config)) ? Option.none() : Option.some(

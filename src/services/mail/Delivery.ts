@@ -182,14 +182,14 @@ export const outboxDeliveryLayer = Layer.effectDiscard(Effect.gen(function*() {
 
   // A claim is a lease: mails of a process that ends are claimed again.
   const claim = SqlSchema.findAll({
-    Request: Schema.Struct({ now: Schema.Date, sent: Schema.Array(Schema.Int) }),
+    Request: Schema.Struct({ now: Schema.Date, current: Schema.Array(Schema.Int) }),
     Result: ClaimedMail,
-    execute: ({ now, sent }) =>
+    execute: ({ current, now }) =>
       sql`
         UPDATE outbox SET attempts = attempts + 1, next_attempt_at = ${new Date(now.getTime() + lease)}
         WHERE id IN (
-          SELECT id FROM outbox WHERE next_attempt_at <= ${now} AND expires_at > ${now} AND id <> ALL(${sent})
-          ORDER BY next_attempt_at LIMIT ${BATCH - sent.length} FOR UPDATE SKIP LOCKED
+          SELECT id FROM outbox WHERE next_attempt_at <= ${now} AND expires_at > ${now} AND id <> ALL(${current})
+          ORDER BY next_attempt_at LIMIT ${BATCH - current.length} FOR UPDATE SKIP LOCKED
         ) RETURNING ${sql.literal(columnsOf(ClaimedColumns))}, counted_at IS NOT NULL AS "isCounted"`
   })
 
@@ -276,7 +276,7 @@ export const outboxDeliveryLayer = Layer.effectDiscard(Effect.gen(function*() {
 
   const deliverDue = Effect.gen(function*() {
     const now = yield* Clock.currentTimeMillis
-    const mails = yield* claim({ now: new Date(now), sent: Array.from(sending, ([id]) => id) })
+    const mails = yield* claim({ now: new Date(now), current: Array.from(sending, ([id]) => id) })
     const batch = yield* Effect.forEach(mails, (mail) => FiberMap.run(sending, mail.id, deliver(mail, now)))
     yield* Effect.timeoutOption(Fiber.awaitAll(batch), ROUND_TIMEOUT)
     return mails.length
