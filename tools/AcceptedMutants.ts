@@ -13,11 +13,6 @@ export const ACCEPTED: ReadonlyArray<Accepted> = [
     reason: "the index is this long with 500 million ids"
   },
   {
-    file: "src/services/accounts/Sessions.ts",
-    line: "WHERE user_id = ${userId} AND revoked_at IS NULL AND expires_at > ${now} ORDER BY created_at DESC, id ASC`",
-    reason: "the ids are random, so that sessions of one instant have no order"
-  },
-  {
     file: "src/services/accounts/Tokens.ts",
     line:
       "yield* Effect.forEach(revoked, () => audit.record(\"token.revoked\", { userId: owner }), { discard: false })",
@@ -47,12 +42,6 @@ export const ACCEPTED: ReadonlyArray<Accepted> = [
     file: "src/services/pictures/Pictures.ts",
     line: "!profile && Math.max(width, height) < MAX_SIMPLIFIED_SIDE",
     reason: "a picture of this side may be drawn from either line"
-  },
-  {
-    file: "src/services/db/Sweeps.ts",
-    line:
-      "const purgeAll = Effect.forEach(ALL, (expiring) => runSweep(expiring.table, purgeDue(expiring)), { discard: false })",
-    reason: "the results are not used"
   },
   {
     file: "src/services/pictures/Card.ts",
