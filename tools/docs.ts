@@ -4,8 +4,7 @@ import { join } from "node:path"
 import { served } from "../test/support/OpenApi.ts"
 import { apiReference } from "./ApiReference.ts"
 import { clientContract } from "./ClientContract.ts"
-import { withLanesTable } from "./lanesTable.ts"
-import { withSettingsTable } from "./settingsTable.ts"
+import { withTables } from "./operationsTables.ts"
 
 /**
  * `npm run docs` generates `docs/api.md`, `docs/openapi.json`, the types of `packages/client`, the tables of
@@ -18,7 +17,7 @@ writeFileSync(join(ROOT, "docs/openapi.json"), `${JSON.stringify(served, undefin
 writeFileSync(join(ROOT, "packages/client/src/contract.ts"), clientContract())
 
 const OPERATIONS = join(ROOT, "docs/operations.md")
-writeFileSync(OPERATIONS, withLanesTable(withSettingsTable(readFileSync(OPERATIONS, "utf8"))))
+writeFileSync(OPERATIONS, withTables(readFileSync(OPERATIONS, "utf8")))
 
 const vitest = join(ROOT, "node_modules/vitest/vitest.mjs")
 const measured = spawnSync(process.execPath, [vitest, "run", "test/http/authorization.test.ts", "--update"], {

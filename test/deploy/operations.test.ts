@@ -2,8 +2,7 @@ import { assert, describe, it } from "@effect/vitest"
 import { globSync, readFileSync } from "node:fs"
 import { join, resolve } from "node:path"
 import { registry } from "../../src/services/operations/SettingsRegistry.ts"
-import { withLanesTable } from "../../tools/lanesTable.ts"
-import { withSettingsTable } from "../../tools/settingsTable.ts"
+import { withTables } from "../../tools/operationsTables.ts"
 
 const ROOT = resolve(import.meta.dirname, "../..")
 
@@ -23,7 +22,7 @@ const rowsOf = (heading: string) =>
 describe("docs/operations.md", () => {
   it("has the settings of the registry, with their defaults and meanings", () => {
     assert.isAbove(registry.length, 50)
-    assert.strictEqual(operations, withLanesTable(withSettingsTable(operations)))
+    assert.strictEqual(operations, withTables(operations))
   })
 
   it("has all settings, since only the registry names one in a Config", () => {

@@ -1,10 +1,7 @@
 import { Duration } from "effect"
 import type { LaneNumbers } from "../src/services/admission/Lane.ts"
 import { AT_ONCE, LANES, numbersOn } from "../src/services/admission/Lanes.ts"
-
-const BEGIN = "<!-- `Lanes.ts` has these rows: `npm run docs` writes them. -->\n"
-
-const END = "<!-- End of the lanes. -->\n"
+import { registry } from "../src/services/operations/SettingsRegistry.ts"
 
 /** `DATABASE_POOL_SIZE` has this default. */
 const CONNECTIONS = 10
@@ -21,7 +18,7 @@ const rowOf = (name: string, numbers: LaneNumbers, atOnce = String(numbers.atOnc
 
 const { passwords, ...lanes } = LANES
 
-const table = [
+const lanesTable = [
   "| class | at once | in the queue | longest wait |",
   "|---|---|---|---|",
   ...Object.entries(numbersOn(CONNECTIONS)).map(([name, numbers]) => rowOf(name, numbers)),
@@ -33,9 +30,25 @@ const table = [
   `| mails that are composed | ${AT_ONCE.mails} | any number | |`
 ].join("\n")
 
-/** Returns docs/operations.md with the lanes between their two marks. */
-export const withLanesTable = (operations: string): string => {
-  const [before = "", rest = ""] = operations.split(BEGIN)
-  const [, after = ""] = rest.split(END)
-  return `${before}${BEGIN}\n${table}\n\n${END}${after}`
-}
+const settingsTable = [
+  "| setting | default | meaning |",
+  "|---|---|---|",
+  ...registry.map(({ meaning, name, otherwise }) => `| \`${name}\` | ${otherwise} | ${meaning} |`)
+].join("\n")
+
+/** Each table is between two marks. */
+const TABLES = [
+  [
+    "<!-- The registry of settings has these rows: `npm run docs` writes them. -->\n",
+    settingsTable,
+    "<!-- End of the settings. -->\n"
+  ],
+  ["<!-- `Lanes.ts` has these rows: `npm run docs` writes them. -->\n", lanesTable, "<!-- End of the lanes. -->\n"]
+] as const
+
+/** Returns docs/operations.md with the settings of the registry and the lanes. */
+export const withTables = (operations: string): string =>
+  TABLES.reduce((text, [begin, table, end]) => {
+    const [before = "", rest = ""] = text.split(begin)
+    return `${before}${begin}\n${table}\n\n${end}${rest.split(end)[1]}`
+  }, operations)
