@@ -3,6 +3,7 @@ import { HttpMethod } from "effect/http"
 import type { HttpApiEndpoint } from "effect/http-api"
 import { Api } from "../src/http/api/Api.ts"
 import { BodyLimit } from "../src/http/api/Requests.ts"
+import { isSchema, type JsonSchema, membersOf } from "../test/support/OpenApi.ts"
 
 /** A request with a body of the largest size that its endpoint takes. */
 export interface Hostile {
@@ -16,17 +17,7 @@ export interface Hostile {
   readonly unpacked?: number
 }
 
-type JsonSchema = Readonly<Record<string, unknown>>
-
-const isSchema = (value: unknown): value is JsonSchema =>
-  typeof value === "object" && value !== null && !Array.isArray(value)
-
 const schemasOf = (value: unknown) => Array.isArray(value) ? value.filter(isSchema) : []
-
-const membersOf = ({ properties }: JsonSchema) =>
-  isSchema(properties)
-    ? Object.entries(properties).flatMap(([name, member]) => isSchema(member) ? [[name, member] as const] : [])
-    : []
 
 /** This text of JSON replaces what the schema says at a place of a body, such as `waypoints.0.name`. */
 interface Filling {
@@ -82,7 +73,7 @@ const bodiesOf = (schema: Schema.Constraint, bytes: number) => {
   const objectSample = (schema: JsonSchema, path: string, filling: Filling | undefined, isWhole: boolean) => {
     const required = Array.isArray(schema["required"]) ? schema["required"] : []
     const isOnWay = (name: string) => filling?.path.startsWith(below(path, name)) === true
-    const members = membersOf(schema)
+    const members = [...membersOf(schema)]
       .filter(([name]) => isWhole || required.includes(name) || isOnWay(name))
       .map(([name, member]) => `${JSON.stringify(name)}:${sample(member, below(path, name), filling, isWhole)}`)
     const extra = filling?.path === below(path, "ignored") ? [`"ignored":${filling.json()}`] : []
@@ -142,7 +133,7 @@ const bodiesOf = (schema: Schema.Constraint, bytes: number) => {
     const { items, type } = known
     return [
       ...(path === "" && type === "object" ? [] : bodiesAt(path, jsonFor(known))),
-      ...membersOf(known).flatMap(([name, member]) => bodiesBelow(member, below(path, name))),
+      ...[...membersOf(known)].flatMap(([name, member]) => bodiesBelow(member, below(path, name))),
       ...(isSchema(items) ? bodiesBelow(items, below(path, "0")) : [])
     ]
   }

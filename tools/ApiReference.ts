@@ -2,7 +2,15 @@ import { Schema } from "effect"
 import { COMMON_HEADERS } from "../src/http/openapi/Headers.ts"
 import { REASON_WORDS } from "../src/schema/ErrorDetails.ts"
 import { ServiceError } from "../src/schema/Errors.ts"
-import { document, nameOf, type Operation, operations } from "../test/support/OpenApi.ts"
+import {
+  document,
+  isSchema,
+  type JsonSchema,
+  membersOf,
+  nameOf,
+  type Operation,
+  operations
+} from "../test/support/OpenApi.ts"
 import { headingsOf } from "./headings.ts"
 
 const HEADING = `# The API
@@ -83,10 +91,6 @@ const code = (text: string) => `\`${text}\``
 const cell = (text: string) => text.replaceAll("|", "\\|")
 
 const linkTo = (name: string) => `[${code(name)}](#${name.toLowerCase()})`
-
-type JsonSchema = Readonly<Record<string, unknown>>
-
-const isSchema = (value: unknown): value is JsonSchema => typeof value === "object" && value !== null
 
 const bounds = ({ maximum, minimum }: JsonSchema) =>
   minimum === undefined && maximum === undefined ? "" : ` ${String(minimum ?? "")} to ${String(maximum ?? "")}`
@@ -190,14 +194,12 @@ const memberRow = (required: ReadonlyArray<unknown>) => ([name, schema]: readonl
   } |`
 }
 
-const memberTable = ({ properties, required }: JsonSchema) =>
-  isSchema(properties)
+const memberTable = (schema: JsonSchema) =>
+  isSchema(schema["properties"])
     ? [
       "| member | | type | |",
       "|---|---|---|---|",
-      ...Object.entries(properties).flatMap(([name, schema]) => isSchema(schema) ? [[name, schema] as const] : []).map(
-        memberRow(Array.isArray(required) ? required : [])
-      ),
+      ...[...membersOf(schema)].map(memberRow(Array.isArray(schema["required"]) ? schema["required"] : [])),
       ""
     ]
     : []

@@ -1,4 +1,12 @@
-import { document, type JsonSchema, nameOf, type Operation, operations } from "../test/support/OpenApi.ts"
+import {
+  document,
+  isSchema,
+  type JsonSchema,
+  membersOf,
+  nameOf,
+  type Operation,
+  operations
+} from "../test/support/OpenApi.ts"
 
 const HEAD = `// \`npm run docs\` generates this file from the contract.
 
@@ -30,9 +38,6 @@ const PLAIN: Readonly<Record<string, string>> = {
 /** An array of at most this many items is a tuple, such as a position. */
 const MAX_TUPLE = 4
 
-const isSchema = (value: unknown): value is JsonSchema =>
-  typeof value === "object" && value !== null && !Array.isArray(value)
-
 const schemasOf = (value: unknown): ReadonlyArray<JsonSchema> => Array.isArray(value) ? value.filter(isSchema) : []
 
 const comment = (words: unknown, indent: string) =>
@@ -55,15 +60,12 @@ const arrayOf = ({ items, maxItems, minItems }: JsonSchema, indent: string) => {
   return union(Array.from({ length: maxItems - minItems + 1 }, (_, index) => tupleOf(item, minItems + index)))
 }
 
-const objectOf = ({ additionalProperties, properties, required }: JsonSchema, indent: string) => {
+const objectOf = (object: JsonSchema, indent: string) => {
+  const { additionalProperties, required } = object
   const inner = `${indent}  `
   const names = Array.isArray(required) ? required : []
-  const members = Object.entries(isSchema(properties) ? properties : {}).flatMap(([name, schema]) =>
-    isSchema(schema)
-      ? [
-        `${comment(schema["description"], inner)}${inner}${memberOf(name, typeOf(schema, inner), names.includes(name))}`
-      ]
-      : []
+  const members = [...membersOf(object)].map(([name, schema]) =>
+    `${comment(schema["description"], inner)}${inner}${memberOf(name, typeOf(schema, inner), names.includes(name))}`
   )
   if (members.length > 0) return `{\n${members.join("\n")}\n${indent}}`
   return `Readonly<Record<string, ${
@@ -173,11 +175,7 @@ const callOf = ({ method, operation, path }: typeof operations[number]) => {
 const groupOf = ([name, endpoints]: readonly [string, ReadonlyArray<typeof operations[number]>]) =>
   `  ${name}: {\n${endpoints.map(callOf).join(",\n")}\n  }`
 
-const maxOperations = () => {
-  const properties = document.components.schemas["RouteBatch"]?.["properties"]
-  const schema = isSchema(properties) ? properties["operations"] : undefined
-  return isSchema(schema) ? String(schema["maxItems"]) : ""
-}
+const maxOperations = () => String(membersOf(document.components.schemas["RouteBatch"]).get("operations")?.["maxItems"])
 
 /** Returns the contract as types, and the methods and paths of its endpoints. */
 export const clientContract = (): string =>

@@ -82,7 +82,7 @@ export const nameOf = (reference: string): string => reference.split("/").at(-1)
 
 export type JsonSchema = Readonly<Record<string, unknown>>
 
-const isSchema = (value: unknown): value is JsonSchema => typeof value === "object" && value !== null
+export const isSchema = (value: unknown): value is JsonSchema => typeof value === "object" && value !== null
 
 export const typesOf = ({ type }: JsonSchema): ReadonlyArray<string> =>
   (Array.isArray(type) ? type : [type]).map(String)
