@@ -1,9 +1,9 @@
-import { Effect, Schema, type Scope } from "effect"
+import { Effect, Schema } from "effect"
 import { spawn } from "node:child_process"
 import { Socket } from "node:net"
 import { createInterface } from "node:readline"
 
-export class ProcessNotStarted
+class ProcessNotStarted
   extends Schema.TaggedError<ProcessNotStarted>()("ProcessNotStarted", { message: Schema.String })
 {}
 
@@ -13,15 +13,6 @@ interface Options {
   /** SIGINT is sent this many times, ten times a second, before the last signal. */
   readonly interrupts: number
   readonly lastSignal: "KILL" | "QUIT"
-}
-
-interface SupervisedProcess {
-  readonly lines: ReadonlyArray<string>
-  readonly ended: Promise<void>
-  /** Resolves when a line contains the text, or never. */
-  readonly lineWith: (text: string) => Promise<void>
-  readonly exitCode: () => number | null
-  readonly unref: () => void
 }
 
 const KEPT_LINES = 8
@@ -84,10 +75,7 @@ const handlesOf = ({ child }: ReturnType<typeof launch>) => [
 ]
 
 /** Starts a program, which runs until the scope closes or this process is killed. */
-export const supervisedProcess = (
-  command: ReadonlyArray<string>,
-  options: Options
-): Effect.Effect<SupervisedProcess, ProcessNotStarted, Scope.Scope> =>
+export const supervisedProcess = (command: ReadonlyArray<string>, options: Options) =>
   Effect.acquireRelease(
     Effect.try({
       try: () => launch(command, options),
@@ -103,7 +91,8 @@ export const supervisedProcess = (
     Effect.map((launched) => ({
       lines: launched.lines,
       ended: launched.ended,
-      lineWith: (text) => {
+      /** Resolves when a line contains the text, or never. */
+      lineWith: (text: string) => {
         const { promise, resolve } = Promise.withResolvers<void>()
         launched.awaited.set(text, resolve)
         return promise
