@@ -1,6 +1,8 @@
 import { Config, ConfigProvider, Effect, Layer, Option, Redacted } from "effect"
 import { SecureRandom } from "effect/crypto"
+import { HttpServer } from "effect/http"
 import { join, resolve } from "node:path"
+import { DOCS_PAGE } from "../src/http/request/RouteTemplates.ts"
 import { applicationLayer, backgroundLayer } from "../src/layers/Application.ts"
 import { databaseLive } from "../src/layers/Database.ts"
 import {
@@ -16,11 +18,10 @@ import {
 } from "../src/layers/Live.ts"
 import { secretsLayer } from "../src/layers/Settings.ts"
 import { settings } from "../src/services/operations/SettingsRegistry.ts"
-import { developmentMailboxLayer } from "./DevelopmentMailbox.ts"
+import { RoutingEngine } from "../src/services/routing/Engine.ts"
+import { developmentMailboxLayer, mailboxFile } from "./DevelopmentMailbox.ts"
 import { generatedSecrets } from "./DevelopmentSecrets.ts"
 import { embeddedPostgres } from "./EmbeddedDatabase.ts"
-import { engineHintLayer } from "./EngineHint.ts"
-import { readyHintLayer } from "./ReadyHint.ts"
 
 const databaseUrl = Effect.fnUntraced(function*(directory: string) {
   const given = yield* Config.option(settings.DATABASE_URL)
@@ -36,6 +37,30 @@ const defaultsLayer = (directory: string) =>
     const defaults = { ...secrets, DATABASE_URL: yield* databaseUrl(directory), HOST: "127.0.0.1" }
     return ConfigProvider.layerAdd(ConfigProvider.fromUnknown(defaults))
   })).pipe(Layer.provide(SecureRandom.layerWebCrypto))
+
+const readyHintLayer = (directory: string) =>
+  Layer.effectDiscard(
+    HttpServer.addressFormattedWith((address) =>
+      Effect.logInfo("ready", {
+        address,
+        api: `${address}${DOCS_PAGE}`,
+        mailbox: mailboxFile(directory),
+        data: directory
+      })
+    )
+  )
+
+const engineHintLayer = Layer.effectDiscard(
+  Effect.gen(function*() {
+    const { status } = yield* RoutingEngine
+    const state = yield* status
+    yield* Effect.logInfo(
+      state.status === "ok"
+        ? `The routing engine is Valhalla ${state.version}`
+        : "No routing engine is reachable: `npm run engine -- <file.osm.pbf>` starts one from an OpenStreetMap extract"
+    )
+  }).pipe(Effect.forkScoped)
+)
 
 /** The service has its own PostgreSQL, secrets and mailbox in a folder. */
 export const developmentLayer = Layer.unwrap(Effect.gen(function*() {

@@ -1,11 +1,13 @@
 import { Effect, Schedule, Schema, type Scope } from "effect"
-import { rm } from "node:fs/promises"
+import { createHash } from "node:crypto"
+import { createReadStream } from "node:fs"
+import { mkdir, rm, writeFile } from "node:fs/promises"
 import { join, resolve } from "node:path"
+import { pipeline } from "node:stream/promises"
 import { problemOf } from "../src/layers/Settings.ts"
 import { freePort } from "./FreePort.ts"
 import { makeDraft } from "./PostgresBinaries.ts"
-import { engineEnvironment, engineProgram } from "./RoutingEnginePackages.ts"
-import { tilesOf, writeSettings } from "./RoutingEngineTiles.ts"
+import { engineEnvironment, engineProgram, madeOnce, outputOf, pythonOf } from "./RoutingEnginePackages.ts"
 import { supervisedProcess } from "./SupervisedProcess.ts"
 
 export class EngineError extends Schema.TaggedError<EngineError>()("EngineError", { message: Schema.String }) {}
@@ -28,6 +30,35 @@ const SOCKETS = {
   "thor-service-proxy": "ipc://thor",
   "odin-service-proxy": "ipc://odin",
   "meili-service-proxy": "ipc://meili"
+}
+
+const writeSettings = async (
+  environment: string,
+  file: string,
+  tiles: string,
+  more: Readonly<Record<string, string>> = {}
+): Promise<void> => {
+  const script = join(environment, "bin", "valhalla_build_config")
+  const settings = { "mjolnir-tile-dir": tiles, "mjolnir-tile-extract": "", "logging-color": "false", ...more }
+  const options = Object.entries(settings).flatMap(([name, value]) => [`--${name}`, value])
+  await writeFile(file, await outputOf(pythonOf(environment), [script, ...options]))
+}
+
+const digestOf = async (file: string) => {
+  const hash = createHash("sha256")
+  await pipeline(createReadStream(file), hash)
+  return hash.digest("hex")
+}
+
+const tilesOf = async (directory: string, environment: string, extract: string): Promise<string> => {
+  const tiles = join(directory, `tiles-${(await digestOf(extract)).slice(0, 12)}`)
+  await madeOnce(tiles, async (prepared) => {
+    await mkdir(prepared)
+    const settings = `${prepared}.json`
+    await writeSettings(environment, settings, prepared)
+    await outputOf(await engineProgram(environment, "valhalla_build_tiles"), ["-c", settings, extract])
+  })
+  return tiles
 }
 
 const isReady = async (url: URL, signal: AbortSignal) => {
