@@ -2,6 +2,7 @@ import { Schema } from "effect"
 import { RouteId, UserId } from "./Ids.ts"
 import { inWords, SESSION_LIFETIME } from "./Limits.ts"
 import { CreatedAt, Metres, Timestamp, UpdatedAt } from "./Measures.ts"
+import { named } from "./Named.ts"
 import { Activity } from "./Preferences.ts"
 import { Visibility } from "./Resource.ts"
 import { PlaceCity, PlaceCountryCode, Provenance, RouteName } from "./Route.ts"
@@ -56,17 +57,13 @@ export const Overview = Schema.Struct({
     newLast30Days: count("How many are of the last 30 days")
   }).annotate({ description: "Numbers of routes" }),
   collections: Schema.Struct({ total: count("How many there are") }).annotate({ description: "Numbers of collections" })
-}).annotate({
-  identifier: "Overview",
-  description: "Numbers of accounts, sessions, tokens, routes and collections.",
-  examples: [{
-    users: { total: 1, verified: 1, pendingDeletion: 0, newLast30Days: 1 },
-    sessions: { live: 2, usersLast24Hours: 1 },
-    tokens: { live: 1 },
-    routes: { total: 1, private: 0, unlisted: 0, public: 1, newLast30Days: 1 },
-    collections: { total: 0 }
-  }]
-})
+}).annotate(named("Overview", "Numbers of accounts, sessions, tokens, routes and collections.", {
+  users: { total: 1, verified: 1, pendingDeletion: 0, newLast30Days: 1 },
+  sessions: { live: 2, usersLast24Hours: 1 },
+  tokens: { live: 1 },
+  routes: { total: 1, private: 0, unlisted: 0, public: 1, newLast30Days: 1 },
+  collections: { total: 0 }
+}))
 export type Overview = typeof Overview.Type
 
 const OWNER = { id: USER_SUMMARY.id, name: USER_SUMMARY.name, handle: USER_SUMMARY.handle }
@@ -94,24 +91,20 @@ export const AdminUser = Schema.Struct({
     description: "Bytes of its routes, those in the trash too, and of kept responses"
   }),
   statistics: Statistics
-}).annotate({
-  identifier: "AdminUser",
-  description: "An account as administrators see it: no credentials.",
-  examples: [{
-    ...OWNER,
-    email: USER.email,
-    isEmailVerified: true,
-    role: "user",
-    hasPassword: true,
-    hasIdentityProvider: false,
-    deletionStatus: "active",
-    deletionRequestedAt: null,
-    createdAt: "2025-05-01T12:00:00.000Z",
-    lastSeenAt: "2025-06-01T09:12:44.000Z",
-    storedBytes: 81_920,
-    statistics: STATISTICS
-  }]
-})
+}).annotate(named("AdminUser", "An account as administrators see it: no credentials.", {
+  ...OWNER,
+  email: USER.email,
+  isEmailVerified: true,
+  role: "user",
+  hasPassword: true,
+  hasIdentityProvider: false,
+  deletionStatus: "active",
+  deletionRequestedAt: null,
+  createdAt: "2025-05-01T12:00:00.000Z",
+  lastSeenAt: "2025-06-01T09:12:44.000Z",
+  storedBytes: 81_920,
+  statistics: STATISTICS
+}))
 export type AdminUser = typeof AdminUser.Type
 
 export const AdminRoute = Schema.Struct({
@@ -126,23 +119,19 @@ export const AdminRoute = Schema.Struct({
   user: UserSummary,
   createdAt: CreatedAt,
   updatedAt: UpdatedAt
-}).annotate({
-  identifier: "AdminRoute",
-  description: "A route as administrators see it: neither its line nor its share token.",
-  examples: [{
-    id: RouteId.make(12),
-    name: "Around Vaduz",
-    activity: "cycle",
-    visibility: "public",
-    provenance: "routing-engine",
-    distance: 1177.4,
-    placeCity: "Vaduz",
-    placeCountryCode: "LI",
-    user: USER_SUMMARY,
-    createdAt: "2025-06-01T08:30:00.000Z",
-    updatedAt: "2025-06-01T08:30:00.000Z"
-  }]
-})
+}).annotate(named("AdminRoute", "A route as administrators see it: neither its line nor its share token.", {
+  id: RouteId.make(12),
+  name: "Around Vaduz",
+  activity: "cycle",
+  visibility: "public",
+  provenance: "routing-engine",
+  distance: 1177.4,
+  placeCity: "Vaduz",
+  placeCountryCode: "LI",
+  user: USER_SUMMARY,
+  createdAt: "2025-06-01T08:30:00.000Z",
+  updatedAt: "2025-06-01T08:30:00.000Z"
+}))
 export type AdminRoute = typeof AdminRoute.Type
 
 export const PendingDeletion = Schema.Struct({
@@ -152,16 +141,12 @@ export const PendingDeletion = Schema.Struct({
   handle: Handle,
   deletionRequestedAt: DeletionRequestedAt,
   erasureDueAt: Timestamp.annotate({ description: "From when on the account is erased" })
-}).annotate({
-  identifier: "PendingDeletion",
-  description: "An account that is pending deletion.",
-  examples: [{
-    ...OWNER,
-    email: USER.email,
-    deletionRequestedAt: "2025-06-01T08:30:00.000Z",
-    erasureDueAt: "2025-07-01T08:30:00.000Z"
-  }]
-})
+}).annotate(named("PendingDeletion", "An account that is pending deletion.", {
+  ...OWNER,
+  email: USER.email,
+  deletionRequestedAt: "2025-06-01T08:30:00.000Z",
+  erasureDueAt: "2025-07-01T08:30:00.000Z"
+}))
 export type PendingDeletion = typeof PendingDeletion.Type
 
 const dashboard = (name: string) => DashboardUrl.annotateKey({ description: `The URL of the dashboard ${name}` })
@@ -176,7 +161,7 @@ export const GrafanaUrls = Schema.Struct({
   apiOverview: Schema.optionalKey(dashboard("of requests")),
   apiLatency: Schema.optionalKey(dashboard("of response times")),
   runtime: Schema.optionalKey(dashboard("of the process"))
-}).annotate({ identifier: "GrafanaUrls", description: "Where the dashboards are.", examples: [GRAFANA] })
+}).annotate(named("GrafanaUrls", "Where the dashboards are.", GRAFANA))
 
 export const Reachability = Schema.Literals(["ok", "away"])
 
@@ -185,11 +170,9 @@ export const ProviderState = Schema.Struct({
   status: Reachability.annotate({
     description: "`ok` where its document was read within the last hour"
   })
-}).annotate({
-  identifier: "ProviderState",
-  description: "The state of an identity provider.",
-  examples: [{ issuer: "https://id.example.com", status: "ok" }]
-})
+}).annotate(
+  named("ProviderState", "The state of an identity provider.", { issuer: "https://id.example.com", status: "ok" })
+)
 export type ProviderState = typeof ProviderState.Type
 
 export const ReplicaState = Schema.Struct({
@@ -200,11 +183,7 @@ export const ReplicaState = Schema.Struct({
   lagSeconds: Schema.optionalKey(
     Schema.Finite.annotate({ description: "The age of the newest commit that it is known to have" })
   )
-}).annotate({
-  identifier: "ReplicaState",
-  description: "The state of a read replica.",
-  examples: [{ replica: 1, status: "ok", lagSeconds: 0.1 }]
-})
+}).annotate(named("ReplicaState", "The state of a read replica.", { replica: 1, status: "ok", lagSeconds: 0.1 }))
 export type ReplicaState = typeof ReplicaState.Type
 
 /** Durations are in seconds. */
@@ -225,11 +204,7 @@ export const SystemStatus = Schema.Struct({
       Schema.Struct({
         name: Schema.String.annotate({ description: "The name of the table" }),
         bytes: count("What the table and its indexes take on the disk")
-      }).annotate({
-        identifier: "TableSize",
-        description: "The size of a table.",
-        examples: [{ name: "routes", bytes: 81_920 }]
-      })
+      }).annotate(named("TableSize", "The size of a table.", { name: "routes", bytes: 81_920 }))
     ).annotate({ description: "The tables, the largest first" })
   }).annotate({ description: "The database" }),
   replicas: Schema.Array(ReplicaState).annotate({ description: "The read replicas" }),
@@ -257,42 +232,34 @@ export const SystemStatus = Schema.Struct({
     Schema.Struct({
       name: Schema.String.annotate({ description: "What it sweeps" }),
       lastRunAt: Timestamp.annotate({ description: "When it ended last" })
-    }).annotate({
-      identifier: "SweepRun",
-      description: "The last run of a sweep.",
-      examples: [{ name: "accounts", lastRunAt: "2025-06-01T08:00:00.000Z" }]
-    })
+    }).annotate(
+      named("SweepRun", "The last run of a sweep.", { name: "accounts", lastRunAt: "2025-06-01T08:00:00.000Z" })
+    )
   ).annotate({ description: "The sweeps of this process" }),
   settings: Schema.Array(
     Schema.Struct({
       name: Schema.String.annotate({ description: "The environment variable" }),
       value: Schema.String.annotate({ description: "Its value, of a URL without what may be a key" })
-    }).annotate({
-      identifier: "ChangedSetting",
-      description: "A setting that differs from its default.",
-      examples: [{ name: "DATABASE_POOL_SIZE", value: "20" }]
-    })
+    }).annotate(
+      named("ChangedSetting", "A setting that differs from its default.", { name: "DATABASE_POOL_SIZE", value: "20" })
+    )
   ).annotate({ description: "The settings that differ from their defaults, without secrets" }),
   warnings: Schema.Array(Schema.String).annotate({ description: "What the host should change" }),
   grafana: GrafanaUrls
-}).annotate({
-  identifier: "SystemStatus",
-  description: "The state of the parts of the service.",
-  examples: [{
-    service: { version: "1.0.0", commit: "5f9cb5a1", node: "v24.21.0", startedAt: "2025-06-01T08:00:00.000Z" },
-    database: { status: "ok", version: "17.5", latencyMillis: 0.8, tables: [{ name: "routes", bytes: 81_920 }] },
-    replicas: [{ replica: 1, status: "ok", lagSeconds: 0.1 }],
-    routingEngine: ENGINE,
-    identityProviders: [{ issuer: "https://id.example.com", status: "ok" }],
-    rateLimits: { counters: "redis" },
-    outbox: { sentBy: "smtp", waiting: 0, failing: 0, oldestSeconds: 0 },
-    deletions: { pending: 1, due: 0, lagSeconds: 0 },
-    sweeps: [{ name: "accounts", lastRunAt: "2025-06-01T08:00:00.000Z" }],
-    settings: [{ name: "DATABASE_POOL_SIZE", value: "20" }],
-    warnings: ["SIGNUP_ENABLE is no setting: did you mean SIGNUP_ENABLED?"],
-    grafana: GRAFANA
-  }]
-})
+}).annotate(named("SystemStatus", "The state of the parts of the service.", {
+  service: { version: "1.0.0", commit: "5f9cb5a1", node: "v24.21.0", startedAt: "2025-06-01T08:00:00.000Z" },
+  database: { status: "ok", version: "17.5", latencyMillis: 0.8, tables: [{ name: "routes", bytes: 81_920 }] },
+  replicas: [{ replica: 1, status: "ok", lagSeconds: 0.1 }],
+  routingEngine: ENGINE,
+  identityProviders: [{ issuer: "https://id.example.com", status: "ok" }],
+  rateLimits: { counters: "redis" },
+  outbox: { sentBy: "smtp", waiting: 0, failing: 0, oldestSeconds: 0 },
+  deletions: { pending: 1, due: 0, lagSeconds: 0 },
+  sweeps: [{ name: "accounts", lastRunAt: "2025-06-01T08:00:00.000Z" }],
+  settings: [{ name: "DATABASE_POOL_SIZE", value: "20" }],
+  warnings: ["SIGNUP_ENABLE is no setting: did you mean SIGNUP_ENABLED?"],
+  grafana: GRAFANA
+}))
 export type SystemStatus = typeof SystemStatus.Type
 
 export const AuditEvent = Schema.Literals([
@@ -336,16 +303,12 @@ export const AuditEntry = Schema.Struct({
   userId: Schema.NullOr(UserId).annotate({ description: "The account that did it, or that an attempt failed for" }),
   subjectId: Schema.NullOr(UserId).annotate({ description: "The account that an administrator acted on" }),
   traceId: Schema.NullOr(Schema.String).annotate({ description: "The trace of the request (W3C Trace Context)" })
-}).annotate({
-  identifier: "AuditEntry",
-  description: "Something that happened to an account.",
-  examples: [{
-    id: 314,
-    createdAt: "2025-06-01T08:30:00.000Z",
-    event: "admin.user_deleted",
-    userId: UserId.make(1),
-    subjectId: UserId.make(7),
-    traceId: "4bf92f3577b34da6a3ce929d0e0e4736"
-  }]
-})
+}).annotate(named("AuditEntry", "Something that happened to an account.", {
+  id: 314,
+  createdAt: "2025-06-01T08:30:00.000Z",
+  event: "admin.user_deleted",
+  userId: UserId.make(1),
+  subjectId: UserId.make(7),
+  traceId: "4bf92f3577b34da6a3ce929d0e0e4736"
+}))
 export type AuditEntry = typeof AuditEntry.Type

@@ -2,6 +2,7 @@ import { Schema, Struct } from "effect"
 import { MAX_ROUTES, NewCollection, RouteIds } from "./Collection.ts"
 import { CollectionId, RouteId, ShareToken } from "./Ids.ts"
 import { Count } from "./Measures.ts"
+import { named } from "./Named.ts"
 import { Preferences } from "./Preferences.ts"
 import { ZoneList } from "./PrivacyZone.ts"
 import { Visibility } from "./Resource.ts"
@@ -76,21 +77,18 @@ const Outcome = Schema.Struct({
   created: Count.annotate({ description: "How many are new" }),
   restored: Count.annotate({ description: "How many were taken out of the trash" }),
   unchanged: Count.annotate({ description: "How many stayed as they were" })
-}).annotate({
-  identifier: "ImportOutcome",
-  description: "How many an import created, took out of the trash and left as they were.",
-  examples: [OUTCOME]
-})
+}).annotate(named("ImportOutcome", "How many an import created, took out of the trash and left as they were.", OUTCOME))
 export type Outcome = typeof Outcome.Type
 
 const RouteOutcome = Schema.Struct({
   ...Outcome.fields,
   duplicates: Count.annotate({ description: "How many were skipped: an own route has the same positions" })
-}).annotate({
-  identifier: "RouteImportOutcome",
-  description: "How many routes an import created, took out of the trash and left as they were.",
-  examples: [{ ...OUTCOME, duplicates: 1 }]
-})
+}).annotate(
+  named("RouteImportOutcome", "How many routes an import created, took out of the trash and left as they were.", {
+    ...OUTCOME,
+    duplicates: 1
+  })
+)
 export type RouteOutcome = typeof RouteOutcome.Type
 
 /** `restored` counts what was in the trash; `restored` preferences had not been set in the account. */
@@ -98,13 +96,9 @@ export const ImportReport = Schema.Struct({
   routes: RouteOutcome,
   collections: Outcome,
   preferences: Schema.Literals(["restored", "unchanged"]).annotate({ description: "What became of the settings" })
-}).annotate({
-  identifier: "ImportReport",
-  description: "What an import of an archive did.",
-  examples: [{
-    routes: { ...OUTCOME, duplicates: 1 },
-    collections: { created: 1, restored: 0, unchanged: 0 },
-    preferences: "unchanged"
-  }]
-})
+}).annotate(named("ImportReport", "What an import of an archive did.", {
+  routes: { ...OUTCOME, duplicates: 1 },
+  collections: { created: 1, restored: 0, unchanged: 0 },
+  preferences: "unchanged"
+}))
 export type ImportReport = typeof ImportReport.Type

@@ -3,6 +3,7 @@ import { Collection } from "./Collection.ts"
 import { GeometryForm } from "./Geometry.ts"
 import { CollectionId, RouteId } from "./Ids.ts"
 import { Timestamp } from "./Measures.ts"
+import { named } from "./Named.ts"
 import { decimal, DEFAULT_LIMIT, knownQuery, MAX_LIMIT } from "./Page.ts"
 import { ZONE, ZoneList } from "./PrivacyZone.ts"
 import { Route } from "./Route.ts"
@@ -68,11 +69,10 @@ export const SyncedLink = Schema.Struct({
   ),
   routeId: Schema.optionalKey(RouteId.annotate({ description: "The route that it opens" })),
   collectionId: Schema.optionalKey(CollectionId.annotate({ description: "The collection that it opens" }))
-}).annotate({
-  identifier: "SyncedLink",
-  description: "A link, with the id of the route or of the collection that it opens.",
-  examples: [{ ...LINK, routeId: RouteId.make(12) }]
-})
+}).annotate(named("SyncedLink", "A link, with the id of the route or of the collection that it opens.", {
+  ...LINK,
+  routeId: RouteId.make(12)
+}))
 export type SyncedLink = typeof SyncedLink.Type
 
 export const AccountSettings = Schema.Struct({
@@ -81,11 +81,12 @@ export const AccountSettings = Schema.Struct({
   avatar: User.fields.avatar,
   preferences: User.fields.preferences,
   zones: ZoneList.annotate({ description: "The privacy zones" })
-}).annotate({
-  identifier: "AccountSettings",
-  description: "What `PATCH /users/me` and `PUT /users/me/privacy-zones` have set.",
-  examples: [{ name: USER.name, handle: USER.handle, preferences: USER.preferences, zones: [ZONE] }]
-})
+}).annotate(named("AccountSettings", "What `PATCH /users/me` and `PUT /users/me/privacy-zones` have set.", {
+  name: USER.name,
+  handle: USER.handle,
+  preferences: USER.preferences,
+  zones: [ZONE]
+}))
 export type AccountSettings = typeof AccountSettings.Type
 
 const DELETION = { type: "route", id: 12, change: "deleted", version: 3, at: "2025-06-02T10:00:00.000Z" } as const
@@ -113,19 +114,15 @@ const Change = Schema.Struct({
   collection: Schema.optionalKey(Collection),
   link: Schema.optionalKey(SyncedLink),
   account: Schema.optionalKey(AccountSettings)
-}).annotate({
-  identifier: "SyncChange",
-  description: "What became of a route, a collection, a link or the account.",
-  examples: [DELETION]
-})
+}).annotate(named("SyncChange", "What became of a route, a collection, a link or the account.", DELETION))
 
 export const ChangePage = Schema.Struct({
   changes: Schema.Array(Change).annotate({ description: "In order" }),
   cursor: Schema.String.annotate({ description: "For the next call" }),
   hasMore: Schema.Boolean.annotate({ description: "Whether there are more changes now" })
-}).annotate({
-  identifier: "ChangePage",
-  description: "A page of what changed.",
-  examples: [{ changes: [DELETION], cursor: "AUvkzyqN7cS2T7oO1cXh0nsi...", hasMore: false }]
-})
+}).annotate(named("ChangePage", "A page of what changed.", {
+  changes: [DELETION],
+  cursor: "AUvkzyqN7cS2T7oO1cXh0nsi...",
+  hasMore: false
+}))
 export type ChangePage = typeof ChangePage.Type

@@ -1,6 +1,7 @@
 import { Schema } from "effect"
 import { ClientId, CollectionId, RouteId, SHARE_TOKEN, ShareToken } from "./Ids.ts"
 import { CreatedAt, UpdatedAt, upTo } from "./Measures.ts"
+import { named } from "./Named.ts"
 import { PageUrl, TRASHED, type Trashed, TRASHED_AT, Visibility } from "./Resource.ts"
 import { AllowDownload } from "./ShareLink.ts"
 import { trimmedText } from "./Text.ts"
@@ -31,22 +32,18 @@ export const NewCollection = Schema.Struct({
   visibility: Schema.optionalKey(Schema.NullOr(Visibility)),
   routeIds: Schema.optionalKey(Schema.NullOr(RouteIds)),
   clientId: Schema.optionalKey(Schema.NullOr(ClientId))
-}).annotate({
-  identifier: "CollectionInput",
-  description: "A collection to be made.",
-  examples: [{ name: "Alpine passes", routeIds: [RouteId.make(12)] }]
-})
+}).annotate(
+  named("CollectionInput", "A collection to be made.", { name: "Alpine passes", routeIds: [RouteId.make(12)] })
+)
 export type NewCollection = typeof NewCollection.Type
 
 export const CollectionPatch = Schema.Struct({
   name: Schema.optionalKey(Name),
   description,
   visibility: Schema.optionalKey(Visibility)
-}).annotate({
-  identifier: "CollectionPatch",
-  description: "What to change of a collection.",
-  examples: [{ name: "Alpine passes by bike", description: null }]
-})
+}).annotate(
+  named("CollectionPatch", "What to change of a collection.", { name: "Alpine passes by bike", description: null })
+)
 export type CollectionPatch = typeof CollectionPatch.Type
 
 export const Addition = Schema.Struct({
@@ -56,11 +53,7 @@ export const Addition = Schema.Struct({
       description: "At which place among the routes that the owner sees, from 0; at the end if absent"
     })
   )
-}).annotate({
-  identifier: "Addition",
-  description: "A route to be added to a collection.",
-  examples: [{ routeId: RouteId.make(12), position: 0 }]
-})
+}).annotate(named("Addition", "A route to be added to a collection.", { routeId: RouteId.make(12), position: 0 }))
 export type Addition = typeof Addition.Type
 
 const COLLECTION = {
@@ -95,18 +88,12 @@ export const Collection = Schema.Struct({
   createdAt: CreatedAt,
   updatedAt: UpdatedAt,
   url: PageUrl
-}).annotate({
-  identifier: "Collection",
-  description: "A collection: an ordered list of routes.",
-  examples: [COLLECTION]
-})
+}).annotate(named("Collection", "A collection: an ordered list of routes.", COLLECTION))
 export type Collection = typeof Collection.Type
 
-export const DeletedCollection = Schema.Struct({ ...Collection.fields, ...TRASHED }).annotate({
-  identifier: "DeletedCollection",
-  description: "A collection in the trash.",
-  examples: [{ ...COLLECTION, ...TRASHED_AT }]
-})
+export const DeletedCollection = Schema.Struct({ ...Collection.fields, ...TRASHED }).annotate(
+  named("DeletedCollection", "A collection in the trash.", { ...COLLECTION, ...TRASHED_AT })
+)
 
 export interface StoredCollection extends Collection {
   readonly version: number

@@ -2,6 +2,7 @@ import { Schema, Struct } from "effect"
 import { SessionId, TokenId, UserId } from "./Ids.ts"
 import { DEFAULT_TOKEN_DAYS, RATE_TIERS, RATE_WINDOW_SECONDS } from "./Limits.ts"
 import { CreatedAt, Timestamp } from "./Measures.ts"
+import { named } from "./Named.ts"
 import { trimmedText } from "./Text.ts"
 import { PasswordAttempt, UserSummary } from "./User.ts"
 
@@ -13,19 +14,15 @@ export const Session = Schema.Struct({
   userAgent: Schema.NullOr(Schema.String).annotate({ description: "The `User-Agent` of the sign-in" }),
   ipAddress: Schema.NullOr(Schema.String).annotate({ description: "The address of the last request" }),
   current: Schema.Boolean.annotate({ description: "Whether the request came with this session" })
-}).annotate({
-  identifier: "Session",
-  description: "Where the caller is signed in.",
-  examples: [{
-    id: SessionId.make("0b7c4e0e-5d0a-4c39-9a55-0d5c7f2f8f11"),
-    createdAt: "2025-06-01T08:30:00.000Z",
-    lastSeenAt: "2025-06-01T09:12:44.000Z",
-    expiresAt: "2025-07-01T08:30:00.000Z",
-    userAgent: "Mozilla/5.0",
-    ipAddress: "203.0.113.9",
-    current: true
-  }]
-})
+}).annotate(named("Session", "Where the caller is signed in.", {
+  id: SessionId.make("0b7c4e0e-5d0a-4c39-9a55-0d5c7f2f8f11"),
+  createdAt: "2025-06-01T08:30:00.000Z",
+  lastSeenAt: "2025-06-01T09:12:44.000Z",
+  expiresAt: "2025-07-01T08:30:00.000Z",
+  userAgent: "Mozilla/5.0",
+  ipAddress: "203.0.113.9",
+  current: true
+}))
 export type Session = typeof Session.Type
 
 /** `write` includes `read`. */
@@ -48,11 +45,7 @@ export const NewToken = Schema.Struct({
       PasswordAttempt.annotate({ description: "The current password; needed for a token without an end" })
     ))
   )
-}).annotate({
-  identifier: "TokenInput",
-  description: "A token to be made.",
-  examples: [{ name: "backup script", scope: "read", expiresInDays: 90 }]
-})
+}).annotate(named("TokenInput", "A token to be made.", { name: "backup script", scope: "read", expiresInDays: 90 }))
 export type NewToken = typeof NewToken.Type
 
 export const daysOf = ({ expiresInDays }: NewToken): number | null =>
@@ -76,21 +69,16 @@ export const PersonalAccessToken = Schema.Struct({
   createdAt: CreatedAt,
   expiresAt: Schema.NullOr(Timestamp).annotate({ description: "When it expires; `null` is never" }),
   lastUsedAt: Schema.NullOr(Timestamp).annotate({ description: "When it was last used" })
-}).annotate({
-  identifier: "PersonalAccessToken",
-  description: "A personal access token, without the token itself.",
-  examples: [TOKEN]
-})
+}).annotate(named("PersonalAccessToken", "A personal access token, without the token itself.", TOKEN))
 export type PersonalAccessToken = typeof PersonalAccessToken.Type
 
 export const MintedToken = Schema.Struct({
   ...PersonalAccessToken.fields,
   token: Schema.String.annotate({ description: "The token itself" })
-}).annotate({
-  identifier: "MintedToken",
-  description: "A personal access token with the token itself, which is shown this once.",
-  examples: [{ ...TOKEN, token: "service_pat_7hK2mQ9xVbN4rT8wYc3sLpZ6dFgJ1aE5uHoRiXkM0eDf3aB9Xz" }]
-})
+}).annotate(named("MintedToken", "A personal access token with the token itself, which is shown this once.", {
+  ...TOKEN,
+  token: "service_pat_7hK2mQ9xVbN4rT8wYc3sLpZ6dFgJ1aE5uHoRiXkM0eDf3aB9Xz"
+}))
 export type MintedToken = typeof MintedToken.Type
 
 /** These tiers count by credential, while `auth` counts by address. */
@@ -100,11 +88,11 @@ const RateTierLimit = Schema.Struct({
   tier: Schema.Literals(CREDENTIAL_TIERS).annotate({ description: "The kind of endpoint" }),
   limit: Schema.Int.annotate({ description: "Requests to one endpoint in a window" }),
   windowSeconds: Schema.Int.annotate({ description: "The window in seconds" })
-}).annotate({
-  identifier: "RateTierLimit",
-  description: "How many requests a tier of endpoints allows.",
-  examples: [{ tier: "default", limit: RATE_TIERS.default, windowSeconds: RATE_WINDOW_SECONDS }]
-})
+}).annotate(named("RateTierLimit", "How many requests a tier of endpoints allows.", {
+  tier: "default",
+  limit: RATE_TIERS.default,
+  windowSeconds: RATE_WINDOW_SECONDS
+}))
 
 export const CREDENTIAL_LIMITS: ReadonlyArray<typeof RateTierLimit.Type> = CREDENTIAL_TIERS.map((tier) => ({
   tier,
@@ -119,16 +107,12 @@ export const Credential = Schema.Struct({
   expiresAt: Schema.NullOr(Timestamp).annotate({ description: "`null` for a token that does not expire" }),
   user: Schema.Struct(Struct.pick(UserSummary.fields, ["id", "handle"])).annotate({ description: "Whose it is" }),
   limits: Schema.Array(RateTierLimit).annotate({ description: "By tier of endpoints; empty where there are none" })
-}).annotate({
-  identifier: "Credential",
-  description: "What a request is authenticated by.",
-  examples: [{
-    kind: "token",
-    scope: "read",
-    name: "laptop",
-    expiresAt: "2026-12-01T08:30:00.000Z",
-    user: { id: UserId.make(7), handle: "ada" },
-    limits: [{ tier: "default", limit: RATE_TIERS.default, windowSeconds: RATE_WINDOW_SECONDS }]
-  }]
-})
+}).annotate(named("Credential", "What a request is authenticated by.", {
+  kind: "token",
+  scope: "read",
+  name: "laptop",
+  expiresAt: "2026-12-01T08:30:00.000Z",
+  user: { id: UserId.make(7), handle: "ada" },
+  limits: [{ tier: "default", limit: RATE_TIERS.default, windowSeconds: RATE_WINDOW_SECONDS }]
+}))
 export type Credential = typeof Credential.Type

@@ -1,27 +1,26 @@
 import { Schema } from "effect"
 import { Polyline6Input, Positions } from "./Geometry.ts"
 import { Count, Metres } from "./Measures.ts"
+import { named } from "./Named.ts"
 import { decimal, flag, knownQuery } from "./Page.ts"
 import { oneGeometry } from "./Route.ts"
 
 export const ElevationRequest = Schema.Struct({
   geometry: Schema.optionalKey(Schema.NullOr(Positions)),
   polyline6: Schema.optionalKey(Schema.NullOr(Polyline6Input))
-}).check(oneGeometry).annotate({
-  identifier: "ElevationRequest",
-  description: "A line whose elevations are to be filled.",
-  examples: [{ geometry: [[9.5209, 47.1415, 455], [9.5254, 47.144]] }]
-})
+}).check(oneGeometry).annotate(named("ElevationRequest", "A line whose elevations are to be filled.", {
+  geometry: [[9.5209, 47.1415, 455], [9.5254, 47.144]]
+}))
 
 export const ElevationAnswer = Schema.Struct({
   geometry: Positions,
   filled: Count.annotate({ description: "How many positions got an elevation" }),
   missing: Count.annotate({ description: "How many still have none" })
-}).annotate({
-  identifier: "ElevationAnswer",
-  description: "A line with elevations.",
-  examples: [{ geometry: [[9.5209, 47.1415, 455], [9.5254, 47.144, 461.3]], filled: 1, missing: 0 }]
-})
+}).annotate(named("ElevationAnswer", "A line with elevations.", {
+  geometry: [[9.5209, 47.1415, 455], [9.5254, 47.144, 461.3]],
+  filled: 1,
+  missing: 0
+}))
 
 export const ElevationFields = {
   elevation: flag(
@@ -48,15 +47,10 @@ export const ElevationProfile = Schema.Struct({
     Schema.Struct({
       distance: Metres.annotate({ description: "Metres from the start of the line" }),
       height: Schema.NullOr(Metres).annotate({ description: "Metres; `null` beside positions without an elevation" })
-    }).annotate({
-      identifier: "ProfilePoint",
-      description: "A point of an elevation profile.",
-      examples: [{ distance: 0, height: 455 }]
-    })
+    }).annotate(named("ProfilePoint", "A point of an elevation profile.", { distance: 0, height: 455 }))
   ).annotate({ description: "Along the line, in order" })
-}).annotate({
-  identifier: "ElevationProfile",
-  description: "The elevations along a line.",
-  examples: [{ distance: 441.2, points: [{ distance: 0, height: 455 }, { distance: 441.2, height: 461.3 }] }]
-})
+}).annotate(named("ElevationProfile", "The elevations along a line.", {
+  distance: 441.2,
+  points: [{ distance: 0, height: 455 }, { distance: 441.2, height: 461.3 }]
+}))
 export type ElevationProfile = typeof ElevationProfile.Type

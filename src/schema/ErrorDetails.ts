@@ -1,6 +1,7 @@
 import { Schema, Struct } from "effect"
 import { Duplicate, ImportTrack, MAX_TRACKS } from "./Import.ts"
 import { MAX_ISSUES } from "./Issues.ts"
+import { named } from "./Named.ts"
 import { QUOTAS } from "./User.ts"
 
 /** Errors of 401, 403, 409, 410 and 429 always have one of these as `details.reason`, other errors may have one. */
@@ -83,21 +84,20 @@ const Impact = Schema.Struct({
   }),
   id: Schema.optionalKey(Schema.Int.annotate({ description: "Id of the resource, if it exists" })),
   summary: Schema.String.annotate({ description: "Text for people" })
-}).annotate({
-  identifier: "Impact",
-  description: "What a request would do if it were confirmed.",
-  examples: [{ action: "route.delete", resource: "route", id: 12, summary: "\"Around Vaduz\" will be deleted." }]
-})
+}).annotate(named("Impact", "What a request would do if it were confirmed.", {
+  action: "route.delete",
+  resource: "route",
+  id: 12,
+  summary: "\"Around Vaduz\" will be deleted."
+}))
 export type Impact = typeof Impact.Type
 
 const DocumentedIssue = Schema.Struct({
   path: Schema.String.annotate({ description: "Dotted path, which begins with `body`, `query`, `header` or `path`" }),
   message: Schema.String.annotate({ description: "What is accepted" })
-}).annotate({
-  identifier: "ValidationIssue",
-  description: "What is wrong with a request.",
-  examples: [{ path: "body.name", message: "Required, but missing" }]
-})
+}).annotate(
+  named("ValidationIssue", "What is wrong with a request.", { path: "body.name", message: "Required, but missing" })
+)
 
 const member = <S extends Schema.Top>(schema: S, description: string) =>
   Schema.optionalKey(schema.annotate({ description }))
@@ -153,8 +153,6 @@ const anyReason = reasons({
 
 export const ErrorDetails = detailsWith(
   member(anyReason, "The cause: each error of the statuses 401, 403, 409, 410 and 429 has one")
-).annotate({
-  identifier: "ErrorDetails",
-  description: "Facts about an error, for a program.",
-  examples: [{ traceId: "4bf92f3577b34da6a3ce929d0e0e4736" }]
-})
+).annotate(
+  named("ErrorDetails", "Facts about an error, for a program.", { traceId: "4bf92f3577b34da6a3ce929d0e0e4736" })
+)

@@ -2,6 +2,7 @@ import { Schema } from "effect"
 import { ElevationFields } from "./Elevation.ts"
 import { ClientId, RouteId } from "./Ids.ts"
 import { Metres, Seconds } from "./Measures.ts"
+import { named } from "./Named.ts"
 import { decimal, flag, knownQuery } from "./Page.ts"
 import { MAX_NAME, Place, ROUTE, Route } from "./Route.ts"
 import { trimmedText } from "./Text.ts"
@@ -9,11 +10,7 @@ import { trimmedText } from "./Text.ts"
 export const Duplicate = Schema.Struct({
   index: Schema.Int.annotate({ description: "Which of the tracks of the file: 0 for the first, as in `tracks`" }),
   routeId: RouteId.annotate({ description: "The own route that has the same positions" })
-}).annotate({
-  identifier: "Duplicate",
-  description: "A route of a file that an own route repeats.",
-  examples: [{ index: 0, routeId: RouteId.make(42) }]
-})
+}).annotate(named("Duplicate", "A route of a file that an own route repeats.", { index: 0, routeId: RouteId.make(42) }))
 export type Duplicate = typeof Duplicate.Type
 
 /** At most this many tracks of a file are listed, split or joined. */
@@ -42,7 +39,7 @@ export const ImportTrack = Schema.Struct({
   distance: Metres.annotate({ description: "Metres, without the gaps between its segments" }),
   bounds: Schema.optionalKey(Bounds),
   ...Place.fields
-}).annotate({ identifier: "ImportTrack", description: "A track of a file.", examples: [IMPORT_TRACK] })
+}).annotate(named("ImportTrack", "A track of a file.", IMPORT_TRACK))
 
 export const MAX_FILES = 100
 
@@ -82,18 +79,18 @@ export const ImportWarning = Schema.Struct({
   }),
   message: Schema.String.annotate({ description: "For people" }),
   count: Schema.Int.annotate({ description: "How many gaps, positions or things of that kind" })
-}).annotate({ identifier: "ImportWarning", description: "What was changed or left out.", examples: [DROPPED] })
+}).annotate(named("ImportWarning", "What was changed or left out.", DROPPED))
 export type ImportWarning = typeof ImportWarning.Type
 
 const Dropped = Schema.Struct({
   what: Schema.String.annotate({ description: "What is left out" }),
   why: Schema.String.annotate({ description: "Why it is left out" }),
   count: Schema.Int.annotate({ description: "How many there are" })
-}).annotate({
-  identifier: "DroppedPart",
-  description: "What an import leaves out.",
-  examples: [{ what: "extensions of points", why: "a route has no place for it", count: 2 }]
-})
+}).annotate(named("DroppedPart", "What an import leaves out.", {
+  what: "extensions of points",
+  why: "a route has no place for it",
+  count: 2
+}))
 export type Dropped = typeof Dropped.Type
 
 const WARNINGS = { description: "What was changed, or could not be done" }
@@ -101,24 +98,26 @@ const WARNINGS = { description: "What was changed, or could not be done" }
 const ImportedRoute = Schema.Struct({
   ...Route.fields,
   warnings: Schema.Array(ImportWarning).annotate(WARNINGS)
-}).annotate({
-  identifier: "ImportedRoute",
-  description: "A route that was imported, with what was changed of it.",
-  examples: [{ ...ROUTE, provenance: "gpx-import", warnings: [DROPPED] }]
-})
+}).annotate(named("ImportedRoute", "A route that was imported, with what was changed of it.", {
+  ...ROUTE,
+  provenance: "gpx-import",
+  warnings: [DROPPED]
+}))
 
-export const ImportedRoutes = Schema.Union([ImportedRoute, Schema.Array(ImportedRoute)]).annotate({
-  identifier: "ImportedRoutes",
-  description: "The route that was made, or with `split` those that were.",
-  examples: [{ ...ROUTE, provenance: "gpx-import", warnings: [DROPPED] }]
-})
+export const ImportedRoutes = Schema.Union([ImportedRoute, Schema.Array(ImportedRoute)]).annotate(
+  named("ImportedRoutes", "The route that was made, or with `split` those that were.", {
+    ...ROUTE,
+    provenance: "gpx-import",
+    warnings: [DROPPED]
+  })
+)
 
 export const CreatedRoute = Schema.Struct({
   ...Route.fields,
   warnings: Schema.optionalKey(Schema.Array(ImportWarning)).annotate({
     description: "With `elevation=true`, and where longitude and latitude seem to be swapped"
   })
-}).annotate({ identifier: "CreatedRoute", description: "The route that was made.", examples: [ROUTE] })
+}).annotate(named("CreatedRoute", "The route that was made.", ROUTE))
 
 /** `route` and the members below it are present if the file would become one route. */
 export const DryRun = Schema.Struct({
@@ -135,24 +134,20 @@ export const DryRun = Schema.Struct({
     description: "Own routes with the same positions; without `duplicates=allow` an import would be 409"
   }),
   dropped: Schema.Array(Dropped).annotate({ description: "What an import leaves out" })
-}).annotate({
-  identifier: "DryRun",
-  description: "What an import would store, and what it would leave out.",
-  examples: [{
-    format: "gpx",
-    tracks: [IMPORT_TRACK],
-    trackCount: 1,
-    route: { name: "Around Vaduz", waypoints: ROUTE.waypoints, geometry: ROUTE.geometry },
-    distance: 1177.4,
-    bounds: IMPORT_TRACK.bounds,
-    placeCity: "Vaduz",
-    placeRegion: "Vaduz",
-    placeCountryCode: "LI",
-    warnings: [DROPPED],
-    duplicates: [{ index: 0, routeId: RouteId.make(42) }],
-    dropped: [{ what: "extensions of points", why: "a route has no place for it", count: 2 }]
-  }]
-})
+}).annotate(named("DryRun", "What an import would store, and what it would leave out.", {
+  format: "gpx",
+  tracks: [IMPORT_TRACK],
+  trackCount: 1,
+  route: { name: "Around Vaduz", waypoints: ROUTE.waypoints, geometry: ROUTE.geometry },
+  distance: 1177.4,
+  bounds: IMPORT_TRACK.bounds,
+  placeCity: "Vaduz",
+  placeRegion: "Vaduz",
+  placeCountryCode: "LI",
+  warnings: [DROPPED],
+  duplicates: [{ index: 0, routeId: RouteId.make(42) }],
+  dropped: [{ what: "extensions of points", why: "a route has no place for it", count: 2 }]
+}))
 
 export const ImportQuery = knownQuery({
   dryRun: flag("`true` reports what an import would do, and stores nothing"),

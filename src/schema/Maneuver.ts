@@ -1,6 +1,7 @@
 import { Schema } from "effect"
 import { MAX_POSITIONS } from "./Geometry.ts"
 import { MAX_DISTANCE, MAX_DURATION, upTo } from "./Measures.ts"
+import { named } from "./Named.ts"
 import { isCodePointLength, WellFormedString } from "./Text.ts"
 
 /** A route of 500 km through a city has fewer maneuvers. */
@@ -24,17 +25,13 @@ export const Maneuver = Schema.Struct({
   }),
   length: Schema.Finite.check(upTo(MAX_DISTANCE / 1000)).annotate({ description: "Kilometres until the next one" }),
   time: Schema.Finite.check(upTo(MAX_DURATION)).annotate({ description: "Seconds until the next one" })
-}).annotate({
-  identifier: "Maneuver",
-  description: "Something to do on the way, such as a turn.",
-  examples: [{
-    instruction: "Turn right onto Landstrasse.",
-    type: 10,
-    begin_shape_index: 1,
-    length: 0.612,
-    time: 149.8
-  }]
-})
+}).annotate(named("Maneuver", "Something to do on the way, such as a turn.", {
+  instruction: "Turn right onto Landstrasse.",
+  type: 10,
+  begin_shape_index: 1,
+  length: 0.612,
+  time: 149.8
+}))
 export type Maneuver = typeof Maneuver.Type
 
 export const Maneuvers = Schema.Array(Maneuver).check(Schema.isMaxLength(MAX_MANEUVERS))

@@ -1,5 +1,6 @@
 import { Schema, Struct } from "effect"
 import { upTo } from "./Measures.ts"
+import { named } from "./Named.ts"
 import { optionalMember } from "./Optional.ts"
 import { Visibility } from "./Resource.ts"
 import { isCodePointLength, WellFormedString } from "./Text.ts"
@@ -35,11 +36,9 @@ const ASKED_OF_ENGINE = "What a route asks of the routing engine."
 export const ROUTING_PREFERENCES = { surfacePreference: "unpaved", avoidFerries: true }
 
 /** These preferences do not depend on the engine. */
-export const RoutingPreferences = optionalMembers(routingPreferences).annotate({
-  identifier: "RoutingPreferences",
-  description: ASKED_OF_ENGINE,
-  examples: [ROUTING_PREFERENCES]
-})
+export const RoutingPreferences = optionalMembers(routingPreferences).annotate(
+  named("RoutingPreferences", ASKED_OF_ENGINE, ROUTING_PREFERENCES)
+)
 export type RoutingPreferences = typeof RoutingPreferences.Type
 
 export const RequestedPreferences = Schema.Struct({
@@ -95,7 +94,7 @@ export const Preferences = optionalMembers({
   sportSpeeds: optionalMembers(sportSpeeds).annotate(WORDS.sportSpeeds),
   overlays: optionalMembers(overlays).annotate(WORDS.overlays),
   routingDefaults: optionalMembers(byActivity(RoutingPreferences)).annotate(WORDS.routingDefaults)
-}).annotate({ identifier: "Preferences", description: "The settings of a user.", examples: [PREFERENCES] })
+}).annotate(named("Preferences", "The settings of a user.", PREFERENCES))
 export type Preferences = typeof Preferences.Type
 
 /** Sets members, or clears them by `null`; merges objects, replaces arrays. */
@@ -106,9 +105,11 @@ export const PreferencesPatch = clearableMembers({
   routingDefaults: clearableMembers(
     byActivity(clearableMembers(routingPreferences).annotate({ description: "For this activity" }))
   ).annotate(WORDS.routingDefaults)
-}).annotate({
-  identifier: "PreferencesPatch",
-  description: "What to change of the settings: `null` clears a member, objects are merged, arrays replaced.",
-  examples: [{ units: "imperial", mapStyle: null }]
-})
+}).annotate(
+  named(
+    "PreferencesPatch",
+    "What to change of the settings: `null` clears a member, objects are merged, arrays replaced.",
+    { units: "imperial", mapStyle: null }
+  )
+)
 export type PreferencesPatch = typeof PreferencesPatch.Type

@@ -1,5 +1,6 @@
 import { Schema } from "effect"
 import { Coordinate } from "./Geometry.ts"
+import { named } from "./Named.ts"
 import { trimmedText } from "./Text.ts"
 
 export const MAX_ZONES = 10
@@ -13,16 +14,14 @@ export const PrivacyZone = Schema.Struct({
   center: Coordinate.annotate({ description: "The middle of the circle: longitude, latitude" }),
   radius: Schema.Finite.check(Schema.isBetween(ZONE_RADIUS)).annotate({ description: "In metres" }),
   label: Schema.optionalKey(Schema.NullOr(trimmedText(0, 100)))
-}).annotate({ identifier: "PrivacyZone", description: "A circle that is hidden from others.", examples: [ZONE] })
+}).annotate(named("PrivacyZone", "A circle that is hidden from others.", ZONE))
 export type PrivacyZone = typeof PrivacyZone.Type
 
 export const ZoneList = Schema.Array(PrivacyZone).check(Schema.isMaxLength(MAX_ZONES)).annotate({
   description: "All of them"
 })
 
-export const PrivacyZones = Schema.Struct({ zones: ZoneList }).annotate({
-  identifier: "PrivacyZones",
-  description: "The privacy zones of an account.",
-  examples: [{ zones: [ZONE] }]
-})
+export const PrivacyZones = Schema.Struct({ zones: ZoneList }).annotate(
+  named("PrivacyZones", "The privacy zones of an account.", { zones: [ZONE] })
+)
 export type PrivacyZones = typeof PrivacyZones.Type

@@ -14,6 +14,7 @@ import {
   UpdatedAt,
   upTo
 } from "./Measures.ts"
+import { named } from "./Named.ts"
 import { Activity, OpenValue, RequestedPreferences, ROUTING_PREFERENCES, RoutingPreferences } from "./Preferences.ts"
 import { PageUrl, TRASHED, type Trashed, TRASHED_AT, Visibility } from "./Resource.ts"
 import { SurfaceShares } from "./Routing.ts"
@@ -119,7 +120,7 @@ export const Waypoint = Schema.Struct({
   type: nullable(OpenValue.annotate({ description: "Known: `routed`, `direct`" })),
   name: nullable(trimmedText(0, MAX_NAME)),
   timestamp: nullable(OpenValue.annotate({ description: "When, in the client's words; only the owner sees it" }))
-}).annotate({ identifier: "Waypoint", description: "A point that the rider chose.", examples: [WAYPOINT] })
+}).annotate(named("Waypoint", "A point that the rider chose.", WAYPOINT))
 export type Waypoint = typeof Waypoint.Type
 
 const Name = trimmedText(1, MAX_NAME)
@@ -176,11 +177,11 @@ export const Source = Schema.Struct({
       Schema.makeFilter(isWebAddress, { expected: "an http or https URL" })
     ).annotate({ description: "Its page there, which the service never fetches" })
   )
-}).annotate({
-  identifier: "RouteSource",
-  description: "Where a route is from, for its owner.",
-  examples: [{ provider: "strava", externalId: "123456789", url: "https://www.strava.com/activities/123456789" }]
-})
+}).annotate(named("RouteSource", "Where a route is from, for its owner.", {
+  provider: "strava",
+  externalId: "123456789",
+  url: "https://www.strava.com/activities/123456789"
+}))
 export type Source = typeof Source.Type
 
 /** The engine has nine surfaces. */
@@ -259,11 +260,9 @@ export const NewRoute = Schema.Struct({
   provenance: nullable(Provenance),
   clientId: nullable(ClientId),
   ...clearable
-}).check(oneGeometry).annotate({
-  identifier: "RouteInput",
-  description: "A route to be stored. `null` is the same as leaving a member out.",
-  examples: [NEW_ROUTE]
-})
+}).check(oneGeometry).annotate(
+  named("RouteInput", "A route to be stored. `null` is the same as leaving a member out.", NEW_ROUTE)
+)
 export type NewRoute = typeof NewRoute.Type
 
 export const RoutePatch = Schema.Struct({
@@ -272,11 +271,12 @@ export const RoutePatch = Schema.Struct({
   visibility: Schema.optionalKey(Visibility),
   provenance: Schema.optionalKey(Provenance),
   ...clearable
-}).check(oneGeometry, segmentsWithLine).annotate({
-  identifier: "RoutePatch",
-  description: "What to change of a route: an absent member stays as it is, `null` clears an optional one.",
-  examples: [{ visibility: "public", description: null }]
-})
+}).check(oneGeometry, segmentsWithLine).annotate(
+  named("RoutePatch", "What to change of a route: an absent member stays as it is, `null` clears an optional one.", {
+    visibility: "public",
+    description: null
+  })
+)
 export type RoutePatch = typeof RoutePatch.Type
 
 export const RouteName = Schema.String.annotate({ description: "The name of the route" })
@@ -333,7 +333,7 @@ export const Route = Schema.Struct({
   createdAt: CreatedAt,
   updatedAt: UpdatedAt,
   url: PageUrl
-}).annotate({ identifier: "Route", description: "A route.", examples: [ROUTE] })
+}).annotate(named("Route", "A route.", ROUTE))
 export type Route = typeof Route.Type
 
 export const CollectionRoute = Schema.Struct({
@@ -341,13 +341,11 @@ export const CollectionRoute = Schema.Struct({
   shareToken: Schema.optionalKey(
     ShareToken.annotate({ description: "Absent on an unlisted route that others see by a link to the collection" })
   )
-}).annotate({ identifier: "CollectionRoute", description: "A route in a collection.", examples: [ROUTE] })
+}).annotate(named("CollectionRoute", "A route in a collection.", ROUTE))
 
-export const DeletedRoute = Schema.Struct({ ...Route.fields, ...TRASHED }).annotate({
-  identifier: "DeletedRoute",
-  description: "A route in the trash.",
-  examples: [{ ...ROUTE, ...TRASHED_AT }]
-})
+export const DeletedRoute = Schema.Struct({ ...Route.fields, ...TRASHED }).annotate(
+  named("DeletedRoute", "A route in the trash.", { ...ROUTE, ...TRASHED_AT })
+)
 
 type JsonText = string
 

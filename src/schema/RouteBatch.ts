@@ -5,6 +5,7 @@ import { EntityTags } from "./Http.ts"
 import { CollectionId, LinkId, RouteId } from "./Ids.ts"
 import { CreatedRoute } from "./Import.ts"
 import { Count } from "./Measures.ts"
+import { named } from "./Named.ts"
 import { optionalMember } from "./Optional.ts"
 import { ZONE, ZoneList } from "./PrivacyZone.ts"
 import { NewRoute, RoutePatch } from "./Route.ts"
@@ -63,17 +64,18 @@ const routeIds = Schema.optionalKey(
   )
 )
 
-const BatchCollectionInput = Schema.Struct({ ...NewCollection.fields, routeIds }).annotate({
-  identifier: "BatchCollectionInput",
-  description: "A collection to be made, also of routes that the batch makes.",
-  examples: [{ name: "Alpine passes", routeIds: ["$0"] }]
-})
+const BatchCollectionInput = Schema.Struct({ ...NewCollection.fields, routeIds }).annotate(
+  named("BatchCollectionInput", "A collection to be made, also of routes that the batch makes.", {
+    name: "Alpine passes",
+    routeIds: ["$0"]
+  })
+)
 
-const BatchCollectionPatch = Schema.Struct({ ...CollectionPatch.fields, routeIds }).annotate({
-  identifier: "BatchCollectionPatch",
-  description: "What to change of a collection; `routeIds` is its whole order.",
-  examples: [{ name: "Alpine passes by bike" }]
-})
+const BatchCollectionPatch = Schema.Struct({ ...CollectionPatch.fields, routeIds }).annotate(
+  named("BatchCollectionPatch", "What to change of a collection; `routeIds` is its whole order.", {
+    name: "Alpine passes by bike"
+  })
+)
 
 const operation = <const Op extends string, const Fields extends Schema.Struct.Fields>(op: Op, fields: Fields) =>
   Schema.Struct({ op: Schema.Literal(op).annotate({ description: "What to do" }), ...fields })
@@ -105,83 +107,92 @@ const ROUTE_ID = { collectionId: CollectionId.make(4), routeId: RouteId.make(12)
 const LINK_ID = LinkId.make(9)
 
 const OPERATIONS = [
-  operation("create", { route: NewRoute }).annotate({
-    identifier: "CreateOperation",
-    description: "Stores a route.",
-    examples: [{ op: "create", route: { name: "Around Vaduz", waypoints: [{ coord: [9.5209, 47.1415] }] } }]
-  }),
-  operation("update", { id: RouteId, ...expectation, changes: RoutePatch }).check(oneExpectation).annotate({
-    identifier: "UpdateOperation",
-    description: "Changes a route.",
-    examples: [{ op: "update", id: RouteId.make(12), changes: { name: "Around Vaduz by night" } }]
-  }),
-  operation("delete", { id: RouteId, ...expectation }).check(oneExpectation).annotate({
-    identifier: "DeleteOperation",
-    description: "Moves a route to the trash.",
-    examples: [{ ...DELETION, ifMatch: "W/\"3-full-9ae0daaf\"" }]
-  }),
-  operation("restore", { id: RouteId }).annotate({
-    identifier: "RestoreOperation",
-    description: "Restores a route from the trash.",
-    examples: [RESTORATION]
-  }),
-  operation("createCollection", { collection: BatchCollectionInput }).annotate({
-    identifier: "CreateCollectionOperation",
-    description: "Makes a collection.",
-    examples: [{ op: "createCollection", collection: { name: "Alpine passes", routeIds: ["$0"] } }]
-  }),
+  operation("create", { route: NewRoute }).annotate(named("CreateOperation", "Stores a route.", {
+    op: "create",
+    route: { name: "Around Vaduz", waypoints: [{ coord: [9.5209, 47.1415] }] }
+  })),
+  operation("update", { id: RouteId, ...expectation, changes: RoutePatch }).check(oneExpectation).annotate(
+    named("UpdateOperation", "Changes a route.", {
+      op: "update",
+      id: RouteId.make(12),
+      changes: { name: "Around Vaduz by night" }
+    })
+  ),
+  operation("delete", { id: RouteId, ...expectation }).check(oneExpectation).annotate(
+    named("DeleteOperation", "Moves a route to the trash.", { ...DELETION, ifMatch: "W/\"3-full-9ae0daaf\"" })
+  ),
+  operation("restore", { id: RouteId }).annotate(
+    named("RestoreOperation", "Restores a route from the trash.", RESTORATION)
+  ),
+  operation("createCollection", { collection: BatchCollectionInput }).annotate(
+    named("CreateCollectionOperation", "Makes a collection.", {
+      op: "createCollection",
+      collection: { name: "Alpine passes", routeIds: ["$0"] }
+    })
+  ),
   operation("updateCollection", { collectionId: CollectionIdOrMade, ...expectation, changes: BatchCollectionPatch })
-    .check(oneExpectation).annotate({
-      identifier: "UpdateCollectionOperation",
-      description: "Changes a collection.",
-      examples: [{ op: "updateCollection", collectionId: CollectionId.make(4), changes: { name: "Passes" } }]
-    }),
-  operation("deleteCollection", { collectionId: CollectionIdOrMade, ...expectation }).check(oneExpectation).annotate({
-    identifier: "DeleteCollectionOperation",
-    description: "Moves a collection to the trash; its routes stay.",
-    examples: [{ op: "deleteCollection", collectionId: CollectionId.make(4) }]
-  }),
+    .check(oneExpectation).annotate(named("UpdateCollectionOperation", "Changes a collection.", {
+      op: "updateCollection",
+      collectionId: CollectionId.make(4),
+      changes: { name: "Passes" }
+    })),
+  operation("deleteCollection", { collectionId: CollectionIdOrMade, ...expectation }).check(oneExpectation).annotate(
+    named("DeleteCollectionOperation", "Moves a collection to the trash; its routes stay.", {
+      op: "deleteCollection",
+      collectionId: CollectionId.make(4)
+    })
+  ),
   operation("addToCollection", {
     collectionId: CollectionIdOrMade,
     ...expectation,
     ...Addition.fields,
     routeId: RouteIdOrMade
-  }).check(oneExpectation).annotate({
-    identifier: "AddToCollectionOperation",
-    description: "Adds a route to a collection, or moves one that it has.",
-    examples: [{ op: "addToCollection", ...ROUTE_ID, position: 0 }]
-  }),
+  }).check(oneExpectation).annotate(
+    named("AddToCollectionOperation", "Adds a route to a collection, or moves one that it has.", {
+      op: "addToCollection",
+      ...ROUTE_ID,
+      position: 0
+    })
+  ),
   operation("removeFromCollection", { collectionId: CollectionIdOrMade, ...expectation, routeId: RouteIdOrMade })
-    .check(oneExpectation).annotate({
-      identifier: "RemoveFromCollectionOperation",
-      description: "Takes a route out of a collection.",
-      examples: [{ op: "removeFromCollection", ...ROUTE_ID }]
-    }),
-  operation("createLink", { ...opened, link: NewShareLink }).check(oneOpened).annotate({
-    identifier: "CreateLinkOperation",
-    description: "Makes a link to a route or a collection.",
-    examples: [{ op: "createLink", routeId: "$0", link: { label: "Sunday ride" } }]
-  }),
-  operation("updateLink", { ...opened, linkId: LinkId, changes: ShareLinkPatch }).check(oneOpened).annotate({
-    identifier: "UpdateLinkOperation",
-    description: "Changes a link to a route or a collection.",
-    examples: [{ op: "updateLink", routeId: RouteId.make(12), linkId: LINK_ID, changes: { expiresAt: null } }]
-  }),
-  operation("deleteLink", { ...opened, linkId: LinkId }).check(oneOpened).annotate({
-    identifier: "DeleteLinkOperation",
-    description: "Deletes a link to a route or a collection.",
-    examples: [{ op: "deleteLink", collectionId: CollectionId.make(4), linkId: LINK_ID }]
-  }),
-  operation("setPrivacyZones", { zones: ZoneList }).annotate({
-    identifier: "SetPrivacyZonesOperation",
-    description: "Replaces the privacy zones of the account.",
-    examples: [{ op: "setPrivacyZones", zones: [ZONE] }]
-  }),
-  operation("updateAccount", { changes: ProfilePatch }).annotate({
-    identifier: "UpdateAccountOperation",
-    description: "Changes the profile and the preferences of the account.",
-    examples: [{ op: "updateAccount", changes: { preferences: { units: "imperial" } } }]
-  })
+    .check(oneExpectation).annotate(named("RemoveFromCollectionOperation", "Takes a route out of a collection.", {
+      op: "removeFromCollection",
+      ...ROUTE_ID
+    })),
+  operation("createLink", { ...opened, link: NewShareLink }).check(oneOpened).annotate(
+    named("CreateLinkOperation", "Makes a link to a route or a collection.", {
+      op: "createLink",
+      routeId: "$0",
+      link: { label: "Sunday ride" }
+    })
+  ),
+  operation("updateLink", { ...opened, linkId: LinkId, changes: ShareLinkPatch }).check(oneOpened).annotate(
+    named("UpdateLinkOperation", "Changes a link to a route or a collection.", {
+      op: "updateLink",
+      routeId: RouteId.make(12),
+      linkId: LINK_ID,
+      changes: { expiresAt: null }
+    })
+  ),
+  operation("deleteLink", { ...opened, linkId: LinkId }).check(oneOpened).annotate(
+    named("DeleteLinkOperation", "Deletes a link to a route or a collection.", {
+      op: "deleteLink",
+      collectionId: CollectionId.make(4),
+      linkId: LINK_ID
+    })
+  ),
+  operation("setPrivacyZones", { zones: ZoneList }).annotate(
+    named("SetPrivacyZonesOperation", "Replaces the privacy zones of the account.", {
+      op: "setPrivacyZones",
+      zones: [ZONE]
+    })
+  ),
+  operation("updateAccount", { changes: ProfilePatch }).annotate(
+    named("UpdateAccountOperation", "Changes the profile and the preferences of the account.", {
+      op: "updateAccount",
+      changes: { preferences: { units: "imperial" } }
+    })
+  )
 ] as const
 
 export const BatchOperation = Schema.Union(OPERATIONS).annotate({
@@ -205,11 +216,10 @@ export const RouteBatch = Schema.Struct({
   operations: Schema.Array(BatchOperation).check(...operationCount).annotate({
     description: "What to do, in order"
   })
-}).annotate({
-  identifier: "RouteBatch",
-  description: "Operations on what the caller has stored.",
-  examples: [{ atomic: true, operations: [DELETION, RESTORATION] }]
-})
+}).annotate(named("RouteBatch", "Operations on what the caller has stored.", {
+  atomic: true,
+  operations: [DELETION, RESTORATION]
+}))
 export type RouteBatch = typeof RouteBatch.Type
 
 const ERROR = { statusCode: 404, code: "NOT_FOUND", message: "No such route" }
@@ -219,7 +229,7 @@ const OperationError = Schema.Struct({
   code: Schema.String.annotate({ description: "A stable word for a program" }),
   message: Schema.String.annotate({ description: "For people" }),
   details: Schema.optionalKey(ErrorDetails)
-}).annotate({ identifier: "OperationError", description: "Why an operation was refused.", examples: [ERROR] })
+}).annotate(named("OperationError", "Why an operation was refused.", ERROR))
 
 const DELETED = { op: "delete", status: 200 }
 
@@ -233,16 +243,10 @@ const BatchResult = Schema.Struct({
   zones: Schema.optionalKey(ZoneList),
   account: Schema.optionalKey(Profile),
   error: Schema.optionalKey(OperationError)
-}).annotate({
-  identifier: "BatchResult",
-  description: "What became of an operation.",
-  examples: [DELETED]
-})
+}).annotate(named("BatchResult", "What became of an operation.", DELETED))
 
 export const BatchResults = Schema.Struct({
   results: Schema.Array(BatchResult).annotate({ description: "In the order of the operations" })
-}).annotate({
-  identifier: "BatchResults",
-  description: "What became of each operation.",
-  examples: [{ results: [DELETED, { op: "restore", status: 404, error: ERROR }] }]
-})
+}).annotate(named("BatchResults", "What became of each operation.", {
+  results: [DELETED, { op: "restore", status: 404, error: ERROR }]
+}))

@@ -1,6 +1,7 @@
 import { Schema, SchemaGetter, Struct } from "effect"
 import { BoundingBox, GeometryForm, isLatitude, isLongitude } from "./Geometry.ts"
 import { Instant, MAX_DISTANCE, Metres, upTo } from "./Measures.ts"
+import { named } from "./Named.ts"
 import { flag, listQuery } from "./Page.ts"
 import { Activity } from "./Preferences.ts"
 import { Visibility } from "./Resource.ts"
@@ -134,11 +135,7 @@ export type OwnRoutesFilter = Omit<typeof OwnRoutesQuery.Type, "cursor" | "geome
 export const TagCount = Schema.Struct({
   tag: Schema.String.annotate({ description: "The tag" }),
   count: Schema.Int.annotate({ description: "How many of the caller's routes have it" })
-}).annotate({
-  identifier: "TagCount",
-  description: "A tag, and how many of the caller's routes have it.",
-  examples: [{ tag: "gravel", count: 12 }]
-})
+}).annotate(named("TagCount", "A tag, and how many of the caller's routes have it.", { tag: "gravel", count: 12 }))
 export type TagCount = typeof TagCount.Type
 
 const Gate = Schema.Literals(["indexable", "public"]).annotate({

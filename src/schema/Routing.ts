@@ -3,6 +3,7 @@ import { isLatitude, isLongitude, LATITUDE, Latitude, LONGITUDE, Longitude, Poly
 import { MAX_ISSUES } from "./Issues.ts"
 import { Language, Maneuvers } from "./Maneuver.ts"
 import { Kilometres, MAX_DISTANCE, Metres, Seconds, Timestamp, upTo } from "./Measures.ts"
+import { named } from "./Named.ts"
 import { defaultedMember, oneOfMembers, optionalMember } from "./Optional.ts"
 import { flag, knownQuery } from "./Page.ts"
 import { Activity, OpenValue, RequestedPreferences, ROUTING_PREFERENCES } from "./Preferences.ts"
@@ -14,11 +15,7 @@ export const TracePoint = Schema.Struct({
   lat: Latitude,
   lon: Longitude,
   time: optionalMember(Seconds)
-}).annotate({
-  identifier: "TracePoint",
-  description: "A point of a recorded trace.",
-  examples: [{ lat: 47.1415, lon: 9.5209, time: 12 }]
-})
+}).annotate(named("TracePoint", "A point of a recorded trace.", { lat: 47.1415, lon: 9.5209, time: 12 }))
 export type TracePoint = typeof TracePoint.Type
 type GivenPoint = typeof TracePoint.Encoded
 
@@ -93,24 +90,18 @@ export const EngineState = Schema.Union([
     status: Schema.Literal("ok").annotate(STATUS),
     version: Schema.String.annotate({ description: "The version of the engine" }),
     tiles: Timestamp.annotate({ description: "The date of the engine's map" })
-  }).annotate({
-    identifier: "EngineReady",
-    description: "The routing engine, its version and the date of its map.",
-    examples: [ENGINE]
-  }),
-  Schema.Struct({ status: Schema.Literals(["away", "circuit-open"]).annotate(STATUS) }).annotate({
-    identifier: "EngineAway",
-    description: "The routing engine is unavailable, or gets no requests for a while after failures.",
-    examples: [{ status: "away" }]
-  })
-]).annotate({ identifier: "EngineState", description: "The state of the routing engine.", examples: [ENGINE] })
+  }).annotate(named("EngineReady", "The routing engine, its version and the date of its map.", ENGINE)),
+  Schema.Struct({ status: Schema.Literals(["away", "circuit-open"]).annotate(STATUS) }).annotate(
+    named("EngineAway", "The routing engine is unavailable, or gets no requests for a while after failures.", {
+      status: "away"
+    })
+  )
+]).annotate(named("EngineState", "The state of the routing engine.", ENGINE))
 export type EngineState = typeof EngineState.Type
 
-const Location = Schema.Struct({ lat: Latitude, lon: Longitude }).annotate({
-  identifier: "RoutingLocation",
-  description: "Where a route is to go through.",
-  examples: [{ lat: 47.1415, lon: 9.5209 }]
-})
+const Location = Schema.Struct({ lat: Latitude, lon: Longitude }).annotate(
+  named("RoutingLocation", "Where a route is to go through.", { lat: 47.1415, lon: 9.5209 })
+)
 
 const THROUGH = "Where the route goes through, in order"
 
@@ -133,11 +124,7 @@ const SurfaceShare = Schema.Struct({
   surface: OpenValue.annotate(SURFACE),
   length: Kilometres.check(upTo(MAX_DISTANCE / 1000)),
   share: Schema.Finite.check(upTo(1)).annotate({ description: "The part of the length: 0 to 1" })
-}).annotate({
-  identifier: "SurfaceShare",
-  description: "How much of a line has a surface.",
-  examples: [SURFACE_SHARE]
-})
+}).annotate(named("SurfaceShare", "How much of a line has a surface.", SURFACE_SHARE))
 
 export const SurfaceShares = Schema.Array(SurfaceShare)
 export type SurfaceShares = typeof SurfaceShares.Type
@@ -156,11 +143,11 @@ export const RoutingRequest = Schema.Struct({
   directions: optionalMember(Schema.Boolean.annotate({ description: DIRECTIONS })),
   surfaces: optionalMember(Schema.Boolean.annotate({ description: SURFACES })),
   language: optionalMember(Language)
-}).annotate({
-  identifier: "RoutingRequest",
-  description: "A route to be computed, through locations in their order.",
-  examples: [{ activity: "cycle", preferences: ROUTING_PREFERENCES, locations: LOCATIONS }]
-})
+}).annotate(named("RoutingRequest", "A route to be computed, through locations in their order.", {
+  activity: "cycle",
+  preferences: ROUTING_PREFERENCES,
+  locations: LOCATIONS
+}))
 export type RoutingRequest = typeof RoutingRequest.Type
 
 const Warning = Schema.Struct({
@@ -168,21 +155,19 @@ const Warning = Schema.Struct({
     description: "A stable word for a program"
   }),
   message: Schema.String.annotate({ description: "For people" })
-}).annotate({
-  identifier: "RoutingWarning",
-  description: "What a route takes, or could not be done.",
-  examples: [{ code: "ferry_used", message: "The route takes a ferry" }]
-})
+}).annotate(named("RoutingWarning", "What a route takes, or could not be done.", {
+  code: "ferry_used",
+  message: "The route takes a ferry"
+}))
 export type Warning = typeof Warning.Type
 
 const Leg = Schema.Struct({
   shape: Polyline6,
   summary: Schema.Struct({ length: Kilometres, time: Seconds }).annotate({ description: "Length and time" })
-}).annotate({
-  identifier: "RouteLeg",
-  description: "A part of a computed route, from a location to the next.",
-  examples: [{ shape: SHAPE, summary: { length: 1.2, time: 290.5 } }]
-})
+}).annotate(named("RouteLeg", "A part of a computed route, from a location to the next.", {
+  shape: SHAPE,
+  summary: { length: 1.2, time: 290.5 }
+}))
 
 /** Query parameters override the members of the body. */
 export const DirectionsQuery = knownQuery({
@@ -202,11 +187,9 @@ export const RoutingAnswer = Schema.Struct({
       lat: EngineLatitude,
       lon: EngineLongitude,
       original_index: Schema.Int.annotate({ description: "Which of the request's locations it is" })
-    }).annotate({
-      identifier: "SnappedLocation",
-      description: "A location on the road network.",
-      examples: [{ lat: 47.1415, lon: 9.5209, original_index: 0 }]
-    })
+    }).annotate(
+      named("SnappedLocation", "A location on the road network.", { lat: 47.1415, lon: 9.5209, original_index: 0 })
+    )
   ).annotate({ description: THROUGH }),
   maneuvers: Schema.optionalKey(
     Maneuvers.annotate({ description: "What to do along the line, where `directions` asks for it" })
@@ -217,15 +200,11 @@ export const RoutingAnswer = Schema.Struct({
     })
   ),
   warnings: Schema.Array(Warning).annotate({ description: "What the route takes, or could not be done" })
-}).annotate({
-  identifier: "RoutingAnswer",
-  description: "A computed route.",
-  examples: [{
-    legs: [{ shape: SHAPE, summary: { length: 1.2, time: 290.5 } }],
-    locations: LOCATIONS.map(({ lat, lon }, original_index) => ({ lat, lon, original_index })),
-    warnings: []
-  }]
-})
+}).annotate(named("RoutingAnswer", "A computed route.", {
+  legs: [{ shape: SHAPE, summary: { length: 1.2, time: 290.5 } }],
+  locations: LOCATIONS.map(({ lat, lon }, original_index) => ({ lat, lon, original_index })),
+  warnings: []
+}))
 export type RoutingAnswer = typeof RoutingAnswer.Type
 
 export const TraceRequest = Schema.Struct({
@@ -246,11 +225,14 @@ export const TraceRequest = Schema.Struct({
       toJsonSchema: () => oneOfMembers("shape", "encodedPolyline")
     }
   )
-).annotate({
-  identifier: "TraceRequest",
-  description: "A recorded trace: its points, or the same as a polyline.",
-  examples: [{ activity: "cycle", shape: TRACE }, { activity: "cycle", encodedPolyline: SHAPE }]
-})
+).annotate(
+  named(
+    "TraceRequest",
+    "A recorded trace: its points, or the same as a polyline.",
+    { activity: "cycle", shape: TRACE },
+    { activity: "cycle", encodedPolyline: SHAPE }
+  )
+)
 export type TraceRequest = typeof TraceRequest.Type
 
 /** Counts the values of a trace: the document of `TraceRequest` only names the schema of its points. */
@@ -269,11 +251,13 @@ export const TraceEdge = Schema.Struct({
   speed: Schema.optionalKey(Schema.Finite.annotate({ description: "Kilometres per hour" })),
   begin_shape_index: Schema.Int.annotate({ description: "Where it begins in `shape`" }),
   end_shape_index: Schema.Int.annotate({ description: "Where it ends in `shape`" })
-}).annotate({
-  identifier: "TraceEdge",
-  description: "A road that a trace follows.",
-  examples: [{ surface: "gravel", length: 1.2, road_class: "unclassified", begin_shape_index: 0, end_shape_index: 2 }]
-})
+}).annotate(named("TraceEdge", "A road that a trace follows.", {
+  surface: "gravel",
+  length: 1.2,
+  road_class: "unclassified",
+  begin_shape_index: 0,
+  end_shape_index: 2
+}))
 export type TraceEdge = typeof TraceEdge.Type
 
 export const MatchedPoint = Schema.Struct({
@@ -282,11 +266,12 @@ export const MatchedPoint = Schema.Struct({
   type: Schema.String.annotate({ description: "`matched`, `interpolated` or `unmatched`" }),
   edge_index: Schema.optionalKey(Schema.Finite.annotate({ description: "Which of `edges` it lies on" })),
   distance_from_trace_point: Schema.optionalKey(Metres)
-}).annotate({
-  identifier: "MatchedPoint",
-  description: "Where a point of a trace was matched.",
-  examples: [{ lat: 47.1415, lon: 9.5209, type: "matched", edge_index: 0 }]
-})
+}).annotate(named("MatchedPoint", "Where a point of a trace was matched.", {
+  lat: 47.1415,
+  lon: 9.5209,
+  type: "matched",
+  edge_index: 0
+}))
 export type MatchedPoint = typeof MatchedPoint.Type
 
 export const TraceAnswer = Schema.Struct({
@@ -295,15 +280,11 @@ export const TraceAnswer = Schema.Struct({
   edges: Schema.Array(TraceEdge).annotate({ description: "The roads, in order" }),
   matched_points: Schema.Array(MatchedPoint).annotate({ description: "Where each point of the trace was matched" }),
   surfaces: SurfaceShares.annotate({ description: "How much of the matched trace has each surface" })
-}).annotate({
-  identifier: "TraceAnswer",
-  description: "A trace on the road network.",
-  examples: [{
-    coverage: 1,
-    shape: SHAPE,
-    edges: [{ surface: "gravel", length: 1.2, road_class: "unclassified", begin_shape_index: 0, end_shape_index: 2 }],
-    matched_points: TRACE.map(({ lat, lon }) => ({ lat, lon, type: "matched", edge_index: 0 })),
-    surfaces: [SURFACE_SHARE]
-  }]
-})
+}).annotate(named("TraceAnswer", "A trace on the road network.", {
+  coverage: 1,
+  shape: SHAPE,
+  edges: [{ surface: "gravel", length: 1.2, road_class: "unclassified", begin_shape_index: 0, end_shape_index: 2 }],
+  matched_points: TRACE.map(({ lat, lon }) => ({ lat, lon, type: "matched", edge_index: 0 })),
+  surfaces: [SURFACE_SHARE]
+}))
 export type TraceAnswer = typeof TraceAnswer.Type

@@ -1,6 +1,7 @@
 import { Schema } from "effect"
 import { ClientId, LinkId, ShareToken } from "./Ids.ts"
 import { CreatedAt, Instant, Timestamp } from "./Measures.ts"
+import { named } from "./Named.ts"
 import { trimmedText } from "./Text.ts"
 
 /** Each route or collection has at most this many links; expired ones do not count. */
@@ -21,21 +22,16 @@ export const NewShareLink = Schema.Struct({
   ...changeable,
   allowDownload: Schema.optionalKey(Schema.NullOr(isDownloadAllowed)),
   clientId: Schema.optionalKey(Schema.NullOr(ClientId))
-}).annotate({
-  identifier: "ShareLinkInput",
-  description: "A link to be made.",
-  examples: [{ label: "Sunday ride", expiresAt: "2025-07-01T08:30:00Z" }]
-})
+}).annotate(named("ShareLinkInput", "A link to be made.", { label: "Sunday ride", expiresAt: "2025-07-01T08:30:00Z" }))
 export type NewShareLink = typeof NewShareLink.Type
 
 export const ShareLinkPatch = Schema.Struct({
   ...changeable,
   allowDownload: Schema.optionalKey(isDownloadAllowed)
-}).annotate({
-  identifier: "ShareLinkPatch",
-  description: "What to change of a link: an absent member stays as it is, `null` clears it.",
-  examples: [{ expiresAt: null, allowDownload: false }]
-})
+}).annotate(named("ShareLinkPatch", "What to change of a link: an absent member stays as it is, `null` clears it.", {
+  expiresAt: null,
+  allowDownload: false
+}))
 export type ShareLinkPatch = typeof ShareLinkPatch.Type
 
 export const LINK = {
@@ -60,11 +56,7 @@ export const ShareLink = Schema.Struct({
   uses: Schema.Int.annotate({
     description: "How many requests of others it opened, without pictures; up to a minute late"
   })
-}).annotate({
-  identifier: "ShareLink",
-  description: "A link to a route or a collection.",
-  examples: [LINK]
-})
+}).annotate(named("ShareLink", "A link to a route or a collection.", LINK))
 export type ShareLink = typeof ShareLink.Type
 
 export const AllowDownload = Schema.optionalKey(

@@ -2,6 +2,7 @@ import { Schema } from "effect"
 import { UserId } from "./Ids.ts"
 import { grouped } from "./Limits.ts"
 import { Count, CreatedAt, Metres, Timestamp } from "./Measures.ts"
+import { named } from "./Named.ts"
 import { PREFERENCES, Preferences, PreferencesPatch } from "./Preferences.ts"
 import { isCodePointLength, isNormalizedLength, nameText, parsedUrl, trimmedText, WellFormedString } from "./Text.ts"
 
@@ -28,7 +29,7 @@ export const Usage = Schema.Struct({
       + "for `Idempotency-Key`"
   ),
   collections: used("Collections, without those in the trash")
-}).annotate({ identifier: "Usage", description: "What the account stores and may store.", examples: [USAGE] })
+}).annotate(named("Usage", "What the account stores and may store.", USAGE))
 export type Usage = typeof Usage.Type
 
 const HANDLE = "The public address of the profile"
@@ -75,11 +76,7 @@ export const UserSummary = Schema.Struct({
   handle: Schema.String.annotate({ description: HANDLE }),
   avatar: Schema.optionalKey(Avatar),
   idHash: IdHash
-}).annotate({
-  identifier: "UserSummary",
-  description: "What others see of a user.",
-  examples: [USER_SUMMARY]
-})
+}).annotate(named("UserSummary", "What others see of a user.", USER_SUMMARY))
 export type UserSummary = typeof UserSummary.Type
 
 export const DeletionStatus = Schema.Literals(["active", "pending_hard_delete"]).annotate({
@@ -123,7 +120,7 @@ export const User = Schema.Struct({
   deletionStatus: DeletionStatus,
   deletionRequestedAt: Schema.NullOr(DeletionRequestedAt),
   hasPassword: ACCOUNT_FACTS.hasPassword
-}).annotate({ identifier: "User", description: "What users see of themselves.", examples: [USER] })
+}).annotate(named("User", "What users see of themselves.", USER))
 export type User = typeof User.Type
 
 export const Statistics = Schema.Struct({
@@ -133,11 +130,13 @@ export const Statistics = Schema.Struct({
 
 export const STATISTICS = { totalRoutes: 1, totalDistance: 1177.4 }
 
-export const Profile = Schema.Struct({ ...User.fields, statistics: Statistics, usage: Usage }).annotate({
-  identifier: "Profile",
-  description: "The caller's account, what it has and what it may have.",
-  examples: [{ ...USER, statistics: STATISTICS, usage: USAGE }]
-})
+export const Profile = Schema.Struct({ ...User.fields, statistics: Statistics, usage: Usage }).annotate(
+  named("Profile", "The caller's account, what it has and what it may have.", {
+    ...USER,
+    statistics: STATISTICS,
+    usage: USAGE
+  })
+)
 export type Profile = typeof Profile.Type
 
 // Control characters are spelt out: not every regular expression engine has Unicode classes.
@@ -215,11 +214,11 @@ export const PublicProfile = Schema.Struct({
   ...UserSummary.fields,
   createdAt: CreatedAt,
   publicRoutes: Schema.Int.annotate({ description: "How many routes the public listing has of the user" })
-}).annotate({
-  identifier: "PublicProfile",
-  description: "What anyone sees of a user.",
-  examples: [{ ...USER_SUMMARY, createdAt: "2025-05-01T12:00:00.000Z", publicRoutes: 0 }]
-})
+}).annotate(named("PublicProfile", "What anyone sees of a user.", {
+  ...USER_SUMMARY,
+  createdAt: "2025-05-01T12:00:00.000Z",
+  publicRoutes: 0
+}))
 export type PublicProfile = typeof PublicProfile.Type
 
 const AVATAR = /^[Hh][Tt][Tt][Pp][Ss]:\/\/[^/\\\s]/u
@@ -242,9 +241,7 @@ export const ProfilePatch = Schema.Struct({
   preferences: Schema.optionalKey(
     Schema.NullOr(PreferencesPatch).annotate({ description: SETTINGS, expected: "an object or null" })
   )
-}).annotate({
-  identifier: "ProfilePatch",
-  description: "What to change of the account.",
-  examples: [{ name: "Ada", preferences: { units: "imperial" } }]
-})
+}).annotate(
+  named("ProfilePatch", "What to change of the account.", { name: "Ada", preferences: { units: "imperial" } })
+)
 export type ProfilePatch = typeof ProfilePatch.Type

@@ -4,6 +4,7 @@ import { ErrorDetails } from "./ErrorDetails.ts"
 import { CollectionId, RouteId } from "./Ids.ts"
 import { ImportWarning } from "./Import.ts"
 import { Count } from "./Measures.ts"
+import { named } from "./Named.ts"
 import { knownQuery } from "./Page.ts"
 import { Visibility } from "./Resource.ts"
 import { TagFilter } from "./Route.ts"
@@ -39,11 +40,7 @@ const OUTCOME = { description: "What this line says" }
 const Begun = Schema.Struct({
   outcome: Schema.Literal("begun").annotate(OUTCOME),
   files: Count.annotate({ description: "How many files the archive has; those of nested archives come on top" })
-}).annotate({
-  identifier: "ZipImportBegun",
-  description: "The first line of an import.",
-  examples: [{ outcome: "begun", files: 3 }]
-})
+}).annotate(named("ZipImportBegun", "The first line of an import.", { outcome: "begun", files: 3 }))
 
 const Imported = Schema.Struct({
   outcome: Schema.Literal("imported").annotate(OUTCOME),
@@ -53,28 +50,28 @@ const Imported = Schema.Struct({
   warnings: Schema.optionalKey(
     Schema.Array(ImportWarning).annotate({ description: "What was changed or left out, if anything was" })
   )
-}).annotate({
-  identifier: "ZipImportRoutes",
-  description: "A file that is imported.",
-  examples: [{ outcome: "imported", file: "activities/1.fit.gz", routeIds: [RouteId.make(12)] }]
-})
+}).annotate(named("ZipImportRoutes", "A file that is imported.", {
+  outcome: "imported",
+  file: "activities/1.fit.gz",
+  routeIds: [RouteId.make(12)]
+}))
 
 const Duplicated = Schema.Struct({ outcome: Schema.Literal("duplicate").annotate(OUTCOME), file, duplicateOf })
-  .annotate({
-    identifier: "ZipImportDuplicate",
-    description: "A file that the account has already.",
-    examples: [{ outcome: "duplicate", file: "activities/2.gpx", duplicateOf: [RouteId.make(7)] }]
-  })
+  .annotate(named("ZipImportDuplicate", "A file that the account has already.", {
+    outcome: "duplicate",
+    file: "activities/2.gpx",
+    duplicateOf: [RouteId.make(7)]
+  }))
 
 const Skipped = Schema.Struct({
   outcome: Schema.Literal("skipped").annotate(OUTCOME),
   file,
   reason: Schema.String.annotate({ description: "Why, for people" })
-}).annotate({
-  identifier: "ZipImportSkipped",
-  description: "A file of which nothing is stored.",
-  examples: [{ outcome: "skipped", file: "media/1.jpg", reason: "its name is not that of a route file" }]
-})
+}).annotate(named("ZipImportSkipped", "A file of which nothing is stored.", {
+  outcome: "skipped",
+  file: "media/1.jpg",
+  reason: "its name is not that of a route file"
+}))
 
 const Ended = Schema.Struct({
   outcome: Schema.Literal("ended").annotate(OUTCOME),
@@ -85,26 +82,31 @@ const Ended = Schema.Struct({
   notCollected: Schema.optionalKey(
     Count.annotate({ description: `How many routes it has no room for: a collection has at most ${MAX_ROUTES}` })
   )
-}).annotate({
-  identifier: "ZipImportEnded",
-  description: "The last line of an import that read every file.",
-  examples: [{ outcome: "ended", imported: 1, duplicates: 1, skipped: 1 }]
-})
+}).annotate(named("ZipImportEnded", "The last line of an import that read every file.", {
+  outcome: "ended",
+  imported: 1,
+  duplicates: 1,
+  skipped: 1
+}))
 
 const Stopped = Schema.Struct({
   outcome: Schema.Literal("stopped").annotate(OUTCOME),
   statusCode: Schema.Int.annotate({ description: "The status that a response would have" }),
   message: Schema.String.annotate({ description: "Why, for people" }),
   details: Schema.optionalKey(ErrorDetails)
-}).annotate({
-  identifier: "ZipImportStopped",
-  description: "The last line of an import that could not go on: the same archive may be sent again.",
-  examples: [{ outcome: "stopped", statusCode: 503, message: "The service is shutting down" }]
-})
+}).annotate(
+  named("ZipImportStopped", "The last line of an import that could not go on: the same archive may be sent again.", {
+    outcome: "stopped",
+    statusCode: 503,
+    message: "The service is shutting down"
+  })
+)
 
-export const ZipImportLine = Schema.Union([Begun, Imported, Duplicated, Skipped, Ended, Stopped]).annotate({
-  identifier: "ZipImportLine",
-  description: "A line of the response to an archive of route files.",
-  examples: [{ outcome: "imported", file: "activities/1.fit.gz", routeIds: [RouteId.make(12)] }]
-})
+export const ZipImportLine = Schema.Union([Begun, Imported, Duplicated, Skipped, Ended, Stopped]).annotate(
+  named("ZipImportLine", "A line of the response to an archive of route files.", {
+    outcome: "imported",
+    file: "activities/1.fit.gz",
+    routeIds: [RouteId.make(12)]
+  })
+)
 export type ZipImportLine = typeof ZipImportLine.Type

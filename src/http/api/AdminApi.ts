@@ -14,6 +14,7 @@ import {
 import { Conflict, NotFound } from "../../schema/Errors.ts"
 import { RouteIdFromPath, UserIdFromPath } from "../../schema/Ids.ts"
 import { AUDIT_RETENTION, GRACE_PERIOD, INVITATION_LIFETIME, inWords } from "../../schema/Limits.ts"
+import { named } from "../../schema/Named.ts"
 import { listQuery } from "../../schema/Page.ts"
 import { NewEmail, USER } from "../../schema/User.ts"
 import { AdminAuthentication, Tier } from "./Access.ts"
@@ -54,11 +55,9 @@ export class AdminApi extends HttpApiGroup.make("admin")
           + "Refused (409) for one's own."
       )),
     HttpApiEndpoint.post("invite", "/invitations", {
-      payload: Schema.Struct({ email: NewEmail }).annotate({
-        identifier: "Invitation",
-        description: "The address to invite.",
-        examples: [{ email: USER.email }]
-      }),
+      payload: Schema.Struct({ email: NewEmail }).annotate(
+        named("Invitation", "The address to invite.", { email: USER.email })
+      ),
       success: Success.pipe(HttpApiSchema.status("Created")),
       error: Conflict
     })

@@ -2,6 +2,7 @@ import { Schema } from "effect"
 import { HttpApiEndpoint, HttpApiGroup, HttpApiSchema, OpenApi } from "effect/http-api"
 import { BadGateway, Conflict, Forbidden, GatewayTimeout, Unauthorized } from "../../schema/Errors.ts"
 import { inWords, LINK_LIFETIME, MAIL_LIMIT, SESSION_TOKEN_LIFETIME, UNVERIFIED_LIFETIME } from "../../schema/Limits.ts"
+import { named } from "../../schema/Named.ts"
 import { oneOfMembers, optionalMember } from "../../schema/Optional.ts"
 import { isCodePointLength, WellFormedString } from "../../schema/Text.ts"
 import {
@@ -34,11 +35,10 @@ const SignIn = Schema.Struct({
     }`
   }),
   user: User
-}).annotate({
-  identifier: "SignIn",
-  description: "The account that is signed in, and the JWT of its session.",
-  examples: [{ accessToken: "eyJhbGciOiJIUzI1NiIsInR5cCI6IkpXVCJ9...", user: USER }]
-})
+}).annotate(named("SignIn", "The account that is signed in, and the JWT of its session.", {
+  accessToken: "eyJhbGciOiJIUzI1NiIsInR5cCI6IkpXVCJ9...",
+  user: USER
+}))
 
 const CODE = "4/0AdQt8qh..."
 
@@ -74,11 +74,7 @@ const Provider = Schema.Struct({
   startUrl: Schema.String.annotate({
     description: "Where a browser begins, by navigation and not by `fetch`; `return` is where it goes then"
   })
-}).annotate({
-  identifier: "Provider",
-  description: "An OpenID Connect provider that signs in by redirect.",
-  examples: [PROVIDER]
-})
+}).annotate(named("Provider", "An OpenID Connect provider that signs in by redirect.", PROVIDER))
 
 const providerErrors = [Unauthorized, Forbidden, Conflict, BadGateway, GatewayTimeout]
 
@@ -164,11 +160,9 @@ export class AuthApi extends HttpApiGroup.make("auth")
           + "has an account."
       )),
     HttpApiEndpoint.post("requestPasswordReset", "/request-password-reset", {
-      payload: Schema.Struct({ email: Email }).annotate({
-        identifier: "ResetRequest",
-        description: "The address that a link is mailed to.",
-        examples: [{ email: USER.email }]
-      }),
+      payload: Schema.Struct({ email: Email }).annotate(
+        named("ResetRequest", "The address that a link is mailed to.", { email: USER.email })
+      ),
       success: Success
     })
       .annotate(Tier, "auth")

@@ -12,6 +12,7 @@ import {
 import { Conflict, NotFound, PreconditionRequired } from "../../schema/Errors.ts"
 import { CollectionIdFromPath, CollectionRef, RouteId, RouteIdFromPath, UserIdFromPath } from "../../schema/Ids.ts"
 import { GRACE_PERIOD, grouped, inWords } from "../../schema/Limits.ts"
+import { named } from "../../schema/Named.ts"
 import { listQuery } from "../../schema/Page.ts"
 import { CollectionRoute } from "../../schema/Route.ts"
 import { SearchText } from "../../schema/RouteSearch.ts"
@@ -116,11 +117,9 @@ export class CollectionsApi extends HttpApiGroup.make("collections")
     HttpApiEndpoint.put("setRoutes", "/:id/routes", {
       headers: MatchHeader,
       params,
-      payload: Schema.Struct({ routeIds: RouteIds }).annotate({
-        identifier: "RouteOrder",
-        description: "The routes of a collection in their order.",
-        examples: [{ routeIds: [RouteId.make(12)] }]
-      }),
+      payload: Schema.Struct({ routeIds: RouteIds }).annotate(
+        named("RouteOrder", "The routes of a collection in their order.", { routeIds: [RouteId.make(12)] })
+      ),
       ...changed
     }).annotateMerge(described(
       "Set the routes of a collection",

@@ -1,13 +1,14 @@
 import { Duration, Schema } from "effect"
 import { HttpApiEndpoint, HttpApiGroup } from "effect/http-api"
 import { Unavailable } from "../../schema/Errors.ts"
+import { named } from "../../schema/Named.ts"
 import { ENGINE, EngineState } from "../../schema/Routing.ts"
 import { described, titled } from "./Described.ts"
 import { NoParameters, ResponseWithin } from "./Requests.ts"
 
 const Status = Schema.Struct({
   status: Schema.Literal("ok").annotate({ description: "Whether it works" })
-}).annotate({ identifier: "Liveness", description: "The process responds.", examples: [{ status: "ok" }] })
+}).annotate(named("Liveness", "The process responds.", { status: "ok" }))
 
 const Readiness = Schema.Struct({
   ...Status.fields,
@@ -15,11 +16,7 @@ const Readiness = Schema.Struct({
     description: "`read-only`: reads work, and what writes is 503"
   }),
   routingEngine: EngineState
-}).annotate({
-  identifier: "Readiness",
-  description: "The service takes requests.",
-  examples: [{ status: "ok", database: "ok", routingEngine: ENGINE }]
-})
+}).annotate(named("Readiness", "The service takes requests.", { status: "ok", database: "ok", routingEngine: ENGINE }))
 
 export class HealthApi extends HttpApiGroup.make("health")
   .add(

@@ -1,11 +1,8 @@
 import { Schema } from "effect"
+import { named } from "../../schema/Named.ts"
 
 export const success = { success: true } as const
 
 export const Success = Schema.Struct({
   success: Schema.Literal(true).annotate({ description: "Always `true`" })
-}).annotate({
-  identifier: "Acknowledgement",
-  description: "The request is done.",
-  examples: [success]
-})
+}).annotate(named("Acknowledgement", "The request is done.", success))
