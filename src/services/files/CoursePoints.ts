@@ -6,109 +6,59 @@ import { decimal, numberOf } from "./FileValues.ts"
 import type { XmlParts } from "./Xml.ts"
 import { attributeOf, childrenOf, textOf, type XmlElement } from "./XmlTree.ts"
 
+const GENERIC = "Generic"
+
 /** `fit` is a `course_point` type of FIT, `tcx` one of `CoursePointType_t`, `name` fits `CoursePointName_t`. */
-interface Turn {
-  readonly fit: number
-  readonly tcx: string
-  readonly name: TurnName
-}
+const turn = <Name extends string>(name: Name, fit: number, tcx: string, types: Readonly<Record<number, string>>) => ({
+  name,
+  fit,
+  tcx,
+  types
+})
 
-export type TurnName =
-  | "Note"
-  | "Start"
-  | "Finish"
-  | "Straight"
-  | "Bear right"
-  | "Right"
-  | "Hard right"
-  | "Bear left"
-  | "Left"
-  | "Hard left"
-  | "U-turn"
-  | "Fork right"
-  | "Fork left"
-  | "Roundabout"
-  | "Ferry"
+const NOTE = turn("Note", 0, GENERIC, {})
 
-const turn = (fit: number, tcx: string, name: TurnName): Turn => ({ fit, tcx, name })
+/**
+ * The keys are the types of Valhalla (`proto/directions.proto`). The words are those of TCX, FIT, planners and their
+ * short codes (BRouter, OsmAnd), as letters alone.
+ */
+const TURNS = [
+  turn("Start", 0, GENERIC, { 1: "", 2: "", 3: "" }),
+  turn("Finish", 0, GENERIC, { 4: "", 5: "", 6: "" }),
+  turn("Straight", 8, "Straight", { 7: "", 8: "straight gostraight continuestraight", 17: "", 22: "middlefork" }),
+  turn("Bear right", 21, "Right", { 9: "slightright bearright turnslightright tslr", 23: "keepright kr", 37: "" }),
+  turn("Right", 7, "Right", { 10: "right turnright rightturn tr" }),
+  turn("Hard right", 22, "Right", { 11: "sharpright hardright turnsharpright tshr" }),
+  turn("U-turn", 23, GENERIC, { 12: "uturnright tru", 13: "uturn makeuturn uturnleft tu" }),
+  turn("Hard left", 20, "Left", { 14: "sharpleft hardleft turnsharpleft tshl" }),
+  turn("Left", 6, "Left", { 15: "left turnleft leftturn tl" }),
+  turn("Bear left", 19, "Left", { 16: "slightleft bearleft turnslightleft tsll", 24: "keepleft kl", 38: "" }),
+  turn("Fork right", 17, "Right", { 18: "rightfork forkright", 20: "" }),
+  turn("Fork left", 16, "Left", { 19: "leftfork forkleft", 21: "" }),
+  turn("Roundabout", 0, GENERIC, { 26: "roundabout", 27: "" }),
+  turn("Ferry", 0, GENERIC, { 28: "", 29: "" })
+]
 
-const NOTE = turn(0, "Generic", "Note")
-const START = turn(0, "Generic", "Start")
-const FINISH = turn(0, "Generic", "Finish")
-const STRAIGHT = turn(8, "Straight", "Straight")
-const BEAR_RIGHT = turn(21, "Right", "Bear right")
-const RIGHT = turn(7, "Right", "Right")
-const HARD_RIGHT = turn(22, "Right", "Hard right")
-const BEAR_LEFT = turn(19, "Left", "Bear left")
-const LEFT = turn(6, "Left", "Left")
-const HARD_LEFT = turn(20, "Left", "Hard left")
-const U_TURN = turn(23, "Generic", "U-turn")
-const FORK_RIGHT = turn(17, "Right", "Fork right")
-const FORK_LEFT = turn(16, "Left", "Fork left")
-const ROUNDABOUT = turn(0, "Generic", "Roundabout")
-const FERRY = turn(0, "Generic", "Ferry")
+type Turn = typeof NOTE | (typeof TURNS)[number]
 
-/** The keys are the types of Valhalla (`proto/directions.proto`). */
-const TURNS: Readonly<Record<number, Turn>> = {
-  1: START,
-  2: START,
-  3: START,
-  4: FINISH,
-  5: FINISH,
-  6: FINISH,
-  7: STRAIGHT,
-  8: STRAIGHT,
-  9: BEAR_RIGHT,
-  10: RIGHT,
-  11: HARD_RIGHT,
-  12: U_TURN,
-  13: U_TURN,
-  14: HARD_LEFT,
-  15: LEFT,
-  16: BEAR_LEFT,
-  17: STRAIGHT,
-  18: FORK_RIGHT,
-  19: FORK_LEFT,
-  20: FORK_RIGHT,
-  21: FORK_LEFT,
-  22: STRAIGHT,
-  23: BEAR_RIGHT,
-  24: BEAR_LEFT,
-  26: ROUNDABOUT,
-  27: ROUNDABOUT,
-  28: FERRY,
-  29: FERRY,
-  37: BEAR_RIGHT,
-  38: BEAR_LEFT
-}
+export type TurnName = Turn["name"]
 
-export const turnOf = ({ type }: Maneuver): Turn => TURNS[type] ?? NOTE
+const TURNS_BY_TYPE: ReadonlyMap<number, Turn> = new Map(
+  TURNS.flatMap((turn) => Object.keys(turn.types).map((type) => [Number(type), turn] as const))
+)
+
+const TYPES_BY_WORD: ReadonlyMap<string, number> = new Map(
+  TURNS.flatMap(({ types }) => Object.entries(types)).flatMap(([type, words]) =>
+    words.split(" ").filter((word) => word !== "").map((word) => [word, Number(type)] as const)
+  )
+)
+
+export const turnOf = ({ type }: Maneuver): Turn => TURNS_BY_TYPE.get(type) ?? NOTE
 
 const lettersOf = (text: string) => text.toLowerCase().replace(/[^a-z0-9]/g, "")
 
-/** The words are those of TCX, FIT, planners and their short codes (BRouter, OsmAnd), as letters alone. */
-const TURN_WORDS: ReadonlyMap<string, number> = new Map([
-  ...["left", "turnleft", "leftturn", "tl"].map((word) => [word, 15] as const),
-  ...["right", "turnright", "rightturn", "tr"].map((word) => [word, 10] as const),
-  ...["straight", "gostraight", "continuestraight"].map((word) => [word, 8] as const),
-  ...["slightleft", "bearleft", "turnslightleft", "tsll"].map((word) => [word, 16] as const),
-  ...["slightright", "bearright", "turnslightright", "tslr"].map((word) => [word, 9] as const),
-  ...["sharpleft", "hardleft", "turnsharpleft", "tshl"].map((word) => [word, 14] as const),
-  ...["sharpright", "hardright", "turnsharpright", "tshr"].map((word) => [word, 11] as const),
-  ...["uturn", "makeuturn", "uturnleft", "tu"].map((word) => [word, 13] as const),
-  ...["uturnright", "tru"].map((word) => [word, 12] as const),
-  ...["leftfork", "forkleft"].map((word) => [word, 19] as const),
-  ...["rightfork", "forkright"].map((word) => [word, 18] as const),
-  ...["keepleft", "kl"].map((word) => [word, 24] as const),
-  ...["keepright", "kr"].map((word) => [word, 23] as const),
-  ["middlefork", 22],
-  ["roundabout", 26]
-])
-
 export const turnTypeOf = (word: string | undefined): number | undefined =>
-  word === undefined ? undefined : TURN_WORDS.get(lettersOf(word))
-
-const GENERIC = "Generic"
+  word === undefined ? undefined : TYPES_BY_WORD.get(lettersOf(word))
 
 const kind = (fit: number, name: string, tcx: string = GENERIC, ...others: ReadonlyArray<string>) => ({
   fit,
@@ -185,7 +135,7 @@ export const isSymbolLost = (type: string | undefined, symbol: string | undefine
 
 export const coursePointOf = (type: string | null | undefined): { readonly fit: number; readonly tcx: string } => {
   const turnType = turnTypeOf(type ?? undefined)
-  if (turnType !== undefined) return TURNS[turnType] ?? NOTE
+  if (turnType !== undefined) return TURNS_BY_TYPE.get(turnType) ?? NOTE
   return KINDS_BY_WORD.get(lettersOf(type ?? "")) ?? NOTE
 }
 
