@@ -1,4 +1,4 @@
-import { Context, DateTime, Duration, Effect, Layer, Option, Schema, Struct } from "effect"
+import { Array as Arrays, Context, DateTime, Duration, Effect, flow, Layer, Option, Schema, Struct } from "effect"
 import { Model } from "effect/schema"
 import { SqlClient, SqlSchema, type Statement } from "effect/sql"
 import type { DeletedStoredCollection, StoredCollection } from "../../schema/Collection.ts"
@@ -85,11 +85,6 @@ const toStoredCollection = (
 
 const DeletedCollectionRow = Schema.Struct({ ...CollectionRow.fields, deletedAt: DeletionColumn })
 
-const toDeletedCollection = (
-  row: typeof DeletedCollectionRow.Type,
-  pseudonyms: Pseudonyms["Service"]
-): DeletedStoredCollection => ({ ...toStoredCollection(row, pseudonyms), ...trashedAt(row.deletedAt) })
-
 /** A share token gives access to unlisted routes, so only viewers who have it, or the owner, get it. */
 const withoutToken = (collection: StoredCollection): StoredCollection => Struct.omit(collection, ["shareToken"])
 
@@ -101,12 +96,20 @@ const NEWEST_DELETION = latest("c.deleted_at")
 /** The queries are on `collections c`, their members `m` and the members' routes `r`. */
 export const collectionQueries = Effect.gen(function*() {
   const sql = yield* SqlClient.SqlClient
+  const pseudonyms = yield* Pseudonyms
   const links = yield* LinkUses
   const { publicLists } = yield* Lanes
   const visibility = collectionVisibility(sql)
   const routes = routeVisibility(sql)
-  const decodeRows = readableRows("collections", CollectionRow)
-  const decodeDeleted = readableRows("collections", DeletedCollectionRow)
+  const decodeRows = flow(
+    readableRows("collections", CollectionRow),
+    Effect.map(Arrays.map((row) => toStoredCollection(row, pseudonyms)))
+  )
+  const toDeleted = (row: typeof DeletedCollectionRow.Type): DeletedStoredCollection => ({
+    ...toStoredCollection(row, pseudonyms),
+    ...trashedAt(row.deletedAt)
+  })
+  const decodeDeleted = flow(readableRows("collections", DeletedCollectionRow), Effect.map(Arrays.map(toDeleted)))
 
   const columns = (viewer: number) =>
     sql`
@@ -121,25 +124,8 @@ export const collectionQueries = Effect.gen(function*() {
   const hasWords = (q: string) =>
     sql`search_vector(concat_ws(' ', c.name, c.description)) @@ search_query('', ${q}, '&')`
 
-  const page = Effect.fnUntraced(
-    function*(
-      where: Statement.Fragment,
-      viewer: number,
-      wanted: Page,
-      pseudonyms: Pseudonyms["Service"],
-      total?: number
-    ) {
-      const { items, ...found } = yield* selectPage(sql, {
-        columns: columns(viewer),
-        tables,
-        where,
-        order: NEWEST,
-        decode: decodeRows,
-        ...(total === undefined ? {} : { total })
-      }, wanted)
-      return { ...found, items: items.map((row) => toStoredCollection(row, pseudonyms)) }
-    }
-  )
+  const page = (where: Statement.Fragment, viewer: number, wanted: Page, known: { readonly total?: number } = {}) =>
+    selectPage(sql, { columns: columns(viewer), tables, where, order: NEWEST, decode: decodeRows, ...known }, wanted)
 
   const publicOf = (owner: UserId) => sql`c.user_id = ${owner} AND ${visibility.public}`
 
@@ -203,7 +189,7 @@ export const collectionQueries = Effect.gen(function*() {
   const decodeOpened = Schema.decodeUnknownEffect(Schema.Struct({ ...CollectionRow.fields, ...OpenedFields }))
 
   return {
-    find: Effect.fnUntraced(function*(ref: CollectionRef, viewer: Viewer, pseudonyms: Pseudonyms["Service"]) {
+    find: Effect.fnUntraced(function*(ref: CollectionRef, viewer: Viewer) {
       const viewerId = idOf(viewer)
       const now = yield* DateTime.nowAsDate
       const [found] = yield* firstOpened(
@@ -219,44 +205,30 @@ export const collectionQueries = Effect.gen(function*() {
       return Option.some({ ...shown, ...yield* links.follow(ref, row) })
     }),
 
-    own: (owner: UserId, q: string | undefined, wanted: Page, pseudonyms: Pseudonyms["Service"]) =>
-      Effect.orDie(page(
-        q === undefined ? visibility.own(owner) : sql`${visibility.own(owner)} AND ${hasWords(q)}`,
-        owner,
-        wanted,
-        pseudonyms
-      )),
+    own: (owner: UserId, q: string | undefined, wanted: Page) => {
+      const own = visibility.own(owner)
+      return Effect.orDie(page(q === undefined ? own : sql`${own} AND ${hasWords(q)}`, owner, wanted))
+    },
 
-    deleted: Effect.fnUntraced(
-      function*(owner: UserId, since: Date, wanted: Page, pseudonyms: Pseudonyms["Service"]) {
-        const { items, ...found } = yield* selectPage(sql, {
-          columns: sql`${columns(owner)}, c.deleted_at AS "deletedAt"`,
-          tables,
-          where: sql`c.user_id = ${owner} AND c.deleted_at > ${since}`,
-          order: NEWEST_DELETION,
-          decode: decodeDeleted
-        }, wanted)
-        return {
-          ...found,
-          items: items.map((row) => toDeletedCollection(row, pseudonyms))
-        }
-      },
-      Effect.orDie
-    ),
+    deleted: (owner: UserId, since: Date, wanted: Page) =>
+      Effect.orDie(selectPage(sql, {
+        columns: sql`${columns(owner)}, c.deleted_at AS "deletedAt"`,
+        tables,
+        where: sql`c.user_id = ${owner} AND c.deleted_at > ${since}`,
+        order: NEWEST_DELETION,
+        decode: decodeDeleted
+      }, wanted)),
 
     /** Reads an owner's collections with these ids that are not deleted, in no order. */
-    ownByIds: Effect.fnUntraced(
-      function*(owner: UserId, ids: ReadonlyArray<CollectionId>, pseudonyms: Pseudonyms["Service"]) {
-        if (ids.length === 0) return []
-        const where = sql`${visibility.own(owner)} AND ${sql.in("c.id", ids)}`
-        const rows = yield* decodeRows(yield* sql`SELECT ${columns(owner)} FROM ${tables} WHERE ${where}`)
-        return rows.map((row) => toStoredCollection(row, pseudonyms))
-      }
-    ),
+    ownByIds: Effect.fnUntraced(function*(owner: UserId, ids: ReadonlyArray<CollectionId>) {
+      if (ids.length === 0) return []
+      const where = sql`${visibility.own(owner)} AND ${sql.in("c.id", ids)}`
+      return yield* decodeRows(yield* sql`SELECT ${columns(owner)} FROM ${tables} WHERE ${where}`)
+    }),
 
-    publicOf: Effect.fnUntraced(function*(owner: UserId, wanted: Page, pseudonyms: Pseudonyms["Service"]) {
+    publicOf: Effect.fnUntraced(function*(owner: UserId, wanted: Page) {
       const total = yield* publicTotal(String(owner))
-      const { items, ...found } = yield* publicLists(page(publicOf(owner), ANONYMOUS, wanted, pseudonyms, total))
+      const { items, ...found } = yield* publicLists(page(publicOf(owner), ANONYMOUS, wanted, { total }))
       return { ...found, items: items.map(withoutToken) }
     }),
 
@@ -371,16 +343,13 @@ export class CollectionTrash extends Context.Service<
     CollectionTrash,
     Effect.gen(function*() {
       const sql = yield* SqlClient.SqlClient
-      const pseudonyms = yield* Pseudonyms
       const queries = yield* collectionQueries
       const { writes } = yield* Lanes
 
       return CollectionTrash.of({
         ...yield* trashQueries("collection"),
 
-        list: Effect.fnUntraced(function*(owner, page) {
-          return yield* queries.deleted(owner, yield* deletionCutoff, page, pseudonyms)
-        }),
+        list: (owner, page) => Effect.flatMap(deletionCutoff, (since) => queries.deleted(owner, since, page)),
 
         restore: Effect.fnUntraced(
           function*(owner, id, { mayPublish }) {
@@ -391,7 +360,7 @@ export class CollectionTrash extends Context.Service<
               RETURNING id`
             const restored = rows.length === 0
               ? Option.none()
-              : yield* queries.find(id, Option.some(owner), pseudonyms)
+              : yield* queries.find(id, Option.some(owner))
             return Option.isSome(restored) ? restored.value : yield* new Missing({ kind: "collection" })
           },
           sql.withTransaction,

@@ -28,7 +28,6 @@ import {
   StaleVersion
 } from "../DomainErrors.ts"
 import { longestRun } from "../files/FileValues.ts"
-import { Pseudonyms } from "../identity/Names.ts"
 import { activeUsers } from "../identity/Users.ts"
 import type { RouteForm } from "../routes/RouteRow.ts"
 import type { ExpectedVersion } from "../routes/Routes.ts"
@@ -199,7 +198,6 @@ export class Collections extends Context.Service<Collections, {
       const sql = yield* SqlClient.SqlClient
       const sharedTime = yield* makeSharedTime
       const shareToken = yield* shareTokens
-      const pseudonyms = yield* Pseudonyms
       const queries = yield* collectionQueries
       const members = yield* collectionRouteQueries
       const arrange = yield* collectionOrder
@@ -214,7 +212,7 @@ export class Collections extends Context.Service<Collections, {
       })
 
       const found = Effect.fnUntraced(function*(ref: CollectionRef, viewer: Viewer) {
-        const collection = yield* queries.find(ref, viewer, pseudonyms)
+        const collection = yield* queries.find(ref, viewer)
         return Option.isSome(collection) ? collection.value : yield* new Missing({ kind: "collection" })
       })
 
@@ -351,11 +349,9 @@ export class Collections extends Context.Service<Collections, {
           quotaFailures
         ),
 
-        list: (owner, q, page) => queries.own(owner, q, page, pseudonyms),
+        list: queries.own,
         byUser: (owner, page) =>
-          whileAway(Effect.andThen(requireActive(owner), queries.publicOf(owner, page, pseudonyms))).pipe(
-            databaseDefects
-          ),
+          databaseDefects(whileAway(Effect.andThen(requireActive(owner), queries.publicOf(owner, page)))),
         get: (ref, viewer) => whileAway(found(ref, viewer), () => typeof ref === "number").pipe(databaseDefects),
 
         routes: Effect.fnUntraced(function*(ref, viewer, page, form) {

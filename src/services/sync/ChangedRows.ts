@@ -273,7 +273,7 @@ export const changedRows = Effect.gen(function*() {
       )`
 
   const ownCollections = (owner: UserId, ids: ReadonlyArray<number>) =>
-    collections.ownByIds(owner, ids.filter(isCollectionId), pseudonyms)
+    collections.ownByIds(owner, ids.filter(isCollectionId))
 
   const routesOf = Effect.fnUntraced(function*(owner: UserId, ids: ReadonlyArray<number>, form: GeometryForm) {
     if (ids.length === 0) return { routes: [], last: undefined }
