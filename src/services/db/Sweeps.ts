@@ -130,18 +130,6 @@ interface Schedule<R> {
   readonly earliestDue: Effect.Effect<Option.Option<Date>, unknown, R>
 }
 
-interface Asked {
-  readonly due: Option.Option<number>
-  readonly startedAt: number
-  readonly askedAt: number
-}
-
-const nextRunAt = ({ askedAt, due, startedAt }: Asked, longest: Duration.Duration): number => {
-  const latest = askedAt + Duration.toMillis(longest)
-  if (Option.isNone(due)) return latest
-  return Math.min(due.value <= startedAt ? askedAt + Duration.toMillis(RETRY_INTERVAL) : due.value, latest)
-}
-
 /** Sleeps until the next row is due, at most for the longest sleep. Ends between two transactions. */
 export const scheduled = Effect.fnUntraced(function*<R>(
   { earliestDue, longestSleep, run }: Schedule<R>
@@ -154,20 +142,19 @@ export const scheduled = Effect.fnUntraced(function*<R>(
       Effect.catchCause((cause) => Effect.as(Effect.logError("next due row unknown", cause), Option.some(startedAt)))
     )
 
-  // A test clock may advance during the query: the sleep counts from its start.
-  const untilNext = Effect.fnUntraced(function*(startedAt: number, isDone: boolean) {
+  yield* Effect.gen(function*() {
+    const startedAt = yield* Clock.currentTimeMillis
+    const isDone = yield* run
+    // A test clock may advance during the query: the sleep counts from its start.
     const askedAt = yield* Clock.currentTimeMillis
     const due = isDone ? yield* dueAfter(startedAt) : Option.some(startedAt)
-    const now = yield* Clock.currentTimeMillis
-    return Duration.millis(Math.max(0, nextRunAt({ askedAt, due, startedAt }, longest) - now))
-  })
-
-  yield* Clock.currentTimeMillis.pipe(
-    Effect.flatMap((startedAt) => Effect.flatMap(run, (isDone) => untilNext(startedAt, isDone))),
-    Effect.flatMap(Effect.sleep),
-    Effect.forever,
-    Effect.forkScoped
-  )
+    const latest = askedAt + Duration.toMillis(longest)
+    const next = Option.match(due, {
+      onNone: () => latest,
+      onSome: (at) => Math.min(at <= startedAt ? askedAt + Duration.toMillis(RETRY_INTERVAL) : at, latest)
+    })
+    yield* Effect.sleep(Math.max(0, next - (yield* Clock.currentTimeMillis)))
+  }).pipe(Effect.forever, Effect.forkScoped)
 })
 
 /** Rows that were deleted before this instant are erased and cannot be restored. */
@@ -190,19 +177,15 @@ interface Expiring {
   readonly table: string
   readonly key: string
   readonly column: string
-  readonly keptMillis: number
+  readonly kept: Duration.Duration
 }
 
-const TRASH = {
-  key: "id",
-  column: "deleted_at",
-  keptMillis: Duration.toMillis(GRACE_PERIOD)
-}
+const TRASH = { key: "id", column: "deleted_at", kept: GRACE_PERIOD }
 
 /** Rows that expire in one minute are deleted together at its end. */
 const STEP = Duration.toMillis(Duration.minutes(1))
 
-const EXPIRED = { column: "expires_at", keptMillis: 0 }
+const EXPIRED = { column: "expires_at", kept: Duration.zero }
 
 const ALL: ReadonlyArray<Expiring> = [
   { table: "routes", ...TRASH },
@@ -212,38 +195,19 @@ const ALL: ReadonlyArray<Expiring> = [
   { table: "sign_ups", key: "id", ...EXPIRED },
   { table: "mail_quotas", key: "recipient", ...EXPIRED },
   // Expired links are kept for a while, so that the response says why they are refused.
-  { table: "email_tokens", key: "token_hash", column: "expires_at", keptMillis: Duration.toMillis(ENDED_LINKS_KEPT) },
-  {
-    table: "personal_access_tokens",
-    key: "id",
-    column: "expires_at",
-    keptMillis: Duration.toMillis(ENDED_TOKENS_KEPT)
-  },
-  {
-    table: "revoked_tokens",
-    key: "token_hash",
-    column: "revoked_at",
-    keptMillis: Duration.toMillis(ENDED_TOKENS_KEPT)
-  },
-  {
-    table: "idempotency_keys",
-    key: "ctid",
-    column: "created_at",
-    keptMillis: Duration.toMillis(IDEMPOTENCY_RETENTION)
-  },
-  {
-    table: "audit_events",
-    key: "id",
-    column: "created_at",
-    keptMillis: Duration.toMillis(AUDIT_RETENTION)
-  }
+  { table: "email_tokens", key: "token_hash", column: "expires_at", kept: ENDED_LINKS_KEPT },
+  { table: "personal_access_tokens", key: "id", column: "expires_at", kept: ENDED_TOKENS_KEPT },
+  { table: "revoked_tokens", key: "token_hash", column: "revoked_at", kept: ENDED_TOKENS_KEPT },
+  { table: "idempotency_keys", key: "ctid", column: "created_at", kept: IDEMPOTENCY_RETENTION },
+  { table: "audit_events", key: "id", column: "created_at", kept: AUDIT_RETENTION }
 ]
 
 /** The statement failed on a row, which the others of its batch need not share. */
 const isRefusal = (error: unknown) =>
   SqlError.isSqlError(error) && sqlStateOf(error.reason.cause) !== undefined && !isServerState(error.reason)
 
-const dueAt = ({ keptMillis }: Expiring, instant: Date) => Math.ceil((instant.getTime() + keptMillis) / STEP) * STEP
+const dueAt = ({ kept }: Expiring, instant: Date) =>
+  Math.ceil((instant.getTime() + Duration.toMillis(kept)) / STEP) * STEP
 
 export const purgeLayer = Layer.effectDiscard(Effect.gen(function*() {
   const sql = yield* SqlClient.SqlClient
@@ -295,7 +259,7 @@ export const purgeLayer = Layer.effectDiscard(Effect.gen(function*() {
     )
 
   const purgeDue = (expiring: Expiring) =>
-    Effect.flatMap(sharedTime, (now) => purge(expiring, new Date(now - expiring.keptMillis)))
+    Effect.flatMap(sharedTime, (now) => purge(expiring, new Date(now - Duration.toMillis(expiring.kept))))
 
   const purgeAll = Effect.map(
     Effect.forEach(ALL, (expiring) => runSweep(expiring.table, purgeDue(expiring))),
