@@ -61,9 +61,6 @@ interface Writable<I, U> {
   readonly update: { readonly Type: U; readonly fields: Schema.Struct.Fields }
 }
 
-const CLOSE = Statement.literal(")")
-const FALSE = Statement.literal("(false")
-const OR = Statement.literal(" OR ")
 const IS_DISTINCT_FROM = Statement.literal(" IS DISTINCT FROM ")
 
 export const tableOf = <I extends Readonly<Record<string, unknown>>, U extends object>(
@@ -90,15 +87,11 @@ export const tableOf = <I extends Readonly<Record<string, unknown>>, U extends o
       sql`INSERT INTO ${sql(name)} ${sql.insert(byColumn(values))}`,
     set: (sql: SqlClient.SqlClient, changes: Changes<U>): Statement.Fragment => sql`${sql.update(byColumn(changes))}`,
     differs: (changes: Changes<U>): Statement.Fragment =>
-      Statement.fragment([
-        FALSE,
-        ...Object.entries(byColumn(changes)).flatMap(([column, value]) => [
-          OR,
-          Statement.identifier(column),
-          IS_DISTINCT_FROM,
-          Statement.parameter(value)
-        ]),
-        CLOSE
+      Statement.or([
+        "false",
+        ...Object.entries(byColumn(changes)).map(([column, value]) =>
+          Statement.fragment([Statement.identifier(column), IS_DISTINCT_FROM, Statement.parameter(value)])
+        )
       ])
   }
 }
