@@ -13,7 +13,7 @@ import { Api } from "../../api/Api.ts"
 import { ACCOUNT_PAGES } from "../../request/RouteTemplates.ts"
 import type { Page } from "../layout/Layout.ts"
 import type { Fields } from "../layout/PageRoutes.ts"
-import { accountPageLayer, done, idOf, type Visit } from "./AccountPage.ts"
+import { accountPageLayer, action, done, idOf, type Visit } from "./AccountPage.ts"
 import {
   button,
   confirmed,
@@ -81,27 +81,21 @@ const tokensLayer = Layer.unwrap(Effect.map(PersonalAccessTokens, (tokens) => {
     path: ACCOUNT_PAGES.tokens,
     show: (visit) => show(visit),
     actions: {
-      mint: {
-        endpoint: Api.groups.tokens.endpoints.mint,
-        run: Effect.fnUntraced(function*(visit) {
-          const { currentPassword, expiresInDays, name, scope } = visit.fields
-          const given = {
-            name,
-            scope,
-            expiresInDays: numberOf(expiresInDays),
-            currentPassword: orNull(currentPassword)
-          }
-          const minted = yield* tokens.mint(visit.session.userId, yield* decodeForm(NewToken, given))
-          return yield* show({ ...visit, fields: {} }, minted)
-        })
-      },
-      revoke: {
-        endpoint: Api.groups.tokens.endpoints.revoke,
-        run: Effect.fnUntraced(function*({ fields, session }) {
-          yield* tokens.revoke(session.userId, yield* idOf(TokenIdFromPath, fields["id"]))
-          return done(ACCOUNT_PAGES.tokens, "revoked")
-        })
-      }
+      mint: action(Api.groups.tokens.endpoints.mint, function*(visit) {
+        const { currentPassword, expiresInDays, name, scope } = visit.fields
+        const given = {
+          name,
+          scope,
+          expiresInDays: numberOf(expiresInDays),
+          currentPassword: orNull(currentPassword)
+        }
+        const minted = yield* tokens.mint(visit.session.userId, yield* decodeForm(NewToken, given))
+        return yield* show({ ...visit, fields: {} }, minted)
+      }),
+      revoke: action(Api.groups.tokens.endpoints.revoke, function*({ fields, session }) {
+        yield* tokens.revoke(session.userId, yield* idOf(TokenIdFromPath, fields["id"]))
+        return done(ACCOUNT_PAGES.tokens, "revoked")
+      })
     }
   })
 }))
@@ -180,24 +174,18 @@ ${
       }
     }),
     actions: {
-      add: {
-        endpoint: Api.groups.users.endpoints.setPrivacyZones,
-        run: Effect.fnUntraced(function*({ fields, session, texts }) {
-          const center = yield* centerOf(fields["place"], texts)
-          const zone = { center, radius: numberOf(fields["radius"]), label: orNull(fields["label"]) }
-          const { zones: added } = yield* decodeForm(Zones, { zones: [zone] })
-          yield* zones.add(session.userId, added, { renames: true })
-          return done(ACCOUNT_PAGES.zones, "saved")
-        })
-      },
-      remove: {
-        endpoint: Api.groups.users.endpoints.setPrivacyZones,
-        run: Effect.fnUntraced(function*({ fields, session }) {
-          const center = [Number(fields["longitude"]), Number(fields["latitude"])] as const
-          yield* zones.remove(session.userId, Number(fields["index"]), center)
-          return done(ACCOUNT_PAGES.zones, "saved")
-        })
-      }
+      add: action(Api.groups.users.endpoints.setPrivacyZones, function*({ fields, session, texts }) {
+        const center = yield* centerOf(fields["place"], texts)
+        const zone = { center, radius: numberOf(fields["radius"]), label: orNull(fields["label"]) }
+        const { zones: added } = yield* decodeForm(Zones, { zones: [zone] })
+        yield* zones.add(session.userId, added, { renames: true })
+        return done(ACCOUNT_PAGES.zones, "saved")
+      }),
+      remove: action(Api.groups.users.endpoints.setPrivacyZones, function*({ fields, session }) {
+        const center = [Number(fields["longitude"]), Number(fields["latitude"])] as const
+        yield* zones.remove(session.userId, Number(fields["index"]), center)
+        return done(ACCOUNT_PAGES.zones, "saved")
+      })
     }
   })))
 

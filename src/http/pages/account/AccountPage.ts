@@ -52,13 +52,18 @@ type Services = HttpServerRequest.HttpServerRequest | Scope.Scope
 /** Errors are worded where they are shown. */
 type Result<A> = Effect.Effect<A, unknown, Services>
 
-/** An action is admitted and counted as the endpoint that does the same. `seeOther` is relative to the root. */
-export interface Action {
+interface Action {
   readonly endpoint: Endpoint
   readonly run: (visit: Visit) => Result<PageResult>
 }
 
-export interface AccountPage {
+/** An action is admitted and counted as the endpoint that does the same. `seeOther` is relative to the root. */
+export const action = (
+  endpoint: Endpoint,
+  run: (visit: Visit) => Effect.fn.Return<PageResult, unknown, Services>
+): Action => ({ endpoint, run: Effect.fnUntraced(run) })
+
+interface AccountPage {
   readonly path: typeof ACCOUNT_PAGES[keyof typeof ACCOUNT_PAGES]
   readonly isForAdmins?: boolean
   readonly show: (visit: Visit) => Result<Page>

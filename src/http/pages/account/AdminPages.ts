@@ -22,7 +22,7 @@ import { ACCOUNT_PAGES } from "../../request/RouteTemplates.ts"
 import { worded } from "../../response/PublicErrors.ts"
 import { type Page, plainWords } from "../layout/Layout.ts"
 import { cardPage, pagesAround } from "../shared/RouteParts.ts"
-import { accountPageLayer, done, idOf, type Visit } from "./AccountPage.ts"
+import { accountPageLayer, action, done, idOf, type Visit } from "./AccountPage.ts"
 import { button, confirmed, decodeNamed, form, hidden, input, orNull, searched, select, textarea } from "./Forms.ts"
 
 const { endpoints } = Api.groups.admin
@@ -122,13 +122,10 @@ ${pagesAround(found, { filters, limit, offset }, texts, around(texts))}`
       }
     }),
     actions: {
-      delete: {
-        endpoint: endpoints.deleteUser,
-        run: Effect.fnUntraced(function*({ fields, session }) {
-          yield* administration.deleteUser(session.userId, yield* idOf(UserIdFromPath, fields["id"]))
-          return done(ACCOUNT_PAGES.users, "requested")
-        })
-      }
+      delete: action(endpoints.deleteUser, function*({ fields, session }) {
+        yield* administration.deleteUser(session.userId, yield* idOf(UserIdFromPath, fields["id"]))
+        return done(ACCOUNT_PAGES.users, "requested")
+      })
     }
   })
 }))
@@ -204,43 +201,34 @@ ${pagesAround(found, { limit, offset }, texts, around(texts))}`
     isForAdmins: true,
     show,
     actions: {
-      invite: {
-        endpoint: endpoints.invite,
-        run: Effect.fnUntraced(function*(visit) {
-          const { fields, texts: { admin } } = visit
-          const given = addressesIn(fields["emails"])
-          if (given.length === 0 || given.length > MAX_INVITED) {
-            return yield* ValidationFailed.at("body", "", admin.howMany(MAX_INVITED))
-          }
-          const refused = (yield* Effect.forEach(given, (address, index) => inviteOne(visit, address, index))).flat()
-          if (refused.length === 0) return done(ACCOUNT_PAGES.invitations, "invited")
-          const emails = refused.map(({ address }) => address).join("\n")
-          const problems = Object.entries(Arr.groupBy(refused, ({ problem }) => problem)).map(([problem, group]) =>
-            `${group.map(({ address }) => address).join(", ")}: ${problem}`
-          )
-          const problem = admin.notInvited(given.length - refused.length, problems)
-          const page: Page = {
-            ...yield* show({ ...visit, fields: { emails } }),
-            error: ValidationFailed.at("body", "emails", problem),
-            problem
-          }
-          return page
-        })
-      },
-      again: {
-        endpoint: endpoints.invite,
-        run: Effect.fnUntraced(function*({ fields, session }) {
-          yield* invitations.mailAgain(session.userId, yield* idOf(SignUpIdFromPath, fields["id"]))
-          return done(ACCOUNT_PAGES.invitations, "invited")
-        })
-      },
-      withdraw: {
-        endpoint: endpoints.invite,
-        run: Effect.fnUntraced(function*({ fields, session }) {
-          yield* invitations.withdraw(session.userId, yield* idOf(SignUpIdFromPath, fields["id"]))
-          return done(ACCOUNT_PAGES.invitations, "withdrawn")
-        })
-      }
+      invite: action(endpoints.invite, function*(visit) {
+        const { fields, texts: { admin } } = visit
+        const given = addressesIn(fields["emails"])
+        if (given.length === 0 || given.length > MAX_INVITED) {
+          return yield* ValidationFailed.at("body", "", admin.howMany(MAX_INVITED))
+        }
+        const refused = (yield* Effect.forEach(given, (address, index) => inviteOne(visit, address, index))).flat()
+        if (refused.length === 0) return done(ACCOUNT_PAGES.invitations, "invited")
+        const emails = refused.map(({ address }) => address).join("\n")
+        const problems = Object.entries(Arr.groupBy(refused, ({ problem }) => problem)).map(([problem, group]) =>
+          `${group.map(({ address }) => address).join(", ")}: ${problem}`
+        )
+        const problem = admin.notInvited(given.length - refused.length, problems)
+        const page: Page = {
+          ...yield* show({ ...visit, fields: { emails } }),
+          error: ValidationFailed.at("body", "emails", problem),
+          problem
+        }
+        return page
+      }),
+      again: action(endpoints.invite, function*({ fields, session }) {
+        yield* invitations.mailAgain(session.userId, yield* idOf(SignUpIdFromPath, fields["id"]))
+        return done(ACCOUNT_PAGES.invitations, "invited")
+      }),
+      withdraw: action(endpoints.invite, function*({ fields, session }) {
+        yield* invitations.withdraw(session.userId, yield* idOf(SignUpIdFromPath, fields["id"]))
+        return done(ACCOUNT_PAGES.invitations, "withdrawn")
+      })
     }
   })
 }))

@@ -21,7 +21,7 @@ import { ACCOUNT_PAGES } from "../../request/RouteTemplates.ts"
 import type { Fields } from "../layout/PageRoutes.ts"
 import { cardPage, pagesAround, picture, summaryOf } from "../shared/RouteParts.ts"
 import type { Units } from "../shared/Units.ts"
-import { accountPageLayer, done, idOf, type Visit } from "./AccountPage.ts"
+import { accountPageLayer, action, done, idOf, type Visit } from "./AccountPage.ts"
 import {
   ACTION,
   button,
@@ -95,13 +95,10 @@ ${form(...fieldsOf(texts, fields), button("create", words.makeButton))}`
       }
     }),
     actions: {
-      create: {
-        endpoint: api.create,
-        run: Effect.fnUntraced(function*({ fields, session }) {
-          const { id } = yield* collections.create(session.userId, yield* decodeForm(NewCollection, given(fields)))
-          return done(`${ACCOUNT_PAGES.collections}/${id}`, "saved")
-        })
-      }
+      create: action(api.create, function*({ fields, session }) {
+        const { id } = yield* collections.create(session.userId, yield* decodeForm(NewCollection, given(fields)))
+        return done(`${ACCOUNT_PAGES.collections}/${id}`, "saved")
+      })
     }
   })
 }))
@@ -235,7 +232,7 @@ ${
   })
 
   const moved = (step: number) =>
-    Effect.fnUntraced(function*(visit: Visit) {
+    action(api.addRoute, function*(visit) {
       const routeId = yield* routeIn(visit)
       const place = yield* decodeForm(Addition, { routeId, position: Number(visit.fields["index"]) + step })
       yield* collections.addRoute(visit.session.userId, yield* requireId(visit), place, undefined)
@@ -251,42 +248,30 @@ ${
         remove: links.endpoints.removeOfCollection,
         replace: links.endpoints.replaceCollectionShareToken
       }),
-      save: {
-        endpoint: api.update,
-        run: Effect.fnUntraced(function*(visit) {
-          const patch = yield* decodeForm(CollectionPatch, given(visit.fields, yield* own(visit)))
-          yield* collections.update(visit.session.userId, yield* requireId(visit), patch, expectedIn(visit.fields))
-            .pipe(
-              Effect.catchTag("StaleVersion", changedMeanwhile)
-            )
-          return done(pathOf(visit), "saved")
-        })
-      },
-      up: { endpoint: api.addRoute, run: moved(-1) },
-      down: { endpoint: api.addRoute, run: moved(1) },
-      addRoute: {
-        endpoint: api.addRoute,
-        run: Effect.fnUntraced(function*(visit) {
-          const routeId = yield* routeIn(visit)
-          yield* collections.addRoute(visit.session.userId, yield* requireId(visit), { routeId }, undefined)
-          return done(pathOf(visit), "saved")
-        })
-      },
-      removeRoute: {
-        endpoint: api.removeRoute,
-        run: Effect.fnUntraced(function*(visit) {
-          const routeId = yield* routeIn(visit)
-          yield* collections.removeRoute(visit.session.userId, yield* requireId(visit), routeId, undefined)
-          return done(pathOf(visit), "saved")
-        })
-      },
-      delete: {
-        endpoint: api.remove,
-        run: Effect.fnUntraced(function*(visit) {
-          yield* collections.remove(visit.session.userId, yield* requireId(visit), undefined)
-          return done(ACCOUNT_PAGES.collections, "deleted")
-        })
-      }
+      save: action(api.update, function*(visit) {
+        const patch = yield* decodeForm(CollectionPatch, given(visit.fields, yield* own(visit)))
+        yield* collections.update(visit.session.userId, yield* requireId(visit), patch, expectedIn(visit.fields))
+          .pipe(
+            Effect.catchTag("StaleVersion", changedMeanwhile)
+          )
+        return done(pathOf(visit), "saved")
+      }),
+      up: moved(-1),
+      down: moved(1),
+      addRoute: action(api.addRoute, function*(visit) {
+        const routeId = yield* routeIn(visit)
+        yield* collections.addRoute(visit.session.userId, yield* requireId(visit), { routeId }, undefined)
+        return done(pathOf(visit), "saved")
+      }),
+      removeRoute: action(api.removeRoute, function*(visit) {
+        const routeId = yield* routeIn(visit)
+        yield* collections.removeRoute(visit.session.userId, yield* requireId(visit), routeId, undefined)
+        return done(pathOf(visit), "saved")
+      }),
+      delete: action(api.remove, function*(visit) {
+        yield* collections.remove(visit.session.userId, yield* requireId(visit), undefined)
+        return done(ACCOUNT_PAGES.collections, "deleted")
+      })
     }
   })
 }))

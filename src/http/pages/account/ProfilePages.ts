@@ -19,7 +19,7 @@ import type { Page } from "../layout/Layout.ts"
 import type { Fields } from "../layout/PageRoutes.ts"
 import { newPasswordInput, newPasswordOf } from "../layout/SignInForm.ts"
 import { avatarImage, avatarPolicy } from "../shared/Avatar.ts"
-import { accountPageLayer, done, idOf, type Visit } from "./AccountPage.ts"
+import { accountPageLayer, action, done, idOf, type Visit } from "./AccountPage.ts"
 import {
   button,
   changedMeanwhile,
@@ -138,16 +138,13 @@ const profileLayer = Layer.unwrap(Effect.map(Profiles, (profiles) =>
     path: ACCOUNT_PAGES.profile,
     show: (visit) => Effect.map(profiles.profile(visit.session.userId), (profile) => profilePage(visit, profile)),
     actions: {
-      save: {
-        endpoint: users.endpoints.update,
-        run: Effect.fnUntraced(function*({ fields, session }) {
-          const patch = yield* decodeForm(ProfilePatch, patchOf(fields))
-          const isStale = expectedIn(fields)?.includes(versionOf(yield* profiles.user(session.userId))) === false
-          if (isStale) return yield* changedMeanwhile()
-          yield* profiles.update(session.userId, patch)
-          return done(ACCOUNT_PAGES.profile, "saved")
-        })
-      }
+      save: action(users.endpoints.update, function*({ fields, session }) {
+        const patch = yield* decodeForm(ProfilePatch, patchOf(fields))
+        const isStale = expectedIn(fields)?.includes(versionOf(yield* profiles.user(session.userId))) === false
+        if (isStale) return yield* changedMeanwhile()
+        yield* profiles.update(session.userId, patch)
+        return done(ACCOUNT_PAGES.profile, "saved")
+      })
     }
   })))
 
@@ -208,24 +205,18 @@ ${
       }
     }),
     actions: {
-      revoke: {
-        endpoint: sessionsApi.endpoints.revoke,
-        run: Effect.fnUntraced(function*({ fields, session: { sessionId, userId } }) {
-          const id = yield* idOf(SessionIdFromPath, fields["id"])
-          yield* sessions.revoke(userId, id)
-          if (id !== sessionId) return done(ACCOUNT_PAGES.sessions, "revoked")
-          yield* signResponseOut
-          return { seeOther: "" }
-        })
-      },
-      all: {
-        endpoint: sessionsApi.endpoints.logOutEverywhere,
-        run: Effect.fnUntraced(function*({ session: { userId } }) {
-          yield* sessions.revokeAll(userId)
-          yield* signResponseOut
-          return { seeOther: "" }
-        })
-      }
+      revoke: action(sessionsApi.endpoints.revoke, function*({ fields, session: { sessionId, userId } }) {
+        const id = yield* idOf(SessionIdFromPath, fields["id"])
+        yield* sessions.revoke(userId, id)
+        if (id !== sessionId) return done(ACCOUNT_PAGES.sessions, "revoked")
+        yield* signResponseOut
+        return { seeOther: "" }
+      }),
+      all: action(sessionsApi.endpoints.logOutEverywhere, function*({ session: { userId } }) {
+        yield* sessions.revokeAll(userId)
+        yield* signResponseOut
+        return { seeOther: "" }
+      })
     }
   })))
 
@@ -233,21 +224,6 @@ const passwordLayer = Layer.unwrap(Effect.gen(function*() {
   const changes = yield* PasswordChanges
   const devices = yield* Devices
   const profiles = yield* Profiles
-
-  const change = Effect.fnUntraced(function*({ fields, session }: Visit) {
-    const newPassword = yield* newPasswordOf(fields["newPassword"], "newPassword")
-    const current = orNull(fields["currentPassword"])
-    const currentPassword = current === null
-      ? undefined
-      : yield* decodeNamed(CurrentPassword, "currentPassword", current)
-    yield* changes.change(session, { currentPassword, newPassword })
-    // A new password removes all remembered devices, so the current one is stored again.
-    const { cookies } = yield* HttpServerRequest.HttpServerRequest
-    if (cookies[DEVICE_COOKIE] !== undefined) {
-      yield* changeResponse(setDeviceCookie(yield* devices.remember(session.userId)))
-    }
-    return done(ACCOUNT_PAGES.password, "saved")
-  })
 
   return accountPageLayer({
     path: ACCOUNT_PAGES.password,
@@ -263,7 +239,22 @@ ${
           )
         }`
       })),
-    actions: { change: { endpoint: users.endpoints.changePassword, run: change } }
+    actions: {
+      change: action(users.endpoints.changePassword, function*({ fields, session }) {
+        const newPassword = yield* newPasswordOf(fields["newPassword"], "newPassword")
+        const current = orNull(fields["currentPassword"])
+        const currentPassword = current === null
+          ? undefined
+          : yield* decodeNamed(CurrentPassword, "currentPassword", current)
+        yield* changes.change(session, { currentPassword, newPassword })
+        // A new password removes all remembered devices, so the current one is stored again.
+        const { cookies } = yield* HttpServerRequest.HttpServerRequest
+        if (cookies[DEVICE_COOKIE] !== undefined) {
+          yield* changeResponse(setDeviceCookie(yield* devices.remember(session.userId)))
+        }
+        return done(ACCOUNT_PAGES.password, "saved")
+      })
+    }
   })
 }))
 
@@ -278,14 +269,11 @@ const deletionLayer = Layer.unwrap(Effect.map(AccountDeletion, (deletion) =>
 ${confirmed(words.button, html`<p>${words.words}</p>`, button("delete", words.button, "danger"))}`
       }),
     actions: {
-      delete: {
-        endpoint: users.endpoints.requestDeletion,
-        run: Effect.fnUntraced(function*({ session }) {
-          yield* Effect.orDie(deletion.request(session.userId))
-          yield* signResponseOut
-          return done(PAGES.cancelDeletion, "requested")
-        })
-      }
+      delete: action(users.endpoints.requestDeletion, function*({ session }) {
+        yield* Effect.orDie(deletion.request(session.userId))
+        yield* signResponseOut
+        return done(PAGES.cancelDeletion, "requested")
+      })
     }
   })))
 

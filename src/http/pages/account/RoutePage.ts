@@ -10,7 +10,7 @@ import { ACCOUNT_PAGES } from "../../request/RouteTemplates.ts"
 import type { Fields } from "../layout/PageRoutes.ts"
 import { attribution, downloads, facts, hasProfile, picture } from "../shared/RouteParts.ts"
 import type { Units } from "../shared/Units.ts"
-import { accountPageLayer, done, idOf, type Visit } from "./AccountPage.ts"
+import { accountPageLayer, action, done, idOf, type Visit } from "./AccountPage.ts"
 import {
   ACTION,
   button,
@@ -150,24 +150,18 @@ ${attribution(route, texts)}`
         remove: links.endpoints.removeOfRoute,
         replace: links.endpoints.replaceRouteShareToken
       }),
-      save: {
-        endpoint: update,
-        run: Effect.fnUntraced(function*(visit) {
-          yield* change(visit, patchOf(visit.fields, yield* own(visit)), expectedIn(visit.fields))
-          return done(pathOf(visit), "saved")
-        })
-      },
-      publish: {
-        endpoint: update,
-        run: (visit) => Effect.as(change(visit, { visibility: "public" }), done(pathOf(visit), "published"))
-      },
-      delete: {
-        endpoint: remove,
-        run: Effect.fnUntraced(function*(visit) {
-          yield* routes.remove(visit.session.userId, yield* requireId(visit), undefined)
-          return done(ACCOUNT_PAGES.routes, "deleted")
-        })
-      }
+      save: action(update, function*(visit) {
+        yield* change(visit, patchOf(visit.fields, yield* own(visit)), expectedIn(visit.fields))
+        return done(pathOf(visit), "saved")
+      }),
+      publish: action(update, function*(visit) {
+        yield* change(visit, { visibility: "public" })
+        return done(pathOf(visit), "published")
+      }),
+      delete: action(remove, function*(visit) {
+        yield* routes.remove(visit.session.userId, yield* requireId(visit), undefined)
+        return done(ACCOUNT_PAGES.routes, "deleted")
+      })
     }
   })
 }))

@@ -9,7 +9,7 @@ import { type Shared, ShareLinks } from "../../../services/sharing/ShareLinks.ts
 import type { Texts } from "../../../services/texts/Texts.ts"
 import type { Endpoint } from "../../middleware/RateLimit.ts"
 import { type PageLinks, pageLinks } from "../../response/ResourceJson.ts"
-import { type Action, done, idOf, type Visit } from "./AccountPage.ts"
+import { action, done, idOf, type Visit } from "./AccountPage.ts"
 import {
   ACTION,
   button,
@@ -109,38 +109,29 @@ ${
     sharedOf: (visit: Visit) => Effect.Effect<Shared, unknown>,
     pathOf: (visit: Visit) => string,
     endpoints: Endpoints
-  ): Readonly<Record<string, Action>> => ({
-    addLink: {
-      endpoint: endpoints.create,
-      run: Effect.fnUntraced(function*(visit) {
-        const { fields, session } = visit
-        const given = {
-          label: orNull(fields["label"]),
-          expiresAt: endOf(fields["expires"]),
-          allowDownload: isChecked(fields, "allowDownload")
-        }
-        yield* links.create(session.userId, yield* sharedOf(visit), yield* decodeForm(NewShareLink, given))
-        return done(pathOf(visit), "made")
-      })
-    },
-    removeLink: {
-      endpoint: endpoints.remove,
-      run: Effect.fnUntraced(function*(visit) {
-        const link = yield* idOf(LinkIdFromPath, visit.fields["link"])
-        yield* links.remove(visit.session.userId, yield* sharedOf(visit), link)
-        return done(pathOf(visit), "revoked")
-      })
-    },
-    replaceLink: {
-      endpoint: endpoints.replace,
-      run: Effect.fnUntraced(function*(visit) {
-        const { userId } = visit.session
-        yield* links.replaceShareToken(userId, yield* sharedOf(visit), Effect.void)
-        // The views of routes contain share tokens.
-        yield* views.refresh(userId)
-        return done(pathOf(visit), "replaced")
-      })
-    }
+  ) => ({
+    addLink: action(endpoints.create, function*(visit) {
+      const { fields, session } = visit
+      const given = {
+        label: orNull(fields["label"]),
+        expiresAt: endOf(fields["expires"]),
+        allowDownload: isChecked(fields, "allowDownload")
+      }
+      yield* links.create(session.userId, yield* sharedOf(visit), yield* decodeForm(NewShareLink, given))
+      return done(pathOf(visit), "made")
+    }),
+    removeLink: action(endpoints.remove, function*(visit) {
+      const link = yield* idOf(LinkIdFromPath, visit.fields["link"])
+      yield* links.remove(visit.session.userId, yield* sharedOf(visit), link)
+      return done(pathOf(visit), "revoked")
+    }),
+    replaceLink: action(endpoints.replace, function*(visit) {
+      const { userId } = visit.session
+      yield* links.replaceShareToken(userId, yield* sharedOf(visit), Effect.void)
+      // The views of routes contain share tokens.
+      yield* views.refresh(userId)
+      return done(pathOf(visit), "replaced")
+    })
   })
 
   return { section, actions }
