@@ -14,7 +14,7 @@ import { type Endpoint, Limiter } from "../middleware/RateLimit.ts"
 import { ACCOUNT_PAGES, PAGES } from "../request/RouteTemplates.ts"
 import { noteError } from "../response/ErrorResponse.ts"
 import { publicError } from "../response/PublicErrors.ts"
-import { decodeNamed, input, orNull } from "./account/Forms.ts"
+import { decodeNamed, fieldsOf, orNull } from "./account/Forms.ts"
 import { alert, ERROR_ID, type Page } from "./layout/Layout.ts"
 import { decodeField, type Fields, pageLayer, type PageResult } from "./layout/PageRoutes.ts"
 import { newPasswordInput, newPasswordOf, passwordWords } from "./layout/SignInForm.ts"
@@ -215,15 +215,9 @@ const invitationForm = (texts: Texts) => (link: Link, fields: Fields, error?: Se
 <p>${texts.invitation.what(addressOf(link, texts))}</p>
 <form method="post" action="invitation" novalidate>
 ${linkFields(link)}
-${
-    input({
-      name: "name",
-      label: texts.fields.name,
-      value: fields["name"],
-      autocomplete: "name",
-      hint: texts.invitation.nameHint
-    })
-  }${newPasswordInput(texts, "password", error, texts.invitation.password)}
+${fieldsOf(texts, fields).input("name", { autocomplete: "name", hint: texts.invitation.nameHint })}${
+    newPasswordInput(texts, "password", error, texts.invitation.password)
+  }
 <button type="submit">${texts.invitation.button}</button>
 </form>
 <p>${texts.invitation.unwanted}</p>`,

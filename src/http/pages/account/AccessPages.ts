@@ -19,14 +19,13 @@ import {
   confirmed,
   copyField,
   decodeForm,
+  fieldsOf,
   form,
   hidden,
-  input,
   numberOf,
-  optionsOf,
   orNull,
   passwordInput,
-  select
+  rows
 } from "./Forms.ts"
 
 const tokenItem = ({ tokens }: Texts) => (token: PersonalAccessToken) =>
@@ -44,28 +43,19 @@ const tokensPage = (
   given: Fields,
   minted?: MintedToken
 ): Page => {
-  const { common, fields, tokens } = texts
+  const { fields, tokens } = texts
+  const { input, select } = fieldsOf(texts, { expiresInDays: DEFAULT_TOKEN_DAYS, ...given })
   return {
     title: tokens.title,
     body: html`${minted && mintedWords(texts, minted)}<p>${tokens.lead}</p>
-${
-      all.length === 0
-        ? html`<p>${common.none}</p>`
-        : html`<ul class="rows">${all.map(tokenItem(texts))}</ul>`
-    }
+${rows(texts, all, tokenItem(texts))}
 <h2>${tokens.make}</h2>
 ${
       form(
-        input({ name: "name", label: fields.name, value: given["name"], required: true, hint: tokens.nameHint }),
+        input("name", { required: true, hint: tokens.nameHint }),
         html`<div class="columns">`,
-        select({ name: "scope", label: fields.scope, value: given["scope"] }, optionsOf(tokens.scopes)),
-        input({
-          name: "expiresInDays",
-          label: fields.expiresInDays,
-          type: "number",
-          value: given["expiresInDays"] ?? DEFAULT_TOKEN_DAYS,
-          hint: tokens.daysHint
-        }),
+        select("scope", Object.entries(tokens.scopes)),
+        input("expiresInDays", { type: "number", hint: tokens.daysHint }),
         html`</div>\n`,
         passwordInput("currentPassword", fields.currentPassword, "current-password", tokens.passwordHint),
         button("mint", tokens.mint)
@@ -129,7 +119,7 @@ const zoneItem = (texts: Texts) => (zone: PrivacyZone, index: number) => {
 ${
     confirmed(
       zones.remove,
-      html`<p>${zones.removeWords}</p>`,
+      zones.removeWords,
       hidden("index", index),
       hidden("longitude", longitude),
       hidden("latitude", latitude),
@@ -142,32 +132,19 @@ const zonesLayer = Layer.unwrap(Effect.map(PrivacyZones, (zones) =>
   accountPageLayer({
     path: ACCOUNT_PAGES.zones,
     show: Effect.fnUntraced(function*({ fields: given, session, texts }) {
-      const { common, fields, zones: words } = texts
+      const words = texts.zones
+      const { input } = fieldsOf(texts, { radius: 500, ...given })
       const all = yield* zones.list(session.userId)
       return {
         title: words.title,
         body: html`<p>${words.lead}</p>
-${all.length === 0 ? html`<p>${common.none}</p>` : html`<ul class="rows">${all.map(zoneItem(texts))}</ul>`}
+${rows(texts, all, zoneItem(texts))}
 <h2>${words.add}</h2>
 ${
           form(
-            input({ name: "label", label: fields.label, value: given["label"], hint: words.labelHint }),
-            input({
-              name: "place",
-              label: fields.place,
-              value: given["place"],
-              required: true,
-              hint: words.placeHint
-            }),
-            input({
-              name: "radius",
-              label: fields.radius,
-              type: "number",
-              step: "any",
-              value: given["radius"] ?? 500,
-              required: true,
-              hint: words.radiusHint
-            }),
+            input("label", { hint: words.labelHint }),
+            input("place", { required: true, hint: words.placeHint }),
+            input("radius", { type: "number", step: "any", required: true, hint: words.radiusHint }),
             button("add", words.addButton)
           )
         }`

@@ -23,7 +23,20 @@ import { worded } from "../../response/PublicErrors.ts"
 import { type Page, plainWords } from "../layout/Layout.ts"
 import { cardPage, pagesAround } from "../shared/RouteParts.ts"
 import { accountPageLayer, action, done, idOf, type Visit } from "./AccountPage.ts"
-import { button, confirmed, decodeNamed, form, hidden, input, orNull, searched, select, textarea } from "./Forms.ts"
+import {
+  button,
+  confirmed,
+  decodeNamed,
+  fieldsOf,
+  filterForm,
+  filtersIn,
+  form,
+  hidden,
+  input,
+  rows,
+  searched,
+  select
+} from "./Forms.ts"
 
 const { endpoints } = Api.groups.admin
 
@@ -79,7 +92,7 @@ ${
     deletionRequestedAt === null
       ? confirmed(
         admin.delete,
-        html`<p>${admin.deleteWords}</p>`,
+        admin.deleteWords,
         hidden("id", user.id),
         button("delete", admin.delete, "danger", email)
       )
@@ -94,29 +107,30 @@ const usersLayer = Layer.unwrap(Effect.gen(function*() {
     path: ACCOUNT_PAGES.users,
     isForAdmins: true,
     show: Effect.fnUntraced(function*({ query, root, session, texts }) {
-      const { admin, common, sections } = texts
+      const { admin, sections } = texts
       const { limit, offset } = cardPage(query)
-      const given = orNull(query.get("q") ?? undefined)
-      const decoded = given === null ? Effect.undefined : decodeNamed(AdminSearch, "q", given)
+      const { q } = filtersIn(query, ["q"])
+      const decoded = q === undefined ? Effect.undefined : decodeNamed(AdminSearch, "q", q)
       const { error, filter: search } = yield* searched(decoded, undefined)
       const byBytes = query.get("sort") === BY_BYTES
       const sort: AdminUserSort = byBytes ? BY_BYTES : "-createdAt"
       const found = yield* lists(administration.users(session.userId, search, sort, { limit, offset }))
-      const filters = { ...given === null ? {} : { q: given }, ...byBytes ? { sort } : {} }
+      const filters = { ...q === undefined ? {} : { q }, ...byBytes ? { sort } : {} }
       return {
         title: sections.users,
         error,
-        body: html`<form class="filters" method="get" action="${root}${
-          ACCOUNT_PAGES.users.slice(1)
-        }" role="search" aria-label="${sections.users}">
-${input({ name: "q", label: admin.search, type: "search", value: given })}${
-          select({ name: "sort", label: admin.order, value: byBytes ? BY_BYTES : null }, [
-            ["", admin.newestFirst],
-            [BY_BYTES, admin.mostBytesFirst]
-          ])
-        }<button class="quiet">${common.find}</button>
-</form>
-<p class="hint">${admin.accounts(found.total)}</p>
+        body: html`${
+          filterForm(
+            texts,
+            `${root}${ACCOUNT_PAGES.users.slice(1)}`,
+            sections.users,
+            input({ name: "q", label: admin.search, type: "search", value: q }),
+            select({ name: "sort", label: admin.order, value: byBytes ? BY_BYTES : "" }, [
+              ["", admin.newestFirst],
+              [BY_BYTES, admin.mostBytesFirst]
+            ])
+          )
+        }<p class="hint">${admin.accounts(found.total)}</p>
 <ul class="rows">${found.items.map((user) => userItem(texts, user, root))}</ul>
 ${pagesAround(found, { filters, limit, offset }, texts, around(texts))}`
       }
@@ -136,7 +150,7 @@ const invitationItem = ({ admin }: Texts) => ({ createdAt, email, expiresAt, id 
 ${form(hidden("id", id), button("again", admin.again, "quiet", admin.to(email)))}${
     confirmed(
       admin.withdraw,
-      html`<p>${admin.withdrawWords}</p>`,
+      admin.withdrawWords,
       hidden("id", id),
       button("withdraw", admin.withdraw, "danger", email)
     )
@@ -155,7 +169,7 @@ const invitationsLayer = Layer.unwrap(Effect.gen(function*() {
   const { lists } = yield* Lanes
 
   const show = Effect.fnUntraced(function*({ fields, query, session, texts }: Visit) {
-    const { admin, common, sections } = texts
+    const { admin, sections } = texts
     const { limit, offset } = cardPage(query)
     const found = yield* lists(invitations.list(session.userId, { limit, offset }))
     return {
@@ -163,21 +177,11 @@ const invitationsLayer = Layer.unwrap(Effect.gen(function*() {
       body: html`<h2>${admin.invite}</h2>
 ${
         form(
-          textarea({
-            name: "emails",
-            label: texts.fields.emails,
-            value: fields["emails"],
-            required: true,
-            hint: admin.inviteHint(MAX_INVITED)
-          }),
+          fieldsOf(texts, fields).textarea("emails", { required: true, hint: admin.inviteHint(MAX_INVITED) }),
           button("invite", admin.invite)
         )
       }<h2>${admin.unused}</h2>
-${
-        found.items.length === 0
-          ? html`<p>${common.none}</p>`
-          : html`<ul class="rows">${found.items.map(invitationItem(texts))}</ul>`
-      }
+${rows(texts, found.items, invitationItem(texts))}
 ${pagesAround(found, { limit, offset }, texts, around(texts))}`
     }
   })
@@ -245,31 +249,32 @@ const auditLayer = Layer.unwrap(Effect.gen(function*() {
     path: ACCOUNT_PAGES.audit,
     isForAdmins: true,
     show: Effect.fnUntraced(function*({ query, root, session, texts }) {
-      const { admin, common, fields, sections } = texts
+      const { admin, sections } = texts
       const { limit, offset } = cardPage(query)
-      const user = orNull(query.get("user") ?? undefined)
-      const event = orNull(query.get("event") ?? undefined)
+      const filters = filtersIn(query, ["user", "event"])
+      const { event, user } = filters
+      const { input, select } = fieldsOf(texts, filters)
       const decoded = Effect.all({
-        userId: user === null ? Effect.undefined : decodeNamed(UserIdFromPath, "user", user),
-        event: event === null ? Effect.undefined : decodeNamed(AuditEvent, "event", event)
+        userId: user === undefined ? Effect.undefined : decodeNamed(UserIdFromPath, "user", user),
+        event: event === undefined ? Effect.undefined : decodeNamed(AuditEvent, "event", event)
       })
       const { error, filter } = yield* searched(decoded, { userId: undefined, event: undefined })
       const found = yield* lists(audit.list(session.userId, filter, { limit, offset }))
-      const filters = { ...(user === null ? {} : { user }), ...(event === null ? {} : { event }) }
       return {
         title: sections.audit,
         error,
-        body: html`<form class="filters" method="get" action="${root}${
-          ACCOUNT_PAGES.audit.slice(1)
-        }" role="search" aria-label="${sections.audit}">
-${input({ name: "user", label: fields.user, value: user })}${
-          select({ name: "event", label: fields.event, value: event }, [
-            ["", admin.anyEvent],
-            ...AuditEvent.literals.map((name) => [name, admin.events[name]] as const)
-          ])
-        }<button class="quiet">${common.find}</button>
-</form>
-<div class="table" role="region" aria-label="${admin.entries}" tabindex="0"><table>
+        body: html`${
+          filterForm(
+            texts,
+            `${root}${ACCOUNT_PAGES.audit.slice(1)}`,
+            sections.audit,
+            input("user"),
+            select("event", [
+              ["", admin.anyEvent],
+              ...AuditEvent.literals.map((name) => [name, admin.events[name]] as const)
+            ])
+          )
+        }<div class="table" role="region" aria-label="${admin.entries}" tabindex="0"><table>
 <thead><tr><th scope="col">${admin.columns.time}</th><th scope="col">${admin.columns.event}</th><th scope="col">${admin.columns.user}</th><th scope="col">${admin.columns.subject}</th></tr></thead>
 <tbody>${found.items.map(auditRow(texts))}</tbody></table></div>
 ${pagesAround(found, { filters, limit, offset }, texts, around(texts))}`

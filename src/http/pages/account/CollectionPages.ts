@@ -30,14 +30,14 @@ import {
   decodeForm,
   describedBy,
   expectedIn,
+  fieldsOf,
   form,
   hidden,
   input,
-  optionsOf,
   orNull,
+  rows,
   searched,
   select,
-  textarea,
   versionField
 } from "./Forms.ts"
 import { makeSharing } from "./Sharing.ts"
@@ -58,14 +58,14 @@ const item = (
     description === undefined ? "" : `. ${description}`
   }</p></div></li>\n`
 
-const fieldsOf = ({ fields, visibilities }: Texts, sent: Fields, stored?: StoredCollection) => [
-  input({ name: "name", label: fields.name, value: sent["name"] ?? stored?.name, required: true }),
-  textarea({ name: "description", label: fields.description, value: sent["description"] ?? stored?.description }),
-  select(
-    { name: "visibility", label: fields.visibility, value: sent["visibility"] ?? stored?.visibility },
-    optionsOf(visibilities)
-  )
-]
+const fieldsIn = (texts: Texts, sent: Fields, { description, name, visibility }: Partial<StoredCollection> = {}) => {
+  const { input, select, textarea } = fieldsOf(texts, { description, name, visibility, ...sent })
+  return [
+    input("name", { required: true }),
+    textarea("description"),
+    select("visibility", Object.entries(texts.visibilities))
+  ]
+}
 
 const given = (fields: Fields, stored?: StoredCollection) => ({
   ...describedBy(fields, stored),
@@ -84,14 +84,10 @@ const collectionsLayer = Layer.unwrap(Effect.gen(function*() {
       return {
         title: words.title,
         body: html`<p>${words.lead}</p>
-${
-          found.items.length === 0
-            ? html`<p>${texts.common.none}</p>`
-            : html`<ul class="rows">${found.items.map((collection) => item(texts, collection, root))}</ul>`
-        }
+${rows(texts, found.items, (collection) => item(texts, collection, root))}
 ${pagesAround(found, { limit, offset }, texts, [words.previous, words.more])}
 <h2>${words.make}</h2>
-${form(...fieldsOf(texts, fields), button("create", words.makeButton))}`
+${form(...fieldsIn(texts, fields), button("create", words.makeButton))}`
       }
     }),
     actions: {
@@ -132,7 +128,7 @@ ${index === 0 ? undefined : button("up", texts.collections.up, "quiet", name)}${
   }${button("removeRoute", texts.collections.remove, "quiet", name)}
 </form></li>\n`
 
-const searchIn = ({ query }: Visit) => orNull(query.get("q") ?? undefined)
+const searchIn = ({ query }: Visit) => orNull(query.get("q"))
 
 /** A list that is too long for a choice can be searched. */
 const searchForm = ({ collections, common }: Texts, search: string | null, own: PageOf<StoredRoute>) =>
@@ -212,7 +208,7 @@ ${searchForm(texts, search, mine)}${addForm(texts, search, mine.items, new Set(r
 ${
         form(
           versionField(fields, visit.refusal, collection.version),
-          ...fieldsOf(texts, isRefused ? fields : {}, collection),
+          ...fieldsIn(texts, isRefused ? fields : {}, collection),
           button("save", texts.common.save)
         )
       }${yield* sharing
@@ -221,13 +217,7 @@ ${
           shareToken,
           visibility
         })}<h2>${words.delete}</h2>
-${
-        confirmed(
-          words.deleteButton,
-          html`<p>${words.deleteWords}</p>`,
-          button("delete", words.deleteButton, "danger")
-        )
-      }`
+${confirmed(words.deleteButton, words.deleteWords, button("delete", words.deleteButton, "danger"))}`
     }
   })
 

@@ -15,7 +15,7 @@ import { bodyStream } from "../../request/RequestBodies.ts"
 import { ACCOUNT_PAGES } from "../../request/RouteTemplates.ts"
 import { LINES, type Page, plainWords } from "../layout/Layout.ts"
 import { accountPageLayer } from "./AccountPage.ts"
-import { decodeForm, filesForm, input, optionsOf, orNull, select } from "./Forms.ts"
+import { decodeForm, filesForm, input, orNull, select } from "./Forms.ts"
 import { isMissed } from "./RoutesPage.ts"
 
 const noArchive = ({ data }: Texts) => ValidationFailed.at("body", "", data.noArchive)
@@ -112,7 +112,7 @@ export const dataPageLayer = Layer.unwrap(Effect.gen(function*() {
 ${
           filesForm(
             signIn.lateChoice,
-            select({ name: "visibility", label: data.visibility, value: "private" }, optionsOf(visibilities)),
+            select({ name: "visibility", label: data.visibility, value: "private" }, Object.entries(visibilities)),
             input({ name: "tags", label: data.tags, hint: data.tagsHint }),
             input({ name: "collection", label: data.collection, hint: data.collectionHint }),
             html`<div><label for="archive">${data.archive}</label>

@@ -16,55 +16,62 @@ interface Input {
   readonly label: string
   readonly value?: string | number | null | undefined
   readonly type?: "date" | "email" | "number" | "search" | "text" | "url"
-  readonly hint?: string
+  readonly hint?: string | undefined
   readonly required?: boolean
   readonly autocomplete?: string
   readonly step?: string
 }
 
-const hintOf = (id: string, hint: string | undefined) =>
-  hint === undefined ? undefined : html`<p class="hint" id="${id}-hint">${hint}</p>\n`
+const named = ({ name, id = name }: Input) => html`id="${id}" name="${name}"`
 
-const attributes = (id: string, { autocomplete, hint, required, step }: Partial<Input>) =>
+const attributes = ({ autocomplete, hint, name, id = name, required, step }: Input) =>
   html`${required === true ? html` required` : undefined}${
     autocomplete === undefined ? undefined : html` autocomplete="${autocomplete}"`
   }${step === undefined ? undefined : html` step="${step}"`}${
     hint === undefined ? undefined : html` aria-describedby="${id}-hint"`
   }`
 
-export const input = ({ id, name, type = "text", value, ...rest }: Input): Html =>
-  html`<div><label for="${id ?? name}">${rest.label}</label>
-${hintOf(id ?? name, rest.hint)}<input type="${type}" id="${id ?? name}" name="${name}" value="${value ?? ""}"${
-    attributes(id ?? name, rest)
-  }></div>
+const field = ({ hint, label, name, id = name }: Input, control: Html): Html =>
+  html`<div><label for="${id}">${label}</label>
+${hint === undefined ? undefined : html`<p class="hint" id="${id}-hint">${hint}</p>\n`}${control}</div>
 `
 
-export const passwordInput = (name: string, label: string, autocomplete: string, hint?: string): Html =>
-  html`<div><label for="${name}">${label}</label>
-${hintOf(name, hint)}<input type="password" id="${name}" name="${name}"${
-    attributes(name, { autocomplete, ...(hint === undefined ? {} : { hint }) })
-  }></div>
-`
+export const input = (given: Input): Html => {
+  const { type = "text", value } = given
+  return field(given, html`<input type="${type}" ${named(given)} value="${value ?? ""}"${attributes(given)}>`)
+}
 
-export const textarea = ({ id, name, value, ...rest }: Input): Html =>
-  html`<div><label for="${id ?? name}">${rest.label}</label>
-${hintOf(id ?? name, rest.hint)}<textarea id="${id ?? name}" name="${name}" rows="4"${attributes(id ?? name, rest)}>
-${value ?? ""}</textarea></div>
-`
+export const passwordInput = (name: string, label: string, autocomplete: string, hint?: string): Html => {
+  const given = { name, label, autocomplete, hint }
+  return field(given, html`<input type="password" ${named(given)}${attributes(given)}>`)
+}
 
-export const select = (
-  { hint, id, label, name, value }: Pick<Input, "hint" | "id" | "label" | "name" | "value">,
-  options: ReadonlyArray<readonly [value: string, text: string]>
-): Html =>
-  html`<div><label for="${id ?? name}">${label}</label>
-${hintOf(id ?? name, hint)}<select id="${id ?? name}" name="${name}"${
-    attributes(id ?? name, hint === undefined ? {} : { hint })
-  }>${
-    options.map(([option, text]) =>
-      html`<option value="${option}"${String(value ?? "") === option ? html` selected` : undefined}>${text}</option>`
-    )
-  }</select></div>
-`
+export const textarea = (given: Input): Html =>
+  field(given, html`<textarea ${named(given)} rows="4"${attributes(given)}>\n${given.value ?? ""}</textarea>`)
+
+type Options = ReadonlyArray<readonly [value: string, text: string]>
+
+export const select = (given: Input, options: Options): Html => {
+  const chosen = String(given.value ?? "")
+  const option = ([value, text]: Options[number]) =>
+    html`<option value="${value}"${value === chosen ? html` selected` : undefined}>${text}</option>`
+  return field(given, html`<select ${named(given)}${attributes(given)}>${options.map(option)}</select>`)
+}
+
+type Name = keyof Texts["fields"]
+
+/** Makes fields that have the label and the value of their name. */
+export const fieldsOf = (
+  { fields }: Texts,
+  values: Readonly<Record<string, Input["value"]>>
+) => {
+  const given = (name: Name, more?: Partial<Input>) => ({ name, label: fields[name], value: values[name], ...more })
+  return {
+    input: (name: Name, more?: Partial<Input>) => input(given(name, more)),
+    textarea: (name: Name, more?: Partial<Input>) => textarea(given(name, more)),
+    select: (name: Name, options: Options, more?: Partial<Input>) => select(given(name, more), options)
+  }
+}
 
 export const copyField = ({ common }: Texts, id: string, label: string, value: string): Html =>
   html`<p><label for="${id}">${label}</label><input id="${id}" class="secret" readonly value="${value}" data-copy="${common.copy}" data-copied="${common.copied}"></p>\n`
@@ -111,18 +118,30 @@ ${parts}<p class="error" role="alert" hidden></p>
 </form>\n`
 
 /** Asks for a confirmation without a script. */
-export const confirmed = (summary: string, ...parts: ReadonlyArray<Html>): Html =>
-  html`<details class="confirm"><summary>${summary}</summary>\n${form(...parts)}</details>\n`
+export const confirmed = (summary: string, words: Html | string, ...parts: ReadonlyArray<Html>): Html =>
+  html`<details class="confirm"><summary>${summary}</summary>\n${form(html`<p>${words}</p>`, ...parts)}</details>\n`
+
+export const rows = <A>({ common }: Texts, items: ReadonlyArray<A>, row: (item: A, index: number) => Html): Html =>
+  items.length === 0 ? html`<p>${common.none}</p>` : html`<ul class="rows">${items.map(row)}</ul>`
+
+export const filterForm = ({ common }: Texts, action: string, label: string, ...parts: ReadonlyArray<Html>): Html =>
+  html`<form class="filters" method="get" action="${action}" role="search" aria-label="${label}">
+${parts}<button class="quiet">${common.find}</button>
+</form>
+`
+
+/** Leaves out parameters that a form has sent without a value. */
+export const filtersIn = (query: URLSearchParams, names: ReadonlyArray<string>): Readonly<Record<string, string>> =>
+  Object.fromEntries(names.flatMap((name) => {
+    const value = orNull(query.get(name))
+    return value === null ? [] : [[name, value]]
+  }))
 
 export const notice = (text: string | undefined): Html =>
   text === undefined ? html`` : html`<p class="notice" role="status">${text}</p>\n`
 
-export const optionsOf = (texts: Readonly<Record<string, string>>): ReadonlyArray<readonly [string, string]> =>
-  Object.entries(texts)
-
 /** Makes `null`, which clears a member, of a text that a form leaves empty. */
-export const orNull = (text: string | undefined): string | null =>
-  text === undefined || text.trim() === "" ? null : text
+export const orNull = (text: string | null | undefined): string | null => text?.trim() === "" ? null : text ?? null
 
 interface Described {
   readonly name: string

@@ -27,14 +27,12 @@ import {
   decodeForm,
   decodeNamed,
   expectedIn,
+  fieldsOf,
   form,
   hidden,
-  input,
   numberOf,
-  optionsOf,
   orNull,
   passwordInput,
-  select,
   versionField
 } from "./Forms.ts"
 
@@ -56,8 +54,11 @@ const versionOf = ({ avatar, handle, name, preferences }: User) =>
 
 const profilePage = ({ fields, refusal, root, texts }: Visit, own: Profile): Page => {
   const { preferences } = own
-  const { activities, common, fields: labels, profile, visibilities } = texts
-  const given = (name: string, stored: string | number | null | undefined) => fields[name] ?? stored
+  const { activities, common, profile, visibilities } = texts
+  const { defaultActivity, defaultRouteVisibility = "private", sportSpeeds, units } = preferences ?? {}
+  const { avatar, handle, name } = own
+  const stored = { avatar, handle, name, units, defaultActivity, defaultRouteVisibility }
+  const { input, select } = fieldsOf(texts, { ...stored, ...fields })
   const any = ["", profile.anyPreference] as const
   return {
     title: profile.title,
@@ -71,49 +72,18 @@ const profilePage = ({ fields, refusal, root, texts }: Visit, own: Profile): Pag
 ${
       form(
         versionField(fields, refusal, versionOf(own)),
-        input({ name: "name", label: labels.name, value: given("name", own.name), required: true }),
-        input({
-          name: "handle",
-          label: labels.handle,
-          value: given("handle", own.handle),
-          required: true,
-          hint: profile.handleHint
-        }),
-        input({
-          name: "avatar",
-          label: labels.avatar,
-          type: "url",
-          value: given("avatar", own.avatar),
-          hint: profile.avatarHint
-        }),
+        input("name", { required: true }),
+        input("handle", { required: true, hint: profile.handleHint }),
+        input("avatar", { type: "url", hint: profile.avatarHint }),
         html`<fieldset><legend>${profile.preferences}</legend>\n<div class="columns">`,
-        select(
-          { name: "units", label: labels.units, value: given("units", preferences?.units) },
-          withStored([any, ...optionsOf(profile.units)], preferences?.units)
-        ),
-        select(
-          {
-            name: "defaultActivity",
-            label: labels.defaultActivity,
-            value: given("defaultActivity", preferences?.defaultActivity)
-          },
-          withStored([any, ...optionsOf(activities)], preferences?.defaultActivity)
-        ),
-        select({
-          name: "defaultRouteVisibility",
-          label: labels.defaultRouteVisibility,
-          value: given("defaultRouteVisibility", preferences?.defaultRouteVisibility ?? "private")
-        }, optionsOf(visibilities)),
+        select("units", withStored([any, ...Object.entries(profile.units)], units)),
+        select("defaultActivity", withStored([any, ...Object.entries(activities)], defaultActivity)),
+        select("defaultRouteVisibility", Object.entries(visibilities)),
         html`</div>\n<div class="columns">`,
-        ...SPEEDS.map((activity) =>
-          input({
-            name: `speed-${activity}`,
-            label: labels[activity],
-            type: "number",
-            step: "any",
-            value: given(`speed-${activity}`, preferences?.sportSpeeds?.[activity])
-          })
-        ),
+        ...SPEEDS.map((activity) => {
+          const name = `speed-${activity}`
+          return input(activity, { name, type: "number", step: "any", value: fields[name] ?? sportSpeeds?.[activity] })
+        }),
         html`</div></fieldset>\n`,
         button("save", common.save)
       )
@@ -195,13 +165,7 @@ const sessionsLayer = Layer.unwrap(Effect.map(Sessions, (sessions) =>
         title: words.title,
         body: html`<p>${words.lead}</p>
 <ul class="rows">${all.map(sessionItem(texts))}</ul>
-${
-          confirmed(
-            words.everywhere,
-            html`<p>${words.everywhereWords}</p>`,
-            button("all", words.everywhere, "danger")
-          )
-        }`
+${confirmed(words.everywhere, words.everywhereWords, button("all", words.everywhere, "danger"))}`
       }
     }),
     actions: {
@@ -266,7 +230,7 @@ const deletionLayer = Layer.unwrap(Effect.map(AccountDeletion, (deletion) =>
         title: words.title,
         body: html`<p>${words.lead}</p>
 <p>${words.exportFirst(`${root}${ACCOUNT_PAGES.data.slice(1)}`)}</p>
-${confirmed(words.button, html`<p>${words.words}</p>`, button("delete", words.button, "danger"))}`
+${confirmed(words.button, words.words, button("delete", words.button, "danger"))}`
       }),
     actions: {
       delete: action(users.endpoints.requestDeletion, function*({ session }) {

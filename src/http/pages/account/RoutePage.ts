@@ -20,13 +20,10 @@ import {
   decodeForm,
   describedBy,
   expectedIn,
+  fieldsOf,
   form,
-  input,
   isChecked,
-  optionsOf,
   orNull,
-  select,
-  textarea,
   versionField
 } from "./Forms.ts"
 import { makeSharing } from "./Sharing.ts"
@@ -40,28 +37,19 @@ const tagsOf = (text: string | undefined) =>
   (text ?? "").split(",").map((tag) => tag.trim()).filter((tag) => tag !== "")
 
 const editForm = ({ fields: sent, refusal, texts }: Visit, route: StoredRoute) => {
-  const { activities, common, fields, route: words, visibilities } = texts
+  const { activities, common, route: words, visibilities } = texts
   const isRefused = sent[ACTION] === "save"
-  const given = (name: string, stored: string | undefined) => isRefused ? sent[name] : stored
+  const { activity, description, name, tags, visibility } = route
+  const stored = { activity, description, name, tags: tags.join(", "), visibility }
+  const { input, select, textarea } = fieldsOf(texts, isRefused ? sent : stored)
   return form(
     versionField(sent, refusal, route.version),
-    input({ name: "name", label: fields.name, value: given("name", route.name), required: true }),
-    textarea({ name: "description", label: fields.description, value: given("description", route.description) }),
-    input({
-      name: "tags",
-      label: fields.tags,
-      value: given("tags", route.tags.join(", ")),
-      hint: words.tagsHint
-    }),
+    input("name", { required: true }),
+    textarea("description"),
+    input("tags", { hint: words.tagsHint }),
     html`<div class="columns">`,
-    select({ name: "activity", label: fields.activity, value: given("activity", route.activity) }, [
-      ["", words.noActivity],
-      ...optionsOf(activities)
-    ]),
-    select(
-      { name: "visibility", label: fields.visibility, value: given("visibility", route.visibility) },
-      optionsOf(visibilities)
-    ),
+    select("activity", [["", words.noActivity], ...Object.entries(activities)]),
+    select("visibility", Object.entries(visibilities)),
     html`</div>\n`,
     checkbox("favourite", words.favourite, isRefused ? isChecked(sent, "favourite") : route.favourite),
     button("save", common.save)
@@ -72,11 +60,7 @@ const publishForm = ({ route }: Texts, { visibility }: StoredRoute) =>
   visibility === "public"
     ? undefined
     : html`<div class="actions">${
-      confirmed(
-        route.publish,
-        html`<p>${route.publishWords}</p>`,
-        button("publish", route.publishButton)
-      )
+      confirmed(route.publish, route.publishWords, button("publish", route.publishButton))
     }</div>`
 
 const pathOf = ({ params }: Visit) => `${ACCOUNT_PAGES.routes}/${params["id"]}`
@@ -122,13 +106,7 @@ ${editForm(visit, route)}${yield* sharing.section(visit, {
         shareToken: route.shareToken,
         visibility: route.visibility
       })}${downloads(String(route.id), root, texts)}<h2>${words.delete}</h2>
-${
-        confirmed(
-          words.deleteButton,
-          html`<p>${words.deleteWords}</p>`,
-          button("delete", words.deleteButton, "danger")
-        )
-      }
+${confirmed(words.deleteButton, words.deleteWords, button("delete", words.deleteButton, "danger"))}
 ${attribution(route, texts)}`
     }
   })

@@ -26,48 +26,31 @@ import { type Page, plainWords } from "../layout/Layout.ts"
 import { cardPage, formatName, pagesAround, picture, summaryOf } from "../shared/RouteParts.ts"
 import type { Units } from "../shared/Units.ts"
 import { accountPageLayer, done, type Visit } from "./AccountPage.ts"
-import { decodeForm, filesForm, input, optionsOf, orNull, searched, select } from "./Forms.ts"
+import { decodeForm, fieldsOf, filesForm, filterForm, filtersIn, searched, select } from "./Forms.ts"
 
 const ROUTES = ACCOUNT_PAGES.routes.slice(1)
 
-const FILTERS = ["q", "tag", "activity", "visibility", "favourite", "sort"] as const
+const FILTERS = ["q", "tag", "activity", "visibility", "favourite", "sort"]
 
-type Filters = Partial<Record<typeof FILTERS[number], string>>
+type Filters = ReturnType<typeof filtersIn>
 
-const filtersIn = (query: URLSearchParams): Filters =>
-  Object.fromEntries(FILTERS.flatMap((name) => {
-    const value = orNull(query.get(name) ?? undefined)
-    return value === null ? [] : [[name, value]]
-  }))
-
-const filterForm = (texts: Texts, filters: Filters, tags: ReadonlyArray<TagCount>, root: string) => {
-  const { activities, common, fields, routes, visibility } = texts
+const filtersOf = (texts: Texts, filters: Filters, tags: ReadonlyArray<TagCount>, root: string) => {
+  const { activities, routes, visibility } = texts
+  const { input, select } = fieldsOf(texts, filters)
   const any = ["", routes.any] as const
-  return html`<form class="filters" method="get" action="${root}${ROUTES}" role="search" aria-label="${routes.title}">
-${input({ name: "q", label: fields.q, type: "search", value: filters.q })}${
-    select({ name: "activity", label: fields.activity, value: filters.activity }, [any, ...optionsOf(activities)])
-  }${
-    select({ name: "visibility", label: fields.visibility, value: filters.visibility }, [
-      any,
-      ...optionsOf(visibility)
-    ])
-  }${
-    select({ name: "favourite", label: fields.favourite, value: filters.favourite }, [any, [
-      "true",
-      routes.onlyFavourites
-    ]])
-  }${
+  return filterForm(
+    texts,
+    `${root}${ROUTES}`,
+    routes.title,
+    input("q", { type: "search" }),
+    select("activity", [any, ...Object.entries(activities)]),
+    select("visibility", [any, ...Object.entries(visibility)]),
+    select("favourite", [any, ["true", routes.onlyFavourites]]),
     tags.length === 0
-      ? undefined
-      : select({ name: "tag", label: fields.tag, value: filters.tag }, [
-        any,
-        ...tags.map(({ count, tag }) => [tag, `${tag} (${count})`] as const)
-      ])
-  }${
-    select({ name: "sort", label: fields.sort, value: filters.sort }, optionsOf(routes.sorts))
-  }<button class="quiet">${common.find}</button>
-</form>
-`
+      ? html``
+      : select("tag", [any, ...tags.map(({ count, tag }) => [tag, `${tag} (${count})`] as const)]),
+    select("sort", Object.entries(routes.sorts))
+  )
 }
 
 const SHOTS = { wide: { width: 360, height: 225 }, isLazy: true }
@@ -119,7 +102,7 @@ const uploadForm = ({ routes, signIn, visibilities }: Texts, visibility: string 
 <input type="file" id="files" name="files" multiple required aria-describedby="files-hint"></div>\n`,
       select(
         { id: "seen-by", name: "visibility", label: routes.seenBy, value: visibility ?? "private" },
-        optionsOf(visibilities)
+        Object.entries(visibilities)
       ),
       html`<button type="submit">${routes.uploadButton}</button>`
     )
@@ -154,7 +137,7 @@ export const routesPageLayer = Layer.unwrap(Effect.gen(function*() {
     visibility?: Visibility
   ) {
     const { query, refusal, root, session: { userId }, texts } = visit
-    const filters = filtersIn(query)
+    const filters = filtersIn(query, FILTERS)
     const { tag, ...others } = filters
     const given = { ...others, ...(tag === undefined ? {} : { tag: [tag] }) }
     const { error, filter } = yield* searched(decodeForm(OwnRoutesQuery, given), {})
@@ -168,7 +151,7 @@ export const routesPageLayer = Layer.unwrap(Effect.gen(function*() {
       error,
       body: html`${results.length === 0 ? undefined : resultsOf(texts, results, root)}${
         uploadForm(texts, visibility ?? careful)
-      }${filterForm(texts, filters, tags.slice(0, 50), root)}<p class="hint">${texts.routes.count(routes.total)}</p>
+      }${filtersOf(texts, filters, tags.slice(0, 50), root)}<p class="hint">${texts.routes.count(routes.total)}</p>
 ${listOf(routes, visit, yield* visit.units, filters)}`
     }
     return page

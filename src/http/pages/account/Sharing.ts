@@ -55,11 +55,7 @@ const shownLink = (
   return visibility === "private" || shareToken === undefined
     ? html`<p>${sharing.isPrivate}</p>\n`
     : html`${copyField(texts, "share", sharing.link, `${root}${PATHS[kind]}/${shareToken}`)}${
-      confirmed(
-        sharing.replace,
-        html`<p>${sharing.replaceWords}</p>`,
-        button("replaceLink", sharing.replace, "danger")
-      )
+      confirmed(sharing.replace, sharing.replaceWords, button("replaceLink", sharing.replace, "danger"))
     }`
 }
 

@@ -25,7 +25,7 @@ import {
   signInByForm,
   signInForm
 } from "../layout/SignInForm.ts"
-import { decodeNamed, hidden, input, orNull } from "./Forms.ts"
+import { decodeNamed, fieldsOf, hidden, orNull } from "./Forms.ts"
 
 const { signIn: SIGN_IN, signOut: SIGN_OUT, signUp: SIGN_UP, forgotPassword: FORGOT } = ACCOUNT_PAGES
 
@@ -62,8 +62,8 @@ ${ways.providerLinks(to)}
   }
 }
 
-const emailInput = ({ fields }: Texts, email: string | undefined) =>
-  input({ name: "email", label: fields.email, type: "email", value: email, autocomplete: "username", required: true })
+const emailInput = (texts: Texts, email: string | undefined) =>
+  fieldsOf(texts, { email }).input("email", { type: "email", autocomplete: "username", required: true })
 
 const signUpPage = (texts: Texts, given: Fields, error?: ServiceError): Page => {
   const { fields, signUp } = texts
@@ -74,15 +74,9 @@ const signUpPage = (texts: Texts, given: Fields, error?: ServiceError): Page => 
     body: html`${alert(error && passwordWords(texts, error))}
 <p>${signUp.lead}</p>
 <form method="post" action="${relative(SIGN_UP)}">
-${
-      input({
-        name: "name",
-        label: fields.name,
-        value: given["name"],
-        autocomplete: "name",
-        hint: signUp.nameHint
-      })
-    }${emailInput(texts, given["email"])}${newPasswordInput(texts, "password", error, fields.password)}
+${fieldsOf(texts, given).input("name", { autocomplete: "name", hint: signUp.nameHint })}${
+      emailInput(texts, given["email"])
+    }${newPasswordInput(texts, "password", error, fields.password)}
 <button type="submit">${signUp.button}</button>
 </form>
 <p>${signUp.signIn(relative(SIGN_IN))}</p>`,

@@ -27,7 +27,7 @@ const item = ({ trash }: Texts, kind: Kind) => ({ deletedAt, id, name, purgedAt 
 ${form(hidden("id", id), button(`restore${kind}`, trash.restore, "quiet", name))}${
     confirmed(
       trash.erase,
-      html`<p>${trash.eraseWords}</p>`,
+      trash.eraseWords,
       hidden("id", id),
       button(`purge${kind}`, trash.erase, "danger", name)
     )
@@ -46,13 +46,7 @@ ${
     total === 0
       ? html`<p>${trash.none}</p>`
       : html`<ul class="rows">${items.map(item(texts, kind))}</ul>
-${
-        confirmed(
-          trash.eraseAll(total),
-          html`<p>${trash.eraseAllWords}</p>`,
-          button(`empty${kind}s`, trash.eraseAllButton, "danger")
-        )
-      }`
+${confirmed(trash.eraseAll(total), trash.eraseAllWords, button(`empty${kind}s`, trash.eraseAllButton, "danger"))}`
   }`
 }
 
