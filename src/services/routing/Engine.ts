@@ -54,9 +54,7 @@ export const ENGINE = "The routing engine"
 
 export const unusable = () => new UpstreamUnusable({ name: ENGINE })
 
-const Refusal = Schema.Struct({ error_code: Schema.Int })
-
-const decodeRefusal = Schema.decodeUnknownOption(Refusal)
+const decodeRefusal = Schema.decodeUnknownOption(Schema.Struct({ error_code: Schema.Int }))
 
 /** A client can act on these error codes of Valhalla (`src/exceptions.cc`). */
 const REFUSALS: Readonly<Record<number, () => BeyondEngine | NoRoad | NoPath>> = {
@@ -233,16 +231,17 @@ export class RoutingEngine extends Context.Service<RoutingEngine, {
           HttpClientRequest.bodyText(json, MEDIA_TYPES.json)
         )
 
+      /** Returns a refusal and `Overloaded` as the result of a call that worked: they do not open the circuit. */
       const requested = Effect.fnUntraced(function*<A>(
         path: EngineCall,
         json: string,
         read: (text: string) => Effect.Effect<A, UpstreamUnusable | Overloaded>
-      ) {
+      ): Effect.fn.Return<Effect.Effect<A, EngineFailure>, UpstreamFailure> {
         const response = yield* attempt(requestText(client, post(path, json), upstream(MAX_BYTES[path])))
-        if (response.status !== 200) return { refusal: yield* refusalBody(response) }
+        if (response.status !== 200) return refusalOf(yield* refusalBody(response))
         return yield* read(response.text).pipe(
-          Effect.map((value) => ({ value })),
-          Effect.catchTag("Overloaded", (failure) => Effect.succeed({ failure }))
+          Effect.map(Effect.succeed),
+          Effect.catchTag("Overloaded", (failure) => Effect.succeed(Effect.fail(failure)))
         )
       })
 
@@ -278,11 +277,10 @@ export class RoutingEngine extends Context.Service<RoutingEngine, {
       return RoutingEngine.of({
         call: Effect.fnUntraced(function*(path, json, read) {
           // The engine is our own: it alone gets the trace id.
-          const outcome = yield* waitingForOthers(inTurn(guarded(requested(path, json, read)))).pipe(
-            Effect.provideService(HttpClient.TracerPropagationEnabled, yield* References.TracerEnabled)
+          return yield* waitingForOthers(inTurn(guarded(requested(path, json, read)))).pipe(
+            Effect.provideService(HttpClient.TracerPropagationEnabled, yield* References.TracerEnabled),
+            Effect.flatten
           )
-          if ("refusal" in outcome) return yield* refusalOf(outcome.refusal)
-          return "failure" in outcome ? yield* outcome.failure : outcome.value
         }, counted),
         status: Effect.zipWith(known, isOpen, toState),
         mapDate: Effect.andThen(Effect.forkDetach(known, { startImmediately: true }), Ref.get(mapDate))

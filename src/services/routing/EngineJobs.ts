@@ -142,13 +142,6 @@ const unmatched = (text: string): Match => {
   return { line: NO_LINE, edges: [], points: points.map(({ lat, lon }) => ({ lat, lon, type: "unmatched" })) }
 }
 
-interface Joined {
-  readonly lats: ReadonlyArray<number>
-  readonly lngs: ReadonlyArray<number>
-  readonly edges: ReadonlyArray<TraceEdge>
-  readonly points: ReadonlyArray<MatchedPoint>
-}
-
 const shiftEdge = (edge: TraceEdge, by: number): TraceEdge => ({
   ...edge,
   begin_shape_index: edge.begin_shape_index + by,
@@ -163,7 +156,7 @@ const shiftPoint = ({ distance_from_trace_point, edge_index, lat, lon, type }: M
   ...(distance_from_trace_point === undefined ? {} : { distance_from_trace_point })
 })
 
-const join = (matches: ReadonlyArray<Match>): Joined => {
+const join = (matches: ReadonlyArray<Match>) => {
   const lats: Array<number> = []
   const lngs: Array<number> = []
   const edges: Array<TraceEdge> = []
@@ -186,11 +179,10 @@ const join = (matches: ReadonlyArray<Match>): Joined => {
 
 const round = (value: number, decimals: number) => Number(value.toFixed(decimals))
 
-const kilometresOf = (edges: ReadonlyArray<TraceEdge>) => edges.reduce((sum, { length }) => sum + length, 0)
-
 /** A partial match is no error: `coverage` is its share. */
-const responseOf = ({ edges, lats, lngs, points }: Joined, metres: number): TraceAnswer | undefined => {
-  const total = kilometresOf(edges)
+const responseOf = (matches: ReadonlyArray<Match>, metres: number): TraceAnswer | undefined => {
+  const { edges, lats, lngs, points } = join(matches)
+  const total = edges.reduce((sum, { length }) => sum + length, 0)
   const surfaces = surfaceShares(edges)
   // A sum of finite lengths may be infinite, which JSON has as null.
   const figures = [total, ...surfaces.flatMap(({ length, share }) => [length, share])]
@@ -206,13 +198,9 @@ const responseOf = ({ edges, lats, lngs, points }: Joined, metres: number): Trac
 
 /** Joins the pieces as JSON in UTF-8; undefined for an unusable response of the engine. */
 const joinPieces = ({ metres, pieces }: MatchedPieces): Uint8Array | undefined => {
-  const matches: Array<Match> = []
-  for (const piece of pieces) {
-    const match = "match" in piece ? matchOf(piece.match) : unmatched(piece.unmatched)
-    if (match === undefined) return undefined
-    matches.push(match)
-  }
-  const response = responseOf(join(matches), metres)
+  const read = pieces.map((piece) => "match" in piece ? matchOf(piece.match) : unmatched(piece.unmatched))
+  const matches = read.filter((match) => match !== undefined)
+  const response = matches.length < read.length ? undefined : responseOf(matches, metres)
   return response && new TextEncoder().encode(JSON.stringify(response))
 }
 
@@ -268,16 +256,11 @@ const measureTrace = ({ encodedPolyline = "", shape }: TraceRequest): MeasuredTr
 /** The text of a body, which needs two points, has these in place of its own. */
 const TAKEN_OUT = Array.from({ length: MIN_TRACE }, () => ({ lat: 0, lon: 0 }))
 
-interface TraceParts {
-  readonly trace: MeasuredTrace
-}
-
 const takePoints = (request: TraceRequest) => {
   const { activity, preferences } = request
   const trace = measureTrace(request)
   if (trace === undefined) return Result.fail([BROKEN_POLYLINE])
-  const parts: TraceParts = { trace }
-  return Result.succeed({ rest: { activity, preferences, shape: TAKEN_OUT }, parts })
+  return Result.succeed({ rest: { activity, preferences, shape: TAKEN_OUT }, parts: { trace } })
 }
 
 const decodeTrace = decodeBounded(TraceRequest, TraceRoom)

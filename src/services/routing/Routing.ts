@@ -6,15 +6,7 @@ import { type RoutingAnswer, RoutingRequest, type TraceRequest, type Warning } f
 import { HeavyWork } from "../admission/HeavyWork.ts"
 import { makeLane } from "../admission/Lane.ts"
 import { LANES } from "../admission/Lanes.ts"
-import {
-  BeyondEngine,
-  InvalidInput,
-  NoPath,
-  NoRoad,
-  type Overloaded,
-  TraceTooLong,
-  UpstreamSlow
-} from "../DomainErrors.ts"
+import { BeyondEngine, InvalidInput, NoPath, NoRoad, TraceTooLong, UpstreamSlow } from "../DomainErrors.ts"
 import type { MeasuredPolyline } from "../geometry/MeasuredPolyline.ts"
 import { positionCount } from "../geometry/Polyline.ts"
 import { ENGINE, type EngineFailure, readBy, RoutingEngine, unusable } from "./Engine.ts"
@@ -109,9 +101,9 @@ export class TraceMatching extends Context.Service<TraceMatching, {
 const charactersOf = (pieces: ReadonlyArray<PieceMatch>) =>
   pieces.reduce((sum, piece) => sum + ("match" in piece ? piece.match : piece.unmatched).length, 0)
 
-const matchRequest = (shape: string, { activity, preferences = {} }: TraceRequest) => {
+const matchRequest = (shape: string, request: TraceRequest) => {
   const rest = JSON.stringify({
-    ...costingOf(activity, preferences, undefined),
+    ...costingOf(request),
     shape_match: "map_snap",
     units: "kilometers",
     filters: { attributes: ATTRIBUTES, action: "include" }
@@ -138,24 +130,24 @@ const ATTRIBUTES = [
 ]
 
 /** Valhalla silently resets values of these options that are out of range. */
-interface Costing {
-  readonly costing: "bicycle" | "pedestrian"
-  readonly costing_options: Readonly<Record<string, Readonly<Record<string, string | number>>>>
-}
-
 type Options = Readonly<Record<string, string | number>>
 
-const BICYCLE_SURFACE: Readonly<Record<string, Options>> = {
-  // 1 would forbid bad surfaces, also at the start and the end.
-  paved: { bicycle_type: "Road", avoid_bad_surfaces: 0.8 },
-  unpaved: { bicycle_type: "Cross", avoid_bad_surfaces: 0, use_roads: 0.1 }
+interface Costing {
+  readonly costing: "bicycle" | "pedestrian"
+  readonly costing_options: Readonly<Record<string, Options>>
 }
 
+const BICYCLE_SURFACES = new Map<string | undefined, Options>([
+  // 1 would forbid bad surfaces, also at the start and the end.
+  ["paved", { bicycle_type: "Road", avoid_bad_surfaces: 0.8 }],
+  ["unpaved", { bicycle_type: "Cross", avoid_bad_surfaces: 0, use_roads: 0.1 }]
+])
+
 /** Pedestrian costing has no surfaces; tracks come closest. */
-const PEDESTRIAN_SURFACE: Readonly<Record<string, Options>> = {
-  paved: { use_tracks: 0 },
-  unpaved: { use_tracks: 1 }
-}
+const PEDESTRIAN_SURFACES = new Map<string | undefined, Options>([
+  ["paved", { use_tracks: 0 }],
+  ["unpaved", { use_tracks: 1 }]
+])
 
 /** The engine's own default speed is that of a walk. */
 const SPEED_KMH: Partial<Record<Activity, number>> = { run: 10 }
@@ -164,36 +156,36 @@ const SURFACES = ["paved", "any", "unpaved"]
 
 const FERRIES: Options = { use_ferry: 0 }
 
-const surfaceOf = (table: Readonly<Record<string, Options>>, { surfacePreference }: RoutingPreferences): Options =>
-  Object.entries(table).find(([surface]) => surface === surfacePreference)?.[1] ?? {}
-
-const bicycle = (preferences: RoutingPreferences): Options => ({
+const bicycle = ({ avoidFerries, avoidHighways, surfacePreference }: RoutingPreferences): Options => ({
   bicycle_type: "Hybrid",
-  ...surfaceOf(BICYCLE_SURFACE, preferences),
-  ...(preferences.avoidFerries === true ? FERRIES : {}),
-  ...(preferences.avoidHighways === true ? { use_roads: 0.1 } : {})
+  ...BICYCLE_SURFACES.get(surfacePreference),
+  ...(avoidFerries === true ? FERRIES : {}),
+  ...(avoidHighways === true ? { use_roads: 0.1 } : {})
 })
 
-const pedestrian = (preferences: RoutingPreferences, walkingSpeedKmh: number | undefined): Options => ({
-  ...surfaceOf(PEDESTRIAN_SURFACE, preferences),
-  ...(preferences.avoidFerries === true ? FERRIES : {}),
-  ...(preferences.avoidHighways === true ? { walkway_factor: 0.8, sidewalk_factor: 0.9 } : {}),
+const pedestrian = (
+  { avoidFerries, avoidHighways, surfacePreference }: RoutingPreferences,
+  walkingSpeedKmh: number | undefined
+): Options => ({
+  ...PEDESTRIAN_SURFACES.get(surfacePreference),
+  ...(avoidFerries === true ? FERRIES : {}),
+  ...(avoidHighways === true ? { walkway_factor: 0.8, sidewalk_factor: 0.9 } : {}),
   ...(walkingSpeedKmh === undefined ? {} : { walking_speed: walkingSpeedKmh })
 })
 
-const costingOf = (
-  activity: Activity,
-  preferences: RoutingPreferences,
-  walkingSpeedKmh: number | undefined
-): Costing =>
+interface Ride {
+  readonly activity: Activity
+  readonly preferences?: RoutingPreferences | undefined
+  readonly walkingSpeedKmh?: number | undefined
+}
+
+const costingOf = ({ activity, preferences = {}, walkingSpeedKmh = SPEED_KMH[activity] }: Ride): Costing =>
   activity === "cycle"
     ? { costing: "bicycle", costing_options: { bicycle: bicycle(preferences) } }
-    : {
-      costing: "pedestrian",
-      costing_options: { pedestrian: pedestrian(preferences, walkingSpeedKmh ?? SPEED_KMH[activity]) }
-    }
+    : { costing: "pedestrian", costing_options: { pedestrian: pedestrian(preferences, walkingSpeedKmh) } }
 
-const TIMEOUT = "1 second"
+/** What a response says beside the route is worth this wait. */
+const DETAILS_TIMEOUT = "1 second"
 
 const WAY_ATTRIBUTES = ["edge.unpaved", "edge.road_class", "edge.surface", "edge.length"]
 
@@ -218,7 +210,7 @@ const waysAlong = (
     ({ shape }) => engine.call("trace_attributes", walkRequest(shape, costing), readBy(heavy, readWays)),
     { concurrency: 2 }
   ).pipe(
-    Effect.timeout(TIMEOUT),
+    Effect.timeout(DETAILS_TIMEOUT),
     Effect.map((ways) => ({
       hasUnpaved: ways.some(({ hasUnpaved }) => hasUnpaved),
       hasHighway: ways.some(({ hasHighway }) => hasHighway),
@@ -232,8 +224,6 @@ const MAX_KEPT = 1000
 
 /** Longer routes are not cached, so that the cache has at most 128 MiB. */
 const MAX_KEPT_CHARACTERS = 131_072
-
-const LOCATE_TIMEOUT = "1 second"
 
 interface Computed {
   readonly response: RoutingAnswer
@@ -256,17 +246,19 @@ export class Routing extends Context.Service<Routing, {
       /** The engine's error names no locations; `locate` finds them. */
       const noRoadNear = Effect.fnUntraced(function*(json: string) {
         const locations = yield* engine.call("locate", json, readBy(heavy, readRoadless)).pipe(
-          Effect.timeout(LOCATE_TIMEOUT),
+          Effect.timeout(DETAILS_TIMEOUT),
           Effect.orElseSucceed((): ReadonlyArray<number> => [])
         )
         return yield* new NoRoad({ near: { metres: MAX_SNAP_METRES, locations } })
       })
 
       /** Requests surfaces and road classes for the caller or a preference that needs them: a route has neither. */
-      const waysOf = ({ legs }: Trip, { activity, preferences, surfaces, walkingSpeedKmh }: RoutingRequest) =>
-        surfaces === true || preferences.surfacePreference === "paved" || preferences.avoidHighways === true
-          ? waysAlong(engine, heavy, legs, costingOf(activity, preferences, walkingSpeedKmh))
+      const waysOf = ({ legs }: Trip, request: RoutingRequest) => {
+        const { preferences: { avoidHighways, surfacePreference }, surfaces } = request
+        return surfaces === true || surfacePreference === "paved" || avoidHighways === true
+          ? waysAlong(engine, heavy, legs, costingOf(request))
           : Effect.succeed(NO_WAYS)
+      }
 
       const compute = Effect.fnUntraced(function*(request: RoutingRequest) {
         const json = engineRequest(request)
@@ -342,7 +334,7 @@ const directionsOf = ({ directions, language = "en-US" }: RoutingRequest) =>
 const engineRequest = (request: RoutingRequest) =>
   JSON.stringify({
     locations: request.locations.map(({ lat, lon }) => ({ lat, lon, search_cutoff: MAX_SNAP_METRES })),
-    ...costingOf(request.activity, request.preferences, request.walkingSpeedKmh),
+    ...costingOf(request),
     units: "kilometers",
     ...directionsOf(request)
   })
@@ -350,27 +342,23 @@ const engineRequest = (request: RoutingRequest) =>
 const warningsOf = (
   { summary }: Trip,
   { hasHighway, hasUnpaved }: Ways,
-  { preferences }: RoutingRequest
-): ReadonlyArray<Warning> => [
-  ...(preferences.avoidFerries === true && summary.has_ferry === true
-    ? [{ code: "ferry_used", message: "The route takes a ferry" } as const]
-    : []),
-  ...(preferences.avoidHighways === true && (hasHighway || summary.has_highway === true)
-    ? [{ code: "highway_used", message: "The route takes a highway" } as const]
-    : []),
-  ...(preferences.surfacePreference === "paved" && hasUnpaved
-    ? [{ code: "unpaved_used", message: "Parts of the route are not paved" } as const]
-    : []),
-  ...unknownSurface(preferences)
-]
-
-const unknownSurface = ({ surfacePreference = "any" }: RoutingRequest["preferences"]): ReadonlyArray<Warning> =>
-  SURFACES.includes(surfacePreference) ? [] : [{
-    code: "preference_unknown",
-    message: `surfacePreference "${surfacePreference}" is unknown and was ignored: Expected one of ${
-      SURFACES.join(", ")
-    }`
-  }]
+  { preferences: { avoidFerries, avoidHighways, surfacePreference = "any" } }: RoutingRequest
+): ReadonlyArray<Warning> => {
+  const isFerry = avoidFerries === true && summary.has_ferry === true
+  const isHighway = avoidHighways === true && (hasHighway || summary.has_highway === true)
+  const isUnpaved = surfacePreference === "paved" && hasUnpaved
+  const unknown = `surfacePreference "${surfacePreference}" is unknown and was ignored`
+  const warnings: ReadonlyArray<readonly [boolean, Warning]> = [
+    [isFerry, { code: "ferry_used", message: "The route takes a ferry" }],
+    [isHighway, { code: "highway_used", message: "The route takes a highway" }],
+    [isUnpaved, { code: "unpaved_used", message: "Parts of the route are not paved" }],
+    [
+      !SURFACES.includes(surfacePreference),
+      { code: "preference_unknown", message: `${unknown}: Expected one of ${SURFACES.join(", ")}` }
+    ]
+  ]
+  return warnings.flatMap(([isTrue, warning]) => isTrue ? [warning] : [])
+}
 
 const CALLS_AT_ONCE = 2
 
@@ -378,9 +366,7 @@ export class Elevations extends Context.Service<Elevations, {
   /** Fills in elevations. Given ones stay, and a position for which the engine has none stays as it is. */
   readonly fill: (line: MeasuredPolyline) => Effect.Effect<FilledLine, EngineFailure>
   /** Leaves lines as they are if the engine fails, or if they are not done within `ELEVATION_TIMEOUT`. */
-  readonly fillIfPossible: (
-    lines: ReadonlyArray<MeasuredPolyline>
-  ) => Effect.Effect<ReadonlyArray<FilledLine>, Overloaded>
+  readonly fillIfPossible: (lines: ReadonlyArray<MeasuredPolyline>) => Effect.Effect<ReadonlyArray<FilledLine>>
 }>()("route-planning-service/Elevations") {
   static readonly layer = Layer.effect(
     Elevations,
@@ -391,43 +377,29 @@ export class Elevations extends Context.Service<Elevations, {
       const heightsOf = ({ count, polyline }: BarePositions) =>
         engine.call(
           "height",
-          heightRequest(polyline),
+          JSON.stringify({ encoded_polyline: polyline, height_precision: 1 }),
           (text) => Effect.filterOrFail(readBy(heavy, readHeights)(text), ({ length }) => length === count, unusable)
         )
 
-      const bareOf = (line: MeasuredPolyline) => heavy.run(readBare, line.json, line.json.length)
-
-      const filledBy = (line: MeasuredPolyline, parts: ReadonlyArray<Float64Array>) => {
-        const heights = Float64Array.from(parts.flatMap((part) => [...part]))
-        return heavy.run(
-          fillHeights,
-          { json: line.json, segments: line.segments, heights },
-          FILL_WEIGHT * line.json.length
-        )
-      }
-
       const fill = Effect.fnUntraced(function*(line: MeasuredPolyline) {
-        const bare = yield* bareOf(line)
+        const { json, segments } = line
+        const bare = yield* heavy.run(readBare, json, json.length)
         if (bare.length === 0) return { line, filled: 0, missing: 0 }
-        return yield* filledBy(line, yield* Effect.forEach(bare, heightsOf, { concurrency: CALLS_AT_ONCE }))
+        const parts = yield* Effect.forEach(bare, heightsOf, { concurrency: CALLS_AT_ONCE })
+        const heights = Float64Array.from(parts.flatMap((part) => Array.from(part)))
+        return yield* heavy.run(fillHeights, { json, segments, heights }, FILL_WEIGHT * json.length)
       })
 
       return Elevations.of({
-        fill: fill,
+        fill,
         fillIfPossible: Effect.fnUntraced(function*(lines) {
           const end = (yield* Clock.currentTimeMillis) + Duration.toMillis(ELEVATION_TIMEOUT)
-          return yield* Effect.forEach(
-            lines,
-            (line) =>
-              Effect.flatMap(
-                Clock.currentTimeMillis,
-                (now) =>
-                  now >= end ? Effect.sync(() => asItIs(line)) : fill(line).pipe(
-                    Effect.timeout(Duration.millis(end - now)),
-                    Effect.catch(() => Effect.sync(() => asItIs(line)))
-                  )
-              )
-          )
+          const fillUntilEnd = Effect.fnUntraced(function*(line: MeasuredPolyline) {
+            const left = end - (yield* Clock.currentTimeMillis)
+            if (left <= 0) return asItIs(line)
+            return yield* Effect.orElseSucceed(Effect.timeout(fill(line), left), () => asItIs(line))
+          })
+          return yield* Effect.forEach(lines, fillUntilEnd)
         })
       })
     })
@@ -443,5 +415,3 @@ const asItIs = (line: MeasuredPolyline): FilledLine => {
 
 /** Measuring takes twice as long as parsing. */
 const FILL_WEIGHT = 2
-
-const heightRequest = (encoded_polyline: string) => JSON.stringify({ encoded_polyline, height_precision: 1 })
