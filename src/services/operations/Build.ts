@@ -32,14 +32,8 @@ export const commitAt = (git: string) => {
   })
 }
 
-export interface Build {
-  readonly version: string
-  /** The commit is "unknown" where neither the image nor a clone says it. */
-  readonly commit: string
-}
-
-/** The version is that of the package, the commit that of the image or of the clone. */
-export const build = Config.map(settings.SOURCE_COMMIT, (given): Build => ({
+/** The version is that of the package, the commit that of the image or of the clone, "unknown" without both. */
+export const build = Config.map(settings.SOURCE_COMMIT, (given) => ({
   version: manifest.version,
   commit: Option.getOrElse(
     Option.orElse(given, () => commitAt(fileURLToPath(new URL("../../../.git", import.meta.url)))),

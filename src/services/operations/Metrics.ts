@@ -8,18 +8,19 @@ import { settings } from "./SettingsRegistry.ts"
 
 const PROBE_TIMEOUT = Duration.millis(250)
 
-const size = Metric.gauge("database_pool_size_connections", {
-  description: "Connections that the pool opens at most"
-})
+const gauge = (name: string, description: string) => Metric.gauge(name, { description })
 
-const wait = Metric.gauge("database_pool_wait_seconds", {
-  description: "How long the last probe waited for a connection; 0.25 s if it got none"
-})
+const SIZE = gauge("database_pool_size_connections", "Connections that the pool opens at most")
+
+const WAIT = gauge(
+  "database_pool_wait_seconds",
+  "How long the last probe waited for a connection; 0.25 s if it got none"
+)
 
 /** Measures the pool by requesting a connection: `@effect/sql-pg` does not report how long statements wait for one. */
 const makePoolProbe = Effect.gen(function*() {
   const sql = yield* SqlClient.SqlClient
-  yield* Metric.update(size, yield* settings.DATABASE_POOL_SIZE)
+  yield* Metric.update(SIZE, yield* settings.DATABASE_POOL_SIZE)
   return Effect.gen(function*() {
     const started = yield* Clock.currentTimeMillis
     // The read does not wait for a connection that is being opened: that does not end when interrupted.
@@ -29,7 +30,7 @@ const makePoolProbe = Effect.gen(function*() {
     const waited = (yield* Clock.currentTimeMillis) - started
     // A full queue refuses at once: that is no short wait.
     const longest = Duration.toMillis(PROBE_TIMEOUT)
-    yield* Metric.update(wait, (Exit.isSuccess(probed) ? waited : Math.max(waited, longest)) / 1000)
+    yield* Metric.update(WAIT, (Exit.isSuccess(probed) ? waited : Math.max(waited, longest)) / 1000)
   })
 })
 
@@ -37,8 +38,6 @@ const CPU = Metric.counter("process_cpu_seconds_total", {
   description: "Processor time, user and system, in seconds",
   incremental: true
 })
-
-const gauge = (name: string, description: string) => Metric.gauge(name, { description })
 
 const STARTED = gauge("process_start_time_seconds", "When the process started, in seconds since 1970")
 const RESIDENT = gauge("process_resident_memory_bytes", "Resident memory")
@@ -96,9 +95,7 @@ export const metricsEnabled = Config.all([settings.TELEMETRY_ENABLED, settings.M
   Config.map((switches) => switches.every((isOn) => isOn))
 )
 
-const off = () => Effect.fail(new MetricsDisabled())
-
-const buildInfo = Metric.gauge("service_build_info", { description: "1, with the version and the commit that run" })
+const BUILD = gauge("service_build_info", "1, with the version and the commit that run")
 
 export class Metrics extends Context.Service<Metrics, {
   /** Renders Prometheus' text format (version 0.0.4). */
@@ -108,10 +105,12 @@ export class Metrics extends Context.Service<Metrics, {
     Metrics,
     Effect.gen(function*() {
       const probePool = yield* makePoolProbe
-      if (!(yield* metricsEnabled)) return Metrics.of({ text: Effect.suspend(off) })
+      if (!(yield* metricsEnabled)) {
+        return Metrics.of({ text: Effect.suspend(() => Effect.fail(new MetricsDisabled())) })
+      }
       const probeProcess = yield* makeProcessProbe
       const { commit, version } = yield* build
-      yield* Metric.update(Metric.withAttributes(buildInfo, { version, commit }), 1)
+      yield* Metric.update(Metric.withAttributes(BUILD, { version, commit }), 1)
       return Metrics.of({ text: Effect.andThen(Effect.andThen(probePool, probeProcess), PrometheusMetrics.format()) })
     })
   )

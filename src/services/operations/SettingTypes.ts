@@ -383,51 +383,37 @@ interface Words {
   readonly isForDevelopment?: boolean
 }
 
-const made = <A, B>(
-  name: string,
-  own: Config.Config<A>,
-  otherwise: string,
-  { example, isForDevelopment = false, meaning }: Words,
-  value: Config.Config<B>
-): Setting<B> => ({
-  name,
-  otherwise,
-  example,
-  meaning,
-  isForDevelopment,
-  isRequired: otherwise === REQUIRED,
-  given: Config.option(own),
-  value
-})
-
 const REQUIRED = "required"
 
-export const required = <A>(name: string, type: SettingType<A>, words: Words): Setting<A> => {
+const made = <A, B>(
+  name: string,
+  type: SettingType<A>,
+  otherwise: string,
+  words: Words,
+  valueOf: (own: Config.Config<A>) => Config.Config<B>
+): Setting<B> => {
   const own = type(name)
-  return made(name, own, REQUIRED, words, own)
+  return {
+    name,
+    otherwise,
+    example: undefined,
+    isForDevelopment: false,
+    ...words,
+    isRequired: otherwise === REQUIRED,
+    given: Config.option(own),
+    value: valueOf(own)
+  }
 }
+
+export const required = <A>(name: string, type: SettingType<A>, words: Words): Setting<A> =>
+  made(name, type, REQUIRED, words, (own) => own)
 
 export const optional = <A>(
   name: string,
   type: SettingType<A>,
   words: Words,
   otherwise = "none"
-): Setting<Option.Option<A>> => {
-  const own = type(name)
-  return made(name, own, otherwise, words, Config.option(own))
-}
-
-/** `otherwise` is the text of the default, as a value would be written. */
-export const setting = <A>(name: string, type: SettingType<A>, otherwise: string, words: Words): Setting<A> => {
-  const own = type(name)
-  const defaults = ConfigProvider.fromUnknown({ [name]: otherwise })
-  const value = Config.mapEffect(Config.option(own), (given) =>
-    Option.match(given, {
-      onSome: Effect.succeed,
-      onNone: () => Effect.provideService(own, ConfigProvider.ConfigProvider, defaults)
-    }))
-  return made(name, own, otherwise, { example: otherwise, ...words }, value)
-}
+): Setting<Option.Option<A>> => made(name, type, otherwise, words, Config.option)
 
 export const derived = <A>(
   name: string,
@@ -435,11 +421,17 @@ export const derived = <A>(
   otherwise: string,
   derive: Config.Config<A>,
   words: Words
-): Setting<A> => {
-  const own = type(name)
-  const value = Config.map(
-    Config.all({ given: Config.option(own), other: derive }),
-    ({ given, other }) => Option.getOrElse(given, () => other)
-  )
-  return made(name, own, otherwise, words, value)
+): Setting<A> =>
+  made(name, type, otherwise, words, (own) =>
+    Config.map(
+      Config.all({ given: Config.option(own), other: derive }),
+      ({ given, other }) => Option.getOrElse(given, () => other)
+    ))
+
+/** `otherwise` is the text of the default, as a value would be written. */
+export const setting = <A>(name: string, type: SettingType<A>, otherwise: string, words: Words): Setting<A> => {
+  const defaults = ConfigProvider.fromUnknown({ [name]: otherwise })
+  const value = Effect.provideService(type(name), ConfigProvider.ConfigProvider, defaults)
+  const other = Config.mapEffect(Config.succeed(name), () => value)
+  return derived(name, type, otherwise, other, { example: otherwise, ...words })
 }

@@ -16,11 +16,6 @@ export interface TextResponse {
   readonly text: string
 }
 
-interface JsonResponse {
-  readonly status: number
-  readonly body: unknown
-}
-
 export type UpstreamFailure = UpstreamUnusable | UpstreamAway | UpstreamSlow
 
 const garbage = ({ name }: Upstream) => new UpstreamUnusable({ name })
@@ -37,10 +32,7 @@ const decodeJson = Schema.decodeUnknownEffect(Schema.fromJsonString(Schema.Unkno
 export const hangUp = (response: HttpClientResponse.HttpClientResponse) =>
   Effect.raceFirst(Effect.ignore(response.text), Effect.void)
 
-const readText = (
-  response: HttpClientResponse.HttpClientResponse,
-  upstream: Upstream
-): Effect.Effect<string, UpstreamUnusable> => {
+const readText = (response: HttpClientResponse.HttpClientResponse, upstream: Upstream) => {
   const declared = Number(response.headers["content-length"] ?? Number.NaN)
   const { maxBytes, maxUndeclaredBytes = maxBytes } = upstream
   if (declared > maxBytes) return Effect.andThen(hangUp(response), Effect.fail(garbage(upstream)))
@@ -87,7 +79,7 @@ export const requestJson = Effect.fnUntraced(function*(
   client: HttpClient.HttpClient,
   request: HttpClientRequest.HttpClientRequest,
   upstream: Upstream
-): Effect.fn.Return<JsonResponse, UpstreamFailure> {
+) {
   const response = yield* requestText(client, request, upstream)
   return { status: response.status, body: yield* bodyOf(response, upstream) }
 })
