@@ -6,7 +6,7 @@ import { carried } from "../files/Xml.ts"
 import { coordinatesOf } from "../geometry/Geodesy.ts"
 import { type Html, html } from "../operations/Html.ts"
 import type { PlacedTile } from "./MapStyle.ts"
-import { COLOURS, pathsOf, pointAt, type Points, project, round, thinned } from "./Shapes.ts"
+import { COLOURS, pathsOf, pointAt, type Points, project, round, stroked, thinned } from "./Shapes.ts"
 
 /** Tiles have the OpenMapTiles schema. Layers are in this order, the ground first, the edges of roads below roads. */
 interface Style {
@@ -96,7 +96,8 @@ interface Spot {
 }
 
 /** Each name has its place, or one above or below it, where it covers neither the line nor a name before it. */
-const placed = (names: ReadonlyArray<Name>, line: Points, width: number, height: number): ReadonlyArray<Spot> => {
+const placed = (names: ReadonlyArray<Name>, line: Points): ReadonlyArray<Spot> => {
+  const { height, width } = CARD_GROUND
   const spots: Array<Spot> = []
   const isFree = ({ half, x, y }: Spot) =>
     x > half && x < width - half && y > HALF_HEIGHT && y < height - HALF_HEIGHT
@@ -124,7 +125,7 @@ const nameText = ({ text, x, y }: Spot) => {
 }
 
 /** Draws vector tiles below a line. Nothing of them is drawn if one cannot be read. */
-const drawVectorMap = (tiles: ReadonlyArray<PlacedTile>, line: Points, width: number, height: number): Html => {
+const drawVectorMap = (tiles: ReadonlyArray<PlacedTile>, line: Points): Html => {
   const paths = STYLES.map((): Array<string> => [])
   const names: Array<Name> = []
   let length = 0
@@ -145,15 +146,11 @@ const drawVectorMap = (tiles: ReadonlyArray<PlacedTile>, line: Points, width: nu
       }
     }
   }
-  return html`${
-    STYLES.flatMap(({ fill = "none", stroke = "none", width = 0 }, index) =>
-      paths[index]?.length === 0
-        ? []
-        : html`<path d="${
-          paths[index]?.join("")
-        }" fill="${fill}" stroke="${stroke}" stroke-width="${width}" stroke-linejoin="round" stroke-linecap="round"/>\n`
-    )
-  }${placed(names, line, width, height).map(nameText)}`
+  const drawn = STYLES.flatMap(({ fill, stroke = "none", width = 0 }, index) => {
+    const path = paths[index]?.join("") ?? ""
+    return path === "" ? [] : html`${stroked(path, stroke, width, fill)}\n`
+  })
+  return html`${drawn}${placed(names, line).map(nameText)}`
 }
 
 /** Most sites show this size without cropping it. */
@@ -224,7 +221,7 @@ const LOGO = { width: 180, height: 84 }
 
 const mapOf = (tiles: ReadonlyArray<PlacedTile>, line: Points): Html =>
   tiles[0]?.type === "vector"
-    ? drawVectorMap(tiles, line, CARD_GROUND.width, CARD_GROUND.height)
+    ? drawVectorMap(tiles, line)
     : html`${
       tiles.map(({ bytes, side, x, y }) =>
         html`<image x="${round(x)}" y="${round(y)}" width="${side}" height="${side}" href="data:${
@@ -246,8 +243,7 @@ export const drawCard = (
     const { x, y } = pointAt(ends, index)
     return { x: round(x), y: round(y) }
   }
-  const stroke = (colour: string, width: number) =>
-    html`<path d="${path}" fill="none" stroke="${colour}" stroke-width="${width}" stroke-linejoin="round" stroke-linecap="round"/>`
+  const stroke = (colour: string, width: number) => stroked(path, colour, width)
   const top = CARD_GROUND.height
   const inner = CARD.width - 2 * MARGIN
   const beside = logo === undefined ? inner : inner - LOGO.width - MARGIN

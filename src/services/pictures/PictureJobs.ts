@@ -24,6 +24,7 @@ import {
   project,
   round,
   roundLength,
+  stroked,
   thinned,
   widthOf
 } from "./Shapes.ts"
@@ -82,7 +83,7 @@ const drawProfile = (profile: Profile, { height, width, x, y }: Box, colours: Co
 <path d="M${round(left)} ${round(floor)}H${round(left + plotWidth)}" stroke="${rule}" fill="none"/>
 <path d="${paths.join("")}" fill="none" stroke="${line}" stroke-width="1.5" stroke-linejoin="round"/>
 ${label(high, { ...beside, y: toY(highest) + (isFlat ? BASE_LINE / 2 : BASE_LINE) })}
-${isFlat ? html`` : label(low, { ...beside, y: toY(lowest) })}
+${isFlat ? undefined : label(low, { ...beside, y: toY(lowest) })}
 ${label("0", { ...below, x: left, anchor: "start" })}
 ${label(distance(length), { ...below, x: left + plotWidth, anchor: "end" })}`
 }
@@ -202,52 +203,53 @@ export const drawPicture = (
   const path = pathsOf(thinned(line, segments)).join("")
   const isEmpty = positions.length + waypoints.length === 0
   const right = { x: width - MARGIN, anchor: "end", colour: colours.text } as const
-  const stroke = (colour: string, thickness: number) =>
-    html`<path d="${path}" fill="none" stroke="${colour}" stroke-width="${
-      round(thickness * unit)
-    }" stroke-linejoin="round" stroke-linecap="round"/>`
+  const stroke = (colour: string, thickness: number) => stroked(path, colour, thickness * unit)
   return html`<svg xmlns="http://www.w3.org/2000/svg" width="${width}" height="${height}" viewBox="0 0 ${width} ${height}" role="img">
 <title>${carried(name)}</title>
 <rect width="${width}" height="${height}" fill="${colours.ground}"/>
-${path === "" ? html`` : html`${stroke(colours.edge, 6)}\n${stroke(colours.line, 3.2)}`}
+${path === "" ? undefined : html`${stroke(colours.edge, 6)}\n${stroke(colours.line, 3.2)}`}
 ${marksOf(line, marks, unit, colours)}
 ${
     layout.hasText && !isEmpty && distortion <= MAX_DISTORTION
       ? scaleBar(metresPerPixel, foot, width, colours)
-      : html``
+      : undefined
   }
 ${
     layout.hasText && attribution !== undefined
       ? label(attribution, { ...right, y: isOneRow ? foot : FONT_SIZE + 4 })
-      : html``
+      : undefined
   }
 ${
     isEmpty && layout.hasText
       ? label("No line is shown", { x: width / 2, y: height / 2, anchor: "middle", colour: colours.text })
-      : html``
+      : undefined
   }
-${profile === undefined || layout.profile === undefined ? html`` : drawProfile(profile, layout.profile, colours)}
+${profile === undefined || layout.profile === undefined ? undefined : drawProfile(profile, layout.profile, colours)}
 </svg>
 `.html.replace(/\n+/g, "\n")
 }
 
-interface PictureOrder {
-  readonly name: string
+/** The texts are JSON, as they are stored. */
+interface Shape {
   readonly geometry: string
   readonly segments?: string | undefined
   readonly waypoints: string
+}
+
+const shapeOf = ({ geometry, segments = "[]", waypoints }: Shape) => ({
+  positions: positionsOf(geometry),
+  segments: readSegments(segments),
+  waypoints: readWaypoints(waypoints).map(({ coord }) => coord)
+})
+
+interface PictureOrder extends Shape {
+  readonly name: string
   readonly attribution: string | undefined
   readonly options: PictureOptions
 }
 
-const draw = ({ attribution, geometry, name, options, segments = "[]", waypoints }: PictureOrder): string =>
-  drawPicture({
-    name,
-    attribution,
-    positions: positionsOf(geometry),
-    segments: readSegments(segments),
-    waypoints: readWaypoints(waypoints).map(({ coord }) => coord)
-  }, options)
+const draw = ({ attribution, name, options, ...shape }: PictureOrder): string =>
+  drawPicture({ name, attribution, ...shapeOf(shape) }, options)
 
 const share = "pictures"
 
@@ -278,11 +280,7 @@ export const drawPng = new HeavyJob<PictureOrder, Uint8Array>(import.meta.url, {
   run: (order) => rendered(draw(order))
 })
 
-interface CardOrder extends CardTexts {
-  readonly geometry: string
-  readonly segments: string
-  readonly waypoints: string
-}
+type CardOrder = CardTexts & Shape
 
 interface CardPng {
   readonly bytes: Uint8Array
@@ -294,12 +292,7 @@ export const drawCardPng = new HeavyJob<CardOrder, CardPng>(import.meta.url, {
   name: "draw card",
   share,
   run: async ({ geometry, segments, waypoints, ...texts }) => {
-    const subject = {
-      ...texts,
-      positions: positionsOf(geometry),
-      segments: readSegments(segments),
-      waypoints: readWaypoints(waypoints).map(({ coord }) => coord)
-    }
+    const subject = { ...texts, ...shapeOf({ geometry, segments, waypoints }) }
     const drawn = Result.try(() => drawCard(subject))
     const svg = Result.getOrElse(drawn, () => drawCard({ ...subject, tiles: [] }))
     return { bytes: await rendered(svg), hasMap: Result.isSuccess(drawn) }

@@ -198,14 +198,13 @@ const pictureDigest = (
   { height, profile, theme, width }: PictureOptions
 ) => {
   const shown = [id, version, cutRevision, name, provenance, waypoints, format, width, height, theme, profile]
-  const hash = createHash("sha256").update(JSON.stringify(shown)).update(geometry ?? "")
-  return hash.digest("base64url").slice(0, DIGEST_LENGTH)
+  return digestOf(shown, geometry)
 }
 
 /** The attribution of a source is HTML. */
 const withoutMarkup = (text: string | undefined) => text?.replaceAll(/<[^>]*>/g, "").replaceAll("&copy;", "©").trim()
 
-const digestOf = (shown: unknown) =>
-  createHash("sha256").update(JSON.stringify(shown)).digest("base64url").slice(0, DIGEST_LENGTH)
+const digestOf = (shown: unknown, geometry: StoredRoute["geometry"] = "") =>
+  createHash("sha256").update(JSON.stringify(shown)).update(geometry).digest("base64url").slice(0, DIGEST_LENGTH)
 
 const DIGEST_LENGTH = 22

@@ -155,6 +155,11 @@ export const label = (text: string, { anchor, colour, x, y }: Label): Html =>
     round(y)
   }" fill="${colour}" font-family="${FONTS}" font-size="${FONT_SIZE}" text-anchor="${anchor}">${text}</text>`
 
+export const stroked = (path: string, colour: string, width: number, fill = "none"): Html =>
+  html`<path d="${path}" fill="${fill}" stroke="${colour}" stroke-width="${
+    round(width)
+  }" stroke-linejoin="round" stroke-linecap="round"/>`
+
 export const round = (value: number): number => Math.round(value * 10) / 10
 
 const grouped = (value: number, digits: number) =>
