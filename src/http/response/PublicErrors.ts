@@ -130,9 +130,6 @@ const duplicateRoutes = ({ duplicates }: DuplicateRoutes) => {
   })
 }
 
-export const wrongCredentials = () =>
-  new Unauthorized({ message: "Wrong email address or password", details: { reason: "wrong_credentials" } })
-
 const OVERLOADED: Readonly<Record<Overloaded["reason"], string>> = {
   lists: "Too many lists are being read: try again",
   totals: "The list has not been counted in time: try again",
@@ -190,6 +187,11 @@ const conflict = (reason: ReasonOf<409>, message: string) => () => new Conflict(
 
 const forbidden = (reason: ReasonOf<403>, message: string) => () => new Forbidden({ message, details: { reason } })
 
+const unauthorized = (reason: ReasonOf<401>, message: string) => () =>
+  new Unauthorized({ message, details: { reason } })
+
+export const wrongCredentials = unauthorized("wrong_credentials", "Wrong email address or password")
+
 const PUBLIC = {
   InvalidInput: ({ issues, part = "body" }) => ValidationFailed.of(part, issues),
   FilesTooLarge: ({ limitBytes }) =>
@@ -241,11 +243,10 @@ const PUBLIC = {
       message: `There may be at most ${limit} links: delete one first`,
       details: { reason: "too_many_links" }
     }),
-  DownloadRefused: () =>
-    new Forbidden({
-      message: "This link does not allow downloads: ask the owner of the route for one that does",
-      details: { reason: "download_not_allowed" }
-    }),
+  DownloadRefused: forbidden(
+    "download_not_allowed",
+    "This link does not allow downloads: ask the owner of the route for one that does"
+  ),
   AlreadyPast: ({ member }) => ValidationFailed.at("body", member, "Expected an instant in the future"),
   KeyInUse: conflict("key_in_use", "The first request with this Idempotency-Key is still in progress"),
   KeyReused: conflict("key_reused", "This Idempotency-Key was used for another request"),
@@ -280,39 +281,26 @@ const PUBLIC = {
     "provider_email_unverified",
     "The identity provider has not verified the email address"
   ),
-  SignUpPasswordNeeded: () =>
-    new Conflict({
-      message: "The address has several sign-ups: send the password of the one that this link was mailed for",
-      details: { reason: "password_needed" }
-    }),
-  SignUpPasswordWrong: () =>
-    new Forbidden({
-      message: "The password is not that of the sign-up that this link was mailed for",
-      details: { reason: "password_wrong" }
-    }),
-  SignUpClosed: () =>
-    new Forbidden({
-      message: "Sign-up is closed here: ask an administrator for an invitation",
-      details: { reason: "signup_disabled" }
-    }),
-  ProviderDisabled: () =>
-    new Forbidden({
-      message: "Sign-in by an identity provider is switched off here: sign in by email",
-      details: { reason: "provider_sign_in_disabled" }
-    }),
+  SignUpPasswordNeeded: conflict(
+    "password_needed",
+    "The address has several sign-ups: send the password of the one that this link was mailed for"
+  ),
+  SignUpPasswordWrong: forbidden(
+    "password_wrong",
+    "The password is not that of the sign-up that this link was mailed for"
+  ),
+  SignUpClosed: forbidden("signup_disabled", "Sign-up is closed here: ask an administrator for an invitation"),
+  ProviderDisabled: forbidden(
+    "provider_sign_in_disabled",
+    "Sign-in by an identity provider is switched off here: sign in by email"
+  ),
   WrongCredentials: wrongCredentials,
-  SignInRefused: () =>
-    new Unauthorized({ message: "The sign-in was not accepted", details: { reason: "sign_in_refused" } }),
-  ProviderDeclined: () =>
-    new Unauthorized({
-      message: "The identity provider did not sign you in",
-      details: { reason: "provider_declined" }
-    }),
-  SignInNotBegun: () =>
-    new Unauthorized({
-      message: `The sign-in was not begun in this browser within the last ${inWords(PROVIDER_SIGN_IN_LIFETIME)}`,
-      details: { reason: "sign_in_not_begun" }
-    }),
+  SignInRefused: unauthorized("sign_in_refused", "The sign-in was not accepted"),
+  ProviderDeclined: unauthorized("provider_declined", "The identity provider did not sign you in"),
+  SignInNotBegun: unauthorized(
+    "sign_in_not_begun",
+    `The sign-in was not begun in this browser within the last ${inWords(PROVIDER_SIGN_IN_LIFETIME)}`
+  ),
   LinkUnusable: () => ValidationFailed.at("body", "token", "Expected a link that was not used and has not expired"),
   SpoolFull: () => Unavailable.retryAfter("Too many long files are being sent: try again", Duration.seconds(5)),
   ...PUBLIC_UPSTREAM
