@@ -25,7 +25,7 @@ import { configuredSite } from "../texts/Site.ts"
 import { linkUnusable, MailedTokens, type TokenOwner } from "./MailedLinks.ts"
 import { PasswordPolicy, Passwords } from "./Passwords.ts"
 import { Sessions } from "./Sessions.ts"
-import { NewAccounts, type SignUp, SignUps } from "./SignUp.ts"
+import { NewAccounts, SignUps } from "./SignUp.ts"
 import { PersonalAccessTokens } from "./Tokens.ts"
 
 export class PasswordChanges extends Context.Service<PasswordChanges, {
@@ -109,14 +109,6 @@ export class PasswordChanges extends Context.Service<PasswordChanges, {
         yield* notice(owner, "byLink")
       })
 
-      const openAccount = Effect.fnUntraced(function*(signUp: SignUp, token: Redacted.Redacted, digest: string) {
-        const opened = yield* newAccounts.open({ ...signUp, passwordHash: digest })
-        if (Option.isNone(opened)) return yield* linkUnusable()
-        yield* mailedTokens.keepUsed("reset-password", token, opened.value)
-        yield* audit.record("password.reset", { userId: opened.value })
-        return 0
-      })
-
       const ownerOf = (token: Redacted.Redacted) => signIns(mailedTokens.ownerOf("reset-password", token))
 
       const personOf = (owner: TokenOwner): Effect.Effect<Person, LookupFailure> =>
@@ -132,9 +124,13 @@ export class PasswordChanges extends Context.Service<PasswordChanges, {
       }, sql.withTransaction)
 
       const resetSignUp = Effect.fnUntraced(function*(token: Redacted.Redacted, digest: string) {
-        const signUp = yield* newAccounts.signUpOf("reset-password", token)
-        if (Option.isNone(signUp)) return yield* linkUnusable()
-        return yield* openAccount(signUp.value, token, digest)
+        const userId = yield* newAccounts.openBy(
+          "reset-password",
+          token,
+          (signUp) => Effect.succeed({ ...signUp, passwordHash: digest })
+        )
+        yield* audit.record("password.reset", { userId })
+        return 0
       }, sql.withTransaction)
 
       // The password is hashed before the transaction, so that no connection or lock waits for it.

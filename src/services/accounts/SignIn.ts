@@ -43,12 +43,6 @@ interface ChosenPassword {
   readonly newPassword?: Redacted.Redacted | undefined
 }
 
-interface UsedLink {
-  readonly device: Device
-  readonly purpose: MailedTokenPurpose
-  readonly token: Redacted.Redacted
-}
-
 export class Accounts extends Context.Service<Accounts, {
   /** Mails a link to create the account, or a notice to its owner, in equal time. Fails while sign-up is closed. */
   readonly signUp: (
@@ -193,50 +187,22 @@ export class Accounts extends Context.Service<Accounts, {
       const proven = Effect.fnUntraced(function*(signUp: SignUp, { newPassword, password }: ChosenPassword) {
         if (newPassword !== undefined) {
           yield* policy.check("password", newPassword, signUp)
-          return Option.some(yield* passwords.hash(newPassword))
+          return yield* passwords.hash(newPassword)
         }
-        if (password === undefined) return Option.none()
+        if (password === undefined) return undefined
         if (signUp.passwordHash === undefined || !(yield* passwords.verify(password, signUp.passwordHash))) {
           yield* audit.record("sign_in.failed")
           return yield* new SignUpPasswordWrong()
         }
-        return Option.some(signUp.passwordHash)
+        return signUp.passwordHash
       })
 
-      const openAndSignIn = Effect.fnUntraced(function*(signUp: SignUp, { device, purpose, token }: UsedLink) {
-        const userId = yield* newAccounts.open(signUp)
-        if (Option.isNone(userId)) return yield* linkUnusable()
-        yield* mailedTokens.keepUsed(purpose, token, userId.value)
-        return yield* signIn(userId.value, device)
-      })
-
-      const openBy = Effect.fnUntraced(
-        function*(token: Redacted.Redacted, digest: Option.Option<string>, device: Device) {
-          const signUp = yield* newAccounts.signUpOf("verify-email", token)
-          if (Option.isNone(signUp)) return yield* linkUnusable()
-          if (Option.isNone(digest) && !signUp.value.isOnly) return yield* new SignUpPasswordNeeded()
-          const passwordHash = Option.getOrElse(digest, () => signUp.value.passwordHash)
-          return yield* openAndSignIn({ ...signUp.value, passwordHash }, { device, purpose: "verify-email", token })
-        },
-        sql.withTransaction,
-        (effect) => signIns(effect),
-        Effect.catchTag("SignInRefused", linkUnusable)
-      )
-
-      const openInvited = Effect.fnUntraced(
-        function*(
-          token: Redacted.Redacted,
-          chosen: { readonly name?: string; readonly passwordHash: string },
-          device: Device
-        ) {
-          const signUp = yield* newAccounts.signUpOf(INVITATION, token)
-          if (Option.isNone(signUp)) return yield* linkUnusable()
-          return yield* openAndSignIn({ ...signUp.value, ...chosen }, { device, purpose: INVITATION, token })
-        },
-        sql.withTransaction,
-        (effect) => signIns(effect),
-        Effect.catchTag("SignInRefused", linkUnusable)
-      )
+      const signInNew = <E>(opening: Effect.Effect<UserId, E>, device: Device) =>
+        opening.pipe(
+          Effect.flatMap((userId) => Effect.catchTag(signIn(userId, device), "SignInRefused", linkUnusable)),
+          sql.withTransaction,
+          signIns
+        )
 
       return Accounts.of({
         signUp: Effect.fnUntraced(function*({ email, name, network, password }) {
@@ -259,12 +225,22 @@ export class Accounts extends Context.Service<Accounts, {
           const signUp = yield* pendingOf(token, INVITATION)
           const given = name === undefined ? {} : { name }
           yield* policy.check("password", password, { ...signUp, ...given })
-          return yield* openInvited(token, { ...given, passwordHash: yield* passwords.hash(password) }, device)
+          const chosen = { ...given, passwordHash: yield* passwords.hash(password) }
+          const opening = newAccounts.openBy(INVITATION, token, (signUp) => Effect.succeed({ ...signUp, ...chosen }))
+          return yield* signInNew(opening, device)
         }, databaseDefects),
 
         verifyEmail: Effect.fnUntraced(function*(token, chosen, device) {
           const digest = yield* proven(yield* pendingOf(token, "verify-email"), chosen)
-          return yield* openBy(token, digest, device)
+          const opening = newAccounts.openBy(
+            "verify-email",
+            token,
+            (signUp) =>
+              digest === undefined && !signUp.isOnly
+                ? Effect.fail(new SignUpPasswordNeeded())
+                : Effect.succeed({ ...signUp, passwordHash: digest ?? signUp.passwordHash })
+          )
+          return yield* signInNew(opening, device)
         }, databaseDefects),
 
         logIn: Effect.fnUntraced(function*({ email, password }, device) {

@@ -9,13 +9,13 @@ import { localPartOf } from "../../schema/User.ts"
 import { databaseDefects } from "../db/DatabaseErrors.ts"
 import { newest, readableRows, selectPage } from "../db/Lists.ts"
 import { columnsOf, Instant, readOnly, tableOf } from "../db/Tables.ts"
-import { AddressTaken, Missing, SignUpClosed } from "../DomainErrors.ts"
+import { AddressTaken, type LinkUnusable, Missing, SignUpClosed } from "../DomainErrors.ts"
 import { Audit } from "../identity/Audit.ts"
 import { FALLBACK, Handles } from "../identity/Names.ts"
 import { emailKey, hasAddress, UserRecord, users } from "../identity/Users.ts"
 import { Outbox } from "../mail/Outbox.ts"
 import { settings } from "../operations/SettingsRegistry.ts"
-import { mailedLink, type MailedTokenPurpose, MailedTokens } from "./MailedLinks.ts"
+import { linkUnusable, mailedLink, type MailedTokenPurpose, MailedTokens } from "./MailedLinks.ts"
 
 class SignUpRecord extends Model.Class<SignUpRecord>("SignUpRecord")({
   id: readOnly(SignUpId),
@@ -224,13 +224,17 @@ const MAX_HANDLE_ATTEMPTS = 10
 export const nameFrom = (email: string, name: string | undefined): string =>
   name ?? (inOneLine(localPartOf(email)) || FALLBACK)
 
-/** Creates accounts. Call `signUpOf` and `open` in a transaction. */
+/** Creates accounts, in the transaction of the caller. */
 export class NewAccounts extends Context.Service<NewAccounts, {
-  /** Finds the sign-up of a mailed link, and blocks the other links of the address. None if the link cannot be used. */
-  readonly signUpOf: (
+  /**
+   * Opens the account that `choose` makes of a mailed link's sign-up, and uses up the link. The other links of the address
+   * wait meanwhile. Fails with `LinkUnusable` also if the address has an account.
+   */
+  readonly openBy: <E = never>(
     purpose: MailedTokenPurpose,
-    token: Redacted.Redacted
-  ) => Effect.Effect<Option.Option<LockedSignUp>>
+    token: Redacted.Redacted,
+    choose: (signUp: LockedSignUp) => Effect.Effect<ProvenPerson, E>
+  ) => Effect.Effect<UserId, E | LinkUnusable | SignUpClosed>
   /** Deletes the address's sign-ups. Returns none if it has an account. Fails if uninvited while sign-up is closed. */
   readonly open: (person: ProvenPerson) => Effect.Effect<Option.Option<UserId>, SignUpClosed>
 }>()("route-planning-service/NewAccounts") {
@@ -283,19 +287,26 @@ export class NewAccounts extends Context.Service<NewAccounts, {
           )
         )
 
+      const open = Effect.fnUntraced(function*(person: ProvenPerson) {
+        if (!isOpen && !(yield* signUps.isInvited(person.email))) return yield* new SignUpClosed()
+        yield* signUps.removeAll(person.email)
+        return Option.map(yield* openWithHandle(person), ({ id }) => id)
+      }, databaseDefects)
+
       return NewAccounts.of({
-        signUpOf: Effect.fnUntraced(function*(purpose, token) {
+        open,
+
+        openBy: Effect.fnUntraced(function*(purpose, token, choose) {
           const id = yield* mailedTokens.signUpOf(purpose, token)
           const signUp = Option.isNone(id) ? Option.none() : yield* signUps.lock(id.value)
           // The link may have become void before the lock.
-          return Option.isSome(yield* mailedTokens.signUpOf(purpose, token)) ? signUp : Option.none()
-        }),
-
-        open: Effect.fnUntraced(function*(person) {
-          if (!isOpen && !(yield* signUps.isInvited(person.email))) return yield* new SignUpClosed()
-          yield* signUps.removeAll(person.email)
-          return Option.map(yield* openWithHandle(person), ({ id }) => id)
-        }, databaseDefects)
+          const isValid = Option.isSome(yield* mailedTokens.signUpOf(purpose, token))
+          if (Option.isNone(signUp) || !isValid) return yield* linkUnusable()
+          const userId = yield* open(yield* choose(signUp.value))
+          if (Option.isNone(userId)) return yield* linkUnusable()
+          yield* mailedTokens.keepUsed(purpose, token, userId.value)
+          return userId.value
+        })
       })
     })
   )
