@@ -53,7 +53,7 @@ import { ChangeFeed, ChangeSignals, ChangeWaits } from "../services/sync/ChangeF
 import { changeSweepLayer } from "../services/sync/ChangeNumbers.ts"
 import { invitationsLayer } from "./Invitations.ts"
 import { drainLayer } from "./Shutdown.ts"
-import { telemetryLayer } from "./telemetry/Telemetry.ts"
+import { telemetryLayer } from "./telemetry/Tracing.ts"
 
 const servicesLayer = Layer.mergeAll(
   AccountExport.layer,

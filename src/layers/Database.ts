@@ -12,7 +12,7 @@ import { makeColumnTypes } from "./database/ColumnTypes.ts"
 import { migrate, MIGRATIONS } from "./database/Migrations.ts"
 import { replicasLayer } from "./database/Replicas.ts"
 import { findWritable, mayComeUp, reasonOf } from "./database/Servers.ts"
-import { metricsLayer } from "./telemetry/Telemetry.ts"
+import { metricsLayer } from "./telemetry/Tracing.ts"
 
 class DatabaseUnusable extends Schema.TaggedError<DatabaseUnusable>()("DatabaseUnusable", {
   message: Schema.String,

@@ -11,7 +11,7 @@ import { cardLogoLayer, mapStyleLayer } from "../services/pictures/MapStyle.ts"
 import { RoutingEngine } from "../services/routing/Engine.ts"
 import { listenLayer } from "./NodeServer.ts"
 import { rateCountersLayer } from "./Redis.ts"
-import { telemetryLayer } from "./telemetry/Telemetry.ts"
+import { telemetryLayer } from "./telemetry/Tracing.ts"
 
 export const identityProviderLive = IdentityProvider.layer
 

@@ -209,16 +209,6 @@ export const ConnectionTimeouts = Context.Reference<{
   defaultValue: () => ({ headers: 5_000, keepAlive: 65_000, idle: 150_000 })
 })
 
-const LIMITS = {
-  // `BodyAllowance` limits the body, `headersTimeout` what comes before it.
-  requestTimeout: 0,
-  maxHeaderSize: MAX_HEADER_BYTES,
-  // `requestFault` checks the header, so that its errors have the shape of the API.
-  requireHostHeader: false,
-  // A request that offers an upgrade is served as an ordinary request, with its body (RFC 9110, 7.8).
-  shouldUpgradeCallback: () => false
-}
-
 /** The kernel drops bursts above Node's 511, and clients retry after 1, 3 and 7 s. `net.core.somaxconn` caps it. */
 const BACKLOG = 4_096
 
@@ -230,8 +220,14 @@ const makeServer = Effect.gen(function*() {
   const timeouts = yield* ConnectionTimeouts
   const linger = Math.min(Duration.toMillis(yield* settings.SHUTDOWN_DRAIN_DELAY), MAX_LINGER_MS)
   const server = new LingeringServer({
-    ...LIMITS,
     ServerResponse: PiecedResponse,
+    // `BodyAllowance` limits the body, `headersTimeout` what comes before it.
+    requestTimeout: 0,
+    maxHeaderSize: MAX_HEADER_BYTES,
+    // `requestFault` checks the header, so that its errors have the shape of the API.
+    requireHostHeader: false,
+    // A request that offers an upgrade is served as an ordinary request, with its body (RFC 9110, 7.8).
+    shouldUpgradeCallback: () => false,
     headersTimeout: timeouts.headers,
     keepAliveTimeout: timeouts.keepAlive,
     connectionsCheckingInterval: Math.min(CHECKING_INTERVAL, timeouts.headers)
@@ -284,8 +280,6 @@ export const listenLayer = Layer.unwrap(Effect.gen(function*() {
       host: settings.HOST,
       gracefulShutdownTimeout: Config.succeed(RUNNING_REQUESTS)
     })),
-    Layer.merge(rulesLayer),
-    Layer.merge(begunLayer),
-    Layer.merge(whenSentLayer)
+    Layer.merge(Layer.mergeAll(rulesLayer, begunLayer, whenSentLayer))
   )
 }))

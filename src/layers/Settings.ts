@@ -49,15 +49,10 @@ const listenProblem = (error: unknown): string | undefined => {
   return LISTEN_COMPLAINTS[cause.code]?.(cause.address ?? cause.hostname ?? "", cause.port)
 }
 
-const isMissing = (issue: SchemaIssue.Issue): boolean => {
-  switch (issue._tag) {
-    case "Encoding":
-    case "Pointer":
-      return isMissing(issue.issue)
-    default:
-      return issue._tag === "InvalidType" && SchemaAST.isString(issue.ast)
-  }
-}
+const isMissing = (issue: SchemaIssue.Issue): boolean =>
+  issue._tag === "Encoding" || issue._tag === "Pointer"
+    ? isMissing(issue.issue)
+    : issue._tag === "InvalidType" && SchemaAST.isString(issue.ast)
 
 const withExample = (name: string, problem: string): string => {
   const example = registry.find((setting) => setting.name === name)?.example

@@ -134,13 +134,15 @@ const follow = Effect.fnUntraced(function*(urls: ReadonlyArray<Redacted.Redacted
   /** Returns up to when commits may exist, in milliseconds: a lost primary has none after its last position. */
   const present = () => state.isAway ? state.positions.at(-1)?.at ?? Infinity : now()
 
+  const lagOf = ({ upTo }: Replica) => Math.max(0, present() - upTo) / 1000
+
   const isUsed = ({ client, upTo }: Replica) => client !== undefined && present() - upTo <= Duration.toMillis(maxLag)
 
   const noteReplica = (replica: Replica) => ({ position }: Position) =>
     Effect.suspend(() => {
       const known = state.positions.findLast((each) => each.position <= position)
       replica.upTo = known?.at ?? -Infinity
-      return Metric.update(lag(replica.number), isUsed(replica) ? Math.max(0, present() - replica.upTo) / 1000 : -1)
+      return Metric.update(lag(replica.number), isUsed(replica) ? lagOf(replica) : -1)
     })
 
   const replicaLife = Effect.fnUntraced(function*(replica: Replica) {
@@ -216,16 +218,12 @@ const follow = Effect.fnUntraced(function*(urls: ReadonlyArray<Redacted.Redacted
       )
     )
 
-  const statusOf = (replica: Replica) => {
-    if (replica.client === undefined) return "away"
-    return isUsed(replica) ? "ok" : "behind"
-  }
-
   const stateOf = (replica: Replica): ReplicaState => {
-    const lagSeconds = Math.max(0, present() - replica.upTo) / 1000
+    const lagSeconds = lagOf(replica)
+    const status = isUsed(replica) ? "ok" : "behind"
     return {
       replica: replica.number,
-      status: statusOf(replica),
+      status: replica.client === undefined ? "away" : status,
       ...Number.isFinite(lagSeconds) ? { lagSeconds } : {}
     }
   }

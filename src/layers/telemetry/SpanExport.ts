@@ -10,8 +10,6 @@ export type OtlpSpan = OtlpTracer.ScopeSpan["spans"][number]
 
 type Attribute = OtlpResource.KeyValue
 
-type Attributes = ReadonlyArray<Attribute>
-
 /** An allow list: paths and URLs contain share tokens and keys, error messages values, headers credentials. */
 const ALLOWED = new Set([
   "app.cause",
@@ -77,7 +75,7 @@ const exceptionOf = (error: unknown, endTime: bigint): OtlpSpan["events"][number
 
 interface End {
   readonly status: OtlpSpan["status"]
-  readonly attributes: Attributes
+  readonly attributes: ReadonlyArray<Attribute>
   readonly events: OtlpSpan["events"]
 }
 
@@ -150,21 +148,15 @@ const statementNaming = (database: Option.Option<TracedDatabase>) => {
     .filter(([, value]) => value !== undefined)
     .map(([key, value]) => attribute(key, value))
   const transactions = transactionNaming()
+  const namesOf = (operation: string | undefined, subject: string | undefined) => ({
+    name: [operation, subject].filter((part) => part !== undefined).join(" "),
+    attributes: operation === undefined ? address : [...address, attribute("db.operation.name", operation)]
+  })
   return (span: Tracer.Span) => {
     const text = span.attributes.get("db.query.text")
-    if (text === undefined) {
-      const work = transactions.workOf(span) || name
-      return {
-        name: ["TRANSACTION", work].filter((part) => part !== undefined).join(" "),
-        attributes: [...address, attribute("db.operation.name", "TRANSACTION")]
-      }
-    }
+    if (text === undefined) return namesOf("TRANSACTION", transactions.workOf(span) || name)
     transactions.note(span, String(text))
-    const operation = operationOf(String(text))
-    return {
-      name: [operation, name].filter((part) => part !== undefined).join(" "),
-      attributes: operation === undefined ? address : [...address, attribute("db.operation.name", operation)]
-    }
+    return namesOf(operationOf(String(text)), name)
   }
 }
 

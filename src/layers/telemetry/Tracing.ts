@@ -1,4 +1,5 @@
 import { Config, Effect, type Exit, Layer, Metric, Option, Redacted, References, Tracer } from "effect"
+import { HttpClient } from "effect/http"
 import { OtlpResource } from "effect/observability"
 import { hostname } from "node:os"
 import { SERVICE_NAME } from "../../schema/ServiceName.ts"
@@ -104,7 +105,7 @@ export const databaseOf = (url: Redacted.Redacted, hasReplicas: boolean): Traced
   return { name: pathname.slice(1), ...(isOne ? { host: hostname, port: Number(port || POSTGRES_PORT) } : {}) }
 }
 
-export const tracingLayer = Layer.unwrap(Effect.gen(function*() {
+const tracingLayer = Layer.unwrap(Effect.gen(function*() {
   const endpoint = yield* settings.OTEL_EXPORTER_OTLP_ENDPOINT
   if (Option.isNone(endpoint) || !(yield* settings.TELEMETRY_ENABLED)) {
     return Layer.succeed(References.TracerEnabled, false)
@@ -122,3 +123,12 @@ export const tracingLayer = Layer.unwrap(Effect.gen(function*() {
     samplingTracer(sampling, (span, endTime, exit) => push(encode(span, endTime, exit)))
   )
 }))
+
+/** Each application has its own registry: tests run several in one process. */
+export const metricsLayer = Layer.sync(Metric.MetricRegistry, () => new Map())
+
+/** Trace ids are not sent to other services. */
+export const telemetryLayer = Layer.merge(
+  Layer.provideMerge(tracingLayer, metricsLayer),
+  Layer.succeed(HttpClient.TracerPropagationEnabled, false)
+)
