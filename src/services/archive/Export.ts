@@ -29,7 +29,7 @@ import { writeRouteFile } from "../files/RouteFile.ts"
 import { Spool, type SpooledFile } from "../files/Spool.ts"
 import { Pseudonyms, slugOf } from "../identity/Names.ts"
 import { toDocument } from "../routes/RouteFiles.ts"
-import { routeColumns, RouteRow, toStoredRoute } from "../routes/RouteRow.ts"
+import { ROUTE_COLUMNS, RouteRow, toStoredRoute } from "../routes/RouteRow.ts"
 import { collectionVisibility, routeVisibility } from "../sharing/Visibility.ts"
 import { type AddFile, type FileWriter, piecesOf, zipOf } from "./Zip.ts"
 
@@ -63,7 +63,7 @@ const archiveQueries = Effect.gen(function*() {
     Result: ArchivedRouteRow,
     execute: ({ ids, owner }) =>
       sql`
-        SELECT ${sql.literal(routeColumns("full"))}, coalesce(r.imported_from, r.share_token) AS origin
+        SELECT ${sql.literal(ROUTE_COLUMNS.full)}, coalesce(r.imported_from, r.share_token) AS origin
         FROM routes r JOIN users u ON u.id = r.user_id
         WHERE ${sql.in("r.id", ids)} AND ${routes.own(owner)} ORDER BY r.created_at, r.id`
   })

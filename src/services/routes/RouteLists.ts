@@ -13,11 +13,11 @@ import { routeVisibility } from "../sharing/Visibility.ts"
 import {
   asSeenBy,
   OWN,
-  routeColumns,
+  ROUTE_COLUMNS,
   type RouteForm,
   RouteRow,
   SEEN,
-  seenColumns,
+  SEEN_COLUMNS,
   type Source,
   toStoredRoute
 } from "./RouteRow.ts"
@@ -126,7 +126,7 @@ const bounded = (
   const isOwn = typeof seenBy !== "number"
   const seen = isOwn ? sql`` : sql`JOIN users u ON u.id = r.user_id ${asSeenBy(sql, seenBy)}`
   return sql`
-    SELECT r.page_rows, r.page_place, r.list_position, ${sql.literal(isOwn ? routeColumns(form) : seenColumns(form))} ${
+    SELECT r.page_rows, r.page_place, r.list_position, ${sql.literal((isOwn ? ROUTE_COLUMNS : SEEN_COLUMNS)[form])} ${
     sql.literal(also === undefined ? "" : `, ${also}`)
   } FROM (
       SELECT r.*, count(*) OVER () AS page_rows, row_number() OVER so_far AS page_place, ${position} AS list_position,

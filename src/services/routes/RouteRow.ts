@@ -1,4 +1,4 @@
-import { Effect, Option, Record, Schema, Struct } from "effect"
+import { Effect, Option, Record, Schema, String, Struct } from "effect"
 import { Model } from "effect/schema"
 import type { SqlClient, Statement } from "effect/sql"
 import type { GeometryForm, Position } from "../../schema/Geometry.ts"
@@ -133,8 +133,7 @@ const sourceValues = (source: RouteChange["source"]) => ({
   sourceUrl: source?.url ?? null
 })
 
-const surfaceText = (surfaces: RouteDraft["surfaces"]) =>
-  surfaces === undefined || surfaces === null || surfaces.length === 0 ? null : JSON.stringify(surfaces)
+const surfaceText = (surfaces: RouteDraft["surfaces"]) => surfaces?.length ? JSON.stringify(surfaces) : null
 
 /** An absent member changes no column; `null`, and "" for a text, clear theirs. */
 export const changedValues = (change: RouteChange): RouteChanges => {
@@ -231,18 +230,18 @@ const StoredColumns = RouteRecord.select.mapFields(
   Struct.omit(["userId", "tags", "waypoints", "geometry", "polyline6", "segments", "cues"])
 )
 
-const OpenColumns = StoredColumns.mapFields(
-  Struct.omit([
-    "distance",
-    "duration",
-    "elevationGain",
-    "startAddress",
-    "endAddress",
-    "placeCity",
-    "placeRegion",
-    "surfaces"
-  ])
-)
+/** Others see these members as the view of a route has them. */
+const VIEWED = [
+  "distance",
+  "duration",
+  "elevationGain",
+  "startAddress",
+  "endAddress",
+  "placeCity",
+  "placeRegion"
+] as const
+
+const OpenColumns = StoredColumns.mapFields(Struct.omit([...VIEWED, "surfaces"]))
 
 export const OWNER_COLUMNS = `${ownerColumns}, u.zones_revision AS "zonesRevision"`
 
@@ -250,38 +249,28 @@ const SHARED = `${TAGS}, ${OWNER_COLUMNS}`
 
 export const OWN: Source = (column) => `r.${column}`
 
-export const byForm = <A>(make: (form: GeometryForm) => A): Readonly<Record<GeometryForm, A>> => ({
-  full: make("full"),
-  simplified: make("simplified"),
-  polyline6: make("polyline6"),
-  none: make("none")
-})
+export const byForm = <A>(make: (form: GeometryForm) => A): Readonly<Record<GeometryForm, A>> =>
+  Record.map(GEOMETRY, (_, form) => make(form))
 
 const columnsByForm = (columns: string, waypoints: string, source: Source): Readonly<Record<RouteForm, string>> => ({
   ...byForm((form) => `${columns}, ${waypoints} AS waypoints, ${lineColumns(form, source)}`),
   summary: `${columns}, '[]' AS waypoints, ${lineColumns("none", source)}`
 })
 
-const ROUTE_COLUMNS = columnsByForm(`${columnsOf(StoredColumns, "r")}, ${SHARED}`, OWN("waypoints"), OWN)
-
 /** Selects from `routes r JOIN users u` for the owner, with the polyline in the requested form only. */
-export const routeColumns = (form: RouteForm): string => ROUTE_COLUMNS[form]
+export const ROUTE_COLUMNS = columnsByForm(`${columnsOf(StoredColumns, "r")}, ${SHARED}`, OWN("waypoints"), OWN)
 
 export const SEEN: Source = (column) => `CASE WHEN s.is_open THEN r.${column} ELSE v.${column} END`
 
-export const SEEN_CITY = `${SEEN("place_city")} AS "placeCity"`
+const seenAs = (field: typeof VIEWED[number]) => `${SEEN(String.camelToSnake(field))} AS "${field}"`
 
-export const SEEN_DISTANCE = `${SEEN("distance")} AS distance`
+export const SEEN_CITY = seenAs("placeCity")
 
-const SEEN_COLUMNS = [
+export const SEEN_DISTANCE = seenAs("distance")
+
+const COLUMNS_FOR_OTHERS = [
   columnsOf(OpenColumns, "r"),
-  SEEN_CITY,
-  `${SEEN("place_region")} AS "placeRegion"`,
-  SEEN_DISTANCE,
-  `${SEEN("duration")} AS duration`,
-  `${SEEN("elevation_gain")} AS "elevationGain"`,
-  `${SEEN("start_address")} AS "startAddress"`,
-  `${SEEN("end_address")} AS "endAddress"`,
+  ...VIEWED.map(seenAs),
   "CASE WHEN s.is_open THEN r.surfaces END AS surfaces",
   SHARED,
   `CASE WHEN NOT s.is_open THEN v.zones_revision END AS "cutRevision"`,
@@ -290,10 +279,8 @@ const SEEN_COLUMNS = [
 
 const SEEN_WAYPOINTS = "CASE WHEN s.is_open THEN r.waypoints ELSE coalesce(v.waypoints, '[]') END"
 
-const SEEN_BY_FORM = columnsByForm(SEEN_COLUMNS, SEEN_WAYPOINTS, SEEN)
-
 /** Selects from `routes r JOIN users u` and `asSeenBy`, without what zones may hide while a view is due (`isDue`). */
-export const seenColumns = (form: RouteForm): string => SEEN_BY_FORM[form]
+export const SEEN_COLUMNS = columnsByForm(COLUMNS_FOR_OTHERS, SEEN_WAYPOINTS, SEEN)
 
 /** A line of more bytes is read by itself, so that a statement for several routes does not return many of them. */
 const LONG = 256 * 1024
@@ -305,12 +292,10 @@ const isLong = (form: GeometryForm) => {
   return `coalesce(greatest(${columns.join(", ")}) > ${LONG}, false) AS "isLong"`
 }
 
-const SHORT_BY_FORM = byForm((form) =>
-  `${SEEN_COLUMNS}, ${SEEN_WAYPOINTS} AS waypoints, ${lineColumns(form, SHORT)}, ${isLong(form)}`
+/** Selects as `SEEN_COLUMNS` does, without long lines (`isLong`). */
+export const SHORT_SEEN_COLUMNS = byForm((form) =>
+  `${COLUMNS_FOR_OTHERS}, ${SEEN_WAYPOINTS} AS waypoints, ${lineColumns(form, SHORT)}, ${isLong(form)}`
 )
-
-/** Selects as `seenColumns` does, without long lines (`isLong`). */
-export const shortSeenColumns = (form: GeometryForm): string => SHORT_BY_FORM[form]
 
 /** Increase it when `cutRoute` cuts the same route in another way, so that all views are made again. */
 export const CUT_VERSION = 2

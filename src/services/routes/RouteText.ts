@@ -17,8 +17,7 @@ export const waypointText = (waypoints: ReadonlyArray<Waypoint>) =>
     ...(timestamp === null ? {} : { timestamp })
   })))
 
-export const cueText = (cues: NewRoute["cues"]) =>
-  cues === undefined || cues === null || cues.length === 0 ? null : JSON.stringify(cues)
+export const cueText = (cues: NewRoute["cues"]) => cues?.length ? JSON.stringify(cues) : null
 
 export const readWaypoints = Schema.decodeSync(Schema.fromJsonString(Schema.Array(Waypoint)))
 

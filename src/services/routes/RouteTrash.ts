@@ -12,7 +12,7 @@ import { DeletionColumn } from "../db/Tables.ts"
 import { Missing, type Overloaded } from "../DomainErrors.ts"
 import { Pseudonyms } from "../identity/Names.ts"
 import { boundedPage, extentOf, inOrder } from "./RouteLists.ts"
-import { routeColumns, type RouteForm, RouteRecord, RouteRow, toStoredRoute } from "./RouteRow.ts"
+import { ROUTE_COLUMNS, type RouteForm, RouteRecord, RouteRow, toStoredRoute } from "./RouteRow.ts"
 import { RouteViews } from "./RouteViews.ts"
 
 const TABLES = { route: "routes", collection: "collections" } as const
@@ -128,7 +128,7 @@ export class RouteTrash extends Context.Service<
                 AND (${mayPublish} OR visibility <> 'public')
               RETURNING *
             )
-            SELECT ${sql.literal(routeColumns("full"))} FROM r JOIN users u ON u.id = r.user_id`
+            SELECT ${sql.literal(ROUTE_COLUMNS.full)} FROM r JOIN users u ON u.id = r.user_id`
       })
 
       const toDeleted = (row: typeof DeletedRouteRow.Type): DeletedStoredRoute => ({

@@ -30,7 +30,7 @@ import {
   type OpeningColumn,
   routeVisibility
 } from "../sharing/Visibility.ts"
-import { asSeenBy, byForm, CUT_VERSION, IS_CURRENT, RouteRow, seenColumns, shortSeenColumns } from "./RouteRow.ts"
+import { asSeenBy, byForm, CUT_VERSION, IS_CURRENT, RouteRow, SEEN_COLUMNS, SHORT_SEEN_COLUMNS } from "./RouteRow.ts"
 import { type Cut, cutRoute } from "./ZoneCut.ts"
 
 const notMade = (what: string) => (cause: Cause.Cause<unknown>) =>
@@ -330,7 +330,7 @@ export const seenRoutes = Effect.gen(function*() {
     byForm((form) =>
       gatheredRead(sql, {
         key: { ...key, viewer: "bigint" },
-        select: select(shortSeenColumns(form), opening, sql.literal("k.viewer")),
+        select: select(SHORT_SEEN_COLUMNS[form], opening, sql.literal("k.viewer")),
         Result: ShortRow
       })
     )
@@ -349,7 +349,7 @@ export const seenRoutes = Effect.gen(function*() {
       if (Option.isNone(row)) return []
       if (!row.value.isLong) return [row.value]
     }
-    return yield* decodeRows(yield* select(seenColumns(request.form), opening, request.viewer))
+    return yield* decodeRows(yield* select(SEEN_COLUMNS[request.form], opening, request.viewer))
   })
 
   const find = (request: Request) =>

@@ -34,8 +34,8 @@ import {
   OwnerColumns,
   placeValues,
   requireOnLine,
+  ROUTE_COLUMNS,
   type RouteChange,
-  routeColumns,
   type RouteDraft,
   RouteRecord,
   RouteRow,
@@ -232,7 +232,6 @@ export class Routes extends Context.Service<Routes, {
       const pseudonyms = yield* Pseudonyms
       const links = yield* LinkUses
       const visibility = routeVisibility(sql)
-      const columns = (form: GeometryForm) => sql.literal(routeColumns(form))
       const { findName, lock, lockStart } = yield* ownRouteQueries
       const seen = yield* seenRoutes
       const { whileAway } = yield* replicaReads
@@ -265,7 +264,7 @@ export class Routes extends Context.Service<Routes, {
               SELECT * FROM routes r
               WHERE r.id = ${id} AND ${visibility.own(owner)} AND NOT EXISTS (SELECT FROM changed)
             )
-            SELECT ${columns(form)} FROM r JOIN users u ON u.id = r.user_id`
+            SELECT ${sql.literal(ROUTE_COLUMNS[form])} FROM r JOIN users u ON u.id = r.user_id`
       })
 
       // Start and bounding box depend on the patch and on the stored row, so the row is locked.
