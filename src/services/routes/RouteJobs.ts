@@ -142,40 +142,32 @@ const lineOf = ({ line, rest: { polyline6, segments } }: WithLine<GivenLine>): R
     ? Result.fromNullishOr(measurePolyline6(polyline6, segments), () => [BROKEN_POLYLINE6])
     : Result.succeed(line === undefined ? polyline6 : line)
 
-const lineWithSegments = (body: WithLine<GivenLine>): Read<Line> =>
-  Result.flatMap(lineOf(body), (line) => Result.map(requireOnLine(body.rest, line), () => line))
-
 const split = <A extends GivenLine>(body: WithLine<A>) =>
-  Result.map(lineWithSegments(body), (line): { readonly rest: unknown; readonly parts: RouteParts } => {
-    const { polyline6: _, segments: __, ...rest } = body.rest
-    return line === undefined || line === null
-      ? { rest: { ...rest, geometry: line }, parts: {} }
-      : { rest, parts: { line } }
-  })
+  Result.flatMap(
+    lineOf(body),
+    (line) =>
+      Result.map(requireOnLine(body.rest, line), (): { readonly rest: unknown; readonly parts: RouteParts } => {
+        const { polyline6: _, segments: __, ...rest } = body.rest
+        return line === undefined || line === null
+          ? { rest: { ...rest, geometry: line }, parts: {} }
+          : { rest, parts: { line } }
+      })
+  )
 
 /** Splits a decoded body into its measured line and the rest. Blocks the thread. */
 export const splitRoute = (body: NewRoute | RoutePatch) =>
   split(withLine(body, (geometry) => geometry && measurePositions(geometry, body.segments)))
 
-const newRoute = readerWithLine(decodeBounded(NewRoute))
+const lineJob = <A extends GivenLine>(name: string, decode: Decode<A>) => {
+  const read = readerWithLine(decode)
+  return longBodyJob(import.meta.url, name, (text) => Result.flatMap(read(text), split))
+}
 
-export const readNewRoute = longBodyJob(
-  import.meta.url,
-  "read new route",
-  (text) => Result.flatMap(newRoute(text), split)
-)
+export const readNewRoute = lineJob("read new route", decodeBounded(NewRoute))
 
-const routePatch = readerWithLine(decodeBounded(RoutePatch))
+export const readRoutePatch = lineJob("read route patch", decodeBounded(RoutePatch))
 
-export const readRoutePatch = longBodyJob(
-  import.meta.url,
-  "read route patch",
-  (text) => Result.flatMap(routePatch(text), split)
-)
-
-const bareLine = readerWithLine(decodeBounded(ElevationRequest))
-
-export const readBareLine = longBodyJob(import.meta.url, "read line", (text) => Result.flatMap(bareLine(text), split))
+export const readBareLine = lineJob("read line", decodeBounded(ElevationRequest))
 
 interface Sampled {
   readonly geometry: string
