@@ -102,21 +102,19 @@ export class ShareLinks extends Context.Service<ShareLinks, {
       const linksOf = ({ id, kind }: Shared, now: Date) =>
         sql`share_links WHERE ${sql(TARGETS[kind].column)} = ${id} AND ${isUnexpired(sql, now)}`
 
-      const ownRow = (owner: UserId, { id, kind }: Shared) => {
+      const requireOwn = Effect.fnUntraced(function*(owner: UserId, { id, kind }: Shared, locked = sql``) {
         const { alias, table } = TARGETS[kind]
         const row = sql.literal(alias)
-        return sql`SELECT id FROM ${sql(table)} ${row} WHERE ${row}.id = ${id} AND ${own[kind](owner)}`
-      }
-
-      const requireOwn = Effect.fnUntraced(function*(owner: UserId, shared: Shared) {
-        if ((yield* ownRow(owner, shared)).length === 0) return yield* new Missing({ kind: shared.kind })
+        const rows = yield* sql`
+          SELECT id FROM ${sql(table)} ${row} WHERE ${row}.id = ${id} AND ${own[kind](owner)} ${locked}`
+        if (rows.length === 0) return yield* new Missing({ kind })
       })
 
       /** The route or collection is locked, so that concurrent requests do not exceed the limit. */
-      const lockOwn = Effect.fnUntraced(function*(owner: UserId, shared: Shared) {
-        const rows = yield* sql`${ownRow(owner, shared)} FOR NO KEY UPDATE`
-        if (rows.length === 0) return yield* new Missing({ kind: shared.kind })
-      })
+      const lockOwn = (owner: UserId, shared: Shared) => requireOwn(owner, shared, sql`FOR NO KEY UPDATE`)
+
+      const inTurn = <A, E, R>(change: Effect.Effect<A, E, R>, owner: UserId) =>
+        databaseDefects(writes(owner, sql.withTransaction(change)))
 
       const columns = sql.literal(columnsOf(LinkRow))
 
@@ -203,9 +201,7 @@ export class ShareLinks extends Context.Service<ShareLinks, {
             yield* audit.record("link.created", { userId: owner })
             return link
           },
-          sql.withTransaction,
-          (creation, owner) => writes(owner, creation),
-          databaseDefects
+          inTurn
         ),
 
         change: Effect.fnUntraced(
@@ -227,9 +223,7 @@ export class ShareLinks extends Context.Service<ShareLinks, {
             const [row] = yield* sql`SELECT ${columns} FROM ${found}`
             return row === undefined ? yield* new Missing({ kind: "link" }) : yield* decodeRow(row)
           },
-          sql.withTransaction,
-          (change, owner) => writes(owner, change),
-          databaseDefects
+          inTurn
         ),
 
         remove: Effect.fnUntraced(
@@ -241,9 +235,7 @@ export class ShareLinks extends Context.Service<ShareLinks, {
             if (rows.length === 0) return yield* new Missing({ kind: "link" })
             yield* audit.record("link.deleted", { userId: owner })
           },
-          sql.withTransaction,
-          (change, owner) => writes(owner, change),
-          databaseDefects
+          inTurn
         ),
 
         replaceShareToken: Effect.fnUntraced(
@@ -259,9 +251,7 @@ export class ShareLinks extends Context.Service<ShareLinks, {
             yield* audit.record("share_token.replaced", { userId: owner })
             return yield* read
           },
-          sql.withTransaction,
-          (change, owner) => writes(owner, change),
-          databaseDefects
+          inTurn
         )
       })
     })
