@@ -12,7 +12,16 @@ import type { Missing, Overloaded } from "../DomainErrors.ts"
 import { Pseudonyms } from "../identity/Names.ts"
 import { activeUsers } from "../identity/Users.ts"
 import { ANONYMOUS, routeVisibility } from "../sharing/Visibility.ts"
-import { boxesOf, extentOf, mergedPage, PUBLIC_SCOPE, routeFilters, unboundedCount, unionAll } from "./RouteLists.ts"
+import {
+  boxesOf,
+  extentOf,
+  given,
+  mergedPage,
+  PUBLIC_SCOPE,
+  routeFilters,
+  unboundedCount,
+  unionAll
+} from "./RouteLists.ts"
 import { forOthers, IS_CURRENT, type RouteForm, RouteRow, toStoredRoute } from "./RouteRow.ts"
 import { RouteViews } from "./RouteViews.ts"
 
@@ -151,9 +160,9 @@ export class PublicRoutes extends Context.Service<PublicRoutes, {
       /** Returns the conditions on `route_views v` by members that a zone may hide. */
       const hidden = ({ bbox, gate, placeCity, q, ...listing }: Listing): ReadonlyArray<Statement.Fragment> => [
         ...(gate === "indexable" ? [sql`v.is_indexable`] : []),
-        ...(q === undefined ? [] : [sql`v.words @@ search_query('', ${q}, '&')`]),
-        ...(placeCity === undefined ? [] : [sql`lower(v.place_city) = lower(${placeCity})`]),
-        ...(bbox === undefined ? [] : [sql.or(boxesOf(bbox).map((box) => sql`v.bounds && ${box}::box`))]),
+        ...given(q, (q) => sql`v.words @@ search_query('', ${q}, '&')`),
+        ...given(placeCity, (city) => sql`lower(v.place_city) = lower(${city})`),
+        ...given(bbox, (bbox) => sql.or(boxesOf(bbox).map((box) => sql`v.bounds && ${box}::box`))),
         ...filters.distance("v", listing)
       ]
 

@@ -34,6 +34,12 @@ export const boxesOf = ({ east, north, south, west }: BoundingBox): ReadonlyArra
 const ownScope = (owner: number): string => `${owner}/`
 export const PUBLIC_SCOPE = "/"
 
+/** A parameter that is absent is no condition. */
+export const given = <A>(
+  parameter: A | undefined,
+  condition: (value: A) => Statement.Fragment
+): ReadonlyArray<Statement.Fragment> => parameter === undefined ? [] : [condition(parameter)]
+
 export const routeFilters = (sql: SqlClient.SqlClient) => {
   const isIn = (box: string) => sql`r.bounds && ${box}::box`
 
@@ -45,9 +51,9 @@ export const routeFilters = (sql: SqlClient.SqlClient) => {
     columns: (
       { activity, placeCity, tag }: Pick<Listing, "activity" | "placeCity" | "tag">
     ): ReadonlyArray<Statement.Fragment> => [
-      ...(tag === undefined ? [] : [sql`r.tags @> ${[...tag]}::text[]`]),
-      ...(activity === undefined ? [] : [sql`r.activity = ${activity}`]),
-      ...(placeCity === undefined ? [] : [sql`lower(r.place_city) = lower(${placeCity})`])
+      ...given(tag, (tag) => sql`r.tags @> ${[...tag]}::text[]`),
+      ...given(activity, (activity) => sql`r.activity = ${activity}`),
+      ...given(placeCity, (city) => sql`lower(r.place_city) = lower(${city})`)
     ],
 
     /** Compares the distance of `routes r`, or of their views `v`. */
@@ -57,17 +63,16 @@ export const routeFilters = (sql: SqlClient.SqlClient) => {
     ): ReadonlyArray<Statement.Fragment> => {
       const distance = sql.literal(`${alias}.distance`)
       return [
-        ...(minDistance === undefined ? [] : [sql`${distance} >= ${minDistance}`]),
-        ...(maxDistance === undefined ? [] : [sql`${distance} <= ${maxDistance}`])
+        ...given(minDistance, (least) => sql`${distance} >= ${least}`),
+        ...given(maxDistance, (most) => sql`${distance} <= ${most}`)
       ]
     },
 
-    box: (bbox: BoundingBox | undefined): ReadonlyArray<Statement.Fragment> =>
-      bbox === undefined ? [] : [sql.or(boxesOf(bbox).map(isIn))],
+    box: (bbox: BoundingBox | undefined) => given(bbox, (bbox) => sql.or(boxesOf(bbox).map(isIn))),
 
     /** Compares the boxes of routes, but does not find routes by the index of boxes. */
-    unindexedBox: (bbox: BoundingBox | undefined): ReadonlyArray<Statement.Fragment> =>
-      bbox === undefined ? [] : [sql`(${sql.or(boxesOf(bbox).map(isIn))}) IS TRUE`],
+    unindexedBox: (bbox: BoundingBox | undefined) =>
+      given(bbox, (bbox) => sql`(${sql.or(boxesOf(bbox).map(isIn))}) IS TRUE`),
 
     /**
      * Selects rows of `route_words` in a scope that have all words of a query, or words that begin with these. The
@@ -94,25 +99,30 @@ const bytesOf = (form: RouteForm, source: Source): string => {
 /** The viewer is the owner of all routes, or the id of somebody else. */
 type SeenBy = { readonly owner: number } | number
 
-interface Selection {
-  readonly from: Statement.Fragment
-  readonly order: ListOrder
-  readonly page: Page
+interface Shown {
   readonly form: RouteForm
   readonly seenBy: SeenBy
   readonly also?: string
 }
 
-type MergedSelection = Omit<Selection, "from"> & { readonly from: ReadonlyArray<Selection["from"]> }
+interface Ordered {
+  readonly order: ListOrder
+  readonly page: Page
+}
 
-interface Bounded {
+interface Selection extends Shown, Ordered {
+  readonly from: Statement.Fragment
+}
+
+interface MergedSelection extends Shown, Ordered {
+  readonly from: ReadonlyArray<Statement.Fragment>
+}
+
+interface Bounded extends Shown {
   readonly ids: Statement.Fragment
   readonly order: Statement.Fragment
   readonly position: Statement.Fragment
   readonly limit: number
-  readonly form: RouteForm
-  readonly seenBy: SeenBy
-  readonly also?: string | undefined
 }
 
 /**
@@ -139,19 +149,15 @@ const bounded = (
 
 export const unionAll = Statement.join(" UNION ALL ", false)
 
-const idsFrom = (sql: SqlClient.SqlClient, { from, order, page }: Pick<Selection, "from" | "order" | "page">) => {
+const idsFrom = (sql: SqlClient.SqlClient, from: Statement.Fragment, { order, page }: Ordered) => {
   const { after, bounds } = keyset(sql, order, page)
-  return sql`SELECT ${sql.literal(order.id)} AS id, ${
-    sql.literal(order.by)
-  } AS sort FROM ${from} AND ${after} ${bounds}`
+  const columns = sql.literal(`${order.id} AS id, ${order.by} AS sort`)
+  return sql`SELECT ${columns} FROM ${from} AND ${after} ${bounds}`
 }
 
-const idsFromAll = (
-  sql: SqlClient.SqlClient,
-  { from, order, page }: Pick<MergedSelection, "from" | "order" | "page">
-) => {
+const idsFromAll = (sql: SqlClient.SqlClient, { from, order, page }: MergedSelection) => {
   const first = { ...page, limit: page.offset + page.limit, offset: 0 }
-  const all = unionAll(from.map((from) => sql`(${idsFrom(sql, { from, order, page: first })})`))
+  const all = unionAll(from.map((from) => sql`(${idsFrom(sql, from, { order, page: first })})`))
   const { bounds } = keyset(sql, { ...order, by: "sort", id: "id" }, page)
   return sql`SELECT id, sort FROM (${all}) merged ${bounds}`
 }
@@ -161,7 +167,7 @@ const idsFromAll = (
  * Ids come first, to sort narrow rows.
  */
 export const boundedPage = (sql: SqlClient.SqlClient, selection: Selection) =>
-  pageOf(sql, idsFrom(sql, selection), selection)
+  pageOf(sql, idsFrom(sql, selection.from, selection), selection)
 
 /** Reads a page of several lists, each of which is read in its order by an index of its own. */
 export const mergedPage = (sql: SqlClient.SqlClient, selection: MergedSelection) =>
@@ -169,20 +175,14 @@ export const mergedPage = (sql: SqlClient.SqlClient, selection: MergedSelection)
 
 export const inOrder = (sql: SqlClient.SqlClient, page: Statement.Fragment) => sql`${page} ORDER BY page_place`
 
-const pageOf = (
-  sql: SqlClient.SqlClient,
-  ids: Statement.Fragment,
-  { also, form, order, page, seenBy }: Omit<Selection, "from">
-) => {
+const pageOf = (sql: SqlClient.SqlClient, ids: Statement.Fragment, { order, page, ...shown }: Shown & Ordered) => {
   const direction = sql.literal(order.direction)
   return bounded(sql, {
+    ...shown,
     ids,
     order: sql`f.sort ${direction}, f.id ${direction}`,
     position: sql`json_build_array(f.sort, f.id)::text`,
-    limit: page.limit,
-    form,
-    seenBy,
-    also
+    limit: page.limit
   })
 }
 
@@ -196,14 +196,7 @@ export const boundedRoutes = (
 ) =>
   inOrder(
     sql,
-    bounded(sql, {
-      ids,
-      order,
-      position: sql`NULL`,
-      limit: Number.MAX_SAFE_INTEGER,
-      form,
-      seenBy: { owner }
-    })
+    bounded(sql, { ids, order, position: sql`NULL`, limit: Number.MAX_SAFE_INTEGER, form, seenBy: { owner } })
   )
 
 const decodeCounted = Schema.decodeUnknownEffect(Schema.Struct({ page_rows: Schema.Int }))
@@ -267,18 +260,12 @@ export class OwnRoutes extends Context.Service<OwnRoutes, {
         ...filters.columns(filter),
         ...filters.distance("r", filter),
         ...filters.box(filter.bbox),
-        ...(filter.visibility === undefined ? [] : [visibility.of(filter.visibility)]),
-        ...(filter.favourite === undefined ? [] : [sql`r.favourite = ${filter.favourite === "true"}`]),
-        ...(filter.placeCountryCode === undefined
-          ? []
-          : [sql`r.place_country_code = ${filter.placeCountryCode.toUpperCase()}`]),
-        ...(filter.updatedSince === undefined ? [] : [sql`r.updated_at >= ${filter.updatedSince}::text::timestamptz`]),
-        ...(filter.recordedAfter === undefined
-          ? []
-          : [sql`r.recorded_at >= ${filter.recordedAfter}::text::timestamptz`]),
-        ...(filter.recordedBefore === undefined
-          ? []
-          : [sql`r.recorded_at < ${filter.recordedBefore}::text::timestamptz`])
+        ...given(filter.visibility, visibility.of),
+        ...given(filter.favourite, (favourite) => sql`r.favourite = ${favourite === "true"}`),
+        ...given(filter.placeCountryCode, (code) => sql`r.place_country_code = ${code.toUpperCase()}`),
+        ...given(filter.updatedSince, (since) => sql`r.updated_at >= ${since}::text::timestamptz`),
+        ...given(filter.recordedAfter, (from) => sql`r.recorded_at >= ${from}::text::timestamptz`),
+        ...given(filter.recordedBefore, (to) => sql`r.recorded_at < ${to}::text::timestamptz`)
       ]
 
       // All words of an owner begin with their scope, so that the index finds few rows, whatever the words are. The words
