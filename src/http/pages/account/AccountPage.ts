@@ -1,4 +1,4 @@
-import { Cause, type Duration, Effect, Exit, Option, type Schema, type Scope, Struct } from "effect"
+import { type Duration, Effect, Exit, Option, type Schema, type Scope, Struct } from "effect"
 import { HttpRouter, HttpServerRequest } from "effect/http"
 import { HttpApiEndpoint } from "effect/http-api"
 import { readFileSync } from "node:fs"
@@ -22,6 +22,7 @@ import {
   type Fields,
   makeReader,
   makeReadFields,
+  orElse,
   type PageResult,
   pageRoute,
   queryOf,
@@ -166,16 +167,8 @@ export const accountPageLayer = ({ actions = {}, isForAdmins = false, path, rece
       const request = yield* HttpServerRequest.HttpServerRequest
       const session = yield* admit(endpoint)
       const query = queryOf(request)
-      const visit: Visit = {
-        session,
-        params: yield* HttpRouter.params,
-        query,
-        fields: {},
-        root,
-        texts,
-        units: readerUnits(query, request, Option.some(session))
-      }
-      return visit
+      const units = readerUnits(query, request, Option.some(session))
+      return { session, params: yield* HttpRouter.params, query, fields: {}, root, texts, units }
     })
 
     const toSignIn = Effect.map(HttpServerRequest.HttpServerRequest, ({ url }) => {
@@ -205,13 +198,11 @@ export const accountPageLayer = ({ actions = {}, isForAdmins = false, path, rece
       return respond({ ...result, body: html`${doneNotice(visit)}${result.body}` }, visit)
     })
 
-    const act = Effect.fnUntraced(function*(visit: Visit, work: Result<PageResult>) {
-      const result = yield* Effect.exit(work)
-      if (Exit.isSuccess(result)) return respond(result.value, visit)
-      if (Cause.hasInterrupts(result.cause)) return yield* Effect.failCause(result.cause)
-      const error = yield* serviceErrorOf(result.cause)
-      return respond(yield* show({ ...visit, refusal: error }), visit, error)
-    })
+    const act = (visit: Visit, work: Result<PageResult>) =>
+      orElse(
+        Effect.map(work, (result) => respond(result, visit)),
+        (error) => Effect.map(show({ ...visit, refusal: error }), (page) => respond(page, visit, error))
+      )
 
     const admitted = Effect.fnUntraced(function*(
       endpoint: Endpoint,
@@ -241,11 +232,11 @@ export const accountPageLayer = ({ actions = {}, isForAdmins = false, path, rece
       const fields = yield* readFields(request)
       const brought = kept.keptOf(fields)
       if (Option.isSome(brought)) {
-        const entered = yield* Effect.exit(kept.signIn(brought.value, fields, request, root))
-        if (Exit.isSuccess(entered)) return responseTo(site, path, entered.value)
-        if (Cause.hasInterrupts(entered.cause)) return yield* Effect.failCause(entered.cause)
-        const error = yield* serviceErrorOf(entered.cause)
-        return responseTo(site, path, kept.refused(brought.value, fields["email"], error))
+        const entered = orElse(
+          kept.signIn(brought.value, fields, request, root),
+          (error) => Effect.succeed(kept.refused(brought.value, fields["email"], error))
+        )
+        return responseTo(site, path, yield* entered)
       }
       const action = Object.hasOwn(actions, fields[ACTION] ?? "") ? actions[fields[ACTION] ?? ""] : undefined
       if (action === undefined) {

@@ -76,13 +76,15 @@ export const responseTo = (site: Site, path: string, result: PageResult) =>
     ? HttpServerResponse.redirect(result.seeOther, { status: 303 })
     : pageResponse(site, path, result)
 
-const orElse = <A, E, R, B, R2>(
+/** Responds to an error of `work` by `refused`, and leaves an interruption as it is. */
+export const orElse = <A, E, R, B, E2, R2>(
   work: Effect.Effect<A, E, R>,
-  refused: (error: ServiceError) => Effect.Effect<B, never, R2>
+  refused: (error: ServiceError) => Effect.Effect<B, E2, R2>
 ) =>
   Effect.catchCause(
     work,
-    (cause) => Cause.hasInterrupts(cause) ? Effect.failCause(cause) : Effect.flatMap(serviceErrorOf(cause), refused)
+    (cause): Effect.Effect<B, E | E2, R2> =>
+      Cause.hasInterrupts(cause) ? Effect.failCause(cause) : Effect.flatMap(serviceErrorOf(cause), refused)
   )
 
 const DEADLINE = ResponseWithin.defaultValue()
