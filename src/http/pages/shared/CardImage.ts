@@ -1,6 +1,7 @@
-import { Effect, Option } from "effect"
+import { Effect } from "effect"
 import { HttpRouter, HttpServerRequest, HttpServerResponse } from "effect/http"
 import { HttpApiEndpoint } from "effect/http-api"
+import { RouteRef } from "../../../schema/Ids.ts"
 import { MEDIA_TYPES } from "../../../schema/MediaTypes.ts"
 import { CardLogo } from "../../../services/pictures/MapStyle.ts"
 import { Pictures } from "../../../services/pictures/Pictures.ts"
@@ -12,9 +13,8 @@ import { respond } from "../../response/ErrorResponse.ts"
 import { worded } from "../../response/PublicErrors.ts"
 import { isKnown, STORABLE } from "../../response/Versioned.ts"
 import { pageRoute } from "../layout/PageRoutes.ts"
-import { decodeRouteRef } from "./RoutePage.ts"
 import { factsOf, placeText } from "./RouteParts.ts"
-import { missingPage } from "./SharedPage.ts"
+import { decodeRef } from "./SharedPage.ts"
 
 const headersOf = (digest: string) => ({ [HEADERS.etag.key]: `"${digest}"`, ...STORABLE })
 
@@ -29,10 +29,9 @@ export const cardImageLayer = HttpRouter.use(Effect.fnUntraced(function*(router)
   const found = Effect.gen(function*() {
     const request = yield* HttpServerRequest.HttpServerRequest
     yield* limiter.countAddress(endpoint)
-    const ref = decodeRouteRef((yield* HttpRouter.params)["ref"])
-    if (Option.isNone(ref)) return yield* worded(missingPage)
+    const ref = yield* worded(decodeRef(RouteRef, (yield* HttpRouter.params)["ref"]))
     const logo = yield* cardLogo
-    const { digest, drawn } = yield* worded(pictures.card(ref.value, (route) => {
+    const { digest, drawn } = yield* worded(pictures.card(ref, (route) => {
       const { climb, distance } = factsOf(route, texts, "metric")
       const facts = [distance, climb && texts.shared.climbing(climb), placeText(route, texts)]
       return { site, color: color.light, logo, facts: facts.flatMap((fact) => fact === undefined ? [] : [fact]) }

@@ -1,7 +1,6 @@
-import { Effect, Layer, Option, Schema } from "effect"
+import { Effect, Layer, Option } from "effect"
 import type { StoredCollection } from "../../../schema/Collection.ts"
 import { CollectionRef } from "../../../schema/Ids.ts"
-import type { PageOf } from "../../../schema/Page.ts"
 import type { StoredCollectionRoute } from "../../../schema/Route.ts"
 import { Lanes } from "../../../services/admission/Lanes.ts"
 import { Collections } from "../../../services/collections/Collections.ts"
@@ -12,10 +11,7 @@ import type { Texts } from "../../../services/texts/Texts.ts"
 import { SHARED_PAGES } from "../../request/RouteTemplates.ts"
 import { type PageLinks, pageLinks } from "../../response/ResourceJson.ts"
 import { author, cardPage, cards, previewHead, previewPicture } from "./RouteParts.ts"
-import { missingPage, type SharedPage, sharedPageLayer } from "./SharedPage.ts"
-import type { Units } from "./Units.ts"
-
-const decodeRef = Schema.decodeUnknownOption(CollectionRef)
+import { type SharedPage, sharedPageLayer } from "./SharedPage.ts"
 
 const collectionSummary = ({ description, routeCount, user }: StoredCollection, { pages, shared }: Texts): string =>
   description ?? pages.collectionBy(shared.routes(routeCount), user.name)
@@ -50,28 +46,6 @@ const headOf = (
   })
 }
 
-const pageOf = (
-  collection: StoredCollection,
-  routes: PageOf<StoredCollectionRoute>,
-  { links, offset, ref, root, site, units }: {
-    readonly links: PageLinks
-    readonly offset: number
-    readonly ref: string
-    readonly root: string
-    readonly site: Site
-    readonly units: Units
-  }
-): SharedPage => ({
-  title: collection.name,
-  visibility: collection.visibility,
-  head: collection.visibility === "private" ? undefined : headOf(collection, routes.items, ref, links, site),
-  body: html`<p class="lead">${
-    site.texts.pages.collectedBy(site.texts.shared.routes(collection.routeCount), author(collection.user, root))
-  }</p>
-${collection.description === undefined ? html`` : html`<p class="text">${collection.description}</p>`}
-${cards(routes, { offset, root, texts: site.texts, units })}`
-})
-
 /** Shows what `GET /collections/{ref}` and `GET /collections/{ref}/routes` return to the same viewer. */
 export const collectionPageLayer = Layer.unwrap(Effect.gen(function*() {
   const collections = yield* Collections
@@ -80,16 +54,25 @@ export const collectionPageLayer = Layer.unwrap(Effect.gen(function*() {
   const site = yield* configuredSite
   return sharedPageLayer(
     SHARED_PAGES.collection,
-    Effect.fnUntraced(function*({ name, query, root, units, viewer }) {
-      const ref = decodeRef(name)
-      if (Option.isNone(ref)) return yield* missingPage
+    CollectionRef,
+    Effect.fnUntraced(function*({ query, ref, root, units, viewer }) {
       const page = cardPage(query)
-      const collection = yield* collections.get(ref.value, viewer)
-      const found = collections.routes(ref.value, viewer, page, "summary")
+      const collection = yield* collections.get(ref, viewer)
+      const { description, name, routeCount, user, visibility } = collection
+      const found = collections.routes(ref, viewer, page, "summary")
       const routes = yield* (Option.isNone(viewer) ? publicLists(found) : lists(found)).pipe(
         Effect.provideService(CountsUses, false)
       )
-      return pageOf(collection, routes, { links, offset: page.offset, ref: String(ref.value), root, site, units })
+      const { pages, shared } = site.texts
+      const shown: SharedPage = {
+        title: name,
+        visibility,
+        head: visibility === "private" ? undefined : headOf(collection, routes.items, String(ref), links, site),
+        body: html`<p class="lead">${pages.collectedBy(shared.routes(routeCount), author(user, root))}</p>
+${description === undefined ? html`` : html`<p class="text">${description}</p>`}
+${cards(routes, { offset: page.offset, root, texts: site.texts, units })}`
+      }
+      return shown
     })
   )
 }))

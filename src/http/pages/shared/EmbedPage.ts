@@ -1,11 +1,12 @@
 import { Effect, Layer, Option } from "effect"
+import { RouteRef } from "../../../schema/Ids.ts"
+import { Missing } from "../../../services/DomainErrors.ts"
 import { html } from "../../../services/operations/Html.ts"
 import { Routes } from "../../../services/routes/Routes.ts"
 import { configuredSite } from "../../../services/texts/Site.ts"
 import { SHARED_PAGES } from "../../request/RouteTemplates.ts"
-import { decodeRouteRef } from "./RoutePage.ts"
 import { attribution, hasProfile, picture, summaryOf } from "./RouteParts.ts"
-import { missingPage, type SharedPage, sharedPageLayer } from "./SharedPage.ts"
+import { type SharedPage, sharedPageLayer } from "./SharedPage.ts"
 import type { Units } from "./Units.ts"
 
 const shotsIn = (units: Units) => ({
@@ -22,19 +23,19 @@ export const embedPageLayer = Layer.unwrap(Effect.gen(function*() {
   const { texts } = yield* configuredSite
   return sharedPageLayer(
     SHARED_PAGES.embed,
-    Effect.fnUntraced(function*({ name, root, units }) {
-      const ref = decodeRouteRef(name)
-      if (Option.isNone(ref) || typeof ref.value !== "string") return yield* missingPage
-      const route = yield* routes.get(ref.value, Option.none(), "none")
+    RouteRef,
+    Effect.fnUntraced(function*({ ref, root, units }) {
+      if (typeof ref !== "string") return yield* new Missing({ kind: "page" })
+      const route = yield* routes.get(ref, Option.none(), "none")
       const page: SharedPage = {
         title: route.name,
         visibility: route.visibility,
         isFramed: true,
         policy: { "frame-ancestors": "*" },
-        body: html`${picture(ref.value, shotsIn(units), texts.shared.lineOf(route.name), root)}
+        body: html`${picture(ref, shotsIn(units), texts.shared.lineOf(route.name), root)}
 <p>${
           summaryOf(route, texts, units)
-        } <a href="${root}r/${ref.value}" target="_blank" rel="noopener">${texts.pages.openRoute}</a></p>
+        } <a href="${root}r/${ref}" target="_blank" rel="noopener">${texts.pages.openRoute}</a></p>
 ${attribution(route, texts)}`
       }
       return page

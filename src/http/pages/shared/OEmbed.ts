@@ -1,8 +1,8 @@
-import { Effect, Option, Schema } from "effect"
+import { Effect, Option } from "effect"
 import { HttpRouter, HttpServerRequest } from "effect/http"
 import { HttpApiEndpoint } from "effect/http-api"
 import { NotFound, NotImplemented, ValidationFailed } from "../../../schema/Errors.ts"
-import { CollectionRef } from "../../../schema/Ids.ts"
+import { CollectionRef, RouteRef } from "../../../schema/Ids.ts"
 import { PICTURE_SIDE } from "../../../schema/Picture.ts"
 import type { StoredRoute } from "../../../schema/Route.ts"
 import { withoutFormat } from "../../../schema/Text.ts"
@@ -16,10 +16,8 @@ import { worded } from "../../response/PublicErrors.ts"
 import { pageLinks } from "../../response/ResourceJson.ts"
 import { jsonResponse, STORABLE } from "../../response/Versioned.ts"
 import { pageRoute, queryOf } from "../layout/PageRoutes.ts"
-import { decodeRouteRef } from "./RoutePage.ts"
 import { FRAME, frameOf, picturePath } from "./RouteParts.ts"
-
-const decodeCollectionRef = Schema.decodeUnknownOption(CollectionRef)
+import { decodeRef } from "./SharedPage.ts"
 
 const noPage = () => new NotFound({ message: "No such page: expected the address of a shared route or collection" })
 
@@ -61,10 +59,9 @@ export const oembedLayer = HttpRouter.use(Effect.fnUntraced(function*(router) {
   const endpoint = HttpApiEndpoint.get("oembed", SHARED_PAGES.oembed)
 
   const rich = Effect.fnUntraced(function*(name: string, query: URLSearchParams) {
-    const ref = decodeRouteRef(name)
-    if (Option.isNone(ref)) return yield* noPage()
-    const route = yield* worded(routes.get(ref.value, Option.none(), "none"))
-    const token = typeof ref.value === "string" ? ref.value : route.shareToken
+    const ref = yield* Effect.mapError(decodeRef(RouteRef, name), noPage)
+    const route = yield* worded(routes.get(ref, Option.none(), "none"))
+    const token = typeof ref === "string" ? ref : route.shareToken
     const { height, width } = yield* sidesOf(query)
     const hasThumbnail = Math.min(width, height) >= PICTURE_SIDE.minimum
     return {
@@ -84,9 +81,8 @@ export const oembedLayer = HttpRouter.use(Effect.fnUntraced(function*(router) {
   })
 
   const link = Effect.fnUntraced(function*(name: string) {
-    const ref = decodeCollectionRef(name)
-    if (Option.isNone(ref)) return yield* noPage()
-    const { name: title, user } = yield* worded(collections.get(ref.value, Option.none()))
+    const ref = yield* Effect.mapError(decodeRef(CollectionRef, name), noPage)
+    const { name: title, user } = yield* worded(collections.get(ref, Option.none()))
     return { ...common(title, user, root, provider), type: "link" }
   })
 

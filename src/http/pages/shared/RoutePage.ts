@@ -1,4 +1,4 @@
-import { Effect, Layer, Option, Schema } from "effect"
+import { Effect, Layer, Option } from "effect"
 import { readFileSync } from "node:fs"
 import { join } from "node:path"
 import { RouteRef } from "../../../schema/Ids.ts"
@@ -28,10 +28,8 @@ import {
   summaryOf,
   tagLinks
 } from "./RouteParts.ts"
-import { missingPage, type SharedPage, sharedPageLayer } from "./SharedPage.ts"
+import { type SharedPage, sharedPageLayer } from "./SharedPage.ts"
 import { heightText, type Units } from "./Units.ts"
-
-export const decodeRouteRef = Schema.decodeUnknownOption(RouteRef)
 
 const SCRIPT = makeAsset("route", "js", readFileSync(join(import.meta.dirname, "route.js"), "utf8"))
 
@@ -165,12 +163,11 @@ const pageLayer = Layer.unwrap(Effect.gen(function*() {
   const site = yield* configuredSite
   return sharedPageLayer(
     SHARED_PAGES.route,
-    Effect.fnUntraced(function*({ name, root, units, viewer }) {
-      const ref = decodeRouteRef(name)
-      if (Option.isNone(ref)) return yield* missingPage
-      const route = yield* routes.get(ref.value, viewer, "none")
+    RouteRef,
+    Effect.fnUntraced(function*({ ref, root, units, viewer }) {
+      const route = yield* routes.get(ref, viewer, "none")
       // The page is worth showing without measures that take long.
-      const sheet = yield* sheets.of(ref.value, viewer, route).pipe(
+      const sheet = yield* sheets.of(ref, viewer, route).pipe(
         Effect.catchTag("Overloaded", () => Effect.succeed(undefined))
       )
       return pageOf({
@@ -181,8 +178,8 @@ const pageLayer = Layer.unwrap(Effect.gen(function*() {
         root,
         site,
         map: sheet === undefined ? undefined : Option.getOrUndefined(yield* map),
-        ref: String(ref.value),
-        token: typeof ref.value === "string" ? ref.value : route.shareToken
+        ref: String(ref),
+        token: typeof ref === "string" ? ref : route.shareToken
       })
     })
   )

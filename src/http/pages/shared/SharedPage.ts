@@ -1,4 +1,4 @@
-import { Effect, Option } from "effect"
+import { Effect, Option, Schema } from "effect"
 import { HttpPlatform, HttpRouter, HttpServerRequest, HttpServerResponse } from "effect/http"
 import { HttpApiEndpoint } from "effect/http-api"
 import { createHash } from "node:crypto"
@@ -16,8 +16,8 @@ import { type Page, pageResponse, pageText, policyHeaders, readerOf, rootFrom } 
 import { failureAt, makeReader, pageRoute, queryOf } from "../layout/PageRoutes.ts"
 import { makeReaderUnits, type Units } from "./Units.ts"
 
-export interface SharedRequest {
-  readonly name: string
+interface SharedRequest<Ref> {
+  readonly ref: Ref
   readonly query: URLSearchParams
   readonly viewer: Viewer
   readonly units: Units
@@ -39,7 +39,9 @@ const SHARED: Pick<Page, "isWide" | "policy"> = {
 
 const AUDITED = { "connect-src": "'self'" }
 
-export const missingPage = Effect.suspend(() => Effect.fail(new Missing({ kind: "page" })))
+/** Decodes the ref of a path. A malformed one has no page, like one that does not exist. */
+export const decodeRef = <Ref>(schema: Schema.Codec<Ref, string>, ref: string | undefined) =>
+  Effect.mapError(Schema.decodeUnknownEffect(schema)(ref), () => new Missing({ kind: "page" }))
 
 const tagOf = (text: string) => `W/"${createHash("sha256").update(text).digest("base64url").slice(0, TAG_LENGTH)}"`
 
@@ -64,9 +66,10 @@ const respond = (site: Site, path: string, page: SharedPage, request: HttpServer
 }
 
 /** Shows what its viewer may see: the user of the request, if there is one. */
-export const sharedPageLayer = <E, R>(
+export const sharedPageLayer = <Ref, E, R>(
   path: typeof SHARED_PAGES[keyof typeof SHARED_PAGES],
-  show: (request: SharedRequest) => Effect.Effect<SharedPage, E, R>
+  schema: Schema.Codec<Ref, string>,
+  show: (request: SharedRequest<Ref>) => Effect.Effect<SharedPage, E, R>
 ) =>
   HttpRouter.use(Effect.fnUntraced(function*(router) {
     const admit = (yield* makeAdmit)(anyVisitor)
@@ -80,10 +83,10 @@ export const sharedPageLayer = <E, R>(
       const request = yield* HttpServerRequest.HttpServerRequest
       const principal = yield* admit(endpoint)
       const viewer = Option.map(principal, ({ userId }) => userId)
-      const name = (yield* HttpRouter.params)[parameter] ?? ""
+      const ref = yield* worded(decodeRef(schema, (yield* HttpRouter.params)[parameter]))
       const query = queryOf(request)
       const units = yield* readerUnits(query, request, principal)
-      const page = yield* worded(show({ name, query, units, viewer, root: rootFrom(path) }))
+      const page = yield* worded(show({ ref, query, units, viewer, root: rootFrom(path) }))
       return respond(site, path, { reader: readerOf(principal), ...page }, request)
     })
 

@@ -1,4 +1,4 @@
-import { Effect, Layer, Option, Schema } from "effect"
+import { Effect, Layer } from "effect"
 import { Handle } from "../../../schema/User.ts"
 import { Profiles } from "../../../services/accounts/Profile.ts"
 import { html } from "../../../services/operations/Html.ts"
@@ -8,9 +8,7 @@ import { SHARED_PAGES } from "../../request/RouteTemplates.ts"
 import { pageLinks } from "../../response/ResourceJson.ts"
 import { avatarImage, avatarPolicy } from "./Avatar.ts"
 import { cardPage, cards, previewHead, previewPicture } from "./RouteParts.ts"
-import { missingPage, type SharedPage, sharedPageLayer } from "./SharedPage.ts"
-
-const decodeHandle = Schema.decodeUnknownOption(Handle)
+import { type SharedPage, sharedPageLayer } from "./SharedPage.ts"
 
 export const userPageLayer = Layer.unwrap(Effect.gen(function*() {
   const { root: address } = yield* pageLinks
@@ -19,11 +17,10 @@ export const userPageLayer = Layer.unwrap(Effect.gen(function*() {
   const site = yield* configuredSite
   return sharedPageLayer(
     SHARED_PAGES.user,
-    Effect.fnUntraced(function*({ name: handle, query, root, units }) {
-      const decoded = decodeHandle(handle)
-      if (Option.isNone(decoded)) return yield* missingPage
+    Handle,
+    Effect.fnUntraced(function*({ query, ref: handle, root, units }) {
       const page = cardPage(query)
-      const { avatar, id, name } = yield* profiles.publicProfile(decoded.value)
+      const { avatar, id, name } = yield* profiles.publicProfile(handle)
       const routes = yield* publicRoutes.byUser(id, page, "summary")
       const url = `${address}u/${handle}`
       const pictured = routes.items[0]?.shareToken
