@@ -1,8 +1,6 @@
 import { type Duration, Effect, Exit, Option, type Schema, type Scope, Struct } from "effect"
 import { HttpRouter, HttpServerRequest } from "effect/http"
 import { HttpApiEndpoint } from "effect/http-api"
-import { readFileSync } from "node:fs"
-import { join } from "node:path"
 import { NotFound, type ServiceError, ValidationFailed } from "../../../schema/Errors.ts"
 import { MEDIA_TYPES, mediaTypeOf } from "../../../schema/MediaTypes.ts"
 import type { SessionPrincipal } from "../../../schema/Principal.ts"
@@ -15,7 +13,7 @@ import { CrossSite } from "../../middleware/CrossSite.ts"
 import { serviceErrorOf } from "../../middleware/ErrorShape.ts"
 import type { Endpoint } from "../../middleware/RateLimit.ts"
 import { ACCOUNT_PAGES, PAGES } from "../../request/RouteTemplates.ts"
-import { makeAsset } from "../layout/Assets.ts"
+import { readAsset } from "../layout/Assets.ts"
 import { alert, type Page, plainWords, rootFrom } from "../layout/Layout.ts"
 import {
   failureAt,
@@ -33,7 +31,7 @@ import { ACTION, decodeForm, notice } from "./Forms.ts"
 import { keptForms } from "./KeptForm.ts"
 
 /** The script adds buttons that copy a link or a token, and asks for a sign-in before files are sent in vain. */
-export const ACCOUNT_SCRIPT = makeAsset("account", "js", readFileSync(join(import.meta.dirname, "account.js"), "utf8"))
+export const ACCOUNT_SCRIPT = readAsset(import.meta.dirname, "account", "js")
 
 export interface Visit {
   readonly session: SessionPrincipal

@@ -2,7 +2,9 @@ import { Duration, Effect, Layer } from "effect"
 import { HttpBody, HttpPlatform, HttpRouter, HttpServerRequest, HttpServerResponse } from "effect/http"
 import { HttpApiEndpoint } from "effect/http-api"
 import { createHash } from "node:crypto"
+import { readFileSync } from "node:fs"
 import { readFile } from "node:fs/promises"
+import { join } from "node:path"
 import { brotliCompress } from "node:zlib"
 import { boundedCompression } from "../../../upstream/BoundedCompression.ts"
 import { Limiter } from "../../middleware/RateLimit.ts"
@@ -23,6 +25,10 @@ export const makeAsset = (name: string, extension: keyof typeof CONTENT_TYPES, t
   const hash = createHash("sha256").update(text).digest("base64url").slice(0, 16)
   return { path: `${ASSETS}/${name}-${hash}.${extension}`, text, contentType: CONTENT_TYPES[extension] }
 }
+
+/** The file is in the folder of the module that needs it. */
+export const readAsset = (folder: string, name: string, extension: keyof typeof CONTENT_TYPES): Asset =>
+  makeAsset(name, extension, readFileSync(join(folder, `${name}.${extension}`), "utf8"))
 
 /** The routes of one layer share a rate limit. */
 export const countedAndCompressed = (path: HttpRouter.PathInput) =>

@@ -1,7 +1,5 @@
 import { Option, Schema, Stream, Struct } from "effect"
 import { HttpServerResponse } from "effect/http"
-import { readFileSync } from "node:fs"
-import { join } from "node:path"
 import type { ServiceError } from "../../../schema/Errors.ts"
 import type { ValidationIssue } from "../../../schema/Issues.ts"
 import type { Principal } from "../../../schema/Principal.ts"
@@ -11,9 +9,9 @@ import type { Texts } from "../../../services/texts/Texts.ts"
 import { ACCOUNT_PAGES, ASSETS } from "../../request/RouteTemplates.ts"
 import { takenInTime } from "../../response/Downloads.ts"
 import { retryAfter } from "../../response/ErrorResponse.ts"
-import { type Asset, makeAsset } from "./Assets.ts"
+import { type Asset, readAsset } from "./Assets.ts"
 
-export const STYLESHEET = makeAsset("pages", "css", readFileSync(join(import.meta.dirname, "pages.css"), "utf8"))
+export const STYLESHEET = readAsset(import.meta.dirname, "pages", "css")
 
 /** The path of the site's colours has them in place of a hash. */
 export const colorSheet = ({ color: { dark, light } }: Site): Asset => ({
@@ -183,6 +181,11 @@ const Details = Schema.Struct({
 
 const decodeDetails = Schema.decodeUnknownOption(Details)
 
+const detailsOf = ({ details }: Pick<ServiceError, "details">): typeof Details.Type =>
+  Option.getOrElse(decodeDetails(details), () => ({}))
+
+export const issuesIn = (error: ServiceError) => detailsOf(error).issues ?? []
+
 const MAX_SHOWN = 3
 
 /** Words an issue of a field as its form does; the page words others. */
@@ -206,12 +209,10 @@ interface Failure extends Pick<ServiceError, "details" | "message"> {
 }
 
 /** Words an error for a person: the message of the API is for programs. */
-export const plainWords = (texts: Texts, { details, message, statusCode }: Failure): string => {
+export const plainWords = (texts: Texts, failure: Failure): string => {
   const { errors } = texts
-  const { issues = [], limit = 0, quota, reason, retryAfterSeconds } = Option.getOrElse(
-    decodeDetails(details),
-    (): typeof Details.Type => ({})
-  )
+  const { message, statusCode } = failure
+  const { issues = [], limit = 0, quota, reason, retryAfterSeconds } = detailsOf(failure)
   switch (statusCode) {
     case 429:
       return errors.tooOften(errors.again(retryAfterSeconds))

@@ -1,4 +1,4 @@
-import { Effect, Option, Schema } from "effect"
+import { Effect, Schema } from "effect"
 import type { HttpServerRequest } from "effect/http"
 import { type ServiceError, ValidationFailed } from "../../../schema/Errors.ts"
 import { Email, NewPassword, PASSWORD_RULE, PasswordAttempt } from "../../../schema/User.ts"
@@ -13,7 +13,7 @@ import { Limiter } from "../../middleware/RateLimit.ts"
 import { ACCOUNT_PAGES, providerPath } from "../../request/RouteTemplates.ts"
 import { wrongCredentials } from "../../response/PublicErrors.ts"
 import { pageLinks } from "../../response/ResourceJson.ts"
-import { ERROR_ID, plainWords, rootFrom } from "./Layout.ts"
+import { ERROR_ID, issuesIn, plainWords, rootFrom } from "./Layout.ts"
 import { decodeField, type Fields } from "./PageRoutes.ts"
 
 const PasswordField = Schema.RedactedFromValue(PasswordAttempt)
@@ -83,12 +83,7 @@ const Password = Schema.RedactedFromValue(NewPassword)
 export const newPasswordOf = (value: string | undefined, name = "password") =>
   decodeField(Password, value, () => ValidationFailed.at("body", name, `Use ${PASSWORD_RULE}`))
 
-const issuesOf = Schema.decodeUnknownOption(
-  Schema.Struct({ issues: Schema.Array(Schema.Struct({ path: Schema.String, message: Schema.String })) })
-)
-
-const passwordIssue = ({ details }: ServiceError) =>
-  Option.getOrUndefined(issuesOf(details))?.issues.find(({ path }) => path === "body.password")?.message
+const passwordIssue = (error: ServiceError) => issuesIn(error).find(({ path }) => path === "body.password")?.message
 
 /** Says what is wrong with the password, after some advice, or else with the request. */
 export const passwordWords = (texts: Texts, error: ServiceError, advice?: string): string => {

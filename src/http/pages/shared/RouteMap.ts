@@ -1,7 +1,6 @@
 import { Effect, Layer, Option } from "effect"
 import { readFileSync } from "node:fs"
 import { createRequire } from "node:module"
-import { join } from "node:path"
 import { attributionOf } from "../../../schema/Picture.ts"
 import type { StoredRoute } from "../../../schema/Route.ts"
 import { type Html, html } from "../../../services/operations/Html.ts"
@@ -9,7 +8,7 @@ import { mapStyleUrl } from "../../../services/operations/SettingsRegistry.ts"
 import { CurrentMapStyle, type MapStyle } from "../../../services/pictures/MapStyle.ts"
 import type { RouteSheet } from "../../../services/routes/RouteSheet.ts"
 import type { Site } from "../../../services/texts/Site.ts"
-import { type Asset, assetLayer, makeAsset } from "../layout/Assets.ts"
+import { type Asset, assetLayer, makeAsset, readAsset } from "../layout/Assets.ts"
 
 interface MappedRoute {
   readonly route: StoredRoute
@@ -26,13 +25,6 @@ export interface RouteMap {
 
 const packaged = (file: string) =>
   readFileSync(createRequire(import.meta.url).resolve(`maplibre-gl/dist/${file}`), "utf8")
-
-interface MapAssets {
-  readonly library: Asset
-  readonly worker: Asset
-  readonly styles: Asset
-  readonly script: Asset
-}
 
 /** `blob:` is for images that MapLibre has decoded. */
 const policyOf = ({ origins }: MapStyle) => ({
@@ -52,16 +44,16 @@ const workerHeaders = Option.match<Readonly<Record<string, string>>, MapStyle>({
 /** The rules of controls that the map does not have are three quarters of the style sheet. */
 const ABSENT = /[^{}]*maplibregl-(?:ctrl-(?:geolocate|globe|logo|terrain)|user-location)[^{}]*\{[^{}]*\}/g
 
-const makeAssets = (): MapAssets => ({
+const makeAssets = () => ({
   library: makeAsset("maplibre", "js", packaged("maplibre-gl.mjs")),
   worker: makeAsset("maplibre-worker", "js", packaged("maplibre-gl-worker.mjs")),
   styles: makeAsset("maplibre", "css", packaged("maplibre-gl.css").replaceAll(ABSENT, "")),
-  script: makeAsset("map", "js", readFileSync(join(import.meta.dirname, "map.js"), "utf8"))
+  script: readAsset(import.meta.dirname, "map", "js")
 })
 
 const at = ({ path }: Asset, root: string) => `${root}${path.slice(1)}`
 
-const mapOf = ({ library, script, styles, worker }: MapAssets, style: MapStyle): RouteMap => ({
+const mapOf = ({ library, script, styles, worker }: ReturnType<typeof makeAssets>, style: MapStyle): RouteMap => ({
   policy: policyOf(style),
   head: (root) => html`<script type="module" src="${at(script, root)}"></script>`,
   // `import()` resolves from the script, which is beside the library.
@@ -73,28 +65,22 @@ const mapOf = ({ library, script, styles, worker }: MapAssets, style: MapStyle):
     }" data-attribution="${attributionOf(route.provenance)}"></div>\n`
 })
 
-const made = Effect.gen(function*() {
-  if (Option.isNone(yield* mapStyleUrl)) return Option.none()
-  const assets = makeAssets()
-  const style = yield* CurrentMapStyle
-  return Option.some({ assets, style, map: Effect.map(style, Option.map((style) => mapOf(assets, style))) })
+/** Pages need these with a style only, which may become known later. */
+const mapAssets = Effect.map(mapStyleUrl, Option.map(makeAssets))
+
+export const routeMap = Effect.gen(function*() {
+  const assets = yield* mapAssets
+  return Effect.map(yield* CurrentMapStyle, (style) => Option.zipWith(assets, style, mapOf))
 })
 
-export const routeMap = Effect.map(
-  made,
-  Option.match({ onNone: () => Effect.succeedNone, onSome: ({ map }) => map })
-)
-
-export const mapAssetsLayer = Layer.unwrap(Effect.map(
-  made,
-  Option.match({
-    onNone: () => Layer.empty,
-    onSome: ({ assets: { library, script, styles, worker }, style }) =>
-      Layer.mergeAll(
-        assetLayer(library),
-        assetLayer(worker, Effect.map(style, workerHeaders)),
-        assetLayer(styles),
-        assetLayer(script)
-      )
-  })
-))
+export const mapAssetsLayer = Layer.unwrap(Effect.gen(function*() {
+  const assets = yield* mapAssets
+  if (Option.isNone(assets)) return Layer.empty
+  const { library, script, styles, worker } = assets.value
+  return Layer.mergeAll(
+    assetLayer(library),
+    assetLayer(worker, Effect.map(yield* CurrentMapStyle, workerHeaders)),
+    assetLayer(styles),
+    assetLayer(script)
+  )
+}))

@@ -1,6 +1,4 @@
 import { Effect, Layer, Option } from "effect"
-import { readFileSync } from "node:fs"
-import { join } from "node:path"
 import { RouteRef } from "../../../schema/Ids.ts"
 import type { StoredRoute } from "../../../schema/Route.ts"
 import { type Html, html } from "../../../services/operations/Html.ts"
@@ -10,7 +8,7 @@ import { RouteSheets } from "../../../services/routes/RouteSheets.ts"
 import { configuredSite, type Site } from "../../../services/texts/Site.ts"
 import { SHARED_PAGES } from "../../request/RouteTemplates.ts"
 import { type PageLinks, pageLinks } from "../../response/ResourceJson.ts"
-import { assetLayer, makeAsset } from "../layout/Assets.ts"
+import { assetLayer, readAsset } from "../layout/Assets.ts"
 import { profile, share, stops, surfaceBar, surfaceText } from "./RouteDetails.ts"
 import { type RouteMap, routeMap } from "./RouteMap.ts"
 import {
@@ -31,7 +29,7 @@ import {
 import { type SharedPage, sharedPageLayer } from "./SharedPage.ts"
 import { heightText, type Units } from "./Units.ts"
 
-const SCRIPT = makeAsset("route", "js", readFileSync(join(import.meta.dirname, "route.js"), "utf8"))
+const SCRIPT = readAsset(import.meta.dirname, "route", "js")
 
 const NARROW = { width: 400, height: 360 }
 
