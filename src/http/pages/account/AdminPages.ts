@@ -14,7 +14,7 @@ import { Administration } from "../../../services/accounts/Admin.ts"
 import { Invitations, type PendingInvitation } from "../../../services/accounts/SignUp.ts"
 import { Lanes } from "../../../services/admission/Lanes.ts"
 import { Audit } from "../../../services/identity/Audit.ts"
-import { type Html, html } from "../../../services/operations/Html.ts"
+import { html } from "../../../services/operations/Html.ts"
 import type { Texts } from "../../../services/texts/Texts.ts"
 import { Api } from "../../api/Api.ts"
 import { Limiter } from "../../middleware/RateLimit.ts"
@@ -53,10 +53,7 @@ const group = (
   }</dl>
 `
 
-const overviewBody = (texts: Texts, { collections, routes, sessions, tokens, users }: Overview): Html =>
-  html`${group(texts, "users", users)}${group(texts, "routes", routes)}${group(texts, "sessions", sessions)}${
-    group(texts, "tokens", tokens)
-  }${group(texts, "collections", collections)}`
+const GROUPS = ["users", "routes", "sessions", "tokens", "collections"] as const
 
 const overviewLayer = Layer.unwrap(Effect.gen(function*() {
   const administration = yield* Administration
@@ -67,7 +64,7 @@ const overviewLayer = Layer.unwrap(Effect.gen(function*() {
     show: ({ texts }) =>
       Effect.map(lists(administration.overview), (overview) => ({
         title: texts.admin.title,
-        body: overviewBody(texts, overview)
+        body: html`${GROUPS.map((name) => group(texts, name, overview[name]))}`
       }))
   })
 }))

@@ -211,12 +211,7 @@ ${
           ...fieldsIn(texts, isRefused ? fields : {}, collection),
           button("save", texts.common.save)
         )
-      }${yield* sharing
-        .section(visit, {
-          shared: { kind: "collection", id },
-          shareToken,
-          visibility
-        })}<h2>${words.delete}</h2>
+      }${yield* sharing.section(visit, { kind: "collection", id }, collection)}<h2>${words.delete}</h2>
 ${confirmed(words.deleteButton, words.deleteWords, button("delete", words.deleteButton, "danger"))}`
     }
   })

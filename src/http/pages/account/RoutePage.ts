@@ -92,7 +92,6 @@ export const routePageOfOwnerLayer = Layer.unwrap(Effect.gen(function*() {
     const units = yield* visit.units
     const words = texts.route
     const route = yield* own(visit)
-    const shared = { kind: "route", id: route.id } as const
     const alt = hasProfile(units) ? words.lineAndProfile(route.name) : texts.shared.lineOf(route.name)
     return {
       title: route.name,
@@ -101,11 +100,9 @@ ${facts(route, texts, units)}
 <p><a href="${root}r/${route.visibility === "private" ? route.id : route.shareToken}">${words.seePage}</a></p>
 <h2>${words.change}</h2>
 ${publishForm(texts, route)}
-${editForm(visit, route)}${yield* sharing.section(visit, {
-        shared,
-        shareToken: route.shareToken,
-        visibility: route.visibility
-      })}${downloads(String(route.id), root, texts)}<h2>${words.delete}</h2>
+${editForm(visit, route)}${yield* sharing.section(visit, { kind: "route", id: route.id }, route)}${
+        downloads(String(route.id), root, texts)
+      }<h2>${words.delete}</h2>
 ${confirmed(words.deleteButton, words.deleteWords, button("delete", words.deleteButton, "danger"))}
 ${attribution(route, texts)}`
     }

@@ -120,8 +120,6 @@ ${pagesAround(routes, { filters, limit, offset }, texts)}`
 /** A form may have several files, each of which may take the time of one that is imported alone. */
 const UPLOAD_WITHIN = Duration.minutes(1)
 
-const noFiles = ({ routes }: Texts) => ValidationFailed.at("body", "", routes.noFiles)
-
 export const routesPageLayer = Layer.unwrap(Effect.gen(function*() {
   const bodies = yield* RequestBodies
   const duplicates = yield* RouteDuplicates
@@ -159,9 +157,11 @@ ${listOf(routes, visit, yield* visit.units, filters)}`
 
   const store = Effect.fnUntraced(function*(owner: UserId, file: PackedFile, visibility: Visibility) {
     const bytes = new Uint8Array(file.bytes).buffer
-    const choice = { split: true, join: false, track: undefined, name: undefined }
     const read = yield* files.read(bytes, {
-      ...choice,
+      split: true,
+      join: false,
+      track: undefined,
+      name: undefined,
       contentType: undefined,
       contentEncoding: undefined,
       fileName: file.name
@@ -186,7 +186,7 @@ ${listOf(routes, visit, yield* visit.units, filters)}`
     const visibility = yield* decodeForm(Visibility, parts.fields["visibility"])
     // A browser sends an empty part without a name where no file is chosen.
     const given = parts.files.filter(({ name }) => name !== "")
-    if (given.length === 0) return yield* noFiles(visit.texts)
+    if (given.length === 0) return yield* ValidationFailed.at("body", "", visit.texts.routes.noFiles)
     const results = yield* Effect.forEach(given, (file) => resultOf(visit, file, visibility))
     if (results.some(({ problem, warnings }) => problem !== undefined || warnings.length > 0)) {
       return yield* show(visit, results, visibility)

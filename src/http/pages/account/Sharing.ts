@@ -35,8 +35,7 @@ ${form(hidden("link", link.id), button("removeLink", sharing.remove, "quiet", na
 }
 
 interface SharedResource {
-  readonly shared: Shared
-  readonly shareToken: string | undefined
+  readonly shareToken?: string | undefined
   readonly visibility: Visibility
 }
 
@@ -48,7 +47,8 @@ const endOf = (date: string | undefined) => {
 
 const shownLink = (
   texts: Texts,
-  { shared: { kind }, shareToken, visibility }: SharedResource,
+  { kind }: Shared,
+  { shareToken, visibility }: SharedResource,
   { root }: PageLinks
 ): Html => {
   const { sharing } = texts
@@ -70,18 +70,21 @@ export const makeSharing = Effect.gen(function*() {
   const links = yield* ShareLinks
   const views = yield* RouteViews
 
-  const section = Effect.fnUntraced(function*({ fields: sent, session, texts }: Visit, resource: SharedResource) {
+  const section = Effect.fnUntraced(function*(
+    { fields: sent, session, texts }: Visit,
+    shared: Shared,
+    resource: SharedResource
+  ) {
     const { fields, sharing } = texts
     const given = sent[ACTION] === "addLink" ? sent : undefined
-    const { kind } = resource.shared
-    const all = yield* links.list(session.userId, resource.shared)
+    const all = yield* links.list(session.userId, shared)
     return html`<section aria-labelledby="sharing"><h2 id="sharing">${sharing.title}</h2>
-${shownLink(texts, resource, addresses)}<h3>${sharing.more}</h3>
+${shownLink(texts, shared, resource, addresses)}<h3>${sharing.more}</h3>
 ${
       all.length === 0
         ? undefined
         : html`<ul class="rows">${
-          all.map((link) => linkItem(texts, link, `${addresses.root}${PATHS[kind]}/${link.token}`))
+          all.map((link) => linkItem(texts, link, `${addresses.root}${PATHS[shared.kind]}/${link.token}`))
         }</ul>`
     }${
       form(
