@@ -299,6 +299,15 @@ describe.skipIf(!hasHosting)("nginx of deploy/hosting (skipped without nginx and
     60_000
   )
 
+  it.live("passes the links of a long search on", () =>
+    Effect.gen(function*() {
+      const backend = createServer((_, response) =>
+        void response.writeHead(200, { link: "x".repeat(12_000) }).end("one")
+      )
+      const front = yield* hostingFront(yield* listening(backend))
+      assert.deepStrictEqual(yield* sent(front, "/api/v1/routes", 0, "GET"), { status: 200, first: "one" })
+    }).pipe(Effect.scoped), 60_000)
+
   it.live("says in the shape of the service that no process runs", () =>
     Effect.gen(function*() {
       const front = yield* hostingFront(yield* Effect.promise(() => freePort()))
