@@ -235,7 +235,10 @@ layer(TestServer.layer())("the protocol", (it) => {
         "application/json;charset=\"UTF-8\"",
         "application/json;",
         "application/json; charset=utf8",
-        "application/json; charset=us-ascii"
+        "application/json; charset=us-ascii",
+        "application/json; version=1",
+        "application/json; profile=\"a;b\"; charset=utf-8",
+        "application/json;charset=utf-8;"
       ]
       for (const type of accepted) assert.strictEqual((yield* send({ "content-type": type })).status, 401, type)
       const refused = [
@@ -246,6 +249,8 @@ layer(TestServer.layer())("the protocol", (it) => {
         { "content-type": "multipart/form-data; boundary=x" },
         { "content-type": "application/vnd.api+json" },
         { "content-type": "application/json; charset=utf-16" },
+        { "content-type": "application/json; version=1; charset=\"utf-16\"" },
+        { "content-type": "application/json; charset=utf-8x" },
         { "content-type": "application/jsonp" },
         { "content-type": "text/plain, application/json" },
         { "content-type": "application/json", "content-encoding": "gzip" },

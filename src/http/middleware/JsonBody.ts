@@ -4,7 +4,7 @@ import { type HttpApiEndpoint, HttpApiError } from "effect/http-api"
 import { type Unavailable, UnsupportedMediaType, ValidationFailed } from "../../schema/Errors.ts"
 import type { ValidationIssue } from "../../schema/Issues.ts"
 import { JSON_LIMITS } from "../../schema/Limits.ts"
-import { MEDIA_TYPES } from "../../schema/MediaTypes.ts"
+import { MEDIA_TYPES, mediaTypeOf } from "../../schema/MediaTypes.ts"
 import type { HeavyJob } from "../../services/admission/HeavyJob.ts"
 import { HeavyWork } from "../../services/admission/HeavyWork.ts"
 import { digestOf, ignoredMembers, type LongBody, refusalsBy } from "../../services/bodies/BoundedJson.ts"
@@ -19,10 +19,13 @@ import { BodyParts, decodeUtf8, type Parts, RequestBodies } from "../request/Req
 import { changeResponse } from "../request/ResponseChange.ts"
 import { worded } from "../response/PublicErrors.ts"
 
-const JSON_TYPE = new RegExp(String.raw`^${MEDIA_TYPES.json}\s*(;\s*(charset\s*=\s*"?(utf-?8|us-ascii)"?\s*)?)?$`, "i")
+const OTHER_CHARSET = /;\s*charset\s*=(?!\s*"?(?:utf-?8|us-ascii)"?\s*(?:;|$))/i
 
-const checkType = (request: HttpServerRequest.HttpServerRequest) =>
-  JSON_TYPE.test(request.headers["content-type"] ?? "")
+const isUtf8Json = (contentType = "") =>
+  mediaTypeOf(contentType) === MEDIA_TYPES.json && !OTHER_CHARSET.test(contentType)
+
+const checkType = ({ headers }: HttpServerRequest.HttpServerRequest) =>
+  isUtf8Json(headers["content-type"])
     ? Effect.void
     : Effect.fail(new UnsupportedMediaType({ message: `Content-Type: expected ${MEDIA_TYPES.json}, in UTF-8` }))
 
