@@ -230,6 +230,8 @@ layer(TestServer.layer())("pages", (it) => {
       assert.strictEqual(status, 200)
       assert.strictEqual(headers.get("content-type"), "text/css; charset=utf-8")
       assert.strictEqual(headers.get("cache-control"), "public, max-age=31536000, immutable")
+      assert.strictEqual(headers.get("access-control-allow-origin"), "*")
+      assert.notMatch(headers.get("vary") ?? "", /cookie|origin/i)
       assert.strictEqual((yield* visitor.get("//assets/pages-AAAAAAAAAAAAAAAA.css")).status, 404)
     }))
 

@@ -125,10 +125,14 @@ export const responseHeadersLayer = HttpRouter.middleware(
       for (const [name, value] of defaultsOf(BY_STATUS[response.status], isEnding)) {
         if (response.headers[name] === undefined) headers[name] = value
       }
-      Object.assign(headers, headersFor(request.headers))
+      // Caches keep a response that any origin may read once for all, with cookies or without.
+      const isForAll = response.headers[HEADERS.allowOrigin.key] !== undefined
+      if (!isForAll) {
+        Object.assign(headers, headersFor(request.headers))
+        headers[HEADERS.vary.key] = varyOf(response)
+      }
       const location = response.headers[HEADERS.location.key]
       if (location?.startsWith("/") === true) headers[HEADERS.location.key] = `${base}${location}`
-      headers[HEADERS.vary.key] = varyOf(response)
       headers[HEADERS.requestId.key] = id
       return HttpServerResponse.setHeaders(response, headers)
     }

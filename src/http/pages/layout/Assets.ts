@@ -7,6 +7,7 @@ import { readFile } from "node:fs/promises"
 import { join } from "node:path"
 import { brotliCompress } from "node:zlib"
 import { boundedCompression } from "../../../upstream/BoundedCompression.ts"
+import { HEADERS } from "../../api/Headers.ts"
 import { Limiter } from "../../middleware/RateLimit.ts"
 import { ASSETS } from "../../request/RouteTemplates.ts"
 import { respond } from "../../response/ErrorResponse.ts"
@@ -45,11 +46,14 @@ export const countedAndCompressed = (path: HttpRouter.PathInput) =>
 
 const ONE_YEAR_SECONDS = 31_536_000
 
+/** Files are the same for everybody: the next session cookie does not void a kept one. */
+const FOR_ALL = { [HEADERS.allowOrigin.key]: "*" }
+
 /** The response is immutable (RFC 8246): another text has another path. */
 export const assetResponse = ({ contentType, headers, text }: Asset) =>
   HttpServerResponse.text(text, {
     contentType,
-    headers: { "cache-control": `public, max-age=${ONE_YEAR_SECONDS}, immutable`, ...headers }
+    headers: { ...FOR_ALL, "cache-control": `public, max-age=${ONE_YEAR_SECONDS}, immutable`, ...headers }
   })
 
 /** Node's default is the highest level, which takes two seconds for each MiB, in a thread of libuv. */
@@ -97,6 +101,7 @@ export const fileLayer = (path: `/${string}`, file: string, contentType: string)
       HttpServerResponse.uint8Array(bytes, {
         contentType,
         headers: {
+          ...FOR_ALL,
           "cache-control": `public, max-age=${ONE_HOUR_SECONDS}`,
           "content-security-policy": "default-src 'none'; style-src 'unsafe-inline'; sandbox"
         }
