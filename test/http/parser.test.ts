@@ -3,7 +3,7 @@ import { Effect, Layer, Logger, References, Schema } from "effect"
 import { jsonLogger } from "../../src/layers/Logging.ts"
 import { ConnectionTimeouts } from "../../src/layers/NodeServer.ts"
 import { anonymous, signedIn } from "../support/Actors.ts"
-import { type RawAnswer, rawExchange, requestHead, sendRaw } from "../support/RawHttp.ts"
+import { JSON_TYPE, type RawAnswer, rawExchange, requestHead, sendRaw } from "../support/RawHttp.ts"
 import { created, newRoute } from "../support/Routes.ts"
 import { TestServer } from "../support/TestServer.ts"
 import { until } from "../support/Waiting.ts"
@@ -348,6 +348,15 @@ layer(TestServer.layer())("a request that is out of the ordinary", (it) => {
       const answer = yield* sendRaw(origin, head, body)
       assert.strictEqual(answer.status, 100)
       assert.match(answer.body, /^HTTP\/1\.1 401 /)
+    }))
+
+  it.effect("whose chunks are refused before they have ended closes its connection, and says so", () =>
+    Effect.gen(function*() {
+      const { origin } = yield* TestServer
+      const head = requestHead("POST /api/v1/routes", { ...JSON_TYPE, "Transfer-Encoding": "chunked" })
+      const answer = yield* sendRaw(origin, head.replace("Connection: close\r\n", ""), "2\r\n{}\r\n")
+      assert.match(answer.head, /^HTTP\/1\.1 401 /)
+      assert.strictEqual(headersOf(answer)["connection"], "close")
     }))
 
   it.effect("with an entity tag is compared weakly", () =>

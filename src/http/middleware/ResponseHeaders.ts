@@ -1,4 +1,4 @@
-import { Context, Duration, Effect } from "effect"
+import { Context, Duration, Effect, Predicate } from "effect"
 import { HttpEffect, HttpRouter, HttpServerRequest, HttpServerResponse } from "effect/http"
 import { isSafe } from "../../schema/Http.ts"
 import { SERVICE_NAME } from "../../schema/ServiceName.ts"
@@ -98,6 +98,10 @@ export const headersOfRefusals = Effect.gen(function*() {
 const isPreflight = ({ headers, method }: HttpServerRequest.HttpServerRequest) =>
   method === "OPTIONS" && headers["origin"] !== undefined && headers["access-control-request-method"] !== undefined
 
+/** Node ends the connection after a response that precedes the end of a long body (RFC 9112, 9.6). */
+const isPartlyRead = ({ headers, source }: HttpServerRequest.HttpServerRequest) =>
+  headers["transfer-encoding"] !== undefined && Predicate.hasProperty(source, "complete") && source.complete === false
+
 /**
  * Sets the headers of the OWASP HTTP Headers Cheat Sheet and of CORS, and `Connection: close` while draining. Responds
  * to preflights before authentication, for every path: the response to the request itself says what is wrong.
@@ -122,7 +126,7 @@ export const responseHeadersLayer = HttpRouter.middleware(
       isEnding: boolean
     ) => {
       const headers: Record<string, string> = {}
-      for (const [name, value] of defaultsOf(BY_STATUS[response.status], isEnding)) {
+      for (const [name, value] of defaultsOf(BY_STATUS[response.status], isEnding || isPartlyRead(request))) {
         if (response.headers[name] === undefined) headers[name] = value
       }
       // Caches keep a response that any origin may read once for all, with cookies or without.
