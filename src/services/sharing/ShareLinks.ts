@@ -20,7 +20,7 @@ import {
 } from "../db/Tables.ts"
 import { AlreadyPast, Missing, type Overloaded, TooManyLinks } from "../DomainErrors.ts"
 import { Audit } from "../identity/Audit.ts"
-import { collectionVisibility, isUnexpired, routeVisibility } from "./Visibility.ts"
+import { collectionVisibility, isUnexpired, routeVisibility, SHARED } from "./Visibility.ts"
 
 const BYTES = 16
 
@@ -52,11 +52,6 @@ export const LinkRow = LinkRecord.select.mapFields(Struct.omit(["routeId", "coll
 export type Shared =
   | { readonly kind: "route"; readonly id: RouteId }
   | { readonly kind: "collection"; readonly id: CollectionId }
-
-const TARGETS = {
-  route: { table: "routes", alias: "r", column: "route_id" },
-  collection: { table: "collections", alias: "c", column: "collection_id" }
-}
 
 const instantOf = (text: string | null | undefined) => typeof text === "string" ? new Date(text) : text
 
@@ -100,10 +95,10 @@ export class ShareLinks extends Context.Service<ShareLinks, {
       const own = { route: routeVisibility(sql).own, collection: collectionVisibility(sql).own }
 
       const linksOf = ({ id, kind }: Shared, now: Date) =>
-        sql`share_links WHERE ${sql(TARGETS[kind].column)} = ${id} AND ${isUnexpired(sql, now)}`
+        sql`share_links WHERE ${sql(SHARED[kind].column)} = ${id} AND ${isUnexpired(sql, now)}`
 
       const requireOwn = Effect.fnUntraced(function*(owner: UserId, { id, kind }: Shared, locked = sql``) {
-        const { alias, table } = TARGETS[kind]
+        const { alias, table } = SHARED[kind]
         const row = sql.literal(alias)
         const rows = yield* sql`
           SELECT id FROM ${sql(table)} ${row} WHERE ${row}.id = ${id} AND ${own[kind](owner)} ${locked}`
@@ -240,7 +235,7 @@ export class ShareLinks extends Context.Service<ShareLinks, {
 
         replaceShareToken: Effect.fnUntraced(
           function*<A, E>(owner: UserId, { id, kind }: Shared, read: Effect.Effect<A, E>) {
-            const { alias, table } = TARGETS[kind]
+            const { alias, table } = SHARED[kind]
             const row = sql.literal(alias)
             // Exports identify a route by its first share token, which `imported_from` keeps.
             const rows = yield* sql`

@@ -41,18 +41,19 @@ export const OpenedFields = {
   allowDownload: Schema.NullOr(Schema.Boolean)
 }
 
-const TABLES = {
-  c: { table: "collections", linked: "collection_id" },
-  r: { table: "routes", linked: "route_id" }
+/** A link, which has the column, is of a row of the table, which queries name by the alias. */
+export const SHARED = {
+  route: { table: "routes", alias: "r", column: "route_id" },
+  collection: { table: "collections", alias: "c", column: "collection_id" }
 }
 
 /** Returns the condition for share links and personal access tokens, which need no expiry. */
 export const isUnexpired = (sql: SqlClient.SqlClient, now: Date) => sql`(expires_at IS NULL OR expires_at > ${now})`
 
 /** Routes and collections share these rules, on a row by its alias and its owner `users u`. */
-const rulesOn = (sql: SqlClient.SqlClient, alias: "c" | "r") => {
+const rulesOn = (sql: SqlClient.SqlClient, kind: keyof typeof SHARED) => {
+  const { alias, column, table } = SHARED[kind]
   const row = sql.literal(alias)
-  const { linked, table } = TABLES[alias]
   const isLive = sql`${row}.deleted_at IS NULL`
   const isOwnerActive = sql`u.deletion_requested_at IS NULL`
   const isPublic = sql`${row}.visibility = 'public'`
@@ -71,7 +72,7 @@ const rulesOn = (sql: SqlClient.SqlClient, alias: "c" | "r") => {
     opening.by === "link"
       ? {
         fields: sql`l.id AS "linkId", l.allow_download AS "allowDownload"`,
-        from: sql`share_links l JOIN ${sql(table)} ${row} ON ${row}.id = l.${sql.literal(linked)}`,
+        from: sql`share_links l JOIN ${sql(table)} ${row} ON ${row}.id = l.${sql.literal(column)}`,
         where: sql`l.token = ${opening.token} AND ${isUnexpired(sql, opening.now)}`
       }
       : {
@@ -107,7 +108,7 @@ const rulesOn = (sql: SqlClient.SqlClient, alias: "c" | "r") => {
 
 /** The rules are for `routes r`, and for the routes in `collections c`, with the owner of the route as `users u`. */
 export const routeVisibility = (sql: SqlClient.SqlClient) => {
-  const { isOwnOr, ...rules } = rulesOn(sql, "r")
+  const { isOwnOr, ...rules } = rulesOn(sql, "route")
   const publicOrUnlistedIf = (condition: Statement.Fragment) =>
     sql`(r.visibility = 'public' OR (r.visibility = 'unlisted' AND ${condition}))`
 
@@ -144,6 +145,6 @@ export const routeVisibility = (sql: SqlClient.SqlClient) => {
 }
 
 export const collectionVisibility = (sql: SqlClient.SqlClient) => {
-  const { own, public: isPublic, selectOpened } = rulesOn(sql, "c")
+  const { own, public: isPublic, selectOpened } = rulesOn(sql, "collection")
   return { selectOpened, own, public: isPublic }
 }
