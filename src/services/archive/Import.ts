@@ -6,7 +6,7 @@ import { MAX_ISSUES, type ValidationIssue } from "../../schema/Issues.ts"
 import type { Preferences } from "../../schema/Preferences.ts"
 import { mergePreferences } from "../accounts/Profile.ts"
 import { PrivacyZones } from "../accounts/Zones.ts"
-import { ImportTurns, type RunJob, type Turn } from "../admission/ImportTurns.ts"
+import { ImportTurns, type RunJob } from "../admission/ImportTurns.ts"
 import { Quotas } from "../admission/Quotas.ts"
 import { databaseDefects } from "../db/DatabaseErrors.ts"
 import { DatabaseLocks } from "../db/DatabaseSessions.ts"
@@ -21,7 +21,7 @@ import {
 import { type CountBytes, ImportDisk, kept, type NamelessFile, namelessFile } from "../files/Spool.ts"
 import { isActive, UserRecord, users } from "../identity/Users.ts"
 import { RouteViews } from "../routes/RouteViews.ts"
-import { type ImportedRows, importedRows, type ImportedTable, type Others } from "./ImportedRows.ts"
+import { importedRows, type ImportedTable, type Others } from "./ImportedRows.ts"
 import {
   type Batch,
   type ImportedRoute,
@@ -99,47 +99,7 @@ const checkElements = Effect.fnUntraced(function*(archive: CheckedArchive, run: 
 
 const ORIGINS_AT_ONCE = 1000
 
-/** Checks an archive against the account's quotas before anything is written. Fails with `QuotaExceeded`. */
-const importRoom = (quotas: Quotas["Service"], rows: ImportedRows) => {
-  const uncountedOf = Effect.fnUntraced(function*(
-    table: ImportedTable,
-    owner: UserId,
-    contents: Contents,
-    turn: Turn
-  ) {
-    const uncounted: Array<ShareToken> = []
-    for (const origins of Arrays.chunksOf([...contents.keys()], ORIGINS_AT_ONCE)) {
-      uncounted.push(...yield* turn(rows.uncounted(table, owner, origins)))
-    }
-    return uncounted
-  })
-
-  return {
-    /** Uses the manifest's counts before the archive is read, and assumes that it has everything the account has. */
-    requireCounts: Effect.fnUntraced(function*(owner: UserId, counts: Manifest["counts"]) {
-      const { collections, routes } = yield* quotas.usage(owner)
-      yield* quotas.requireRoom(owner, {
-        routes: counts.routes - routes.used,
-        storedBytes: 0,
-        collections: counts.collections - collections.used
-      })
-    }),
-
-    requireContents: Effect.fnUntraced(function*(
-      owner: UserId,
-      archived: Readonly<Record<ImportedTable, { readonly contents: Contents }>>,
-      turn: Turn
-    ) {
-      const routes = yield* uncountedOf("routes", owner, archived.routes.contents, turn)
-      const collections = yield* uncountedOf("collections", owner, archived.collections.contents, turn)
-      yield* turn(quotas.requireRoom(owner, {
-        routes: routes.length,
-        storedBytes: routes.reduce((sum, origin) => sum + (archived.routes.contents.get(origin) ?? 0), 0),
-        collections: collections.length
-      }))
-    })
-  }
-}
+type Origins = ReadonlyArray<ShareToken>
 
 /** The ZIP is on the disk until the scope closes. */
 export interface Received {
@@ -173,7 +133,7 @@ export class AccountImport extends Context.Service<AccountImport, {
     Effect.gen(function*() {
       const sql = yield* SqlClient.SqlClient
       const rows = yield* importedRows
-      const room = importRoom(yield* Quotas, rows)
+      const quotas = yield* Quotas
       const zones = yield* PrivacyZones
       const views = yield* RouteViews
       const disk = yield* ImportDisk
@@ -191,6 +151,37 @@ export class AccountImport extends Context.Service<AccountImport, {
           Effect.suspend(() => busy.has(owner) ? Effect.fail(new ImportRunning()) : Effect.sync(() => busy.add(owner))),
           () => Effect.sync(() => busy.delete(owner))
         )
+
+      const inParts = <A>(
+        { contents }: { readonly contents: Contents },
+        part: (origins: Origins) => Effect.Effect<A>
+      ) =>
+        Effect.forEach(Arrays.chunksOf([...contents.keys()], ORIGINS_AT_ONCE), (origins) => turns.turn(part(origins)))
+
+      /** Uses the manifest's counts before the archive is read, and assumes that it has everything the account has. */
+      const requireCounts = Effect.fnUntraced(function*(owner: UserId, counts: Manifest["counts"]) {
+        const { collections, routes } = yield* quotas.usage(owner)
+        yield* quotas.requireRoom(owner, {
+          routes: counts.routes - routes.used,
+          storedBytes: 0,
+          collections: counts.collections - collections.used
+        })
+      })
+
+      const requireContents = Effect.fnUntraced(function*(
+        owner: UserId,
+        archived: Readonly<Record<ImportedTable, { readonly contents: Contents }>>
+      ) {
+        const uncounted = (table: ImportedTable) =>
+          Effect.map(inParts(archived[table], (origins) => rows.uncounted(table, owner, origins)), Arrays.flatten)
+        const routes = yield* uncounted("routes")
+        const collections = yield* uncounted("collections")
+        yield* turns.turn(quotas.requireRoom(owner, {
+          routes: routes.length,
+          storedBytes: routes.reduce((sum, origin) => sum + (archived.routes.contents.get(origin) ?? 0), 0),
+          collections: collections.length
+        }))
+      })
 
       const lockPreferences = SqlSchema.findOneOption({
         Request: UserId,
@@ -240,10 +231,10 @@ export class AccountImport extends Context.Service<AccountImport, {
 
       const take = Effect.fnUntraced(function*(owner: UserId, file: NamelessFile, count: CountBytes) {
         const archive = yield* checkedArchive(file, turns.run)
-        yield* turns.turn(room.requireCounts(owner, archive.counts))
+        yield* turns.turn(requireCounts(owner, archive.counts))
         const { preferences, privacyZones = [] } = yield* archive.profile
         const lists = yield* checkElements(archive, turns.run, count)
-        yield* room.requireContents(owner, lists, turns.turn)
+        yield* requireContents(owner, lists)
         // Zones come before the first route: no route is shown without the zones that hide a part of it.
         if (privacyZones.length > 0) {
           yield* turns.turn(
@@ -251,10 +242,7 @@ export class AccountImport extends Context.Service<AccountImport, {
           )
         }
         const ids = new Map<RouteId, RouteId>()
-        const known = yield* Effect.forEach(
-          Arrays.chunksOf([...lists.routes.contents.keys()], ORIGINS_AT_ONCE),
-          (origins) => turns.turn(rows.known(owner, origins))
-        )
+        const known = yield* inParts(lists.routes, (origins) => rows.known(owner, origins))
         const others = { upTo: yield* rows.newestRoute(owner), except: known.flat() }
         const routes = yield* lists.routes.batches.pipe(
           Stream.mapEffect((batch) => turns.turn(writeBatch(owner, batch, ids, others))),

@@ -18,8 +18,6 @@ import type { Batch, ImportedRoute, Rows } from "./Lists.ts"
 
 type ByOrigin = ReadonlyMap<ShareToken, RouteId>
 
-export type ImportedRows = Effect.Success<typeof importedRows>
-
 export type ImportedTable = "routes" | "collections"
 
 interface Archived {
