@@ -12,20 +12,17 @@ import type { Position } from "../../schema/Geometry.ts"
 import type { ShareToken } from "../../schema/Ids.ts"
 import { MAX_ISSUES, type ValidationIssue } from "../../schema/Issues.ts"
 import { HeavyJob } from "../admission/HeavyJob.ts"
-import { decodeBounded } from "../bodies/BoundedJson.ts"
+import { decodeBounded, issueBelow } from "../bodies/BoundedJson.ts"
 import { readerWithLine, type WithLine, withSegmentsOnLine } from "../routes/RouteJobs.ts"
 import { cueBeyond, routesTable, startOf, storedBytes, valuesWithoutPlace } from "../routes/RouteRow.ts"
 import { type LineDigest, lineDigest } from "../routes/RouteText.ts"
 
 export type Outcome<A> = { readonly value: A } | { readonly issues: ReadonlyArray<ValidationIssue> }
 
-const below = (place: string, issues: ReadonlyArray<ValidationIssue>): ReadonlyArray<ValidationIssue> =>
-  issues.map(({ message, path }) => ({ path: path === "" ? place : `${place}.${path}`, message }))
-
 const outcomeAt = <A>(place: string, decoded: Result.Result<A, ReadonlyArray<ValidationIssue>>): Outcome<A> =>
   Result.match(decoded, {
     onSuccess: (value) => ({ value }),
-    onFailure: (issues) => ({ issues: below(place, issues) })
+    onFailure: (issues) => ({ issues: issues.map(issueBelow(place)) })
   })
 
 /** Replaces invalid UTF-8 by U+FFFD, rather than refusing the whole file. */
@@ -238,16 +235,12 @@ const listJob = <A>(
 
 const readRoute = readerWithLine(decodeBounded(ArchivedRoute))
 
-const withCuesOnLine = (
-  route: WithLine<ArchivedRoute>
-): Result.Result<WithLine<ArchivedRoute>, ReadonlyArray<ValidationIssue>> => {
+const withCuesOnLine = (route: WithLine<ArchivedRoute>) => {
   const index = cueBeyond(route.rest.cues, route.line?.positionCount ?? 0)
+  const message = "Expected the index of a position of the geometry"
   return index === undefined
     ? Result.succeed(route)
-    : Result.fail([{
-      path: `cues.${index}.begin_shape_index`,
-      message: "Expected the index of a position of the geometry"
-    }])
+    : Result.fail([{ path: `cues.${index}.begin_shape_index`, message }])
 }
 
 export const readRoutes = listJob(
@@ -319,20 +312,13 @@ const issuesWith = (sizes: ReadonlyMap<string, number>, manifest: Manifest): Rea
     return [{ path: `${MANIFEST}.files`, message: "Expected each file once" }]
   }
   const issues = [
-    ...EXPECTED_FILES.filter((name) => !named.has(name)).map((name) => ({
-      path: name,
-      message: "Expected the manifest to name it"
-    })),
-    ...[...sizes.keys()].filter((name) => !named.has(name)).map((name) => ({
-      path: name,
-      message: "Expected only files that the manifest names"
-    }))
+    ...EXPECTED_FILES.filter((name) => !named.has(name))
+      .map((path) => ({ path, message: "Expected the manifest to name it" })),
+    ...[...sizes.keys()].filter((name) => !named.has(name))
+      .map((path) => ({ path, message: "Expected only files that the manifest names" })),
+    ...manifest.files.map((file) => ({ path: file.name, message: problemOf(sizes, file) }))
   ]
-  for (const file of manifest.files) {
-    const message = problemOf(sizes, file)
-    if (message !== undefined) issues.push({ path: file.name, message })
-  }
-  return issues.slice(0, MAX_ISSUES)
+  return issues.flatMap(({ message, path }) => message === undefined ? [] : [{ path, message }]).slice(0, MAX_ISSUES)
 }
 
 const decodeManifest = fileDecoder(MANIFEST, Manifest)

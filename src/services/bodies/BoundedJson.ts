@@ -54,6 +54,12 @@ const issuesOfWhole = ({ ast, path, value }: Part): ReadonlyArray<ValidationIssu
     onFailure: (issue) => formatIssue(issue).map((inside) => below(path, inside))
   })
 
+/** Puts a part of a body, and its place there, before the path of an issue in that part. */
+export const issueBelow = (place: string) => ({ message, path }: ValidationIssue): ValidationIssue => ({
+  path: path === "" ? place : `${place}.${path}`,
+  message
+})
+
 const onlyOf = ({ types }: SchemaAST.Union): SchemaAST.AST | undefined => {
   const others = types.filter((type) => !SchemaAST.isNull(type))
   return others.length === 1 ? others[0] : undefined

@@ -1,7 +1,7 @@
-import { Predicate, Result, Schema } from "effect"
+import { Array as Arrays, Predicate, Result, Schema } from "effect"
 import { MAX_ISSUES, type ValidationIssue } from "../../schema/Issues.ts"
 import { BatchOperation, operationCount, RouteBatch } from "../../schema/RouteBatch.ts"
-import { decodeBounded, decodeValue, longBodyJob } from "../bodies/BoundedJson.ts"
+import { decodeBounded, decodeValue, issueBelow, longBodyJob } from "../bodies/BoundedJson.ts"
 import type { MeasuredPolyline } from "../geometry/MeasuredPolyline.ts"
 import { splitRoute } from "../routes/RouteJobs.ts"
 
@@ -19,15 +19,12 @@ interface SplitOperation {
 
 type Split = Result.Result<SplitOperation, ReadonlyArray<ValidationIssue>>
 
-const under = (path: string) => (issues: ReadonlyArray<ValidationIssue>) =>
-  issues.map((issue) => ({ ...issue, path: issue.path === "" ? path : `${path}.${issue.path}` }))
-
 const splitOperation = (operation: BatchOperation): Split => {
   const member = operation.op === "create" ? "route" : "changes"
   if (operation.op !== "create" && operation.op !== "update") return Result.succeed({ rest: operation })
   const body = operation.op === "create" ? operation.route : operation.changes
   return splitRoute(body).pipe(
-    Result.mapError(under(member)),
+    Result.mapError(Arrays.map(issueBelow(member))),
     Result.map(({ parts, rest }) => ({ rest: { ...operation, [member]: rest }, ...parts }))
   )
 }
@@ -40,7 +37,10 @@ const NEVER_RUN = { op: "deleteCollection", collectionId: 1 }
 const opOf = (value: unknown) => Predicate.hasProperty(value, "op") && typeof value.op === "string" ? value.op : ""
 
 const readOperation = (isAtomic: boolean) => (value: unknown, index: number): Split => {
-  const read = Result.mapError(Result.flatMap(decodeOperation(value), splitOperation), under(`operations.${index}`))
+  const read = Result.mapError(
+    Result.flatMap(decodeOperation(value), splitOperation),
+    Arrays.map(issueBelow(`operations.${index}`))
+  )
   return isAtomic
     ? read
     : Result.orElse(
