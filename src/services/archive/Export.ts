@@ -110,10 +110,6 @@ type TakeText = (texts: Iterable<string>) => Effect.Effect<SpooledFile, never, S
 const asJson = (value: unknown) => ({ put }: FileWriter): Effect.Effect<void> =>
   put(`${JSON.stringify(value, null, 2)}\n`)
 
-/** A page is spooled before it is sent, so that no row stays in memory for a slow reader. */
-const takeLines = <Row>(rows: ReadonlyArray<Row>, lineOf: (row: Row) => string, take: TakeText) =>
-  Effect.forEach(rows, (row) => take(piecesOf(lineOf(row))))
-
 const asLines = Effect.fnUntraced(function*<Id, Row>(
   pages: Iterable<ReadonlyArray<Id>>,
   read: (ids: ReadonlyArray<Id>) => Effect.Effect<ReadonlyArray<Row>>,
@@ -129,9 +125,10 @@ const asLines = Effect.fnUntraced(function*<Id, Row>(
     state.before = ",\n"
   })
 
+  /** A page is spooled before it is sent, so that no row stays in memory for a slow reader. */
   const putPage = (ids: ReadonlyArray<Id>) =>
     read(ids).pipe(
-      Effect.flatMap((rows) => takeLines(rows, lineOf, take)),
+      Effect.flatMap(Effect.forEach((row) => take(piecesOf(lineOf(row))))),
       Effect.flatMap(Effect.forEach(putLine, { discard: true })),
       Effect.scoped
     )
@@ -342,14 +339,7 @@ const routeLine = (route: StoredRoute, origin: string) => {
 
 const collectionLine = (row: ArchivedCollectionRow) =>
   JSON.stringify({
-    id: row.id,
-    origin: row.origin,
-    name: row.name,
-    ...(row.description === null ? {} : { description: row.description }),
-    visibility: row.visibility,
-    routeIds: row.routeIds,
-    others: row.others,
-    shareToken: row.shareToken,
-    createdAt: row.createdAt,
-    updatedAt: row.updatedAt
+    ...Struct.pick(row, ["id", "origin", "name"]),
+    description: row.description ?? undefined,
+    ...Struct.pick(row, ["visibility", "routeIds", "others", "shareToken", "createdAt", "updatedAt"])
   })

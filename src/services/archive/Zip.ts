@@ -253,15 +253,6 @@ export const unpacked = (zip: ZipFile, entry: Entry, name: string) =>
 const valueOf = <A>(outcome: Outcome<A>) =>
   "issues" in outcome ? Effect.fail(new InvalidInput({ issues: outcome.issues })) : Effect.succeed(outcome.value)
 
-const joined = (pieces: ReadonlyArray<Uint8Array>): ArrayBuffer => {
-  const whole = new Uint8Array(pieces.reduce((sum, { length }) => sum + length, 0))
-  pieces.reduce((at, piece) => {
-    whole.set(piece, at)
-    return at + piece.length
-  }, 0)
-  return whole.buffer
-}
-
 /** Opens an archive and compares every file with the manifest. `InvalidInput` names each difference. */
 export const checkedArchive = Effect.fnUntraced(function*(
   file: NamelessFile,
@@ -299,7 +290,7 @@ export const checkedArchive = Effect.fnUntraced(function*(
     if ((entries.get(name)?.uncompressedSize ?? 0) > most) {
       return yield* InvalidInput.at(name, `Expected at most ${most} bytes`)
     }
-    return joined(yield* Stream.runCollect(fileOf(name, from)))
+    return yield* Stream.mkArrayBuffer(fileOf(name, from))
   })
 
   const bytes = yield* readWhole(MANIFEST, MAX_MANIFEST, (chunks) => chunks)

@@ -304,12 +304,11 @@ const routeImport = Effect.gen(function*() {
         patient(turns.turn(collections.addRoute(owner, id, { routeId }, undefined))).pipe(
           Effect.tap(() => Effect.sync(() => members.add(routeId))),
           // The collection or the route may have been deleted meanwhile.
-          Effect.catchTags({
-            CollectionFull: () => Effect.sync(() => progress.notCollected++),
-            Missing: () => Effect.sync(() => progress.notCollected++),
-            RoutesMissing: () => Effect.sync(() => progress.notCollected++),
-            StaleVersion: Effect.die
-          })
+          Effect.catchTag(
+            ["CollectionFull", "Missing", "RoutesMissing"],
+            () => Effect.sync(() => progress.notCollected++)
+          ),
+          Effect.catchTag("StaleVersion", Effect.die)
         ),
       { discard: true }
     )
