@@ -15,7 +15,7 @@ import { UserRecord } from "../identity/Users.ts"
 import { boundedRoutes, unboundedCount } from "../routes/RouteLists.ts"
 import { RouteRow, toStoredRoute } from "../routes/RouteRow.ts"
 import { LinkRow } from "../sharing/ShareLinks.ts"
-import { collectionVisibility, isUnexpired, routeVisibility } from "../sharing/Visibility.ts"
+import { collectionVisibility, isUnexpired, routeVisibility, SHARED } from "../sharing/Visibility.ts"
 
 /** A thing without a version has the number of its change, 0 where it has not changed since changes are numbered. */
 interface Numbered {
@@ -201,8 +201,7 @@ export const changedRows = Effect.gen(function*() {
   const sql = yield* SqlClient.SqlClient
   const pseudonyms = yield* Pseudonyms
   const collections = yield* collectionQueries
-  const ofRoutes = routeVisibility(sql)
-  const ofCollections = collectionVisibility(sql)
+  const visibility = { route: routeVisibility(sql), collection: collectionVisibility(sql) }
   const { account, links, linksAfter } = yield* accountRows
   const decodeRoutes = readableRows("routes", RouteRow)
   const decodeChanges = readableRows("changes", NumberedChange)
@@ -257,20 +256,28 @@ export const changedRows = Effect.gen(function*() {
       sql`SELECT created_at::text AS place FROM ${sql(table)} WHERE id = ${id} AND user_id = ${owner}`
   })
 
-  const startAfter = Effect.fnUntraced(function*(table: string, alias: string, owner: UserId, id: number) {
-    if (id === 0) return sql`true`
-    const row = yield* findPlace({ table, owner, id })
-    const columns = sql.literal(`(${alias}.created_at, ${alias}.id)`)
-    return Option.isNone(row) ? undefined : sql`${columns} < (${row.value.place}::text::timestamptz, ${id})`
-  })
-
-  /** Returns the condition that a row is unchanged since the number: changes come after the account. */
-  const unchanged = (type: ChangeType, alias: string, owner: UserId, number: number) =>
-    sql`
-      NOT EXISTS (
-        SELECT FROM changes n WHERE n.user_id = ${owner} AND n.type = ${type} AND n.id = ${sql.literal(alias)}.id
-          AND n.number > ${number}
-      )`
+  /**
+   * Selects ids of a type after one of them, newest first, of rows that are unchanged since the number: changes come
+   * after the account. Returns undefined if that one is gone.
+   */
+  const idsAfter = Effect.fnUntraced(
+    function*(type: "collection" | "route", owner: UserId, number: number, after: number, limit: number) {
+      const { alias, table } = SHARED[type]
+      const row = sql.literal(alias)
+      const place = after === 0 ? Option.none() : yield* findPlace({ table, owner, id: after })
+      if (after !== 0 && Option.isNone(place)) return undefined
+      const isAfter = Option.match(place, {
+        onNone: () => sql`true`,
+        onSome: ({ place }) => sql`(${row}.created_at, ${row}.id) < (${place}::text::timestamptz, ${after})`
+      })
+      return sql`
+        SELECT ${row}.id FROM ${sql(table)} ${row}
+        WHERE ${visibility[type].own(owner)} AND ${isAfter} AND NOT EXISTS (
+          SELECT FROM changes n
+          WHERE n.user_id = ${owner} AND n.type = ${type} AND n.id = ${row}.id AND n.number > ${number}
+        ) ORDER BY ${row}.created_at DESC, ${row}.id DESC LIMIT ${limit + 1}`
+    }
+  )
 
   const ownCollections = (owner: UserId, ids: ReadonlyArray<number>) =>
     collections.ownByIds(owner, ids.filter(isCollectionId))
@@ -279,37 +286,27 @@ export const changedRows = Effect.gen(function*() {
     if (ids.length === 0) return { routes: [], last: undefined }
     const wanted = sql`
       SELECT r.id, w.place FROM unnest(${[...ids]}::bigint[]) WITH ORDINALITY AS w (id, place)
-        JOIN routes r ON r.id = w.id WHERE ${ofRoutes.own(owner)}`
+        JOIN routes r ON r.id = w.id WHERE ${visibility.route.own(owner)}`
     return yield* readRoutes(owner, wanted, sql`f.place`, form, ids.length)
   })
 
   const routesAfter = Effect.fnUntraced(
     function*(owner: UserId, number: number, after: number, { form, limit }: Wanted) {
-      const start = yield* startAfter("routes", "r", owner, after)
-      if (start === undefined) return undefined
-      const newest = sql`r.created_at DESC, r.id DESC`
-      const ids = sql`
-        SELECT r.id FROM routes r
-        WHERE ${ofRoutes.own(owner)} AND ${start} AND ${unchanged("route", "r", owner, number)}
-        ORDER BY ${newest} LIMIT ${limit + 1}`
-      const { last, routes } = yield* readRoutes(owner, ids, newest, form, limit)
+      const ids = yield* idsAfter("route", owner, number, after, limit)
+      if (ids === undefined) return undefined
+      const { last, routes } = yield* readRoutes(owner, ids, sql`r.created_at DESC, r.id DESC`, form, limit)
       return { changes: routes.map(routeChange), last }
     }
   )
 
-  const collectionsAfter = Effect.fnUntraced(
-    function*(owner: UserId, number: number, after: number, limit: number) {
-      const start = yield* startAfter("collections", "c", owner, after)
-      if (start === undefined) return undefined
-      const rows = yield* sql`
-        SELECT c.id FROM collections c
-        WHERE ${ofCollections.own(owner)} AND ${start} AND ${unchanged("collection", "c", owner, number)}
-        ORDER BY c.created_at DESC, c.id DESC LIMIT ${limit + 1}`
-      const ids = (yield* Effect.orDie(decodeCollectionIds(rows.slice(0, limit)))).map(({ id }) => id)
-      const found = yield* ownCollections(owner, ids)
-      return { changes: found.map(collectionChange), last: rows.length > limit ? ids.at(-1) : undefined }
-    }
-  )
+  const collectionsAfter = Effect.fnUntraced(function*(owner: UserId, number: number, after: number, limit: number) {
+    const selected = yield* idsAfter("collection", owner, number, after, limit)
+    if (selected === undefined) return undefined
+    const rows = yield* selected
+    const ids = (yield* Effect.orDie(decodeCollectionIds(rows.slice(0, limit)))).map(({ id }) => id)
+    const found = yield* ownCollections(owner, ids)
+    return { changes: found.map(collectionChange), last: rows.length > limit ? ids.at(-1) : undefined }
+  })
 
   const accountAfter = (owner: UserId, number: number) =>
     Effect.map(account(owner), (found) => ({
