@@ -184,7 +184,7 @@ const costingOf = ({ activity, preferences = {}, walkingSpeedKmh = SPEED_KMH[act
     ? { costing: "bicycle", costing_options: { bicycle: bicycle(preferences) } }
     : { costing: "pedestrian", costing_options: { pedestrian: pedestrian(preferences, walkingSpeedKmh) } }
 
-/** What a response says beside the route is worth this wait. */
+/** Surfaces, warnings and the location that has no road are worth this wait. */
 const DETAILS_TIMEOUT = "1 second"
 
 const WAY_ATTRIBUTES = ["edge.unpaved", "edge.road_class", "edge.surface", "edge.length"]
