@@ -91,6 +91,18 @@ describe.skipIf(!hasBrowser)("pages in use (skipped where there is no Chromium; 
         })
       }))
 
+    it.effect("show no button that does nothing without scripts", () =>
+      Effect.gen(function*() {
+        const { origin } = yield* TestServer
+        const { shareToken } = yield* publish(yield* signedIn, {})
+        const { page } = yield* (yield* Browser).visit(origin, { javaScriptEnabled: false })
+        yield* Effect.promise(async () => {
+          await page.goto(`${origin}/r/${shareToken}`)
+          const copy = page.locator(".share button[data-do]")
+          assert.deepStrictEqual([await copy.count(), await copy.filter({ visible: true }).count()], [2, 0])
+        })
+      }))
+
     it.effect("break long names of waypoints, and begin names from the right on their right", () =>
       Effect.gen(function*() {
         const { origin } = yield* TestServer
