@@ -37,6 +37,7 @@ const route = (id: number): ReadonlyArray<Mistake> => [
   ]],
   ["a misspelt parameter", "GET", "/routes?limits=5", {}, [400, /query\.limits: Unknown parameter: .*limit, /]],
   ["a parameter where there is none", "GET", "/users/me?x=1", {}, [400, /query\.x: Unknown parameter: Expected none/]],
+  ["a text in Latin-1", "GET", "/routes?q=Z%FCrich", {}, [400, /^query: Expected UTF-8, percent-encoded$/]],
   ["a limit of 500", "GET", "/routes?limit=500", {}, [400, /query\.limit: .*1 and 200/]],
   ["a limit that is a word", "GET", "/routes?limit=all", {}, [400, /query\.limit: .*plain decimal number/]],
   ["a sort that is none", "GET", "/routes?sort=date", {}, [400, /query\.sort: .*-createdAt/]],
@@ -122,12 +123,12 @@ const TRACK =
   "<gpx version=\"1.1\" xmlns=\"http://www.topografix.com/GPX/1/1\"><trk><trkseg><trkpt lat=\"47.1\" lon=\"9.5\"/><trkpt lat=\"47.2\" lon=\"9.6\"/></trkseg></trk></gpx>"
 
 layer(TestServer.layer())("a mistake", (it) => {
-  it.effect("is answered by what is wrong, where, and what is accepted: 43 of them", () =>
+  it.effect("is answered by what is wrong, where, and what is accepted: 44 of them", () =>
     Effect.gen(function*() {
       const rider = yield* signedIn
       const script = yield* withToken((yield* mint(rider, "write")).token)
       const mistakes = route(yield* makeRoute(rider))
-      assert.strictEqual(mistakes.length + CREDENTIALS.length, 43)
+      assert.strictEqual(mistakes.length + CREDENTIALS.length, 44)
       const credentials = CREDENTIALS.map(([what, authorization, expected]): Mistake => [
         what,
         "GET",
@@ -147,6 +148,14 @@ layer(TestServer.layer())("a mistake", (it) => {
         if (!isMendable) misleading.push(`${what}: ${answer.text}`)
       }
       assert.deepStrictEqual(misleading, [])
+    }))
+
+  it.effect("is no percent sign that stands for itself", () =>
+    Effect.gen(function*() {
+      const rider = yield* signedIn
+      yield* rider.post("/routes", newRoute({ name: "100% gravel" }))
+      const found = yield* rider.get("/routes?q=100%")
+      assert.deepStrictEqual([found.status, found.text.includes("100% gravel")], [200, true])
     }))
 
   it.effect("in a path, a credential or an operation says where to go", () =>

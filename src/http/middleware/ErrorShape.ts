@@ -26,6 +26,7 @@ import { CommonFailures, NoParameters, TracedFaults } from "../api/Requests.ts"
 import {
   endsInSlash,
   isExactPath,
+  isOtherThanUtf8,
   meantPath,
   methodsAt,
   pathOf,
@@ -272,6 +273,8 @@ export const errorShapeLayer = HttpRouter.middleware(
 const nowhere = (request: HttpServerRequest.HttpServerRequest) =>
   request.modify({ url: "/_".repeat(pathOf(request.url).split("/").length - 1) })
 
+const otherThanUtf8 = ValidationFailed.at("query", "", "Expected UTF-8, percent-encoded")
+
 export const exactPathsLayer = HttpRouter.middleware(
   (httpEffect) =>
     Effect.flatMap(
@@ -279,7 +282,7 @@ export const exactPathsLayer = HttpRouter.middleware(
       (request) => {
         const { url } = request
         // The router would take the slash at the end of a list for a resource without an id.
-        if (isExactPath(url) && !endsInSlash(url)) return httpEffect
+        if (isExactPath(url) && !endsInSlash(url)) return isOtherThanUtf8(url) ? respond(otherThanUtf8) : httpEffect
         return wantsPage(request)
           ? Effect.provideService(httpEffect, HttpServerRequest.HttpServerRequest, nowhere(request))
           : respond(unknownPath(isExactPath(url) ? meantPath(url, isOfApi) : undefined))
