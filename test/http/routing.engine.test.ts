@@ -136,7 +136,8 @@ layer(serverLayer({ ROUTING_ENGINE_TIMEOUT: "1 second" }), { excludeTestServices
         yield* engine.up
         yield* engine.behave(json(TRIP))
         const before = engine.asked.length
-        assert.strictEqual((yield* ask(fresh(310))).status, 503)
+        const refused = yield* ask(fresh(310))
+        assert.deepStrictEqual([refused.status, refused.headers.get("retry-after")], [503, "5"])
         assert.strictEqual(engine.asked.length, before)
         const visitor = yield* anonymous
         assert.deepStrictEqual((yield* visitor.get("//health/ready")).body, {

@@ -30,6 +30,7 @@ import {
   type UpstreamError
 } from "../../services/DomainErrors.ts"
 import { RequestNotes } from "../../services/operations/RequestNotes.ts"
+import { CIRCUIT_OPEN_FOR } from "../../services/routing/Engine.ts"
 import { shrinking, unconfirmed } from "../request/Confirmation.ts"
 import { internalError, isFault, noteError } from "./ErrorResponse.ts"
 
@@ -68,7 +69,7 @@ const beyondEngine = ({ limit, member = "locations" }: BeyondEngine) => {
 /** These messages are for failures of upstream services, and for limits of the routing engine. */
 const PUBLIC_UPSTREAM = {
   UpstreamUnusable: ({ name }) => new BadGateway({ message: `${name} sent an unusable response` }),
-  UpstreamAway: ({ name }) => new Unavailable({ message: `${name} is not reachable` }),
+  UpstreamAway: ({ name }) => Unavailable.retryAfter(`${name} is not reachable`, CIRCUIT_OPEN_FOR),
   UpstreamSlow: ({ name }) => new GatewayTimeout({ message: `${name} did not respond in time` }),
   EngineBusy: () => Unavailable.retryAfter("The routing engine is busy: try again", Duration.seconds(2)),
   EngineMisused: internalError,
@@ -81,7 +82,7 @@ const PUBLIC_UPSTREAM = {
         issues: [{ path: `body.${member}`, message: `Expected a trace of at most ${metres / 1000} km` }]
       }
     }),
-  ProviderBusy: () => new Unavailable({ message: TOO_MANY_SIGN_INS }),
+  ProviderBusy: () => Unavailable.retryAfter(TOO_MANY_SIGN_INS, CIRCUIT_OPEN_FOR),
   ProviderNotConfigured: () => new Unavailable({ message: "Sign-in by an identity provider is not configured" }),
   NoRoad: noRoad,
   NoPath: ({ of }) => new NotFound({ message: PATHLESS[of], details: { reason: "no_path" } })

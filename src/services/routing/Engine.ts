@@ -174,7 +174,8 @@ const MAX_SHORT_BYTES = 65_536
 
 const FAILURES_TO_OPEN = 5
 
-const OPEN_FOR = "5 seconds"
+/** The engine gets no calls for this time after failures. */
+export const CIRCUIT_OPEN_FOR = Duration.seconds(5)
 const CIRCUIT = "engine"
 
 const STATUS_LIFETIME = Duration.seconds(30)
@@ -200,7 +201,7 @@ export class RoutingEngine extends Context.Service<RoutingEngine, {
       const timeout = yield* settings.ROUTING_ENGINE_TIMEOUT
       const breaker = yield* CircuitBreaker.make({
         tripPolicy: CircuitBreaker.consecutive(FAILURES_TO_OPEN),
-        openDuration: OPEN_FOR
+        openDuration: CIRCUIT_OPEN_FOR
       })
       yield* prepared
       yield* circuitIs("Closed")
