@@ -117,7 +117,7 @@ layer(clubServer)("a site with a name, a logo, a colour and a language of its ow
       const unnamed = yield* submit(rider, "/me/password", { ...passwords, newPassword: PASSWORD })
       assert.include(
         unnamed.text,
-        "role=\"alert\">Bisheriges Passwort: Erlaubt ist hier: das Passwort, mit dem Sie sich anmelden.<"
+        "role=\"alert\">Aktuelles Passwort: Erlaubt ist hier: das Passwort, mit dem Sie sich anmelden.<"
       )
       const weak = yield* submit(yield* anonymous, "/sign-up", { email: newEmail(), password: "short" })
       assert.include(weak.text, "role=\"alert\">Erlaubt ist hier: 12 bis 1.024 Zeichen.<")

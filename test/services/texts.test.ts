@@ -164,6 +164,20 @@ const GERMAN: ReadonlyArray<readonly [string | Html, string]> = [
     "Tag: Erlaubt ist hier: 1 bis 24 Zeichen aus a–z, 0–9 und „-“."
   ],
   [
+    de.errors.field("Beschreibung", "Expected 0 to 10000 characters"),
+    "Beschreibung: Erlaubt ist hier: 0 bis 10.000 Zeichen."
+  ],
+  [
+    de.errors.field("E-Mail-Adresse", "Expected an email address without characters that Unicode folds to others"),
+    "E-Mail-Adresse: Erlaubt ist hier: eine E-Mail-Adresse ohne Zeichen wie ß vor dem @."
+  ],
+  [
+    de.reset.tokens(1, "/t"),
+    "1 Zugriffstoken Ihres Kontos gilt weiter, für Skripte und Apps. Wenn Sie nicht wissen, wofür, oder jemand anderes "
+    + "Ihr Passwort kannte,\n<a href=\"/t\">widerrufen Sie alle Zugriffstokens</a>."
+  ],
+  [de.zones.radiusHint, "100 bis 2000."],
+  [
     de.errors.field("Passwort", "Use 12 to 1,024 characters"),
     "Passwort: Erlaubt ist hier: 12 bis 1.024 Zeichen."
   ],
@@ -193,6 +207,7 @@ const GERMAN: ReadonlyArray<readonly [string | Html, string]> = [
   [de.errors.password("Geben Sie das Passwort ein"), "Geben Sie das Passwort ein."],
   [de.errors.issue("The coordinates are not in WGS 84"), "Die Koordinaten der Datei sind nicht in WGS 84."],
   [de.errors.issue("The file has no points"), "Die Datei hat keine Punkte."],
+  [de.errors.issue("Expected at most 100 files"), "Das sind mehr Dateien, als auf einmal erlaubt sind."],
   [de.pages.by(html`Ada`, undefined), "Von Ada"],
   [de.pages.by(html`Ada`, "Vaduz"), "Von Ada in Vaduz"],
   [de.pages.steepness(0, 3), "unter 3 %"],

@@ -88,7 +88,7 @@ export const accountEnglish = {
     labelHint: "For you alone.",
     placeHint: "Latitude and longitude, such as 47.1415, 9.5209, or the address of a map that shows the place.",
     wrongPlace: "Middle: enter latitude and longitude in degrees, such as 47.1415, 9.5209, or the address of a map",
-    radiusHint: `${number(ZONE_RADIUS.minimum)} to ${number(ZONE_RADIUS.maximum)}.`,
+    radiusHint: `${ZONE_RADIUS.minimum} to ${ZONE_RADIUS.maximum}.`,
     addButton: "Add the zone"
   },
   data: {
@@ -198,7 +198,7 @@ export const accountEnglish = {
     ) =>
       `${email}, ${isAdmin ? "administrator, " : ""}made on ${date(createdAt)}, last seen: ${
         dateOr(lastSeenAt, `no sign-in in ${duration(SESSION_LIFETIME)}`)
-      }, ${counted(routes, "route", "routes")}, ${Math.ceil(storedBytes / MEBIBYTE)} MiB`,
+      }, ${counted(routes, "route", "routes")}, ${number(Math.ceil(storedBytes / MEBIBYTE))} MiB`,
     deletionRequested: (instant: string) => `Deletion requested on ${date(instant)}`,
     delete: "Delete",
     deleteWords: `The account is hidden at once and erased after ${

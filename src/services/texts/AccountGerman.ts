@@ -99,7 +99,7 @@ export const accountGerman: AccountTexts = {
     placeHint: "Breite und Länge, zum Beispiel 47.1415, 9.5209, oder die Adresse einer Karte, die den Ort zeigt.",
     wrongPlace:
       "Mittelpunkt: Geben Sie Breite und Länge in Grad ein, zum Beispiel 47.1415, 9.5209, oder die Adresse einer Karte",
-    radiusHint: `${number(ZONE_RADIUS.minimum)} bis ${number(ZONE_RADIUS.maximum)}.`,
+    radiusHint: `${ZONE_RADIUS.minimum} bis ${ZONE_RADIUS.maximum}.`,
     addButton: "Zone hinzufügen"
   },
   data: {
@@ -114,7 +114,7 @@ export const accountGerman: AccountTexts = {
     tags: "Schlagwörter dafür",
     tagsHint: "Wörter, durch Kommas getrennt, oder keine",
     collection: "Eine Sammlung dafür",
-    collectionHint: "Ihr Name; sie wird angelegt, wenn es sie nicht gibt",
+    collectionHint: "Name der Sammlung; sie wird angelegt, wenn es sie nicht gibt",
     archive: "Archiv",
     noArchive: "Wählen Sie die Datei eines Exports",
     importButton: "Archiv importieren",
@@ -207,7 +207,7 @@ export const accountGerman: AccountTexts = {
     user: ({ createdAt, email, isAdmin, lastSeenAt, routes, storedBytes }) =>
       `${email}, ${isAdmin ? "Verwaltung, " : ""}angelegt am ${date(createdAt)}, zuletzt gesehen: ${
         dateOr(lastSeenAt, `keine Anmeldung in ${duration(SESSION_LIFETIME)}n`)
-      }, ${counted(routes, "Route", "Routen")}, ${Math.ceil(storedBytes / MEBIBYTE)} MiB`,
+      }, ${counted(routes, "Route", "Routen")}, ${number(Math.ceil(storedBytes / MEBIBYTE))} MiB`,
     deletionRequested: (instant) => `Löschung beantragt am ${date(instant)}`,
     delete: "Löschen",
     deleteWords: `Das Konto ist sofort verborgen und wird nach Ablauf von ${
@@ -294,13 +294,13 @@ export const routesGerman: RoutesTexts = {
     upload: "Routen hochladen",
     files: "Dateien",
     filesHint: (formats) =>
-      `${formats} oder ZIP, eine oder viele. Eine Datei mit mehreren Strecken wird zu mehreren Routen.`,
+      `${formats} oder ZIP, eine oder viele. Eine Datei mit mehreren Tracks wird zu mehreren Routen.`,
     unknownFormat: (formats) => `Wählen Sie eine Datei im Format ${formats} oder ZIP.`,
     seenBy: "Wer sieht sie?",
     uploadButton: "Hochladen",
     noFiles: "Wählen Sie eine oder mehrere Dateien",
     noRoutes:
-      "Hier sind noch keine Routen. Laden Sie zum Anfang eine Datei von Ihrem Gerät oder aus einem anderen Programm hoch.",
+      "Hier sind noch keine Routen. Laden Sie zu Beginn eine Datei von Ihrem Gerät oder aus einem anderen Programm hoch.",
     notFound: "Es gibt keine solche Route.",
     count: (count) => counted(count, "Route", "Routen")
   },

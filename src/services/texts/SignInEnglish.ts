@@ -115,7 +115,7 @@ another link by mail.`,
           "personal access tokens of your account still work"
         )
       }, for scripts and apps. If
-you do not know what uses them, or think that somebody else had your password, <a href="${page}">revoke them</a>.`,
+you do not know what for, or think that somebody else had your password, <a href="${page}">revoke all tokens</a>.`,
     keep: (page: string) =>
       html`If you had asked for your account to be deleted, you can still <a href="${page}">keep it</a>.`
   },

@@ -118,8 +118,8 @@ Sie sich noch einmal.`,
     tokens: (count, page) =>
       html`${
         counted(count, "Zugriffstoken Ihres Kontos gilt weiter", "Zugriffstokens Ihres Kontos gelten weiter")
-      }, für Skripte und Apps. Wenn Sie nicht wissen, was sie nutzt, oder jemand anderes Ihr Passwort kannte,
-<a href="${page}">widerrufen Sie sie</a>.`,
+      }, für Skripte und Apps. Wenn Sie nicht wissen, wofür, oder jemand anderes Ihr Passwort kannte,
+<a href="${page}">widerrufen Sie alle Zugriffstokens</a>.`,
     keep: (page) =>
       html`Wenn Sie die Löschung Ihres Kontos beantragt hatten, können Sie es <a href="${page}">noch behalten</a>.`
   },
@@ -167,7 +167,7 @@ Passwort: Damit entsteht das Konto zu ${address}, und Sie werden auf diesem Ger�
       "Skripte und Apps, denen Sie ein Zugriffstoken gegeben haben, laufen nach einem neuen Passwort weiter. Melden Sie "
       + "sich an, um Ihre Tokens zu sehen und zu widerrufen.",
     none: (email) => html`Das Konto ${email} hat kein Zugriffstoken. Es ist nichts zu tun.`,
-    list: (email) => html`Diese Zugriffstokens des Kontos ${email} gelten:`,
+    list: (email) => html`Gültige Zugriffstokens des Kontos ${email}:`,
     button: "Alle widerrufen",
     effect: "Was eines davon nutzt, wird von da an abgewiesen und braucht ein neues.",
     doneTitle: "Ihre Tokens sind widerrufen",

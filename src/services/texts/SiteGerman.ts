@@ -8,6 +8,8 @@ import { wordingIn } from "./Wording.ts"
 
 const { counted, duration, number } = wordingIn("de")
 
+const germanNumber = (english = "") => number(Number(english.replaceAll(",", "")))
+
 /** The schemas of the contract say in these messages what they accept. */
 const ACCEPTED: ReadonlyArray<readonly [message: RegExp, german: (...parts: ReadonlyArray<string>) => string]> = [
   [
@@ -16,9 +18,10 @@ const ACCEPTED: ReadonlyArray<readonly [message: RegExp, german: (...parts: Read
   ],
   [
     /^(?:Expected|Use) ([\d,]+) to ([\d,]+) characters/,
-    (least, most) => `${least?.replaceAll(",", ".")} bis ${most?.replaceAll(",", ".")} Zeichen`
+    (least, most) => `${germanNumber(least)} bis ${germanNumber(most)} Zeichen`
   ],
   [/between (-?[\d.]+) and (-?[\d.]+)/, (least, most) => `ein Wert von ${least} bis ${most}`],
+  [/Unicode folds/, () => "eine E-Mail-Adresse ohne Zeichen wie ß vor dem @"],
   [/email address/, () => "eine E-Mail-Adresse wie ada@example.com"],
   [/https URL/, () => "eine Adresse, die mit https:// beginnt"],
   [/words of letters/, () => "einige Wörter aus Buchstaben, Ziffern oder Emojis"],
@@ -77,6 +80,7 @@ const PROBLEMS: ReadonlyArray<readonly [english: RegExp, german: string]> = [
   [/WGS 84/, "Die Koordinaten der Datei sind nicht in WGS 84."],
   [/exported as a link/, "Die Datei enthält nur einen Link zu einer Karte: Exportieren Sie diese mit ihren Daten."],
   [/at most \d+ tracks/, "Die Datei hat mehr Tracks, als hier erlaubt sind."],
+  [/at most \d+ files/, "Das sind mehr Dateien, als auf einmal erlaubt sind."],
   [/at most|more than/, "Die Datei ist größer, als hier erlaubt ist."],
   [
     /Malformed|cannot be read|Expected valid|Expected <|route file|FIT|entity declarations/,
@@ -127,7 +131,7 @@ Ordnung, teilen Sie sie über einen Link und nehmen Sie sie als GPX, FIT oder in
 zeigt jede Operation und sendet Anfragen aus dem Browser, und das <a href="${document}">OpenAPI-Dokument</a> enthält dasselbe
 als Daten.`,
     noDocs:
-      html`Programme nutzen dasselbe über eine API unter <code>/api/v1</code>. Ihre Dokumentation steht in der Datei
+      html`Programme nutzen dasselbe über eine API unter <code>/api/v1</code>. Die Dokumentation der API steht in der Datei
 <code>docs/api.md</code> des Programms. Mit <code>API_DOCS_ENABLED=true</code> ist sie auch hier zu finden.`,
     account: "Ihr Konto",
     keep: (page) =>
@@ -165,23 +169,21 @@ als Daten.`,
       wrong_credentials: "E-Mail-Adresse oder Passwort ist falsch.",
       sign_in_refused: "Die Anmeldung wurde nicht angenommen.",
       provider_declined: "Der Anmeldedienst hat Sie nicht angemeldet.",
-      sign_in_not_begun: `Die Anmeldung wurde nicht in diesem Browser begonnen, oder vor mehr als ${
+      sign_in_not_begun: `Die Anmeldung wurde nicht in diesem Browser oder vor mehr als ${
         duration(PROVIDER_SIGN_IN_LIFETIME)
-      }.`,
+      } begonnen.`,
       account_pending_deletion: "Das Konto wird gelöscht: Nehmen Sie zuerst die Löschung zurück.",
       administrator_required: "Diese Seite ist nur für die Verwaltung.",
       cross_site: "Das Formular kam von der Seite einer anderen Website.",
       email_unverified: "Bestätigen Sie zuerst Ihre E-Mail-Adresse: Ein neuer Link ist unterwegs.",
       provider_email_unverified: "Der Anmeldedienst hat die E-Mail-Adresse nicht bestätigt.",
-      current_password_wrong: "Das bisherige Passwort ist falsch.",
+      current_password_wrong: "Das aktuelle Passwort ist falsch.",
       password_wrong: "Das ist nicht das Passwort der Registrierung, zu der dieser Link gehört.",
       password_needed:
         "Zu der Adresse gibt es mehrere Registrierungen: Geben Sie das Passwort derjenigen ein, zu der dieser Link gehört.",
       signup_disabled: "Registrieren ist hier nicht möglich: Bitten Sie die Verwaltung um eine Einladung.",
       provider_sign_in_disabled:
         "Die Anmeldung über andere Dienste ist hier abgeschaltet: Melden Sie sich mit Ihrer E-Mail-Adresse an.",
-      download_not_allowed:
-        "Über diesen Link kann nichts heruntergeladen werden: Fragen Sie, wem die Route gehört, nach einem anderen.",
       stale:
         "Inzwischen gab es eine andere Änderung: Was Sie geschrieben haben, steht unten und ersetzt sie, wenn Sie speichern.",
       duplicate_route: "Sie haben schon eine Route mit denselben Punkten.",
@@ -214,9 +216,10 @@ als Daten.`,
     emails: "E-Mail-Adressen",
     password: "Passwort",
     newPassword: "Neues Passwort",
-    currentPassword: "Bisheriges Passwort",
+    currentPassword: "Aktuelles Passwort",
     description: "Beschreibung",
     tags: "Schlagwörter",
+    collection: "Sammlung",
     activity: "Aktivität",
     visibility: "Wer sieht es?",
     handle: "Kurzname",
