@@ -22,7 +22,7 @@ export const NewShareLink = Schema.Struct({
   ...changeable,
   allowDownload: Schema.optionalKey(Schema.NullOr(isDownloadAllowed)),
   clientId: Schema.optionalKey(Schema.NullOr(ClientId))
-}).annotate(named("ShareLinkInput", "A link to be made.", { label: "Sunday ride", expiresAt: "2025-07-01T08:30:00Z" }))
+}).annotate(named("ShareLinkInput", "A link to be made.", { label: "Sunday ride", allowDownload: false }))
 export type NewShareLink = typeof NewShareLink.Type
 
 export const ShareLinkPatch = Schema.Struct({

@@ -2,10 +2,12 @@ import { assert, layer } from "@effect/vitest"
 import { Effect, Schema } from "effect"
 import { execFile } from "node:child_process"
 import { readdirSync, readFileSync, writeFileSync } from "node:fs"
+import { createServer } from "node:http"
 import { join } from "node:path"
 import { pathToFileURL } from "node:url"
 import { type Rider, signedIn } from "../support/Actors.ts"
 import { zipped } from "../support/Archives.ts"
+import { listening } from "../support/Listening.ts"
 import { newRoute } from "../support/Routes.ts"
 import { temporaryDirectory } from "../support/TemporaryDirectory.ts"
 import { TestServer } from "../support/TestServer.ts"
@@ -24,14 +26,16 @@ const codeOf = (guide: string, name: string, folder: string) => {
 }
 
 /** Runs a script of a guide as its reader does. */
+const runAt = (service: string, script: string, folder: string, token: string) =>
+  Effect.callback<string, Error>((resume) => {
+    const env = { ...process.env, SERVICE: service, TOKEN: token }
+    execFile(process.execPath, [script, folder], { env }, (error, stdout, stderr) => {
+      resume(error === null ? Effect.succeed(`${stderr}${stdout}`) : Effect.fail(error))
+    })
+  })
+
 const run = (script: string, folder: string, token: string) =>
-  Effect.flatMap(TestServer, ({ origin }) =>
-    Effect.callback<string, Error>((resume) => {
-      const env = { ...process.env, SERVICE: origin, TOKEN: token }
-      execFile(process.execPath, [script, folder], { env }, (error, stdout, stderr) => {
-        resume(error === null ? Effect.succeed(`${stderr}${stdout}`) : Effect.fail(error))
-      })
-    }))
+  Effect.flatMap(TestServer, ({ origin }) => runAt(origin, script, folder, token))
 
 const Listed = Schema.Array(Schema.Struct({
   id: Schema.Int,
@@ -154,6 +158,28 @@ layer(TestServer.layer(OIDC))("the code of the guides", (it) => {
       // The source of the changed route is that of the first restored one.
       assert.strictEqual(yield* run(restore, kept, writing.token), "2 routes restored\n")
       assert.sameMembers((yield* routesOf(other)).map(({ name }) => name), ["First", "Renamed", "Changed since"])
+    }))
+
+  it.effect("sends the token to no other application beside a service below a path", () =>
+    Effect.gen(function*() {
+      const folder = yield* temporaryDirectory
+      const asked: Array<string> = []
+      const port = yield* listening(createServer(({ url = "" }, response) => {
+        asked.push(url)
+        response.writeHead(400).end("{}")
+      }))
+      const archive = join(folder, "export.zip")
+      writeFileSync(archive, "")
+      writeFileSync(join(folder, "account-1.json"), "{}")
+      const scripts = [["a-nightly-backup.md", "backup.mjs"], ["a-nightly-backup.md", "restore.mjs"], [
+        "moving.md",
+        "move.mjs"
+      ]] as const
+      for (const [guide, name] of scripts) {
+        const given = name === "move.mjs" ? archive : folder
+        yield* Effect.flip(runAt(`http://127.0.0.1:${port}/routes/`, codeOf(guide, name, folder), given, "secret"))
+      }
+      assert.deepStrictEqual(asked.map((url) => url.startsWith("/routes/api/v1/")), [true, true, true])
     }))
 
   it.effect("imports a ZIP of another service once, and names what it cannot read", () =>
