@@ -67,7 +67,7 @@ const Divisions = Schema.fromJsonString(
 const NEWLINE = 10
 
 const lineStarts = (text: Buffer, count: number): Uint32Array => {
-  const starts = new Uint32Array(count + 1)
+  const starts = new Uint32Array(count)
   for (const line of starts.keys()) {
     if (line > 0) starts[line] = text.indexOf(NEWLINE, starts[line - 1]) + 1
   }
@@ -113,8 +113,10 @@ const unpack = Effect.fnUntraced(function*(file: Buffer) {
         if (score < best.score) Object.assign(best, { city, score })
       }
     }
-    return best.city < 0 ? undefined : {
-      name: names.toString("utf8", starts[best.city], (starts[best.city + 1] ?? 0) - 1),
+    if (best.city < 0) return undefined
+    const start = starts[best.city]
+    return {
+      name: names.toString("utf8", start, names.indexOf(NEWLINE, start)),
       region: divisions[divisionOf[best.city] ?? -1]?.region
     }
   }
