@@ -18,7 +18,7 @@ const hasPromtool = promtool("--version").error === undefined
 /** The service defines these metrics, or Prometheus makes them of a histogram or adds them by itself. */
 const exported = new Set([
   ...globSync("src/**/*.ts", { cwd: ROOT }).flatMap((file) =>
-    [...textOf(file).matchAll(/\b(counter|counterBy<[^>]+>|gauge|histogram)\(\s*"([a-z0-9_]+)"/g)].flatMap((
+    [...textOf(file).matchAll(/\b(counter|countersBy|gauge|histogram)\(\s*"([a-z0-9_]+)"/g)].flatMap((
       [, kind, name = ""]
     ) => kind === "histogram" ? [`${name}_bucket`, `${name}_sum`, `${name}_count`] : [name])
   ),

@@ -4,7 +4,7 @@ import { OtlpResource } from "effect/observability"
 import { hostname } from "node:os"
 import { SERVICE_NAME } from "../../schema/ServiceName.ts"
 import { build } from "../../services/operations/Build.ts"
-import { counterBy } from "../../services/operations/Metrics.ts"
+import { atZero, countersBy } from "../../services/operations/Metrics.ts"
 import { settings } from "../../services/operations/SettingsRegistry.ts"
 import { hostsOf } from "../../services/operations/SettingTypes.ts"
 import { onceAMinute } from "../Logging.ts"
@@ -72,21 +72,19 @@ const resource = Effect.gen(function*() {
   })
 })
 
-const spans = counterBy<"exported" | "lost">(
+const SPANS = countersBy(
   "trace_spans_total",
   "result",
+  ["exported", "lost"],
   "Spans that the collector took, or that were lost because it did not"
 )
-
-const EXPORTED = spans("exported")
-const LOST = spans("lost")
 
 /** The log leaves out the cause of a failure, which may contain the collector's URL. */
 const exportRecorder = Effect.gen(function*() {
   const warn = yield* onceAMinute(Effect.logWarning("collector unreachable, spans dropped"))
-  yield* Effect.forEach([EXPORTED, LOST], (counter) => Metric.update(counter, 0), { discard: true })
+  yield* atZero(Object.values(SPANS))
   return (count: number, isTaken: boolean) =>
-    isTaken ? Metric.update(EXPORTED, count) : Effect.andThen(Metric.update(LOST, count), warn)
+    isTaken ? Metric.update(SPANS.exported, count) : Effect.andThen(Metric.update(SPANS.lost, count), warn)
 })
 
 const POSTGRES_PORT = 5432

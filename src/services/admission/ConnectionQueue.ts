@@ -1,7 +1,7 @@
 import { Clock, Context, Duration, Effect, Exit, Metric, Option, Schema, Scope } from "effect"
 import { SqlError } from "effect/sql"
 import { connectionError } from "../db/DatabaseErrors.ts"
-import { counterBy, during } from "../operations/Metrics.ts"
+import { atZero, countersBy, during } from "../operations/Metrics.ts"
 
 /** Returns which part of its longest wait the first in the queue, or the first read, has waited; 0 if none waits. */
 export const QueueLateness = Context.Reference<(isRead?: boolean) => number>("route-planning-service/QueueLateness", {
@@ -17,15 +17,12 @@ const WAITING = Metric.gauge("database_queue_waiting", {
   description: "Statements and transactions that wait for a connection"
 })
 
-const refusals = counterBy<"full" | "timeout" | "unreachable">(
+const REFUSALS = countersBy(
   "database_queue_refusals_total",
   "reason",
+  ["full", "timeout", "unreachable"],
   "Statements and transactions that got no connection"
 )
-
-const FULL = refusals("full")
-const TIMEOUT = refusals("timeout")
-const UNREACHABLE = refusals("unreachable")
 
 const refuse = (counter: Metric.Counter<number>, message: string) =>
   Effect.andThen(
@@ -33,11 +30,11 @@ const refuse = (counter: Metric.Counter<number>, message: string) =>
     Effect.suspend(() => Effect.fail(connectionError("acquire", message, new NoFreeConnection({ message }))))
   )
 
-const refuseFull = refuse(FULL, "Too many statements are queued for a connection")
-const refuseLate = refuse(TIMEOUT, "No connection came free in time")
+const refuseFull = refuse(REFUSALS.full, "Too many statements are queued for a connection")
+const refuseLate = refuse(REFUSALS.timeout, "No connection came free in time")
 
 const refuseUnreachable = Effect.andThen(
-  Metric.update(UNREACHABLE, 1),
+  Metric.update(REFUSALS.unreachable, 1),
   Effect.suspend(() => Effect.fail(connectionError("acquire", "The database does not respond")))
 )
 
@@ -100,8 +97,7 @@ export const makeConnectionQueue = Effect.fnUntraced(function*(options: Connecti
   const state = { used: 0, transactions: 0, admitted: connections, isOpen: true }
   const mostTransactions = connections - Math.floor(connections * LEFT_TO_READS)
   const waiting = new Set<Ticket>()
-  yield* Effect.forEach([FULL, TIMEOUT, UNREACHABLE], (counter) => Metric.update(counter, 0), { discard: true })
-  yield* Metric.update(WAITING, 0)
+  yield* atZero([WAITING, ...Object.values(REFUSALS)])
 
   const isFree = (isTransaction = false) =>
     state.used < Math.floor(state.admitted) && !(isTransaction && state.transactions >= mostTransactions)
@@ -136,7 +132,7 @@ export const makeConnectionQueue = Effect.fnUntraced(function*(options: Connecti
     const failure = connectFailure(exit)
     if (Option.isNone(failure)) return
     state.admitted = Math.max(1, state.used)
-    if (state.used === 0) refuseAll(Effect.andThen(Metric.update(UNREACHABLE, 1), Effect.fail(failure.value)))
+    if (state.used === 0) refuseAll(Effect.andThen(Metric.update(REFUSALS.unreachable, 1), Effect.fail(failure.value)))
   }
 
   const release = (exit: Exit.Exit<unknown, unknown>) => {

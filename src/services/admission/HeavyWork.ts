@@ -1,11 +1,11 @@
-import { Context, Duration, Effect, Layer, Metric, Option, Pool, Schema, Semaphore, UndefinedOr } from "effect"
+import { Context, Duration, Effect, Layer, Metric, Option, Pool, Schema, Semaphore, Struct, UndefinedOr } from "effect"
 import { getCompileCacheDir } from "node:module"
 import { availableParallelism } from "node:os"
 import { dirname } from "node:path"
 import { type Transferable, Worker } from "node:worker_threads"
 import { machineClock } from "../db/SharedTime.ts"
 import { Overloaded } from "../DomainErrors.ts"
-import { counterBy, during } from "../operations/Metrics.ts"
+import { atZero, countersBy, during } from "../operations/Metrics.ts"
 import type { HeavyJob, Order, Reply } from "./HeavyJob.ts"
 import { waitingForOthers } from "./Lane.ts"
 
@@ -39,31 +39,22 @@ const running = Metric.gauge("heavy_jobs_running", { description: "Jobs running 
 
 const waiting = Metric.gauge("heavy_jobs_waiting", { description: "Jobs queued for a thread" })
 
-const refusalsFor = counterBy<"queue" | "wait" | "time" | "memory">(
+const REASONS = { queue: "jobs", wait: "jobs", time: "job_time", memory: "job_memory" } as const
+
+const REFUSALS = countersBy(
   "heavy_job_refusals_total",
   "reason",
+  Struct.keys(REASONS),
   "Jobs that ended with 503, by the limit that they exceeded"
 )
 
-const REFUSALS = {
-  queue: { count: refusalsFor("queue"), reason: "jobs" },
-  wait: { count: refusalsFor("wait"), reason: "jobs" },
-  time: { count: refusalsFor("time"), reason: "job_time" },
-  memory: { count: refusalsFor("memory"), reason: "job_memory" }
-} as const
-
-const refused = (limit: keyof typeof REFUSALS) =>
-  Effect.andThen(Metric.update(REFUSALS[limit].count, 1), Effect.fail(overloaded(REFUSALS[limit].reason)))
+const refused = (limit: keyof typeof REASONS) =>
+  Effect.andThen(Metric.update(REFUSALS[limit], 1), Effect.fail(overloaded(REASONS[limit])))
 
 const threadDeaths = Metric.counter("heavy_thread_deaths_total", {
   description: "Threads that ended during a job",
   incremental: true
 })
-
-const metricsAtZero = Effect.all([
-  ...[running, waiting].map((gauge) => Metric.update(gauge, 0)),
-  ...[...Object.values(REFUSALS).map(({ count }) => count), threadDeaths].map((counter) => Metric.update(counter, 0))
-], { discard: true })
 
 class ThreadDied extends Schema.TaggedError<ThreadDied>()("ThreadDied", { cause: Schema.Unknown }) {}
 
@@ -155,7 +146,7 @@ export class HeavyWork extends Context.Service<HeavyWork, {
           return share
         }
 
-        yield* metricsAtZero
+        yield* atZero([running, waiting, threadDeaths, ...Object.values(REFUSALS)])
 
         const inThread = Effect.fnUntraced(function*<O>(
           order: Order,

@@ -1,6 +1,6 @@
 import { Context, Duration, Effect, Metric, Option, Scope, Semaphore } from "effect"
 import { Overloaded } from "../DomainErrors.ts"
-import { during } from "../operations/Metrics.ts"
+import { atZero, during } from "../operations/Metrics.ts"
 
 export interface RequestCounter {
   readonly add: (change: 1 | -1) => void
@@ -99,10 +99,6 @@ const laneBy = (
   }
 }
 
-/** A metric that is read is in the next scrape, with nothing counted. */
-const initial = ({ running, waiting }: Gauges) =>
-  Effect.forEach([running, waiting], (gauge) => Metric.update(gauge, 0), { discard: true })
-
 interface LaneOptions {
   /** Each work takes one of these permits beside one of the lane. */
   readonly shared?: Semaphore.Semaphore | undefined
@@ -114,7 +110,7 @@ export const makeLane = (
   name: string,
   numbers: LaneNumbers,
   { gauges = gaugesOf(name), shared }: LaneOptions = {}
-): Effect.Effect<Lane> => Effect.as(initial(gauges), laneBy(numbers, gauges, shared))
+): Effect.Effect<Lane> => Effect.as(atZero(Object.values(gauges)), laneBy(numbers, gauges, shared))
 
 /** Makes a lane for each key, and forgets it when its last work ends. The gauges count all of them together. */
 export const makeLanesByKey = <Key>(name: string, numbers: LaneNumbers): Effect.Effect<(key: Key) => Lane> => {
@@ -138,5 +134,5 @@ export const makeLanesByKey = <Key>(name: string, numbers: LaneNumbers): Effect.
           if (entered.users === 0) lanes.delete(key)
         })
     )
-  return Effect.as(initial(gauges), ofKey)
+  return Effect.as(atZero(Object.values(gauges)), ofKey)
 }

@@ -1,8 +1,8 @@
-import { Cache, Clock, Context, Duration, Effect, Layer, Metric } from "effect"
+import { Cache, Clock, Context, Duration, Effect, Layer, Metric, Struct } from "effect"
 import { RateLimiter } from "effect/persistence"
 import { RATE_TIERS, RATE_WINDOW_SECONDS, type RateTier } from "../../schema/Limits.ts"
 import { ownText } from "../operations/Keys.ts"
-import { counterBy } from "../operations/Metrics.ts"
+import { atZero, countersBy } from "../operations/Metrics.ts"
 import { settings } from "../operations/SettingsRegistry.ts"
 
 export class CounterState extends Context.Service<CounterState, {
@@ -55,18 +55,12 @@ export interface RateLimit {
   readonly isExceeded: boolean
 }
 
-const refusalsOf = counterBy<RateTier>(
+const REFUSALS = countersBy(
   "rate_limit_refusals_total",
   "tier",
+  Struct.keys(RATE_TIERS),
   "Requests that were refused because there were too many"
 )
-
-const REFUSALS: Readonly<Record<RateTier, Metric.Counter<number>>> = {
-  auth: refusalsOf("auth"),
-  strict: refusalsOf("strict"),
-  moderate: refusalsOf("moderate"),
-  default: refusalsOf("default")
-}
 
 export class RateLimits extends Context.Service<RateLimits, {
   /** Counts up to `factor` times the limit, without refused requests. Returns undefined when limits are off. */
@@ -82,7 +76,7 @@ export class RateLimits extends Context.Service<RateLimits, {
     Effect.gen(function*() {
       const isEnabled = yield* settings.RATE_LIMITS_ENABLED
       const limiter = yield* RateLimiter.RateLimiter
-      yield* Effect.forEach(Object.values(REFUSALS), (counter) => Metric.update(counter, 0), { discard: true })
+      yield* atZero(Object.values(REFUSALS))
 
       const consume = (tier: RateTier, limit: number, key: string) =>
         limiter.consume({ window: Duration.seconds(RATE_WINDOW_SECONDS), limit, key }).pipe(

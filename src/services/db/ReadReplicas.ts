@@ -1,6 +1,7 @@
 import { Context, Effect, Metric, Option, Predicate } from "effect"
 import { SqlError } from "effect/sql"
 import type { ReplicaState } from "../../schema/Admin.ts"
+import { atZero, countersBy } from "../operations/Metrics.ts"
 import { isServerState } from "./DatabaseErrors.ts"
 
 export interface Replicas {
@@ -26,21 +27,17 @@ export const IsStranger = Context.Reference<boolean>("route-planning-service/IsS
   defaultValue: () => false
 })
 
-const reads = (outcome: "changed" | "served" | "unserved") =>
-  Metric.counter("database_replica_reads_total", {
-    description: "Reads that a replica may serve",
-    attributes: { outcome },
-    incremental: true
-  })
-
-const SERVED = reads("served")
-const CHANGED = reads("changed")
-const UNSERVED = reads("unserved")
+const READS = countersBy(
+  "database_replica_reads_total",
+  "outcome",
+  ["changed", "served", "unserved"],
+  "Reads that a replica may serve"
+)
 
 /** A process knows a new primary before its connections lead to it, and before its replicas have followed it. */
 const TRIES = 5
 
-const counted = (counter: Metric.Counter<number>) => Metric.update(counter, 1)
+const counted = (outcome: keyof typeof READS) => Metric.update(READS[outcome], 1)
 
 /** Excludes a lack of free connections, which says nothing about the primary. */
 const mayBeAway = (error: unknown): boolean =>
@@ -53,7 +50,7 @@ const mayBeAway = (error: unknown): boolean =>
  */
 export const replicaReads = Effect.gen(function*() {
   const { isPrimaryAway, read } = yield* ReadReplicas
-  yield* Effect.forEach([SERVED, CHANGED, UNSERVED], (counter) => Metric.update(counter, 0), { discard: true })
+  yield* atZero(Object.values(READS))
 
   const unlessAway = <A, E, R, R2>(
     asked: Effect.Effect<A, E, R>,
@@ -78,7 +75,7 @@ export const replicaReads = Effect.gen(function*() {
       read(asked),
       (found) =>
         Option.isSome(found) && isPublic(found.value)
-          ? Effect.as(counted(SERVED), found.value)
+          ? Effect.as(counted("served"), found.value)
           : Effect.fail(error)
     )
 
@@ -88,8 +85,8 @@ export const replicaReads = Effect.gen(function*() {
       Effect.flatMap(
         read(count),
         Option.match({
-          onNone: () => Effect.andThen(counted(UNSERVED), unlessAway(count, Effect.fail)),
-          onSome: (total) => Effect.as(counted(SERVED), total)
+          onNone: () => Effect.andThen(counted("unserved"), unlessAway(count, Effect.fail)),
+          onSome: (total) => Effect.as(counted("served"), total)
         })
       ),
 
@@ -101,12 +98,12 @@ export const replicaReads = Effect.gen(function*() {
       Effect.gen(function*() {
         if (!(yield* IsStranger)) return yield* page
         const found = yield* read(page)
-        if (Option.isNone(found)) return yield* Effect.andThen(counted(UNSERVED), unlessAway(page, Effect.fail))
+        if (Option.isNone(found)) return yield* Effect.andThen(counted("unserved"), unlessAway(page, Effect.fail))
         // Nothing changes without a primary.
         if (yield* unlessAway(isConfirmed(found.value), () => Effect.succeed(true))) {
-          return yield* Effect.as(counted(SERVED), found.value)
+          return yield* Effect.as(counted("served"), found.value)
         }
-        return yield* Effect.andThen(counted(CHANGED), page)
+        return yield* Effect.andThen(counted("changed"), page)
       }),
 
     /** Counts the rows of a list on the primary, and on a replica while there is none. */

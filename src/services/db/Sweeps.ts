@@ -8,6 +8,7 @@ import {
   IDEMPOTENCY_RETENTION
 } from "../../schema/Limits.ts"
 import type { Trashed } from "../../schema/Resource.ts"
+import { atZero } from "../operations/Metrics.ts"
 import { settings } from "../operations/SettingsRegistry.ts"
 import { isServerState, sqlStateOf } from "./DatabaseErrors.ts"
 import { makeSharedTime } from "./SharedTime.ts"
@@ -61,12 +62,6 @@ const succeeded = Effect.fnUntraced(function*(sweep: string, swept: Swept) {
   yield* Metric.update(Metric.withAttributes(lag, { sweep }), swept.lagMillis / 1000)
 })
 
-/** Counters start at 0, so that the first row and the first failure are an increase. */
-const prepared = (sweep: string) =>
-  Effect.forEach([rows, failures], (counter) => Metric.update(Metric.withAttributes(counter, { sweep }), 0), {
-    discard: true
-  })
-
 /** Returns when each sweep of this process ended last, without those that have not run yet. */
 export const sweepStates = Effect.map(
   Metric.snapshot,
@@ -107,7 +102,7 @@ export const sweepEach = <Id, E, R, R2>(
  * false if the retry failed too.
  */
 export const runSweep = <E, R>(name: string, sweep: Effect.Effect<Swept, E, R>): Effect.Effect<boolean, never, R> =>
-  prepared(name).pipe(
+  atZero([rows, failures].map((counter) => Metric.withAttributes(counter, { sweep: name }))).pipe(
     Effect.andThen(sweep),
     Effect.catchDefect(Effect.fail),
     Effect.retry({ times: 1 }),

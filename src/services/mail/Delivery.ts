@@ -18,7 +18,7 @@ import { SqlClient, SqlSchema } from "effect/sql"
 import { Draining } from "../admission/Health.ts"
 import { AT_ONCE } from "../admission/Lanes.ts"
 import { columnsOf, DateColumn } from "../db/Tables.ts"
-import { counterBy } from "../operations/Metrics.ts"
+import { atZero, countersBy } from "../operations/Metrics.ts"
 import { settings } from "../operations/SettingsRegistry.ts"
 import { AccountMails, type Mail, MAIL_TIMEOUT, Mailer, MailNotSent, type MailRequest } from "./Mailers.ts"
 import {
@@ -155,16 +155,12 @@ const oldestAge = Metric.gauge("outbox_oldest_mail_age_seconds", {
   description: "Age of the oldest mail not sent, without those that wait for the quota of their address"
 })
 
-const mails = counterBy<"sent" | "failed" | "dropped" | "limited">(
+const MAILS = countersBy(
   "outbox_mails_total",
   "result",
+  ["sent", "failed", "dropped", "limited"],
   "Mails that this process sent, failed to send and tries again, or dropped, by age, by a refusal for good or by quota"
 )
-
-const SENT = mails("sent")
-const FAILED = mails("failed")
-const DROPPED = mails("dropped")
-const LIMITED = mails("limited")
 
 /** Any number of processes may deliver, and any may end. */
 export const outboxDeliveryLayer = Layer.effectDiscard(Effect.gen(function*() {
@@ -173,7 +169,7 @@ export const outboxDeliveryLayer = Layer.effectDiscard(Effect.gen(function*() {
   const { begun } = yield* Draining
   const { woken } = yield* Outbox
   const { decrypt } = yield* mailCipher
-  const { composed, counted } = yield* mailPreparation(LIMITED)
+  const { composed, counted } = yield* mailPreparation(MAILS.limited)
   const first = yield* settings.OUTBOX_POLL_INTERVAL
   const sending = yield* FiberMap.make<number, void>()
 
@@ -227,16 +223,16 @@ export const outboxDeliveryLayer = Layer.effectDiscard(Effect.gen(function*() {
   const trySending = (claimed: ClaimedMail, mail: Mail) =>
     mailer.send(mail, claimed.idempotencyKey).pipe(
       Effect.raceFirst(givenUp),
-      Effect.andThen(Metric.update(SENT, 1)),
+      Effect.andThen(Metric.update(MAILS.sent, 1)),
       Effect.andThen(forget(claimed.id)),
       Effect.catchTag("MailNotSent", ({ isFinal, reason }) =>
         isFinal
           ? Effect.logWarning("mail to an unknown address, dropped", { reason }).pipe(
-            Effect.andThen(Metric.update(DROPPED, 1)),
+            Effect.andThen(Metric.update(MAILS.dropped, 1)),
             Effect.andThen(forget(claimed.id))
           )
           : Effect.logWarning("mail not sent, to be tried again", { reason }).pipe(
-            Effect.andThen(Metric.update(FAILED, 1)),
+            Effect.andThen(Metric.update(MAILS.failed, 1)),
             Effect.andThen(postpone(claimed))
           ))
     )
@@ -266,7 +262,7 @@ export const outboxDeliveryLayer = Layer.effectDiscard(Effect.gen(function*() {
       onSuccess: (payload) => sendIfAny(claimed, payload, claimedAt),
       onFailure: () =>
         Effect.logError("mail unreadable, dropped").pipe(
-          Effect.andThen(Metric.update(DROPPED, 1)),
+          Effect.andThen(Metric.update(MAILS.dropped, 1)),
           Effect.andThen(forget(claimed.id))
         )
     }).pipe(
@@ -286,7 +282,7 @@ export const outboxDeliveryLayer = Layer.effectDiscard(Effect.gen(function*() {
     const now = yield* DateTime.nowAsDate
     const dropped = yield* sql`DELETE FROM outbox WHERE expires_at <= ${now} RETURNING id`
     if (dropped.length > 0) {
-      yield* Metric.update(DROPPED, dropped.length)
+      yield* Metric.update(MAILS.dropped, dropped.length)
       yield* Effect.logError("mails not sent in time, dropped", { mails: dropped.length })
     }
   })
@@ -324,6 +320,6 @@ export const outboxDeliveryLayer = Layer.effectDiscard(Effect.gen(function*() {
   const deliverForever = (delay: Duration.Duration): Effect.Effect<never> =>
     Effect.flatMap(round(delay), deliverForever)
 
-  yield* Effect.forEach([SENT, FAILED, DROPPED, LIMITED], (counter) => Metric.update(counter, 0), { discard: true })
+  yield* atZero(Object.values(MAILS))
   yield* Effect.forkScoped(deliverForever(first))
 }))

@@ -80,9 +80,24 @@ const makeProcessProbe = Effect.gen(function*() {
   return probe
 })
 
-export const counterBy =
-  <Value extends string>(name: string, attribute: string, description: string) => (value: Value) =>
+/** Makes a counter for each value of an attribute. */
+export const countersBy = <const Value extends string>(
+  name: string,
+  attribute: string,
+  values: ReadonlyArray<Value>,
+  description: string
+): Readonly<Record<Value, Metric.Counter<number>>> => {
+  const counterOf = (value: Value) =>
     Metric.counter(name, { description, attributes: { [attribute]: value }, incremental: true })
+  const counters: Readonly<Record<string, Metric.Counter<number>>> = Object.fromEntries(
+    values.map((value) => [value, counterOf(value)])
+  )
+  return counters
+}
+
+/** A metric that was updated is in the next scrape, so that the first event is an increase. */
+export const atZero = (metrics: ReadonlyArray<Metric.Metric<number, unknown>>) =>
+  Effect.forEach(metrics, (metric) => Metric.update(metric, 0), { discard: true })
 
 export const during = (gauge: Metric.Gauge<number>, change = 1) => <A, E, R>(work: Effect.Effect<A, E, R>) =>
   Effect.acquireUseRelease(

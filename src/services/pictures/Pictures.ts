@@ -11,7 +11,7 @@ import { textOf } from "../bodies/JsonText.ts"
 import type { Missing, Overloaded } from "../DomainErrors.ts"
 import { coordinatesOf } from "../geometry/Geodesy.ts"
 import { positionsOf } from "../geometry/MeasuredPolyline.ts"
-import { counterBy } from "../operations/Metrics.ts"
+import { atZero, countersBy } from "../operations/Metrics.ts"
 import { settings } from "../operations/SettingsRegistry.ts"
 import { Routes } from "../routes/Routes.ts"
 import { readWaypoints } from "../routes/RouteText.ts"
@@ -24,13 +24,12 @@ import { project } from "./Shapes.ts"
 
 const kept = Metric.gauge("picture_cache_bytes", { description: "Bytes of pictures kept in memory" })
 
-const outcomeOf = counterBy<"kept" | "joined" | "made">(
+const OUTCOMES = countersBy(
   "pictures_total",
   "outcome",
+  ["kept", "joined", "made"],
   "Requests for pictures, by whether one was kept, was being made, or had to be made"
 )
-
-const OUTCOMES = { kept: outcomeOf("kept"), joined: outcomeOf("joined"), made: outcomeOf("made") }
 
 interface MadePicture {
   readonly bytes: Uint8Array
@@ -45,8 +44,7 @@ export const makePictureCache = <E>() =>
     const scope = yield* Effect.scope
     const pictures = new LRUCache<string, Uint8Array>({ maxSize, sizeCalculation: ({ byteLength }) => byteLength })
     const running = new Map<string, Fiber.Fiber<MadePicture, E>>()
-    yield* Effect.forEach(Object.values(OUTCOMES), (outcome) => Metric.update(outcome, 0))
-    yield* Metric.update(kept, 0)
+    yield* atZero([kept, ...Object.values(OUTCOMES)])
 
     const madeAndKept = (key: string, made: Effect.Effect<MadePicture, E>) =>
       made.pipe(

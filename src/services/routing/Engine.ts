@@ -35,7 +35,7 @@ import {
   UpstreamAway,
   UpstreamUnusable
 } from "../DomainErrors.ts"
-import { counterBy, during } from "../operations/Metrics.ts"
+import { atZero, countersBy, during } from "../operations/Metrics.ts"
 import { settings } from "../operations/SettingsRegistry.ts"
 import { bodyOf, requestJson, requestText, type TextResponse, type UpstreamFailure } from "../operations/Upstream.ts"
 
@@ -82,31 +82,25 @@ const refusalOf = Effect.fnUntraced(function*(body: unknown) {
   return yield* code !== undefined && isOurFault(code) ? new EngineMisused() : unusable()
 })
 
-const callsWith = counterBy<"ok" | "abandoned" | "refused" | "bad_answer" | "timeout" | "unavailable">(
+const CALLS = countersBy(
   "routing_engine_calls_total",
   "outcome",
+  ["ok", "abandoned", "refused", "bad_answer", "timeout", "unavailable"],
   "Calls of the routing engine by how they ended"
 )
 
-const OK = callsWith("ok")
-const ABANDONED = callsWith("abandoned")
-const REFUSED = callsWith("refused")
-const UNAVAILABLE = callsWith("unavailable")
-const BAD_ANSWER = callsWith("bad_answer")
-const TIMEOUT = callsWith("timeout")
-
-const FAILED: Readonly<Record<EngineFailure["_tag"], Metric.Counter<number>>> = {
-  BeyondEngine: REFUSED,
-  EngineMisused: REFUSED,
-  NoPath: REFUSED,
-  NoRoad: REFUSED,
-  TraceTooLong: REFUSED,
-  InvalidInput: REFUSED,
-  UpstreamUnusable: BAD_ANSWER,
-  UpstreamSlow: TIMEOUT,
-  EngineBusy: UNAVAILABLE,
-  Overloaded: UNAVAILABLE,
-  UpstreamAway: UNAVAILABLE
+const FAILED: Readonly<Record<EngineFailure["_tag"], keyof typeof CALLS>> = {
+  BeyondEngine: "refused",
+  EngineMisused: "refused",
+  NoPath: "refused",
+  NoRoad: "refused",
+  TraceTooLong: "refused",
+  InvalidInput: "refused",
+  UpstreamUnusable: "bad_answer",
+  UpstreamSlow: "timeout",
+  EngineBusy: "unavailable",
+  Overloaded: "unavailable",
+  UpstreamAway: "unavailable"
 }
 
 const running = Metric.gauge("routing_engine_calls_running", {
@@ -124,16 +118,11 @@ const CIRCUIT_STATES = (["Closed", "Open", "HalfOpen"] as const).map((state) => 
   })
 }))
 
-const prepared = Effect.all([
-  ...[running, waiting].map((gauge) => Metric.update(gauge, 0)),
-  ...[OK, ABANDONED, REFUSED, BAD_ANSWER, TIMEOUT, UNAVAILABLE].map((counter) => Metric.update(counter, 0))
-], { discard: true })
-
 const counterOf = <A>(exit: Exit.Exit<A, EngineFailure>) => {
-  if (Exit.isSuccess(exit)) return OK
+  if (Exit.isSuccess(exit)) return CALLS.ok
   return Option.match(Cause.findErrorOption(exit.cause), {
-    onNone: () => ABANDONED,
-    onSome: ({ _tag }) => FAILED[_tag]
+    onNone: () => CALLS.abandoned,
+    onSome: ({ _tag }) => CALLS[FAILED[_tag]]
   })
 }
 
@@ -203,7 +192,7 @@ export class RoutingEngine extends Context.Service<RoutingEngine, {
         tripPolicy: CircuitBreaker.consecutive(FAILURES_TO_OPEN),
         openDuration: CIRCUIT_OPEN_FOR
       })
-      yield* prepared
+      yield* atZero([running, waiting, ...Object.values(CALLS)])
       yield* circuitIs("Closed")
       yield* Effect.forkScoped(Stream.runForEach(breaker.transitions, ({ to }) => circuitIs(to)))
       const turns = yield* Semaphore.make(AT_ONCE.engine.running)
