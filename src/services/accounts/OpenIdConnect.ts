@@ -157,7 +157,7 @@ const PROFILE = ["email", "email_verified", "name", "picture"] as const
 
 const isUpstreamFailure = Schema.is(Schema.Union([UpstreamUnusable, UpstreamAway, UpstreamSlow]))
 
-const unusable = () => new UpstreamUnusable({ name: PROVIDER.name })
+export const unusable = () => new UpstreamUnusable({ name: PROVIDER.name })
 
 const upstreamFailureIn = (error: unknown): UpstreamFailure | undefined => {
   if (isUpstreamFailure(error)) return error
@@ -200,10 +200,6 @@ const fetchBy = (client: HttpClient.HttpClient, context: Context.Context<never>)
   }
 }
 
-const withoutFinalSlash = (text: string) => text.replace(/\/$/, "")
-
-const documentOf = (issuer: URL) => new URL(`${withoutFinalSlash(issuer.href)}/.well-known/openid-configuration`)
-
 /** Authentik does not decode what `client_secret_basic` must encode (RFC 6749, 2.3.1). */
 const authenticationOf = ({ clientSecret }: OidcProvider, metadata: oidc.ServerMetadata) =>
   metadata.token_endpoint_auth_methods_supported?.includes("client_secret_post") === true
@@ -211,7 +207,46 @@ const authenticationOf = ({ clientSecret }: OidcProvider, metadata: oidc.ServerM
     : oidc.ClientSecretBasic(Redacted.value(clientSecret))
 
 /** Providers have HTTPS, except those in development and on a private network. */
-const insecureIf = ({ issuer }: OidcProvider) => issuer.protocol === "http:" ? [oidc.allowInsecureRequests] : []
+const insecureIf = ({ issuer }: Pick<OidcProvider, "issuer">) =>
+  issuer.protocol === "http:" ? [oidc.allowInsecureRequests] : []
+
+const callBy = (client: HttpClient.HttpClient) => <A>(use: (fetch: oidc.CustomFetch) => Promise<A>) =>
+  Effect.flatMap(Effect.context<never>(), (context) => Effect.tryPromise(() => use(fetchBy(client, context))))
+
+const withoutFinalSlash = (text: string) => text.replace(/\/$/, "")
+
+/** The document (OpenID Connect Discovery 1.0, 4) lasts an hour, failures do not. Concurrent calls share a request. */
+export const makeDocument = Effect.fnUntraced(function*<A>(
+  client: HttpClient.HttpClient,
+  provider: Pick<OidcProvider, "clientId" | "issuer">,
+  read: (metadata: oidc.ServerMetadata) => Effect.Effect<A, UpstreamUnusable | Schema.SchemaError>
+) {
+  // A parsed URL without a path has a final slash; the document knows whether it was written.
+  const issuer = withoutFinalSlash(provider.issuer.href)
+  const documents = yield* Cache.makeWith(
+    (address: string) =>
+      callBy(client)((fetch) =>
+        oidc.discovery(new URL(address), provider.clientId, undefined, oidc.None(), {
+          [oidc.customFetch]: fetch,
+          execute: insecureIf(provider)
+        })
+      ).pipe(
+        Effect.map((configuration) => configuration.serverMetadata()),
+        Effect.filterOrFail((metadata) => withoutFinalSlash(metadata.issuer) === issuer, unusable),
+        Effect.flatMap(read),
+        Effect.mapError((error) => upstreamFailureIn(error) ?? unusable())
+      ),
+    { capacity: 1, timeToLive: (exit) => Exit.isSuccess(exit) ? KEPT : Duration.zero }
+  )
+  return Cache.get(documents, `${issuer}/.well-known/openid-configuration`)
+})
+
+interface KnownProvider extends OidcProvider {
+  readonly metadata: Effect.Effect<oidc.ServerMetadata, UpstreamFailure>
+}
+
+const withAuthorization = (metadata: oidc.ServerMetadata) =>
+  metadata.authorization_endpoint === undefined ? Effect.fail(unusable()) : Effect.succeed(metadata)
 
 /** openid-client reads the time of the machine. */
 const clockSkew = Effect.gen(function*() {
@@ -249,7 +284,12 @@ export const stateOf = (issuer: URL, document: Effect.Effect<unknown, unknown>):
   )
 
 export const makeOpenIdConnect = Effect.fnUntraced(function*(client: HttpClient.HttpClient) {
-  const providers = new Map((yield* oidcProviders).map((provider) => [provider.id, provider]))
+  const known = yield* Effect.forEach(yield* oidcProviders, (provider) =>
+    Effect.map(
+      makeDocument(client, provider, withAuthorization),
+      (metadata): KnownProvider => ({ ...provider, metadata })
+    ))
+  const providers = new Map(known.map((provider) => [provider.id, provider]))
   const calls = yield* Semaphore.make(AT_ONCE.exchanges)
 
   const find = (id: string) => {
@@ -257,36 +297,13 @@ export const makeOpenIdConnect = Effect.fnUntraced(function*(client: HttpClient.
     return provider === undefined ? Effect.fail(new Missing({ kind: "provider" })) : Effect.succeed(provider)
   }
 
-  const call = <A>(use: (fetch: oidc.CustomFetch) => Promise<A>) =>
-    Effect.flatMap(Effect.context<never>(), (context) => Effect.tryPromise(() => use(fetchBy(client, context))))
-
-  const discover = (provider: OidcProvider) =>
-    call((fetch) =>
-      oidc.discovery(documentOf(provider.issuer), provider.clientId, undefined, oidc.None(), {
-        [oidc.customFetch]: fetch,
-        execute: insecureIf(provider)
-      })
-    ).pipe(
-      Effect.map((configuration) => configuration.serverMetadata()),
-      Effect.filterOrFail(
-        ({ authorization_endpoint, issuer }) =>
-          withoutFinalSlash(issuer) === withoutFinalSlash(provider.issuer.href) && authorization_endpoint !== undefined,
-        unusable
-      ),
-      Effect.mapError((error) => upstreamFailureIn(error) ?? unusable())
-    )
-
-  /** Documents (OpenID Connect Discovery 1.0, 4) last an hour, failures do not. Concurrent calls share a request. */
-  const documents = yield* Cache.makeWith((id: string) => Effect.flatMap(find(id), discover), {
-    capacity: Math.max(1, providers.size),
-    timeToLive: (exit) => Exit.isSuccess(exit) ? KEPT : Duration.zero
-  })
+  const call = callBy(client)
 
   /** openid-client refreshes keys after five minutes, and after one if they lack the key of a token. */
   const keySets = new Map<string, oidc.ExportedJWKSCache>()
 
-  const configurationOf = Effect.fnUntraced(function*(provider: OidcProvider) {
-    const metadata = yield* Cache.get(documents, provider.id)
+  const configurationOf = Effect.fnUntraced(function*(provider: KnownProvider) {
+    const metadata = yield* provider.metadata
     const times = { [oidc.clockSkew]: yield* clockSkew, [oidc.clockTolerance]: SKEW_SECONDS }
     const authentication = authenticationOf(provider, metadata)
     const configuration = new oidc.Configuration(metadata, provider.clientId, times, authentication)
@@ -296,7 +313,7 @@ export const makeOpenIdConnect = Effect.fnUntraced(function*(client: HttpClient.
     return configuration
   })
 
-  const exchange = Effect.fnUntraced(function*(provider: OidcProvider, callback: URL, checks: SignInChecks) {
+  const exchange = Effect.fnUntraced(function*(provider: KnownProvider, callback: URL, checks: SignInChecks) {
     const configuration = yield* configurationOf(provider)
     const { issuer, userinfo_endpoint } = configuration.serverMetadata()
     const checked = <A>(use: () => Promise<A>) =>
@@ -344,11 +361,7 @@ export const makeOpenIdConnect = Effect.fnUntraced(function*(client: HttpClient.
       )
       return yield* Effect.mapError(Effect.fromOption(identity), () => new ProviderBusy())
     }),
-    status: Effect.forEach(
-      [...providers.values()],
-      ({ id, issuer }) => stateOf(issuer, Cache.get(documents, id)),
-      { concurrency: "unbounded" }
-    )
+    status: Effect.forEach(known, ({ issuer, metadata }) => stateOf(issuer, metadata), { concurrency: "unbounded" })
   }
   return openIdConnect
 })

@@ -17,19 +17,21 @@ import {
 import { HttpClient, HttpClientRequest } from "effect/http"
 import { createLocalJWKSet, decodeProtectedHeader, jwtVerify, type JWTVerifyGetKey } from "jose"
 import { AT_ONCE } from "../admission/Lanes.ts"
-import { ProviderBusy, ProviderDisabled, ProviderNotConfigured, UpstreamUnusable } from "../DomainErrors.ts"
+import { ProviderBusy, ProviderDisabled, ProviderNotConfigured } from "../DomainErrors.ts"
 import { GOOGLE, settings } from "../operations/SettingsRegistry.ts"
-import { requestJson } from "../operations/Upstream.ts"
+import { requestJson, type UpstreamFailure } from "../operations/Upstream.ts"
 import {
   type Identity,
   identityOf,
+  makeDocument,
   makeOpenIdConnect,
   notAccepted,
   type OpenIdConnect,
   PROVIDER,
   type ProviderFailure,
   SKEW_SECONDS,
-  stateOf
+  stateOf,
+  unusable
 } from "./OpenIdConnect.ts"
 
 /** RFC 8725, 3.1 excludes `none`, and these have no shared secret. */
@@ -81,8 +83,6 @@ class ProviderRefused extends Schema.TaggedError<ProviderRefused>()("ProviderRef
   status: Schema.Int
 }) {}
 
-const unusable = () => new UpstreamUnusable({ name: PROVIDER.name })
-
 const requestProvider = Effect.fnUntraced(function*<A>(
   client: HttpClient.HttpClient,
   request: HttpClientRequest.HttpClientRequest,
@@ -93,37 +93,13 @@ const requestProvider = Effect.fnUntraced(function*<A>(
   return yield* Effect.mapError(Schema.decodeUnknownEffect(response)(body), unusable)
 })
 
-const KEPT = Duration.hours(1)
-
 const Document = Schema.Struct({
   issuer: Schema.String,
   token_endpoint: Schema.URLFromString,
   jwks_uri: Schema.URLFromString
 })
 
-const withoutFinalSlash = (text: string) => text.replace(/\/$/, "")
-
-/** The document (OpenID Connect Discovery 1.0, 4) lasts an hour, failures do not. Concurrent calls share a request. */
-const makeProviderDiscovery = Effect.fnUntraced(function*(client: HttpClient.HttpClient, url: URL) {
-  // A parsed URL without a path has a final slash; the document knows whether it was written.
-  const expected = withoutFinalSlash(url.href)
-
-  const discover = Effect.fnUntraced(function*(issuer: string) {
-    const request = HttpClientRequest.get(`${issuer}/.well-known/openid-configuration`)
-    const document = yield* requestProvider(client, request, Document).pipe(
-      Effect.catchTag("ProviderRefused", () => Effect.fail(unusable()))
-    )
-    if (withoutFinalSlash(document.issuer) !== issuer) return yield* unusable()
-    return document
-  })
-
-  const documents = yield* Cache.makeWith(discover, {
-    capacity: 1,
-    timeToLive: (exit) => Exit.isSuccess(exit) ? KEPT : Duration.zero
-  })
-
-  return () => Cache.get(documents, expected)
-})
+const decodeDocument = Schema.decodeUnknownEffect(Document)
 
 const FRESH = Duration.minutes(10)
 
@@ -214,16 +190,16 @@ export type CredentialFailure = ProviderFailure | ProviderNotConfigured
 interface Client {
   readonly id: string
   readonly secret: Redacted.Redacted
-  readonly discover: Effect.Success<ReturnType<typeof makeProviderDiscovery>>
+  readonly document: Effect.Effect<typeof Document.Type, UpstreamFailure>
 }
 
 const makeCredentialCheck = Effect.fnUntraced(function*(http: HttpClient.HttpClient, client: Client) {
   const keysFor = yield* makeProviderKeys(http)
-  const { discover } = client
+  const { document } = client
   const exchanges = yield* Semaphore.make(AT_ONCE.exchanges)
 
   const exchange = Effect.fnUntraced(function*(code: string) {
-    const { token_endpoint } = yield* discover()
+    const { token_endpoint } = yield* document
     const request = HttpClientRequest.post(token_endpoint).pipe(
       HttpClientRequest.bodyUrlParams({
         grant_type: "authorization_code",
@@ -253,7 +229,7 @@ const makeCredentialCheck = Effect.fnUntraced(function*(http: HttpClient.HttpCli
   return Effect.fnUntraced(function*(credential: ProviderCredential) {
     const token = yield* idTokenOf(credential)
     const keyId = yield* keyIdOf(token)
-    const { issuer, jwks_uri } = yield* discover()
+    const { issuer, jwks_uri } = yield* document
     const keys = yield* keysFor(jwks_uri, keyId)
     return yield* verifyIdToken(token, { keys, issuer, clientId: client.id })
   })
@@ -286,13 +262,13 @@ export class IdentityProvider extends Context.Service<
       if (id === "" || Redacted.value(secret) === "") {
         return IdentityProvider.of({ ...byRedirect, identify: notConfigured })
       }
-      const discover = yield* makeProviderDiscovery(http, issuer)
+      const document = yield* makeDocument(http, { clientId: id, issuer }, decodeDocument)
       return IdentityProvider.of({
         ...byRedirect,
-        identify: yield* makeCredentialCheck(http, { id, secret, discover }),
+        identify: yield* makeCredentialCheck(http, { id, secret, document }),
         status: Effect.zipWith(
           byRedirect.status,
-          stateOf(issuer, Effect.suspend(discover)),
+          stateOf(issuer, document),
           (others, own) => [...others, own],
           { concurrent: true }
         )
