@@ -21,6 +21,9 @@ interface Listing {
   readonly request: HttpServerRequest.HttpServerRequest
 }
 
+const changing = <E extends { readonly _tag: string }>(change: (admin: UserId) => Effect.Effect<void, E>) =>
+  Effect.flatMap(CurrentSession, ({ userId }) => Effect.as(worded(change(userId)), success))
+
 export const AdminHandlers = HttpApiBuilder.group(
   Api,
   "admin",
@@ -50,28 +53,13 @@ export const AdminHandlers = HttpApiBuilder.group(
         }),
       user: ({ params }) =>
         Effect.flatMap(CurrentSession, ({ userId }) => worded(lists(administration.user(userId, params.id)))),
-      deleteUser: ({ params }) =>
-        Effect.flatMap(
-          CurrentSession,
-          ({ userId }) => Effect.as(worded(administration.deleteUser(userId, params.id)), success)
-        ),
+      deleteUser: ({ params }) => changing((admin) => administration.deleteUser(admin, params.id)),
       invite: ({ payload }) =>
-        Effect.flatMap(
-          CurrentSession,
-          ({ userId }) =>
-            Effect.as(
-              withLocation(worded(invitations.invite(userId, payload.email)), () => "/admin/users"),
-              success
-            )
-        ),
+        withLocation(changing((admin) => invitations.invite(admin, payload.email)), () => "/admin/users"),
       deletions: (requested) => listing(requested, administration.deletions),
       routes: (requested) =>
         listing(requested, (admin, page) => administration.routes(admin, requested.query.query, page)),
-      deleteRoute: ({ params }) =>
-        Effect.flatMap(
-          CurrentSession,
-          ({ userId }) => Effect.as(worded(administration.deleteRoute(userId, params.id)), success)
-        ),
+      deleteRoute: ({ params }) => changing((admin) => administration.deleteRoute(admin, params.id)),
       audit: (requested) => listing(requested, (admin, page) => audit.list(admin, requested.query, page)),
       system: () => system.get
     })
