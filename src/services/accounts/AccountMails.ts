@@ -3,8 +3,8 @@ import { SqlClient, SqlSchema } from "effect/sql"
 import { type SignUpId, UserId } from "../../schema/Ids.ts"
 import { INVITATION_LIFETIME, LINK_LIFETIME, TOKEN_EXPIRY_MAILED } from "../../schema/Limits.ts"
 import { inOneLine } from "../../schema/Text.ts"
-import { runSweep, scheduled, sweepUntilShort } from "../db/Sweeps.ts"
-import { DateColumn, TimestampColumn } from "../db/Tables.ts"
+import { earliestIn, runSweep, scheduled, sweepUntilShort } from "../db/Sweeps.ts"
+import { TimestampColumn } from "../db/Tables.ts"
 import { Audit } from "../identity/Audit.ts"
 import { hasAddress } from "../identity/Users.ts"
 import { AccountMails, type ComposedMail, type Mail, type MailRequest } from "../mail/Mailers.ts"
@@ -173,13 +173,9 @@ export const tokenExpiryMailsLayer = Layer.effectDiscard(Effect.gen(function*() 
         ) RETURNING t.name, t.hint, t.expires_at AS "expiresAt", u.id AS "userId", u.email`
   })
 
-  const findEarliest = SqlSchema.findOne({
-    Request: Schema.Date,
-    Result: Schema.Struct({ earliest: Schema.NullOr(DateColumn) }),
-    execute: (now) =>
-      sql`
-        SELECT min(t.expires_at) AS earliest FROM personal_access_tokens t WHERE t.expires_at > ${now} AND ${isDue}`
-  })
+  const earliestAfter = (now: Date) =>
+    earliestIn(sql`
+      SELECT min(t.expires_at) AS earliest FROM personal_access_tokens t WHERE t.expires_at > ${now} AND ${isDue}`)
 
   const mailBatch = Effect.gen(function*() {
     const now = yield* DateTime.nowAsDate
@@ -193,10 +189,7 @@ export const tokenExpiryMailsLayer = Layer.effectDiscard(Effect.gen(function*() 
   yield* scheduled({
     longestSleep: settings.PURGE_SWEEP_INTERVAL,
     run: runSweep("token_expiry_mails", sweepUntilShort(mailBatch, BATCH)),
-    earliestDue: Effect.map(
-      Effect.flatMap(DateTime.nowAsDate, findEarliest),
-      ({ earliest }) => Option.map(Option.fromNullOr(earliest), dueAt)
-    )
+    earliestDue: Effect.map(Effect.flatMap(DateTime.nowAsDate, earliestAfter), Option.map(dueAt))
   })
 }))
 

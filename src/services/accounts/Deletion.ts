@@ -3,8 +3,17 @@ import { SqlClient, SqlSchema } from "effect/sql"
 import { UserId } from "../../schema/Ids.ts"
 import { databaseDefects } from "../db/DatabaseErrors.ts"
 import { makeSharedTime } from "../db/SharedTime.ts"
-import { deletionCutoffAt, erasureDueAt, plus, runSweep, scheduled, sweepEach, type Swept } from "../db/Sweeps.ts"
-import { DateColumn } from "../db/Tables.ts"
+import {
+  deletionCutoffAt,
+  earliestIn,
+  erasureDueAt,
+  plus,
+  runSweep,
+  scheduled,
+  sweepEach,
+  type Swept,
+  sweptAt
+} from "../db/Sweeps.ts"
 import { Missing, NothingToCancel } from "../DomainErrors.ts"
 import { actedOn, Audit } from "../identity/Audit.ts"
 import { isErasureDue, lockedUser, UserRecord, users } from "../identity/Users.ts"
@@ -101,11 +110,7 @@ export class AccountErasure extends Context.Service<AccountErasure, {
             ORDER BY deletion_requested_at LIMIT ${BATCH}`
       })
 
-      const findEarliest = SqlSchema.findOne({
-        Request: Schema.Void,
-        Result: Schema.Struct({ earliest: Schema.NullOr(DateColumn) }),
-        execute: () => sql`SELECT min(deletion_requested_at) AS earliest FROM users`
-      })
+      const findEarliest = earliestIn(sql`SELECT min(deletion_requested_at) AS earliest FROM users`)
 
       const lockSignUps = SqlSchema.findAll({
         Request: Schema.Struct({ id: UserId, cutoff: Schema.Date }),
@@ -146,14 +151,11 @@ export class AccountErasure extends Context.Service<AccountErasure, {
       )
 
       const stillDue = (cutoff: Date) =>
-        Effect.map(findEarliest(), ({ earliest }) => ({
-          rows: 0,
-          lagMillis: earliest === null ? 0 : Math.max(0, cutoff.getTime() - earliest.getTime())
-        }))
+        Effect.map(findEarliest, (earliest) => ({ ...sweptAt(cutoff.getTime(), Option.toArray(earliest)), rows: 0 }))
 
       return AccountErasure.of({
-        earliestDue: findEarliest().pipe(
-          Effect.map(({ earliest }) => Option.map(Option.fromNullishOr(earliest), erasureDueAt)),
+        earliestDue: findEarliest.pipe(
+          Effect.map(Option.map(erasureDueAt)),
           Effect.orDie,
           Effect.withSpan("AccountErasure.earliestDue")
         ),

@@ -115,6 +115,14 @@ export const runSweep = <E, R>(name: string, sweep: Effect.Effect<Swept, E, R>):
 export const overdue = <E, R>(isDue: Effect.Effect<boolean, E, R>): Effect.Effect<Option.Option<Date>, E, R> =>
   Effect.map(isDue, (due) => due ? Option.some(new Date(0)) : Option.none())
 
+const decodeEarliest = Schema.decodeUnknownEffect(
+  Schema.Tuple([Schema.Struct({ earliest: Schema.OptionFromNullOr(DateColumn) })])
+)
+
+/** Reads the column `earliest` of the only row. */
+export const earliestIn = <E, R>(rows: Effect.Effect<ReadonlyArray<unknown>, E, R>) =>
+  Effect.map(Effect.flatMap(rows, decodeEarliest), ([{ earliest }]) => earliest)
+
 const RETRY_INTERVAL = Duration.minutes(1)
 
 interface Schedule<R> {
@@ -231,12 +239,6 @@ export const purgeLayer = Layer.effectDiscard(Effect.gen(function*() {
         WHERE ${sql(column)} <= ${until} AND ${sql(key)}::text <> ALL(${skipped}) LIMIT ${PURGED_AT_ONCE}`
   })
 
-  const findEarliest = SqlSchema.findOne({
-    Request: Schema.Struct({ table: Schema.String, column: Schema.String }),
-    Result: Schema.Struct({ earliest: Schema.NullOr(DateColumn) }),
-    execute: ({ column, table }) => sql`SELECT min(${sql(column)}) AS earliest FROM ${sql(table)}`
-  })
-
   const deleted = (expiring: Expiring, until: Date, only?: string) =>
     deleteBatch({ ...expiring, until, only }).pipe(
       Effect.uninterruptible,
@@ -263,10 +265,10 @@ export const purgeLayer = Layer.effectDiscard(Effect.gen(function*() {
 
   const earliestDue = Effect.forEach(ALL, (expiring) =>
     Effect.map(
-      findEarliest(expiring),
-      ({ earliest }) => earliest === null ? [] : [dueAt(expiring, earliest)]
+      earliestIn(sql`SELECT min(${sql(expiring.column)}) AS earliest FROM ${sql(expiring.table)}`),
+      Option.map((earliest) => dueAt(expiring, earliest))
     )).pipe(
-      Effect.map((instants) => instants.flat()),
+      Effect.map((instants) => instants.flatMap(Option.toArray)),
       Effect.map((instants) => instants.length === 0 ? Option.none() : Option.some(new Date(Math.min(...instants))))
     )
 

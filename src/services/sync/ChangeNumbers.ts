@@ -4,7 +4,7 @@ import { TOMBSTONE_RETENTION } from "../../schema/Change.ts"
 import { UserId } from "../../schema/Ids.ts"
 import { type DatabaseError, hasWaited } from "../db/DatabaseErrors.ts"
 import { makeSharedTime } from "../db/SharedTime.ts"
-import { runSweep, scheduled, sweepEach, type Swept, sweptAt } from "../db/Sweeps.ts"
+import { earliestIn, runSweep, scheduled, sweepEach, type Swept, sweptAt } from "../db/Sweeps.ts"
 import { DateColumn } from "../db/Tables.ts"
 
 /** A statement has five seconds, enough to number these. */
@@ -184,11 +184,7 @@ export const changeNumbers = Effect.map(SqlClient.SqlClient, (sql) => {
       sql.withTransaction
     ),
 
-    earliestDeletion: SqlSchema.findOne({
-      Request: Schema.Void,
-      Result: Schema.Struct({ earliest: Schema.NullOr(DateColumn) }),
-      execute: () => sql`SELECT min(deleted_at) AS earliest FROM changes WHERE deleted_at IS NOT NULL`
-    })
+    earliestDeletion: earliestIn(sql`SELECT min(deleted_at) AS earliest FROM changes WHERE deleted_at IS NOT NULL`)
   }
 })
 
@@ -237,9 +233,8 @@ export const changeSweepLayer = Layer.effectDiscard(Effect.gen(function*() {
       (numbered, purged) => numbered && purged
     ),
     earliestDue: Effect.map(
-      numbers.earliestDeletion(),
-      ({ earliest }) =>
-        Option.map(Option.fromNullishOr(earliest), (deletedAt) => new Date(deletedAt.getTime() + KEPT_MILLIS))
+      numbers.earliestDeletion,
+      Option.map((deletedAt) => new Date(deletedAt.getTime() + KEPT_MILLIS))
     )
   })
 }))
