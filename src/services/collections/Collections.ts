@@ -28,7 +28,7 @@ import {
   StaleVersion
 } from "../DomainErrors.ts"
 import { longestRun } from "../files/FileValues.ts"
-import { activeUsers } from "../identity/Users.ts"
+import { makeRequireActive } from "../identity/Users.ts"
 import type { RouteForm } from "../routes/RouteRow.ts"
 import type { ExpectedVersion } from "../routes/Routes.ts"
 import { shareTokens } from "../sharing/ShareLinks.ts"
@@ -201,7 +201,7 @@ export class Collections extends Context.Service<Collections, {
       const queries = yield* collectionQueries
       const members = yield* collectionRouteQueries
       const arrange = yield* collectionOrder
-      const { requireActive } = yield* activeUsers
+      const requireActive = yield* makeRequireActive
       const { writes } = yield* Lanes
       const { whileAway } = yield* replicaReads
 

@@ -55,19 +55,18 @@ export const DELETION_STATE = `
 
 export const HAS_PASSWORD = `password_hash IS NOT NULL AS "hasPassword"`
 
-/** Locks an account as `lockedUser` does; returns false if there is none. */
+/** Locks an account as `lockedUser` does. */
 export const accountLock = Effect.map(
   SqlClient.SqlClient,
-  (sql) => (id: UserId) => Effect.map(lockedUser(sql, "id", sql`id = ${id}`), (rows) => rows.length > 0)
+  (sql) => (id: UserId) => lockedUser(sql, "id", sql`id = ${id}`)
 )
 
 /** Fails alike for a user who does not exist and one whose deletion is pending. */
-export const activeUsers = Effect.map(SqlClient.SqlClient, (sql) => ({
-  requireActive: Effect.fnUntraced(function*(id: UserId) {
+export const makeRequireActive = Effect.map(SqlClient.SqlClient, (sql) =>
+  Effect.fnUntraced(function*(id: UserId) {
     const rows = yield* sql`SELECT FROM users WHERE id = ${id} AND ${isActive(sql)}`
     if (rows.length === 0) return yield* new Missing({ kind: "user" })
-  })
-}))
+  }))
 
 export class UserRecord extends Model.Class<UserRecord>("UserRecord")({
   id: readOnly(UserId),

@@ -10,7 +10,7 @@ import { type ListOrder, readableRows, totalOf } from "../db/Lists.ts"
 import { replicaReads } from "../db/ReadReplicas.ts"
 import type { Missing, Overloaded } from "../DomainErrors.ts"
 import { Pseudonyms } from "../identity/Names.ts"
-import { activeUsers } from "../identity/Users.ts"
+import { makeRequireActive } from "../identity/Users.ts"
 import { ANONYMOUS, routeVisibility } from "../sharing/Visibility.ts"
 import {
   boxesOf,
@@ -111,7 +111,7 @@ export class PublicRoutes extends Context.Service<PublicRoutes, {
       const views = yield* RouteViews
       const { publicLists } = yield* Lanes
       const visibility = routeVisibility(sql)
-      const { requireActive } = yield* activeUsers
+      const requireActive = yield* makeRequireActive
       const decodeRows = readableRows("routes", RouteRow)
       const replica = yield* replicaReads
       const areCurrent = yield* makeAreCurrent
