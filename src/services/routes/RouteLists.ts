@@ -318,16 +318,13 @@ export class OwnRoutes extends Context.Service<OwnRoutes, {
         }, Effect.orDie),
 
         // Tags are sorted by bytes, so that a position in the list compares alike in any language.
-        tags: Effect.fnUntraced(
-          function*(owner) {
-            return yield* decodeTags(
-              yield* sql`
-                SELECT tag, count(*)::int AS count FROM routes r, unnest(r.tags) AS tag
-                WHERE ${visibility.own(owner)} GROUP BY tag ORDER BY count DESC, tag COLLATE "C"`
-            )
-          },
-          Effect.orDie
-        )
+        tags: (owner) =>
+          Effect.flatMap(
+            sql`
+              SELECT tag, count(*)::int AS count FROM routes r, unnest(r.tags) AS tag
+              WHERE ${visibility.own(owner)} GROUP BY tag ORDER BY count DESC, tag COLLATE "C"`,
+            decodeTags
+          ).pipe(Effect.orDie)
       })
     })
   )
