@@ -7,10 +7,10 @@ import { placedPoints, placedTracks, timesAlong } from "../../src/services/files
 
 type Given = Position | undefined
 
-const LISTED = { what: "positions", path: "line" }
+const PATH = "line"
 
 const tracksOf = (...tracks: ReadonlyArray<ReadonlyArray<Given>>) =>
-  Effect.runSync(placedTracks(tracks.map((track) => [track]), (position) => position, LISTED))
+  Effect.runSync(placedTracks(tracks.map((track) => [track]), (position) => position, PATH))
 
 /** Returns the positions of a track of one part, and why the others are dropped. */
 const lineOf = (...given: ReadonlyArray<Given>) => {
@@ -22,8 +22,9 @@ const lngsOf = (...given: ReadonlyArray<Given>) => lineOf(...given).positions?.m
 
 const pointsOf = (line: ReadonlyArray<Position>, ...given: ReadonlyArray<Given>) => {
   const { tracks } = tracksOf(line)
-  const { dropped, points } = Effect.runSync(placedPoints(given, (position) => position, LISTED, tracks))
-  return { ...points, dropped: dropped.map(({ count, why }) => [why, count]) }
+  const { dropped, points } = Effect.runSync(placedPoints(given, (position) => position, PATH, tracks))
+  const positions = points.map(([, position]) => position)
+  return { positions, dropped: dropped.map(({ count, why }) => [why, count]) }
 }
 
 const UNUSABLE = "it has no usable position"
@@ -34,15 +35,15 @@ describe("positions of a file", () => {
     const half: ReadonlyArray<Position> = Array.from({ length: 250_000 }, () => [1, 2])
     assert.strictEqual(tracksOf(half, half).tracks[1]?.[0]?.positions.length, 250_000)
     assert.throws(() => tracksOf(half, half, [[1, 2]]), "Expected at most 500000 positions, the file has 500001")
-    const { dropped, items } = pointsOf([[1, 2]], ...half.slice(0, 5003))
-    assert.deepStrictEqual([items.length, dropped], [5000, [["at most 5000 of a file are read", 3]]])
+    const { dropped, positions } = pointsOf([[1, 2]], ...half.slice(0, 5003))
+    assert.deepStrictEqual([positions.length, dropped], [5000, [["at most 5000 of a file are read", 3]]])
     assert.deepStrictEqual(pointsOf([], ...half.slice(0, 5001)).dropped, [["at most 5000 of a file are read", 1]])
     assert.deepStrictEqual(pointsOf([[1, 2]], ...half.slice(0, 5000)).dropped, [])
   })
 
   it("are named by their index where none is usable, the first twenty", () => {
     const given = Array.from({ length: 30 }, (): Given => undefined)
-    const { issues } = Effect.runSync(Effect.flip(placedTracks([[given]], (position) => position, LISTED)))
+    const { issues } = Effect.runSync(Effect.flip(placedTracks([[given]], (position) => position, PATH)))
     assert.deepStrictEqual(issues.map(({ path }) => path), Array.from({ length: 20 }, (_, index) => `line.${index}`))
     assert.throws(() => pointsOf([], undefined), /^line\.0: Expected a longitude/)
   })

@@ -1,6 +1,5 @@
 import { isLatitude, MAX_LONGITUDE, type Position, type Segments } from "../../schema/Geometry.ts"
 import { isDay, MAX_DURATION, recordedAtOf } from "../../schema/Measures.ts"
-import { InvalidInput } from "../DomainErrors.ts"
 import { coordinatesOf, lineMetres } from "../geometry/Geodesy.ts"
 import { childOf, textOf, type XmlElement } from "./XmlTree.ts"
 
@@ -97,9 +96,6 @@ export const positionOf = (
 }
 
 export const coordOf = ([lng, lat]: Position): readonly [lng: number, lat: number] => [lng, lat]
-
-export const tooMany = (what: string, count: number, max: number): InvalidInput =>
-  InvalidInput.at("", `Expected at most ${max} ${what}, the file has ${count}`)
 
 const DATE_TIME =
   /^(?!0000)\d{4}-(?:0[1-9]|1[0-2])-\d{2}T(?:[01]\d|2[0-3]):[0-5]\d:[0-5]\d(?:\.\d+)?(?:Z|[+-](?:(?:0\d|1[0-3]):[0-5]\d|14:00))?$/

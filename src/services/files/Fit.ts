@@ -150,19 +150,15 @@ const courseWaypoints = Effect.fnUntraced(function*(
   const points = all.map((point) => ({ point, isCue: isCueFrom(own)(point) }))
   const kinds = points.filter(({ isCue, point }) => !isCue || turnIn(point) !== undefined)
   const located = kinds.filter(({ point }) => positionOfPoint(point) !== undefined)
-  const { dropped, points: placed } = yield* placedPoints(located, ({ point }) => positionOfPoint(point), {
-    what: "waypoints",
-    path: "course_point"
-  }, tracks)
+  const placed = yield* placedPoints(located, ({ point }) => positionOfPoint(point), "course_point", tracks)
   return {
-    waypoints: placed.positions.flatMap((position, index) => {
-      const item = placed.items[index]
-      return item === undefined ? [] : [waypointOf(item.point, position, item.isCue || own === Infinity)]
-    }),
+    waypoints: placed.points.map(([{ isCue, point }, position]) =>
+      waypointOf(point, position, isCue || own === Infinity)
+    ),
     dropped: [
       ...droppedIf(kinds.length - located.length, "course_point", "it has no position"),
       ...droppedIf(points.length - kinds.length, "course_point", "it is a cue without a kind"),
-      ...dropped
+      ...placed.dropped
     ]
   }
 })
@@ -267,10 +263,11 @@ const readOne = Effect.fnUntraced(function*(given: Uint8Array, room: FitRoom, is
   const { course_points = [], records = [] } = fit
   const fixes = fixesOf(records)
   const sessions = sessionsOf(fit, fixes)
-  const { dropped, tracks } = yield* placedTracks(sessions.map(({ parts }) => parts), ({ position }) => position, {
-    what: "records",
-    path: "record"
-  })
+  const { dropped, tracks } = yield* placedTracks(
+    sessions.map(({ parts }) => parts),
+    ({ position }) => position,
+    "record"
+  )
   const own = markedWaypoints(fit.file_ids?.[0]?.product_name)
   const isCue = isCueFrom(own)
   const messages = own === Infinity ? new Map<number, ReadonlyArray<FitRawMessage>>() : ownMessages(given)

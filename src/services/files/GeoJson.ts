@@ -198,7 +198,7 @@ const droppedOf = (parts: ReadonlyArray<Part>): ReadonlyArray<Dropped> => {
   ]
 }
 
-const waypointOf = ({ properties }: Part, position: Position): DraftWaypoint => ({
+const waypointOf = ([{ properties }, position]: readonly [Part, Position]): DraftWaypoint => ({
   coord: coordOf(position),
   type: typeOf(typeIn(properties), stringOf(properties["sym"])),
   name: nameOf(properties),
@@ -295,20 +295,16 @@ export const readGeoJson = Effect.fnUntraced(function*(text: string): Effect.fn.
   }
   const parts = withMultiPoints(partsOf(root, {}, 0))
   const lines = [...Map.groupBy(parts.filter(isLine), ({ properties }) => properties)]
-  const { dropped, tracks } = yield* placedTracks(lines.map(([, same]) => same.flatMap(linesOf)), readPosition, {
-    what: "positions",
-    path: "line"
-  }).pipe(Effect.mapError((error) => otherSystem(root) ?? error))
-  const placed = yield* placedPoints(parts.filter(isPoint), ({ coordinates }) => readPosition(coordinates), {
-    what: "waypoints",
-    path: "points"
-  }, tracks)
+  const { dropped, tracks } = yield* placedTracks(
+    lines.map(([, same]) => same.flatMap(linesOf)),
+    readPosition,
+    "line"
+  ).pipe(Effect.mapError((error) => otherSystem(root) ?? error))
+  const positionOfPoint = ({ coordinates }: Part) => readPosition(coordinates)
+  const placed = yield* placedPoints(parts.filter(isPoint), positionOfPoint, "points", tracks)
   const file: DraftFile = {
     ...saidOf(aboutOf(objectOf(root), lines.map(([properties]) => properties))),
-    waypoints: placed.points.positions.flatMap((position, index) => {
-      const part = placed.points.items[index]
-      return part === undefined ? [] : [waypointOf(part, position)]
-    }),
+    waypoints: placed.points.map(waypointOf),
     tracks: lines.map(([properties, same], index) => trackOf(properties, same, segmentsOf(tracks[index] ?? []))),
     dropped: [
       ...droppedOf(parts),

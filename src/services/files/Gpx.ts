@@ -38,7 +38,7 @@ import {
   positionOf,
   recordingOf
 } from "./FileValues.ts"
-import { droppedElevations, type Placed, placedPoints, placedTracks, segmentsOf } from "./Positions.ts"
+import { droppedElevations, pairsOf, type Placed, placedPoints, placedTracks, segmentsOf } from "./Positions.ts"
 import { parseXml, type TextPieces } from "./Xml.ts"
 import {
   attributeOf,
@@ -147,25 +147,25 @@ const positionRead = ({ position }: XmlElement) => position
 const isTurnName = (name: string) => name.length > 3 && turnTypeOf(name) !== undefined
 
 /** Ride with GPS has the text of a turn beside a name such as `Left`, GraphHopper that of a point without a name. */
-const textBeside = (point: XmlElement | undefined): string | undefined => {
+const textBeside = (point: XmlElement): string | undefined => {
   const [name = "", ...texts] = ["name", "desc", "cmt"].map((member) => textOf(point, member)?.trim())
   return name === "" || isTurnName(name) ? texts.find((text) => text !== undefined && text !== "") : undefined
 }
 
 /** Other programs write turns as points, by `sym` or `type`; a file of this service marks its own. */
 const waypointsOf = (
-  { items, positions }: Placed<XmlElement>,
+  points: ReadonlyArray<readonly [XmlElement, Position]>,
   isOwn: boolean,
   untyped?: string
 ): ReadonlyArray<DraftWaypoint> =>
-  positions.map((position, index) => {
-    const [name, type, sym] = ["name", "type", "sym"].map((member) => textOf(items[index], member))
-    const text = textBeside(items[index])
+  points.map(([point, position]) => {
+    const [name, type, sym] = ["name", "type", "sym"].map((member) => textOf(point, member))
+    const text = textBeside(point)
     return {
       coord: coordOf(position),
       name: text ?? name,
       type: typeOf(type, sym) ?? untyped,
-      timestamp: textOf(items[index], "time")?.trim(),
+      timestamp: textOf(point, "time")?.trim(),
       turn: isOwn
         ? undefined
         : turnTypeOf(sym) ?? turnTypeOf(type) ?? turnTypeOf(text && (name || text))
@@ -195,11 +195,6 @@ const withShape = (points: ReadonlyArray<XmlElement>): ReadonlyArray<XmlElement>
     point,
     ...childrenOf(childOf(childOf(point, "extensions"), ROUTE_EXTENSION), SHAPE_POINT)
   ])
-
-const pointsOfPlan = ({ items, positions }: Placed<XmlElement>): Placed<XmlElement> => ({
-  items: items.filter(({ name }) => name !== SHAPE_POINT),
-  positions: positions.filter((_, index) => items[index]?.name !== SHAPE_POINT)
-})
 
 const lineOfRoute = (route: XmlElement): Line => ({
   owners: [route],
@@ -368,8 +363,8 @@ const plannedOf = Effect.fnUntraced(function*(
   tracks: ReadonlyArray<ReadonlyArray<Placed<XmlElement>>>
 ) {
   const [only, second] = lines
-  if (only === undefined || second !== undefined || only.isPlan) return { points: undefined, dropped: [] }
-  return yield* placedPoints(routePoints, positionRead, { what: "waypoints", path: "rtept" }, tracks)
+  if (only === undefined || second !== undefined || only.isPlan) return { points: [], dropped: [] }
+  return yield* placedPoints(routePoints, positionRead, "rtept", tracks)
 })
 
 const shapingOf = ({ owners }: Line) => shapingIn(childrenOf(owners, "extensions"))
@@ -379,18 +374,18 @@ export const readGpx = Effect.fnUntraced(function*(pieces: TextPieces): Effect.f
   const gpx = yield* parseXml(pieces, ["gpx"], KNOWN, POINTS)
   const parts = partsOf(gpx)
   const { lines, places } = parts
-  const { dropped, tracks } = yield* placedTracks(lines.map((line) => line.parts), positionRead, {
-    what: "positions",
-    path: parts.tracks.length === 0 ? "rtept" : "trkpt"
-  })
+  const path = parts.tracks.length === 0 ? "rtept" : "trkpt"
+  const { dropped, tracks } = yield* placedTracks(lines.map((line) => line.parts), positionRead, path)
   const planned = yield* plannedOf(parts, tracks)
-  const placed = yield* placedPoints(places, positionRead, { what: "waypoints", path: "wpt" }, tracks)
+  const placed = yield* placedPoints(places, positionRead, "wpt", tracks)
   const isOwn = isOwnFile(gpx)
   const isOnly = lines.length === 1
   const waypointsOfLine = (line: Line, [points]: ReadonlyArray<Placed<XmlElement>>) => {
     if (!line.isPlan && !isOnly) return withShaping([], shapingOf(line))
-    if (!line.isPlan) return planned.points === undefined ? [] : waypointsOf(planned.points, isOwn)
-    return points === undefined || isLineOnly(line) ? [] : waypointsOf(pointsOfPlan(points), isOwn)
+    if (!line.isPlan) return waypointsOf(planned.points, isOwn)
+    return points === undefined || isLineOnly(line)
+      ? []
+      : waypointsOf(pairsOf(points).filter(([{ name }]) => name !== SHAPE_POINT), isOwn)
   }
   const root = [childOf(gpx, "metadata"), gpx]
   const file: DraftFile = {

@@ -246,7 +246,7 @@ const positionOfTuple = (tuple: string) => {
   return members.length > AXES + 1 ? undefined : positionFrom(members)
 }
 
-const waypointOf = ({ placemark }: Part, position: Position): DraftWaypoint => ({
+const waypointOf = ([{ placemark }, position]: readonly [Part, Position]): DraftWaypoint => ({
   coord: coordOf(position),
   name: placemark.name,
   type: placemark.data.get("type"),
@@ -326,7 +326,7 @@ export const readKml = Effect.fnUntraced(function*(pieces: TextPieces): Effect.f
   const { dropped, tracks: read } = yield* placedTracks(
     lines.map(([, geometries]) => geometries.map(tuplesOf)),
     positionOfTuple,
-    { what: "positions", path: "coordinates" }
+    "coordinates"
   )
   const tracks = lines.map(([, geometries], line) =>
     geometries.map((part, index) => {
@@ -341,26 +341,24 @@ export const readKml = Effect.fnUntraced(function*(pieces: TextPieces): Effect.f
       "The map was exported as a link: expected an export with its data, without NetworkLink"
     )
   }
-  const placed = yield* placedPoints(points, (part) => positionOfTuple(tuplesOf(part)[0] ?? ""), {
-    what: "waypoints",
-    path: "Point"
-  }, tracks)
+  const positionOfPoint = (part: Part) => positionOfTuple(tuplesOf(part)[0] ?? "")
+  const placed = yield* placedPoints(points, positionOfPoint, "Point", tracks)
   const said = saidOf(below(kml, new Set(), ({ name }) => CONTAINERS.has(name)).map(featureOf))
   const found = lines.filter((_, index) => segmentsOf(tracks[index] ?? []).length > 0)
   const file: DraftFile = {
     ...said,
     // A document is often named after its program, the only line after itself.
     names: [...(found.length === 1 ? found.map(([placemark]) => placemark.name) : []), ...said.names],
-    waypoints: placed.points.positions.flatMap((position, index) => {
-      const part = placed.points.items[index]
-      return part === undefined ? [] : [waypointOf(part, position)]
-    }),
+    waypoints: placed.points.map(waypointOf),
     tracks: lines.map(([placemark, geometries], index) =>
       trackOf(placemark, geometries, segmentsOf(tracks[index] ?? []))
     ),
     dropped: [
       ...droppedOf(kml, parts),
-      ...droppedOfPoints([...described].map(({ description }) => description), highIn([[placed.points]])),
+      ...droppedOfPoints(
+        [...described].map(({ description }) => description),
+        placed.points.filter(([, position]) => isHigh(position)).length
+      ),
       ...droppedElevations(read, (tuple) => axesOf(tuple)[2]),
       ...droppedIf(highIn(read) - highIn(tracks), "elevations", "they are not above sea level"),
       ...dropped,

@@ -1,10 +1,10 @@
-import { Effect } from "effect"
+import { Array as Arrays, Effect } from "effect"
 import { DEGREES, isLongitude, type Position } from "../../schema/Geometry.ts"
 import type { Dropped } from "../../schema/Import.ts"
 import { InvalidInput } from "../DomainErrors.ts"
 import { boundsOf, coordinatesOf, metresAlong, metresBetween, nearest, NO_GAPS } from "../geometry/Geodesy.ts"
 import { droppedIf, type WrittenRoute } from "./Draft.ts"
-import { isDateTime, tooMany } from "./FileValues.ts"
+import { isDateTime } from "./FileValues.ts"
 
 const MAX_REPORTED = 20
 
@@ -95,12 +95,7 @@ const withoutNullIsland = (read: ReadonlyArray<Read>): ReadonlyArray<Read> => {
 const countOf = (read: ReadonlyArray<Read>): number =>
   read.reduce((count, position) => position === undefined ? count : count + 1, 0)
 
-interface Listed {
-  readonly what: string
-  readonly path: string
-}
-
-const unusable = ({ path }: Listed, read: ReadonlyArray<Read>) =>
+const unusable = (path: string, read: ReadonlyArray<Read>) =>
   new InvalidInput({
     issues: read.flatMap((position, index) =>
       position === undefined ? [{ path: `${path}.${index}`, message: POSITION_EXPECTED }] : []
@@ -117,6 +112,8 @@ const placedOf = <Item>(items: ReadonlyArray<Item>, read: ReadonlyArray<Read>): 
 
 const NOWHERE: Placed<never> = { items: [], positions: [] }
 
+export const pairsOf = <Item>({ items, positions }: Placed<Item>) => Arrays.zip(items, positions)
+
 /** A track keeps its usable positions while they are two or more, and at least half of all. */
 const isSound = (usable: number, all: number) => usable === all || (usable >= 2 && 2 * usable >= all)
 
@@ -127,13 +124,12 @@ const isSound = (usable: number, all: number) => usable === all || (usable >= 2 
 export const placedTracks = Effect.fnUntraced(function*<Item>(
   tracks: ReadonlyArray<ReadonlyArray<ReadonlyArray<Item>>>,
   positionOf: (item: Item) => Read,
-  listed: Listed
-): Effect.fn.Return<
-  { readonly tracks: ReadonlyArray<ReadonlyArray<Placed<Item>>>; readonly dropped: ReadonlyArray<Dropped> },
-  InvalidInput
-> {
+  path: string
+) {
   const count = tracks.reduce((sum, parts) => parts.reduce((sum, { length }) => sum + length, sum), 0)
-  if (count > MAX_READ_POSITIONS) return yield* tooMany(listed.what, count, MAX_READ_POSITIONS)
+  if (count > MAX_READ_POSITIONS) {
+    return yield* InvalidInput.at("", `Expected at most ${MAX_READ_POSITIONS} positions, the file has ${count}`)
+  }
   const counts = { kept: 0, unusable: 0, nullIsland: 0 }
   const reads: Array<ReadonlyArray<Read>> = []
   const placed = tracks.map((parts) => {
@@ -157,12 +153,12 @@ export const placedTracks = Effect.fnUntraced(function*<Item>(
       return placedOf(items, kept.slice(start, from))
     })
   })
-  if (counts.kept === 0 && counts.unusable > 0) return yield* unusable(listed, reads.flat())
+  if (counts.kept === 0 && counts.unusable > 0) return yield* unusable(path, reads.flat())
   return {
     tracks: placed,
     dropped: [
-      ...droppedIf(counts.unusable, listed.path, UNUSABLE),
-      ...droppedIf(counts.nullIsland, listed.path, NULL_ISLAND)
+      ...droppedIf(counts.unusable, path, UNUSABLE),
+      ...droppedIf(counts.nullIsland, path, NULL_ISLAND)
     ]
   }
 })
@@ -186,9 +182,9 @@ export const droppedElevations = <Item>(
 export const placedPoints = Effect.fnUntraced(function*<Item>(
   items: ReadonlyArray<Item>,
   positionOf: (item: Item) => Read,
-  listed: Listed,
+  path: string,
   line: ReadonlyArray<ReadonlyArray<Placed<unknown>>>
-): Effect.fn.Return<{ readonly points: Placed<Item>; readonly dropped: ReadonlyArray<Dropped> }, InvalidInput> {
+) {
   const given = items.slice(0, MAX_READ_WAYPOINTS)
   const excess = droppedIf(
     items.length - given.length,
@@ -196,8 +192,8 @@ export const placedPoints = Effect.fnUntraced(function*<Item>(
     `at most ${MAX_READ_WAYPOINTS} of a file are read`
   )
   if (!line.some((parts) => parts.some(({ positions }) => positions.length > 0))) {
-    const { dropped, tracks } = yield* placedTracks([[given]], positionOf, listed)
-    return { points: tracks[0]?.[0] ?? NOWHERE, dropped: [...dropped, ...excess] }
+    const { dropped, tracks } = yield* placedTracks([[given]], positionOf, path)
+    return { points: pairsOf(tracks[0]?.[0] ?? NOWHERE), dropped: [...dropped, ...excess] }
   }
   const read = given.map(positionOf)
   const isOdd = read.some((position) => isBeyond(position) || isNullIsland(position))
@@ -215,10 +211,10 @@ export const placedPoints = Effect.fnUntraced(function*<Item>(
   })
   const kept = usable.map((position) => isNullIsland(position) && isFar ? undefined : position)
   return {
-    points: placedOf(given, kept),
+    points: pairsOf(placedOf(given, kept)),
     dropped: [
-      ...droppedIf(given.length - countOf(usable), listed.path, UNUSABLE),
-      ...droppedIf(countOf(usable) - countOf(kept), listed.path, NULL_ISLAND),
+      ...droppedIf(given.length - countOf(usable), path, UNUSABLE),
+      ...droppedIf(countOf(usable) - countOf(kept), path, NULL_ISLAND),
       ...excess
     ]
   }

@@ -243,7 +243,7 @@ const droppedOf = ({ coursePoints, empty, owners, trackpoints, unusedActivities 
 const trackOf = (
   { owner, parts }: Parts["lines"][number],
   placed: ReadonlyArray<Placed<XmlElement>>,
-  points: ReadonlyMap<XmlElement, Position | undefined>
+  points: ReadonlyMap<XmlElement, Position>
 ): DraftTrack => {
   const own = childrenOf(owner, "Extensions").find((extensions) => childOf(extensions, "rps:name") !== undefined)
   const coursePoints = childrenOf(owner, "CoursePoint")
@@ -287,15 +287,9 @@ const recordingOfOwner = (
 export const readTcx = Effect.fnUntraced(function*(pieces: TextPieces): Effect.fn.Return<DraftFile, InvalidInput> {
   const parts = partsOf(yield* parseXml(pieces, ["TrainingCenterDatabase"], KNOWN, POINTS))
   const { lines } = parts
-  const { dropped, tracks } = yield* placedTracks(lines.map((line) => line.parts), positionRead, {
-    what: "positions",
-    path: "Trackpoint"
-  })
-  const placed = yield* placedPoints(parts.coursePoints.filter(isWaypoint), pointOf, {
-    what: "waypoints",
-    path: "CoursePoint"
-  }, tracks)
-  const points = new Map(placed.points.items.map((point, index) => [point, placed.points.positions[index]]))
+  const { dropped, tracks } = yield* placedTracks(lines.map((line) => line.parts), positionRead, "Trackpoint")
+  const placed = yield* placedPoints(parts.coursePoints.filter(isWaypoint), pointOf, "CoursePoint", tracks)
+  const points = new Map(placed.points)
   const file: DraftFile = {
     ...NOTHING_SAID,
     tracks: lines.map((line, index) => trackOf(line, tracks[index] ?? [], points)),
