@@ -1,8 +1,9 @@
 import { Option, Schema } from "effect"
-import { isLatitude, isLongitude } from "../../schema/Geometry.ts"
+import { isLatitude, isLongitude, type Position } from "../../schema/Geometry.ts"
 import { Maneuver } from "../../schema/Maneuver.ts"
 import type { DraftWaypoint, WrittenRoute } from "./Draft.ts"
-import { decimal, numberOf } from "./FileValues.ts"
+import { coordOf, decimal, numberOf } from "./FileValues.ts"
+import { NearestPositions } from "./NearestPositions.ts"
 import type { XmlParts } from "./Xml.ts"
 import { attributeOf, childrenOf, textOf, type XmlElement } from "./XmlTree.ts"
 
@@ -159,19 +160,6 @@ export const maneuverOf = (mark: string, instruction: string | undefined): Maneu
   )
 }
 
-/** Returns waypoints and cues in the order of the line; those of a kind keep theirs. */
-export const alongLine = <Point extends { readonly at: number }>(
-  waypoints: ReadonlyArray<Point>,
-  cues: ReadonlyArray<Point>
-): ReadonlyArray<Point> =>
-  [waypoints, cues].flatMap((points) => {
-    let place = 0
-    return points.map((point) => {
-      place = Math.max(place, point.at)
-      return { point, place }
-    })
-  }).toSorted((a, b) => a.place - b.place).map(({ point }) => point)
-
 const WAYPOINT_MARK = "rps waypoints "
 
 /** Writes into the `product_name` of our FIT files how many course points are waypoints: those of the first indexes. */
@@ -186,6 +174,51 @@ export const markedWaypoints = (mark: unknown): number => {
 /** Finds positions that only shape the route: devices would announce them. */
 export const isShaping = ({ name, type }: { readonly name?: string | null; readonly type?: string | null }): boolean =>
   type === "routed" && (name === undefined || name === null)
+
+interface CoursePoint {
+  /** The point is at the position of this index. */
+  readonly at: number
+  readonly coord: readonly [lng: number, lat: number]
+  readonly cue?: Maneuver
+  readonly fit: number
+  readonly tcx: string
+  /** The name is that of the waypoint, or of the turn, the text what the route says. */
+  readonly name: string
+  readonly text: string | undefined
+  readonly marks: XmlParts
+}
+
+const pointOfCue = (cue: Maneuver, position: Position): CoursePoint => {
+  const { fit, name, tcx } = turnOf(cue)
+  const text = cue.instruction === "" ? undefined : cue.instruction
+  return { at: cue.begin_shape_index, coord: coordOf(position), cue, fit, tcx, name, text, marks: maneuverMark(cue) }
+}
+
+/**
+ * Returns the waypoints, which have the first indexes, and the cues that devices announce, in the order of the line;
+ * those of a kind keep theirs.
+ */
+export const coursePointsOf = ({ cues = [], geometry, waypoints }: WrittenRoute) => {
+  const announced = waypoints.filter((waypoint) => !isShaping(waypoint))
+  const nearest = new NearestPositions(geometry, announced.length)
+  const ofWaypoints = announced.map(({ coord, name, timestamp, type }): CoursePoint => {
+    const { fit, tcx } = coursePointOf(type)
+    const marks = { "rps:type": type ?? undefined, "rps:timestamp": timestamp ?? undefined }
+    return { at: nearest.indexOf(coord), coord, fit, tcx, name: name ?? "", text: name ?? undefined, marks }
+  })
+  const ofCues = cues.flatMap((cue) => {
+    const position = geometry[cue.begin_shape_index]
+    return position === undefined ? [] : [pointOfCue(cue, position)]
+  })
+  let index = 0
+  return [ofWaypoints, ofCues].flatMap((points) => {
+    let place = 0
+    return points.map((point) => {
+      place = Math.max(place, point.at)
+      return { index: index++, place, point }
+    })
+  }).toSorted((a, b) => a.place - b.place)
+}
 
 /** Our files keep the shaping points beside the others, each with its index among all waypoints. */
 export interface ShapingPoint {

@@ -2,10 +2,9 @@ import { FitBaseType, FitEncoder, type FitEncoderField } from "fit-file-parser/e
 import type { Position } from "../../schema/Geometry.ts"
 import type { Activity } from "../../schema/Preferences.ts"
 import { coordinatesOf, metresAlong, NO_GAPS } from "../geometry/Geodesy.ts"
-import { alongLine, coursePointOf, isShaping, shapingPoints, turnOf, waypointMark } from "./CoursePoints.ts"
+import { coursePointsOf, shapingPoints, waypointMark } from "./CoursePoints.ts"
 import type { WrittenRoute } from "./Draft.ts"
 import { OWN_CUE, OWN_MEASURES, SEMICIRCLES, SHAPING_POINT } from "./FitBytes.ts"
-import { NearestPositions } from "./NearestPositions.ts"
 
 const FILE_ID = 0
 const LAP = 19
@@ -111,8 +110,7 @@ const timerEvent = (time: number, type: number): Array<FitEncoderField> => [
 
 /** Writes a course with the route's duration, or a second for each position. The timer stops for a second at a gap. */
 export const writeFit = (route: WrittenRoute): Uint8Array => {
-  const { activity, createdAt, cues = [], duration, geometry, name, recordedAt, segments = NO_GAPS, waypoints: all } =
-    route
+  const { activity, createdAt, duration, geometry, name, recordedAt, segments = NO_GAPS } = route
   const encoder = new FitEncoder({ protocolVersion: PROTOCOL_VERSION })
   const began = Date.parse(recordedAt ?? createdAt ?? "") || LEAST_INSTANT
   const start = FitEncoder.toFitTimestamp(new Date(Math.min(LAST_INSTANT, Math.max(LEAST_INSTANT, began))))
@@ -129,18 +127,15 @@ export const writeFit = (route: WrittenRoute): Uint8Array => {
   const end = timeAt(geometry.length - 1)
   const last = geometry.at(-1)
 
-  const waypoints = all.filter((waypoint) => !isShaping(waypoint))
-  const cuesOnLine = cues.flatMap((cue) => {
-    const position = geometry[cue.begin_shape_index]
-    return position === undefined ? [] : [{ cue, position }]
-  })
+  const points = coursePointsOf(route)
+  const cues = points.flatMap(({ point }) => point.cue ?? [])
 
   encoder.writeMessage(FILE_ID, [
     enumerated(0, FILE_TYPE_COURSE),
     uint16(1, MANUFACTURER_DEVELOPMENT),
     uint16(2, 0),
     uint32(4, start),
-    text(8, waypointMark(waypoints.length), MAX_TEXT_BYTES)
+    text(8, waypointMark(points.length - cues.length), MAX_TEXT_BYTES)
   ])
   encoder.writeMessage(COURSE, [
     enumerated(4, activity === undefined ? GENERIC_SPORT : SPORTS[activity]),
@@ -170,7 +165,7 @@ export const writeFit = (route: WrittenRoute): Uint8Array => {
   // A shorter duration is in the lap.
   if (duration !== undefined && milliseconds(duration) > MAX_UINT32) own.push(ownMeasure(3, duration, OWN_SECONDS))
   if (own.length > 0) encoder.writeMessage(OWN_MEASURES, [ownMeasure(0, length, OWN_METRES), ...own])
-  for (const { cue: { begin_shape_index, length, time, type } } of cuesOnLine) {
+  for (const { begin_shape_index, length, time, type } of cues) {
     encoder.writeMessage(OWN_CUE, [
       uint32(0, type),
       uint32(1, begin_shape_index),
@@ -178,27 +173,10 @@ export const writeFit = (route: WrittenRoute): Uint8Array => {
       ownMeasure(3, time, OWN_SECONDS)
     ])
   }
-  for (const { coord: [lng, lat], index } of shapingPoints(all)) {
+  for (const { coord: [lng, lat], index } of shapingPoints(route.waypoints)) {
     encoder.writeMessage(SHAPING_POINT, [sint32(0, index), semicircles(1, lat), semicircles(2, lng)])
   }
-  const nearest = new NearestPositions(geometry, waypoints.length)
-  const points = alongLine(
-    waypoints.map(({ coord, name, type }, index) => ({
-      index,
-      at: nearest.indexOf(coord),
-      fit: coursePointOf(type).fit,
-      name: name ?? "",
-      position: coord
-    })),
-    cuesOnLine.map(({ cue, position: [lng, lat] }, index) => ({
-      index: waypoints.length + index,
-      at: cue.begin_shape_index,
-      fit: turnOf(cue).fit,
-      name: cue.instruction === "" ? turnOf(cue).name : cue.instruction,
-      position: [lng, lat] as const
-    }))
-  )
-  for (const { at, fit, index, name, position: [lng, lat] } of points) {
+  for (const { index, point: { at, coord: [lng, lat], fit, name, text: words = name } } of points) {
     encoder.writeMessage(COURSE_POINT, [
       uint16(254, index),
       uint32(1, timeAt(at)),
@@ -206,7 +184,7 @@ export const writeFit = (route: WrittenRoute): Uint8Array => {
       semicircles(3, lng),
       ...measure(4, centimetres(metresAt(at))),
       enumerated(5, fit),
-      ...(name === "" ? [] : [text(6, name, MAX_POINT_NAME_BYTES)])
+      ...(words === "" ? [] : [text(6, words, MAX_POINT_NAME_BYTES)])
     ])
   }
   encoder.writeMessage(EVENT, timerEvent(end, EVENT_STOP_DISABLE_ALL))

@@ -4,10 +4,7 @@ import type { Dropped } from "../../schema/Import.ts"
 import type { InvalidInput } from "../DomainErrors.ts"
 import { coordinatesOf, metresAlong, NO_GAPS, rangesOf } from "../geometry/Geodesy.ts"
 import {
-  alongLine,
-  coursePointOf as kindsOf,
-  isShaping,
-  maneuverMark,
+  coursePointsOf,
   maneuverOf,
   OWN_MANEUVER,
   pointTypeOf,
@@ -15,7 +12,6 @@ import {
   SHAPING_MEMBERS,
   shapingIn,
   shapingParts,
-  turnOf,
   turnTypeOf,
   withShaping
 } from "./CoursePoints.ts"
@@ -49,7 +45,6 @@ import {
   sumOf,
   withinEdge
 } from "./FileValues.ts"
-import { NearestPositions } from "./NearestPositions.ts"
 import { droppedElevations, type Placed, placedPoints, placedTracks, segmentsOf, timesAlong } from "./Positions.ts"
 import { carried, OWN_NAMESPACE, parseXml, type TextPieces, XML_DECLARATION, xmlOf, type XmlParts } from "./Xml.ts"
 import {
@@ -325,33 +320,6 @@ const trackpoint = ([lng, lat, elevation]: Position, time: string): string => {
     + `<LongitudeDegrees>${longitude}</LongitudeDegrees></Position>${altitude}${longitudeMark(lng)}</Trackpoint>\n`
 }
 
-const coursePointOf = (
-  { coord: [lng, lat], name, timestamp, type }: WrittenRoute["waypoints"][number],
-  time: string
-): XmlParts => ({
-  Name: token(name ?? "", MAX_POINT_NAME, "Waypoint"),
-  Time: time,
-  Position: { LatitudeDegrees: decimal(lat), LongitudeDegrees: decimal(withinEdge(lng)) },
-  PointType: kindsOf(type).tcx,
-  Notes: name ?? undefined,
-  Extensions: {
-    "rps:type": type ?? undefined,
-    "rps:timestamp": timestamp ?? undefined,
-    ...edgeMark(lng)
-  }
-})
-
-type Cue = NonNullable<WrittenRoute["cues"]>[number]
-
-const cuePointOf = (cue: Cue, [lng, lat]: Position, time: string): XmlParts => ({
-  Name: turnOf(cue).name,
-  Time: time,
-  Position: { LatitudeDegrees: decimal(lat), LongitudeDegrees: decimal(withinEdge(lng)) },
-  PointType: turnOf(cue).tcx,
-  Notes: cue.instruction === "" ? undefined : cue.instruction,
-  Extensions: { ...maneuverMark(cue), ...edgeMark(lng) }
-})
-
 const notesOf = ({ description, name }: WrittenRoute) =>
   description === undefined || description === "" ? name : `${name}\n\n${description}`
 
@@ -370,7 +338,7 @@ const ownOf = (route: WrittenRoute, metres: number): XmlParts => {
 }
 
 export function* writeTcx(route: WrittenRoute): Generator<string> {
-  const { geometry, name, segments = NO_GAPS, waypoints } = route
+  const { geometry, name, segments = NO_GAPS } = route
   const metres = metresAlong(coordinatesOf(geometry), segments)
   const timeAt = timesAlong(route, metres)
   const lap: XmlParts = {
@@ -387,18 +355,16 @@ export function* writeTcx(route: WrittenRoute): Generator<string> {
   }
   yield xmlOf({ Notes: notesOf(route) })
   // Devices locate a course point by the time of a track point.
-  const nearest = new NearestPositions(geometry, waypoints.length)
-  const points = alongLine(
-    waypoints.filter((waypoint) => !isShaping(waypoint)).map((waypoint) => {
-      const at = nearest.indexOf(waypoint.coord)
-      return { at, parts: coursePointOf(waypoint, timeAt(at)) }
-    }),
-    (route.cues ?? []).flatMap((cue) => {
-      const at = cue.begin_shape_index
-      const position = geometry[at]
-      return position === undefined ? [] : [{ at, parts: cuePointOf(cue, position, timeAt(at)) }]
-    })
-  )
-  for (const { parts } of points) yield `${xmlOf({ CoursePoint: parts })}\n`
+  for (const { point: { at, coord: [lng, lat], marks, name, tcx, text } } of coursePointsOf(route)) {
+    const parts: XmlParts = {
+      Name: token(name, MAX_POINT_NAME, "Waypoint"),
+      Time: timeAt(at),
+      Position: { LatitudeDegrees: decimal(lat), LongitudeDegrees: decimal(withinEdge(lng)) },
+      PointType: tcx,
+      Notes: text,
+      Extensions: { ...marks, ...edgeMark(lng) }
+    }
+    yield `${xmlOf({ CoursePoint: parts })}\n`
+  }
   yield `${xmlOf({ Extensions: ownOf(route, metres.at(-1) ?? 0) })}</Course></Courses></TrainingCenterDatabase>\n`
 }
