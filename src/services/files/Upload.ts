@@ -295,25 +295,20 @@ export const detectFormat = (contentType: string | undefined, text: string): Tex
 
 const HTML = /^\s*(?:<\?[^>]*\?>\s*|<!--(?:(?!-->)[^])*-->\s*)*<(?:!doctype\s+html|html|head|title|meta|script|body)\b/i
 
+type Unread = InvalidInput | UnknownEncoding | UnknownFormat
+
 interface NamedDraft {
   readonly name: string | undefined
   readonly format: FileFormat
   readonly draft: DraftFile
 }
 
-const inFile = (name: string) => ({ issues }: InvalidInput) =>
-  new InvalidInput({
-    issues: issues.map(({ message, path }) => ({ path: name, message: path === "" ? message : `${path}: ${message}` }))
-  })
-
-const readOne = Effect.fnUntraced(function*(file: PackedFile) {
-  const { bytes, contentType, name, problem } = file
+const readOne = Effect.fnUntraced(function*(
+  { bytes, contentType, name, problem }: PackedFile
+): Effect.fn.Return<NamedDraft, Unread> {
   if (problem !== undefined) return yield* problem
   if (bytes.length === 0) return yield* InvalidInput.at("", "The file is empty")
-  if (isFit(bytes)) {
-    const read: NamedDraft = { name, format: "fit", draft: yield* readFit(bytes) }
-    return read
-  }
+  if (isFit(bytes)) return { name, format: "fit", draft: yield* readFit(bytes) }
   const decoder = yield* decoderOf(encodingOf(bytes, contentType), bytes)
   const start = decoder.decode(bytes.subarray(0, PROLOG_BYTES))
   if (HTML.test(start) && mediaTypeOf(contentType) !== MEDIA_TYPES.html) {
@@ -321,31 +316,33 @@ const readOne = Effect.fnUntraced(function*(file: PackedFile) {
   }
   const format = detectFormat(contentType, start)
   // A picture is reported as no route, not as text in a wrong encoding.
-  if (format === undefined) return undefined
+  if (format === undefined) return yield* new UnknownFormat()
   const pieces = yield* decodedPieces(bytes, decoder.encoding)
-  const read: NamedDraft = { name, format, draft: yield* readRouteFile(pieces, format) }
-  return read
+  return { name, format, draft: yield* readRouteFile(pieces, format) }
 })
 
-const problemIn = ({ name }: PackedFile, error: InvalidInput) => name === undefined ? error : inFile(name)(error)
-
-const readNamed = (file: PackedFile) =>
-  Effect.mapError(readOne(file), (error) => error._tag === "InvalidInput" ? problemIn(file, error) : error)
+const inFile = ({ name }: PackedFile) => (error: Unread) =>
+  name === undefined || error._tag !== "InvalidInput" ? error : new InvalidInput({
+    issues: error.issues.map(({ message, path }) => ({
+      path: name,
+      message: path === "" ? message : `${path}: ${message}`
+    }))
+  })
 
 /** A file of waypoints alone is a track without a line. */
 const noLine: DraftTrack = { ...NOTHING_SAID, segments: [], ...NOT_RECORDED }
 
+const namedAfter = (name: string | undefined) => <Named extends Pick<DraftTrack, "names">>(named: Named): Named => ({
+  ...named,
+  names: [...named.names, stemOf(name)]
+})
+
 const tracksOf = (file: NamedDraft): ReadonlyArray<DraftTrack> => {
   const { draft, name } = file
   const dropped = sum(droppedIn(file))
-  const withTrack = draft.tracks.length === 0 ? { ...draft, tracks: [noLine] } : draft
-  const nameOf = (track: DraftTrack): DraftTrack => ({
-    ...track,
-    names: [...track.names, stemOf(name)],
-    file: name,
-    dropped
-  })
-  return separate(withTrack).map(nameOf)
+  const tracks = draft.tracks.length === 0 ? [noLine] : draft.tracks
+  const ofFile = (track: DraftTrack): DraftTrack => ({ ...namedAfter(name)(track), file: name, dropped })
+  return separate({ ...draft, tracks }).map(ofFile)
 }
 
 const sum = (dropped: ReadonlyArray<Dropped>): ReadonlyArray<Dropped> =>
@@ -359,20 +356,19 @@ const merged = (files: ReadonlyArray<NamedDraft>): Omit<DraftFile, "dropped"> =>
   tracks: files.flatMap(tracksOf)
 })
 
-const alone = ({ draft, name }: NamedDraft): Omit<DraftFile, "dropped"> => {
-  const named = (track: DraftTrack): DraftTrack => ({ ...track, names: [...track.names, stemOf(name)] })
-  return draft.tracks.length === 0
-    ? { ...draft, names: [...draft.names, stemOf(name)] }
-    : { ...draft, tracks: draft.tracks.map(named) }
-}
+const alone = ({ draft, name }: NamedDraft): Omit<DraftFile, "dropped"> =>
+  draft.tracks.length === 0
+    ? namedAfter(name)(draft)
+    : { ...draft, tracks: draft.tracks.map(namedAfter(name)) }
 
 const hasPositions = ({ draft }: NamedDraft): boolean =>
   draft.waypoints.length > 0
   || draft.tracks.some(({ segments, waypoints }) => segments.length > 0 || waypoints.length > 0)
 
-type Outcome =
-  | { readonly file: PackedFile; readonly read: NamedDraft }
-  | { readonly file: PackedFile; readonly error: InvalidInput | UnknownEncoding | UnknownFormat }
+interface UnreadFile {
+  readonly name: string | undefined
+  readonly error: Unread
+}
 
 /** The tracks of several files are named with their file. */
 const droppedIn = ({ draft, name }: NamedDraft): ReadonlyArray<Dropped> => [
@@ -382,19 +378,13 @@ const droppedIn = ({ draft, name }: NamedDraft): ReadonlyArray<Dropped> => [
   ...lostBetween(draft)
 ]
 
-const outcomeOf = (file: PackedFile) =>
-  Effect.match(
-    Effect.flatMap(readNamed(file), (read) => read === undefined ? new UnknownFormat() : Effect.succeed(read)),
-    {
-      onSuccess: (read): Outcome =>
-        hasPositions(read)
-          ? { file, read }
-          : { file, error: problemIn(file, noPoints(read.draft.dropped)) },
-      onFailure: (error): Outcome => ({ file, error })
-    }
+const readOneOfSeveral = (file: PackedFile) =>
+  readOne(file).pipe(
+    Effect.filterOrFail(hasPositions, ({ draft }) => noPoints(draft.dropped)),
+    Effect.mapError((error): UnreadFile => ({ name: file.name, error: inFile(file)(error) }))
   )
 
-const whyOf = (error: InvalidInput | UnknownEncoding | UnknownFormat): string => {
+const whyOf = (error: Unread): string => {
   if (error._tag === "UnknownFormat") return "its format is not read"
   return error._tag === "InvalidInput"
     ? error.issues[0]?.message ?? error.message
@@ -403,14 +393,13 @@ const whyOf = (error: InvalidInput | UnknownEncoding | UnknownFormat): string =>
 
 const MAX_REASON = 200
 
-const unreadOf = (unread: ReadonlyArray<Extract<Outcome, { readonly error: unknown }>>): ReadonlyArray<Dropped> =>
-  unread.map(({ error, file }) => ({
-    what: titleOf("file", [file.name]),
-    why: whyOf(error).slice(0, MAX_REASON),
-    count: 1
-  }))
+const droppedFile = ({ error, name }: UnreadFile): Dropped => ({
+  what: titleOf("file", [name]),
+  why: whyOf(error).slice(0, MAX_REASON),
+  count: 1
+})
 
-const allUnread = (unread: ReadonlyArray<Extract<Outcome, { readonly error: unknown }>>) => {
+const allUnread = (unread: ReadonlyArray<UnreadFile>) => {
   const invalid = unread.flatMap(({ error }) => error._tag === "InvalidInput" ? error.issues : [])
   if (invalid.length > 0) return new InvalidInput({ issues: invalid.slice(0, MAX_ISSUES) })
   return unread[0]?.error ?? new UnknownFormat()
@@ -420,15 +409,14 @@ const MAX_ISSUES = 20
 
 /** Leaves files that cannot be read out of several, and names them. */
 const readAll = Effect.fnUntraced(function*(files: ReadonlyArray<PackedFile>) {
-  const outcomes = yield* Effect.forEach(files, outcomeOf)
-  const known = outcomes.flatMap((outcome) => "read" in outcome ? [outcome.read] : [])
-  const unread = outcomes.filter((outcome) => "error" in outcome)
+  const [known, failures] = yield* Effect.partition(files, readOneOfSeveral)
   const [first, second] = known
-  if (first === undefined) return yield* Effect.fail(allUnread(unread))
+  if (first === undefined) return yield* Effect.fail(allUnread(failures))
+  const unread = failures.map(droppedFile)
   const draft: DraftFile = {
     ...(second === undefined ? alone(first) : merged(known)),
-    unread: unreadOf(unread),
-    dropped: sum([...unreadOf(unread), ...known.flatMap(droppedIn)])
+    unread,
+    dropped: sum([...unread, ...known.flatMap(droppedIn)])
   }
   return { format: first.format, draft }
 })
@@ -443,7 +431,6 @@ export const readPacked = Effect.fnUntraced(function*(
   if (files.length > MAX_FILES) return yield* InvalidInput.at("", `Expected at most ${MAX_FILES} files`)
   const [only, second] = files
   if (only === undefined || second !== undefined) return { name, ...yield* readAll(files) }
-  const read = yield* (only.name === given.name ? readOne : readNamed)(only)
-  if (read === undefined) return yield* new UnknownFormat()
+  const read = yield* only.name === given.name ? readOne(only) : Effect.mapError(readOne(only), inFile(only))
   return { name, format: read.format, draft: { ...alone(read), dropped: sum(read.draft.dropped) } }
 })
