@@ -6,7 +6,7 @@ import type { Activity } from "../../schema/Preferences.ts"
 import type { Waypoint } from "../../schema/Route.ts"
 import { InvalidInput } from "../DomainErrors.ts"
 import { boundsOf, coordinatesOf, lineMetres, metresBetween, radians } from "../geometry/Geodesy.ts"
-import { type OwnMeasures, type Recording, sumOf } from "./FileValues.ts"
+import { type Measures, type OwnMeasures, type Recording, sumOf } from "./FileValues.ts"
 import { NearestPositions } from "./NearestPositions.ts"
 
 export type TextFormat = Exclude<FileFormat, "fit">
@@ -22,14 +22,8 @@ export interface RouteDocument {
   readonly cues?: ReadonlyArray<Maneuver>
 }
 
-/** `createdAt` and `recordedAt` are ISO 8601, `duration` in seconds, `distance` and `elevationGain` in metres. */
-export type WrittenRoute = RouteDocument & {
-  readonly createdAt?: string
-  readonly recordedAt?: string
-  readonly distance?: number
-  readonly duration?: number
-  readonly elevationGain?: number
-}
+/** `createdAt` is ISO 8601. */
+export type WrittenRoute = RouteDocument & Measures & { readonly createdAt?: string }
 
 export const UNUSED = "a route has no place for it"
 export const OTHER_SHAPE = "a route has a line and points only"
@@ -51,16 +45,9 @@ export const droppedOfPoints = (
   ...droppedIf(elevations, "elevations of waypoints", "a waypoint has no elevation")
 ]
 
-/** These measures differ from those of the stored polyline; they are in metres, seconds and metres. */
-export interface Measures {
-  readonly distance?: number
-  readonly duration?: number
-  readonly elevationGain?: number
-  readonly recordedAt?: string
-}
-
 export interface ReadRoute {
   readonly document: RouteDocument
+  /** These measures differ from those of the stored polyline. */
   readonly measures: Measures
   readonly dropped: ReadonlyArray<Dropped>
   readonly warnings: ReadonlyArray<ImportWarning>
@@ -149,8 +136,7 @@ export const noPoints = (dropped: ReadonlyArray<Dropped>): InvalidInput => {
   )
 }
 
-export interface Draft extends About, Recording {
-  readonly segments: ReadonlyArray<ReadonlyArray<Position>>
+export interface Draft extends DraftTrack {
   readonly dropped: ReadonlyArray<Dropped>
 }
 
@@ -237,11 +223,12 @@ const together = (
   recordedAt: tracks.flatMap(({ recordedAt }) => recordedAt ?? []).toSorted()[0]
 })
 
-const requireTrack = (count: number, index: number) => {
-  if (index < count) return Effect.void
-  const problem = count === 0
+const trackAt = ({ tracks }: DraftFile, index: number) => {
+  const { [index]: track, length } = tracks
+  if (track !== undefined) return Effect.succeed(track)
+  const problem = length === 0
     ? "The file has no tracks"
-    : `Expected an index of 0 to ${count - 1}, the file has ${count} tracks`
+    : `Expected an index of 0 to ${length - 1}, the file has ${length} tracks`
   return Effect.fail(InvalidInput.inQuery("track", problem))
 }
 
@@ -257,43 +244,33 @@ const draftIn = (file: DraftFile) => {
     )
 }
 
-const splitOf = (file: DraftFile) =>
-  isShareable(file.tracks)
-    ? Effect.succeed(file.tracks.map(draftIn(file)))
-    : Effect.fail(
-      InvalidInput.inQuery(
-        "split",
-        `Expected at most ${MAX_TRACKS} tracks, the file has ${file.tracks.length}: divide it, or import it alone, each track by \`track\``
-      )
-    )
-
+// The file may have so many tracks that a copy of its members for each would fill the memory.
 const chosenOf = Effect.fnUntraced(function*(file: DraftFile, index: number) {
-  yield* requireTrack(file.tracks.length, index)
+  const draft = draftIn(file)(yield* trackAt(file, index), index)
   const lost = droppedIf(file.tracks.length - 1, "tracks", "another one was chosen by `track`")
-  const unread = index === 0 ? [] : file.unread ?? []
-  // The file may have so many tracks that a copy of its members for each would fill the memory.
-  return file.tracks.slice(index, index + 1).map((track) => draftIn(file)(track, index)).map((draft) =>
-    draftOf(draft, [...unread, ...draft.dropped, ...lost])
-  )
+  return draftOf(draft, [...index === 0 ? [] : file.unread ?? [], ...draft.dropped, ...lost])
 })
 
-const severalOf = (file: DraftFile, { join, split, track }: TrackChoice) => {
-  const apart = { ...file, dropped: [...file.dropped, ...lostBetween(file)] }
-  if (split) return splitOf(apart)
-  if (track !== undefined) return chosenOf(apart, track)
-  return Effect.succeed(join ? [draftOf(together(file), [...file.dropped, ...lostCues([file, ...file.tracks])])] : [])
-}
-
-export const draftsOf = (
+export const draftsOf = Effect.fnUntraced(function*(
   file: DraftFile,
-  choice: TrackChoice
-): Effect.Effect<ReadonlyArray<Draft>, InvalidInput> => {
+  { join, split, track }: TrackChoice
+): Effect.fn.Return<ReadonlyArray<Draft>, InvalidInput> {
   const { dropped, tracks } = file
-  const { track } = choice
-  if (tracks.length > 1) return severalOf(file, choice)
-  if (track !== undefined && track >= tracks.length) return Effect.as(requireTrack(tracks.length, track), [])
-  return Effect.succeed([draftOf(together(file), dropped)])
-}
+  if (tracks.length < 2) {
+    if (track !== undefined) yield* trackAt(file, track)
+    return [draftOf(together(file), dropped)]
+  }
+  const apart = { ...file, dropped: [...dropped, ...lostBetween(file)] }
+  if (split && !isShareable(tracks)) {
+    return yield* InvalidInput.inQuery(
+      "split",
+      `Expected at most ${MAX_TRACKS} tracks, the file has ${tracks.length}: divide it, or import it alone, each track by \`track\``
+    )
+  }
+  if (split) return tracks.map(draftIn(apart))
+  if (track !== undefined) return [yield* chosenOf(apart, track)]
+  return join ? [draftOf(together(file), [...dropped, ...lostCues([file, ...tracks])])] : []
+})
 
 /** Returns the length in metres, without the gaps between segments. */
 export const metresOf = (segments: ReadonlyArray<ReadonlyArray<Position>>): number =>

@@ -3,16 +3,20 @@ import { isDay, MAX_DURATION, recordedAtOf } from "../../schema/Measures.ts"
 import { coordinatesOf, lineMetres } from "../geometry/Geodesy.ts"
 import { childOf, textOf, type XmlElement } from "./XmlTree.ts"
 
-/**
- * The measures are metres, seconds and metres; `line` has the metres of the line that they belong to. `recordedAt` is
- * there for a route without a line: the positions of any other have times.
- */
-export interface OwnMeasures {
-  readonly line: number
+/** `recordedAt` is ISO 8601; the others are in metres, seconds and metres. */
+export interface Measures {
   readonly distance?: number
   readonly duration?: number
   readonly elevationGain?: number
   readonly recordedAt?: string
+}
+
+/**
+ * `line` has the metres of the line that the measures belong to. `recordedAt` is there for a route without a line: the
+ * positions of any other have times.
+ */
+export interface OwnMeasures extends Measures {
+  readonly line: number
 }
 
 /** Our files have the measures of the route under this name; they need not be those of its line. */
@@ -20,7 +24,7 @@ export const OWN_MEASURES = "rps:measures"
 
 const MEASURES = ["distance", "duration", "elevationGain"] as const
 
-type MeasuredRoute = Omit<Partial<OwnMeasures>, "line"> & {
+type MeasuredRoute = Measures & {
   readonly geometry: ReadonlyArray<Position>
   readonly segments?: Segments
 }

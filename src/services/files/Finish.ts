@@ -23,14 +23,13 @@ import {
   type DraftTrack,
   type DraftWaypoint,
   droppedIf,
-  type Measures,
   metresOf,
   noPoints,
   type ReadRoute,
   reduced,
   type RouteDocument
 } from "./Draft.ts"
-import { coordOf, sumOf } from "./FileValues.ts"
+import { coordOf, type Measures, sumOf } from "./FileValues.ts"
 import { NearestPositions } from "./NearestPositions.ts"
 
 /** Words with one of these, though also one of `PARTS`, are none of the three activities. */
