@@ -8,6 +8,7 @@ const MIN_DISTANCES = 100_000
 const DISTANCES_EACH = 8
 
 const EDGES = 4
+const NO_BOX = [Infinity, Infinity, -Infinity, -Infinity]
 
 const NO_TURN = [0]
 const TURNS = [0, -FULL_TURN, FULL_TURN]
@@ -62,41 +63,30 @@ export class NearestPositions {
   }
 
   #enclose(node: number, from: number, to: number): void {
-    if (to - from <= RUN_LENGTH) return this.#encloseRun(node, from, to)
-    const middle = (from + to) >> 1
-    const [a, b] = [2 * node + 1, 2 * node + 2]
-    this.#enclose(a, from, middle)
-    this.#enclose(b, middle, to)
-    this.#setBox(
-      node,
-      Math.min(this.#edge(a, 0), this.#edge(b, 0)),
-      Math.min(this.#edge(a, 1), this.#edge(b, 1)),
-      Math.max(this.#edge(a, 2), this.#edge(b, 2)),
-      Math.max(this.#edge(a, 3), this.#edge(b, 3))
-    )
-  }
-
-  #encloseRun(node: number, from: number, to: number): void {
-    this.#setBox(node, Infinity, Infinity, -Infinity, -Infinity)
+    this.#boxes.set(NO_BOX, EDGES * node)
+    if (to - from > RUN_LENGTH) {
+      const middle = (from + to) >> 1
+      this.#encloseHalf(node, 2 * node + 1, from, middle)
+      this.#encloseHalf(node, 2 * node + 2, middle, to)
+      return
+    }
     for (let index = from; index < to; index++) {
-      const lng = at(this.#longitudes, index)
-      const lat = at(this.#latitudes, index)
-      this.#setBox(
-        node,
-        Math.min(this.#edge(node, 0), lng),
-        Math.min(this.#edge(node, 1), lat),
-        Math.max(this.#edge(node, 2), lng),
-        Math.max(this.#edge(node, 3), lat)
-      )
+      const [lng, lat] = [at(this.#longitudes, index), at(this.#latitudes, index)]
+      this.#extend(node, lng, lat, lng, lat)
     }
   }
 
-  #setBox(node: number, west: number, south: number, east: number, north: number): void {
+  #encloseHalf(node: number, half: number, from: number, to: number): void {
+    this.#enclose(half, from, to)
+    this.#extend(node, this.#edge(half, 0), this.#edge(half, 1), this.#edge(half, 2), this.#edge(half, 3))
+  }
+
+  #extend(node: number, west: number, south: number, east: number, north: number): void {
     const first = EDGES * node
-    this.#boxes[first] = west
-    this.#boxes[first + 1] = south
-    this.#boxes[first + 2] = east
-    this.#boxes[first + 3] = north
+    this.#boxes[first] = Math.min(this.#edge(node, 0), west)
+    this.#boxes[first + 1] = Math.min(this.#edge(node, 1), south)
+    this.#boxes[first + 2] = Math.max(this.#edge(node, 2), east)
+    this.#boxes[first + 3] = Math.max(this.#edge(node, 3), north)
   }
 
   #edge(node: number, edge: number): number {
