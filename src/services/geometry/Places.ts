@@ -6,6 +6,7 @@ import { promisify } from "node:util"
 import { brotliDecompress } from "node:zlib"
 import { MAX_LONGITUDE, type Position } from "../../schema/Geometry.ts"
 import type { Place } from "../../schema/Route.ts"
+import { FULL_TURN } from "./Geodesy.ts"
 
 /** Increase this version with each change of the rule or the data: the sweep derives earlier routes again. */
 export const PLACES_VERSION = 1
@@ -16,9 +17,7 @@ interface City {
 }
 
 /** The cities are from GeoNames (geonames.org, CC BY 4.0), without sections of towns. */
-interface Cities {
-  readonly cityAt: (country: string, lng: number, lat: number, kilometres: number) => City | undefined
-}
+type CityAt = (country: string, lng: number, lat: number) => City | undefined
 
 export const RADIUS_UNITS = 100
 
@@ -44,20 +43,18 @@ type Box = readonly [west: number, south: number, east: number, north: number]
 
 const KILOMETRES_OF_A_DEGREE = 111.19
 
-const boxesAround = (lng: number, lat: number, kilometres: number): ReadonlyArray<Box> => {
-  const height = kilometres / KILOMETRES_OF_A_DEGREE
+/** A city is at most this far away. */
+const MAX_KILOMETRES = 50
+
+const boxesAround = (lng: number, lat: number): ReadonlyArray<Box> => {
+  const height = MAX_KILOMETRES / KILOMETRES_OF_A_DEGREE
   const south = lat - height
   const north = lat + height
   const shrunk = Math.cos(Math.max(Math.abs(south), Math.abs(north)) * Math.PI / 180)
   const width = shrunk <= 0 ? MAX_LONGITUDE : Math.min(MAX_LONGITUDE, height / shrunk)
-  if (width === MAX_LONGITUDE) return [[-MAX_LONGITUDE, south, MAX_LONGITUDE, north]]
-  if (lng - width < -MAX_LONGITUDE) {
-    return [[-MAX_LONGITUDE, south, lng + width, north], [lng - width + 2 * MAX_LONGITUDE, south, MAX_LONGITUDE, north]]
-  }
-  if (lng + width > MAX_LONGITUDE) {
-    return [[lng - width, south, MAX_LONGITUDE, north], [-MAX_LONGITUDE, south, lng + width - 2 * MAX_LONGITUDE, north]]
-  }
-  return [[lng - width, south, lng + width, north]]
+  return [lng, lng - FULL_TURN, lng + FULL_TURN]
+    .filter((middle) => Math.abs(middle) - width <= MAX_LONGITUDE)
+    .map((middle) => [middle - width, south, middle + width, north])
 }
 
 const Divisions = Schema.fromJsonString(
@@ -99,17 +96,17 @@ const unpack = Effect.fnUntraced(function*(file: Buffer) {
   const { divisionOf, divisions: json, index, names, radii } = sectionsOf(file)
   const divisions = yield* Schema.decodeUnknownEffect(Divisions)(json)
   const starts = lineStarts(names, radii.length)
-  const scoreAt = (city: number, lng: number, lat: number, kilometres: number) => {
+  const scoreAt = (city: number, lng: number, lat: number) => {
     const away = distance(lng, lat, index.coords[city * 2] ?? 0, index.coords[city * 2 + 1] ?? 0)
-    return away > kilometres ? Infinity : scoreOf(away, (radii[city] ?? 0) / RADIUS_UNITS)
+    return away > MAX_KILOMETRES ? Infinity : scoreOf(away, (radii[city] ?? 0) / RADIUS_UNITS)
   }
 
-  const cityAt: Cities["cityAt"] = (country, lng, lat, kilometres) => {
+  const cityAt: CityAt = (country, lng, lat) => {
     const best = { city: -1, score: Infinity }
-    for (const box of boxesAround(lng, lat, kilometres)) {
+    for (const box of boxesAround(lng, lat)) {
       for (const city of index.range(...box)) {
         if (divisions[divisionOf[city] ?? -1]?.country !== country) continue
-        const score = scoreAt(city, lng, lat, kilometres)
+        const score = scoreAt(city, lng, lat)
         if (score < best.score) Object.assign(best, { city, score })
       }
     }
@@ -120,17 +117,15 @@ const unpack = Effect.fnUntraced(function*(file: Buffer) {
       region: divisions[divisionOf[best.city] ?? -1]?.region
     }
   }
-  return { cityAt }
+  return cityAt
 })
 
 const FILE = new URL("./cities.bin.br", import.meta.url)
 
-const readCities: Effect.Effect<Cities, unknown> = Effect.tryPromise(() => readFile(FILE)).pipe(
+const readCities: Effect.Effect<CityAt, unknown> = Effect.tryPromise(() => readFile(FILE)).pipe(
   Effect.flatMap((file) => Effect.tryPromise(() => promisify(brotliDecompress)(file))),
   Effect.flatMap(unpack)
 )
-
-const MAX_KILOMETRES = 50
 
 export class Places extends Context.Service<Places, {
   /** Finds the nearest city of the country within 50 km, its region, and the country. The place is empty at sea. */
@@ -145,10 +140,9 @@ export class Places extends Context.Service<Places, {
       const coder = yield* Effect.cached(countryCoder)
       return Places.of({
         at: Effect.fnUntraced(function*(position) {
-          const cities = yield* Fiber.join(loading)
-          return placeAt(cities, yield* coder, position)
+          return placeAt(yield* Fiber.join(loading), yield* coder, position)
         }),
-        hasCities: Effect.map(Fiber.join(loading), (cities) => cities !== NONE)
+        hasCities: Effect.map(Fiber.join(loading), (cityAt) => cityAt !== noCities)
       })
     })
   )
@@ -159,21 +153,21 @@ const countryCoder = Effect.promise(() => import("@rapideditor/country-coder"))
 
 type CountryCoder = Effect.Success<typeof countryCoder>
 
-const NONE: Cities = { cityAt: () => undefined }
+const noCities: CityAt = () => undefined
 
 /** A broken file is logged and fails no request: routes are stored without places. */
-const load: Effect.Effect<Cities> = readCities.pipe(
-  Effect.catchCause((cause) => Effect.as(Effect.logError("places not loaded", cause), NONE))
+const load: Effect.Effect<CityAt> = readCities.pipe(
+  Effect.catchCause((cause) => Effect.as(Effect.logError("places not loaded", cause), noCities))
 )
 
 const RESERVED: Readonly<Record<string, string>> = { AC: "SH", CP: "FR", DG: "IO", EA: "ES", IC: "ES", TA: "SH" }
 
-const placeAt = (cities: Cities, { iso1A2Code }: CountryCoder, [lng, lat]: Position): Place => {
+const placeAt = (cityAt: CityAt, { iso1A2Code }: CountryCoder, [lng, lat]: Position): Place => {
   // Territories with a code of their own (Puerto Rico, Réunion) are countries in GeoNames and ISO 3166-1.
   const code = iso1A2Code([lng, lat], { level: "territory" })
   if (code === null) return {}
   const country = RESERVED[code] ?? code
-  const city = cities.cityAt(country, lng, lat, MAX_KILOMETRES)
+  const city = cityAt(country, lng, lat)
   return {
     ...(city === undefined ? {} : { placeCity: city.name }),
     ...(city?.region === undefined ? {} : { placeRegion: city.region }),
