@@ -66,6 +66,15 @@ const climbs = (elevations: Float64Array): number => {
 
 const decimetres = (metres: number) => Math.round(10 * metres) / 10
 
+/** Returns the parts with two elevations or more, with the averages of these. */
+const smoothedParts = ({ at, elevations, segments }: Heights) =>
+  rangesOf(at.length, segments).filter(({ from, to }) => to - from >= 2).map(({ from, to }) => {
+    const along = at.subarray(from, to)
+    return { along, means: smoothed(along, elevations.subarray(from, to)) }
+  })
+
+const sumOf = (all: ReadonlyArray<number>) => all.reduce((sum, one) => sum + one, 0)
+
 /**
  * Measures the metres climbed in each part of the line, to a decimetre, without rises below 3 m, of elevations that are
  * averaged over 50 m on either side. NaN is a position without an elevation; undefined if no part has two with one.
@@ -76,12 +85,8 @@ export const elevationGainOf = (
   segments: Segments = NO_GAPS,
   at = metresAlong(line, segments)
 ): number | undefined => {
-  const heights = heightsAlong(at, elevations, segments)
-  const parts = rangesOf(heights.at.length, heights.segments).filter(({ from, to }) => to - from >= 2)
-  const climbed = parts.map(({ from, to }) =>
-    climbs(smoothed(heights.at.subarray(from, to), heights.elevations.subarray(from, to)))
-  )
-  return parts.length === 0 ? undefined : decimetres(climbed.reduce((sum, metres) => sum + metres, 0))
+  const parts = smoothedParts(heightsAlong(at, elevations, segments))
+  return parts.length === 0 ? undefined : decimetres(sumOf(parts.map(({ means }) => climbs(means))))
 }
 
 interface Climb {
@@ -108,17 +113,10 @@ const steepestOf = (at: Float64Array, means: Float64Array): number | undefined =
   return steepest < 0 ? undefined : 100 * steepest
 }
 
-const sumOf = (all: ReadonlyArray<number>) => all.reduce((sum, one) => sum + one, 0)
-
 /** Measures as `elevationGainOf` does. */
 export const climbOf = (at: Float64Array, elevations: Float64Array, segments: Segments): Climb | undefined => {
   const heights = heightsAlong(at, elevations, segments)
-  const parts = rangesOf(heights.at.length, heights.segments).filter(({ from, to }) => to - from >= 2).map(
-    ({ from, to }) => {
-      const along = heights.at.subarray(from, to)
-      return { along, means: smoothed(along, heights.elevations.subarray(from, to)) }
-    }
-  )
+  const parts = smoothedParts(heights)
   if (parts.length === 0) return undefined
   const slopes = parts.flatMap(({ along, means }) => steepestOf(along, means) ?? [])
   return {
