@@ -39,6 +39,7 @@ import {
 import { nameOf } from "../files/Finish.ts"
 import { isPacked } from "../files/PackedFile.ts"
 import { ImportDisk } from "../files/Spool.ts"
+import { whyUnknown } from "../files/Upload.ts"
 import { readFile, type ReadFiles, refusalOf, warningsOf } from "../routes/FileJobs.ts"
 import { type Kept, type ReadDraft, RouteDuplicates } from "../routes/RouteDuplicates.ts"
 import { Routes } from "../routes/Routes.ts"
@@ -96,9 +97,8 @@ const reasonOf = (fault: FileFault): string => {
     case "FilesTooLarge":
       return `it unpacks to more than ${fault.limitBytes} bytes`
     case "UnknownFormat":
-      return "its format is not read"
     case "UnknownEncoding":
-      return `its encoding ${fault.encoding} is not read`
+      return whyUnknown(fault)
     case "CueBeyondLine":
       return "its cues do not fit its line"
     case "SourceUsed":

@@ -384,12 +384,11 @@ const readOneOfSeveral = (file: PackedFile) =>
     Effect.mapError((error): UnreadFile => ({ name: file.name, error: inFile(file)(error) }))
   )
 
-const whyOf = (error: Unread): string => {
-  if (error._tag === "UnknownFormat") return "its format is not read"
-  return error._tag === "InvalidInput"
-    ? error.issues[0]?.message ?? error.message
-    : `its encoding ${error.encoding} is not read`
-}
+export const whyUnknown = (error: UnknownEncoding | UnknownFormat): string =>
+  error._tag === "UnknownFormat" ? "its format is not read" : `its encoding ${error.encoding} is not read`
+
+const whyOf = (error: Unread): string =>
+  error._tag === "InvalidInput" ? error.issues[0]?.message ?? error.message : whyUnknown(error)
 
 const MAX_REASON = 200
 
