@@ -1,4 +1,4 @@
-import { Result, Schema } from "effect"
+import { Result, Schema, Struct } from "effect"
 import { isUtf8 } from "node:buffer"
 import { deserialize, serialize } from "node:v8"
 import {
@@ -152,7 +152,8 @@ export const LISTS = { "routes.json": "routes", "collections.json": "collections
 export type ListName = keyof typeof LISTS
 
 /** The main thread needs these members of a route; the rest is in `Rows`. */
-export type ImportedRoute = Pick<ArchivedRoute, "createdAt" | "id" | "origin" | "updatedAt" | "visibility"> & {
+const OF_RECORD = ["createdAt", "id", "origin", "updatedAt", "visibility"] as const
+export type ImportedRoute = Pick<ArchivedRoute, typeof OF_RECORD[number]> & {
   readonly start: Position
   readonly line: LineDigest | undefined
 }
@@ -248,23 +249,16 @@ export const readRoutes = listJob(
   (text) =>
     Result.map(
       Result.flatMap(Result.flatMap(readRoute(text), withSegmentsOnLine), withCuesOnLine),
-      ({ line, rest }): Decoded<ImportedRoute> => {
-        const { createdAt, id, origin, updatedAt, visibility } = rest
-        return {
-          origin,
-          bytes: storedBytes(rest, line),
-          record: {
-            createdAt,
-            id,
-            origin,
-            updatedAt,
-            visibility,
-            start: startOf(line, rest.waypoints),
-            line: line?.positionCount ? lineDigest(line) : undefined
-          },
-          row: { ...valuesWithoutPlace(rest, line ?? null), importedFrom: origin }
-        }
-      }
+      ({ line, rest }): Decoded<ImportedRoute> => ({
+        origin: rest.origin,
+        bytes: storedBytes(rest, line),
+        record: {
+          ...Struct.pick(rest, OF_RECORD),
+          start: startOf(line, rest.waypoints),
+          line: line?.positionCount ? lineDigest(line) : undefined
+        },
+        row: { ...valuesWithoutPlace(rest, line ?? null), importedFrom: rest.origin }
+      })
     )
 )
 
