@@ -9,11 +9,7 @@ import { settings } from "../operations/SettingsRegistry.ts"
 
 const RETRY_AFTER = Duration.seconds(30)
 
-const full = Effect.suspend(() =>
-  Effect.fail(
-    Overloaded.retryAfter("uploads", RETRY_AFTER)
-  )
-)
+const full = Effect.suspend(() => Effect.fail(Overloaded.retryAfter("uploads", RETRY_AFTER)))
 
 export type CountBytes = (bytes: number) => Effect.Effect<void, Overloaded>
 
@@ -29,11 +25,7 @@ export class ImportDisk extends Context.Service<ImportDisk, {
       return ImportDisk.of({
         share: Effect.gen(function*() {
           const own = { bytes: 0 }
-          yield* Effect.addFinalizer(() =>
-            Effect.sync(() => {
-              all.bytes -= own.bytes
-            })
-          )
+          yield* Effect.addFinalizer(() => Effect.sync(() => all.bytes -= own.bytes))
           return (bytes) =>
             Effect.suspend(() => {
               if (all.bytes + bytes > budget) return full
