@@ -141,6 +141,15 @@ layer(TestServer.withSweeps())("the change feed", (it) => {
       }
     }))
 
+  it.effect("expires cursors of an earlier version that another secret signed", () =>
+    Effect.gen(function*() {
+      const rider = yield* signedIn
+      const bytes = Buffer.from(yield* cursorOf(rider), "base64url")
+      const text = bytes.subarray(16).toString().replace(/,"key":"[^"]*"/, "")
+      const earlier = Buffer.concat([bytes.subarray(0, 16), Buffer.from(text)]).toString("base64url")
+      assert.strictEqual((yield* rider.get(`/sync?cursor=${earlier}`)).status, 410)
+    }))
+
   it.effect("expires cursors after the database was replaced or went back", () =>
     Effect.gen(function*() {
       const sql = yield* SqlClient.SqlClient

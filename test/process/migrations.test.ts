@@ -321,6 +321,24 @@ it.live("batches of rows may take longer than a statement of a request", () =>
     assert.isNotEmpty(yield* numbers.pipe(Effect.provide(started(url))))
   }).pipe(Effect.scoped))
 
+it.live("a database of a commit that lacked a part of a migration gets it", () =>
+  Effect.gen(function*() {
+    const url = yield* clonedDatabase
+    const built = yield* catalogue.pipe(Effect.provide(onDatabase(url)))
+    yield* run(
+      url,
+      `
+      UPDATE effect_sql_migrations SET migration_id = 62;
+      ALTER TABLE routes DROP client_digest;
+      ALTER TABLE collections DROP client_digest;
+      ALTER TABLE share_links DROP client_digest;
+      DROP TRIGGER keep_on_number ON change_counters;
+      DROP FUNCTION keep_last_number, current_run;
+      DROP TABLE kept_changes, server_runs`
+    )
+    assert.deepStrictEqual(yield* catalogue.pipe(Effect.provide(started(url))), built)
+  }).pipe(Effect.scoped))
+
 it.live("a database of an older version is refused, with the version that migrates it", () =>
   Effect.gen(function*() {
     const url = yield* databaseBefore
@@ -353,5 +371,27 @@ layer(migrated)("the schema", (it) => {
       const kept = references.filter(({ goes_too }) => !goes_too).map(({ reference }) => reference)
       assert.deepStrictEqual(kept, ["audit_events.subject_id"])
       assert.deepStrictEqual(references.filter(({ is_indexed }) => !is_indexed).map(({ reference }) => reference), [])
+    }))
+  it.effect("has no gaps beyond a line, which a process of a version without gaps has replaced", () =>
+    Effect.gen(function*() {
+      const sql = yield* SqlClient.SqlClient
+      yield* sql`
+        INSERT INTO users (email, email_key, email_verified_at, name, handle, created_at, updated_at)
+        VALUES ('a', 'a', now(), 'a', 'ada', now(), now())`
+      yield* sql`
+        INSERT INTO routes (user_id, name, visibility, tags, favourite, waypoints, geometry, position_count, segments,
+          simplified_segments, provenance, share_token, created_at, updated_at)
+        SELECT id, n, 'private', '{}', false, '[]', '[]', 60, '[0,30]', '[0,3]', 'generation', md5(n), now(), now()
+        FROM users, unnest('{long,short,none}'::text[]) n`
+      yield* sql`
+        UPDATE routes SET geometry = '[]', position_count = CASE name WHEN 'long' THEN 31 WHEN 'short' THEN 30 ELSE 0 END`
+      assert.deepStrictEqual<unknown>(
+        [...yield* sql`SELECT name, segments, simplified_segments AS simplified FROM routes ORDER BY id`],
+        [
+          { name: "long", segments: "[0,30]", simplified: "[0,3]" },
+          { name: "short", segments: null, simplified: null },
+          { name: "none", segments: null, simplified: null }
+        ]
+      )
     }))
 })

@@ -279,8 +279,7 @@ export class ChangeFeed extends Context.Service<ChangeFeed, {
         if (cursor === undefined) return undefined
         const position = cursors.open(bindingOf(owner, include), cursor)
         if (Option.isSome(position)) return position.value
-        const { key } = Option.getOrElse(cursors.unproven(cursor), (): Partial<Position> => ({}))
-        return key !== undefined && key !== cursors.keyId
+        return Option.exists(cursors.unproven(cursor), ({ key }) => key !== cursors.keyId)
           ? yield* new CursorExpired()
           : yield* InvalidInput.inQuery("cursor", "Expected the cursor of the last response, with the same include")
       })

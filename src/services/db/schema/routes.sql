@@ -87,10 +87,14 @@ IF 'lz4' = ANY ((SELECT enumvals FROM pg_settings WHERE name = 'default_toast_co
     ALTER geometry SET COMPRESSION lz4, ALTER simplified SET COMPRESSION lz4, ALTER polyline6 SET COMPRESSION lz4;
 END IF;
 
--- A response has these texts as they are: one that is no JSON would break each list with its row.
+-- A response has these texts as they are: one that is no JSON would break each list with its row. A process of a version
+-- without gaps replaces the line and leaves them.
 CREATE FUNCTION require_json() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
-  PERFORM NEW.waypoints::json, NEW.geometry::json, NEW.simplified::json, NEW.cues::json, NEW.segments::json,
-    NEW.simplified_segments::json;
+  PERFORM NEW.waypoints::json, NEW.geometry::json, NEW.simplified::json, NEW.cues::json, NEW.simplified_segments::json;
+  IF (NEW.segments::json->>-1)::int >= NEW.position_count THEN
+    NEW.segments := NULL;
+    NEW.simplified_segments := NULL;
+  END IF;
   RETURN NEW;
 END $$;
 CREATE TRIGGER json_on_write
