@@ -91,6 +91,14 @@ it.live("a migration needs the address past a pooler, and a process that has not
     assert.strictEqual((yield* Effect.exit(Effect.provide(tables, past(yield* emptyDatabase))))._tag, "Failure")
   }).pipe(Effect.scoped))
 
+it.live("a migration by the address of another database is refused, and changes neither", () =>
+  Effect.gen(function*() {
+    const [url, other] = [yield* emptyDatabase, yield* emptyDatabase]
+    const refusal = yield* Effect.flip(Effect.provide(tables, started(url, { DATABASE_LISTEN_URL: other })))
+    assert.include(refusal.message, "DATABASE_LISTEN_URL: it leads to another database than DATABASE_URL")
+    for (const each of [url, other]) assert.isEmpty(yield* Effect.provide(tables, onDatabase(each)))
+  }).pipe(Effect.scoped))
+
 it.live("a process that has nothing to migrate starts beside a backup", () =>
   Effect.gen(function*() {
     const url = yield* clonedDatabase

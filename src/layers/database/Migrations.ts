@@ -1,4 +1,15 @@
-import { Duration, Effect, type FileSystem, type Layer, Option, type Path, Predicate, Schedule, Schema } from "effect"
+import {
+  Duration,
+  Effect,
+  Equal,
+  type FileSystem,
+  type Layer,
+  Option,
+  type Path,
+  Predicate,
+  Schedule,
+  Schema
+} from "effect"
 import { Migrator, SqlClient, SqlError, SqlSchema } from "effect/sql"
 import { fromFileSystem } from "effect/sql/MigratorFileSystem"
 import { readFile } from "node:fs/promises"
@@ -35,8 +46,8 @@ const BETWEEN_TRIES = Duration.seconds(1)
 const LOOK_INTERVAL = Duration.millis(100)
 const LOG_INTERVAL = Duration.seconds(5)
 
-const refuse = (message: string) =>
-  new Migrator.MigrationError({ kind: "BadState", message: `DATABASE_URL: ${message}` })
+const refuse = (message: string, setting = "DATABASE_URL") =>
+  new Migrator.MigrationError({ kind: "BadState", message: `${setting}: ${message}` })
 
 const Newest = Schema.Struct({ id: Schema.Int, name: Schema.String })
 
@@ -49,6 +60,15 @@ const Holder = Schema.Struct({
 })
 
 const queries = Effect.map(SqlClient.SqlClient, (sql) => ({
+  identity: SqlSchema.findOne({
+    Request: Schema.Void,
+    Result: Schema.Struct({ cluster: Schema.String, database: Schema.String }),
+    execute: () =>
+      sql`
+        SELECT system_identifier::text AS cluster, oid::text AS database FROM pg_control_system(), pg_database
+        WHERE datname = current_database()`
+  }),
+
   hasTable: SqlSchema.findOne({
     Request: Schema.Void,
     Result: Schema.Struct({ has: Schema.Boolean }),
@@ -175,7 +195,13 @@ export const migrate = Effect.fnUntraced(function*<E>(migrator: Layer.Layer<SqlC
   )
 
   if (yield* isMigrated) return
-  yield* Effect.raceFirst(Effect.repeat(one, { while: (done) => done.length > 0 }), reportWaits).pipe(
-    Effect.provide(migrator)
-  )
+  const identity = Effect.flatMap(queries, ({ identity }) => identity())
+  const served = yield* identity
+  yield* Effect.gen(function*() {
+    if (!Equal.equals(yield* identity, served)) {
+      return yield* refuse("it leads to another database than DATABASE_URL", "DATABASE_LISTEN_URL")
+    }
+    yield* Effect.raceFirst(Effect.repeat(one, { while: (done) => done.length > 0 }), reportWaits)
+    return undefined
+  }).pipe(Effect.provide(migrator))
 })
