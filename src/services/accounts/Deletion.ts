@@ -139,11 +139,11 @@ export class AccountErasure extends Context.Service<AccountErasure, {
           // Sign-ups are locked before the user, as a use of a mailed link does.
           const signUps = yield* lockSignUps({ id, cutoff })
           const gone = yield* deleteUser({ id, cutoff })
-          if (gone.length > 0 && signUps.length > 0) {
-            yield* sql`DELETE FROM sign_ups WHERE ${sql.in("id", signUps.map(({ id }) => id))}`
-          }
           yield* Effect.forEach(gone, ({ email }) => mailQuota.forget(email), { discard: true })
-          if (gone.length > 0) yield* audit.record("account.erased")
+          if (gone.length > 0) {
+            yield* sql`DELETE FROM sign_ups WHERE ${sql.in("id", signUps.map(({ id }) => id))}`
+            yield* audit.record("account.erased")
+          }
           return { rows: gone.length, lagMillis: 0 }
         },
         sql.withTransaction,
