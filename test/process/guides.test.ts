@@ -1,5 +1,6 @@
 import { assert, layer } from "@effect/vitest"
 import { Effect, Schema } from "effect"
+import { SqlClient } from "effect/sql"
 import { execFile } from "node:child_process"
 import { readdirSync, readFileSync, writeFileSync } from "node:fs"
 import { createServer } from "node:http"
@@ -96,6 +97,8 @@ layer(TestServer.layer(OIDC))("the code of the guides", (it) => {
       const kept = join(folder, "kept")
       const rider = yield* signedIn
       const { token } = yield* mint(rider, "read")
+      // The third route has the first id of three digits.
+      yield* SqlClient.SqlClient.use((sql) => sql`SELECT setval(pg_get_serial_sequence('routes', 'id'), 97)`)
       const ids = yield* Effect.forEach(["First", "Second", "Third"], (name) =>
         Effect.map(
           rider.post(
@@ -107,6 +110,8 @@ layer(TestServer.layer(OIDC))("the code of the guides", (it) => {
       const collection = idIn((yield* rider.post("/collections", { name: "Both", routeIds: ids })).body)
       const linked = idIn((yield* rider.post(`/routes/${ids[0]}/links`, { label: "Club" })).body)
       const unlinked = idIn((yield* rider.post(`/collections/${collection}/links`, {})).body)
+      const equal = idIn((yield* rider.post("/collections", { name: "Both", routeIds: ids })).body)
+      const equalLink = idIn((yield* rider.post(`/routes/${ids[0]}/links`, { label: "Club" })).body)
       const zone = { center: [9.5209, 47.1415], radius: 500, label: "Home" }
       yield* rider.call("PUT", "/users/me/privacy-zones", { body: { zones: [zone] } })
       yield* rider.patch("/users/me", { preferences: { units: "imperial" } })
@@ -121,8 +126,10 @@ layer(TestServer.layer(OIDC))("the code of the guides", (it) => {
         [
           `account-${rider.id}.json`,
           `collection-${collection}.json`,
+          `collection-${equal}.json`,
           "cursor",
           `link-${linked}.json`,
+          `link-${equalLink}.json`,
           `route-${ids[0]}.json`,
           `route-${ids[2]}.json`
         ].toSorted()
@@ -145,13 +152,18 @@ layer(TestServer.layer(OIDC))("the code of the guides", (it) => {
       const withoutId = ({ id: _id, ...route }: (typeof Listed.Type)[number]) => route
       const restored = yield* routesOf(other)
       assert.deepStrictEqual(restored.map(withoutId), (yield* routesOf(rider)).map(withoutId))
+      const newest = yield* Schema.decodeUnknownEffect(Listed)((yield* other.get("/routes")).body)
+      assert.deepStrictEqual(newest.map(({ name }) => name), ["Renamed", "First"])
       const { body } = yield* other.get("/collections")
-      const [first] = Array.isArray(body) ? body : []
-      assert.deepInclude(first, { name: "Both", routeIds: [restored[0]?.id, restored[1]?.id] })
+      const collections = Array.isArray(body) ? body : []
+      assert.lengthOf(collections, 2)
+      for (const each of collections) {
+        assert.deepInclude(each, { name: "Both", routeIds: [restored[0]?.id, restored[1]?.id] })
+      }
       assert.deepStrictEqual((yield* other.get("/users/me/privacy-zones")).body, { zones: [away, zone] })
       assert.deepInclude((yield* other.get("/users/me")).body, { preferences: { units: "imperial" } })
       const links = (yield* other.get(`/routes/${restored[0]?.id}/links`)).body
-      assert.strictEqual(Array.isArray(links) && links.length, 1)
+      assert.strictEqual(Array.isArray(links) && links.length, 2)
       assert.deepInclude(Array.isArray(links) ? links[0] : links, { label: "Club" })
       yield* rider.patch(`/routes/${ids[0]}`, { name: "Changed since" })
       yield* run(backup, kept, token)
