@@ -143,7 +143,7 @@ layer(database)("limits of the contract and those of the columns", (it) => {
         for (const column of ["waypoints", "geometry", "simplified", "cues", "segments", "simplified_segments"]) {
           const broken = yield* Effect.flip(sql`UPDATE ${sql(table)} SET ${sql(column)} = '[[9,47]'`)
           assert.include(String(broken.reason.cause), "invalid input syntax for type json", `${table}.${column}`)
-          yield* sql`UPDATE ${sql(table)} SET ${sql(column)} = '[[9,47]]'`
+          yield* sql`UPDATE ${sql(table)} SET ${sql(column)} = '[9]'`
         }
       }
     }))

@@ -11,6 +11,9 @@ import {
   sync
 } from "../../client/src/index.ts"
 
+/** A copy has every member of a route, but for the line in another form and what names a creation. */
+type Copied = RouteInput & Readonly<Record<Exclude<keyof RouteInput, "polyline6" | "clientId">, unknown>>
+
 export const inputOf = (route: Route) => ({
   name: route.name,
   waypoints: route.waypoints,
@@ -32,7 +35,7 @@ export const inputOf = (route: Route) => ({
   favourite: route.favourite,
   recordedAt: route.recordedAt ?? null,
   source: route.source ?? null
-} satisfies RouteInput)
+} satisfies Copied)
 
 export const Ids = Schema.Record(Schema.String, Schema.Int)
 
