@@ -81,6 +81,8 @@ const WRONG: ReadonlyArray<readonly [name: string, value: string]> = [
   ["DATABASE_READ_MAX_LAG", "2 minutes"],
   ["DATABASE_READ_URL", "postgres://canary@127.0.0.1/routes,mysql://canary"],
   ["DATABASE_URL", "postgres:canary@127.0.0.1"],
+  ["EMAIL_API_KEY", "canary\n"],
+  ["EMAIL_API_KEY", "kéy€ canary"],
   ["EMAIL_FROM", "Routes <canary@example.com>\nBcc: all@example.com"],
   ["ERASURE_SWEEP_INTERVAL", "0 seconds"],
   ["GOOGLE_ISSUER", "canary:443"],

@@ -323,6 +323,12 @@ const areHeaders = (text: string) =>
       ))
   )
 
+const mayFollowBearer = (key: string) => Result.isSuccess(Result.try(() => validateHeaderValue("authorization", key)))
+
+export const bearerKey = bySchema(Schema.RedactedFromValue(
+  textThat(mayFollowBearer, "Expected a key of characters that a header may have, without a line break at its end")
+))
+
 export const headers = bySchema(Schema.RedactedFromValue(
   textThat(areHeaders, "Expected a JSON object of header names and values").pipe(Schema.decodeTo(HeadersFromJson))
 ))

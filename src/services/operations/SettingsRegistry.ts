@@ -4,6 +4,7 @@ import { GrafanaUrls } from "../../schema/Admin.ts"
 import { SERVICE_NAME, SERVICE_TITLE } from "../../schema/ServiceName.ts"
 import {
   attributes,
+  bearerKey,
   byteSize,
   color,
   databaseUrl,
@@ -233,7 +234,7 @@ const DECLARED = {
       "lowest zxcvbn score of a new password, 0 to 4; above 0 a password that contains its owner's name or email address is refused too. 2 is recommended",
     example: "2"
   }, "0"),
-  EMAIL_API_KEY: optional("EMAIL_API_KEY", secret, {
+  EMAIL_API_KEY: optional("EMAIL_API_KEY", bearerKey, {
     meaning:
       "key of the mail provider, used by `npm run dev` too; without it and `SMTP_URL` mailed links go to standard output, as JSON objects where `LOG_FORMAT` is `json`"
   }),
