@@ -17,6 +17,7 @@ import { statSync } from "node:fs"
 import { validateHeaderName, validateHeaderValue } from "node:http"
 import { inWords } from "../../schema/Limits.ts"
 import { Email } from "../../schema/User.ts"
+import { checkDatabaseUrl } from "./DatabaseUrls.ts"
 
 /** `dark` replaces `light` on a dark page. */
 export interface SiteColor {
@@ -72,43 +73,6 @@ const colorProblem = (text: string): string | undefined => {
 }
 
 const colorFrom = (light: string): SiteColor => ({ light: light.toLowerCase(), dark: darkOf(light) })
-
-const FORM = /^(postgres(?:ql)?:\/\/(?:[^/?#@]*@)?)([^/?#]*)([^?#]*)(?:\?([^#]*))?$/i
-
-/** Writes need a primary with each of them; the values of libpq that ask for a standby are refused. */
-const SESSION_ATTRIBUTES = ["any", "read-write", "primary"]
-
-const parametersOf = (url: string) => new URLSearchParams(FORM.exec(url)?.[4])
-
-/**
- * Returns a URL for each host of a libpq URI with several (PostgreSQL, 32.1.1.3), which the driver does not know:
- * `postgres://a:5432,b:5432/name` or `postgres:///name?host=a,b&port=5432`. One port counts for all.
- */
-export const hostsOf = (url: string): ReadonlyArray<string> => {
-  const [, before = "", authority = "", path = ""] = FORM.exec(url) ?? []
-  const parameters = parametersOf(url)
-  const hosts = (parameters.get("host") ?? authority).split(",")
-  if (hosts.length === 1) return [url]
-  if (!parameters.has("host")) return hosts.map((host) => `${before}${host}${path}?${parameters}`)
-  const ports = (parameters.get("port") ?? "5432").split(",")
-  return hosts.map((host, n) => {
-    const own = new URLSearchParams(parameters)
-    own.set("host", host)
-    own.set("port", ports[ports.length === 1 ? 0 : n] ?? "")
-    return `${before}${path}?${own}`
-  })
-}
-
-/** Returns what is expected instead of a wrong value. */
-export const checkDatabaseUrl = (text: string): string | undefined => {
-  if (!FORM.test(text) || !hostsOf(text).every((url) => URL.canParse(url))) {
-    return "Expected a postgres or postgresql URL"
-  }
-  const attributes = parametersOf(text).get("target_session_attrs") ?? "any"
-  return SESSION_ATTRIBUTES.includes(attributes)
-    ? undefined
-    : `Expected target_session_attrs to be one of ${SESSION_ATTRIBUTES.join(", ")}`
-}
 
 /** Reads the text of a setting. A message names the accepted values, and never the value. */
 type SettingType<A> = (name: string) => Config.Config<A>
