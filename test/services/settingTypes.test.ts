@@ -184,7 +184,7 @@ it.effect("a logo is at an https address, or a file of at most 256 KiB of a know
     )
     assert.include(
       yield* refusalOf(logo, files[3] ?? ""),
-      "Expected an https URL, or the path of a file of at most 256 KiB that ends in .svg, .png or .webp"
+      "Expected an https URL without a user and a password, or the path of a file of at most 256 KiB that ends in .svg, .png or .webp"
     )
   }).pipe(Effect.scoped))
 

@@ -137,11 +137,21 @@ const HttpUrl = Schema.URLFromString.check(
 
 export const httpUrl = bySchema(HttpUrl)
 
-export const httpRoot = bySchema(HttpUrl.check(
-  Schema.makeFilter(({ hash, search }) =>
-    hash === "" && search === "" ? undefined : "Expected an http or https URL without a query and a fragment"
-  )
-))
+const urlWithout = (parts: string, isRight: (url: URL) => boolean) =>
+  Schema.makeFilter((url: URL) => isRight(url) ? undefined : `Expected an http or https URL without ${parts}`)
+
+const hasNoCredentials = ({ password, username }: URL) => username === "" && password === ""
+
+const AS_ROOT = urlWithout("a query and a fragment", ({ hash, search }) => hash === "" && search === "")
+
+/** Pages and mails have such a URL. */
+const AS_PUBLIC = urlWithout("a user and a password", hasNoCredentials)
+
+export const httpRoot = bySchema(HttpUrl.check(AS_ROOT))
+
+export const publicUrl = bySchema(HttpUrl.check(AS_PUBLIC))
+
+export const publicRoot = bySchema(HttpUrl.check(AS_ROOT, AS_PUBLIC))
 
 const isDatabaseUrl = (text: string) => URL.canParse(text) && /^postgres(ql)?:\/\//i.test(text)
 
@@ -255,7 +265,10 @@ export const LOGO_TYPES = { png: "image/png", svg: "image/svg+xml", webp: "image
 
 const MAX_LOGO_BYTES = 256 * 1024
 
-export const isHttps = (text: string): boolean => URL.parse(text)?.protocol === "https:"
+export const isLogoUrl = (text: string): boolean => {
+  const url = URL.parse(text)
+  return url?.protocol === "https:" && hasNoCredentials(url)
+}
 
 const isLogoFile = (text: string) => {
   const type = text.split(".").at(-1) ?? ""
@@ -265,8 +278,8 @@ const isLogoFile = (text: string) => {
 
 export const logo = bySchema(
   textThat(
-    (text) => isHttps(text) || isLogoFile(text),
-    "Expected an https URL, or the path of a file of at most 256 KiB that ends in .svg, .png or .webp"
+    (text) => isLogoUrl(text) || isLogoFile(text),
+    "Expected an https URL without a user and a password, or the path of a file of at most 256 KiB that ends in .svg, .png or .webp"
   )
 )
 

@@ -27,6 +27,8 @@ import {
   origins,
   period,
   prefixes,
+  publicRoot,
+  publicUrl,
   ratio,
   redisUrl,
   required,
@@ -55,7 +57,7 @@ const port = setting("PORT", whole(0, 65_535), "3000", { meaning: "port to liste
 
 const baseUrl = derived(
   "BASE_URL",
-  httpRoot,
+  publicRoot,
   "http://localhost:PORT",
   Config.map(port.value, (port) => new URL(`http://localhost:${port}`)),
   {
@@ -186,7 +188,7 @@ const DECLARED = {
     }
   ),
   BASE_URL: baseUrl,
-  APP_URL: derived("APP_URL", httpRoot, "BASE_URL", baseUrl.value, {
+  APP_URL: derived("APP_URL", publicRoot, "BASE_URL", baseUrl.value, {
     meaning:
       "where mailed links point: another front end with the paths `/verify-email` and `/reset-password`; see Pages",
     example: "https://app.example.com"
@@ -216,7 +218,7 @@ const DECLARED = {
     meaning: "`openfreemap`: pages of routes have a map of OpenFreeMap, by its terms; see Maps",
     example: "openfreemap"
   }),
-  MAP_STYLE_URL: optional("MAP_STYLE_URL", httpUrl, {
+  MAP_STYLE_URL: optional("MAP_STYLE_URL", publicUrl, {
     meaning: "or a style of MapLibre of one's own, in place of `MAP_STYLE`; see Maps",
     example: "https://maps.example.com/style.json"
   }),

@@ -1,6 +1,6 @@
 import { Config, Option, Struct } from "effect"
 import { settings } from "../operations/SettingsRegistry.ts"
-import { isHttps, LOGO_TYPES, type SiteColor } from "../operations/SettingTypes.ts"
+import { isLogoUrl, LOGO_TYPES, type SiteColor } from "../operations/SettingTypes.ts"
 import { type Texts, textsIn } from "./Texts.ts"
 
 export interface Logo {
@@ -24,7 +24,7 @@ export const logoType = (file: string): string =>
 export const logoPath = (file: string): string => `assets/logo.${file.split(".").at(-1)}`
 
 const logoOf = (given: string, base: URL): Logo =>
-  isHttps(given)
+  isLogoUrl(given)
     ? { address: given, file: undefined }
     : { address: `${base.href.replace(/\/?$/, "/")}${logoPath(given)}`, file: given }
 
