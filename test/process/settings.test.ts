@@ -77,12 +77,17 @@ const WRONG: ReadonlyArray<readonly [name: string, value: string]> = [
   ["BASE_URL", "https://staff:canary@routes.example.com"],
   ["CORS_ORIGINS", "https://a.example.com, canary"],
   ["CORS_ORIGINS", "https://canary.example.com/"],
+  ["DATABASE_LISTEN_URL", "postgres://canary,127.0.0.1/routes"],
+  ["DATABASE_LISTEN_URL", "postgres://ada:100%canary@127.0.0.1/routes"],
   ["DATABASE_POOL_SIZE", "0"],
   ["DATABASE_QUEUE_LENGTH", "-1"],
   ["DATABASE_QUEUE_TIMEOUT", "3 seconds"],
   ["DATABASE_READ_MAX_LAG", "2 minutes"],
   ["DATABASE_READ_URL", "postgres://canary@127.0.0.1/routes,mysql://canary"],
+  ["DATABASE_READ_URL", "postgres://127.0.0.1/routes,postgres://ada:100%canary@127.0.0.1/routes"],
+  ["DATABASE_READ_URL", "postgres://canary,127.0.0.1/routes"],
   ["DATABASE_URL", "postgres:canary@127.0.0.1"],
+  ["DATABASE_URL", "postgres://ada:100%canary@127.0.0.1/routes"],
   ["EMAIL_API_KEY", "canary\n"],
   ["EMAIL_API_KEY", "kéy€ canary"],
   ["EMAIL_FROM", "Routes <canary@example.com>\nBcc: all@example.com"],
@@ -208,7 +213,7 @@ describe("a production start", () => {
       Effect.gen(function*() {
         assert.strictEqual(
           yield* refusal({ ...COMPLETE, DATABASE_URL: "mysql://canary" }),
-          "DATABASE_URL: Expected a postgres or postgresql URL (for example DATABASE_URL=postgres://user:password@localhost:5432/routes)"
+          "DATABASE_URL: Expected a postgres or postgresql URL, percent-encoded (for example DATABASE_URL=postgres://user:password@localhost:5432/routes)"
         )
         assert.include(
           yield* refusal({ ...COMPLETE, DATABASE_URL: "postgres:canary@127.0.0.1" }),

@@ -74,8 +74,12 @@ it("an address of a database has one host or several, with one port for each or 
 it("an address of a database is refused where it is none, or asks for a standby", () => {
   assert.isUndefined(checkDatabaseUrl("postgres://u:p@a,b/name?target_session_attrs=read-write"))
   assert.isUndefined(checkDatabaseUrl("postgres:///name?host=/run/postgresql"))
-  assert.strictEqual(checkDatabaseUrl("mysql://a/name"), "Expected a postgres or postgresql URL")
-  assert.strictEqual(checkDatabaseUrl("postgres://a:x,b/name"), "Expected a postgres or postgresql URL")
+  assert.isUndefined(checkDatabaseUrl("postgres://u:p%25@a/name?password=p%"))
+  assert.strictEqual(checkDatabaseUrl("mysql://a/name"), "Expected a postgres or postgresql URL, percent-encoded")
+  assert.strictEqual(
+    checkDatabaseUrl("postgres://a:x,b/name"),
+    "Expected a postgres or postgresql URL, percent-encoded"
+  )
   assert.strictEqual(
     checkDatabaseUrl("postgres://a,b/name?target_session_attrs=standby"),
     "Expected target_session_attrs to be one of any, read-write, primary"

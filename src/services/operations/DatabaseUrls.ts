@@ -1,3 +1,5 @@
+import { Option } from "effect"
+
 const FORM = /^(postgres(?:ql)?:\/\/(?:[^/?#@]*@)?)([^/?#]*)([^?#]*)(?:\?([^#]*))?$/i
 
 /** Writes need a primary with each of them; the values of libpq that ask for a standby are refused. */
@@ -24,11 +26,18 @@ export const hostsOf = (url: string): ReadonlyArray<string> => {
   })
 }
 
+export const decoded = Option.liftThrowable(decodeURIComponent)
+
+/** The driver decodes what is before the parameters. */
+const isDatabaseUrl = (text: string) =>
+  FORM.test(text) && Option.isSome(decoded(text.replace(/\?.*/s, "")))
+  && hostsOf(text).every((url) => URL.canParse(url))
+
+export const hasOneHost = (text: string): boolean => isDatabaseUrl(text) && hostsOf(text).length === 1
+
 /** Returns what is expected instead of a wrong value. */
 export const checkDatabaseUrl = (text: string): string | undefined => {
-  if (!FORM.test(text) || !hostsOf(text).every((url) => URL.canParse(url))) {
-    return "Expected a postgres or postgresql URL"
-  }
+  if (!isDatabaseUrl(text)) return "Expected a postgres or postgresql URL, percent-encoded"
   const attributes = parametersOf(text).get("target_session_attrs") ?? "any"
   return SESSION_ATTRIBUTES.includes(attributes)
     ? undefined

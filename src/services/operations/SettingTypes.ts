@@ -17,7 +17,7 @@ import { statSync } from "node:fs"
 import { validateHeaderName, validateHeaderValue } from "node:http"
 import { inWords } from "../../schema/Limits.ts"
 import { Email } from "../../schema/User.ts"
-import { checkDatabaseUrl } from "./DatabaseUrls.ts"
+import { checkDatabaseUrl, decoded, hasOneHost } from "./DatabaseUrls.ts"
 
 /** `dark` replaces `light` on a dark page. */
 export interface SiteColor {
@@ -153,20 +153,22 @@ export const publicUrl = bySchema(HttpUrl.check(AS_PUBLIC))
 
 export const publicRoot = bySchema(HttpUrl.check(AS_ROOT, AS_PUBLIC))
 
-const isDatabaseUrl = (text: string) => URL.canParse(text) && /^postgres(ql)?:\/\//i.test(text)
-
 export const databaseUrl = bySchema(
   Schema.RedactedFromValue(Schema.String.check(Schema.makeFilter(checkDatabaseUrl)))
 )
 
-/** A URL may have commas itself, between hosts. */
+export const serverUrl = bySchema(
+  Schema.RedactedFromValue(textThat(hasOneHost, "Expected a postgres or postgresql URL of one host, percent-encoded"))
+)
+
+/** A URL may have commas itself. */
 const urlsIn = (text: string) => text.split(/,(?=\s*[a-z]+:\/\/)/i).map((url) => url.trim())
 
 const databaseUrlTexts = bySchema(
   Schema.RedactedFromValue(
     textThat(
-      (text) => urlsIn(text).every(isDatabaseUrl),
-      "Expected postgres or postgresql URLs, separated by commas"
+      (text) => urlsIn(text).every(hasOneHost),
+      "Expected postgres or postgresql URLs of one host each, percent-encoded and separated by commas"
     )
   )
 )
@@ -179,8 +181,6 @@ export const redisUrl = bySchema(
     textThat((text) => URL.canParse(text) && /^rediss?:/i.test(text), "Expected a redis or rediss URL")
   )
 )
-
-const decoded = Option.liftThrowable(decodeURIComponent)
 
 /** The URL parser keeps a percent sign without an escape (WHATWG URL, 1.3). */
 const hasValidCredentials = ({ password, username }: URL) =>

@@ -34,6 +34,7 @@ import {
   required,
   secret,
   sender,
+  serverUrl,
   type Setting,
   setting,
   siteName,
@@ -110,7 +111,7 @@ const DECLARED = {
       "PostgreSQL 15 or newer, `postgres://user:password@host:5432/name`; the role owns the database. Several hosts, `host1:5432,host2:5432`, and `target_session_attrs`: see A cluster",
     example: "postgres://user:password@localhost:5432/routes"
   }),
-  DATABASE_LISTEN_URL: optional("DATABASE_LISTEN_URL", databaseUrl, {
+  DATABASE_LISTEN_URL: optional("DATABASE_LISTEN_URL", serverUrl, {
     meaning: "the same database past a pooler, for notifications of changes and migrations; see Poolers",
     example: "postgres://user:password@localhost:5432/routes"
   }),
