@@ -206,7 +206,8 @@ it.effect("each whole number and each time has its bounds", () =>
       ["DATABASE_QUEUE_TIMEOUT", 10, 2000, " millis"],
       ["DATABASE_READ_MAX_LAG", 10, 60_000, " millis"],
       ["DATABASE_WAIT", 10, 3_600_000, " millis"],
-      ["ROUTING_ENGINE_TIMEOUT", 10, 25_000, " millis"]
+      ["ROUTING_ENGINE_TIMEOUT", 10, 25_000, " millis"],
+      ["SHUTDOWN_DRAIN_DELAY", 0, 600_000, " millis"]
     ] as const
     for (const [name, least, most, unit = ""] of bounds) {
       const texts = [least - 1, least, most, most + 1].map((value) => `${value}${unit}`)

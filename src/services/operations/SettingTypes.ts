@@ -199,21 +199,20 @@ export const smtpUrl = bySchema(Schema.RedactedFromValue(
   )
 ))
 
-const SHORTEST = "10 millis"
-
-/** Zero would mean no timeout, or no pause. */
-export const period = (longest = Duration.weeks(1)): SettingType<Duration.Duration> =>
+/** Zero would mean no timeout, or no pause, for most settings. */
+export const period = (
+  longest = Duration.weeks(1),
+  shortest: "10 millis" | "0 seconds" = "10 millis"
+): SettingType<Duration.Duration> =>
   bySchema(
     Schema.DurationFromString.check(
       Schema.makeFilter((duration) =>
-        Duration.between(duration, { minimum: Duration.fromInputUnsafe(SHORTEST), maximum: longest })
+        Duration.between(duration, { minimum: Duration.fromInputUnsafe(shortest), maximum: longest })
           ? undefined
-          : `Expected ${SHORTEST} to ${inWords(longest)}`
+          : `Expected ${shortest} to ${inWords(longest)}`
       )
     )
   )
-
-export const duration: SettingType<Duration.Duration> = (name) => Config.Duration(name)
 
 const Listed = Schema.String.pipe(
   Schema.decodeTo(

@@ -10,7 +10,6 @@ import {
   databaseUrl,
   databaseUrls,
   derived,
-  duration,
   emails,
   fetchedPort,
   flag,
@@ -179,12 +178,12 @@ const DECLARED = {
   PORT: port,
   SHUTDOWN_DRAIN_DELAY: derived(
     "SHUTDOWN_DRAIN_DELAY",
-    duration,
+    period(Duration.minutes(10), "0 seconds"),
     "3 seconds",
     Config.map(isProduction, (isProduction) => isProduction ? DRAIN_DELAY : Duration.zero),
     {
       meaning:
-        "how long requests are still taken after SIGTERM, while `/health/ready` says 503; none outside production",
+        "how long requests are still taken after SIGTERM, while `/health/ready` says 503, at most 10 minutes; none outside production",
       example: "3 seconds"
     }
   ),
