@@ -121,6 +121,7 @@ const WRONG: ReadonlyArray<readonly [name: string, value: string]> = [
   ["SITE_LOGO_URL", "http://canary.example.com/logo.svg"],
   ["SITE_LOGO_URL", "https://staff:canary@club.example.com/logo.svg"],
   ["SITE_NAME", "canary\nof two lines"],
+  ["SITE_NAME", " "],
   ["SMTP_URL", "smtp://ada:100%canary@mail.example.com"],
   ["WORKERS", "1"]
 ]

@@ -151,7 +151,7 @@ it.effect("a setting is accepted up to its bounds, and refused with them beyond"
     > = [
       [ratio, ["0", "0.25", "1"], ["-0.01", "1.01", "2", "half"], "Expected a number from 0 to 1"],
       [byteSize, ["1 B", "9007199254740991 B"], ["0 B", "9007199254740992 B"], "a size as in 2 GiB"],
-      [siteName, ["x", x(60)], [x(61), "a\nb"], "Expected a name of 1 to 60 characters in one line"],
+      [siteName, ["x", x(60)], [x(61), "a\nb", " ", "\u00a0 "], "Expected a name of 1 to 60 characters in one line"],
       [prefixes, ["C", x(30), "OIDC,CLUB_2"], [x(31), "2C", "_C", "oidc"], "Expected a prefix as in OIDC or CLUB_2"],
       [
         period(),

@@ -254,7 +254,7 @@ export const sender = bySchema(
 
 /** The name stands in a line of mails and pages. */
 export const siteName = bySchema(
-  textThat((text) => /^[^\p{Cc}\p{Cf}]{1,60}$/u.test(text), "Expected a name of 1 to 60 characters in one line")
+  textThat((text) => /^(?!\s*$)[^\p{Cc}\p{Cf}]{1,60}$/u.test(text), "Expected a name of 1 to 60 characters in one line")
 )
 
 export const color: SettingType<SiteColor> = (name) =>
