@@ -3,7 +3,7 @@ import { type Config, ConfigProvider, Duration, Effect, Result } from "effect"
 import { IpNetwork } from "effect/net"
 import { mkdirSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
-import { checkDatabaseUrl, hostsOf } from "../../src/services/operations/DatabaseUrls.ts"
+import { checkDatabaseUrl, hostsOf } from "../../src/schema/DatabaseUrls.ts"
 import { registry, settings } from "../../src/services/operations/SettingsRegistry.ts"
 import {
   byteSize,

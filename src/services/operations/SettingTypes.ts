@@ -15,9 +15,9 @@ import {
 import { IpNetwork } from "effect/net"
 import { statSync } from "node:fs"
 import { validateHeaderName, validateHeaderValue } from "node:http"
+import { checkDatabaseUrl, decoded, hasOneHost } from "../../schema/DatabaseUrls.ts"
 import { inWords } from "../../schema/Limits.ts"
 import { Email } from "../../schema/User.ts"
-import { checkDatabaseUrl, decoded, hasOneHost } from "./DatabaseUrls.ts"
 
 /** `dark` replaces `light` on a dark page. */
 export interface SiteColor {
