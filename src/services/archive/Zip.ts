@@ -15,6 +15,7 @@ import {
 import type { RunJob } from "../admission/ImportTurns.ts"
 import { InvalidInput, type Overloaded } from "../DomainErrors.ts"
 import { PIECE_LENGTH } from "../files/FileValues.ts"
+import { isNoFile } from "../files/PackedFile.ts"
 import type { NamelessFile, SpooledFile } from "../files/Spool.ts"
 import { brokenArchive, brokenFile } from "../files/Upload.ts"
 import {
@@ -119,7 +120,7 @@ export const directoryOf = async (file: NamelessFile, { fileSize }: ZipFile): Pr
   for await (const entry of entriesWithin(zip)) {
     const { fileName, uncompressedSize } = entry
     if (sizes.has(fileName)) throw new Error(`it has ${fileName} twice`)
-    if (fileName.endsWith("/")) continue
+    if (isNoFile(fileName)) continue
     sizes.set(fileName, uncompressedSize)
     if (READ_FILES.includes(fileName)) entries.set(fileName, entry)
   }
