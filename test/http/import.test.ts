@@ -297,18 +297,24 @@ layer(TestServer.layer())("an import", (it) => {
       assert.deepInclude(route, { createdAt: "1970-01-01T00:00:00.000Z", updatedAt: "1970-01-01T00:00:00.000Z" })
     }))
 
-  it.effect("takes an archive that macOS packed again, with the files that it adds", () =>
+  it.effect("takes an archive that macOS packed again, with its folder or without, and the files that it adds", () =>
     Effect.gen(function*() {
       const rider = yield* signedIn
-      const heir = yield* signedIn
       yield* rider.post("/routes", newRoute({}))
-      const files = { ".DS_Store": "x", "__MACOSX/._manifest.json": "x", ...yield* filesOf(rider) }
-      const { body, status } = yield* imported(heir, yield* zipped(Object.entries(files)))
-      assert.deepStrictEqual([status, body], [201, {
-        routes: { ...noRoutes, created: 1 },
-        collections: none,
-        preferences: "unchanged"
-      }])
+      const files = { ".DS_Store": "x", ...yield* filesOf(rider) }
+      for (const folder of ["", "account-export/"]) {
+        const heir = yield* signedIn
+        const inside = Object.entries(files).map(([name, text]) => [`${folder}${name}`, text] as const)
+        const { body, status } = yield* imported(
+          heir,
+          yield* zipped([...inside, [`__MACOSX/${folder}._manifest.json`, "x"]])
+        )
+        assert.deepStrictEqual([status, body], [201, {
+          routes: { ...noRoutes, created: 1 },
+          collections: none,
+          preferences: "unchanged"
+        }], folder)
+      }
     }))
 
   it.effect("of an archive with anything wrong names it, and imports nothing", () =>

@@ -71,7 +71,21 @@ describe("a ZIP of route files", () => {
         "in.zip/c.zip: an archive in a nested archive is not read",
         "d.gz= d"
       ])
-      assert.isTrue((yield* opened(yield* zipped([["routes.json", ""]]))).isOwn)
+    }))
+
+  it.effect("is an export with one of its files at the root, or with both in the folder of all", () =>
+    Effect.gen(function*() {
+      const cases: ReadonlyArray<readonly [names: ReadonlyArray<string>, isOwn: boolean]> = [
+        [["a.gpx", "routes.json"], true],
+        [["x/a.gpx", "x/routes.json"], false],
+        [["x/a.gpx", "x/routes.json", "x/manifest.json"], true],
+        [["x/routes.json", "x/manifest.json", "y/a.gpx"], false],
+        [["x/y/routes.json", "x/y/manifest.json"], false]
+      ]
+      for (const [names, isOwn] of cases) {
+        const zip = yield* opened(yield* zipped(names.map((name) => [name, "x"] as const)))
+        assert.strictEqual(zip.isOwn, isOwn, names.join())
+      }
     }))
 
   it.effect("finds 100 files by their name at most", () =>

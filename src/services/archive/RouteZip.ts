@@ -10,7 +10,7 @@ import { entryName, isGzip, isNoFile, LEADS_OUT, leadsOut } from "../files/Packe
 import { type ImportDisk, kept, type NamelessFile } from "../files/Spool.ts"
 import { brokenArchive, brokenFile, isTooLarge } from "../files/Upload.ts"
 import { OWN_FILES } from "./Lists.ts"
-import { entriesWithin, ReadAhead, unpacked } from "./Zip.ts"
+import { entriesWithin, ReadAhead, sharedFolder, unpacked } from "./Zip.ts"
 
 /** The bytes are read when they are needed. `InvalidInput` says why the file is skipped. */
 export interface ZippedFile {
@@ -69,13 +69,15 @@ const surveyed = (file: NamelessFile) =>
     const zip = yield* opened(file, false)
     return yield* Effect.tryPromise({
       try: async () => {
-        const seen = { isOwn: false, count: 0 }
+        const names: Array<string> = []
         for await (const entry of entriesWithin(zip)) {
           const name = entryName(entry)
-          if (OWN_FILES.has(name)) seen.isOwn = true
-          if (!isNoFile(name)) seen.count++
+          if (!isNoFile(name)) names.push(name)
         }
-        return seen
+        const folder = names.reduce<string | undefined>(sharedFolder, undefined) ?? ""
+        const own = names.filter((name) => OWN_FILES.has(name.slice(folder.length)))
+        // Folders of other programs may have a file of such a name.
+        return { isOwn: own.length > (folder === "" ? 0 : 1), count: names.length }
       },
       catch: brokenArchive
     })

@@ -112,19 +112,32 @@ export async function* entriesWithin(zip: ZipFile): AsyncGenerator<Entry> {
   }
 }
 
-/** Throws for a repeated name, and for more files than an archive may have. */
+/** Returns the folder that this name and those before it are in, with its slash, or an empty text. */
+export const sharedFolder = (folder: string | undefined, name: string): string => {
+  const shared = folder ?? name.slice(0, name.indexOf("/") + 1)
+  return name.startsWith(shared) ? shared : ""
+}
+
+/** Names lack a folder that all files are in. Throws for a repeated name, and for more files than an archive may have. */
 export const directoryOf = async (file: NamelessFile, { fileSize }: ZipFile): Promise<Directory> => {
   const zip = await fromRandomAccessReaderPromise(new ReadAhead(file.descriptor), fileSize, { strictFileNames: true })
   const entries = new Map<string, Entry>()
   const sizes = new Map<string, number>()
+  let folder: string | undefined
   for await (const entry of entriesWithin(zip)) {
     const { fileName, uncompressedSize } = entry
     if (sizes.has(fileName)) throw new Error(`it has ${fileName} twice`)
     if (isNoFile(fileName)) continue
     sizes.set(fileName, uncompressedSize)
-    if (READ_FILES.includes(fileName)) entries.set(fileName, entry)
+    folder = sharedFolder(folder, fileName)
+    if (READ_FILES.includes(fileName.slice(folder.length))) entries.set(fileName, entry)
   }
-  return { entries, names: [...sizes.keys()], sizes: [...sizes.values()] }
+  const inFolder = (name: string) => name.slice(folder?.length)
+  return {
+    entries: new Map(Array.from(entries, ([name, entry]) => [inFolder(name), entry])),
+    names: Array.from(sizes.keys(), inFolder),
+    sizes: [...sizes.values()]
+  }
 }
 
 const isHighSurrogate = (unit: number) => unit >= 0xd800 && unit <= 0xdbff
