@@ -263,6 +263,42 @@ layer(TestServer.layer())("an import", (it) => {
       assert.notStrictEqual(again?.["shareToken"], shareTokenOf(route))
     }))
 
+  it.effect("gives a collection from the trash the routes that it lost, after its own, while it has room", () =>
+    Effect.gen(function*() {
+      const rider = yield* signedIn
+      const make = (name: string) =>
+        Effect.map(rider.post("/routes", newRoute({ name })), ({ body }) => created(body).id)
+      const ids = yield* Effect.forEach(["a", "b", "c"], make)
+      const { id } = created((yield* rider.post("/collections", { name: "trip", routeIds: ids })).body)
+      const archive = yield* archiveOf(rider)
+      const sql = yield* SqlClient.SqlClient
+      const erase = sql`DELETE FROM routes WHERE user_id = ${rider.id} AND name IN ('a', 'c')`
+      const members = sql<{ name: string }>`
+        SELECT name FROM collection_routes JOIN routes r ON r.id = route_id
+        WHERE collection_id = ${id} ORDER BY position, route_id`
+      const inside = Effect.map(members, (rows) => rows.map(({ name }) => name))
+      yield* erase
+      yield* imported(rider, archive)
+      assert.deepStrictEqual(yield* inside, ["b"])
+      yield* rider.delete(`/collections/${id}`)
+      const restored = { collections: { ...none, restored: 1 } }
+      assert.deepInclude((yield* imported(rider, archive)).body, restored)
+      assert.deepStrictEqual(yield* inside, ["b", "a", "c"])
+
+      yield* erase
+      yield* sql`
+        WITH more AS (
+          INSERT INTO routes (user_id, name, visibility, tags, favourite, waypoints, provenance, share_token, created_at,
+            updated_at)
+          SELECT ${rider.id}, 'x', 'private', '{}', false, '[{"coord":[9,47]}]', 'routing-engine',
+            lpad(n::text, 32, '0'), '1970-01-01Z', '1970-01-01Z'
+          FROM generate_series(1, 998) n RETURNING id
+        ) INSERT INTO collection_routes (collection_id, route_id, position) SELECT ${id}, id, 9 FROM more`
+      yield* rider.delete(`/collections/${id}`)
+      assert.deepInclude((yield* imported(rider, archive)).body, restored)
+      assert.deepStrictEqual(yield* inside, ["b", ...Array.from({ length: 998 }, () => "x"), "a"])
+    }))
+
   it.effect("into an account that is to be deleted meanwhile is refused, and imports nothing more", () =>
     Effect.gen(function*() {
       const rider = yield* signedIn

@@ -111,9 +111,9 @@ export interface Received {
  * Imports an archive into the same account or another. All of it is decoded and checked before the first row is
  * written, so that a refused one has no effect. Batches of about 1 MiB are idempotent transactions: the same archive,
  * sent again, finishes an interrupted import. A row with the same `origin` is not changed, only restored from the
- * trash. New rows get new ids and share tokens, as an archive is untrusted input. A collection keeps its routes that
- * are in the archive, and public ones of others. Preferences are added where the account has none; privacy zones are
- * added, before routes.
+ * trash, a collection with the routes that it lost. New rows get new ids and share tokens, as an archive is untrusted
+ * input. A collection keeps its routes that are in the archive, and public ones of others. Preferences are added where
+ * the account has none; privacy zones are added, before routes.
  */
 export class AccountImport extends Context.Service<AccountImport, {
   /**

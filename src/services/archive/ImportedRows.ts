@@ -1,6 +1,7 @@
 import { DateTime, Effect, Schema } from "effect"
 import { SqlClient, SqlSchema, type Statement } from "effect/sql"
 import type { ArchivedCollection, Outcome, RouteOutcome } from "../../schema/Archive.ts"
+import { MAX_ROUTES } from "../../schema/Collection.ts"
 import { RouteId, ShareToken, UserId } from "../../schema/Ids.ts"
 import { textOrNull } from "../../schema/Text.ts"
 import { Lanes } from "../admission/Lanes.ts"
@@ -157,32 +158,31 @@ export const importedRows = Effect.gen(function*() {
     return inserted.length
   })
 
-  const insertCollection = Effect.fnUntraced(function*(
-    owner: UserId,
-    collection: ArchivedCollection,
-    members: ReadonlyArray<RouteId>,
-    now: Date
-  ) {
+  const insertCollection = Effect.fnUntraced(function*(owner: UserId, collection: ArchivedCollection, now: Date) {
     const { description, name, visibility } = collection
     const values = { name, description: textOrNull(description) ?? null, visibility }
     const rows = yield* sql`
-      WITH c AS (
-        ${collections.insert(sql, { ...values, ...yield* ownValues(owner, collection, now) })}
-        ON CONFLICT DO NOTHING RETURNING id
-      ), m AS (
-        INSERT INTO collection_routes (collection_id, route_id, position)
-        SELECT c.id, r.id, ids.place
-        FROM c, unnest(${[...members]}::bigint[]) WITH ORDINALITY AS ids (member, place) JOIN routes r ON r.id = member
-      )
-      SELECT id FROM c`
+      ${collections.insert(sql, { ...values, ...yield* ownValues(owner, collection, now) })}
+      ON CONFLICT DO NOTHING RETURNING id`
     return rows.length
   })
+
+  // The members that a restored collection has stay before those of the archive.
+  const addMembers = (owner: UserId, { origin }: ArchivedCollection, members: ReadonlyArray<RouteId>) =>
+    sql`
+      WITH c AS (SELECT id FROM collections WHERE ${hasOrigin(owner, [origin])}),
+        present AS (SELECT m.route_id, m.position FROM c JOIN collection_routes m ON m.collection_id = c.id)
+      INSERT INTO collection_routes (collection_id, route_id, position)
+      SELECT c.id, r.id, ids.place + (SELECT coalesce(max(position), 0) FROM present)
+      FROM c, unnest(${[...members]}::bigint[]) WITH ORDINALITY AS ids (member, place) JOIN routes r ON r.id = member
+      WHERE r.id NOT IN (SELECT route_id FROM present)
+      ORDER BY ids.place LIMIT ${MAX_ROUTES} - (SELECT count(*) FROM present)`
 
   const bring = Effect.fnUntraced(function*<Item extends Archived, E, R>(
     table: string,
     owner: UserId,
     items: ReadonlyArray<Item>,
-    insert: (missing: ReadonlyArray<Item>, now: Date) => Effect.Effect<number, E, R>
+    insert: (missing: ReadonlyArray<Item>, now: Date, restored: number) => Effect.Effect<number, E, R>
   ) {
     yield* lockAgainstDeletion(owner)
     const now = yield* DateTime.nowAsDate
@@ -192,7 +192,7 @@ export const importedRows = Effect.gen(function*() {
     const known = new Set((yield* findKnown({ table, owner, origins })).map(({ origin }) => origin))
     const restored = known.size === 0 ? 0 : (yield* restoreDeleted(table, owner, origins, since, now)).length
     const missing = items.filter(({ origin }) => !known.has(origin))
-    const created = missing.length === 0 ? 0 : yield* insert(missing, now)
+    const created = yield* insert(missing, now, restored)
     const outcome: Outcome = { created, restored, unchanged: items.length - created - restored }
     return outcome
   }, (change, _, owner) => writes(owner, sql.withTransaction(change)))
@@ -247,8 +247,15 @@ export const importedRows = Effect.gen(function*() {
       ),
 
     collection: (owner: UserId, collection: ArchivedCollection, members: ReadonlyArray<RouteId>) =>
-      bring("collections", owner, [collection], (_, now) => insertCollection(owner, collection, members, now)).pipe(
-        quotaFailures
-      )
+      bring(
+        "collections",
+        owner,
+        [collection],
+        Effect.fnUntraced(function*(missing, now, restored) {
+          const created = missing.length === 0 ? 0 : yield* insertCollection(owner, collection, now)
+          if (created + restored > 0) yield* addMembers(owner, collection, members)
+          return created
+        })
+      ).pipe(quotaFailures)
   }
 })
