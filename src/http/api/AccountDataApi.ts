@@ -61,7 +61,8 @@ export class AccountDataApi extends HttpApiGroup.make("accountData")
           + "is the report. Its routes, its collections, and the preferences that are not set here are imported. It is checked as a "
           + "whole before anything is stored; `details.issues` names the file, and in it the line. What the account has already stays "
           + "as it is, so the same archive may be sent again; what is in the trash is restored, a collection with the routes that it "
-          + "lost. Ids and share tokens are new, places are derived again. An archive that is over a quota of the account is refused as a whole (409). `routes.json` and what "
+          + "lost. Ids and share tokens are new, places are derived again. An archive that is over a quota of the account is refused as "
+          + "a whole (409). `routes.json` and what "
           + `else is read of it may unpack to ${mebibytes(MAX_UNPACKED)}.\n\n`
           + "Any other ZIP is one of route files, as other services and devices give them, which a token with the scope `write` "
           + "may send too; the parameters are for these. Each GPX, GeoJSON, TCX, KML, KMZ and FIT file becomes routes, one for each of "
