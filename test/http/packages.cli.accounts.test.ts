@@ -197,6 +197,34 @@ layer(TestServer.layer())("rps mirror", (it) => {
       assert.strictEqual(Schema.decodeUnknownSync(Zones)(body).zones.length, 3)
     }))
 
+  it.effect("has the zones of the source in place of its earlier ones, and copies nothing where it lacks room for them", () =>
+    Effect.gen(function*() {
+      const { origin } = yield* TestServer
+      const [source, target] = [yield* person, yield* person]
+      const mirror = rps({ ...source.env, RPS_TO_TOKEN: target.env.RPS_TOKEN }, ["mirror", "--to", origin])
+      const zones = (lng: number, count: number) =>
+        Array.from({ length: count }, (_, index) => ({ center: [lng, 40 + index], radius: 200 }))
+      const publish = (name: string) => source.rider.post("/routes", newRoute({ name, visibility: "public" }))
+      yield* setZones(target.rider, zones(9, 3))
+      for (const [index, name] of ["A", "B", "C"].entries()) {
+        yield* setZones(source.rider, zones(10 + index, 4))
+        yield* publish(name)
+        const { code, stderr } = yield* mirror
+        assert.strictEqual(code, 0, stderr)
+        const { body } = yield* target.rider.get("/users/me/privacy-zones")
+        assert.deepStrictEqual(body, { zones: [...zones(9, 3), ...zones(10 + index, 4)] })
+      }
+      yield* setZones(source.rider, zones(13, 8))
+      yield* publish("D")
+      const full = yield* mirror
+      assert.strictEqual(full.code, 1)
+      assert.include(full.stderr, "remove privacy zones of the account, then run this again")
+      assert.deepStrictEqual((yield* routesOf(target.rider)).map(({ name }) => name), ["A", "B", "C"])
+      yield* setZones(target.rider, [])
+      assert.strictEqual((yield* mirror).code, 0)
+      assert.strictEqual((yield* routesOf(target.rider)).length, 4)
+    }))
+
   it.effect("refuses a run while another one has not ended, and none after one that was killed", () =>
     Effect.gen(function*() {
       const { origin } = yield* TestServer

@@ -1,5 +1,6 @@
 import { Schema } from "effect"
 import { createHash } from "node:crypto"
+import { isDeepStrictEqual } from "node:util"
 import {
   batch,
   type BatchOperation,
@@ -8,8 +9,10 @@ import {
   type PrivacyZone,
   type Route,
   type RouteInput,
+  ServiceError,
   sync
 } from "../../client/src/index.ts"
+import { Failure } from "./Failure.ts"
 
 /** A copy has every member of a route, but for the line in another form and what names a creation. */
 type Copied = RouteInput & Readonly<Record<Exclude<keyof RouteInput, "polyline6" | "clientId">, unknown>>
@@ -73,11 +76,29 @@ export const sendAll = async (client: Client, operations: ReadonlyArray<BatchOpe
 const isSameZone = (one: PrivacyZone) => ({ center, radius }: PrivacyZone) =>
   radius === one.radius && center.every((degrees, index) => degrees === one.center[index])
 
-/** Adds the zones that the account lacks. This precedes the routes, so that none is shown without them. */
-export const addZones = async ({ users }: Client, zones: ReadonlyArray<PrivacyZone>) => {
-  const present = await users.privacyZones()
-  const missing = zones.filter((zone) => !present.zones.some(isSameZone(zone)))
-  if (missing.length > 0) await users.setPrivacyZones({ payload: { zones: [...present.zones, ...missing] } })
+/**
+ * Puts zones beside those of the account, in place of those that an earlier run added, and returns what it added. This
+ * precedes the routes, so that none is shown without them.
+ */
+export const addZones = async (
+  { users }: Client,
+  zones: ReadonlyArray<PrivacyZone>,
+  added: ReadonlyArray<PrivacyZone> = []
+): Promise<ReadonlyArray<PrivacyZone>> => {
+  const present = (await users.privacyZones()).zones
+  const own = present.filter((zone) => !added.some(isSameZone(zone)))
+  const missing = zones.filter((zone) => !own.some(isSameZone(zone)))
+  const all = [...own, ...missing]
+  if (isDeepStrictEqual(all, present)) return missing
+  const headers = added.length === 0 ? {} : { "X-Service-Confirm": "true" }
+  await users.setPrivacyZones({ headers, payload: { zones: all } }).catch((error) => {
+    if (!(error instanceof ServiceError && error.statusCode === 400)) throw error
+    throw Failure.because(
+      `The account has no room for all privacy zones (${error.message}), and without them routes would show what they hide, so none `
+        + "was copied: remove privacy zones of the account, then run this again"
+    )
+  })
+  return missing
 }
 
 /** Returns the ids that the account has: items of the backup may still be there, and are left as they are. */

@@ -4,6 +4,7 @@ import {
   type BatchOperation,
   type BatchResult,
   type Collection,
+  type PrivacyZone,
   type Route,
   ServiceError,
   sync
@@ -17,8 +18,16 @@ import { showProgress } from "./Terminal.ts"
 
 type Kind = "routes" | "collections"
 
+const Zone = Schema.Struct({
+  center: Schema.Tuple([Schema.Finite, Schema.Finite]),
+  radius: Schema.Finite,
+  label: Schema.optionalKey(Schema.NullOr(Schema.String))
+})
+
 const State = Schema.Struct({
   cursor: Schema.optionalKey(Schema.String),
+  /** These zones of the target are from the source. Earlier versions did not keep them. */
+  zones: Schema.optionalKey(Schema.Array(Zone)),
   /** Each id of the source has its id of the target. */
   ids: Schema.Struct({ routes: Ids, collections: Ids }),
   /** These ids are not as in the source: refused ones, and collections until all of their routes are in the target. */
@@ -46,6 +55,7 @@ interface Mirror {
   readonly stale: Readonly<Record<Kind, Set<number>>>
   readonly counts: { copied: number; deleted: number }
   readonly refused: Map<string, string>
+  zones: ReadonlyArray<PrivacyZone>
   cursor: string | undefined
   isUnsure: boolean
   generation: number
@@ -61,11 +71,12 @@ const opened = async (source: Account, target: Account): Promise<Mirror> => {
   const file = ownFile(`mirrors/${ends.join("-to-")}.json`)
   await lock(file, "mirror")
   const text = await readText(file)
-  const { cursor, generation, ids, isUnsure, stale } = text === undefined ? EMPTY : decodeState(text)
+  const { cursor, generation, ids, isUnsure, stale, zones = [] } = text === undefined ? EMPTY : decodeState(text)
   return {
     source,
     target,
     file,
+    zones,
     cursor,
     generation,
     isUnsure,
@@ -76,14 +87,21 @@ const opened = async (source: Account, target: Account): Promise<Mirror> => {
   }
 }
 
-const save = ({ cursor, file, generation, ids, isUnsure, stale }: Mirror) =>
+const save = ({ cursor, file, generation, ids, isUnsure, stale, zones }: Mirror) =>
   replaceJson(file, {
+    zones,
     ...(cursor === undefined ? {} : { cursor }),
     generation,
     isUnsure,
     ids: { routes: Object.fromEntries(ids.routes), collections: Object.fromEntries(ids.collections) },
     stale: { routes: [...stale.routes], collections: [...stale.collections] }
   })
+
+const copyZones = async (mirror: Mirror) => {
+  const { zones } = await mirror.source.client.users.privacyZones()
+  mirror.zones = await addZones(mirror.target.client, zones, mirror.zones)
+  if (mirror.zones.length > 0) await save(mirror)
+}
 
 interface Step {
   readonly kind: Kind
@@ -266,7 +284,7 @@ export const mirror = Command.make(
     const source = yield* account
     const copied = yield* attempt(async () => {
       const mirror = await opened(source, await targetAt(to))
-      await addZones(mirror.target.client, (await source.client.users.privacyZones()).zones)
+      await copyZones(mirror)
       await follow(mirror)
       await copyStale(mirror)
       await removeAbsent(mirror)
