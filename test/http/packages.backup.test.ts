@@ -44,12 +44,19 @@ layer(TestServer.layer())("a backup of the command line", (it) => {
         ...Object((yield* ada.post(`/collections/${collection}/links`, { label: "All" })).body)
       })
       yield* setZones(ada, [ZONE])
-      yield* ada.patch("/users/me", { preferences: { units: "imperial" } })
+      const avatar = "https://pictures.example.com/ada.png"
+      const preferences = { units: "imperial", overlays: { contour: true, wind: true }, routingDefaults: { run: {} } }
+      yield* ada.patch("/users/me", { avatar, preferences })
       const copy = join(yield* temporaryDirectory, "copy")
       assert.strictEqual(yield* printed(ada, "read", "backup", copy), "5 saved, 0 deleted since the last time\n")
       assert.isTrue(existsSync(join(copy, "account.json")))
       assert.strictEqual(readdirSync(join(copy, "links")).length, 2)
 
+      yield* bob.patch("/users/me", { preferences: { units: "metric", overlays: { wind: false } } })
+      yield* setZones(bob, Array.from({ length: 10 }, (_, index) => ({ ...AWAY, radius: 200 + index })))
+      const full = yield* printed(bob, "write", "restore", copy)
+      assert.match(full, /no room for all privacy zones .* so none was copied: remove privacy zones of the account/)
+      assert.deepStrictEqual(idsIn((yield* bob.get("/routes")).body), [])
       yield* setZones(bob, [AWAY])
       const restored = yield* printed(bob, "write", "restore", copy)
       assert.strictEqual(restored, "1 routes restored, 0 already there, 0 refused\n")
@@ -58,7 +65,8 @@ layer(TestServer.layer())("a backup of the command line", (it) => {
         "0 routes restored, 1 already there, 0 refused\n"
       )
       assert.deepStrictEqual((yield* bob.get("/users/me/privacy-zones")).body, { zones: [AWAY, ZONE] })
-      assert.deepInclude((yield* bob.get("/users/me")).body, { preferences: { units: "imperial" } })
+      const merged = { ...preferences, units: "metric", overlays: { contour: true, wind: false } }
+      assert.deepInclude((yield* bob.get("/users/me")).body, { avatar, preferences: merged })
       const [made] = idsIn((yield* bob.get("/routes")).body)
       const [list] = idsIn((yield* bob.get("/collections")).body)
       assert.deepStrictEqual(yield* linksOf(bob, `/routes/${made}`), [{ label: "Club" }])

@@ -1,4 +1,4 @@
-import { Clock, Effect, identity, Schema } from "effect"
+import { Clock, Effect, identity, Predicate, Record, Schema } from "effect"
 import { Argument, Command } from "effect/cli"
 import { readdir, readFile } from "node:fs/promises"
 import { join } from "node:path"
@@ -27,6 +27,17 @@ interface Shared {
 
 const has = (value: unknown, ...names: ReadonlyArray<string>) =>
   typeof value === "object" && value !== null && names.every((name) => name in value)
+
+type Members = Readonly<Record<string, unknown>>
+
+/** Returns all members, also of objects within: those of the account rather than those of the backup. */
+const merged = (stored: Members, own: Members): Members => ({
+  ...stored,
+  ...Record.map(own, (value, key) => {
+    const other = stored[key]
+    return Predicate.isReadonlyObject(value) && Predicate.isReadonlyObject(other) ? merged(other, value) : value
+  })
+})
 
 /** Only these members are checked: the service checks the rest, as in any request. */
 const isRoute = (value: unknown): value is Route & Shared => has(value, "id", "name", "waypoints", "createdAt")
@@ -134,10 +145,12 @@ export const restore = Command.make(
       const settings = await readText(join(directory, "account.json"))
       const stored: unknown = settings === undefined ? undefined : JSON.parse(settings)
       if (isAccount(stored)) {
-        const { preferences, zones } = stored
+        const { avatar, preferences, zones } = stored
         await addZones(client, zones)
         const own = await client.users.me()
-        if (own.preferences === null && preferences !== null) await client.users.update({ payload: { preferences } })
+        await client.users.update({
+          payload: { avatar: own.avatar ?? avatar, preferences: merged({ ...preferences }, { ...own.preferences }) }
+        })
       }
 
       const routes = await readAll(
