@@ -21,6 +21,9 @@ const routesOf = Effect.fnUntraced(function*(rider: Rider) {
   return Schema.decodeUnknownSync(Listed)((yield* rider.get("/routes?sort=name")).body)
 })
 
+const names = (body: unknown) =>
+  Schema.decodeUnknownSync(Schema.Array(Schema.Struct({ name: Schema.String })))(body).map(({ name }) => name)
+
 const Zones = Schema.Struct({ zones: Schema.Array(Schema.Unknown) })
 
 const CollectionsListed = Schema.Array(
@@ -148,6 +151,24 @@ layer(TestServer.layer())("rps mirror", (it) => {
       assert.strictEqual((yield* mirror()).stdout, "1 copied, 0 deleted, 0 refused\n")
       assert.strictEqual((yield* routesOf(target.rider)).filter(({ name }) => name === "B").length, 1)
       assert.include((yield* routesOf(target.rider)).map(({ id }) => id), own)
+    }))
+
+  it.effect("has routes and collections in the order of the source from the first run on", () =>
+    Effect.gen(function*() {
+      const { origin } = yield* TestServer
+      const [source, target] = [yield* person, yield* person]
+      for (const name of ["B", "C", "A"]) {
+        yield* source.rider.post("/routes", newRoute({ name, geometry: ray([9, 47], 1, 100) }))
+        yield* source.rider.post("/collections", { name })
+      }
+      yield* rps({ ...source.env, RPS_TO_TOKEN: target.env.RPS_TOKEN }, ["mirror", "--to", origin])
+      const namesOf = (rider: Rider, path: string) => Effect.map(rider.get(path), ({ body }) => names(body))
+      for (const path of ["/routes", "/collections"]) {
+        assert.deepStrictEqual(yield* namesOf(source.rider, path), ["A", "C", "B"])
+        assert.deepStrictEqual(yield* namesOf(target.rider, path), ["A", "C", "B"])
+      }
+      const { body } = yield* target.rider.get("/routes?geometry=full")
+      assert.isNotEmpty(positionsOf(Schema.decodeUnknownSync(Schema.Array(Schema.Unknown))(body)[0]))
     }))
 
   it.effect("makes nothing twice where what it knew is lost, and makes a copy again that was deleted there", () =>

@@ -4,6 +4,7 @@ import {
   type BatchOperation,
   type BatchResult,
   type Collection,
+  pages,
   type PrivacyZone,
   type Route,
   ServiceError,
@@ -213,15 +214,19 @@ const remove = async (mirror: Mirror, removed: ReadonlyArray<{ readonly kind: Ki
 
 const KINDS = { route: "routes", collection: "collections" } as const
 
-/** Follows the feed of the source. Collections are copied later, when their routes are there. */
-const follow = (mirror: Mirror) =>
+const PAGE = 50
+
+/**
+ * Follows the feed of the source. Collections are copied later, when their routes are there, and so are the routes of the
+ * first run: the feed begins with the newest, and so do lists of the target with what it made last.
+ */
+const follow = (mirror: Mirror, isFirst: boolean) =>
   sync(mirror.source.client, {
     cursor: () => mirror.cursor,
     apply: async ({ changes, cursor }) => {
-      const routes = changes.flatMap(({ route }): ReadonlyArray<Item> =>
-        route === undefined ? [] : [{ kind: "routes", item: route }]
-      )
-      await copy(mirror, routes)
+      const routes = changes.flatMap(({ route }) => route ?? [])
+      if (isFirst) { for (const { id } of routes) mirror.stale.routes.add(id) }
+      else await copy(mirror, routes.map((item) => ({ kind: "routes", item })))
       for (const { collection } of changes) if (collection !== undefined) mirror.stale.collections.add(collection.id)
       await remove(
         mirror,
@@ -237,7 +242,24 @@ const follow = (mirror: Mirror) =>
       mirror.cursor = undefined
       mirror.isUnsure = true
     }
-  }, { limit: 50 })
+  }, isFirst ? { geometry: "none", limit: 200 } : { limit: PAGE })
+
+const copyOldestFirst = async (mirror: Mirror) => {
+  const query = { sort: "createdAt", geometry: "full", limit: PAGE } as const
+  const items: Array<Item> = []
+  const copyRead = async () => {
+    await copy(mirror, items.splice(0))
+    await save(mirror)
+    showProgress(mirror.counts.copied, mirror.counts.copied, "routes copied")
+  }
+  for await (
+    const item of pages((page) => mirror.source.client.routes.list.response({ query: { ...query, ...page } }))
+  ) {
+    items.push({ kind: "routes", item })
+    if (items.length === PAGE) await copyRead()
+  }
+  await copyRead()
+}
 
 /** Returns nothing if the item is gone: the feed tells of its deletion. */
 const present = async <A>(read: Promise<A>): Promise<ReadonlyArray<A>> => {
@@ -249,13 +271,15 @@ const present = async <A>(read: Promise<A>): Promise<ReadonlyArray<A>> => {
   }
 }
 
+const ascending = (ids: ReadonlySet<number>) => [...ids].toSorted((a, b) => a - b)
+
 const copyStale = async (mirror: Mirror) => {
   const { collections, routes } = mirror.source.client
-  for (const ref of mirror.stale.routes) {
+  for (const ref of ascending(mirror.stale.routes)) {
     const items = await present(routes.get({ params: { ref } }))
     await copy(mirror, items.map((item) => ({ kind: "routes", item })))
   }
-  for (const ref of mirror.stale.collections) {
+  for (const ref of ascending(mirror.stale.collections)) {
     const items = await present(collections.get({ params: { ref } }))
     await copy(mirror, items.map((item) => ({ kind: "collections", item })))
   }
@@ -285,7 +309,9 @@ export const mirror = Command.make(
     const copied = yield* attempt(async () => {
       const mirror = await opened(source, await targetAt(to))
       await copyZones(mirror)
-      await follow(mirror)
+      const isFirst = mirror.cursor === undefined
+      await follow(mirror, isFirst)
+      if (isFirst) await copyOldestFirst(mirror)
       await copyStale(mirror)
       await removeAbsent(mirror)
       return mirror
