@@ -148,9 +148,8 @@ export const restore = Command.make(
         const { avatar, preferences, zones } = stored
         await addZones(client, zones)
         const own = await client.users.me()
-        await client.users.update({
-          payload: { avatar: own.avatar ?? avatar, preferences: merged({ ...preferences }, { ...own.preferences }) }
-        })
+        const both = own.preferences === null ? preferences : merged({ ...preferences }, { ...own.preferences })
+        await client.users.update({ payload: { avatar: own.avatar ?? avatar, preferences: both } })
       }
 
       const routes = await readAll(
