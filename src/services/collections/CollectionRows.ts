@@ -101,10 +101,12 @@ export const collectionQueries = Effect.gen(function*() {
   const { publicLists } = yield* Lanes
   const visibility = collectionVisibility(sql)
   const routes = routeVisibility(sql)
-  const toStored = (row: CollectionRow) => toStoredCollection(row, pseudonyms)
-  const decodeRows = flow(readableRows("collections", CollectionRow), Effect.map(Arrays.map(toStored)))
+  const decodeRows = flow(
+    readableRows("collections", CollectionRow),
+    Effect.map(Arrays.map((row) => toStoredCollection(row, pseudonyms)))
+  )
   const toDeleted = (row: typeof DeletedCollectionRow.Type): DeletedStoredCollection => ({
-    ...toStored(row),
+    ...toStoredCollection(row, pseudonyms),
     ...trashedAt(row.deletedAt)
   })
   const decodeDeleted = flow(readableRows("collections", DeletedCollectionRow), Effect.map(Arrays.map(toDeleted)))
@@ -195,12 +197,12 @@ export const collectionQueries = Effect.gen(function*() {
         now,
         (opening) => visibility.selectOpened(columns(viewerId), opening, viewerId)
       )
-      if (found === undefined) return yield* new Missing({ kind: "collection" })
+      if (found === undefined) return Option.none()
       const row = yield* decodeOpened(found)
-      const collection = toStored(row)
-      if (collection.user.id === viewerId) return collection
+      const collection = toStoredCollection(row, pseudonyms)
+      if (collection.user.id === viewerId) return Option.some(collection)
       const shown = typeof ref === "number" ? withoutToken(collection) : collection
-      return { ...shown, ...yield* links.follow(ref, row) }
+      return Option.some({ ...shown, ...yield* links.follow(ref, row) })
     }),
 
     own: (owner: UserId, q: string | undefined, wanted: Page) => {
@@ -307,7 +309,7 @@ export const collectionRouteQueries = Effect.gen(function*() {
         ORDER BY p.page_place`
       const rows = yield* firstOpened(ref, now, (opening) => views.completed(select(opening)))
       const [first] = rows
-      if (first === undefined) return yield* new Missing({ kind: "collection" })
+      if (first === undefined) return Option.none()
       const found = rows.filter(({ id }) => id !== null)
       const items = yield* decodeRows(found)
       const opened = yield* decodeOpened(first)
@@ -320,7 +322,11 @@ export const collectionRouteQueries = Effect.gen(function*() {
         const hasHiddenToken = isShared && row.visibility === "unlisted"
         return hasHiddenToken ? Struct.omit(route, ["shareToken"]) : route
       }
-      return { ...yield* extentOf(found), total: opened.total, items: items.map(shown) }
+      return Option.some({
+        ...yield* extentOf(found),
+        total: opened.total,
+        items: items.map(shown)
+      })
     })
   }
 })
@@ -352,8 +358,10 @@ export class CollectionTrash extends Context.Service<
               WHERE id = ${id} AND user_id = ${owner} AND deleted_at > ${yield* deletionCutoff}
                 AND (${mayPublish} OR visibility <> 'public')
               RETURNING id`
-            if (rows.length === 0) return yield* new Missing({ kind: "collection" })
-            return yield* queries.find(id, Option.some(owner))
+            const restored = rows.length === 0
+              ? Option.none()
+              : yield* queries.find(id, Option.some(owner))
+            return Option.isSome(restored) ? restored.value : yield* new Missing({ kind: "collection" })
           },
           sql.withTransaction,
           (restoring, owner) => writes(owner, restoring),

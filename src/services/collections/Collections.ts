@@ -211,6 +211,11 @@ export class Collections extends Context.Service<Collections, {
         execute: (values) => sql`${collections.insert(sql, values)} ${sql.literal(UNLESS_MADE)} RETURNING id`
       })
 
+      const found = Effect.fnUntraced(function*(ref: CollectionRef, viewer: Viewer) {
+        const collection = yield* queries.find(ref, viewer)
+        return Option.isSome(collection) ? collection.value : yield* new Missing({ kind: "collection" })
+      })
+
       const made = Effect.fnUntraced(function*(
         owner: UserId,
         { clientDigest, clientId }: ReturnType<typeof clientColumns>,
@@ -218,7 +223,7 @@ export class Collections extends Context.Service<Collections, {
       ) {
         const first = yield* queries.findMade({ owner, clientId })
         if (Option.isNone(first)) return yield* new ClientIdUsed()
-        const now = yield* queries.find(first.value.id, Option.some(owner))
+        const now = yield* found(first.value.id, Option.some(owner))
         if (first.value.clientDigest !== clientDigest) return now
         const { description: _laterText, id, name: _laterName, ...present } = now
         return {
@@ -285,7 +290,7 @@ export class Collections extends Context.Service<Collections, {
         others: ReadonlyArray<Member>,
         { place, routeId }: { readonly place: number; readonly routeId: RouteId }
       ) {
-        const { routeIds } = yield* queries.find(id, Option.some(owner))
+        const { routeIds } = yield* found(id, Option.some(owner))
         const next = routeIds.filter((shown) => shown !== routeId)[place]
         return next === undefined ? others.length : others.findIndex((other) => other.routeId === next)
       })
@@ -311,7 +316,7 @@ export class Collections extends Context.Service<Collections, {
           function*(owner: UserId, id: CollectionId, value: A, expected: ExpectedVersion) {
             yield* requireVersion(owner, id, expected)
             yield* change(owner, id, value)
-            return yield* queries.find(id, Option.some(owner))
+            return yield* found(id, Option.some(owner))
           },
           sql.withTransaction,
           (changed, owner) => writes(owner, changed),
@@ -337,7 +342,7 @@ export class Collections extends Context.Service<Collections, {
             const { id } = added.value
             yield* lockAddable(owner, routeIds)
             yield* arrange(id, [], routeIds)
-            return yield* queries.find(id, Option.some(owner))
+            return yield* found(id, Option.some(owner))
           },
           sql.withTransaction,
           (change, owner) => writes(owner, change),
@@ -347,10 +352,12 @@ export class Collections extends Context.Service<Collections, {
         list: queries.own,
         byUser: (owner, page) =>
           databaseDefects(whileAway(Effect.andThen(requireActive(owner), queries.publicOf(owner, page)))),
-        get: (ref, viewer) => whileAway(queries.find(ref, viewer), () => typeof ref === "number").pipe(databaseDefects),
+        get: (ref, viewer) => whileAway(found(ref, viewer), () => typeof ref === "number").pipe(databaseDefects),
 
-        routes: (ref, viewer, page, form) =>
-          whileAway(members.page(ref, viewer, page, form), () => typeof ref === "number").pipe(databaseDefects),
+        routes: Effect.fnUntraced(function*(ref, viewer, page, form) {
+          const routes = yield* whileAway(members.page(ref, viewer, page, form), () => typeof ref === "number")
+          return Option.isSome(routes) ? routes.value : yield* new Missing({ kind: "collection" })
+        }, databaseDefects),
 
         requireAddable: flow(requireAddable, databaseDefects),
 
@@ -382,7 +389,7 @@ export class Collections extends Context.Service<Collections, {
           Effect.fnUntraced(function*(owner, id, routeIds) {
             yield* lockAddable(owner, routeIds, id)
             const current = yield* queries.order(id)
-            const shown = yield* queries.find(id, Option.some(owner))
+            const shown = yield* found(id, Option.some(owner))
             const order = withHidden(current, shown.routeIds, routeIds)
             if (order.length > MAX_ROUTES) return yield* new CollectionFull({ limit: MAX_ROUTES })
             yield* rearrange(id, current, current, order)
