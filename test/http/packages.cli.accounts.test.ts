@@ -171,6 +171,31 @@ layer(TestServer.layer())("rps mirror", (it) => {
       assert.isNotEmpty(positionsOf(Schema.decodeUnknownSync(Schema.Array(Schema.Unknown))(body)[0]))
     }))
 
+  it.effect("keeps what it has copied of a first run that is broken off, and of the next one", () =>
+    Effect.gen(function*() {
+      const { origin } = yield* TestServer
+      const [source, target] = [yield* person, yield* person]
+      const operations = Array.from({ length: 60 }, () => ({ op: "create", route: newRoute({}) }))
+      yield* source.rider.post("/routes/batch", { operations })
+      let reads = 0
+      const port = yield* listening(createServer(({ headers: { authorization = "" }, url = "" }, response) => {
+        const isOfOne = /\/routes\/\d+/.test(url)
+        if (isOfOne) reads++
+        response.setHeader("content-type", "application/json")
+        if (url.includes("sort=createdAt") || reads > 55) return void response.writeHead(403).end("{}")
+        return void fetch(`${origin}${url}`, { headers: { authorization } }).then(async (answer) =>
+          response.writeHead(answer.status).end(await answer.text())
+        )
+      }))
+      const env = { ...source.env, RPS_URL: `http://127.0.0.1:${port}`, RPS_TO_TOKEN: target.env.RPS_TOKEN }
+      for (const copied of [0, 50]) {
+        assert.notStrictEqual((yield* rps(env, ["mirror", "--to", origin])).code, 0)
+        const file = readdirSync(join(env.RPS_CONFIG_DIR, "mirrors")).find((name) => name.endsWith(".json")) ?? ""
+        const state = JSON.parse(readFileSync(join(env.RPS_CONFIG_DIR, "mirrors", file), "utf8"))
+        assert.lengthOf(Object.keys(state.ids.routes), copied)
+      }
+    }))
+
   it.effect("makes nothing twice where what it knew is lost, and makes a copy again that was deleted there", () =>
     Effect.gen(function*() {
       const { origin } = yield* TestServer

@@ -275,9 +275,10 @@ const ascending = (ids: ReadonlySet<number>) => [...ids].toSorted((a, b) => a - 
 
 const copyStale = async (mirror: Mirror) => {
   const { collections, routes } = mirror.source.client
-  for (const ref of ascending(mirror.stale.routes)) {
+  for (const [index, ref] of ascending(mirror.stale.routes).entries()) {
     const items = await present(routes.get({ params: { ref } }))
     await copy(mirror, items.map((item) => ({ kind: "routes", item })))
+    if (index % PAGE === PAGE - 1) await save(mirror)
   }
   for (const ref of ascending(mirror.stale.collections)) {
     const items = await present(collections.get({ params: { ref } }))
