@@ -1,4 +1,4 @@
-import { Option } from "effect"
+import { isPercentEncoded } from "./Text.ts"
 
 const FORM = /^(postgres(?:ql)?:\/\/(?:[^/?#@]*@)?)([^/?#]*)([^?#]*)(?:\?([^#]*))?$/i
 
@@ -26,11 +26,9 @@ export const hostsOf = (url: string): ReadonlyArray<string> => {
   })
 }
 
-export const decoded = Option.liftThrowable(decodeURIComponent)
-
 /** The driver decodes what is before the parameters. */
 const isDatabaseUrl = (text: string) =>
-  FORM.test(text) && Option.isSome(decoded(text.replace(/\?.*/s, "")))
+  FORM.test(text) && isPercentEncoded(text.replace(/\?.*/s, ""))
   && hostsOf(text).every((url) => URL.canParse(url))
 
 export const hasOneHost = (text: string): boolean => isDatabaseUrl(text) && hostsOf(text).length === 1

@@ -1,4 +1,4 @@
-import { type JsonSchema, Schema, SchemaTransformation } from "effect"
+import { type JsonSchema, Result, Schema, SchemaTransformation } from "effect"
 
 const STORABLE = "^[^\\x00]*$"
 
@@ -12,6 +12,9 @@ const isWellFormed = (documented: JsonSchema.JsonSchema) =>
 
 /** Clients with Node.js 20 lack `URL.parse`, which came with Node.js 22. */
 export const parsedUrl = (text: string): URL | undefined => URL.canParse(text) ? new URL(text) : undefined
+
+/** Every percent sign begins an escape, and what they escape is UTF-8. */
+export const isPercentEncoded = (text: string): boolean => Result.isSuccess(Result.try(() => decodeURIComponent(text)))
 
 /** PostgreSQL cannot store U+0000, and UTF-8 no lone surrogates. */
 export const WellFormedString = Schema.String.check(isWellFormed({ pattern: STORABLE }))

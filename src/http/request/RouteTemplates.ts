@@ -1,6 +1,7 @@
-import { Array as Arr, Context, Result } from "effect"
+import { Array as Arr, Context } from "effect"
 import { FindMyWay } from "effect/http"
 import { isSafe } from "../../schema/Http.ts"
+import { isPercentEncoded } from "../../schema/Text.ts"
 import { Api } from "../api/Api.ts"
 import { StoresNothing } from "../api/Requests.ts"
 
@@ -165,11 +166,9 @@ export const pathOf = (url: string) => {
 /** The router decodes `%` and ends paths at `;` and `#`: `/%6detrics` would bypass a proxy's rule for `/metrics`. */
 export const isExactPath = (url: string): boolean => !/[%;#]/.test(pathOf(url))
 
-const isUtf8 = (bytes: string) => Result.isSuccess(Result.try(() => decodeURIComponent(bytes)))
-
 /** The library takes a query with such bytes as it was sent. A `%` before anything else than two digits stands for itself. */
 export const isOtherThanUtf8 = (url: string): boolean =>
-  url.startsWith("/api/") && !(url.match(/(?:%[0-9a-f]{2})+/gi) ?? []).every(isUtf8)
+  url.startsWith("/api/") && !(url.match(/(?:%[0-9a-f]{2})+/gi) ?? []).every(isPercentEncoded)
 
 /** Browsers name HTML among the types that they accept. */
 export const wantsPage = (

@@ -15,8 +15,9 @@ import {
 import { IpNetwork } from "effect/net"
 import { statSync } from "node:fs"
 import { validateHeaderName, validateHeaderValue } from "node:http"
-import { checkDatabaseUrl, decoded, hasOneHost } from "../../schema/DatabaseUrls.ts"
+import { checkDatabaseUrl, hasOneHost } from "../../schema/DatabaseUrls.ts"
 import { inWords } from "../../schema/Limits.ts"
+import { isPercentEncoded } from "../../schema/Text.ts"
 import { Email } from "../../schema/User.ts"
 
 /** `dark` replaces `light` on a dark page. */
@@ -184,7 +185,7 @@ export const redisUrl = bySchema(
 
 /** The URL parser keeps a percent sign without an escape (WHATWG URL, 1.3). */
 const hasValidCredentials = ({ password, username }: URL) =>
-  Option.isSome(decoded(username)) && Option.isSome(decoded(password)) && (username !== "" || password === "")
+  isPercentEncoded(username) && isPercentEncoded(password) && (username !== "" || password === "")
 
 const isSmtpServer = ({ hostname, pathname, protocol, search }: URL) =>
   /^smtps?:$/.test(protocol) && hostname !== "" && /^\/?$/.test(pathname) && search === ""
@@ -310,9 +311,7 @@ export const headers = bySchema(Schema.RedactedFromValue(
 ))
 
 const areAttributes = (text: string) =>
-  text.split(",").every((pair) =>
-    /^\s*[^\s=]+=/.test(pair) && Result.isSuccess(Result.try(() => decodeURIComponent(pair)))
-  )
+  text.split(",").every((pair) => /^\s*[^\s=]+=/.test(pair) && isPercentEncoded(pair))
 
 const attributesOf = (text: string) =>
   Object.fromEntries(
