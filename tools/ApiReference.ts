@@ -44,7 +44,7 @@ curl -si "$api/routes?limit=20&geometry=simplified" -H "Authorization: Bearer $t
 
 # Make it public (a token must confirm), change it only if nobody else did.
 curl -s -X PATCH "$api/routes/12" -H "$json" -H "Authorization: Bearer $token" -H 'X-Service-Confirm: true' \\
-  -H 'If-Match: W/"3-full-8f0b3a1c"' -d '{"visibility":"public"}'
+  -H 'If-Match: W/"3-full-8f0b3a1c@2025-06-01T08:30:00.000Z"' -d '{"visibility":"public"}'
 
 # Without a credential: find public routes, compute one.
 curl -s "$api/routes/public?bbox=9.4,47.0,9.7,47.3&activity=cycle"

@@ -15,7 +15,8 @@ const ENTITY_TAGS = new RegExp(String.raw`^(?:\*|(?:,[ \t]*)*${TAG}(?:[ \t]*,(?:
 /** `If-Match` is `*` or a list of entity tags (RFC 9110, 13.1.1), which may have empty elements (5.6.1). */
 export const EntityTags = Schema.String.check(
   Schema.makeFilter((value) => ENTITY_TAGS.test(value), {
-    expected: "`*`, or entity tags as `ETag` has them, such as W/\"3-full-8f0b3a1c\", with commas between them",
+    expected:
+      "`*`, or entity tags as `ETag` has them, such as W/\"3-full-8f0b3a1c@2025-06-01T08:30:00.000Z\", with commas between them",
     toJsonSchema: () => ({ pattern: ENTITY_TAGS.source })
   })
 )

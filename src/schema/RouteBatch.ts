@@ -119,7 +119,10 @@ const OPERATIONS = [
     })
   ),
   operation("delete", { id: RouteId, ...expectation }).check(oneExpectation).annotate(
-    named("DeleteOperation", "Moves a route to the trash.", { ...DELETION, ifMatch: "W/\"3-full-9ae0daaf\"" })
+    named("DeleteOperation", "Moves a route to the trash.", {
+      ...DELETION,
+      ifMatch: "W/\"3-full-9ae0daaf@2025-06-01T08:30:00.000Z\""
+    })
   ),
   operation("restore", { id: RouteId }).annotate(
     named("RestoreOperation", "Restores a route from the trash.", RESTORATION)

@@ -4,8 +4,11 @@ import { SESSION_COOKIE } from "../../src/http/api/Access.ts"
 import { expectedVersions, isKnown, STORABLE, storableFor, weakTag } from "../../src/http/response/Versioned.ts"
 
 describe("entity tags", () => {
-  it("have the version, and the CRC-32 of what changes without a new one", () => {
-    assert.strictEqual(weakTag("3-full", "123456789"), "W/\"3-full-cbf43926\"")
+  it("have the version, the CRC-32 of what changes without a new one, and the instant of the change", () => {
+    assert.strictEqual(
+      weakTag("3-full", "2025-06-01T08:30:00.000Z", "123456789"),
+      "W/\"3-full-cbf43926@2025-06-01T08:30:00.000Z\""
+    )
   })
 
   it("are known by any tag of If-None-Match, by a strong one too, or by *", () => {
@@ -21,9 +24,15 @@ describe("entity tags", () => {
       expectedVersions(header === undefined ? {} : { "if-match": header })
     assert.deepStrictEqual([undefined, "*", " * "].map(versionsOf), [undefined, undefined, undefined])
     const several = "W/\"3-full-cbf43926\", \"14-none-0\",\"foreign\", \"-1-x\", \"2\""
-    assert.deepStrictEqual(versionsOf(several), [3, 14])
+    assert.deepStrictEqual(versionsOf(several)?.map(({ version }) => version), [3, 14])
     assert.deepStrictEqual(versionsOf("\"foreign\""), [])
-    assert.deepStrictEqual(versionsOf("\"123456789012345-x\", \"1234567890123456-x\""), [123_456_789_012_345])
+    const long = versionsOf("\"123456789012345-x\", \"1234567890123456-x\"")
+    assert.deepStrictEqual(long?.map(({ version }) => version), [123_456_789_012_345])
+    const updatedAt = "2025-06-01T08:30:00.000Z"
+    assert.deepStrictEqual(versionsOf(`W/"3-full-cbf43926@${updatedAt}", "4-cbf43926@${updatedAt}-gzip"`), [
+      { version: 3, updatedAt },
+      { version: 4, updatedAt }
+    ])
   })
 })
 

@@ -173,6 +173,26 @@ layer(TestServer.layer())("a change that changes nothing", (it) => {
       assert.strictEqual((yield* rider.patch("/routes/999999999", {})).status, 404)
     }))
 
+  it.effect("is not taken for the change of the same version that a restored database has lost", () =>
+    Effect.gen(function*() {
+      const rider = yield* signedIn
+      const { body } = yield* rider.post("/routes", FULL)
+      const collection = idOf((yield* rider.post("/collections", { name: "All" })).body)
+      const paths = [[`/routes/${idOf(body)}`, "routes"], [`/collections/${collection}`, "collections"]] as const
+      for (const [path, table] of paths) {
+        const etag = (yield* rider.get(path)).headers.get("etag") ?? ""
+        yield* SqlClient.SqlClient.use((sql) =>
+          sql`UPDATE ${sql(table)} SET updated_at = updated_at - interval '1 minute'`
+        )
+        assert.strictEqual((yield* rider.get(path, { headers: { "if-none-match": etag } })).status, 200, table)
+        const stale = yield* rider.patch(path, { name: "Mine" }, { headers: { "if-match": etag } })
+        assert.strictEqual(stale.status, 409, table)
+        assert.strictEqual((yield* rider.delete(path, { headers: { "if-match": etag } })).status, 409, table)
+        const current = { headers: { "if-match": (yield* rider.get(path)).headers.get("etag") ?? "" } }
+        assert.strictEqual((yield* rider.patch(path, { name: "Mine" }, current)).status, 200, table)
+      }
+    }))
+
   it.effect("in a batch leaves the route, and the collection that has it there, as they are", () =>
     Effect.gen(function*() {
       const rider = yield* signedIn

@@ -105,7 +105,7 @@ const matchHeader = ({ ifMatch }: { readonly ifMatch?: string }) =>
   ifMatch === undefined ? {} : { [HEADERS.ifMatch.key]: ifMatch }
 
 const expected = ({ ifVersion, ...operation }: { readonly ifMatch?: string; readonly ifVersion?: number }) =>
-  ifVersion === undefined ? expectedVersions(matchHeader(operation)) : [ifVersion]
+  ifVersion === undefined ? expectedVersions(matchHeader(operation)) : [{ version: ifVersion }]
 
 type LinkOperation = Extract<BatchOperation, { readonly op: "createLink" | "updateLink" | "deleteLink" }>
 

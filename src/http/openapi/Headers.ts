@@ -41,7 +41,7 @@ export const HEADER_COMPONENTS = {
   ),
   [HEADERS.etag.name]: text(
     "The version, for `If-Match` and `If-None-Match`; of a list a checksum, for `If-None-Match` only",
-    "W/\"3-full-8f0b3a1c\""
+    "W/\"3-full-8f0b3a1c@2025-06-01T08:30:00.000Z\""
   ),
   [HEADERS.ignoredMembers.name]: text(
     "Members of the body, of up to 64 KiB, that the endpoint does not know and has ignored; not those that its responses have",

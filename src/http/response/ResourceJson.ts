@@ -50,7 +50,7 @@ const collectionJson = (collection: StoredCollection): string => JSON.stringify(
 
 /** The tag covers the whole JSON, which also changes with the caller and with the collection's routes. */
 export const collectionTag = (collection: StoredCollection): string =>
-  weakTag(String(collection.version), collectionJson(collection))
+  weakTag(String(collection.version), collection.updatedAt, collectionJson(collection))
 
 export const makeVersionedCollection = Effect.map(
   pageLinks,
@@ -133,10 +133,10 @@ export const routeFacts = (route: StoredRoute) => factsOf(textOf(routeJson(witho
 export const collectionFacts = (collection: StoredCollection) => factsOf(collectionJson(collection))
 
 export const routeTag = (route: StoredRoute, form: GeometryForm = "full"): string =>
-  weakTag(`${route.version}-${form}`, shownOf(route))
+  weakTag(`${route.version}-${form}`, route.updatedAt, shownOf(route))
 
 export const fileTag = (route: StoredRoute, format: FileFormat, form: GpxForm): string =>
-  weakTag(`${route.version}-${format === "gpx" ? `${format}-${form}` : format}`, shownOf(route))
+  weakTag(`${route.version}-${format === "gpx" ? `${format}-${form}` : format}`, route.updatedAt, shownOf(route))
 
 export const makeVersionedRoute = Effect.map(
   pageLinks,

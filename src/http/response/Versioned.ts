@@ -29,8 +29,9 @@ export interface Versioned {
   readonly json: () => JsonParts
 }
 
-/** The tag is weak, since one state has several encodings (RFC 9110, 8.8.3). `If-Match` compares only the version. */
-export const weakTag = (version: string, shown: string): string => `W/"${version}-${crc32(shown).toString(16)}"`
+/** The tag is weak, since one state has several encodings (RFC 9110, 8.8.3). `If-Match` compares what is not of `shown`. */
+export const weakTag = (version: string, updatedAt: string, shown: string): string =>
+  `W/"${version}-${crc32(shown).toString(16)}@${updatedAt}"`
 
 const listed = (header: string) => header.split(",").map((tag) => tag.trim()).filter((tag) => tag !== "")
 
@@ -54,7 +55,8 @@ export const storableFor = (
     ? STORABLE
     : {}
 
-const OWN_TAG = /^(?:W\/)?"(\d{1,15})-/
+/** Tags of earlier versions of the service have no instant, and some proxies add `-gzip` to a tag. */
+const OWN_TAG = /^(?:W\/)?"(\d{1,15})-[^@"]*(?:@([^"]{24}))?/
 
 /** Ignores foreign tags (RFC 9110, 13.1.1). */
 export const expectedVersions = (
@@ -62,7 +64,10 @@ export const expectedVersions = (
 ): ExpectedVersion =>
   ifMatch === undefined || ifMatch.trim() === "*"
     ? undefined
-    : tagsIn(ifMatch).flatMap((tag) => OWN_TAG.exec(tag)?.[1] ?? []).map(Number)
+    : tagsIn(ifMatch).flatMap((tag) => {
+      const [own, version, updatedAt] = OWN_TAG.exec(tag) ?? []
+      return own === undefined ? [] : { version: Number(version), updatedAt }
+    })
 
 /** The tag of a route tells in which form it was read: a client may send the line back in that form. */
 export const readForm = ({ [HEADERS.ifMatch.key]: ifMatch }: Schema.Struct.Type<typeof MatchHeader>): GeometryForm =>

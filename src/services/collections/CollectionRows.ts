@@ -159,9 +159,11 @@ export const collectionQueries = Effect.gen(function*() {
 
   const lockVersion = SqlSchema.findOneOption({
     Request: OwnCollection,
-    Result: CollectionRecord.select.mapFields(Struct.pick(["version"])),
+    Result: CollectionRecord.select.mapFields(Struct.pick(["version", "updatedAt"])),
     execute: ({ id, owner }) =>
-      sql`SELECT version FROM collections c WHERE c.id = ${id} AND ${visibility.own(owner)} FOR UPDATE`
+      sql`
+        SELECT version, updated_at AS "updatedAt" FROM collections c
+        WHERE c.id = ${id} AND ${visibility.own(owner)} FOR UPDATE`
   })
 
   const findName = SqlSchema.findOneOption({

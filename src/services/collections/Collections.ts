@@ -30,7 +30,7 @@ import {
 import { longestRun } from "../files/FileValues.ts"
 import { makeRequireActive } from "../identity/Users.ts"
 import type { RouteForm } from "../routes/RouteRow.ts"
-import type { ExpectedVersion } from "../routes/Routes.ts"
+import { type ExpectedVersion, isExpected } from "../routes/Routes.ts"
 import { shareTokens } from "../sharing/ShareLinks.ts"
 import type { Viewer } from "../sharing/Visibility.ts"
 import {
@@ -258,9 +258,8 @@ export class Collections extends Context.Service<Collections, {
       const requireVersion = Effect.fnUntraced(function*(owner: UserId, id: CollectionId, expected: ExpectedVersion) {
         const stored = yield* queries.lockVersion({ owner, id })
         if (Option.isNone(stored)) return yield* new Missing({ kind: "collection" })
-        const { version } = stored.value
-        if (expected !== undefined && !expected.includes(version)) {
-          return yield* new StaleVersion({ kind: "collection", current: version })
+        if (!isExpected(expected, stored.value)) {
+          return yield* new StaleVersion({ kind: "collection", current: stored.value.version })
         }
       })
 

@@ -8,7 +8,7 @@ import { quotaFailures } from "../admission/Quotas.ts"
 import { databaseDefects, type DatabaseError } from "../db/DatabaseErrors.ts"
 import { replicaReads } from "../db/ReadReplicas.ts"
 import { makeSharedTime } from "../db/SharedTime.ts"
-import { clientColumns, columnsOf, FIRST_VERSION, UNLESS_MADE } from "../db/Tables.ts"
+import { clientColumns, columnsOf, FIRST_VERSION, TimestampColumn, UNLESS_MADE } from "../db/Tables.ts"
 import {
   ClientIdUsed,
   CueBeyondLine,
@@ -51,6 +51,7 @@ const OwnRoute = Schema.Struct({ owner: UserId, id: RouteId })
 
 const StoredRow = Schema.Struct({
   version: Schema.Int,
+  updatedAt: TimestampColumn,
   positions: Schema.Int,
   hasDistance: Schema.Boolean,
   hasGaps: Schema.Boolean,
@@ -88,7 +89,7 @@ const ownRouteQueries = Effect.map(SqlClient.SqlClient, (sql) => {
         if (form === "simplified") lines.push(has("simplified", line, "simplified_segments"))
         if (form === "polyline6") lines.push(has("polyline6", polyline6))
         return sql`
-          SELECT version, position_count AS positions, distance IS NOT NULL AS "hasDistance",
+          SELECT version, updated_at AS "updatedAt", position_count AS positions, distance IS NOT NULL AS "hasDistance",
             segments IS NOT NULL AS "hasGaps", ${sql.or(lines)} AS "hasLine"
           FROM routes r WHERE r.id = ${id} AND ${visibility.own(owner)} FOR NO KEY UPDATE`
       }
@@ -174,8 +175,22 @@ const newRoutes = Effect.gen(function*() {
   })
 })
 
-/** The caller accepts to change these versions; undefined accepts any. */
-export type ExpectedVersion = ReadonlyArray<number> | undefined
+/**
+ * The caller accepts to change these versions; undefined accepts any. A restored database gives a version again: where
+ * the caller knows the instant of the change, it tells them apart.
+ */
+export type ExpectedVersion =
+  | ReadonlyArray<{ readonly version: number; readonly updatedAt?: string | undefined }>
+  | undefined
+
+export const isExpected = (
+  expected: ExpectedVersion,
+  stored: { readonly version: number; readonly updatedAt: string }
+): boolean =>
+  expected === undefined ||
+  expected.some(({ updatedAt = stored.updatedAt, version }) =>
+    version === stored.version && updatedAt === stored.updatedAt
+  )
 
 /**
  * A route that the viewer may not see is `Missing`. Changes take a turn of the account (`Lanes.writes`), and may fail
@@ -289,7 +304,7 @@ export class Routes extends Context.Service<Routes, {
             : { line: line?.json, polyline6: line?.polyline6, segments: line?.segments }
           const stored = yield* lock({ owner, id, form, ...given })
           if (Option.isNone(stored)) return yield* new Missing({ kind: "route" })
-          if (expected !== undefined && !expected.includes(stored.value.version)) {
+          if (!isExpected(expected, stored.value)) {
             return yield* new StaleVersion({ kind: "route", current: stored.value.version })
           }
           return stored.value

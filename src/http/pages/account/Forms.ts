@@ -91,7 +91,7 @@ const STALE = "stale"
 export const versionField = (sent: Fields, refusal: ServiceError | undefined, stored: number): Html =>
   hidden("version", sent[ACTION] !== "save" || refusal?.details?.reason === STALE ? stored : sent["version"] ?? stored)
 
-export const expectedIn = ({ version }: Fields) => version === undefined ? undefined : [Number(version)]
+export const expectedIn = ({ version }: Fields) => version === undefined ? undefined : [{ version: Number(version) }]
 
 export const changedMeanwhile = () =>
   Effect.fail(

@@ -110,8 +110,8 @@ const profileLayer = Layer.unwrap(Effect.map(Profiles, (profiles) =>
     actions: {
       save: action(users.endpoints.update, function*({ fields, session }) {
         const patch = yield* decodeForm(ProfilePatch, patchOf(fields))
-        const isStale = expectedIn(fields)?.includes(versionOf(yield* profiles.user(session.userId))) === false
-        if (isStale) return yield* changedMeanwhile()
+        const stored = versionOf(yield* profiles.user(session.userId))
+        if (expectedIn(fields)?.some(({ version }) => version !== stored)) return yield* changedMeanwhile()
         yield* profiles.update(session.userId, patch)
         return done(ACCOUNT_PAGES.profile, "saved")
       })

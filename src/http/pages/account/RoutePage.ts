@@ -3,7 +3,7 @@ import { RouteIdFromPath } from "../../../schema/Ids.ts"
 import { RoutePatch, type StoredRoute } from "../../../schema/Route.ts"
 import { Missing } from "../../../services/DomainErrors.ts"
 import { html } from "../../../services/operations/Html.ts"
-import { Routes } from "../../../services/routes/Routes.ts"
+import { type ExpectedVersion, Routes } from "../../../services/routes/Routes.ts"
 import type { Texts } from "../../../services/texts/Texts.ts"
 import { Api } from "../../api/Api.ts"
 import { ACCOUNT_PAGES } from "../../request/RouteTemplates.ts"
@@ -108,7 +108,7 @@ ${attribution(route, texts)}`
     }
   })
 
-  const change = Effect.fnUntraced(function*(visit: Visit, given: unknown, expected?: ReadonlyArray<number>) {
+  const change = Effect.fnUntraced(function*(visit: Visit, given: unknown, expected?: ExpectedVersion) {
     const patch = yield* decodeForm(RoutePatch, given)
     const { geometry: _, polyline6: __, ...change } = patch
     return yield* routes.update(visit.session.userId, yield* requireId(visit), change, expected).pipe(
