@@ -204,5 +204,10 @@ for name in two three; do holds "$name" "$(block 'postgresql/before' | head -n 1
 whole one
 stored after
 [ "$(names)" = "after dark first kept killed second switched" ] || fail "routes: $(names)"
+holds "$(leader one)" "$(asPostgres "psql --host=/var/lib/postgresql/routes --command='SELECT pg_switch_wal()'")"
+# The next restore has what the cluster archived since it went on from this one, as soon as it is archived.
+within one "rm -rf /var/lib/postgresql/restored
+  $(asPostgres "$(block ./restore.sh | sed "s/'[^']*UTC'//")
+    echo 'SELECT name FROM routes' | /usr/lib/postgresql/17/bin/postgres --single -D /var/lib/postgresql/restored routes | grep after")"
 inside one "$(block 'patroni.yaml list' | sed 's/list/show-config/')" | grep synchronous_mode || fail "the restored cluster acknowledges commits before a second machine has them"
 echo "passed"
