@@ -30,11 +30,18 @@ rm -f "$to/standby.signal" "$to/patroni.dynamic.json"
 echo "include 'restore.conf'" >> "$to/postgresql.auto.conf"
 echo "local all all trust" > "$to/pg_hba.conf"
 touch "$to/recovery.signal"
-"$BIN/pg_ctl" --pgdata="$to" --log="$to/restore.log" --wait --timeout=3600 start > "$to/start.log"
+"$BIN/pg_ctl" --pgdata="$to" --log="$to/restore.log" --wait --timeout=3600 start > "$to/start.log" 2>&1 || true
 ask() {
   "$BIN/psql" --host="$to" --username=postgres --dbname="$1" --no-align --tuples-only --quiet --command="$2"
 }
-while [ "$(ask postgres 'SELECT pg_is_in_recovery()')" = t ]; do sleep 0.2; done
+until [ "$(ask postgres 'SELECT pg_is_in_recovery()' 2> /dev/null)" = f ]; do
+  "$BIN/pg_ctl" --pgdata="$to" status > /dev/null || {
+    sed -n '/FATAL/p' "$to/restore.log" >&2
+    [ -z "$target" ] || echo "if nothing was archived after $target: leave the time out, into an empty directory" >&2
+    exit 1
+  }
+  sleep 0.2
+done
 ask routes 'UPDATE change_epochs SET epoch = gen_random_uuid()'
 "$BIN/pg_ctl" --pgdata="$to" --wait --mode=fast stop > /dev/null
 sed -i "/^include 'restore.conf'$/d" "$to/postgresql.auto.conf"

@@ -80,3 +80,19 @@ it.live.skipIf(BIN === undefined)(
     }).pipe(Effect.scoped),
   60_000
 )
+
+it.live.skipIf(BIN === undefined)(
+  "a restore to a time after all that was archived says so",
+  () =>
+    Effect.gen(function*() {
+      const run = yield* archived
+      const { code, stderr } = yield* run("sh $SCRIPTS/restore.sh settings restored '2100-01-01 UTC'")
+      assert.strictEqual(code, 1)
+      assert.match(
+        stderr,
+        /^\S+ \S+ \S+ \[\d+\] FATAL: +recovery ended before configured recovery target was reached\n/
+      )
+      assert.include(stderr, "leave the time out")
+    }).pipe(Effect.scoped),
+  60_000
+)
