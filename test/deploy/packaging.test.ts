@@ -196,6 +196,11 @@ describe("Compose and Kubernetes", () => {
     assert.deepStrictEqual(Object.fromEntries(matchers), sizes)
   })
 
+  it("let the headers of a search through, whose links repeat its filters", () => {
+    const [first = ""] = textOf("deploy/kubernetes/examples/ingress.yaml").split("\n---\n")
+    assert.include(first, "\n    nginx.ingress.kubernetes.io/proxy-buffer-size: 16k\n")
+  })
+
   it("start two services with limits that fit a host of 2 GiB, and the others by profiles", () => {
     const services =
       textOf("deploy/compose.yaml").split(/^services:$/m)[1]?.split(/^networks:$/m)[0]?.split(/^ {2}(?=\w+:$)/m)
