@@ -30,7 +30,7 @@ type Values = Readonly<Record<string, string>>
 export interface NewSettings {
   /** These values replace existing ones. */
   readonly answers: Values
-  /** These values are written into a new file only: the operator of an existing one has decided. */
+  /** These values are written into a new or half-written file only: the operator of another one has decided. */
   readonly defaults: Values
   /** These values are made once and kept. */
   readonly secrets: Values
@@ -90,9 +90,11 @@ export const envFile = (kept: Option.Option<string>, { answers, defaults, secret
     return { text: HEAD + Object.entries({ ...answers, ...defaults, ...secrets }).map(lineOf).join(""), change: "" }
   }
   const present = parseEnv(kept.value)
+  const isMissing = (name: string) => (present[name] ?? "") === ""
+  const isHalfWritten = Object.keys(secrets).some(isMissing)
   // One process became several, which count rate limits together.
-  const shared = Object.entries(defaults).filter(([name]) => name === "REDIS_URL")
-  const missing = [...Object.entries(secrets), ...shared].filter(([name]) => (present[name] ?? "") === "")
+  const added = Object.entries(defaults).filter(([name]) => isHalfWritten || name === "REDIS_URL")
+  const missing = [...added, ...Object.entries(secrets)].filter(([name]) => isMissing(name))
   const changed = Object.entries(answers).filter(([name, value]) => (present[name] ?? "") !== value).concat(missing)
   const change = changed.map(([name, value]) => shown(name, present[name], value)).join("")
   return { text: changed.reduce(withValue, kept.value), change }

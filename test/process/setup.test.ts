@@ -89,6 +89,15 @@ test("gives processes that become several the Redis that they share, unless ther
   assert.include(envFile(Option.some("REDIS_URL=redis://b\n"), settings).text, "REDIS_URL=redis://b\n")
 })
 
+test("adds what a new file has to one that is empty or half written", () => {
+  const settings = { answers: { A: "1", B: "2" }, defaults: { PORT: "1" }, secrets: { JWT_SECRET: "x" } }
+  const whole = envFile(Option.none(), settings).text
+  for (const kept of ["", whole.slice(0, whole.indexOf("B="))]) {
+    assert.deepStrictEqual(parseEnv(envFile(Option.some(kept), settings).text), parseEnv(whole))
+  }
+  assert.notInclude(envFile(Option.some("JWT_SECRET=y\n"), settings).text, "PORT")
+})
+
 test.effect("names the link to the current version in the units, where there is one", () =>
   Effect.gen(function*() {
     const root = yield* temporaryDirectory
