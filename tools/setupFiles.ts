@@ -71,7 +71,8 @@ const HEAD =
 const lineOf = ([name, value]: readonly [string, string]) => `${name}=${value}\n`
 
 const withValue = (text: string, [name, value]: readonly [string, string]) => {
-  const line = new RegExp(`^${name}=.*\n?`, "m")
+  // Node.js reads the last one of several lines.
+  const line = new RegExp(`^${name}=.*\n?(?![^]*^${name}=)`, "m")
   if (line.test(text)) return text.replace(line, () => lineOf([name, value]))
   return `${text}${text === "" || text.endsWith("\n") ? "" : "\n"}${lineOf([name, value])}`
 }

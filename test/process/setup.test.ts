@@ -98,6 +98,11 @@ test("adds what a new file has to one that is empty or half written", () => {
   assert.notInclude(envFile(Option.some("JWT_SECRET=y\n"), settings).text, "PORT")
 })
 
+test("changes the line that Node.js reads where several have the same setting", () => {
+  const settings = { answers: { A: "3" }, defaults: {}, secrets: {} }
+  assert.strictEqual(envFile(Option.some("A=1\nA=2\nB=1\n"), settings).text, "A=1\nA=3\nB=1\n")
+})
+
 test.effect("names the link to the current version in the units, where there is one", () =>
   Effect.gen(function*() {
     const root = yield* temporaryDirectory
