@@ -183,7 +183,10 @@ const write = ({ mode, path, text }: Planned) =>
 const plan = Effect.fnUntraced(function*(answers: Answers, root: string, settings: NewSettings) {
   const path = join(root, DIRECTORY, ".env")
   const before = yield* textAt(path)
-  const env: Planned = { path, mode: 0o600, before, ...envFile(before, settings) }
+  const { written, ...file } = envFile(before, settings)
+  yield* checkPlain(written)
+  yield* checkSettings(settings.answers)
+  const env: Planned = { path, mode: 0o600, before, ...file }
   const others = yield* Effect.forEach(yield* hostingFiles(answers, servedDirectory(DIRECTORY)), ({ path, text }) => {
     const at = join(root, path)
     return Effect.map(textAt(at), (before): Planned => ({
@@ -221,8 +224,6 @@ const setup = Command.make(
   Effect.fnUntraced(function*({ root, yes, ...given }) {
     const answers: Answers = { ...given, address: yield* addressOf(given.address) }
     const settings = yield* settingsOf(answers)
-    yield* checkPlain(settings.answers)
-    yield* checkSettings(settings.answers)
     const planned = yield* plan(answers, root, settings)
     const wanted = yield* Effect.filter(planned, (file) => isWanted(file, yes))
     yield* Effect.forEach(wanted, write, { discard: true })

@@ -85,10 +85,11 @@ const shown = (name: string, before: string | undefined, after: string) => {
   return isSecret(name) ? `changes ${name}\n` : `changes ${name} from "${before}" to "${after}"\n`
 }
 
-/** Returns the text of `.env`, and which of its settings change. */
+/** Returns the text of `.env`, which of its settings change, and the values that are written. */
 export const envFile = (kept: Option.Option<string>, { answers, defaults, secrets }: NewSettings) => {
   if (Option.isNone(kept)) {
-    return { text: HEAD + Object.entries({ ...answers, ...defaults, ...secrets }).map(lineOf).join(""), change: "" }
+    const written = { ...answers, ...defaults, ...secrets }
+    return { text: HEAD + Object.entries(written).map(lineOf).join(""), change: "", written }
   }
   const present = parseEnv(kept.value)
   const isMissing = (name: string) => (present[name] ?? "") === ""
@@ -98,7 +99,7 @@ export const envFile = (kept: Option.Option<string>, { answers, defaults, secret
   const missing = [...added, ...Object.entries(secrets)].filter(([name]) => isMissing(name))
   const changed = Object.entries(answers).filter(([name, value]) => (present[name] ?? "") !== value).concat(missing)
   const change = changed.map(([name, value]) => shown(name, present[name], value)).join("")
-  return { text: changed.reduce(withValue, kept.value), change }
+  return { text: changed.reduce(withValue, kept.value), change, written: Object.fromEntries(changed) }
 }
 
 /** Returns the name of a database that PostgreSQL serves by a socket of this machine. */

@@ -262,6 +262,24 @@ layer(Layer.empty, { excludeTestServices: true })("npm run setup", (it) => {
     60_000
   )
 
+  it.effect("keeps a value in quotes that a person wrote, and writes none", () =>
+    Effect.gen(function*() {
+      const root = yield* temporaryDirectory
+      yield* setup(root)
+      const admin = "ada@example.com, bob@example.com"
+      writeFileSync(
+        join(root, ENV),
+        readFileSync(join(root, ENV), "utf8").replace(/^(ADMIN_EMAILS)=.*/m, `$1="${admin}"`)
+      )
+      const { code, stderr, stdout } = yield* setup(root, { admin })
+      assert.strictEqual(code, 0, stderr)
+      assert.notInclude(stdout, "written")
+      assert.match(
+        (yield* setup(root, { admin: `${admin},eve@example.com` }, "--yes")).stderr,
+        /^setup: ADMIN_EMAILS: has/
+      )
+    }), 60_000)
+
   it.effect("leaves the backup of a database that is elsewhere to its host", () =>
     Effect.gen(function*() {
       const root = yield* temporaryDirectory
