@@ -67,6 +67,21 @@ layer(serverLayer())("elevations", (it) => {
       assert.strictEqual((yield* StandInEngine).asked.length - calls, 3)
     }))
 
+  it.effect("near the north pole are read south of it, where the engine survives, and the line stays", () =>
+    Effect.gen(function*() {
+      yield* behave(heights([1, 2, 3, 4]))
+      const polar = [[180, 89.5], [-180, 90], [0, 88.9999999], [9.5, 47.1]]
+      const { body } = yield* (yield* anonymous).post("/routing/elevation", { geometry: polar })
+      assert.deepInclude(body, { geometry: polar.map(([lng, lat], index) => [lng, lat, index + 1]) })
+      const { encoded_polyline } = Schema.decodeSync(Asked)((yield* StandInEngine).asked.at(-1)?.body ?? "")
+      assert.deepStrictEqual(polyline.decode(encoded_polyline, 6).map(([lat]) => lat), [
+        88.999999,
+        88.999999,
+        88.999999,
+        47.1
+      ])
+    }))
+
   it.effect("need a line, and an engine that responds", () =>
     Effect.gen(function*() {
       const visitor = yield* anonymous

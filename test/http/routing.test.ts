@@ -237,6 +237,17 @@ layer(serverLayer())("a computed route", (it) => {
       }
     }))
 
+  it.effect("whose locations are near a pole names them, without asking the engine", () =>
+    Effect.gen(function*() {
+      const before = (yield* asked).length
+      const locations = [{ lat: 90, lon: 0 }, { lat: 47.1, lon: 9.5 }, { lat: -90, lon: 9.5 }, { lat: 88.9, lon: 0 }]
+      assert.deepInclude((yield* ask({ ...REQUEST, locations })).body, {
+        statusCode: 404,
+        details: { reason: "no_road_near_location", locations: [0, 2] }
+      })
+      assert.strictEqual((yield* asked).length, before)
+    }))
+
   it.effect("is computed once for those who ask at once, and kept", () =>
     Effect.gen(function*() {
       const engine = yield* StandInEngine

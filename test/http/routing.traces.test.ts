@@ -196,6 +196,20 @@ layer(serverLayer())("a trace", (it) => {
       }
     }))
 
+  it.effect("near a pole follows no road, which the engine is not asked", () =>
+    Effect.gen(function*() {
+      const { asked } = yield* StandInEngine
+      const before = asked.length
+      for (const lat of [-90, 89.5]) {
+        const { body } = yield* match({
+          activity: "walk",
+          shape: [{ lat, lon: 0 }, { lat: Math.sign(lat) * 88, lon: 0 }]
+        })
+        assert.deepInclude(body, { statusCode: 404, details: { reason: "no_path" } })
+      }
+      assert.strictEqual(asked.length, before)
+    }))
+
   it.effect("around the world is refused, however few or many its points", () =>
     Effect.gen(function*() {
       const zigzag = (count: number) =>

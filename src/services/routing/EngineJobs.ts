@@ -28,6 +28,14 @@ const ELEVATIONS = "elevations"
 /** The engine takes 750,000 (`service_limits.skadi.max_shape`); fewer keep a call short. */
 const POSITIONS_A_CALL = 20_000
 
+/** North of it an elevation can end Valhalla 3.9.1, and near both poles its search for a road takes seconds. */
+const POLAR_LATITUDE = 89
+
+export const isPolar = (lat: number): boolean => Math.abs(lat) >= POLAR_LATITUDE
+
+/** A polyline has six decimals. */
+const LAST_LATITUDE = POLAR_LATITUDE - 1e-6
+
 const isBare = (position: Position) => position.length === 2
 
 /** The positions lack an elevation, and are at most those of one call. */
@@ -44,7 +52,9 @@ export const readBare = new HeavyJob<string, ReadonlyArray<BarePositions>>(impor
     const calls = Math.ceil(bare.length / POSITIONS_A_CALL)
     return Array.from({ length: calls }, (_, call) => {
       const positions = bare.slice(call * POSITIONS_A_CALL, (call + 1) * POSITIONS_A_CALL)
-      return { polyline: encodePolyline(coordinatesOf(positions)), count: positions.length }
+      const { lats, lngs } = coordinatesOf(positions)
+      const read = lats.map((lat) => Math.min(lat, LAST_LATITUDE))
+      return { polyline: encodePolyline({ lats: read, lngs }), count: positions.length }
     })
   }
 })
@@ -211,7 +221,10 @@ const MAX_PIECE_METRES = 190_000
 export interface MeasuredTrace {
   readonly member: "shape" | "encodedPolyline"
   readonly metres: number
-  /** The JSON arrays are within the engine's limits; each begins with the last point of the previous one. */
+  /**
+   * The JSON arrays are within the engine's limits; each begins with the last point of the previous one. There are none
+   * for a trace that comes near a pole.
+   */
   readonly pieces: ReadonlyArray<string>
 }
 
@@ -239,8 +252,8 @@ const measured = (points: Points, member: MeasuredTrace["member"]): MeasuredTrac
     lats: Float64Array.from(points, ({ lat }) => lat),
     lngs: Float64Array.from(points, ({ lon }) => lon)
   })
-  const pieces = piecesOf(points, along).map((piece) => JSON.stringify(piece))
-  return { member, metres: along.at(-1) ?? 0, pieces }
+  const pieces = points.some(({ lat }) => isPolar(lat)) ? [] : piecesOf(points, along)
+  return { member, metres: along.at(-1) ?? 0, pieces: pieces.map((piece) => JSON.stringify(piece)) }
 }
 
 export const BROKEN_POLYLINE: ValidationIssue = {

@@ -16,6 +16,7 @@ import {
   checkMatch,
   type FilledLine,
   fillHeights,
+  isPolar,
   joinMatches,
   type MeasuredTrace,
   measureShortTrace,
@@ -261,6 +262,8 @@ export class Routing extends Context.Service<Routing, {
       }
 
       const compute = Effect.fnUntraced(function*(request: RoutingRequest) {
+        const polar = request.locations.flatMap(({ lat }, index) => isPolar(lat) ? [index] : [])
+        if (polar.length > 0) return yield* new NoRoad({ near: { metres: MAX_SNAP_METRES, locations: polar } })
         const json = engineRequest(request)
         const trip = yield* engine.call(
           request.directions === true ? "directions" : "route",
