@@ -42,7 +42,11 @@ layer(serverLayer())("a trace", (it) => {
         ...MATCH,
         surfaces: [{ surface: "paved", length: 0.556, share: 0.5 }, { surface: "gravel", length: 0.556, share: 0.5 }]
       })
-      assert.deepInclude(yield* lastAsked, { costing: "pedestrian", shape_match: "map_snap" })
+      assert.deepInclude(yield* lastAsked, {
+        costing: "pedestrian",
+        costing_options: { pedestrian: { max_hiking_difficulty: 6 } },
+        shape_match: "map_snap"
+      })
     }))
 
   it.effect("of which the engine returns what cannot be is 502, lengths whose sum is infinite among it", () =>

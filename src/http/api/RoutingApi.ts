@@ -75,7 +75,7 @@ export class RoutingApi extends HttpApiGroup.make("routing")
         "Match a trace",
         `Aligns a recorded trace of ${MIN_TRACE} to ${grouped(MAX_TRACE)} points and at most `
           + `${grouped(MAX_TRACE_METRES / 1000)} km to the network; \`activity\` is \`cycle\` if absent. `
-          + "`length` is in kilometres; "
+          + "On foot, paths of any `sac_scale` match, though a route takes none above T1. `length` is in kilometres; "
           + "indexes are into the response's `shape`, a polyline with six decimals, and `matched_points` has one for each "
           + "point of the trace. `coverage` is the part of the trace that was matched. Where a road's surface is not mapped "
           + "the engine guesses it from the kind of road. 404 has `details.reason` `no_path` where no part of the trace "

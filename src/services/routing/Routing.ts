@@ -104,7 +104,7 @@ const charactersOf = (pieces: ReadonlyArray<PieceMatch>) =>
 
 const matchRequest = (shape: string, request: TraceRequest) => {
   const rest = JSON.stringify({
-    ...costingOf(request),
+    ...costingOf(request, EVERY_PATH),
     shape_match: "map_snap",
     units: "kilometers",
     filters: { attributes: ATTRIBUTES, action: "include" }
@@ -157,6 +157,9 @@ const SURFACES = ["paved", "any", "unpaved"]
 
 const FERRIES: Options = { use_ferry: 0 }
 
+/** The person was there. By default the engine knows no path above T1 of the `sac_scale`. */
+const EVERY_PATH: Options = { max_hiking_difficulty: 6 }
+
 const bicycle = ({ avoidFerries, avoidHighways, surfacePreference }: RoutingPreferences): Options => ({
   bicycle_type: "Hybrid",
   ...BICYCLE_SURFACES.get(surfacePreference),
@@ -180,10 +183,16 @@ interface Ride {
   readonly walkingSpeedKmh?: number | undefined
 }
 
-const costingOf = ({ activity, preferences = {}, walkingSpeedKmh = SPEED_KMH[activity] }: Ride): Costing =>
+const costingOf = (
+  { activity, preferences = {}, walkingSpeedKmh = SPEED_KMH[activity] }: Ride,
+  onFoot: Options = {}
+): Costing =>
   activity === "cycle"
     ? { costing: "bicycle", costing_options: { bicycle: bicycle(preferences) } }
-    : { costing: "pedestrian", costing_options: { pedestrian: pedestrian(preferences, walkingSpeedKmh) } }
+    : {
+      costing: "pedestrian",
+      costing_options: { pedestrian: { ...onFoot, ...pedestrian(preferences, walkingSpeedKmh) } }
+    }
 
 /** Surfaces, warnings and the location that has no road are worth this wait. */
 const DETAILS_TIMEOUT = "1 second"
