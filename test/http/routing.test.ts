@@ -146,6 +146,12 @@ layer(serverLayer())("a computed route", (it) => {
       assert.deepStrictEqual(yield* asks("", { surfaces: true }), surfaces)
       assert.deepStrictEqual(yield* asks("?surfaces=true", {}), surfaces)
       assert.isUndefined(yield* asks("", {}))
+      // The engine gives no length to an edge that a leg follows backwards.
+      yield* engine.behave((request, response) =>
+        (request.path === "/route" ? quiet : json({ edges: [{ surface: "gravel", length: 0 }] }))(request, response)
+      )
+      const backwards = [{ surface: "gravel", length: 5.596, share: 1 }]
+      assert.deepStrictEqual(yield* asks("", { surfaces: true, ...fresh(917) }), backwards)
       yield* engine.behave((request, response) => (request.path === "/route" ? quiet : refusal(443))(request, response))
       assert.isUndefined(yield* asks("", { surfaces: true, ...fresh(916) }))
     }))

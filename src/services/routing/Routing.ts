@@ -217,7 +217,14 @@ const waysAlong = (
 ): Effect.Effect<Ways | undefined> =>
   Effect.forEach(
     legs.filter(({ summary }) => summary.length > 0),
-    ({ shape }) => engine.call("trace_attributes", walkRequest(shape, costing), readBy(heavy, readWays)),
+    ({ shape, summary: { length } }) =>
+      engine.call("trace_attributes", walkRequest(shape, costing), readBy(heavy, readWays)).pipe(
+        // An edge that a leg follows backwards has no length.
+        Effect.map(({ surfaces, ...ways }) => ({
+          ...ways,
+          surfaces: surfaces.length === 1 ? surfaces.map((one) => ({ ...one, length })) : surfaces
+        }))
+      ),
     { concurrency: 2 }
   ).pipe(
     Effect.timeout(DETAILS_TIMEOUT),
