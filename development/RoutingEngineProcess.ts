@@ -12,6 +12,12 @@ import { supervisedProcess } from "./SupervisedProcess.ts"
 
 export class EngineError extends Schema.TaggedError<EngineError>()("EngineError", { message: Schema.String }) {}
 
+interface RunningRoutingEngine {
+  readonly url: URL
+  /** Fails when the engine ends. */
+  readonly failed: Effect.Effect<never, EngineError>
+}
+
 interface Options {
   readonly directory: string
   readonly extract: string
@@ -92,8 +98,8 @@ const temporaryDirectory = (directory: string) =>
  * Starts Valhalla on the loopback interface with the roads of one extract, until the scope closes or this process is
  * killed. The engine (pyvalhalla from PyPI, for Python 3.12) and the tiles of each extract are prepared once and kept.
  */
-export const routingEngine: (options: Options) => Effect.Effect<{ readonly url: URL }, EngineError, Scope.Scope> =
-  Effect.fn("routingEngine")(
+export const routingEngine: (options: Options) => Effect.Effect<RunningRoutingEngine, EngineError, Scope.Scope> = Effect
+  .fn("routingEngine")(
     function*(options: Options) {
       const directory = resolve(options.directory)
       yield* Effect.logInfo("preparing the engine, packages are installed at the first start", { directory })
@@ -116,9 +122,12 @@ export const routingEngine: (options: Options) => Effect.Effect<{ readonly url: 
         lastSignal: "KILL"
       })
       const url = new URL(`http://127.0.0.1:${port}`)
-      const failed = Effect.flatMap(Effect.promise(() => ended), () => Effect.fail(failure(lines.join("\n"))))
+      const failed = Effect.flatMap(
+        Effect.promise(() => ended),
+        () => Effect.fail(failure(`the engine ended: ${lines.join("\n")}`))
+      )
       yield* Effect.raceFirst(responds(url), failed)
-      return { url }
+      return { url, failed }
     },
     Effect.mapError(({ message }) => new EngineError({ message: `the routing engine cannot be started: ${message}` }))
   )

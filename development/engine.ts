@@ -29,9 +29,9 @@ const checkExtract = (extract: string) =>
 const serve = Effect.gen(function*() {
   const extract = yield* Effect.tap(extractArgument, checkExtract)
   const directory = resolve(yield* settings.DATA_DIR, "engine")
-  const { url } = yield* routingEngine({ directory, extract, port: yield* settings.ENGINE_PORT })
+  const { failed, url } = yield* routingEngine({ directory, extract, port: yield* settings.ENGINE_PORT })
   yield* Effect.logInfo("the routing engine is ready").pipe(Effect.annotateLogs({ url: url.href, extract }))
-  return yield* Effect.never
+  return yield* failed
 })
 
 run(Effect.scoped(serve), { format: "pretty", settings: wellFormedLayer(["ENGINE_PORT", "LOG_LEVEL", "LOG_FORMAT"]) })

@@ -5,7 +5,9 @@ import { once } from "node:events"
 import { createServer } from "node:net"
 import { dirname, resolve } from "node:path"
 import { createInterface } from "node:readline"
+import { text } from "node:stream/consumers"
 import { freePort } from "../../development/FreePort.ts"
+import { outputOf } from "../../development/RoutingEnginePackages.ts"
 import { routingEngine } from "../../development/RoutingEngineProcess.ts"
 import { askEngine, Engine, ENGINE_DIRECTORY, engineLayer, extractFile, hasEngine } from "../support/Engine.ts"
 import { listening } from "../support/Listening.ts"
@@ -253,6 +255,16 @@ describe.skipIf(!hasEngine)("the real engine (skipped where it cannot be install
           yield* until(isGone(url))
         }).pipe(Effect.scoped))
     }
+
+    it.effect("npm run engine ends with the engine, and says so", () =>
+      Effect.gen(function*() {
+        const port = yield* Effect.promise(() => freePort())
+        const { child, ended } = yield* program(yield* Effect.promise(townExtract), port)
+        const supervisor = yield* Effect.promise(() => outputOf("pgrep", ["-P", String(child.pid)]))
+        process.kill(-Number(supervisor), "SIGKILL")
+        assert.include(yield* Effect.promise(() => text(child.stdout)), "FATAL the engine ended")
+        assert.strictEqual((yield* Effect.promise(() => ended))[0], 1)
+      }).pipe(Effect.scoped))
 
     it.effect("it does not start without roads, nor on a port that is in use", () =>
       Effect.gen(function*() {
