@@ -286,6 +286,20 @@ describe("unnamed shaping points", () => {
       const damaged = bytes.slice(0, -2)
       assert.strictEqual((yield* readFit(damaged)).waypoints.length, 2)
     }))
+
+  it("have no arrival and no start among course points, unlike stops, which have a name, and the ends", () => {
+    const there = [9.502, 47.102] as const
+    const geometry: WrittenRoute["geometry"] = [[9.5, 47.1], there, [9.504, 47.1], [...there, 455], [9.506, 47.1]]
+    const cues = [[1, 0], [15, 1], [4, 3], [1, 3], [10, 3], [4, 4]].map(([type = 0, index = 0]) => cue(type, index, ""))
+    const namesBy = (name?: string) => {
+      const via = { coord: [9.50201, 47.102] as const, type: "routed", ...(name === undefined ? {} : { name }) }
+      const waypoints = [click(47.1), via, { coord: [9.506, 47.1] as const, type: "routed" }]
+      const text = written({ ...ROUTE, geometry, waypoints, cues }, "tcx")
+      return [...text.matchAll(/<CoursePoint><Name>([^<]*)/g)].map(([, name]) => name)
+    }
+    assert.deepStrictEqual(namesBy(), ["Start", "Left", "Right", "Finish"])
+    assert.deepStrictEqual(namesBy("Inn"), ["Start", "Inn", "Left", "Finish", "Start", "Right", "Finish"])
+  })
 })
 
 describe("a GPX file", () => {

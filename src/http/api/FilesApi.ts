@@ -53,7 +53,7 @@ const downloadGpx = HttpApiEndpoint.get("gpx", "/:ref/gpx", { ...fileOf("gpx"), 
 
 const CUES =
   "Cues are course points. An unnamed waypoint of the type `routed` is none, but in an extension, which an import "
-  + "reads. "
+  + "reads; cues of an arrival or a start there, on the way, are left out. "
 
 const downloadFit = HttpApiEndpoint.get("fit", "/:ref/fit", {
   params: { ref: RouteRef },
@@ -66,7 +66,7 @@ const downloadFit = HttpApiEndpoint.get("fit", "/:ref/fit", {
     "Download as FIT",
     "A route as a FIT course, for anyone who may read it: positions to a centimetre, elevations to 20 cm, at most 254 "
       + "bytes of the name, neither tags nor description. Cues are course points, with the start of the instruction. An "
-      + "unnamed waypoint of the type `routed` is no course point, but in a message of our own, which an import reads, as are cues of a kind that FIT lacks, distance and gain. An import reads no `recordedAt`. "
+      + "unnamed waypoint of the type `routed` is no course point, but in a message of our own, which an import reads, as are cues of a kind that FIT lacks, distance and gain; cues of an arrival or a start there, on the way, are left out. An import reads no `recordedAt`. "
       + "At a gap the timer stops and starts a second later. "
       + BOUNDED
   ))

@@ -200,15 +200,21 @@ const pointOfCue = (cue: Maneuver, position: Position): CoursePoint => {
  */
 export const coursePointsOf = ({ cues = [], geometry, waypoints }: WrittenRoute) => {
   const announced = waypoints.filter((waypoint) => !isShaping(waypoint))
-  const nearest = new NearestPositions(geometry, announced.length)
+  const nearest = new NearestPositions(geometry, waypoints.length)
+  const placeAt = (index: number) => String(geometry[index]?.slice(0, 2))
+  const shaping = new Set(shapingPoints(waypoints).map(({ coord }) => placeAt(nearest.indexOf(coord))))
+  // The engine arrives and starts at each of its locations.
+  const isPassed = (cue: Maneuver, index: number) =>
+    ["Start", "Finish"].includes(turnOf(cue).name) && index > 0 && index < cues.length - 1
+    && shaping.has(placeAt(cue.begin_shape_index))
   const ofWaypoints = announced.map(({ coord, name, timestamp, type }): CoursePoint => {
     const { fit, tcx } = coursePointOf(type)
     const marks = { "rps:type": type ?? undefined, "rps:timestamp": timestamp ?? undefined }
     return { at: nearest.indexOf(coord), coord, fit, tcx, name: name ?? "", text: name ?? undefined, marks }
   })
-  const ofCues = cues.flatMap((cue) => {
+  const ofCues = cues.flatMap((cue, index) => {
     const position = geometry[cue.begin_shape_index]
-    return position === undefined ? [] : [pointOfCue(cue, position)]
+    return position === undefined || isPassed(cue, index) ? [] : [pointOfCue(cue, position)]
   })
   let index = 0
   return [ofWaypoints, ofCues].flatMap((points) => {
