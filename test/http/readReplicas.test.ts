@@ -141,6 +141,7 @@ layer(Layer.provideMerge(serviceWith("1 minute"), serversLayer), {
       const collection = created(
         (yield* rider.post("/collections", { name: "Shown", visibility: "public", routeIds: [shown.id] })).body
       )
+      const shared = created((yield* rider.post("/collections", { name: "Shared", visibility: "unlisted" })).body)
       const due = yield* publish(rider, { name: "Due" })
       yield* setZones(rider, [{ center: START, radius: 500 }])
       const views = `SELECT FROM route_views WHERE route_id IN (${shown.id}, ${due.id})`
@@ -165,7 +166,12 @@ layer(Layer.provideMerge(serviceWith("1 minute"), serversLayer), {
         "//sitemap.xml"
       ]
       for (const path of paths) assert.strictEqual((yield* visitor.get(path)).status, 200, path)
-      assert.strictEqual((yield* visitor.get(`/routes/${unlisted.shareToken}`)).status, 503)
+      // A share token may be one that no replica has yet.
+      for (const token of [unlisted.shareToken, shared.shareToken, "0123456789abcdef0123456789abcdef"]) {
+        for (const path of [`/routes/${token}`, `/collections/${token}`, `/collections/${token}/routes`]) {
+          assert.strictEqual((yield* visitor.get(path)).status, 503, path)
+        }
+      }
       assert.strictEqual((yield* rider.get(`/routes/public?${PUBLIC}`)).status, 503)
     }))
 })

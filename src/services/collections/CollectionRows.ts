@@ -101,12 +101,10 @@ export const collectionQueries = Effect.gen(function*() {
   const { publicLists } = yield* Lanes
   const visibility = collectionVisibility(sql)
   const routes = routeVisibility(sql)
-  const decodeRows = flow(
-    readableRows("collections", CollectionRow),
-    Effect.map(Arrays.map((row) => toStoredCollection(row, pseudonyms)))
-  )
+  const toStored = (row: CollectionRow) => toStoredCollection(row, pseudonyms)
+  const decodeRows = flow(readableRows("collections", CollectionRow), Effect.map(Arrays.map(toStored)))
   const toDeleted = (row: typeof DeletedCollectionRow.Type): DeletedStoredCollection => ({
-    ...toStoredCollection(row, pseudonyms),
+    ...toStored(row),
     ...trashedAt(row.deletedAt)
   })
   const decodeDeleted = flow(readableRows("collections", DeletedCollectionRow), Effect.map(Arrays.map(toDeleted)))
@@ -199,12 +197,12 @@ export const collectionQueries = Effect.gen(function*() {
         now,
         (opening) => visibility.selectOpened(columns(viewerId), opening, viewerId)
       )
-      if (found === undefined) return Option.none()
+      if (found === undefined) return yield* new Missing({ kind: "collection" })
       const row = yield* decodeOpened(found)
-      const collection = toStoredCollection(row, pseudonyms)
-      if (collection.user.id === viewerId) return Option.some(collection)
+      const collection = toStored(row)
+      if (collection.user.id === viewerId) return collection
       const shown = typeof ref === "number" ? withoutToken(collection) : collection
-      return Option.some({ ...shown, ...yield* links.follow(ref, row) })
+      return { ...shown, ...yield* links.follow(ref, row) }
     }),
 
     own: (owner: UserId, q: string | undefined, wanted: Page) => {
@@ -311,7 +309,7 @@ export const collectionRouteQueries = Effect.gen(function*() {
         ORDER BY p.page_place`
       const rows = yield* firstOpened(ref, now, (opening) => views.completed(select(opening)))
       const [first] = rows
-      if (first === undefined) return Option.none()
+      if (first === undefined) return yield* new Missing({ kind: "collection" })
       const found = rows.filter(({ id }) => id !== null)
       const items = yield* decodeRows(found)
       const opened = yield* decodeOpened(first)
@@ -324,11 +322,7 @@ export const collectionRouteQueries = Effect.gen(function*() {
         const hasHiddenToken = isShared && row.visibility === "unlisted"
         return hasHiddenToken ? Struct.omit(route, ["shareToken"]) : route
       }
-      return Option.some({
-        ...yield* extentOf(found),
-        total: opened.total,
-        items: items.map(shown)
-      })
+      return { ...yield* extentOf(found), total: opened.total, items: items.map(shown) }
     })
   }
 })
@@ -360,10 +354,8 @@ export class CollectionTrash extends Context.Service<
               WHERE id = ${id} AND user_id = ${owner} AND deleted_at > ${yield* deletionCutoff}
                 AND (${mayPublish} OR visibility <> 'public')
               RETURNING id`
-            const restored = rows.length === 0
-              ? Option.none()
-              : yield* queries.find(id, Option.some(owner))
-            return Option.isSome(restored) ? restored.value : yield* new Missing({ kind: "collection" })
+            if (rows.length === 0) return yield* new Missing({ kind: "collection" })
+            return yield* queries.find(id, Option.some(owner))
           },
           sql.withTransaction,
           (restoring, owner) => writes(owner, restoring),

@@ -211,11 +211,6 @@ export class Collections extends Context.Service<Collections, {
         execute: (values) => sql`${collections.insert(sql, values)} ${sql.literal(UNLESS_MADE)} RETURNING id`
       })
 
-      const found = Effect.fnUntraced(function*(ref: CollectionRef, viewer: Viewer) {
-        const collection = yield* queries.find(ref, viewer)
-        return Option.isSome(collection) ? collection.value : yield* new Missing({ kind: "collection" })
-      })
-
       const made = Effect.fnUntraced(function*(
         owner: UserId,
         { clientDigest, clientId }: ReturnType<typeof clientColumns>,
@@ -223,7 +218,7 @@ export class Collections extends Context.Service<Collections, {
       ) {
         const first = yield* queries.findMade({ owner, clientId })
         if (Option.isNone(first)) return yield* new ClientIdUsed()
-        const now = yield* found(first.value.id, Option.some(owner))
+        const now = yield* queries.find(first.value.id, Option.some(owner))
         if (first.value.clientDigest !== clientDigest) return now
         const { description: _laterText, id, name: _laterName, ...present } = now
         return {
@@ -289,7 +284,7 @@ export class Collections extends Context.Service<Collections, {
         others: ReadonlyArray<Member>,
         { place, routeId }: { readonly place: number; readonly routeId: RouteId }
       ) {
-        const { routeIds } = yield* found(id, Option.some(owner))
+        const { routeIds } = yield* queries.find(id, Option.some(owner))
         const next = routeIds.filter((shown) => shown !== routeId)[place]
         return next === undefined ? others.length : others.findIndex((other) => other.routeId === next)
       })
@@ -315,7 +310,7 @@ export class Collections extends Context.Service<Collections, {
           function*(owner: UserId, id: CollectionId, value: A, expected: ExpectedVersion) {
             yield* requireVersion(owner, id, expected)
             yield* change(owner, id, value)
-            return yield* found(id, Option.some(owner))
+            return yield* queries.find(id, Option.some(owner))
           },
           sql.withTransaction,
           (changed, owner) => writes(owner, changed),
@@ -341,7 +336,7 @@ export class Collections extends Context.Service<Collections, {
             const { id } = added.value
             yield* lockAddable(owner, routeIds)
             yield* arrange(id, [], routeIds)
-            return yield* found(id, Option.some(owner))
+            return yield* queries.find(id, Option.some(owner))
           },
           sql.withTransaction,
           (change, owner) => writes(owner, change),
@@ -351,12 +346,10 @@ export class Collections extends Context.Service<Collections, {
         list: queries.own,
         byUser: (owner, page) =>
           databaseDefects(whileAway(Effect.andThen(requireActive(owner), queries.publicOf(owner, page)))),
-        get: (ref, viewer) => whileAway(found(ref, viewer), () => typeof ref === "number").pipe(databaseDefects),
+        get: (ref, viewer) => whileAway(queries.find(ref, viewer), () => typeof ref === "number").pipe(databaseDefects),
 
-        routes: Effect.fnUntraced(function*(ref, viewer, page, form) {
-          const routes = yield* whileAway(members.page(ref, viewer, page, form), () => typeof ref === "number")
-          return Option.isSome(routes) ? routes.value : yield* new Missing({ kind: "collection" })
-        }, databaseDefects),
+        routes: (ref, viewer, page, form) =>
+          whileAway(members.page(ref, viewer, page, form), () => typeof ref === "number").pipe(databaseDefects),
 
         requireAddable: flow(requireAddable, databaseDefects),
 
@@ -388,7 +381,7 @@ export class Collections extends Context.Service<Collections, {
           Effect.fnUntraced(function*(owner, id, routeIds) {
             yield* lockAddable(owner, routeIds, id)
             const current = yield* queries.order(id)
-            const shown = yield* found(id, Option.some(owner))
+            const shown = yield* queries.find(id, Option.some(owner))
             const order = withHidden(current, shown.routeIds, routeIds)
             if (order.length > MAX_ROUTES) return yield* new CollectionFull({ limit: MAX_ROUTES })
             yield* rearrange(id, current, current, order)

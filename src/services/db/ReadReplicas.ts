@@ -71,12 +71,14 @@ export const replicaReads = Effect.gen(function*() {
     error: E,
     isPublic: (found: A) => boolean = () => true
   ) =>
-    Effect.flatMap(
-      read(asked),
-      (found) =>
+    read(asked).pipe(
+      // A replica may lack what the primary has.
+      Effect.mapError(() => error),
+      Effect.flatMap((found) =>
         Option.isSome(found) && isPublic(found.value)
           ? Effect.as(counted("served"), found.value)
           : Effect.fail(error)
+      )
     )
 
   return {
