@@ -2,6 +2,7 @@ import { Effect, Option, Predicate, Schema } from "effect"
 import type { Position } from "../../schema/Geometry.ts"
 import type { Dropped } from "../../schema/Import.ts"
 import { Maneuvers } from "../../schema/Maneuver.ts"
+import { recordedAtOf } from "../../schema/Measures.ts"
 import { excessOf, type TextLimits } from "../bodies/JsonScanner.ts"
 import { InvalidInput } from "../DomainErrors.ts"
 import { NO_GAPS, rangesOf } from "../geometry/Geodesy.ts"
@@ -116,16 +117,9 @@ const withMultiPoints = (parts: ReadonlyArray<Part>): ReadonlyArray<Part> => {
   })
 }
 
-/** Seconds since 1970 have fewer digits than milliseconds; smaller numbers are no times. */
-const LEAST_SECONDS = 1e8
-const LEAST_MILLISECONDS = 1e11
-const LAST_MILLISECONDS = 8.64e15
-
-const timeOf = (value: unknown): string | undefined => {
-  if (typeof value !== "number") return stringOf(value)
-  if (!(value >= LEAST_SECONDS && value <= LAST_MILLISECONDS)) return undefined
-  return new Date(value < LEAST_MILLISECONDS ? 1000 * value : value).toISOString()
-}
+/** Numbers are seconds or milliseconds since 1970: no number is an instant of a recording as both. */
+const timeOf = (value: unknown): string | undefined =>
+  typeof value === "number" ? recordedAtOf(1000 * value) ?? recordedAtOf(value) : stringOf(value)
 
 /** Returns the times of each line's positions: properties have them (togeojson), or positions as the fourth value. */
 const timesOf = (part: Part): ReadonlyArray<ReadonlyArray<unknown>> => {
