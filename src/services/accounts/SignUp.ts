@@ -33,11 +33,7 @@ const table = tableOf("sign_ups", SignUpRecord)
 
 const SignUpRow = SignUpRecord.select.mapFields(Struct.omit(["isInvited", "network", "createdAt", "expiresAt"]))
 
-const LockedRow = Schema.Struct({
-  ...SignUpRow.fields,
-  network: SignUpRecord.fields.network,
-  isPending: Schema.Boolean
-})
+const LockedRow = Schema.Struct({ ...SignUpRow.fields, network: SignUpRecord.fields.network })
 
 /** The address is unverified: anyone may sign up any address. `email` is as typed. */
 export interface SignUp {
@@ -106,22 +102,15 @@ export class SignUps extends Context.Service<SignUps, {
 
       // Rows are locked in one order, so that concurrent uses of an address's links cannot deadlock.
       const lockAll = SqlSchema.findAll({
-        Request: Schema.Struct({ key: Schema.String, now: Schema.Date }),
+        Request: Schema.String,
         Result: LockedRow,
-        execute: ({ key, now }) =>
-          sql`
-            SELECT ${columns}, network, expires_at > ${now} AS "isPending" FROM sign_ups
-            WHERE email_key = ${key} ORDER BY id FOR UPDATE`
-      })
-
-      const lockAllOf = Effect.fnUntraced(function*(key: string) {
-        return yield* lockAll({ key, now: yield* DateTime.nowAsDate })
+        execute: (key) => sql`SELECT ${columns}, network FROM sign_ups WHERE email_key = ${key} ORDER BY id FOR UPDATE`
       })
 
       const lockWith = Effect.fnUntraced(function*(id: SignUpId) {
         const found = yield* findById(id)
         if (Option.isNone(found)) return Option.none()
-        const rows = yield* lockAllOf(found.value.emailKey)
+        const rows = yield* lockAll(found.value.emailKey)
         const own = rows.find((row) => row.id === id)
         return own === undefined
           ? Option.none()
@@ -176,7 +165,7 @@ export class SignUps extends Context.Service<SignUps, {
         lock: Effect.fnUntraced(function*(id) {
           return Option.map(yield* lockWith(id), ({ others, own }) => ({
             ...toSignUp(own),
-            isOnly: !others.some(({ isPending }) => isPending)
+            isOnly: others.length === 0
           }))
         }, Effect.orDie),
 
@@ -197,7 +186,7 @@ export class SignUps extends Context.Service<SignUps, {
 
         removeAll: Effect.fnUntraced(function*(email) {
           const key = emailKey(email)
-          yield* lockAllOf(key)
+          yield* lockAll(key)
           yield* sql`DELETE FROM sign_ups WHERE email_key = ${key}`
         }, Effect.orDie)
       })
