@@ -34,6 +34,12 @@ describe("failures of services", () => {
       message: "There is no road within 1000 m of locations.0, locations.2",
       details: { reason: "no_road_near_location", locations: [0, 2] }
     })
+    assert.deepStrictEqual<unknown>(shapeOf(new Domain.ProviderBusy()), {
+      statusCode: 503,
+      code: "INTERNAL",
+      message: "Too many sign-ins are in progress: try again",
+      details: { retryAfterSeconds: 5 }
+    })
     assert.deepStrictEqual<unknown>(shapeOf(new Domain.LinkUnusable({ state: "expired" })), {
       statusCode: 400,
       code: "VALIDATION_FAILED",

@@ -4,6 +4,7 @@ import * as fc from "fast-check"
 import type { Position } from "../../src/schema/Geometry.ts"
 import { soundTimes } from "../../src/services/files/FileValues.ts"
 import { placedPoints, placedTracks, timesAlong } from "../../src/services/files/Positions.ts"
+import { written } from "../support/Files.ts"
 
 type Given = Position | undefined
 
@@ -144,6 +145,17 @@ describe("the times of positions", () => {
         }
       })
     )
+  })
+
+  it("of TCX take the duration, else a second from each to the next", () => {
+    const waypoints = [{ coord: [9.5, 47.1] as const }]
+    const secondsOf = (positions: number, duration?: number) => {
+      const geometry = Array.from({ length: positions }, (_, n) => [9 + n / 1000, 46] as const)
+      const route = { name: "R", tags: [], waypoints, geometry, ...(duration === undefined ? {} : { duration }) }
+      return /<TotalTimeSeconds>(\d+)</.exec(written(route, "tcx"))?.[1]
+    }
+    assert.deepStrictEqual([0, 1, 2, 3].map((positions) => secondsOf(positions)), ["0", "0", "1", "2"])
+    assert.strictEqual(secondsOf(3, 60), "60")
   })
 
   it("that are sound are a longest run that does not go backwards", () => {
