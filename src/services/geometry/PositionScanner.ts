@@ -35,7 +35,7 @@ const scratchOf = (positions: number) => {
     scratch.lngs = new Float64Array(positions)
     scratch.lats = new Float64Array(positions)
     scratch.elevations = new Float64Array(positions)
-    scratch.starts = new Uint32Array(positions + 1)
+    scratch.starts = new Uint32Array(positions)
   }
   return scratch
 }
@@ -126,8 +126,7 @@ export const scanPositions = (text: Buffer, from: number): ScannedPositions | un
     if (next === CLOSE_ARRAY) break
     if (next !== COMMA) return undefined
   }
-  starts[count] = at - from
-  const ownStarts = starts.slice(0, count + 1)
+  const ownStarts = starts.slice(0, count)
   const json = text.toString("latin1", from, at)
   return {
     end: at,
@@ -137,7 +136,7 @@ export const scanPositions = (text: Buffer, from: number): ScannedPositions | un
       json,
       elevations: elevated === 0 ? undefined : elevations.slice(0, count),
       start: first,
-      textAt: (index) => json.slice(ownStarts[index], (ownStarts[index + 1] ?? 0) - 1)
+      textAt: (index) => json.slice(ownStarts[index], (ownStarts[index + 1] ?? json.length) - 1)
     }
   }
 }
