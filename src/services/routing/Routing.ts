@@ -7,8 +7,7 @@ import { HeavyWork } from "../admission/HeavyWork.ts"
 import { makeLane } from "../admission/Lane.ts"
 import { LANES } from "../admission/Lanes.ts"
 import { BeyondEngine, InvalidInput, NoPath, NoRoad, TraceTooLong, UpstreamSlow } from "../DomainErrors.ts"
-import type { MeasuredPolyline } from "../geometry/MeasuredPolyline.ts"
-import { positionCount } from "../geometry/Polyline.ts"
+import { type MeasuredPolyline, polyline6Bytes } from "../geometry/MeasuredPolyline.ts"
 import { ENGINE, type EngineFailure, readBy, RoutingEngine, unusable } from "./Engine.ts"
 import {
   type BarePositions,
@@ -33,9 +32,6 @@ import {
 
 const MATCH_TIMEOUT = Duration.seconds(28)
 
-/** The work for a point counts as this many bytes, since a polyline has as little as two. */
-const POINT_BYTES = 16
-
 export class TraceMatching extends Context.Service<TraceMatching, {
   /**
    * Matches a trace in pieces within the engine's limits and joins them to a `TraceAnswer` as JSON in UTF-8, without
@@ -51,7 +47,7 @@ export class TraceMatching extends Context.Service<TraceMatching, {
       const inTurn = yield* makeLane("traces", LANES.traces)
 
       const measured = Effect.fnUntraced(function*(request: TraceRequest) {
-        const bytes = POINT_BYTES * positionCount(request.encodedPolyline ?? "")
+        const bytes = polyline6Bytes(request.encodedPolyline ?? "")
         const trace = yield* heavy.run(measureShortTrace, request, bytes)
         return trace ?? (yield* new InvalidInput({ issues: [BROKEN_POLYLINE] }))
       })
