@@ -174,8 +174,10 @@ layer(TestServer.layer({ ADMIN_EMAILS: [ADMIN, KEEPER, LEAVER, SEARCHER].join() 
     Effect.gen(function*() {
       const visitor = yield* anonymous
       const rider = yield* signedIn
-      const fields = { do: "change", currentPassword: "canary", newPassword: "canary" }
-      const late = yield* submit(visitor, ACCOUNT_PAGES.password, fields)
+      const fields = { do: "change", newPassword: "canary" }
+      const first = yield* submit(visitor, ACCOUNT_PAGES.password, fields)
+      const late = yield* submit(visitor, ACCOUNT_PAGES.password, { ...fields, currentPassword: "canary" })
+      assert.deepStrictEqual([first.status, first.text], [late.status, late.text])
       assert.strictEqual(late.status, 401)
       assert.include(late.text, "You were signed out meanwhile. Sign in, then enter it again.")
       assert.notInclude(late.text, "canary")

@@ -123,3 +123,16 @@ describe("a start warns of", () => {
       assert.include(secure, "expected https sources, glyphs and sprites")
     }).pipe(Effect.scoped))
 })
+
+describe("warnings", () => {
+  const logged: Array<unknown> = []
+
+  it.effect("are logged and listed once each, fifty at most", () =>
+    Effect.gen(function*() {
+      const { add, all } = yield* Warnings
+      const given = Array.from({ length: 51 }, (_, n) => `warning ${n}`)
+      yield* Effect.forEach([...given, ...given], add)
+      assert.deepStrictEqual(yield* all, given.slice(0, 50))
+      assert.lengthOf(logged, 50)
+    }).pipe(Effect.provide([Warnings.layer, Logger.layer([Logger.make(({ message }) => logged.push(message))])])))
+})

@@ -210,6 +210,12 @@ describe("a route that goes out and comes in again", () => {
     assert.deepStrictEqual(read(text.replace("distance:1234.56", "distance:-1"), format).measures, {})
   })
 
+  it("is lines alone as GeoJSON, unless a part of it is a position", () => {
+    assert.include(written(MEASURED, "geojson"), "\"GeometryCollection\"")
+    const geometry = [...MEASURED.geometry, [9.53, 47.1] as const]
+    assert.include(written({ ...MEASURED, geometry }, "geojson"), "\"MultiLineString\"")
+  })
+
   it("has the measures that it had, as FIT to a centimetre", () =>
     Effect.runPromise(Effect.gen(function*() {
       for (const distance of [1234.56, 30_000_000]) {
