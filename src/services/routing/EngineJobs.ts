@@ -323,9 +323,7 @@ const Response = Schema.Struct({
   })
 })
 
-type Legs = typeof Response.Type["trip"]["legs"]
-
-type Lines = ReadonlyArray<Coordinates>
+type Leg = typeof Response.Type["trip"]["legs"][number] & { readonly line: Coordinates }
 
 const decodeResponse = Schema.decodeUnknownOption(Response)
 
@@ -335,17 +333,17 @@ const pointOf = (line: Coordinates | undefined, index: number) => ({
 })
 
 /** The engine returns requested locations; the snapped ones are the ends of the legs. */
-const snappedOf = (lines: Lines) =>
-  [pointOf(lines[0], 0), ...lines.map((line) => pointOf(line, -1))]
+const snappedOf = (legs: ReadonlyArray<Leg>) =>
+  [pointOf(legs[0]?.line, 0), ...legs.map(({ line }) => pointOf(line, -1))]
     .filter(({ lat, lon }) => isLatitude(lat) && isLongitude(lon))
     .map(({ lat, lon }, original_index) => ({ lat, lon, original_index }))
 
 /** Joins the maneuvers of all legs. The engine's indexes are into each leg, these into the joined polyline. */
-const maneuversOf = (legs: Legs, lines: Lines): ReadonlyArray<Maneuver> => {
+const maneuversOf = (legs: ReadonlyArray<Leg>): ReadonlyArray<Maneuver> => {
   const joined = { offset: 0 }
-  return legs.flatMap(({ maneuvers = [] }, leg) => {
+  return legs.flatMap(({ line, maneuvers = [] }) => {
     const { offset } = joined
-    joined.offset += Math.max(0, (lines[leg]?.lats.length ?? 0) - 1)
+    joined.offset += Math.max(0, line.lats.length - 1)
     return maneuvers.map(({ begin_shape_index, instruction, ...maneuver }) => ({
       ...maneuver,
       instruction: [...instruction.toWellFormed()].slice(0, MAX_INSTRUCTION).join(""),
@@ -354,19 +352,22 @@ const maneuversOf = (legs: Legs, lines: Lines): ReadonlyArray<Maneuver> => {
   })
 }
 
-const hasIndexesOf = (legs: Legs, lines: Lines) =>
-  legs.every(({ maneuvers = [] }, leg) =>
-    maneuvers.every(({ begin_shape_index }) => begin_shape_index < (lines[leg]?.lats.length ?? 0))
+const hasIndexesOf = (legs: ReadonlyArray<Leg>) =>
+  legs.every(({ line, maneuvers = [] }) =>
+    maneuvers.every(({ begin_shape_index }) => begin_shape_index < line.lats.length)
   )
 
-const tripOf = ({ trip: { legs, summary } }: typeof Response.Type) => {
-  const lines = legs.map(({ shape }) => decodePolyline(shape)).filter((line) => line !== undefined)
-  const maneuvers = maneuversOf(legs, lines)
-  if (lines.length < legs.length || maneuvers.length > MAX_MANEUVERS || !hasIndexesOf(legs, lines)) return Option.none()
+const tripOf = ({ trip: { legs: given, summary } }: typeof Response.Type) => {
+  const legs = given.flatMap((leg): ReadonlyArray<Leg> => {
+    const line = decodePolyline(leg.shape)
+    return line === undefined ? [] : [{ ...leg, line }]
+  })
+  const maneuvers = maneuversOf(legs)
+  if (legs.length < given.length || maneuvers.length > MAX_MANEUVERS || !hasIndexesOf(legs)) return Option.none()
   return Option.some({
     legs: legs.map(({ shape, summary }) => ({ shape, summary })),
     summary,
-    locations: snappedOf(lines),
+    locations: snappedOf(legs),
     maneuvers
   })
 }
