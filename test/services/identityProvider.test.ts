@@ -230,6 +230,18 @@ describe("tokens that are refused", () => {
     Effect.gen(function*() {
       assert.strictEqual((yield* Effect.flip(withCode("spent")))._tag, "SignInRefused")
     }))
+
+  fact("a code, with a warning where the provider refuses the service and not the code", () =>
+    Effect.gen(function*() {
+      const provider = yield* OpenIdProvider
+      const logs: Array<unknown> = []
+      const recording = Logger.layer([Logger.make(({ message }) => void logs.push(message))])
+      for (const [status, warnings] of [[400, []], [401, ["code exchange refused"]]] as const) {
+        yield* provider.misbehave("/token", answering(status, "{}"))
+        assert.strictEqual((yield* Effect.provide(Effect.flip(withCode("a code")), recording))._tag, "SignInRefused")
+        assert.deepStrictEqual<unknown>(logs.flat(), warnings)
+      }
+    }))
 })
 
 describe("Google", () => {
