@@ -69,8 +69,8 @@ const dryRunResponse = Effect.fnUntraced(function*(file: ReadFiles, duplicates: 
   const { dropped, format, routes, trackCount } = file
   const places = yield* Places
   const common = { format, tracks: yield* tracksOf(file), trackCount, duplicates, dropped }
-  const [only] = routes
-  if (only === undefined || routes.length > 1) {
+  const [only, second] = routes
+  if (only === undefined || second !== undefined) {
     return jsonResponse(JSON.stringify({ ...common, warnings: routes.flatMap(({ warnings }) => warnings) }))
   }
   const { bounds, distance, line, route, warnings } = only
