@@ -68,9 +68,10 @@ layer(TestServer.layer({ ADMIN_EMAILS: ADMINS.join(",") }))("every page", (it) =
         [admin, signOut, ""],
         [admin, "/", "wide, listed"],
         ...[...Object.values(sections), route, list].map((path) => [admin, path, "wide, listed"] as const),
-        ...[`/r/${open.shareToken}`, `/c/${collection.shareToken}`, "/u/ada-rides"].map((path) =>
+        ...[`/r/${open.shareToken}`, `/c/${collection.id}`, "/u/ada-rides"].map((path) =>
           [visitor, path, "wide, listed"] as const
         ),
+        [visitor, `/c/${collection.shareToken}`, "wide"],
         [admin, `/r/${hidden.id}`, "wide"],
         [visitor, `/embed/${open.shareToken}`, "framed wide"]
       ]

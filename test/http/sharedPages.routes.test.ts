@@ -228,8 +228,9 @@ layer(TestServer.layer())("pages of routes", (it) => {
         yield* make(rider, { visibility: "public" })
       ]
       const members = { name: "Passes", visibility: "public", routeIds: routes.map(({ id }) => id) }
-      const { id } = created((yield* rider.post("/collections", members)).body)
-      const { text } = yield* visitor.get(`//c/${id}`)
+      const { id, shareToken } = created((yield* rider.post("/collections", members)).body)
+      const { headers, text } = yield* visitor.get(`//c/${id}`)
+      assert.notMatch(`${headers.get("x-robots-tag")}${text}`, /noindex/)
       const root = "http://localhost:3000/"
       assert.deepStrictEqual(linkedDataIn(text), {
         "@context": "https://schema.org",
@@ -245,6 +246,11 @@ layer(TestServer.layer())("pages of routes", (it) => {
       })
       assert.include(text, "application/json+oembed")
       assert.notInclude(text, "<p class=\"text\">")
+      // Its link shows its unlisted route, too.
+      const whole = yield* visitor.get(`//c/${shareToken}`)
+      assert.include(whole.text, `/r/${routes[0]?.shareToken}`)
+      assert.strictEqual(whole.headers.get("x-robots-tag"), "noindex")
+      assert.notInclude(whole.text, "ld+json")
       const imageIn = (text: string) => /og:image" content="[^"]*routes\/(\w+)\//.exec(text)?.[1]
       yield* rider.patch(`/collections/${id}`, { visibility: "unlisted", description: "High ones" })
       const linked = yield* rider.post(`/collections/${id}/links`, {})

@@ -57,8 +57,11 @@ export const collectionPageLayer = Layer.unwrap(Effect.gen(function*() {
     CollectionRef,
     Effect.fnUntraced(function*({ query, ref, root, units, viewer }) {
       const page = cardPage(query)
-      const collection = yield* collections.get(ref, viewer)
-      const { description, name, routeCount, user, visibility } = collection
+      const stored = yield* collections.get(ref, viewer)
+      // The link of a public collection shows its unlisted routes, too.
+      const visibility = stored.visibility === "public" && typeof ref === "string" ? "unlisted" : stored.visibility
+      const collection = { ...stored, visibility }
+      const { description, name, routeCount, user } = stored
       const found = collections.routes(ref, viewer, page, "summary")
       const routes = yield* (Option.isNone(viewer) ? publicLists(found) : lists(found)).pipe(
         Effect.provideService(CountsUses, false)
