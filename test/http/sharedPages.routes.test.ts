@@ -237,7 +237,7 @@ layer(TestServer.layer())("pages of routes", (it) => {
         "@type": "ItemList",
         name: "Passes",
         url: `${root}c/${id}`,
-        numberOfItems: 3,
+        numberOfItems: 2,
         itemListElement: [routes[1], routes[3]].map((route, index) => ({
           "@type": "ListItem",
           position: index + 1,
@@ -245,6 +245,7 @@ layer(TestServer.layer())("pages of routes", (it) => {
         }))
       })
       assert.include(text, "application/json+oembed")
+      assert.include(text, "2 routes, collected by")
       assert.notInclude(text, "<p class=\"text\">")
       // Its link shows its unlisted route, too.
       const whole = yield* visitor.get(`//c/${shareToken}`)

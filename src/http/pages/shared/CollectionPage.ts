@@ -60,18 +60,18 @@ export const collectionPageLayer = Layer.unwrap(Effect.gen(function*() {
       const stored = yield* collections.get(ref, viewer)
       // The link of a public collection shows its unlisted routes, too.
       const visibility = stored.visibility === "public" && typeof ref === "string" ? "unlisted" : stored.visibility
-      const collection = { ...stored, visibility }
-      const { description, name, routeCount, user } = stored
+      const { description, name, user } = stored
       const found = collections.routes(ref, viewer, page, "summary")
       const routes = yield* (Option.isNone(viewer) ? publicLists(found) : lists(found)).pipe(
         Effect.provideService(CountsUses, false)
       )
+      const collection = { ...stored, visibility, routeCount: routes.total }
       const { pages, shared } = site.texts
       const shown: SharedPage = {
         title: name,
         visibility,
         head: visibility === "private" ? undefined : headOf(collection, routes.items, String(ref), links, site),
-        body: html`<p class="lead">${pages.collectedBy(shared.routes(routeCount), author(user, root))}</p>
+        body: html`<p class="lead">${pages.collectedBy(shared.routes(routes.total), author(user, root))}</p>
 ${description === undefined ? html`` : html`<p class="text">${description}</p>`}
 ${cards(routes, { offset: page.offset, root, texts: site.texts, units })}`
       }
