@@ -16,6 +16,8 @@ const inVaduz = Layer.succeed(Places, {
   hasCities: Effect.succeed(false)
 })
 
+const NOINDEX = ["noindex", "noindex"]
+
 const HOSTILE = "</script><script>alert(\"1\")</script>"
 
 const make = (rider: Rider, members: Readonly<Record<string, unknown>> = {}) =>
@@ -162,20 +164,21 @@ layer(TestServer.layer({ BASE_URL: ROOT, CORS_ORIGINS: "" }, inVaduz))("shared p
         assert.strictEqual((yield* caller.get(`//r/${unlisted.shareToken}/card.png`)).status, 404)
       }
       assert.strictEqual((yield* visitor.get("//r/nothing/card.png")).status, 404)
-      assert.deepStrictEqual([content(shared.text, "robots"), shared.headers.get("x-robots-tag")], [
-        "noindex",
-        "noindex"
-      ])
+      assert.deepStrictEqual([content(shared.text, "robots"), shared.headers.get("x-robots-tag")], NOINDEX)
       assert.notInclude(shared.text, "ld+json")
 
       const open = yield* make(rider, { visibility: "public" })
+      for (const [token, robots] of [[(yield* make(rider)).shareToken, "noindex"], [open.shareToken, null]] as const) {
+        for (
+          const path of [`api/v1/routes/${token}/gpx`, `api/v1/routes/${token}/picture.svg`, `r/${token}/card.png`]
+        ) {
+          assert.strictEqual((yield* visitor.get(`//${path}`)).headers.get("x-robots-tag"), robots, path)
+        }
+      }
       const found = yield* visitor.get(`//r/${open.shareToken}`)
       assert.deepStrictEqual([content(found.text, "robots"), found.headers.get("x-robots-tag")], [undefined, null])
       const framed = yield* visitor.get(`//embed/${open.shareToken}`)
-      assert.deepStrictEqual([content(framed.text, "robots"), framed.headers.get("x-robots-tag")], [
-        "noindex",
-        "noindex"
-      ])
+      assert.deepStrictEqual([content(framed.text, "robots"), framed.headers.get("x-robots-tag")], NOINDEX)
       assert.deepInclude(linkedDataIn(found.text), {
         "@context": "https://schema.org",
         "@type": "Trip",

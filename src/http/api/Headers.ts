@@ -29,6 +29,7 @@ export const HEADERS = {
   referrerPolicy: header("Referrer-Policy"),
   requestId: header("X-Request-Id"),
   retryAfter: header("Retry-After"),
+  robots: header("X-Robots-Tag"),
   setCookie: header("Set-Cookie"),
   strictTransportSecurity: header("Strict-Transport-Security"),
   tokenExpiresAt: header("X-Token-Expires-At"),

@@ -36,7 +36,7 @@ export class PicturesApi extends HttpApiGroup.make("pictures")
     }).annotateMerge(described("Draw a route as PNG", `${TEXT} The same as the SVG, in pixels.`))
   )
   .middleware(OptionalAuthentication)
-  .annotateEndpoints(OwnHeaders, [HEADERS.etag.name, HEADERS.cacheControl.name])
+  .annotateEndpoints(OwnHeaders, [HEADERS.etag.name, HEADERS.cacheControl.name, HEADERS.robots.name])
   .prefix("/routes")
   .annotateMerge(titled("Pictures", "Routes as pictures, made when they are first requested."))
 {}

@@ -30,7 +30,7 @@ import { RequestBodies } from "../request/RequestBodies.ts"
 import { Downloads } from "../response/Downloads.ts"
 import { worded } from "../response/PublicErrors.ts"
 import { fileTag, importedRoute, makeVersionedRoute, type VersionedRoute } from "../response/ResourceJson.ts"
-import { createdResponse, isKnown, jsonResponse, locatedAt, notModified } from "../response/Versioned.ts"
+import { createdResponse, isKnown, jsonResponse, locatedAt, notModified, robotsFor } from "../response/Versioned.ts"
 import { makeWithElevations } from "./RouteDefaults.ts"
 
 const boxOf = (bounds: BoundingBox | undefined): { readonly bounds?: typeof Bounds.Type } =>
@@ -169,7 +169,8 @@ export const FilesHandlers = HttpApiBuilder.group(
             contentLength: size,
             headers: {
               [HEADERS.contentDisposition.key]: create(`${fileName(route.name)}.${format}`),
-              [HEADERS.etag.key]: etag
+              [HEADERS.etag.key]: etag,
+              ...robotsFor(route.visibility)
             }
           })
         }))

@@ -10,7 +10,7 @@ import { Api } from "../api/Api.ts"
 import { HEADERS } from "../api/Headers.ts"
 import type { NoneMatchHeader } from "../api/Requests.ts"
 import { worded } from "../response/PublicErrors.ts"
-import { isKnown, storableFor } from "../response/Versioned.ts"
+import { isKnown, robotsFor, storableFor } from "../response/Versioned.ts"
 
 interface PictureCall {
   readonly headers: Schema.Struct.Type<typeof NoneMatchHeader>
@@ -36,7 +36,10 @@ export const PicturesHandlers = HttpApiBuilder.group(
         }
         return isKnown(headers[HEADERS.ifNoneMatch.key], etag)
           ? HttpServerResponse.empty({ status: 304, headers: common })
-          : HttpServerResponse.uint8Array(yield* bytes, { contentType: MEDIA_TYPES[format], headers: common })
+          : HttpServerResponse.uint8Array(yield* bytes, {
+            contentType: MEDIA_TYPES[format],
+            headers: { ...common, ...robotsFor(visibility) }
+          })
       }, worded)
 
     return handlers.handleAll({ svg: respond("svg"), png: respond("png") })

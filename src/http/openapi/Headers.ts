@@ -64,6 +64,7 @@ export const HEADER_COMPONENTS = {
     "\"GET /api/v1/routes\";q=60;w=60"
   ),
   [HEADERS.retryAfter.name]: count("Seconds until a retry", 42),
+  [HEADERS.robots.name]: text("Where the route is not public", "noindex"),
   [HEADERS.setCookie.name]: text(
     `The session cookie with a fresh JWT; after a sign-in also \`${DEVICE_COOKIE}\``,
     `${SESSION_COOKIE}=eyJ...; Max-Age=900; Path=/; ...`
@@ -158,6 +159,7 @@ export const responseHeaders = (
     ...when(status === 201, HEADERS.location.name),
     ...when(hasParameter(operation, "offset"), HEADERS.totalCount.name, HEADERS.link.name),
     ...when(isFile(response), HEADERS.contentDisposition.name),
+    ...when(isOne && isFile(response), HEADERS.robots.name),
     ...when(JSON.stringify(bodySchema(response)).includes("/SignIn\""), HEADERS.setCookie.name),
     ...Context.get(declared.endpoint.annotations, OwnHeaders)
   ]

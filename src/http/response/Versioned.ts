@@ -55,6 +55,10 @@ export const storableFor = (
     ? STORABLE
     : {}
 
+/** Keeps what is not public out of search engines, also files and pictures, which have no `<meta>`. */
+export const robotsFor = (visibility: Visibility): Readonly<Record<string, string>> =>
+  visibility === "public" ? {} : { [HEADERS.robots.key]: "noindex" }
+
 /** Tags of earlier versions of the service have no instant, and some proxies add `-gzip` to a tag. */
 const OWN_TAG = /^(?:W\/)?"(\d{1,15})-[^@"]*(?:@([^"]{24}))?/
 

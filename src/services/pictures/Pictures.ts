@@ -78,7 +78,7 @@ interface FoundPicture {
   readonly bytes: Effect.Effect<Uint8Array, Missing | Overloaded>
 }
 
-interface FoundCard extends Pick<FoundPicture, "digest"> {
+interface FoundCard extends Pick<FoundPicture, "digest" | "visibility"> {
   /** The digest is another one if the card has to do without its map. */
   readonly drawn: Effect.Effect<{ readonly digest: string; readonly bytes: Uint8Array }, Missing | Overloaded>
 }
@@ -168,6 +168,7 @@ export class Pictures extends Context.Service<Pictures, {
           })
           return {
             digest,
+            visibility: seen.visibility,
             // A card without its map has another tag, and is made again for the next request.
             drawn: Effect.map(getOrMake(digest, made), ({ bytes, isCurrent }) => ({
               digest: isCurrent ? digest : plain,

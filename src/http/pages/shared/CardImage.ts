@@ -11,7 +11,7 @@ import { Limiter } from "../../middleware/RateLimit.ts"
 import { SHARED_PAGES } from "../../request/RouteTemplates.ts"
 import { respond } from "../../response/ErrorResponse.ts"
 import { worded } from "../../response/PublicErrors.ts"
-import { isKnown, STORABLE } from "../../response/Versioned.ts"
+import { isKnown, robotsFor, STORABLE } from "../../response/Versioned.ts"
 import { pageRoute } from "../layout/PageRoutes.ts"
 import { factsOf, placeText } from "./RouteParts.ts"
 import { decodeRef } from "./SharedPage.ts"
@@ -31,7 +31,7 @@ export const cardImageLayer = HttpRouter.use(Effect.fnUntraced(function*(router)
     yield* limiter.countAddress(endpoint)
     const ref = yield* worded(decodeRef(RouteRef, (yield* HttpRouter.params)["ref"]))
     const logo = yield* cardLogo
-    const { digest, drawn } = yield* worded(pictures.card(ref, (route) => {
+    const { digest, drawn, visibility } = yield* worded(pictures.card(ref, (route) => {
       const { climb, distance } = factsOf(route, texts, "metric")
       const facts = [distance, climb && texts.shared.climbing(climb), placeText(route, texts)]
       return { site, color: color.light, logo, facts: facts.flatMap((fact) => fact === undefined ? [] : [fact]) }
@@ -39,7 +39,10 @@ export const cardImageLayer = HttpRouter.use(Effect.fnUntraced(function*(router)
     const known = request.headers[HEADERS.ifNoneMatch.key]
     if (isKnown(known, `"${digest}"`)) return HttpServerResponse.empty({ status: 304, headers: headersOf(digest) })
     const card = yield* worded(drawn)
-    return HttpServerResponse.uint8Array(card.bytes, { contentType: MEDIA_TYPES.png, headers: headersOf(card.digest) })
+    return HttpServerResponse.uint8Array(card.bytes, {
+      contentType: MEDIA_TYPES.png,
+      headers: { ...headersOf(card.digest), ...robotsFor(visibility) }
+    })
   })
 
   yield* pageRoute(router, "GET", SHARED_PAGES.card, found, respond)

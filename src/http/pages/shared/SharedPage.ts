@@ -11,7 +11,7 @@ import { HEADERS } from "../../api/Headers.ts"
 import { anyVisitor, makeAdmit } from "../../auth/Admission.ts"
 import { SHARED_PAGES } from "../../request/RouteTemplates.ts"
 import { worded } from "../../response/PublicErrors.ts"
-import { isKnown, storableFor } from "../../response/Versioned.ts"
+import { isKnown, robotsFor, storableFor } from "../../response/Versioned.ts"
 import { type Page, pageResponse, pageText, policyHeaders, readerOf, rootFrom } from "../layout/Layout.ts"
 import { failureAt, makeReader, pageRoute, queryOf } from "../layout/PageRoutes.ts"
 import { makeReaderUnits, type Units } from "./Units.ts"
@@ -28,9 +28,6 @@ interface SharedRequest<Ref> {
 export interface SharedPage extends Page {
   readonly visibility: Visibility
 }
-
-/** Robots that only send `HEAD` read the header. */
-const ROBOTS = { "x-robots-tag": "noindex" }
 
 const SHARED: Pick<Page, "isWide" | "policy"> = {
   isWide: true,
@@ -56,7 +53,7 @@ const respond = (site: Site, path: string, page: SharedPage, request: HttpServer
   const headers = {
     [HEADERS.etag.key]: etag,
     [HEADERS.vary.key]: "Accept-Language, Accept-Encoding",
-    ...(isIndexable ? {} : ROBOTS),
+    ...robotsFor(isIndexable ? "public" : "unlisted"),
     ...storableFor(request, page.visibility)
   }
   // A browser takes the policies of a 304 for the page that it has (RFC 9111, 3.2), so they are those of the page.
