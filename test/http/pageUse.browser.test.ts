@@ -103,6 +103,22 @@ describe.skipIf(!hasBrowser)("pages in use (skipped where there is no Chromium; 
         })
       }))
 
+    it.effect("print a long list of stops, which is folded on the screen", () =>
+      Effect.gen(function*() {
+        const { origin } = yield* TestServer
+        const waypoints = Array.from({ length: 13 }, (_, index) => ({ coord: [9.5, 47.1], name: `Stop ${index}` }))
+        const { shareToken } = yield* publish(yield* signedIn, { waypoints })
+        const { page } = yield* (yield* Browser).visit(origin)
+        yield* Effect.promise(async () => {
+          await page.goto(`${origin}/r/${shareToken}`)
+          const last = page.getByText("Stop 12")
+          assert.isFalse(await last.isVisible())
+          await page.emulateMedia({ media: "print" })
+          assert.isTrue(await last.isVisible())
+          assert.isFalse(await page.getByText("All 13").isVisible())
+        })
+      }))
+
     it.effect("break long names of waypoints, and begin names from the right on their right", () =>
       Effect.gen(function*() {
         const { origin } = yield* TestServer
