@@ -166,8 +166,8 @@ layer(TestServer.layer({ ADMIN_EMAILS: ADMINS.join(",") }))("every page", (it) =
         [rider, `${route}?units=imperial`, ["400x440", "960x480"]],
         [rider, list, ["160x100", "lazy"]],
         [visitor, `/r/${open.shareToken}`, ["400x360", "960x540"]],
-        [visitor, `/embed/${open.shareToken}`, ["400x300 with profile", "640x360 with profile"]],
-        [visitor, `/embed/${open.shareToken}?units=imperial`, ["400x300", "640x360"]],
+        [visitor, `/embed/${open.shareToken}`, ["400x300 with profile", "640x340 with profile"]],
+        [visitor, `/embed/${open.shareToken}?units=imperial`, ["400x300", "640x340"]],
         [visitor, "/u/ada-rides", ["360x225", "lazy"]]
       ] as const
       for (const [who, path, pictures] of table) {

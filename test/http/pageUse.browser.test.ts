@@ -1,9 +1,12 @@
 import { assert, describe, layer } from "@effect/vitest"
 import { Effect } from "effect"
+import { createServer } from "node:http"
 import { setTimeout } from "node:timers/promises"
+import { frameOf } from "../../src/http/pages/shared/RouteParts.ts"
 import { signedIn } from "../support/Actors.ts"
 import { Browser, enter, hasBrowser } from "../support/Browser.ts"
-import { publish } from "../support/PublicRoutes.ts"
+import { listening } from "../support/Listening.ts"
+import { publish, somewhere } from "../support/PublicRoutes.ts"
 import { created, newRoute } from "../support/Routes.ts"
 import { TestServer } from "../support/TestServer.ts"
 
@@ -24,7 +27,7 @@ const gpx = (name: string, at: number) => ({
 })
 
 describe.skipIf(!hasBrowser)("pages in use (skipped where there is no Chromium; CHROMIUM names one)", () => {
-  layer(Browser.before(TestServer.layer()))((it) => {
+  layer(Browser.before(TestServer.layer({}, somewhere)))((it) => {
     it.effect("have an address after an upload, to which the browser goes back", () =>
       Effect.gen(function*() {
         const { origin } = yield* TestServer
@@ -116,6 +119,28 @@ describe.skipIf(!hasBrowser)("pages in use (skipped where there is no Chromium; 
           await page.emulateMedia({ media: "print" })
           assert.isTrue(await last.isVisible())
           assert.isFalse(await page.getByText("All 13").isVisible())
+        })
+      }))
+
+    it.effect("are embedded by other sites in the size of their code, errors too, and lead out of the frame", () =>
+      Effect.gen(function*() {
+        const { origin } = yield* TestServer
+        const facts = { activity: "cycle", duration: 12_000, elevationGain: 1200, provenance: "routing-engine" }
+        const { shareToken } = yield* publish(yield* signedIn, facts)
+        const frames = [shareToken, "0".repeat(32)].map((token) => frameOf(`${origin}/`, token, "").html)
+        const site = createServer((_, response) => response.setHeader("content-type", "text/html").end(frames.join("")))
+        const port = yield* listening(site)
+        const { page } = yield* (yield* Browser).visit(origin)
+        yield* Effect.promise(async () => {
+          await page.goto(`http://127.0.0.1:${port}`)
+          const source = page.frameLocator("iframe").first().getByRole("link", { name: "OpenStreetMap" })
+          await source.waitFor()
+          const frame = page.frames().find((frame) => frame.url().endsWith(shareToken))
+          assert.strictEqual(await frame?.evaluate("document.documentElement.scrollHeight - innerHeight"), 0)
+          const opened = page.context().waitForEvent("page")
+          await source.click()
+          await opened
+          await page.frameLocator("iframe").last().getByRole("alert").waitFor()
         })
       }))
 

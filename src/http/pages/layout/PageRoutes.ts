@@ -55,12 +55,14 @@ const VISITOR = Effect.succeed<Reader>("visitor")
 export const failureAt = <R = never>(
   site: Site,
   path: string,
-  reader?: Effect.Effect<Reader, never, R>
+  reader?: Effect.Effect<Reader, never, R>,
+  common: Partial<Page> = {}
 ) =>
   Effect.fnUntraced(function*(error: ServiceError) {
     const { id } = yield* RequestNotes
     const { errors } = site.texts
     return pageResponse(site, path, {
+      ...common,
       title: errors.title,
       // A service that refuses work does not look up its reader.
       reader: yield* isFault(error) || error.statusCode === 429 ? VISITOR : reader ?? VISITOR,

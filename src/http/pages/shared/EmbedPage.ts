@@ -10,9 +10,15 @@ import { type SharedPage, sharedPageLayer } from "./SharedPage.ts"
 import type { Units } from "./Units.ts"
 
 const shotsIn = (units: Units) => ({
-  wide: { width: 640, height: 360, profile: hasProfile(units) },
+  wide: { width: 640, height: 340, profile: hasProfile(units) },
   narrow: { width: 400, height: 300, profile: hasProfile(units) }
 })
+
+const FRAMED = {
+  isFramed: true,
+  policy: { "frame-ancestors": "*" },
+  head: html`<base target="_blank">`
+}
 
 /**
  * Shows a route to anyone with the share token, in a frame of any site. The page ignores the session of the browser, and
@@ -30,15 +36,12 @@ export const embedPageLayer = Layer.unwrap(Effect.gen(function*() {
       const page: SharedPage = {
         title: route.name,
         visibility: route.visibility,
-        isFramed: true,
-        policy: { "frame-ancestors": "*" },
         body: html`${picture(ref, shotsIn(units), texts.shared.lineOf(route.name), root)}
-<p>${
-          summaryOf(route, texts, units)
-        } <a href="${root}r/${ref}" target="_blank" rel="noopener">${texts.pages.openRoute}</a></p>
+<p>${summaryOf(route, texts, units)} <a href="${root}r/${ref}">${texts.pages.openRoute}</a></p>
 ${attribution(route, texts)}`
       }
       return page
-    })
+    }),
+    FRAMED
   )
 }))

@@ -66,7 +66,8 @@ const respond = (site: Site, path: string, page: SharedPage, request: HttpServer
 export const sharedPageLayer = <Ref, E, R>(
   path: typeof SHARED_PAGES[keyof typeof SHARED_PAGES],
   schema: Schema.Codec<Ref, string>,
-  show: (request: SharedRequest<Ref>) => Effect.Effect<SharedPage, E, R>
+  show: (request: SharedRequest<Ref>) => Effect.Effect<SharedPage, E, R>,
+  common: Partial<Page> = {}
 ) =>
   HttpRouter.use(Effect.fnUntraced(function*(router) {
     const admit = (yield* makeAdmit)(anyVisitor)
@@ -84,11 +85,11 @@ export const sharedPageLayer = <Ref, E, R>(
       const query = queryOf(request)
       const units = yield* readerUnits(query, request, principal)
       const page = yield* worded(show({ ref, query, units, viewer, root: rootFrom(path) }))
-      return respond(site, path, { reader: readerOf(principal), ...page }, request)
+      return respond(site, path, { reader: readerOf(principal), ...common, ...page }, request)
     })
 
     // A shared page repeats nothing of its request, so that lengths reveal no secret (BREACH).
     const compressed = boundedCompression(shown).pipe(Effect.provideService(HttpPlatform.HttpPlatform, platform))
 
-    yield* pageRoute(router, "GET", path, compressed, failureAt(site, path, (yield* makeReader)(endpoint)))
+    yield* pageRoute(router, "GET", path, compressed, failureAt(site, path, (yield* makeReader)(endpoint), common))
   }))
