@@ -3,6 +3,7 @@ import { Option } from "effect"
 import {
   button,
   checkbox,
+  fieldsOf,
   input,
   isChecked,
   notice,
@@ -185,6 +186,10 @@ test("a field refers to its hint, and to the error only while that is about it",
   assert.strictEqual(stateOf(), plain)
   assert.strictEqual(stateOf(ValidationFailed.at("body", "name", "Too long")), plain)
   assert.strictEqual(stateOf(SHORT), "aria-describedby=\"p-hint error\" aria-invalid=\"true\" autofocus")
+  const fieldWith = (error: ValidationFailed) => fieldsOf(TEXTS, {}, error).input("tags", { id: "t", hint: "H" }).html
+  const marked = "aria-describedby=\"t-hint error\" aria-invalid=\"true\">"
+  assert.include(fieldWith(ValidationFailed.at("body", "tags.0", "Too long")), marked)
+  assert.include(fieldWith(SHORT), "aria-describedby=\"t-hint\">")
   const signInStates = (error?: ValidationFailed) =>
     [...signInForm(TEXTS, "sign-in", "a@b", error).html.matchAll(/<input type="(\w+)".* required(.*)>/g)].map((match) =>
       match.slice(1)

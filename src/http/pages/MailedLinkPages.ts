@@ -215,7 +215,7 @@ const invitationForm = (texts: Texts) => (link: Link, fields: Fields, error?: Se
 <p>${texts.invitation.what(addressOf(link, texts))}</p>
 <form method="post" action="invitation" novalidate>
 ${linkFields(link)}
-${fieldsOf(texts, fields).input("name", { autocomplete: "name", hint: texts.invitation.nameHint })}${
+${fieldsOf(texts, fields, error).input("name", { autocomplete: "name", hint: texts.invitation.nameHint })}${
     newPasswordInput(texts, "password", error, texts.invitation.password)
   }
 <button type="submit">${texts.invitation.button}</button>

@@ -12,7 +12,6 @@ import type { Texts } from "../../../services/texts/Texts.ts"
 import { Api } from "../../api/Api.ts"
 import { ACCOUNT_PAGES } from "../../request/RouteTemplates.ts"
 import type { Page } from "../layout/Layout.ts"
-import type { Fields } from "../layout/PageRoutes.ts"
 import { accountPageLayer, action, done, idOf, type Visit } from "./AccountPage.ts"
 import {
   button,
@@ -38,13 +37,12 @@ const mintedWords = (texts: Texts, { name, token }: MintedToken) =>
 ${copyField(texts, "minted", texts.tokens.token, token)}</div>\n`
 
 const tokensPage = (
-  texts: Texts,
   all: ReadonlyArray<PersonalAccessToken>,
-  given: Fields,
+  { fields: given, refusal, texts }: Visit,
   minted?: MintedToken
 ): Page => {
   const { fields, tokens } = texts
-  const { input, select } = fieldsOf(texts, { expiresInDays: DEFAULT_TOKEN_DAYS, ...given })
+  const { input, select } = fieldsOf(texts, { expiresInDays: DEFAULT_TOKEN_DAYS, ...given }, refusal)
   return {
     title: tokens.title,
     body: html`${minted && mintedWords(texts, minted)}<p>${tokens.lead}</p>
@@ -65,8 +63,8 @@ ${
 }
 
 const tokensLayer = Layer.unwrap(Effect.map(PersonalAccessTokens, (tokens) => {
-  const show = ({ fields, session, texts }: Visit, minted?: MintedToken) =>
-    Effect.map(tokens.list(session.userId), (all) => tokensPage(texts, all, fields, minted))
+  const show = (visit: Visit, minted?: MintedToken) =>
+    Effect.map(tokens.list(visit.session.userId), (all) => tokensPage(all, visit, minted))
   return accountPageLayer({
     path: ACCOUNT_PAGES.tokens,
     show: (visit) => show(visit),
@@ -131,9 +129,9 @@ ${
 const zonesLayer = Layer.unwrap(Effect.map(PrivacyZones, (zones) =>
   accountPageLayer({
     path: ACCOUNT_PAGES.zones,
-    show: Effect.fnUntraced(function*({ fields: given, session, texts }) {
+    show: Effect.fnUntraced(function*({ fields: given, refusal, session, texts }) {
       const words = texts.zones
-      const { input } = fieldsOf(texts, { radius: 500, ...given })
+      const { input } = fieldsOf(texts, { radius: 500, ...given }, refusal)
       const all = yield* zones.list(session.userId)
       return {
         title: words.title,

@@ -165,7 +165,7 @@ const invitationsLayer = Layer.unwrap(Effect.gen(function*() {
   const limiter = yield* Limiter
   const { lists } = yield* Lanes
 
-  const show = Effect.fnUntraced(function*({ fields, query, session, texts }: Visit) {
+  const show = Effect.fnUntraced(function*({ fields, query, refusal, session, texts }: Visit) {
     const { admin, sections } = texts
     const { limit, offset } = cardPage(query)
     const found = yield* lists(invitations.list(session.userId, { limit, offset }))
@@ -174,7 +174,7 @@ const invitationsLayer = Layer.unwrap(Effect.gen(function*() {
       body: html`<h2>${admin.invite}</h2>
 ${
         form(
-          fieldsOf(texts, fields).textarea("emails", { required: true, hint: admin.inviteHint(MAX_INVITED) }),
+          fieldsOf(texts, fields, refusal).textarea("emails", { required: true, hint: admin.inviteHint(MAX_INVITED) }),
           button("invite", admin.invite)
         )
       }<h2>${admin.unused}</h2>

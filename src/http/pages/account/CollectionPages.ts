@@ -58,8 +58,12 @@ const item = (
     description === undefined ? "" : `. ${description}`
   }</p></div></li>\n`
 
-const fieldsIn = (texts: Texts, sent: Fields, { description, name, visibility }: Partial<StoredCollection> = {}) => {
-  const { input, select, textarea } = fieldsOf(texts, { description, name, visibility, ...sent })
+const fieldsIn = (
+  texts: Texts,
+  { fields, refusal }: Partial<Visit>,
+  { description, name, visibility }: Partial<StoredCollection> = {}
+) => {
+  const { input, select, textarea } = fieldsOf(texts, { description, name, visibility, ...fields }, refusal)
   return [
     input("name", { required: true }),
     textarea("description"),
@@ -77,7 +81,8 @@ const collectionsLayer = Layer.unwrap(Effect.gen(function*() {
   const { lists } = yield* Lanes
   return accountPageLayer({
     path: ACCOUNT_PAGES.collections,
-    show: Effect.fnUntraced(function*({ fields, query, root, session: { userId }, texts }) {
+    show: Effect.fnUntraced(function*(visit) {
+      const { query, root, session: { userId }, texts } = visit
       const words = texts.collections
       const { limit, offset } = cardPage(query)
       const found = yield* lists(collections.list(userId, undefined, { limit, offset }))
@@ -87,7 +92,7 @@ const collectionsLayer = Layer.unwrap(Effect.gen(function*() {
 ${rows(texts, found.items, (collection) => item(texts, collection, root))}
 ${pagesAround(found, { limit, offset }, texts, [words.previous, words.more])}
 <h2>${words.make}</h2>
-${form(...fieldsIn(texts, fields), button("create", words.makeButton))}`
+${form(...fieldsIn(texts, visit), button("create", words.makeButton))}`
       }
     }),
     actions: {
@@ -208,7 +213,7 @@ ${searchForm(texts, search, mine)}${addForm(texts, search, mine.items, new Set(r
 ${
         form(
           versionField(fields, visit.refusal, collection.version),
-          ...fieldsIn(texts, isRefused ? fields : {}, collection),
+          ...fieldsIn(texts, isRefused ? visit : {}, collection),
           button("save", texts.common.save)
         )
       }${yield* sharing.section(visit, { kind: "collection", id }, collection)}<h2>${words.delete}</h2>

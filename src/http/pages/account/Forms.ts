@@ -4,6 +4,7 @@ import { issuesOf } from "../../../schema/Issues.ts"
 import { withoutFormat } from "../../../schema/Text.ts"
 import { type Html, html } from "../../../services/operations/Html.ts"
 import type { Texts } from "../../../services/texts/Texts.ts"
+import { ERROR_ID, issuesIn } from "../layout/Layout.ts"
 import type { Fields } from "../layout/PageRoutes.ts"
 
 /** The value of this field names the action of a form. */
@@ -20,16 +21,19 @@ interface Input {
   readonly required?: boolean
   readonly autocomplete?: string
   readonly step?: string
+  readonly isRefused?: boolean
 }
 
 const named = ({ name, id = name }: Input) => html`id="${id}" name="${name}"`
 
-const attributes = ({ autocomplete, hint, name, id = name, required, step }: Input) =>
-  html`${required === true ? html` required` : undefined}${
+const attributes = ({ autocomplete, hint, isRefused, name, id = name, required, step }: Input) => {
+  const described = [...(hint === undefined ? [] : [`${id}-hint`]), ...(isRefused === true ? [ERROR_ID] : [])]
+  return html`${required === true ? html` required` : undefined}${
     autocomplete === undefined ? undefined : html` autocomplete="${autocomplete}"`
   }${step === undefined ? undefined : html` step="${step}"`}${
-    hint === undefined ? undefined : html` aria-describedby="${id}-hint"`
-  }`
+    described.length === 0 ? undefined : html` aria-describedby="${described.join(" ")}"`
+  }${isRefused === true ? html` aria-invalid="true"` : undefined}`
+}
 
 const field = ({ hint, label, name, id = name }: Input, control: Html): Html =>
   html`<div><label for="${id}">${label}</label>
@@ -60,12 +64,20 @@ export const select = (given: Input, options: Options): Html => {
 
 type Name = keyof Texts["fields"]
 
-/** Makes fields that have the label and the value of their name. */
+/** Makes fields that have the label and the value of their name, and are marked where the error is about them. */
 export const fieldsOf = (
   { fields }: Texts,
-  values: Readonly<Record<string, Input["value"]>>
+  values: Readonly<Record<string, Input["value"]>>,
+  error?: ServiceError
 ) => {
-  const given = (name: Name, more?: Partial<Input>) => ({ name, label: fields[name], value: values[name], ...more })
+  const refused = new Set((error === undefined ? [] : issuesIn(error)).flatMap(({ path }) => path.split(".")))
+  const given = (name: Name, more?: Partial<Input>) => ({
+    name,
+    label: fields[name],
+    value: values[name],
+    isRefused: refused.has(name),
+    ...more
+  })
   return {
     input: (name: Name, more?: Partial<Input>) => input(given(name, more)),
     textarea: (name: Name, more?: Partial<Input>) => textarea(given(name, more)),

@@ -58,7 +58,7 @@ const profilePage = ({ fields, refusal, root, texts }: Visit, own: Profile): Pag
   const { defaultActivity, defaultRouteVisibility = "private", sportSpeeds, units } = preferences ?? {}
   const { avatar, handle, name } = own
   const stored = { avatar, handle, name, units, defaultActivity, defaultRouteVisibility }
-  const { input, select } = fieldsOf(texts, { ...stored, ...fields })
+  const { input, select } = fieldsOf(texts, { ...stored, ...fields }, refusal)
   const any = ["", profile.anyPreference] as const
   return {
     title: profile.title,

@@ -41,7 +41,7 @@ const editForm = ({ fields: sent, refusal, texts }: Visit, route: StoredRoute) =
   const isRefused = sent[ACTION] === "save"
   const { activity, description, name, tags, visibility } = route
   const stored = { activity, description, name, tags: tags.join(", "), visibility }
-  const { input, select, textarea } = fieldsOf(texts, isRefused ? sent : stored)
+  const { input, select, textarea } = fieldsOf(texts, isRefused ? sent : stored, isRefused ? refusal : undefined)
   return form(
     versionField(sent, refusal, route.version),
     input("name", { required: true }),

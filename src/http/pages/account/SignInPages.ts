@@ -62,8 +62,8 @@ ${ways.providerLinks(to)}
   }
 }
 
-const emailInput = (texts: Texts, email: string | undefined) =>
-  fieldsOf(texts, { email }).input("email", { type: "email", autocomplete: "username", required: true })
+const emailInput = (texts: Texts, email: string | undefined, error: ServiceError | undefined) =>
+  fieldsOf(texts, { email }, error).input("email", { type: "email", autocomplete: "username", required: true })
 
 const signUpPage = (texts: Texts, given: Fields, error?: ServiceError): Page => {
   const { fields, signUp } = texts
@@ -74,8 +74,8 @@ const signUpPage = (texts: Texts, given: Fields, error?: ServiceError): Page => 
     body: html`${alert(error && passwordWords(texts, error))}
 <p>${signUp.lead}</p>
 <form method="post" action="${relative(SIGN_UP)}">
-${fieldsOf(texts, given).input("name", { autocomplete: "name", hint: signUp.nameHint })}${
-      emailInput(texts, given["email"])
+${fieldsOf(texts, given, error).input("name", { autocomplete: "name", hint: signUp.nameHint })}${
+      emailInput(texts, given["email"], error)
     }${newPasswordInput(texts, "password", error, fields.password)}
 <button type="submit">${signUp.button}</button>
 </form>
@@ -103,7 +103,7 @@ const forgotPage = (texts: Texts, email = "", error?: ServiceError): Page => ({
   body: html`${alert(error && plainWords(texts, error))}
 <p>${texts.forgot.lead}</p>
 <form method="post" action="${relative(FORGOT)}">
-${emailInput(texts, email)}
+${emailInput(texts, email, error)}
 <button type="submit">${texts.forgot.button}</button>
 </form>
 <p><a href="${relative(SIGN_IN)}">${texts.forgot.back}</a></p>`,
