@@ -92,17 +92,17 @@ it("a profile has 28 % of the height, up to 220 pixels, where there is room for 
 
 it("a profile is drawn from its lowest to its highest point, right of the wider label of the two", () => {
   const svg = draw([[0, 0, 400], [0.37, 0, 1234], [0.74, 0, 817]], { profile: true })
-  // Seven characters take 48.5 pixels.
-  assert.include(svg, `<path d="M66.5 471H788" stroke="#c3c9c2" fill="none"/>`)
-  assert.include(svg, `<path d="M66.5 471l360.8 -111l360.7 55.5" fill="none"`)
-  assert.include(svg, `<path d="M66.5 471l360.8 -111l360.7 55.5V471H66.5Z" fill="#0b5cad"`)
+  // Six characters take 41.6 pixels.
+  assert.include(svg, `<path d="M59.6 471H788" stroke="#c3c9c2" fill="none"/>`)
+  assert.include(svg, `<path d="M59.6 471l364.2 -111l364.2 55.5" fill="none"`)
+  assert.include(svg, `<path d="M59.6 471l364.2 -111l364.2 55.5V471H59.6Z" fill="#0b5cad"`)
   assert.deepStrictEqual(textsIn(svg).slice(1), [
-    "1,234 m 60.5 368.8 end",
-    "400 m 60.5 471 end",
-    "0 66.5 485 start",
+    "1234 m 53.6 368.8 end",
+    "400 m 53.6 471 end",
+    "0 59.6 485 start",
     "82.3 km 788 485 end"
   ])
-  assert.include(draw([[0, 0, -1234], [0.74, 0, 5]], { profile: true }), `<path d="M73.4 471H788"`)
+  assert.include(draw([[0, 0, -1234], [0.74, 0, 5]], { profile: true }), `<path d="M66.5 471H788"`)
   // A flat profile is in the middle of 40 metres, and has one label beside it.
   const flat = draw([[0, 0, 400], [0.74, 0, 400]], { profile: true })
   assert.include(flat, `<path d="M52.7 415.5l735.3 0" fill="none"`)

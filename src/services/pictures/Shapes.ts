@@ -162,13 +162,14 @@ export const stroked = (path: string, colour: string, width: number, fill = "non
 
 export const round = (value: number): number => Math.round(value * 10) / 10
 
-const grouped = (value: number, digits: number) =>
-  value.toLocaleString("en", { minimumFractionDigits: 0, maximumFractionDigits: digits, signDisplay: "negative" })
+/** Groups no digits, since a picture has no language: a German reads "1,800 m" as less than two metres. */
+const figure = (value: number, digits: number) =>
+  value.toLocaleString("en", { useGrouping: false, maximumFractionDigits: digits, signDisplay: "negative" })
 
-export const metres = (value: number): string => `${grouped(value, 0)} m`
+export const metres = (value: number): string => `${figure(value, 0)} m`
 
 export const distance = (value: number): string =>
-  value < 1000 ? metres(value) : `${grouped(value / 1000, value < 100_000 ? 1 : 0)} km`
+  value < 1000 ? metres(value) : `${figure(value / 1000, value < 100_000 ? 1 : 0)} km`
 
 /** Returns the largest of 1, 2 and 5 times a power of ten that is at most `limit`. */
 export const roundLength = (limit: number): number => {
