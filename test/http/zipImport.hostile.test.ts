@@ -281,6 +281,7 @@ layer(TestServer.layer())("an import of route files", (it) => {
       assert.include(page.text, "Skipped: its name is not that of a route file")
       assert.include(page.text, "<br>Left out: FIT file (1): it ends early or is damaged, what could be read is kept.")
       assert.notInclude(page.text, "foreign")
+      assert.notMatch(page.text, /<li[^>]* role=/, "a role in place of that of the item")
       assert.include(page.text, "Done: 2 files imported, 0 here already, 1 skipped.")
       assert.isTrue(page.text.trimEnd().endsWith("</html>"))
       const { text } = yield* rider.get("/routes?geometry=none")

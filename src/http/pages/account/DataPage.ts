@@ -83,9 +83,11 @@ const lineItem = (texts: Texts, line: ZipImportLine, root: string): Html => {
     case "skipped":
       return row("problem", line.file, html`${data.fileSkipped(errors.issue(line.reason))}`)
     case "ended":
-      return html`<li class="notice" role="status">${data.ended(line.imported, line.duplicates, line.skipped)}</li>\n`
+      return html`<li class="notice"><span role="status">${
+        data.ended(line.imported, line.duplicates, line.skipped)
+      }</span></li>\n`
     case "stopped":
-      return html`<li class="error" role="alert">${data.stopped(plainWords(texts, line))}</li>\n`
+      return html`<li class="error"><span role="alert">${data.stopped(plainWords(texts, line))}</span></li>\n`
   }
 }
 
