@@ -144,6 +144,27 @@ describe.skipIf(!hasBrowser)("pages in use (skipped where there is no Chromium; 
         })
       }))
 
+    it.effect("keep what only a colour shows where the reader has forced others", () =>
+      Effect.gen(function*() {
+        const { origin } = yield* TestServer
+        const rider = yield* signedIn
+        const { shareToken } = yield* publish(rider, { geometry: [[9.5, 47.1, 450], [9.51, 47.1, 500]] })
+        const { page } = yield* (yield* Browser).visit(origin, { forcedColors: "active" })
+        const colour = (element: string, property: string, part = "") =>
+          page.evaluate(`getComputedStyle(document.querySelector("${element}"), "${part}").${property}`)
+        yield* Effect.promise(async () => {
+          await page.goto(`${origin}/r/${shareToken}`)
+          const ground = await colour(".plot", "backgroundColor")
+          await page.locator(".plot").hover()
+          assert.notStrictEqual(await colour(".cursor", "backgroundColor"), ground)
+          assert.notStrictEqual(await colour(".legend li", "backgroundColor", "::before"), ground)
+          await enter(page, origin, rider)
+          await page.goto(`${origin}/me/profile`)
+          const other = await colour(".sections a:not([aria-current])", "borderBottomColor")
+          assert.notStrictEqual(await colour(".sections [aria-current]", "borderBottomColor"), other)
+        })
+      }))
+
     it.effect("break long names of waypoints, and begin names from the right on their right", () =>
       Effect.gen(function*() {
         const { origin } = yield* TestServer
