@@ -98,6 +98,9 @@ describe("a start before the database", () => {
         const live = yield* untilListening(visitor.get("//health/live"))
         assert.strictEqual(live.status, 200)
         for (const path of [PROBE, "/routes", "//nothing"]) yield* isStarting(process, path)
+        const page = yield* visitor.get("//r/nothing", { headers: { accept: "text/html" } })
+        assert.deepStrictEqual([page.status, page.headers.get("retry-after")], [503, "1"])
+        assert.include(page.text, "The service is busy or is starting. Try again in 1 second.")
         const isSaid = () =>
           logged(process, "WARN").some(({ message }) => message === "database not reachable, waiting")
         yield* until(Effect.sync(isSaid))

@@ -1,0 +1,32 @@
+import { Duration, Effect } from "effect"
+import { HttpRouter, HttpServerRequest, HttpServerResponse } from "effect/http"
+import { Unavailable } from "../../schema/Errors.ts"
+import { settings } from "../../services/operations/SettingsRegistry.ts"
+import { configuredSite } from "../../services/texts/Site.ts"
+import { Api } from "../api/Api.ts"
+import { pathOf, templateOf, wantsPage } from "../request/RouteTemplates.ts"
+import { noteCause, noteError, respond } from "../response/ErrorResponse.ts"
+import { failureAt } from "./layout/PageRoutes.ts"
+
+const notReady = () => Unavailable.retryAfter("The service is starting: it waits for the database", Duration.seconds(1))
+
+const { live } = Api.groups.health.endpoints
+
+const isForLive = ({ method, url }: HttpServerRequest.HttpServerRequest) =>
+  templateOf(method, url) === live.path && (method === live.method || method === "HEAD")
+
+/** Responds to every request until the application is built: live, and not ready. */
+export const startingLayer = HttpRouter.use(Effect.fnUntraced(function*(router) {
+  const hasPages = yield* settings.PAGES_ENABLED
+  const site = yield* configuredSite
+  yield* router.add(
+    "*",
+    "*",
+    Effect.fnUntraced(function*(request) {
+      if (isForLive(request)) return HttpServerResponse.jsonUnsafe({ status: "ok" })
+      yield* noteCause("Starting")
+      const error = yield* noteError(notReady())
+      return yield* hasPages && wantsPage(request) ? failureAt(site, pathOf(request.url))(error) : respond(error)
+    })
+  )
+}))
