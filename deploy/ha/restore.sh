@@ -34,14 +34,12 @@ touch "$to/recovery.signal"
 ask() {
   "$BIN/psql" --host="$to" --username=postgres --dbname="$1" --no-align --tuples-only --quiet --command="$2"
 }
-until [ "$(ask postgres 'SELECT pg_is_in_recovery()' 2> /dev/null)" = f ]; do
-  "$BIN/pg_ctl" --pgdata="$to" status > /dev/null || {
-    sed -n '/FATAL/p' "$to/restore.log" >&2
-    [ -z "$target" ] || echo "if nothing was archived after $target: leave the time out, into an empty directory" >&2
-    exit 1
-  }
-  sleep 0.2
-done
+while recovering=$(ask postgres 'SELECT pg_is_in_recovery()') && [ "$recovering" = t ]; do sleep 0.2; done
+if [ "$recovering" != f ]; then
+  sed -n '/FATAL/p' "$to/restore.log" >&2
+  [ -z "$target" ] || echo "if nothing was archived after $target: leave the time out, into an empty directory" >&2
+  exit 1
+fi
 ask routes 'UPDATE change_epochs SET epoch = gen_random_uuid()'
 "$BIN/pg_ctl" --pgdata="$to" --wait --mode=fast stop > /dev/null
 sed -i "/^include 'restore.conf'$/d" "$to/postgresql.auto.conf"

@@ -203,7 +203,7 @@ export class WrongPassword extends Schema.TaggedError<WrongPassword>()("WrongPas
 /** The address of a sign-up is not verified; a new link has been mailed. */
 export class EmailUnverified extends Schema.TaggedError<EmailUnverified>()("EmailUnverified", {}) {}
 
-/** The link needs the password of its sign-up, since the address has other pending sign-ups. */
+/** The link needs the password of its sign-up, since the address has other sign-ups. */
 export class SignUpPasswordNeeded extends Schema.TaggedError<SignUpPasswordNeeded>()("SignUpPasswordNeeded", {}) {}
 
 export class SignUpPasswordWrong extends Schema.TaggedError<SignUpPasswordWrong>()("SignUpPasswordWrong", {}) {}

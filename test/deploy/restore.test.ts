@@ -90,7 +90,7 @@ it.live.skipIf(BIN === undefined)(
       assert.strictEqual(code, 1)
       assert.match(
         stderr,
-        /^\S+ \S+ \S+ \[\d+\] FATAL: +recovery ended before configured recovery target was reached\n/
+        /^\S+ \S+ \S+ \[\d+\] FATAL: +recovery ended before configured recovery target was reached$/m
       )
       assert.include(stderr, "leave the time out")
     }).pipe(Effect.scoped),

@@ -172,6 +172,9 @@ layer(Layer.provideMerge(serviceWith("1 minute"), serversLayer), {
           assert.strictEqual((yield* visitor.get(path)).status, 503, path)
         }
       }
+      for (const path of ["/users/nobody-here", "//u/nobody-here", "/routes/999999", "/collections/999999"]) {
+        assert.strictEqual((yield* visitor.get(path)).status, 503, path)
+      }
       assert.strictEqual((yield* rider.get(`/routes/public?${PUBLIC}`)).status, 503)
     }))
 })

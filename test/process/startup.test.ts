@@ -98,7 +98,11 @@ describe("a start before the database", () => {
         const live = yield* untilListening(visitor.get("//health/live"))
         assert.strictEqual(live.status, 200)
         for (const path of [PROBE, "/routes", "//nothing"]) yield* isStarting(process, path)
-        const page = yield* visitor.get("//r/nothing", { headers: { accept: "text/html" } })
+        const html = { headers: { accept: "text/html,*/*;q=0.8" } }
+        const page = yield* visitor.get("//r/nothing", html)
+        for (const path of [PROBE, "//metrics", "/routes"]) {
+          assert.strictEqual((yield* visitor.get(path, html)).headers.get("content-type"), "application/json", path)
+        }
         assert.deepStrictEqual([page.status, page.headers.get("retry-after")], [503, "1"])
         assert.include(page.text, "The service is busy or is starting. Try again in 1 second.")
         const isSaid = () =>

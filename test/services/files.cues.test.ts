@@ -291,14 +291,15 @@ describe("unnamed shaping points", () => {
     const there = [9.502, 47.102] as const
     const geometry: WrittenRoute["geometry"] = [[9.5, 47.1], there, [9.504, 47.1], [...there, 455], [9.506, 47.1]]
     const cues = [[1, 0], [15, 1], [4, 3], [1, 3], [10, 3], [4, 4]].map(([type = 0, index = 0]) => cue(type, index, ""))
-    const namesBy = (name?: string) => {
+    const namesBy = (name?: string, last: readonly [number, number] = [9.506, 47.1]) => {
       const via = { coord: [9.50201, 47.102] as const, type: "routed", ...(name === undefined ? {} : { name }) }
-      const waypoints = [click(47.1), via, { coord: [9.506, 47.1] as const, type: "routed" }]
+      const waypoints = [click(47.1), via, { coord: last, type: "routed" }]
       const text = written({ ...ROUTE, geometry, waypoints, cues }, "tcx")
       return [...text.matchAll(/<CoursePoint><Name>([^<]*)/g)].map(([, name]) => name)
     }
     assert.deepStrictEqual(namesBy(), ["Start", "Left", "Right", "Finish"])
     assert.deepStrictEqual(namesBy("Inn"), ["Start", "Inn", "Left", "Finish", "Start", "Right", "Finish"])
+    assert.deepStrictEqual(namesBy("Inn", there), ["Start", "Inn", "Left", "Finish", "Start", "Right", "Finish"])
   })
 })
 

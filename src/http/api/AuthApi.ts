@@ -140,7 +140,7 @@ export class AuthApi extends HttpApiGroup.make("auth")
         "Consumes the token of a verification link: makes the account, deletes every other sign-up of the address, and signs in. "
           + "Anyone may sign up any address, so with `password` the sign-up that the link was mailed for must have that one, "
           + "else 403 with the reason `password_wrong`. Without it the link is enough only while the address has no other "
-          + "pending sign-up, else 409 with the reason `password_needed`. Who does not know the password chooses one by a "
+          + "sign-up, else 409 with the reason `password_needed`. Who does not know the password chooses one by a "
           + "password reset, or on the page `/verify-email`."
       )),
     HttpApiEndpoint.post("logIn", "/login-email", {

@@ -4,7 +4,7 @@ import { Unavailable } from "../../schema/Errors.ts"
 import { settings } from "../../services/operations/SettingsRegistry.ts"
 import { configuredSite } from "../../services/texts/Site.ts"
 import { Api } from "../api/Api.ts"
-import { pathOf, templateOf, wantsPage } from "../request/RouteTemplates.ts"
+import { isProbe, pathOf, templateOf, wantsPage } from "../request/RouteTemplates.ts"
 import { noteCause, noteError, respond } from "../response/ErrorResponse.ts"
 import { failureAt } from "./layout/PageRoutes.ts"
 
@@ -26,7 +26,8 @@ export const startingLayer = HttpRouter.use(Effect.fnUntraced(function*(router) 
       if (isForLive(request)) return HttpServerResponse.jsonUnsafe({ status: "ok" })
       yield* noteCause("Starting")
       const error = yield* noteError(notReady())
-      return yield* hasPages && wantsPage(request) ? failureAt(site, pathOf(request.url))(error) : respond(error)
+      const path = pathOf(request.url)
+      return yield* hasPages && wantsPage(request) && !isProbe(path) ? failureAt(site, path)(error) : respond(error)
     })
   )
 }))

@@ -29,7 +29,7 @@ export interface Versioned {
   readonly json: () => JsonParts
 }
 
-/** The tag is weak, since one state has several encodings (RFC 9110, 8.8.3). `If-Match` compares what is not of `shown`. */
+/** The tag is weak, since one state has several encodings (RFC 9110, 8.8.3). `If-Match` compares version and instant. */
 export const weakTag = (version: string, updatedAt: string, shown: string): string =>
   `W/"${version}-${crc32(shown).toString(16)}@${updatedAt}"`
 

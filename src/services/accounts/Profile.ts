@@ -154,9 +154,11 @@ export class Profiles extends Context.Service<Profiles, {
           databaseDefects
         ),
         publicProfile: Effect.fnUntraced(function*(handle) {
-          const row = yield* whileAway(findPublic(handle))
-          if (Option.isNone(row)) return yield* new Missing({ kind: "user" })
-          const { avatar, createdAt, id, name, publicRoutes } = row.value
+          const found = Effect.flatMap(
+            findPublic(handle),
+            Option.match({ onNone: () => Effect.fail(new Missing({ kind: "user" })), onSome: Effect.succeed })
+          )
+          const { avatar, createdAt, id, name, publicRoutes } = yield* whileAway(found)
           return {
             id,
             name,

@@ -202,11 +202,16 @@ export const coursePointsOf = ({ cues = [], geometry, waypoints }: WrittenRoute)
   const announced = waypoints.filter((waypoint) => !isShaping(waypoint))
   const nearest = new NearestPositions(geometry, waypoints.length)
   const placeAt = (index: number) => String(geometry[index]?.slice(0, 2))
-  const shaping = new Set(shapingPoints(waypoints).map(({ coord }) => placeAt(nearest.indexOf(coord))))
+  const placesOf = (points: WrittenRoute["waypoints"]) =>
+    new Set(points.map(({ coord }) => placeAt(nearest.indexOf(coord))))
+  const shaping = placesOf(waypoints.filter(isShaping))
+  const stops = placesOf(announced)
   // The engine arrives and starts at each of its locations.
-  const isPassed = (cue: Maneuver, index: number) =>
-    ["Start", "Finish"].includes(turnOf(cue).name) && index > 0 && index < cues.length - 1
-    && shaping.has(placeAt(cue.begin_shape_index))
+  const isPassed = (cue: Maneuver, index: number) => {
+    const place = placeAt(cue.begin_shape_index)
+    return ["Start", "Finish"].includes(turnOf(cue).name) && index > 0 && index < cues.length - 1
+      && shaping.has(place) && !stops.has(place)
+  }
   const ofWaypoints = announced.map(({ coord, name, timestamp, type }): CoursePoint => {
     const { fit, tcx } = coursePointOf(type)
     const marks = { "rps:type": type ?? undefined, "rps:timestamp": timestamp ?? undefined }

@@ -190,13 +190,16 @@ const MAX_SIMPLIFIED_SIDE = 400
 const isSmall = ({ height, profile, width }: PictureOptions) =>
   !profile && Math.max(width, height) <= MAX_SIMPLIFIED_SIDE
 
+/** The number of the rules by which pictures are drawn: others make other tags. */
+const DRAWING = 2
+
 /** Returns a digest of all that the picture shows to its viewer; the simplified line changes with the whole one. */
 const pictureDigest = (
   { cutRevision, geometry, id, name, provenance, version, waypoints }: StoredRoute,
   format: PictureFormat,
   { height, profile, theme, width }: PictureOptions
 ) => {
-  const shown = [id, version, cutRevision, name, provenance, waypoints, format, width, height, theme, profile]
+  const shown = [DRAWING, id, version, cutRevision, name, provenance, waypoints, format, width, height, theme, profile]
   return digestOf(shown, geometry)
 }
 
