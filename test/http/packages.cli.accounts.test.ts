@@ -34,6 +34,17 @@ const collectionsOf = Effect.fnUntraced(function*(rider: Rider) {
   return Schema.decodeUnknownSync(CollectionsListed)((yield* rider.get("/collections")).body)
 })
 
+/** Starts a proxy of the server that counts the batches. */
+const batchesTo = Effect.gen(function*() {
+  let count = 0
+  const origin = yield* inFront(({ url }) =>
+    Effect.sync(() => {
+      if (url?.endsWith("/routes/batch") === true) count++
+    })
+  )
+  return { origin, count: () => count }
+})
+
 layer(TestServer.layer())("rps login", (it) => {
   it.effect("makes a token, keeps it where only its owner reads it, and shows it nowhere", () =>
     Effect.gen(function*() {
@@ -188,8 +199,10 @@ layer(TestServer.layer())("rps mirror", (it) => {
         )
       }))
       const env = { ...source.env, RPS_URL: `http://127.0.0.1:${port}`, RPS_TO_TOKEN: target.env.RPS_TOKEN }
+      const batches = yield* batchesTo
       for (const copied of [0, 50]) {
-        assert.notStrictEqual((yield* rps(env, ["mirror", "--to", origin])).code, 0)
+        assert.notStrictEqual((yield* rps(env, ["mirror", "--to", batches.origin])).code, 0)
+        assert.strictEqual(batches.count(), copied / 50)
         const file = readdirSync(join(env.RPS_CONFIG_DIR, "mirrors")).find((name) => name.endsWith(".json")) ?? ""
         const state = JSON.parse(readFileSync(join(env.RPS_CONFIG_DIR, "mirrors", file), "utf8"))
         assert.lengthOf(Object.keys(state.ids.routes), copied)

@@ -236,7 +236,7 @@ const follow = (mirror: Mirror, isFirst: boolean) =>
       )
       mirror.cursor = cursor
       await save(mirror)
-      showProgress(mirror.counts.copied, mirror.counts.copied, "routes copied")
+      showProgress(mirror.counts.copied, mirror.counts.copied, "copied")
     },
     reset: () => {
       mirror.cursor = undefined
@@ -244,21 +244,22 @@ const follow = (mirror: Mirror, isFirst: boolean) =>
     }
   }, isFirst ? { geometry: "none", limit: 200 } : { limit: PAGE })
 
+const copyPage = async (mirror: Mirror, items: ReadonlyArray<Item>) => {
+  await copy(mirror, items)
+  await save(mirror)
+  showProgress(mirror.counts.copied, mirror.counts.copied, "copied")
+}
+
 const copyOldestFirst = async (mirror: Mirror) => {
   const query = { sort: "createdAt", geometry: "full", limit: PAGE } as const
   const items: Array<Item> = []
-  const copyRead = async () => {
-    await copy(mirror, items.splice(0))
-    await save(mirror)
-    showProgress(mirror.counts.copied, mirror.counts.copied, "routes copied")
-  }
   for await (
     const item of pages((page) => mirror.source.client.routes.list.response({ query: { ...query, ...page } }))
   ) {
     items.push({ kind: "routes", item })
-    if (items.length === PAGE) await copyRead()
+    if (items.length === PAGE) await copyPage(mirror, items.splice(0))
   }
-  await copyRead()
+  await copyPage(mirror, items)
 }
 
 /** Returns nothing if the item is gone: the feed tells of its deletion. */
@@ -275,16 +276,21 @@ const ascending = (ids: ReadonlySet<number>) => [...ids].toSorted((a, b) => a - 
 
 const copyStale = async (mirror: Mirror) => {
   const { collections, routes } = mirror.source.client
-  for (const [index, ref] of ascending(mirror.stale.routes).entries()) {
-    const items = await present(routes.get({ params: { ref } }))
-    await copy(mirror, items.map((item) => ({ kind: "routes", item })))
-    if (index % PAGE === PAGE - 1) await save(mirror)
+  const copyAll = async (refs: Array<number>, read: (ref: number) => Promise<Item>) => {
+    while (refs.length > 0) {
+      const items: Array<Item> = []
+      for (const ref of refs.splice(0, PAGE)) items.push(...await present(read(ref)))
+      await copyPage(mirror, items)
+    }
   }
-  for (const ref of ascending(mirror.stale.collections)) {
-    const items = await present(collections.get({ params: { ref } }))
-    await copy(mirror, items.map((item) => ({ kind: "collections", item })))
-  }
-  await save(mirror)
+  await copyAll(
+    ascending(mirror.stale.routes),
+    async (ref) => ({ kind: "routes", item: await routes.get({ params: { ref } }) })
+  )
+  await copyAll(
+    ascending(mirror.stale.collections),
+    async (ref) => ({ kind: "collections", item: await collections.get({ params: { ref } }) })
+  )
 }
 
 const removeAbsent = async (mirror: Mirror) => {
