@@ -209,6 +209,17 @@ layer(TestServer.layer())("rps mirror", (it) => {
       }
     }))
 
+  it.effect("sends a route with its line once", () =>
+    Effect.gen(function*() {
+      const [source, target, batches] = [yield* person, yield* person, yield* batchesTo]
+      const cues = [{ instruction: "Go", type: 8, begin_shape_index: 0, length: 0.1, time: 9 }]
+      const geometry = ray([9, 47], 1, 100).map(([lng, lat], index) => [lng, lat, 400 + index * 9])
+      yield* source.rider.post("/routes", newRoute({ geometry, segments: [0, 2], cues, tags: ["alps"] }))
+      const env = { ...source.env, RPS_TO_TOKEN: target.env.RPS_TOKEN }
+      assert.strictEqual((yield* rps(env, ["mirror", "--to", batches.origin])).code, 0)
+      assert.strictEqual(batches.count(), 1)
+    }).pipe(Effect.scoped))
+
   it.effect("makes nothing twice where what it knew is lost, and makes a copy again that was deleted there", () =>
     Effect.gen(function*() {
       const { origin } = yield* TestServer

@@ -7,6 +7,7 @@ import {
   pages,
   type PrivacyZone,
   type Route,
+  type RouteInput,
   ServiceError,
   sync
 } from "../../client/src/index.ts"
@@ -147,10 +148,13 @@ const stepOf = (mirror: Mirror, { item, kind }: Item): Step => {
   return { kind, id: item.id, operation }
 }
 
+/** Results of a batch have no line, nor what belongs to its positions. */
+const withoutLine = (route: RouteInput) => Struct.omit(route, ["clientId", "geometry", "segments", "cues"])
+
 /** An earlier run may have created the item without keeping its id, and the source may have changed since. */
 const isAsSent = ({ operation }: Step, { collection, route }: BatchResult) => {
   if (operation.op === "create" && route !== undefined) {
-    return JSON.stringify(inputOf(route)) === JSON.stringify(Struct.omit(operation.route, ["clientId"]))
+    return JSON.stringify(withoutLine(inputOf(route))) === JSON.stringify(withoutLine(operation.route))
   }
   if (operation.op === "createCollection" && collection !== undefined) {
     return collection.name === operation.collection.name
