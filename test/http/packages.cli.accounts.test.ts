@@ -242,6 +242,29 @@ layer(TestServer.layer())("rps mirror", (it) => {
       assert.strictEqual(readdirSync(join(fresh, "mirrors")).length, 1)
     }))
 
+  it.effect("makes copies again that were deleted there, in their collections", () =>
+    Effect.gen(function*() {
+      const { origin } = yield* TestServer
+      const [source, target] = [yield* person, yield* person]
+      const mirror = rps({ ...source.env, RPS_TO_TOKEN: target.env.RPS_TOKEN }, ["mirror", "--to", origin])
+      const routeIds: Array<number> = []
+      for (const name of ["A", "B", "C"]) {
+        routeIds.push(idOf((yield* source.rider.post("/routes", newRoute({ name }))).body))
+      }
+      const tour = idOf((yield* source.rider.post("/collections", { name: "Tour", routeIds })).body)
+      yield* source.rider.post("/collections", { name: "Best", routeIds: routeIds.slice(0, 1) })
+      yield* mirror
+      const edits = [[0, `/collections/${tour}`], [0, `/routes/${routeIds[0]}`], [2, `/routes/${routeIds[2]}`]] as const
+      for (const [index, edited] of edits) {
+        yield* target.rider.delete(`/routes/${(yield* routesOf(target.rider))[index]?.id}`)
+        yield* source.rider.patch(edited, { description: `Edit of ${edited}` })
+        if ((yield* mirror).code !== 0) assert.strictEqual((yield* mirror).code, 0)
+        const ids = (yield* routesOf(target.rider)).map(({ id }) => id)
+        const copied = (yield* collectionsOf(target.rider)).map(({ name, routeIds }) => [name, routeIds])
+        assert.sameDeepMembers(copied, [["Tour", ids], ["Best", ids.slice(0, 1)]])
+      }
+    }))
+
   it.effect("hides in the copies what privacy zones of the source hide, also those of before the zones", () =>
     Effect.gen(function*() {
       const { origin } = yield* TestServer

@@ -167,6 +167,17 @@ const isAsSent = ({ operation }: Step, { collection, route }: BatchResult) => {
 const lacksRoutes = ({ stale }: Mirror, one: Item | undefined) =>
   one?.kind === "collections" && one.item.routeIds.some((id) => stale.routes.has(id))
 
+/** Copies that their owner deleted are created again by the next run, and added to their collections. */
+const forget = ({ ids, stale }: Mirror, { id, kind }: Step, missing: ReadonlyArray<number> | undefined) => {
+  if (missing === undefined) ids[kind].delete(id)
+  for (const [route, copied] of ids.routes) {
+    if (missing?.includes(copied) !== true) continue
+    ids.routes.delete(route)
+    stale.routes.add(route)
+  }
+  for (const collection of ids.collections.keys()) stale.collections.add(collection)
+}
+
 const copy = async (mirror: Mirror, items: ReadonlyArray<Item>): Promise<void> => {
   const different = new Set<Item>()
   const performed = await perform(mirror, items.map((item) => stepOf(mirror, item)))
@@ -177,8 +188,7 @@ const copy = async (mirror: Mirror, items: ReadonlyArray<Item>): Promise<void> =
     if (result.error !== undefined || made === undefined) {
       mirror.stale[kind].add(id)
       mirror.refused.set(name, result.error?.message ?? `status ${result.status}`)
-      // A copy that its owner deleted is created again by the next run.
-      if (result.status === 404) mirror.ids[kind].delete(id)
+      if (result.status === 404) forget(mirror, step, result.error?.details?.routeIds)
       if (result.status === 404 || result.error?.details?.["reason"] === "client_id_used") mirror.generation++
       continue
     }
