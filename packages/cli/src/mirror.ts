@@ -66,11 +66,10 @@ interface Mirror {
 const mapOf = (ids: typeof Ids.Type) => new Map(Object.entries(ids).map(([from, to]) => [Number(from), to]))
 
 const opened = async (source: Account, target: Account): Promise<Mirror> => {
-  const ends = await Promise.all(
-    [source, target].map(async ({ client, origin }) => fileNameOf(origin, (await client.credential.describe()).user.id))
-  )
-  if (ends[0] === ends[1]) throw Failure.because("--to is the account itself", EXIT_CODES.usage)
-  const file = ownFile(`mirrors/${ends.join("-to-")}.json`)
+  const [from, to] = await Promise.all([source.client.users.me(), target.client.users.me()])
+  // A service may have several addresses, such as with and without www.
+  if (from.idHash === to.idHash) throw Failure.because("--to is the account itself", EXIT_CODES.usage)
+  const file = ownFile(`mirrors/${fileNameOf(source.origin, from.id)}-to-${fileNameOf(target.origin, to.id)}.json`)
   await lock(file, "mirror")
   const text = await readText(file)
   const { cursor, generation, ids, isUnsure, stale, zones = [] } = text === undefined ? EMPTY : decodeState(text)
