@@ -45,6 +45,17 @@ const batchesTo = Effect.gen(function*() {
   return { origin, count: () => count }
 })
 
+/** Starts a proxy of the server that holds the first request for changes. */
+const holding = Effect.gen(function*() {
+  const [isHeld, letGo] = [yield* Deferred.make<void>(), yield* Deferred.make<void>()]
+  const RPS_URL = yield* inFront(({ url }) =>
+    url?.startsWith("/api/v1/sync") === true
+      ? Effect.flatMap(Deferred.succeed(isHeld, undefined), (isFirst) => isFirst ? Deferred.await(letGo) : Effect.void)
+      : Effect.void
+  )
+  return { RPS_URL, isHeld, letGo }
+})
+
 layer(TestServer.layer())("rps login", (it) => {
   it.effect("makes a token, keeps it where only its owner reads it, and shows it nowhere", () =>
     Effect.gen(function*() {
@@ -125,6 +136,26 @@ layer(TestServer.layer())("rps watch", (it) => {
       const endless = yield* running(env, ["watch"], "Watching")
       yield* endless.interrupt
       assert.strictEqual((yield* endless.ended).code, 130)
+    }).pipe(Effect.scoped))
+})
+
+layer(TestServer.layer())("rps restore", (it) => {
+  it.effect("refuses a run while another one has not ended", () =>
+    Effect.gen(function*() {
+      const [source, target] = [yield* person, yield* person]
+      const { RPS_URL, isHeld, letGo } = yield* holding
+      const copy = join(yield* temporaryDirectory, "copy")
+      yield* source.rider.post("/routes", newRoute({}))
+      yield* source.run("backup", copy)
+      const restore = rps({ ...target.env, RPS_URL }, ["restore", copy])
+      const first = yield* Effect.forkScoped(restore)
+      yield* Deferred.await(isHeld)
+      const second = yield* restore
+      assert.strictEqual(second.code, 1)
+      assert.include(second.stderr, "another rps restore is running")
+      yield* Deferred.succeed(letGo, undefined)
+      assert.strictEqual((yield* Fiber.join(first)).code, 0)
+      assert.strictEqual((yield* routesOf(target.rider)).length, 1)
     }).pipe(Effect.scoped))
 })
 
@@ -322,13 +353,7 @@ layer(TestServer.layer())("rps mirror", (it) => {
     Effect.gen(function*() {
       const { origin } = yield* TestServer
       const [source, target] = [yield* person, yield* person]
-      const [isHeld, letGo] = [yield* Deferred.make<void>(), yield* Deferred.make<void>()]
-      const RPS_URL = yield* inFront(({ url }) =>
-        url?.startsWith("/api/v1/sync") === true
-          ? Effect.flatMap(Deferred.succeed(isHeld, undefined), (isFirst) =>
-            isFirst ? Deferred.await(letGo) : Effect.void)
-          : Effect.void
-      )
+      const { RPS_URL, isHeld, letGo } = yield* holding
       const env = { ...source.env, RPS_URL, RPS_TO_TOKEN: target.env.RPS_TOKEN }
       const mirror = rps(env, ["mirror", "--to", origin])
       for (const name of ["A", "B"]) yield* source.rider.post("/routes", newRoute({ name }))

@@ -15,7 +15,7 @@ import {
 import { readState } from "./backup.ts"
 import { addZones, clientIdOf, Ids, inputOf, presentIds, sendAll } from "./Copies.ts"
 import { attempt, EXIT_CODES, Failure } from "./Failure.ts"
-import { readText, replaceJson } from "./Files.ts"
+import { lock, readText, replaceJson } from "./Files.ts"
 import { fileNameOf } from "./Logins.ts"
 import { account, given, print } from "./Root.ts"
 import { showProgress } from "./Terminal.ts"
@@ -125,6 +125,7 @@ export const restore = Command.make(
       if (state === undefined) throw Failure.because(`${directory}: not a backup, it has no backup.json`)
       const { user: { id: userId } } = await client.credential.describe()
       const file = join(directory, "restored", `${fileNameOf(origin, userId)}.json`)
+      await lock(file, "restore")
       const text = await readText(file)
       const done = text === undefined ? { routes: {}, collections: {} } : decodeRestored(text)
       const ids = { routes: { ...done.routes }, collections: { ...done.collections }, links: { ...done.links } }
