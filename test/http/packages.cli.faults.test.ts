@@ -196,6 +196,21 @@ describe("the command line where the feed no longer knows what has changed", () 
 })
 
 describe("the command line on a line that breaks", () => {
+  test.live("ends an import at the first file where a front does not reach the service", () =>
+    Effect.gen(function*() {
+      const files = yield* temporaryDirectory
+      for (const name of ["one.gpx", "two.gpx"]) writeFileSync(join(files, name), "<gpx/>")
+      const sent = new Set<unknown>()
+      const env = yield* elsewhere((request, response) => {
+        request.resume()
+        const isImport = request.url === "/api/v1/routes/import"
+        if (isImport) sent.add(request.headers["content-disposition"])
+        const headers = { "content-type": "application/json", "retry-after": "0" }
+        response.writeHead(isImport ? 502 : 200, headers).end(JSON.stringify({ user: { id: 1 } }))
+      })
+      assert.deepStrictEqual([(yield* rps(env, ["import", files])).code, sent.size], [5, 1])
+    }).pipe(Effect.scoped))
+
   test.live("says that an import of a ZIP has to be repeated", () =>
     Effect.gen(function*() {
       const env = yield* elsewhere((request, response) => {

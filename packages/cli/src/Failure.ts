@@ -18,11 +18,19 @@ export class Failure extends Schema.TaggedError<Failure>("rps/Failure")("Failure
   }
 }
 
+const EXIT_CODES_BY_STATUS: Readonly<Record<number, number>> = {
+  401: EXIT_CODES.signedOut,
+  403: EXIT_CODES.signedOut,
+  502: EXIT_CODES.unreachable,
+  503: EXIT_CODES.unreachable,
+  504: EXIT_CODES.unreachable
+}
+
 export const toFailure = (error: unknown): Failure => {
   if (error instanceof Failure) return error
   if (error instanceof ServiceError) {
     const { code, details, message, statusCode } = error
-    const exitCode = statusCode === 401 || statusCode === 403 ? EXIT_CODES.signedOut : EXIT_CODES.failed
+    const exitCode = EXIT_CODES_BY_STATUS[statusCode] ?? EXIT_CODES.failed
     return new Failure({ message, exitCode, details: { statusCode, code, ...details } })
   }
   const exitCode = error instanceof ConnectionError ? EXIT_CODES.unreachable : EXIT_CODES.failed
