@@ -196,6 +196,20 @@ describe("the command line where the feed no longer knows what has changed", () 
 })
 
 describe("the command line on a line that breaks", () => {
+  test.live("makes a link where the first response to it is lost", () =>
+    Effect.gen(function*() {
+      const keys: Array<unknown> = []
+      const env = yield* elsewhere((request, response) => {
+        request.resume()
+        if (request.method === "POST" && keys.push(request.headers["idempotency-key"]) === 1) return response.destroy()
+        response.writeHead(200, { "content-type": "application/json" })
+        return response.end(JSON.stringify({ visibility: "public", token: "t" }))
+      })
+      const { code, stderr } = yield* rps(env, ["share", "1"])
+      assert.strictEqual(code, 0, stderr)
+      assert.deepStrictEqual([keys.length, new Set(keys).size], [2, 1])
+    }).pipe(Effect.scoped))
+
   test.live("ends an import at the first file where a front does not reach the service", () =>
     Effect.gen(function*() {
       const files = yield* temporaryDirectory

@@ -151,6 +151,7 @@ export const share = Command.make(
       }
       return client.links.createForRoute({
         params: { id },
+        headers: { "Idempotency-Key": crypto.randomUUID() },
         payload: {
           label: Option.getOrNull(label),
           expiresAt: Option.isSome(hours) ? new Date(now + hours.value * 3_600_000).toISOString() : null,
