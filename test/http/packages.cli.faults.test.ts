@@ -65,6 +65,20 @@ describe("the command line at its limits", () => {
 })
 
 describe("a file of the command line", () => {
+  test.live("is named where it is damaged", () =>
+    Effect.gen(function*() {
+      const files = yield* temporaryDirectory
+      const journal = join(files, ".rps-import.json")
+      writeFileSync(journal, "{")
+      writeFileSync(join(files, "one.gpx"), "<gpx/>")
+      const env = yield* elsewhere((_, response) =>
+        response.writeHead(200, { "content-type": "application/json" }).end(JSON.stringify({ user: { id: 1 } }))
+      )
+      const { code, stderr } = yield* rps(env, ["import", files])
+      const message = `rps: ${journal}: not a file of an import: remove it, and run rps import again\n`
+      assert.deepStrictEqual([code, stderr], [1, message])
+    }).pipe(Effect.scoped))
+
   test.live("is one whole text where several replace it at once", () =>
     Effect.gen(function*() {
       const directory = yield* temporaryDirectory

@@ -51,7 +51,11 @@ const decodeJournal = Schema.decodeUnknownSync(
 
 const readJournal = async (file: string) => {
   const text = await readText(file)
-  return text === undefined ? {} : decodeJournal(text)
+  try {
+    return text === undefined ? {} : decodeJournal(text)
+  } catch {
+    throw Failure.because(`${file}: not a file of an import: remove it, and run rps import again`)
+  }
 }
 
 interface Imported {
