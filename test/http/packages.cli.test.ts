@@ -315,6 +315,7 @@ layer(TestServer.layer())("the command line", (it) => {
       assert.strictEqual(refused.code, 1)
       assert.deepInclude(JSON.parse(refused.stderr).error, { statusCode: 400 })
       assert.include((yield* ada("--help")).stdout, "Exit codes: 0 done")
+      for (const command of ["ls", "tag"]) assert.include((yield* ada(command, "--help")).stdout, "--bbox=")
     }))
 })
 

@@ -32,7 +32,7 @@ export const filters = {
   ),
   country: text("country", "The country that it starts in, such as LI"),
   city: text("city", "The city that it starts in or near"),
-  bbox: text("bbox", "A viewport in degrees: minLng,minLat,maxLng,maxLat"),
+  bbox: text("bbox", "A viewport in degrees: --bbox=minLng,minLat,maxLng,maxLat"),
   minKm: kilometres("min-km", "At least so long, in kilometres"),
   maxKm: kilometres("max-km", "At most so long, in kilometres"),
   since: text("since", "Changed at this instant or later, such as 2026-06-01T00:00:00Z")

@@ -89,7 +89,7 @@ export const tag = Command.make(
   })
 ).pipe(
   Command.withDescription("Add tags to routes, and remove tags"),
-  Command.withExamples([{ command: "rps tag --bbox 9,46.5,10,47.5 --add alps", description: "Tag what lies in a box" }])
+  Command.withExamples([{ command: "rps tag --bbox=9,46.5,10,47.5 --add alps", description: "Tag what lies in a box" }])
 )
 
 export const publish = Command.make(
