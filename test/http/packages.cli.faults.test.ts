@@ -209,6 +209,21 @@ describe("the command line where the feed no longer knows what has changed", () 
     }).pipe(Effect.scoped))
 })
 
+describe("the command line where a minute has few requests", () => {
+  test.live("lists 200 routes a page, and reads routes by their ids one after another", () =>
+    Effect.gen(function*() {
+      const urls: Array<string> = []
+      const env = yield* elsewhere((request, response) => {
+        urls.push(request.url ?? "")
+        const isList = request.url?.includes("limit=200") === true
+        response.writeHead(isList ? 200 : 404, { "content-type": "application/json" }).end("[]")
+      })
+      assert.strictEqual((yield* rps(env, ["ls"])).code, 0)
+      assert.strictEqual((yield* rps(env, ["tag", "1", "2", "3", "--add", "alps"])).code, 1)
+      assert.lengthOf(urls, 2)
+    }).pipe(Effect.scoped))
+})
+
 describe("the command line on a line that breaks", () => {
   test.live("makes a link where the first response to it is lost", () =>
     Effect.gen(function*() {

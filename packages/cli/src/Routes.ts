@@ -70,7 +70,7 @@ const queryOf = (given: Filters): Query => ({
 })
 
 const routesOf = ({ routes }: Client, query: Query) =>
-  pages((page) => routes.list.response({ query: { ...query, geometry: "none", ...page } }))
+  pages((page) => routes.list.response({ query: { ...query, geometry: "none", limit: 200, ...page } }))
 
 export const ids = Argument.Int("id").pipe(
   Argument.withDescription("Routes by their ids; without any, those that the filters match"),
@@ -82,14 +82,13 @@ export const selected = async (
   client: Client,
   { all, ids, ...given }: Filters & { readonly all: boolean; readonly ids: ReadonlyArray<number> }
 ): Promise<ReadonlyArray<Route>> => {
-  if (ids.length > 0) {
-    return Promise.all(ids.map((ref) => client.routes.get({ params: { ref }, query: { geometry: "none" } })))
-  }
+  const found: Array<Route> = []
+  for (const ref of ids) found.push(await client.routes.get({ params: { ref }, query: { geometry: "none" } }))
+  if (ids.length > 0) return found
   const query = queryOf(given)
   if (!all && Object.values(query).every((value) => value === undefined)) {
     throw Failure.because("which routes: give ids, filters, or --all", EXIT_CODES.usage)
   }
-  const found: Array<Route> = []
   for await (const route of routesOf(client, query)) found.push(route)
   return found
 }
