@@ -199,12 +199,12 @@ const pointOfCue = (cue: Maneuver, position: Position): CoursePoint => {
  * those of a kind keep theirs.
  */
 export const coursePointsOf = ({ cues = [], geometry, waypoints }: WrittenRoute) => {
-  const announced = waypoints.filter((waypoint) => !isShaping(waypoint))
   const nearest = new NearestPositions(geometry, waypoints.length)
+  const placed = waypoints.map((waypoint) => ({ ...waypoint, at: nearest.indexOf(waypoint.coord) }))
+  const announced = placed.filter((waypoint) => !isShaping(waypoint))
   const placeAt = (index: number) => String(geometry[index]?.slice(0, 2))
-  const placesOf = (points: WrittenRoute["waypoints"]) =>
-    new Set(points.map(({ coord }) => placeAt(nearest.indexOf(coord))))
-  const shaping = placesOf(waypoints.filter(isShaping))
+  const placesOf = (points: typeof placed) => new Set(points.map(({ at }) => placeAt(at)))
+  const shaping = placesOf(placed.filter(isShaping))
   const stops = placesOf(announced)
   // The engine arrives and starts at each of its locations.
   const isPassed = (cue: Maneuver, index: number) => {
@@ -212,10 +212,10 @@ export const coursePointsOf = ({ cues = [], geometry, waypoints }: WrittenRoute)
     return ["Start", "Finish"].includes(turnOf(cue).name) && index > 0 && index < cues.length - 1
       && shaping.has(place) && !stops.has(place)
   }
-  const ofWaypoints = announced.map(({ coord, name, timestamp, type }): CoursePoint => {
+  const ofWaypoints = announced.map(({ at, coord, name, timestamp, type }): CoursePoint => {
     const { fit, tcx } = coursePointOf(type)
     const marks = { "rps:type": type ?? undefined, "rps:timestamp": timestamp ?? undefined }
-    return { at: nearest.indexOf(coord), coord, fit, tcx, name: name ?? "", text: name ?? undefined, marks }
+    return { at, coord, fit, tcx, name: name ?? "", text: name ?? undefined, marks }
   })
   const ofCues = cues.flatMap((cue, index) => {
     const position = geometry[cue.begin_shape_index]
