@@ -22,8 +22,8 @@ export default defineConfig({
     // What the service logs is of interest where a test has failed.
     silent: "passed-only",
     sequence: { sequencer: ProcessesFirst },
-    // No test is to be faster: a second run beside this one, on the same two cores, takes a test three times as long.
-    testTimeout: 60_000,
-    hookTimeout: 120_000
+    // No test is to be faster: beside other work on the same two cores a test takes ten times as long.
+    testTimeout: 180_000,
+    hookTimeout: 180_000
   }
 })

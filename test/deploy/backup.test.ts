@@ -48,7 +48,7 @@ it.live("a backup that is stopped leaves nothing of the database", () =>
     process.kill(-(child.pid ?? 0), "SIGTERM")
     assert.strictEqual(yield* code, 143)
     assert.deepStrictEqual(files(), [])
-  }).pipe(Effect.scoped), 60_000)
+  }).pipe(Effect.scoped))
 
 it.live(
   "a backup removes what one that was killed has left, and backups of more than its days",
@@ -63,6 +63,5 @@ it.live(
       assert.strictEqual(yield* code, 0)
       assert.isTrue(kept.every((name) => existsSync(join(folder, name))))
       assert.lengthOf(files(), kept.length + 1)
-    }).pipe(Effect.scoped),
-  60_000
+    }).pipe(Effect.scoped)
 )

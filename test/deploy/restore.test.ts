@@ -77,8 +77,7 @@ it.live.skipIf(BIN === undefined)(
         echo "SELECT name FROM routes" | postgres --single -D restored routes`)
       assert.strictEqual(code, 0, stderr)
       assert.match(stdout, /"first"[^]*"second"/)
-    }).pipe(Effect.scoped),
-  60_000
+    }).pipe(Effect.scoped)
 )
 
 it.live.skipIf(BIN === undefined)(
@@ -93,6 +92,5 @@ it.live.skipIf(BIN === undefined)(
         /^\S+ \S+ \S+ \[\d+\] FATAL: +recovery ended before configured recovery target was reached$/m
       )
       assert.include(stderr, "leave the time out")
-    }).pipe(Effect.scoped),
-  60_000
+    }).pipe(Effect.scoped)
 )

@@ -194,8 +194,7 @@ describe.skipIf(!hasBrowser)("an account in a browser (skipped where there is no
             })
             const problems = visit.problems.filter((problem) => !EXPECTED.test(problem))
             assert.deepStrictEqual([problems, visit.strangers], [[], []])
-          }),
-        180_000
+          })
       )
     }
   })

@@ -182,7 +182,6 @@ layer(TestServer.layer({ ADMIN_EMAILS: admins.join(",") }))("authorization", (it
         ]
         const text = `${HEADING}\n${table.join("\n")}\n`
         yield* Effect.promise(() => expect(text).toMatchFileSnapshot(DOCUMENT))
-      }),
-    60_000
+      })
   )
 })

@@ -60,7 +60,7 @@ const patient = Layer.succeed(BodyAllowance, { grace: Duration.minutes(5), bytes
 
 layer(
   TestServer.layer({ TRUSTED_PROXIES: "127.0.0.0/8", BODY_MEMORY_BUDGET: "16 MiB" }).pipe(Layer.provide(patient)),
-  { excludeTestServices: true, timeout: "60 seconds" }
+  { excludeTestServices: true }
 )("BODY_MEMORY_BUDGET", (it) => {
   it.effect("is not taken by bodies that are announced and do not come", () =>
     Effect.gen(function*() {

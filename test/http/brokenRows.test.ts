@@ -258,8 +258,7 @@ layer(TestServer.layer({ ADMIN_EMAILS: ADMIN }).pipe(Layer.provideMerge(recordin
               assert.isTrue(isReported, `${table} ${id}`)
             }
           }
-        }),
-      60_000
+        })
     )
   }
 )

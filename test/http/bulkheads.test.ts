@@ -76,7 +76,7 @@ const WORK: ReadonlyArray<Work> = [
 
 const ADMIN = "admin@example.com"
 
-layer(TestServer.layer({ ADMIN_EMAILS: ADMIN }), { timeout: "60 seconds" })("work that takes long", (it) => {
+layer(TestServer.layer({ ADMIN_EMAILS: ADMIN }))("work that takes long", (it) => {
   it.effect("leaves connections for other work, and what queues for 2 seconds is 503 with Retry-After", () =>
     Effect.gen(function*() {
       const rider = yield* signedInAs({ email: ADMIN })

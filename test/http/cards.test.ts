@@ -129,8 +129,7 @@ layer(withTiles, { excludeTestServices: true })("a card", (it) => {
         for (const color of ["#f7dfa5", "#ffffff", "#4a5058", "#7a1f5c", "#e0218a"]) {
           assert.isAbove(share(color), 0.0005, color)
         }
-      }),
-    60_000
+      })
   )
 
   it.effect(
@@ -158,8 +157,7 @@ layer(withTiles, { excludeTestServices: true })("a card", (it) => {
           assert.notStrictEqual(whole.etag, plain.etag)
           assert.strictEqual((yield* cardOf(path, whole.etag)).status, 304)
         }
-      }),
-    60_000
+      })
   )
 })
 

@@ -96,8 +96,7 @@ layer(TestServer.layer())("cursors", (it) => {
           const joined = `${list}${list.includes("?") ? "&" : "?"}geometry=none&limit=${LIMIT}`
           assertOnce(yield* walk(rider, joined, churn), stayed, list)
         }
-      }),
-    60_000
+      })
   )
 
   it.effect("lead past the longest names", () =>

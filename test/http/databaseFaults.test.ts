@@ -43,8 +43,7 @@ const message = ({ body }: Answer) =>
 const statuses = (answers: ReadonlyArray<Answer>) => new Set(answers.map(({ status }) => status))
 
 layer(TestServer.behindProxyWith({ DATABASE_POOL_SIZE: String(POOL) }), {
-  excludeTestServices: true,
-  timeout: "60 seconds"
+  excludeTestServices: true
 })(
   "a database that fails while it is used",
   (it) => {
@@ -68,8 +67,7 @@ layer(TestServer.behindProxyWith({ DATABASE_POOL_SIZE: String(POOL) }), {
           // The requests that had a connection ended with it, and the others were refused.
           assert.deepStrictEqual([...statuses(yield* Fiber.join(hung))], [503])
           assert.deepStrictEqual([...statuses(yield* times(40, rider.get("/routes")))], [200])
-        }),
-      60_000
+        })
     )
 
     it.effect("loses nothing when its server is stopped for a moment", () =>
@@ -83,7 +81,7 @@ layer(TestServer.behindProxyWith({ DATABASE_POOL_SIZE: String(POOL) }), {
         yield* database.forward
         yield* recovered(rider.get("/routes"))
         assert.notInclude([...statuses(yield* Fiber.join(stalled))], 500)
-      }), 60_000)
+      }))
 
     for (const mode of ["reset", "refuse"] as const) {
       it.effect(`is used again soon after it stops to ${mode} connections`, () =>
@@ -98,7 +96,7 @@ layer(TestServer.behindProxyWith({ DATABASE_POOL_SIZE: String(POOL) }), {
           yield* database.forward
           yield* recovered(rider.get("/routes"))
           assert.notInclude([...statuses(yield* Fiber.join(inFlight))], 500)
-        }), 60_000)
+        }))
     }
 
     it.effect(
@@ -115,8 +113,7 @@ layer(TestServer.behindProxyWith({ DATABASE_POOL_SIZE: String(POOL) }), {
           assert.isTrue(slow.every(({ status }) => status === 200 || status === 503))
           yield* database.forward
           yield* recovered(rider.get("/routes"))
-        }),
-      60_000
+        })
     )
 
     it.effect("may end its back ends under load", () =>
@@ -130,7 +127,7 @@ layer(TestServer.behindProxyWith({ DATABASE_POOL_SIZE: String(POOL) }), {
           assert.notInclude([...statuses(yield* Fiber.join(answers))], 500)
         }
         yield* recovered(rider.get("/routes"))
-      }), 60_000)
+      }))
 
     it.effect(
       "refuses no writes of others for a row of one account that is locked for long",
@@ -161,8 +158,7 @@ layer(TestServer.behindProxyWith({ DATABASE_POOL_SIZE: String(POOL) }), {
           yield* Fiber.interrupt(stuck)
           yield* Deferred.succeed(isSeen, undefined)
           yield* Fiber.join(locked)
-        }),
-      60_000
+        })
     )
   }
 )
@@ -174,7 +170,7 @@ const busyServer = TestServer.layer({
   DATABASE_QUEUE_TIMEOUT: "1 second"
 })
 
-layer(busyServer, { excludeTestServices: true, timeout: "60 seconds" })(
+layer(busyServer, { excludeTestServices: true })(
   "a database whose connections are all in use",
   (it) => {
     it.effect(
@@ -198,8 +194,7 @@ layer(busyServer, { excludeTestServices: true, timeout: "60 seconds" })(
           }
           yield* Fiber.interrupt(taken)
           yield* recovered(rider.get("/me/sessions"))
-        }),
-      60_000
+        })
     )
 
     it.effect("keeps the process ready", () =>
@@ -216,7 +211,7 @@ layer(busyServer, { excludeTestServices: true, timeout: "60 seconds" })(
         const answers = yield* Effect.forEach(Array.from({ length: 3 }), () => visitor.get("//health/ready"))
         assert.deepStrictEqual([...statuses(answers)], [200])
         yield* Fiber.interrupt(taken)
-      }), 60_000)
+      }))
 
     it.effect("lets a transaction use its own connection, however deep it is nested", () =>
       Effect.gen(function*() {
@@ -266,7 +261,7 @@ const limitedServer = Layer.unwrap(
   )
 )
 
-layer(limitedServer, { excludeTestServices: true, timeout: "60 seconds" })("a database that lets none in", (it) => {
+layer(limitedServer, { excludeTestServices: true })("a database that lets none in", (it) => {
   it.effect("makes requests 503 until others free connections again", () =>
     Effect.gen(function*() {
       const database = yield* DatabaseProxy
@@ -286,7 +281,7 @@ layer(limitedServer, { excludeTestServices: true, timeout: "60 seconds" })("a da
       assert.strictEqual(answer.headers.get("retry-after"), "1")
       yield* Scope.close(others, Exit.void)
       yield* recovered(rider.get("/me/sessions"))
-    }), 60_000)
+    }))
 
   it.effect("makes requests 503 until the role of the service may sign in again", () =>
     Effect.gen(function*() {
@@ -306,5 +301,5 @@ layer(limitedServer, { excludeTestServices: true, timeout: "60 seconds" })("a da
         yield* onServer((sql) => sql`ALTER ROLE ${sql(role)} ${sql.literal(undo)}`)
         yield* recovered(rider.get("/me/sessions"))
       }
-    }), 60_000)
+    }))
 })

@@ -46,8 +46,7 @@ describe.skipIf(!hasBrowser)(
               requests.map((url) => url.slice(origin.length).replace(/reference-[\w-]+/, "reference")),
               ["/api", "/assets/reference.js", "/api/v1/auth/login-email", "/api/v1/users/me"]
             )
-          }),
-        60_000
+          })
       )
     })
   }

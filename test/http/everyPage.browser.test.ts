@@ -306,8 +306,7 @@ describe.skipIf(!hasBrowser)("every page (skipped where there is no Chromium; CH
             await press(page, page.getByRole("button", { name: "Sign out" }))
             await page.waitForURL(`${origin}/`)
           })
-        }),
-      120_000
+        })
     )
 
     for (const { email, javaScriptEnabled } of KEEPERS) {

@@ -92,7 +92,7 @@ layer(LongAccount.layer.pipe(Layer.provideMerge(TestServer.behindProxy)), {
       assert.deepStrictEqual<ReadonlyArray<number>>(manifestOf(files).changedMeanwhile, [firstId])
       assert.include(files["routes.json"], "\"name\":\"first\"")
       assert.strictEqual(Object.keys(files).length, 6 + ROUTES)
-    }), 60_000)
+    }))
 
   it.effect("stops with its reader", () =>
     Effect.gen(function*() {
@@ -104,7 +104,7 @@ layer(LongAccount.layer.pipe(Layer.provideMerge(TestServer.behindProxy)), {
       response.destroy()
       // Each of these routes is more than a page, so all of them would be more statements than these.
       assert.isBelow((yield* settled) - before, ROUTES)
-    }), 60_000)
+    }))
 
   it.effect("that fails on the way ends broken off, never as an archive", () =>
     Effect.gen(function*() {
@@ -116,5 +116,5 @@ layer(LongAccount.layer.pipe(Layer.provideMerge(TestServer.behindProxy)), {
       const failure = yield* Effect.promise(() => buffer(response).then(() => "none", String))
       yield* database.forward
       assert.include(failure, "aborted")
-    }), 60_000)
+    }))
 })

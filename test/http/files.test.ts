@@ -248,7 +248,7 @@ layer(TestServer.layer({}, inVaduz))("files", (it) => {
       const again = yield* importFile(rider, tcx.text, {}, "?duplicates=allow")
       assert.strictEqual(again.status, 201, again.text.slice(0, 1000))
       assert.deepStrictEqual<unknown>(created(again.body)["geometry"], geometry)
-    }), 60_000)
+    }))
 
   it.effect("of GPX have the line, the plan or both, by whatever way the route is opened", () =>
     Effect.gen(function*() {

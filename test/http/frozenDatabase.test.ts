@@ -24,7 +24,7 @@ const refused = ({ body, headers, status }: Answer) => {
   assert.deepInclude(body, { statusCode: 503, code: "INTERNAL" })
 }
 
-layer(frozenServer, { excludeTestServices: true, timeout: "120 seconds" })("a database that is frozen", (it) => {
+layer(frozenServer, { excludeTestServices: true })("a database that is frozen", (it) => {
   /** Calls while it is frozen, each for at most three seconds. */
   const whileFrozen = (calls: ReadonlyArray<Effect.Effect<Answer>>) =>
     Effect.gen(function*() {
@@ -56,8 +56,7 @@ layer(frozenServer, { excludeTestServices: true, timeout: "120 seconds" })("a da
         ]
         for (const answer of yield* whileFrozen(calls)) refused(answer)
         yield* isUsedAgain(rider)
-      }),
-    120_000
+      })
   )
 
   it.effect(
@@ -87,8 +86,7 @@ layer(frozenServer, { excludeTestServices: true, timeout: "120 seconds" })("a da
         assert.strictEqual(again.status, 201)
         assert.strictEqual((yield* rider.get("/routes")).headers.get("x-total-count"), "1")
         yield* sql`DROP FUNCTION dawdle() CASCADE`
-      }),
-    120_000
+      })
   )
 
   it.effect("and one that responds leaves alone a statement that takes four seconds", () =>
@@ -96,5 +94,5 @@ layer(frozenServer, { excludeTestServices: true, timeout: "120 seconds" })("a da
       const sql = yield* SqlClient.SqlClient
       const [duration] = yield* Effect.timed(sql`SELECT pg_sleep(4)`)
       assert.isTrue(Duration.isGreaterThanOrEqualTo(duration, Duration.seconds(4)))
-    }), 120_000)
+    }))
 })

@@ -39,7 +39,7 @@ const fill = Effect.gen(function*() {
 
 const free = SqlClient.SqlClient.use((sql) => sql`DROP FUNCTION no_room() CASCADE`)
 
-layer(TestServer.layer({ ADMIN_EMAILS: ADMIN }), { excludeTestServices: true, timeout: "60 seconds" })(
+layer(TestServer.layer({ ADMIN_EMAILS: ADMIN }), { excludeTestServices: true })(
   "a database without room",
   (it) => {
     it.effect(
@@ -89,8 +89,7 @@ layer(TestServer.layer({ ADMIN_EMAILS: ADMIN }), { excludeTestServices: true, ti
           yield* free
           const again = yield* rider.post("/routes", newRoute({}), { headers: { "idempotency-key": "no-room" } })
           assert.strictEqual(again.status, 201)
-        }),
-      60_000
+        })
     )
   }
 )
@@ -159,7 +158,7 @@ const LONG_LINE = Array.from({ length: 1000 }, (_, n) => [
 ])
 
 describe.skipIf(!canMount)("a disk that is full (skipped where no file system can be mounted)", () => {
-  layer(onSmallDisk, { excludeTestServices: true, timeout: "60 seconds" })((it) => {
+  layer(onSmallDisk, { excludeTestServices: true })((it) => {
     it.effect("is 503 to writes and 200 to reads, and is used again once there is room", () =>
       Effect.gen(function*() {
         const sql = yield* SqlClient.SqlClient
@@ -181,6 +180,6 @@ describe.skipIf(!canMount)("a disk that is full (skipped where no file system ca
 
         yield* sql`DROP TABLE filler`
         assert.strictEqual((yield* rider.post("/routes", long)).status, 201)
-      }), 60_000)
+      }))
   })
 })

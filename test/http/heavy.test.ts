@@ -33,8 +33,7 @@ layer(TestServer.layer())("a request of much work", (it) => {
           assert.deepStrictEqual<unknown>(geometry, JSON.parse(zigzag(count)))
           const read = yield* rider.get(`/routes/${id}?geometry=simplified`)
           assert.isAtMost(Schema.decodeUnknownSync(ShortRoute)(read.body).geometry.length, 200)
-        }),
-      60_000
+        })
     )
   }
 
@@ -61,7 +60,7 @@ layer(TestServer.layer())("a request of much work", (it) => {
         headers: { "content-type": "application/json" }
       })
       assert.strictEqual(answer.status, 400)
-    }), 60_000)
+    }))
 
   it.effect("that changes a long line changes its length, place and box with it", () =>
     Effect.gen(function*() {

@@ -105,8 +105,7 @@ layer(TestServer.layer())("an archive", (it) => {
         const { body, status } = yield* imported(heir, bytes)
         assert.strictEqual(status, 201)
         assert.deepInclude(body, { routes: { created: 17, restored: 0, unchanged: 0, duplicates: 0 } })
-      }),
-    60_000
+      })
   )
 
   it.effect("with one wrong position in one of many long routes names it, and imports nothing", () =>

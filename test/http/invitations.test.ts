@@ -73,7 +73,7 @@ const signedInBy = Effect.fnUntraced(function*(email: string) {
   return yield* withHeaders({ cookie: headers.getSetCookie().map((cookie) => cookie.split(";")[0]).join("; ") })
 })
 
-layer(closedServer, { timeout: "60 seconds" })("where sign-up is closed", (it) => {
+layer(closedServer)("where sign-up is closed", (it) => {
   it.effect("an operator creates the first account, and its owner invites others by mail, for 7 days and once", () =>
     Effect.gen(function*() {
       const visitor = yield* anonymous

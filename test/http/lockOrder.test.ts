@@ -64,7 +64,7 @@ const source = (externalId: string) => ({ source: { provider: "strava", external
 
 const elsewhere = { geometry: [[1, 1], [1.1, 1.1]] }
 
-layer(TestServer.layer(), { timeout: "60 seconds" })("calls of one account", (it) => {
+layer(TestServer.layer())("calls of one account", (it) => {
   it.effect("are repeated where the database has rolled one back, since each waited for the other", () =>
     Effect.gen(function*() {
       const rider = yield* signedIn

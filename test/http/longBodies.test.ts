@@ -56,7 +56,7 @@ layer(TestServer.layer())("a long body of a route", (it) => {
           )
         }
       }
-    }), 60_000)
+    }))
 
   it.effect("with a polyline that is no line on Earth, or too long, is refused by the member's name, as a short one is", () =>
     Effect.gen(function*() {
@@ -90,7 +90,7 @@ layer(TestServer.layer())("a long body of a route", (it) => {
       assert.strictEqual(status, 201)
       assert.deepInclude(body, { tags: ["a-b"] })
       assert.notProperty(body, "extra")
-    }), 60_000)
+    }))
 
   it.effect("is the same under an Idempotency-Key only when it has the same bytes", () =>
     Effect.gen(function*() {
@@ -103,7 +103,7 @@ layer(TestServer.layer())("a long body of a route", (it) => {
         assert.strictEqual((yield* send(rider, "POST", "/routes", text, headers)).text, first.text)
         assert.strictEqual((yield* send(rider, "POST", "/routes", `${text} `, headers)).status, 409)
       }
-    }), 60_000)
+    }))
 })
 
 const Asked = Schema.fromJsonString(Schema.Struct({ shape: Schema.Array(Schema.Unknown) }))
@@ -158,7 +158,6 @@ layer(withEngine)("a long trace", (it) => {
           ),
           [{ path: "body.encodedPolyline", message: "Expected a polyline with six decimals of 2 to 50000 points" }]
         )
-      }),
-    60_000
+      })
   )
 })

@@ -88,7 +88,7 @@ layer(TestServer.behindProxy)("a list of long routes", (it) => {
       const deleted = yield* pagesOf(rider, "/routes/deleted?geometry=polyline6")
       assert.deepStrictEqual(deleted.map(({ length }) => length), [2, 2, 2])
       assert.sameMembers(deleted.flat(), IN_PAGES.flat())
-    }), 60_000)
+    }))
 
   it.effect("counts cues and waypoints among the 16 MiB", () =>
     Effect.gen(function*() {
@@ -103,7 +103,7 @@ layer(TestServer.behindProxy)("a list of long routes", (it) => {
       assert.deepStrictEqual(yield* pagesOf(rider, "/routes?geometry=simplified"), [IN_PAGES.flat()])
       yield* sql`UPDATE routes SET cues = NULL, waypoints = ${blank} WHERE user_id = ${rider.id}`
       assert.deepStrictEqual(yield* pagesOf(rider, "/routes?geometry=none"), IN_PAGES)
-    }), 60_000)
+    }))
 
   it.effect("is whole on each page for people, which has no waypoints", () =>
     Effect.gen(function*() {
@@ -124,5 +124,5 @@ layer(TestServer.behindProxy)("a list of long routes", (it) => {
       for (const path of pages) assert.sameMembers([...yield* namesOn(path)], IN_PAGES.flat(), path)
       yield* Effect.forEach(ids, (id) => rider.delete(`/routes/${id}`))
       assert.sameMembers([...yield* namesOn("me/trash")], IN_PAGES.flat())
-    }), 60_000)
+    }))
 })

@@ -49,7 +49,7 @@ const stored = Effect.fnUntraced(function*(email: string) {
   return user.id
 })
 
-layer(server, { timeout: "60 seconds" })("an address that looks like another one", (it) => {
+layer(server)("an address that looks like another one", (it) => {
   it.effect("is 400 where an account would be made of it, with what is accepted", () =>
     Effect.gen(function*() {
       const visitor = yield* anonymous

@@ -43,7 +43,7 @@ const assertOneWins = (responses: ReadonlyArray<Answer>) => {
   assert.deepStrictEqual(statuses, [200, ...Array.from({ length: responses.length - 1 }, () => 400)])
 }
 
-layer(TestServer.layer({ DATABASE_POOL_SIZE: "4" }), { timeout: "60 seconds" })("mailed links of one account", (it) => {
+layer(TestServer.layer({ DATABASE_POOL_SIZE: "4" }))("mailed links of one account", (it) => {
   for (const times of [2, 16, 64]) {
     it.effect(`that are used ${times} times at once reset the password once, and all others are 400`, () =>
       Effect.gen(function*() {
@@ -162,7 +162,7 @@ layer(TestServer.layer())("a change of credentials", (it) => {
     }))
 })
 
-layer(TestServer.layer(), { timeout: "60 seconds", excludeTestServices: true })("a reset", (it) => {
+layer(TestServer.layer(), { excludeTestServices: true })("a reset", (it) => {
   it.effect("of an address that is verified meanwhile is mailed at once", () =>
     Effect.gen(function*() {
       const visitor = yield* anonymous

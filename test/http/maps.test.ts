@@ -176,7 +176,6 @@ layer(withMap, { excludeTestServices: true })("a page of a route with a map", (i
         assert.isBelow(total, 400_000, JSON.stringify({ paths, sizes }))
         const large = sizes.filter(({ length }) => length > 50_000)
         assert.deepStrictEqual(large.map(({ encoding }) => encoding), ["br", "br"])
-      }),
-    60_000
+      })
   )
 })

@@ -99,8 +99,7 @@ describe.skipIf(!hasBrowser)("pages in a browser (skipped where there is no Chro
             assert.deepStrictEqual(visit.strangers, [])
             // A status of 400 is one for the console.
             assert.deepStrictEqual(visit.problems.filter((text) => !text.includes("400 (Bad Request)")), [])
-          }),
-        60_000
+          })
       )
     }
 
@@ -153,7 +152,7 @@ describe.skipIf(!hasBrowser)("pages in a browser (skipped where there is no Chro
             await look()
             assert.deepStrictEqual(faults, [])
           })
-        }), 60_000)
+        }))
     }
   })
 })

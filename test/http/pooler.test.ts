@@ -39,7 +39,7 @@ describe.skipIf(!hasPooler)(
             + "ALTER ROLE postgres SET lock_timeout = 2000; ALTER ROLE postgres SET statement_timeout = 5000; "
             + "then let the pooler connect again (RECONNECT of PgBouncer)"
         )
-      }).pipe(Effect.scoped), 60_000)
+      }).pipe(Effect.scoped))
 
     it.live("leaves slow statements alone, and waiting requests see changes past it", () =>
       Effect.gen(function*() {
@@ -74,6 +74,6 @@ describe.skipIf(!hasPooler)(
           yield* rider.patch(`/routes/${route.id}`, { name: "Seen" })
           assert.include((yield* within(2000)(Fiber.join(waiting))).text, "Seen")
         }).pipe(Effect.provide(TestServer.on(settings.DATABASE_URL, settings)))
-      }).pipe(Effect.scoped), 60_000)
+      }).pipe(Effect.scoped))
   }
 )

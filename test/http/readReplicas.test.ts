@@ -71,8 +71,7 @@ const whilePaused = <A, E, R>(work: Effect.Effect<A, E, R>) =>
     ))
 
 layer(Layer.provideMerge(serviceWith("1 minute"), serversLayer), {
-  excludeTestServices: true,
-  timeout: "60 seconds"
+  excludeTestServices: true
 })("reads from a replica", (it) => {
   it.effect("serve lists of strangers there, as the primary has them, and those of callers with a credential here", () =>
     Effect.gen(function*() {
@@ -184,8 +183,7 @@ const logged: Array<string> = []
 const recording = Logger.layer([Logger.map(jsonLogger, (line) => logged.push(line))])
 
 layer(serviceWith("1 second").pipe(Layer.provideMerge(serversLayer), Layer.provide(recording)), {
-  excludeTestServices: true,
-  timeout: "60 seconds"
+  excludeTestServices: true
 })("a replica that is behind or away", (it) => {
   it.effect("serves no list until it has caught up", () =>
     Effect.gen(function*() {
@@ -233,8 +231,7 @@ it.live(
         yield* primary.stop
         yield* until(Effect.map(lagOf(1), (lag) => lag === -1))
       }).pipe(Effect.provide(TestServer.on(primary.url, { DATABASE_READ_URL: `${primary.url},${replica.url}` })))
-    }).pipe(Effect.scoped),
-  120_000
+    }).pipe(Effect.scoped)
 )
 
 it.live(
@@ -266,6 +263,5 @@ it.live(
         DATABASE_READ_URL: `${one.url},${other.url}`,
         DATABASE_READ_MAX_LAG: "1 second"
       })))
-    }).pipe(Effect.scoped),
-  120_000
+    }).pipe(Effect.scoped)
 )

@@ -43,7 +43,7 @@ const changesOf = (rider: Rider, cursor?: string) =>
     ({ body }) => Schema.decodeUnknownSync(Changes)(body)
   )
 
-layer(TestServer.layer({ ADMIN_EMAILS: ADMINS.join() }), { timeout: "120 seconds" })("a read", (it) => {
+layer(TestServer.layer({ ADMIN_EMAILS: ADMINS.join() }))("a read", (it) => {
   const tables = SqlClient.SqlClient.use((sql) =>
     Effect.flatMap(
       sql`SELECT tablename AS name FROM pg_tables WHERE schemaname = 'public' ORDER BY tablename`,
@@ -122,8 +122,7 @@ layer(TestServer.layer({ ADMIN_EMAILS: ADMINS.join() }), { timeout: "120 seconds
           )
           assert.deepStrictEqual(locked, usual, `${held.length} tables`)
         }
-      }),
-    120_000
+      })
   )
 
   it.effect("of the changes of an account shows what has a number while others are being numbered, and the rest then", () =>

@@ -108,8 +108,6 @@ const assertStored = Effect.fnUntraced(
   }
 )
 
-const LONG = { excludeTestServices: true, timeout: "2 minutes" } as const
-
 /** Asks from the address for a long response, and does not read it. */
 const unreadResponse = Effect.fnUntraced(function*(address: string) {
   const id = yield* longRoute(yield* signedIn)
@@ -209,7 +207,7 @@ const limitedServer = Layer.unwrap(Effect.map(StandInRedis, ({ url }) =>
     Layer.provideMerge(StandInRedis.layer)
   )
 
-layer(Writes.layer.pipe(Layer.provideMerge(limitedServer)), LONG)("a write", (it) => {
+layer(Writes.layer.pipe(Layer.provideMerge(limitedServer)), { excludeTestServices: true })("a write", (it) => {
   it.effect("above the rate limit is not stored, of every endpoint", () =>
     Effect.gen(function*() {
       const { become } = yield* StandInRedis
@@ -260,7 +258,7 @@ layer(Writes.layer.pipe(Layer.provideMerge(limitedServer)), LONG)("a write", (it
     }))
 })
 
-layer(serverWith().pipe(Layer.provide(responsesOf(12 * MIB))), LONG)(
+layer(serverWith().pipe(Layer.provide(responsesOf(12 * MIB))), { excludeTestServices: true })(
   "a write whose response is above the share of its address",
   (it) => {
     const RETURNS_ROUTE = /^(routes (update|restore|batch)|links replaceRouteShareToken)$/
@@ -294,10 +292,13 @@ const takenOnceStored = SqlClient.SqlClient.use((sql) =>
 
 const oneConnection = { DATABASE_POOL_SIZE: "1", DATABASE_QUEUE_TIMEOUT: "1 second" }
 
-layer(serverWith(oneConnection), LONG)("a write that finds no connection of the database once it is stored", (it) => {
-  it.effect("needs none, of every endpoint but an import of an account, which is stored in parts", () =>
-    Effect.gen(function*() {
-      const all = yield* prepared((name) => name !== "accountData import")
-      yield* assertStored(all, addressOf(1), takenOnceStored)
-    }))
-})
+layer(serverWith(oneConnection), { excludeTestServices: true })(
+  "a write that finds no connection of the database once it is stored",
+  (it) => {
+    it.effect("needs none, of every endpoint but an import of an account, which is stored in parts", () =>
+      Effect.gen(function*() {
+        const all = yield* prepared((name) => name !== "accountData import")
+        yield* assertStored(all, addressOf(1), takenOnceStored)
+      }))
+  }
+)

@@ -194,8 +194,7 @@ layer(TestServer.layer(SETTINGS).pipe(Layer.provideMerge(recording)))("the log l
 layer(
   TestServer.layer({ ...SETTINGS, MAX_ROUTES_PER_USER: "1", RATE_LIMITS_ENABLED: "true" }).pipe(
     Layer.provideMerge(recording)
-  ),
-  { timeout: "60 seconds" }
+  )
 )("the log line of what failed", (it) => {
   it.effect("has the quota or the rate that was reached", () =>
     Effect.gen(function*() {

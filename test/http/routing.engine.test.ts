@@ -148,7 +148,7 @@ layer(serverLayer({ ROUTING_ENGINE_TIMEOUT: "1 second" }), { excludeTestServices
         const rider = yield* signedIn
         assert.strictEqual((yield* rider.get("/routes")).status, 200)
         yield* until(Effect.map(ask(fresh(311)), ({ status }) => status === 200))
-      }), 60_000)
+      }))
   }
 )
 

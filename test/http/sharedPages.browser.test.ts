@@ -104,8 +104,7 @@ describe.skipIf(!hasBrowser)(
                 assert.deepStrictEqual(visit.problems.filter((text) => !text.includes("404 (Not Found)")), [])
                 const theme = colorScheme === "dark" ? "theme=dark" : "width="
                 assert.isTrue(visit.requests.some((url) => url.includes("picture.svg") && url.includes(theme)))
-              }),
-            60_000
+              })
           )
         }
       }
@@ -128,7 +127,7 @@ describe.skipIf(!hasBrowser)(
             const readout = await page.locator(".readout").textContent()
             assert.deepStrictEqual([heights, readout], ["14 m0 m", "8.8 km · 0 m · 0 %"])
           })
-        }), 60_000)
+        }))
 
       it.effect(
         "show the last elevation, at the end of the profile, for a position that is behind it",
@@ -154,8 +153,7 @@ describe.skipIf(!hasBrowser)(
               assert.strictEqual(await page.locator(".cursor").getAttribute("style"), "inset-inline-start: 100%;")
               assert.strictEqual(await slider.getAttribute("aria-valuenow"), String(length))
             })
-          }),
-        60_000
+          })
       )
     })
   }
@@ -278,8 +276,7 @@ describe.skipIf(!hasBrowser)("the map of a shared page (skipped where there is n
             })
             assert.deepStrictEqual(visit.problems.filter((text) => !text.includes("500")), [])
             assert.isTrue(visit.requests.some((url) => /\/assets\/maplibre-worker-[\w-]{16}\.js$/.test(url)))
-          }),
-        60_000
+          })
       )
 
       it.effect(
@@ -331,8 +328,7 @@ describe.skipIf(!hasBrowser)("the map of a shared page (skipped where there is n
               const link = await page.locator("#link").inputValue()
               assert.strictEqual(await page.evaluate("navigator.clipboard.readText()"), link)
             })
-          }),
-        60_000
+          })
       )
 
       it.effect(
@@ -361,8 +357,7 @@ describe.skipIf(!hasBrowser)("the map of a shared page (skipped where there is n
               const [end] = await featuresOf(page, "route-position")
               assert.isBelow(metresApart(end, geometry.at(-1)), 100)
             })
-          }),
-        60_000
+          })
       )
 
       it.effect("has arrows along the line, from its start to its end", () =>
@@ -386,7 +381,7 @@ describe.skipIf(!hasBrowser)("the map of a shared page (skipped where there is n
           assert.isAtLeast(west.length, 3)
           assert.isTrue(east.every((step) => step > 0), JSON.stringify(east))
           assert.isTrue(west.every((step) => step < 0), JSON.stringify(west))
-        }), 60_000)
+        }))
 
       it.effect(
         "is the picture on a phone, until it is touched, and shows what is touched of the profile",
@@ -408,8 +403,7 @@ describe.skipIf(!hasBrowser)("the map of a shared page (skipped where there is n
               assert.match(await page.locator(".readout").textContent() ?? "", LINKED)
               await until(async () => !(await canvas.screenshot()).equals(still))
             })
-          }),
-        60_000
+          })
       )
 
       it.effect(
@@ -427,8 +421,7 @@ describe.skipIf(!hasBrowser)("the map of a shared page (skipped where there is n
                 assert.isFalse(await part.isVisible(), String(part))
               }
             })
-          }),
-        60_000
+          })
       )
 
       it.effect("gives way to the picture without scripts, and without the style", () =>
@@ -441,7 +434,7 @@ describe.skipIf(!hasBrowser)("the map of a shared page (skipped where there is n
               assert.isFalse(await map(page).isVisible())
             })
           }
-        }), 60_000)
+        }))
     }
   )
 })

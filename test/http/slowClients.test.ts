@@ -79,8 +79,7 @@ class LongAccount extends Context.Service<LongAccount, { readonly rider: Rider; 
 }
 
 layer(LongAccount.layer.pipe(Layer.provideMerge(downloadsServer(Duration.minutes(1), 1024))), {
-  excludeTestServices: true,
-  timeout: "60 seconds"
+  excludeTestServices: true
 })("a download", (it) => {
   it.effect("that is not read is on the disk, and at most a few are", () =>
     Effect.gen(function*() {
@@ -152,7 +151,7 @@ layer(LongAccount.layer.pipe(Layer.provideMerge(downloadsServer(Duration.minutes
       assert.lengthOf(Object.keys(files).filter((name) => name.endsWith(".gpx")), 2)
       stalled.forEach((response) => response.destroy())
       yield* until(Effect.map(sampled("downloads_running"), (count) => count === 0))
-    }).pipe(Effect.scoped), 60_000)
+    }).pipe(Effect.scoped))
 
   it.effect("or many short responses of one connection are bounded by their unread bytes", () =>
     Effect.gen(function*() {
@@ -190,7 +189,7 @@ layer(LongAccount.layer.pipe(Layer.provideMerge(downloadsServer(Duration.minutes
     }).pipe(Effect.scoped))
 })
 
-layer(downloadsServer(Duration.millis(600), 1024 * MIB), { excludeTestServices: true, timeout: "60 seconds" })(
+layer(downloadsServer(Duration.millis(600), 1024 * MIB), { excludeTestServices: true })(
   "a response",
   (it) => {
     it.effect("of which a client takes nothing is ended, and lets go of what it held", () =>
@@ -219,13 +218,12 @@ layer(downloadsServer(Duration.millis(600), 1024 * MIB), { excludeTestServices: 
           yield* Fiber.interrupt(reading)
           assert.isFalse(response.complete)
           yield* until(Effect.map(sampled("downloads_running"), (count) => count === 0))
-        }).pipe(Effect.scoped),
-      60_000
+        }).pipe(Effect.scoped)
     )
   }
 )
 
-layer(downloadsServer(Duration.millis(600), 1024), { excludeTestServices: true, timeout: "60 seconds" })(
+layer(downloadsServer(Duration.millis(600), 1024), { excludeTestServices: true })(
   "a response",
   (it) => {
     it.effect("that a client takes slowly arrives whole", () =>
@@ -269,8 +267,7 @@ describe("an export", () => {
 })
 
 layer(LongAccount.layer.pipe(Layer.provideMerge(sharesServer)), {
-  excludeTestServices: true,
-  timeout: "60 seconds"
+  excludeTestServices: true
 })("callers with a credential", (it) => {
   it.effect("have a part of the downloads, however many addresses without one have the rest", () =>
     Effect.gen(function*() {

@@ -47,8 +47,7 @@ layer(TestServer.layer().pipe(Layer.provide(Layer.succeed(SpoolLimit, LIMIT))), 
             assert.isAbove(served.text.length, LIMIT / 4)
           }
           yield* nothingLeft(open)
-        }),
-      60_000
+        })
     )
   }
 )
@@ -88,7 +87,6 @@ layer(
         }
         assert.strictEqual((yield* rider.get(`/routes/${short}/gpx`)).status, 200)
         yield* nothingLeft(open)
-      }),
-    60_000
+      })
   )
 })

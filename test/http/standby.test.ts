@@ -106,8 +106,7 @@ it.live(
         const [row] = yield* query(primary.url, "SELECT count(*)::int AS routes FROM routes")
         assert.deepStrictEqual(row, { routes: 12 })
       }).pipe(Effect.provide(TestServer.on(url, CONFIG)))
-    }).pipe(Effect.scoped),
-  120_000
+    }).pipe(Effect.scoped)
 )
 
 it.live(
@@ -146,8 +145,7 @@ it.live(
       assert.isUndefined(starting.pollUnsafe())
       yield* promote(next)
       assert.strictEqual((yield* Fiber.join(starting)).status, 201)
-    }).pipe(Effect.scoped),
-  120_000
+    }).pipe(Effect.scoped)
 )
 
 it.live(
@@ -167,8 +165,7 @@ it.live(
         yield* within(SOON)(untilFound(rider.get(path), ({ status }) => status === 200))
         assert.deepStrictEqual(statuses(yield* Effect.replicateEffect(rider.get(path), 20)), [200])
       }).pipe(Effect.provide(TestServer.on(several([stale, primary, fresh]), CONFIG)))
-    }).pipe(Effect.scoped),
-  120_000
+    }).pipe(Effect.scoped)
 )
 
 it.live(
@@ -209,8 +206,7 @@ it.live(
         assert.strictEqual((yield* Fiber.join(seen)).status, 200)
         assert.strictEqual((yield* newcomer.get("/routes")).status, 200)
       }).pipe(Effect.provide(TestServer.on(several([primary, copy]), CONFIG)))
-    }).pipe(Effect.scoped),
-  120_000
+    }).pipe(Effect.scoped)
 )
 
 it.live(
@@ -245,8 +241,7 @@ it.live(
         assert.includeMembers([201, 503], statuses(yield* Fiber.join(writes)))
         yield* Effect.forEach(riders, stored)
       }).pipe(Effect.provide(TestServer.on(primary.url, CONFIG)))
-    }).pipe(Effect.scoped),
-  120_000
+    }).pipe(Effect.scoped)
 )
 
 it.live(
@@ -267,8 +262,7 @@ it.live(
         yield* untilFound(store, ({ status }) => status === 201)
         assert.strictEqual((yield* rider.get("/routes")).headers.get("x-total-count"), "1")
       }).pipe(Effect.provide(TestServer.on(primary.url, CONFIG)))
-    }).pipe(Effect.scoped),
-  120_000
+    }).pipe(Effect.scoped)
 )
 
 it.live(
@@ -312,6 +306,5 @@ it.live(
           assert.lengthOf((yield* feedOf(kept)).changes, 2)
         }).pipe(Effect.provide(TestServer.on(url, CONFIG)))
       }
-    }).pipe(Effect.scoped),
-  120_000
+    }).pipe(Effect.scoped)
 )

@@ -80,7 +80,7 @@ const WRONG = [403, "FORBIDDEN", { reason: "password_wrong" }]
 
 const behindFront = { TRUSTED_PROXIES: "127.0.0.1/32", ADMIN_EMAILS: ADMIN }
 
-layer(TestServer.layer(behindFront), { timeout: "60 seconds" })(
+layer(TestServer.layer(behindFront))(
   "a stranger who signs up with my address first",
   (it) => {
     it.effect("uses up no mail of mine, and neither has an account nor a password of it", () =>
@@ -338,7 +338,7 @@ const permutations = <A>(all: ReadonlyArray<A>): ReadonlyArray<ReadonlyArray<A>>
 
 const isOpenTo = (email: string, password: string) => Effect.map(logIn(email, password), ({ status }) => status === 200)
 
-layer(TestServer.layer(behindFront), { timeout: "120 seconds" })("whoever holds the mailbox", (it) => {
+layer(TestServer.layer(behindFront))("whoever holds the mailbox", (it) => {
   it.effect("has the only password, in every order of her steps and a stranger's", () =>
     Effect.gen(function*() {
       const runs = seconds.flatMap((second, at) =>
@@ -375,7 +375,7 @@ layer(TestServer.layer(behindFront), { timeout: "120 seconds" })("whoever holds 
         ).length,
         0
       )
-    }), 120_000)
+    }))
 
   it.effect(
     "has the only password after 64 uses of links, sign-ups and sign-ins of a stranger at once",
@@ -403,7 +403,6 @@ layer(TestServer.layer(behindFront), { timeout: "120 seconds" })("whoever holds 
           assert.isFalse(yield* isOpenTo(email, THEIRS))
           assert.isTrue((yield* isOpenTo(email, OWN)) || (yield* isOpenTo(email, NEW)))
         }
-      }),
-    120_000
+      })
   )
 })

@@ -22,7 +22,7 @@ const figure = (name: string) =>
 
 const ADMIN = "admin@example.com"
 
-layer(TestServer.layer({ DATABASE_POOL_SIZE: "5", ADMIN_EMAILS: ADMIN }), { timeout: "60 seconds" })(
+layer(TestServer.layer({ DATABASE_POOL_SIZE: "5", ADMIN_EMAILS: ADMIN }))(
   "writes of one account",
   (it) => {
     it.effect("hold two connections while they wait for its usage, whatever they are, and those of others go on", () =>

@@ -77,8 +77,7 @@ it.live(
       })
       yield* sql`DROP FUNCTION at_third() CASCADE`
       yield* goneOn(rider, 2)
-    }).pipe(Effect.provide(TestServer.layer())),
-  60_000
+    }).pipe(Effect.provide(TestServer.layer()))
 )
 
 it.live(
@@ -95,8 +94,7 @@ it.live(
         )
         assert.strictEqual(status, 200, text)
       }
-    }).pipe(Effect.provide(TestServer.layer())),
-  60_000
+    }).pipe(Effect.provide(TestServer.layer()))
 )
 
 it.live(
@@ -128,6 +126,5 @@ it.live(
         assert.deepInclude(received.at(-1), { statusCode: 503, message: "The service is shutting down" })
         yield* goneOn(yield* withHeaders({ cookie: rider.cookie }), 3)
       }).pipe(Effect.provide(Layer.fresh(TestServer.on(url, {}))))
-    }).pipe(Effect.scoped),
-  60_000
+    }).pipe(Effect.scoped)
 )

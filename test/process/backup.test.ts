@@ -136,7 +136,7 @@ const statusOf = Effect.fnUntraced(function*(headers: Readonly<Record<string, st
 describe.skipIf(BIN === undefined)(
   "a backup by the documented commands (skipped where /usr/lib/postgresql has no programs)",
   () => {
-    layer(Primary.layer, { excludeTestServices: true, timeout: "60 seconds" })((it) => {
+    layer(Primary.layer, { excludeTestServices: true })((it) => {
       it.effect(
         "loses nothing, and what was ended since then is live again until JWT_SECRET is another",
         () =>
@@ -181,8 +181,7 @@ describe.skipIf(BIN === undefined)(
               assert.strictEqual((yield* token.get("/routes")).status, 200)
               assert.strictEqual((yield* token.get(`/sync?cursor=${rider.cursor}`)).status, 410)
             }).pipe(Effect.provide(TestServer.on(restored, { JWT_SECRET: "another secret, 32 characters or more" })))
-          }),
-        60_000
+          })
       )
 
       it.effect(
@@ -211,8 +210,7 @@ describe.skipIf(BIN === undefined)(
             assert.deepStrictEqual(yield* execute(bin, restore, url, restored), { code: 0, stderr: "" })
             const rows = yield* query(restored, "SELECT id::int FROM routes")
             assert.includeMembers(rows.map(({ id }) => id), before)
-          }),
-        60_000
+          })
       )
 
       it.effect(
@@ -240,8 +238,7 @@ describe.skipIf(BIN === undefined)(
               assert.strictEqual(status, 200)
               assert.deepInclude(body, { changes: [] })
             }).pipe(Effect.provide(TestServer.on(databaseAt(standby, "service"), {})))
-          }),
-        60_000
+          })
       )
     })
   }

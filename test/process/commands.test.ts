@@ -64,7 +64,7 @@ describe("a command that fails ends with 1 and says why in one line, without a s
     ]
   ]
   for (const [title, lines, expected] of cases) {
-    it.live(title, () => Effect.map(lines, (lines) => assert.deepStrictEqual(lines, [expected])), 60_000)
+    it.live(title, () => Effect.map(lines, (lines) => assert.deepStrictEqual(lines, [expected])))
   }
 
   it.live("npm run user while the database is away", () =>
@@ -79,7 +79,7 @@ describe("a command that fails ends with 1 and says why in one line, without a s
       assert.match(waiting ?? "", /^WARN database not reachable, waiting longest=300ms reason=.*ECONNREFUSED/)
       assert.match(reason, /^FATAL The database was not reachable within 300ms: .*ECONNREFUSED 127\.0\.0\.1:1$/)
       assert.lengthOf(lines, 2)
-    }), 60_000)
+    }))
 
   it.live("npm run user for an address that has an account", () =>
     Effect.gen(function*() {
@@ -92,7 +92,7 @@ describe("a command that fails ends with 1 and says why in one line, without a s
           "FATAL A@example.com has an account: POST /api/v1/auth/request-password-reset mails a link for a new password"
         ]
       )
-    }).pipe(Effect.scoped), 60_000)
+    }).pipe(Effect.scoped))
 
   it.live(
     "npm run demo with a server that is another, or has closed sign-ups, or keeps its mails elsewhere",
@@ -120,7 +120,6 @@ describe("a command that fails ends with 1 and says why in one line, without a s
         )
         assert.match(atClosed ?? "", /^FATAL sign up: http:\S+ responded with 403: /)
         assert.include(atOpen, `FATAL ${directory}/mailbox.log has no mail to demo-`)
-      }).pipe(Effect.scoped),
-    60_000
+      }).pipe(Effect.scoped)
   )
 })

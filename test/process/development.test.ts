@@ -45,7 +45,6 @@ layer(MailProvider.layer(0), { excludeTestServices: true })("npm run dev", (it) 
         assert.strictEqual(mailbox, "")
         assert.include(program.output(), "JWT_SECRET is shorter than 32 characters")
         assert.notInclude(program.output(), "canary")
-      }).pipe(Effect.scoped),
-    60_000
+      }).pipe(Effect.scoped)
   )
 })

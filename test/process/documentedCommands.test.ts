@@ -219,6 +219,6 @@ describe.skipIf(!hasPrograms)(
           const shown = metricsAfter("docs/runbook.md", block)
           if (shown.length > 0) assert.deepStrictEqual(metricsIn(printed), shown)
         }
-      }).pipe(Effect.provide(StandInEngine.layer), Effect.scoped), 120_000)
+      }).pipe(Effect.provide(StandInEngine.layer), Effect.scoped))
   }
 )

@@ -28,6 +28,5 @@ it.live(
       assert.deepStrictEqual(yield* query(url, "SELECT answer FROM kept"), [{ answer: 42 }])
       assert.strictEqual((yield* query(url, "SHOW fsync"))[0]?.["fsync"], "on")
       assert.match(String((yield* query(url, "SHOW server_version"))[0]?.["server_version"]), /^18\./)
-    }).pipe(Effect.scoped),
-  60_000
+    }).pipe(Effect.scoped)
 )

@@ -212,7 +212,7 @@ describe.skipIf(!hasFronts)("HAProxy and nginx of deploy/ha (skipped without hap
     Effect.gen(function*() {
       const { origins } = yield* fronts(yield* Effect.promise(() => freePort()))
       yield* refused(origins, "The service is not reachable")
-    }).pipe(Effect.scoped), 60_000)
+    }).pipe(Effect.scoped))
 
   it.live("pass on the service's own 503 with its Retry-After while no process is ready", () =>
     Effect.gen(function*() {
@@ -227,7 +227,7 @@ describe.skipIf(!hasFronts)("HAProxy and nginx of deploy/ha (skipped without hap
         until: () => ["one", "two"].every((name) => written().includes(`Server routes/${name} is DOWN`))
       })
       yield* Effect.replicateEffect(refused(origins, "The database is not reachable"), 3)
-    }).pipe(Effect.scoped, Effect.provide(TestServer.behindProxy)), 120_000)
+    }).pipe(Effect.scoped, Effect.provide(TestServer.behindProxy)))
 
   it.live("remove the trace of a client, since the service continues that of a proxy", () =>
     Effect.gen(function*() {
@@ -238,7 +238,7 @@ describe.skipIf(!hasFronts)("HAProxy and nginx of deploy/ha (skipped without hap
       for (const origin of (yield* fronts(yield* listening(server))).origins) {
         assert.match((yield* asked(origin, { headers: { traceparent } })).body, /^127[.\d]+ undefined$/)
       }
-    }).pipe(Effect.scoped), 60_000)
+    }).pipe(Effect.scoped))
 
   it.live("pass on long bodies and responses of imports as they arrive", () =>
     Effect.gen(function*() {
@@ -250,7 +250,7 @@ describe.skipIf(!hasFronts)("HAProxy and nginx of deploy/ha (skipped without hap
         }
         for (const path of ARCHIVE_PATHS) assert.strictEqual((yield* sent({ origin }, `${path}?open`, 1)).first, "1\n")
       }
-    }).pipe(Effect.scoped), 60_000)
+    }).pipe(Effect.scoped))
 })
 
 describe.skipIf(!hasHosting)("nginx of deploy/hosting (skipped without nginx and openssl)", () => {
@@ -268,7 +268,7 @@ describe.skipIf(!hasHosting)("nginx of deploy/hosting (skipped without nginx and
         assert.strictEqual((yield* sent(front, path, 8 * MIB)).status, 200)
         assert.strictEqual((yield* sent(front, path, 10 * MIB)).status, 413)
       }
-    }).pipe(Effect.scoped), 60_000)
+    }).pipe(Effect.scoped))
 
   it.live("passes an archive on as it arrives, and the lines of the response", () =>
     Effect.gen(function*() {
@@ -278,7 +278,7 @@ describe.skipIf(!hasHosting)("nginx of deploy/hosting (skipped without nginx and
         yield* assertPassedOn(front, path, arrived)
         assert.strictEqual((yield* sent(front, `${path}?open`, 1)).first, "1\n")
       }
-    }).pipe(Effect.scoped), 60_000)
+    }).pipe(Effect.scoped))
 
   it.live(
     "sends a read to the other process while one starts, and passes the last 503 on as it is",
@@ -295,8 +295,7 @@ describe.skipIf(!hasHosting)("nginx of deploy/hosting (skipped without nginx and
           assert.strictEqual(status, 503)
           assert.match(first, /^(one|two)$/)
         }
-      }).pipe(Effect.scoped),
-    60_000
+      }).pipe(Effect.scoped)
   )
 
   it.live("passes the links of a long search on", () =>
@@ -306,7 +305,7 @@ describe.skipIf(!hasHosting)("nginx of deploy/hosting (skipped without nginx and
       )
       const front = yield* hostingFront(yield* listening(backend))
       assert.deepStrictEqual(yield* sent(front, "/api/v1/routes", 0, "GET"), { status: 200, first: "one" })
-    }).pipe(Effect.scoped), 60_000)
+    }).pipe(Effect.scoped))
 
   it.live("says in the shape of the service that no process runs", () =>
     Effect.gen(function*() {
@@ -314,5 +313,5 @@ describe.skipIf(!hasHosting)("nginx of deploy/hosting (skipped without nginx and
       const { first, status } = yield* sent(front, "/api/v1/routes", 1)
       assert.strictEqual(status, 503)
       assert.strictEqual(Schema.decodeSync(Refusal)(first).message, "The service is not reachable")
-    }).pipe(Effect.scoped), 60_000)
+    }).pipe(Effect.scoped))
 })

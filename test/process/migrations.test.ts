@@ -32,8 +32,7 @@ it.live(
       )
       assert.isAbove(counts[0] ?? 0, 3)
       assert.deepStrictEqual(new Set(counts).size, 1)
-    }).pipe(Effect.scoped),
-  60_000
+    }).pipe(Effect.scoped)
 )
 
 it.live("a process waits for the migrations of another for longer than a request may wait for a lock", () =>
@@ -171,8 +170,7 @@ it.live(
         rolbypassrls: false,
         rolreplication: false
       }])
-    }).pipe(Effect.scoped),
-  60_000
+    }).pipe(Effect.scoped)
 )
 
 /** Does what the service does with a database at its start. */

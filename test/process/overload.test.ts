@@ -79,7 +79,7 @@ const refusalsTotal = Effect.flatMap(TestServer, ({ call }) => call("GET", "//me
   Effect.map(({ text }) => Number(/^overload_refusals_total (\d+)$/m.exec(text)?.[1]))
 )
 
-layer(Service.layer, { excludeTestServices: true, timeout: "60 seconds" })("a process with too much to do", (it) => {
+layer(Service.layer, { excludeTestServices: true })("a process with too much to do", (it) => {
   it.effect(
     "refuses a part in the shape of all errors, serves the rest and its health, and is as before when it is over",
     () =>
@@ -142,7 +142,6 @@ layer(Service.layer, { excludeTestServices: true, timeout: "60 seconds" })("a pr
 
         assert.deepStrictEqual(statusesOf(yield* fewClients), [200, 201])
         assert.strictEqual(yield* refusalsTotal, total)
-      }),
-    120_000
+      })
   )
 })

@@ -67,7 +67,7 @@ const syncIn = Schema.decodeUnknownSync(
 const statusOf = Effect.map(({ status }: Answer) => status)
 
 describe("several processes on one database", () => {
-  layer(Replicas.layer, { excludeTestServices: true, timeout: "180 seconds" })((it) => {
+  layer(Replicas.layer, { excludeTestServices: true })((it) => {
     it.effect("start at the same instant on an empty database, without a problem", () =>
       Effect.gen(function*() {
         const { all } = yield* Replicas

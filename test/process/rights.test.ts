@@ -58,7 +58,7 @@ it.live("a role that may not make tables is named, with the command that lets it
     yield* inDatabase(url, said.slice(said.indexOf("GRANT")))
     assert.strictEqual(yield* refusal(asRole(url, role)), "")
     yield* inDatabase(url, `DROP OWNED BY ${role}`)
-  }).pipe(Effect.scoped), 60_000)
+  }).pipe(Effect.scoped))
 
 it.live(
   "a role that does not own the tables gets the name of their owner, and the command that changes it",
@@ -77,8 +77,7 @@ it.live(
       yield* inDatabase(url, said.slice(said.indexOf("REASSIGN")))
       assert.strictEqual(yield* refusal(asRole(url, role)), "")
       yield* inDatabase(url, `DROP OWNED BY ${other}; DROP OWNED BY ${role}`)
-    }).pipe(Effect.scoped),
-  60_000
+    }).pipe(Effect.scoped)
 )
 
 it.live("tables that a superuser restored are to be restored as the role", () =>
@@ -94,7 +93,7 @@ it.live("tables that a superuser restored are to be restored as the role", () =>
       )
     )
     yield* inDatabase(url, `DROP OWNED BY ${role}`)
-  }).pipe(Effect.scoped), 60_000)
+  }).pipe(Effect.scoped))
 
 it.live(
   "a database of another encoding than UTF8 is refused, with the command that makes another",
@@ -110,8 +109,7 @@ it.live(
         `DATABASE_URL: the database ${name} has the encoding LATIN1, and UTF8 is needed. Run: `
           + "CREATE DATABASE routes TEMPLATE template0 ENCODING 'UTF8', with a name that is free, and set it here"
       )
-    }).pipe(Effect.scoped),
-  60_000
+    }).pipe(Effect.scoped)
 )
 
 it.live("a PostgreSQL that is too old is refused, with the command that upgrades it", () =>
@@ -131,4 +129,4 @@ it.live("a PostgreSQL that is too old is refused, with the command that upgrades
       "DATABASE_URL: PostgreSQL 14.11 is too old: 15 or newer is needed. On Debian install postgresql-15 or newer "
         + "and run: pg_upgradecluster 14 main"
     )
-  }).pipe(Effect.scoped), 60_000)
+  }).pipe(Effect.scoped))

@@ -76,7 +76,7 @@ layer(Layer.empty, { excludeTestServices: true })("a script of npm", (it) => {
       yield* Effect.sync(() => child.kill("SIGTERM"))
       yield* ended(child)
       yield* released(port)
-    }), 60_000)
+    }))
 
   it.effect(
     "for development writes mails to its log and its mailbox, and ends with its PostgreSQL when npm gets SIGTERM",
@@ -105,8 +105,7 @@ layer(Layer.empty, { excludeTestServices: true })("a script of npm", (it) => {
         yield* ended(child)
         yield* released(port)
         yield* released(Number(postgresPort))
-      }),
-    60_000
+      })
   )
 
   it.effect("ends when its output is closed", () =>
@@ -117,5 +116,5 @@ layer(Layer.empty, { excludeTestServices: true })("a script of npm", (it) => {
       yield* Effect.promise(() => fetch(`http://127.0.0.1:${port}/api/v1/routes/public`))
       yield* ended(child)
       yield* released(port)
-    }), 60_000)
+    }))
 })

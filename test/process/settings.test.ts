@@ -237,8 +237,7 @@ describe("a production start", () => {
         for (const example of ["PORT=3000", "IMPORT_DISK_BUDGET=2 GiB", "CORS_ORIGINS=https://app.example.com"]) {
           assert.include(told, `(for example ${example})`)
         }
-      }),
-    60_000
+      })
   )
 
   it.effect("takes the example of every setting", () =>
@@ -297,8 +296,7 @@ describe("a production start", () => {
             + "LOG_FORMAT: Expected one of json, pretty; "
             + "WORKERS is no setting any more: start replicas instead, see Replicas in docs/operations.md"
         )
-      }),
-    60_000
+      })
   )
 
   it.live(
@@ -335,8 +333,7 @@ describe("a production start", () => {
         const expected =
           `Port ${port} of 127.0.0.1 is in use: stop the process that listens there, or set PORT to another`
         assert.deepStrictEqual(reasons, [expected, expected])
-      }).pipe(Effect.scoped),
-    60_000
+      }).pipe(Effect.scoped)
   )
 })
 
@@ -359,8 +356,7 @@ describe("a start outside production", () => {
           output,
           /^\S+ FATAL DATA_DIR \/dev\/null\/x cannot be written \(ENOTDIR.*set DATA_DIR to another directory\n$/
         )
-      }),
-    60_000
+      })
   )
 
   it.effect("names DATABASE_URL where the database refuses to connect", () =>

@@ -138,8 +138,7 @@ layer(Layer.empty, { excludeTestServices: true })("npm run setup", (it) => {
           "etc/systemd/system/route-planning-service-backup.timer"
         ].map((file) => join(root, file))
         for (const file of files) assert.notMatch(readFileSync(file, "utf8"), /\{\{|\{\$/)
-      }),
-    60_000
+      })
   )
 
   it.effect.skipIf(!hasTerminal)(
@@ -172,8 +171,7 @@ layer(Layer.empty, { excludeTestServices: true })("npm run setup", (it) => {
         assert.deepInclude(second, { code: 0, left: [] })
         assert.notInclude(second.shown, "written")
         assert.strictEqual(readFileSync(join(root, ENV), "utf8"), text)
-      }),
-    60_000
+      })
   )
 
   it.effect("takes no password by a flag, which other users see, and does not repeat it", () =>
@@ -188,7 +186,7 @@ layer(Layer.empty, { excludeTestServices: true })("npm run setup", (it) => {
         assert.notInclude(stdout + stderr, "canary")
       }
       assert.isFalse(existsSync(join(root, ENV)))
-    }), 60_000)
+    }))
 
   it.effect.skipIf(!hasAnalyzer)("writes units that systemd takes", () =>
     Effect.gen(function*() {
@@ -199,7 +197,7 @@ layer(Layer.empty, { excludeTestServices: true })("npm run setup", (it) => {
       )
       const { code, stderr } = yield* run("systemd-analyze", ["verify", ...units])
       assert.strictEqual(code, 0, stderr)
-    }), 60_000)
+    }))
 
   it.effect(
     "changes nothing that exists without a yes, shows the change and no secret of it, and keeps secrets",
@@ -231,8 +229,7 @@ layer(Layer.empty, { excludeTestServices: true })("npm run setup", (it) => {
         const same = yield* setup(root, changed)
         assert.strictEqual(same.code, 0)
         assert.notInclude(same.stdout, "written")
-      }),
-    60_000
+      })
   )
 
   it.effect(
@@ -258,8 +255,7 @@ layer(Layer.empty, { excludeTestServices: true })("npm run setup", (it) => {
           assert.notInclude(stderr, "canary")
         }
         assert.isFalse(existsSync(join(root, ENV)))
-      }),
-    60_000
+      })
   )
 
   it.effect("keeps a value in quotes that a person wrote, and writes none", () =>
@@ -278,7 +274,7 @@ layer(Layer.empty, { excludeTestServices: true })("npm run setup", (it) => {
         (yield* setup(root, { admin: `${admin},eve@example.com` }, "--yes")).stderr,
         /^setup: ADMIN_EMAILS: has/
       )
-    }), 60_000)
+    }))
 
   it.effect("leaves the backup of a database that is elsewhere to its host", () =>
     Effect.gen(function*() {
@@ -288,7 +284,7 @@ layer(Layer.empty, { excludeTestServices: true })("npm run setup", (it) => {
       assert.include(stdout, "The database is elsewhere: back it up there.")
       assert.notInclude(stdout, "canary")
       assert.isFalse(existsSync(join(root, "etc/systemd/system/route-planning-service-backup.timer")))
-    }), 60_000)
+    }))
 })
 
 /** A copy of the service without packages, with a `.env` and a Node.js of that version on the path. */
@@ -320,7 +316,7 @@ layer(Layer.empty, { excludeTestServices: true })("the scripts of npm", (it) => 
           "Node.js 24 or newer is needed, found v20.20.2: `npm ci --omit=dev` installs it for this service\n"
         )
       }
-    }), 60_000)
+    }))
 
   it.effect("read settings from .env, and the environment wins", () =>
     Effect.gen(function*() {
@@ -338,5 +334,5 @@ layer(Layer.empty, { excludeTestServices: true })("the scripts of npm", (it) => 
         const { stdout } = yield* run("npm", ["run", "--silent", script], { LOG_LEVEL: "warn", HOME: folder }, folder)
         assert.strictEqual(stdout, "https://file.example.com warn\n")
       }
-    }), 60_000)
+    }))
 })

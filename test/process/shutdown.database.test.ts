@@ -44,8 +44,7 @@ describe("a process that gets SIGTERM while its database hangs", () => {
         yield* until(Effect.sync(instant === "before" ? isWaiting : isSaid))
         yield* process.tell("SIGTERM")
         assert.strictEqual((yield* process.ended).code, 0)
-      }).pipe(Effect.scoped, Effect.provide(MailProvider.layer(0))),
-    60_000
+      }).pipe(Effect.scoped, Effect.provide(MailProvider.layer(0)))
   )
 
   it.live(
@@ -58,7 +57,6 @@ describe("a process that gets SIGTERM while its database hangs", () => {
         yield* until(Effect.sync(() => JSON.stringify(logged(process, "WARN")).includes("database not reachable")))
         yield* process.tell("SIGTERM")
         assert.strictEqual((yield* process.ended).code, 0)
-      }).pipe(Effect.scoped),
-    60_000
+      }).pipe(Effect.scoped)
   )
 })

@@ -116,7 +116,7 @@ const sendHalf = (origin: string) =>
 
 const DRAINING = [["//health/ready", 503], ["//health", 503], ["//health/live", 200], ["/routes", 200]] as const
 
-layer(Processes.layer, { excludeTestServices: true, timeout: "60 seconds" })(
+layer(Processes.layer, { excludeTestServices: true })(
   "a process that gets a signal to end",
   (it) => {
     it.effect("fails no request of a front while one of two is restarted", () =>
@@ -156,7 +156,7 @@ layer(Processes.layer, { excludeTestServices: true, timeout: "60 seconds" })(
         yield* underLoad(Effect.andThen(until(Effect.map(readyCount, (count) => count === 2)), moreResponses))
         yield* leave(other, young)
         assert.deepStrictEqual((yield* Ref.get(statuses)).filter((status) => status >= 300), [])
-      }), 60_000)
+      }))
 
     it.effect("loses nothing that it has responded to when it is killed under load", () =>
       Effect.gen(function*() {
@@ -179,7 +179,7 @@ layer(Processes.layer, { excludeTestServices: true, timeout: "60 seconds" })(
         const readable = yield* (yield* callerAt(other.server)).get(`/routes/${ids.at(-1)}`)
         assert.strictEqual(readable.status, 200)
         yield* (yield* Processes).leave(other)
-      }), 60_000)
+      }))
 
     it.effect(
       "says so, answers still, then takes no more, ends what it began and closes what is idle",
@@ -207,8 +207,7 @@ layer(Processes.layer, { excludeTestServices: true, timeout: "60 seconds" })(
           const { code, milliseconds } = yield* process.ended
           assert.strictEqual(code, 0)
           assert.isAtLeast(milliseconds, DELAY)
-        }),
-      60_000
+        })
     )
 
     it.effect(
@@ -243,8 +242,7 @@ layer(Processes.layer, { excludeTestServices: true, timeout: "60 seconds" })(
           assert.deepInclude(last, { message: "stopped" })
           assert.deepInclude(last?.annotations, { reason: "SIGTERM" })
           assert.isAtLeast(Number(last?.annotations["requests"]), 1)
-        }).pipe(Effect.provide([Collector.layer, StandInEngine.layer])),
-      60_000
+        }).pipe(Effect.provide([Collector.layer, StandInEngine.layer]))
     )
 
     it.effect("ends at once at a second signal", () =>
@@ -258,7 +256,7 @@ layer(Processes.layer, { excludeTestServices: true, timeout: "60 seconds" })(
         yield* until(Effect.andThen(process.tell("SIGTERM"), Effect.sync(() => forced.pollUnsafe() !== undefined)))
         assert.strictEqual((yield* Fiber.join(forced)).code, 1)
         assert.include(JSON.stringify(logged(process, "ERROR")), "second signal")
-      }), 60_000)
+      }))
 
     it.effect("by an uncaught exception ends what it began, logs it and fails", () =>
       Effect.gen(function*() {
@@ -275,6 +273,6 @@ layer(Processes.layer, { excludeTestServices: true, timeout: "60 seconds" })(
         assert.strictEqual((yield* process.ended).code, 1)
         assert.strictEqual(logged(process, "FATAL").length, 1)
         assert.include(process.output(), "thrown away")
-      }), 60_000)
+      }))
   }
 )

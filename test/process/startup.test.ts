@@ -115,8 +115,7 @@ describe("a start before the database", () => {
         yield* isCalledAway(process, (yield* visitor.get("/routes/public")).headers.get("x-request-id") ?? "")
         yield* process.tell("SIGTERM")
         assert.strictEqual((yield* process.ended).code, 0)
-      }).pipe(Effect.scoped),
-    60_000
+      }).pipe(Effect.scoped)
   )
 
   it.live(
@@ -136,7 +135,6 @@ describe("a start before the database", () => {
           })
         ).pipe(Effect.provide(PgClient.layer({ url: Redacted.make(url) })))
         assert.deepStrictEqual(yield* livenessDuring(process, process.ready), [200])
-      }).pipe(Effect.scoped),
-    60_000
+      }).pipe(Effect.scoped)
   )
 })

@@ -345,8 +345,7 @@ describe("Effect's pool", () => {
         const queued = yield* wakesOf(80, queue.run)
         assert.isAtMost(queued.most, 1)
         assert.isBelow(queued.wakes, few.wakes)
-      }),
-    60_000
+      })
   )
 
   it.effect("gets more fibers with each round of users that fail to connect, and few behind the queue", () =>

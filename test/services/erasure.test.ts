@@ -315,7 +315,7 @@ describe("sweepers", () => {
           assert.strictEqual(yield* countOf("audit_events", "event = 'account.erased'"), 250)
           assert.strictEqual(yield* countOf("audit_events", "user_id IS NOT NULL"), 1000)
         }).pipe(Effect.provide(own), Effect.provide(Logger.layer([])))
-      }), 60_000)
+      }))
   })
 })
 

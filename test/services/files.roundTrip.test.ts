@@ -348,7 +348,7 @@ describe.skipIf(!isXmllintThere)(
           execFileSync(XMLLINT, ["--noout", "-"], { input, stdio: "pipe" })
         }
       }
-    }, 60_000)
+    })
 
     it("is, as GPX, valid against the schema of GPX 1.1", () => {
       const directory = mkdtempSync(join(tmpdir(), "gpx-"))
@@ -373,6 +373,6 @@ describe.skipIf(!isXmllintThere)(
       } finally {
         rmSync(directory, { recursive: true })
       }
-    }, 60_000)
+    })
   }
 )

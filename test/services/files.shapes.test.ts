@@ -16,7 +16,7 @@ describe("files as programs and devices write them", () => {
           assert.deepStrictEqual([validity, isSameAgain], [expected, true], `${name} as ${format}`)
         }
       }
-    }), 60_000)
+    }))
 
   it.live("are read as their expectations say, where others refuse them or something in them is wrong", () =>
     Effect.gen(function*() {

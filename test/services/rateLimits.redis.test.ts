@@ -58,7 +58,7 @@ describe.skipIf(!hasRedis)("limits counted in Redis (skipped where there is no r
       yield* redis.start
       yield* connected(replicas, "again")
       assert.strictEqual(yield* admitted(replicas, "user:3"), 60)
-    }).pipe(Effect.provide([RedisServer.layer, Logger.layer([])]), Effect.scoped), 60_000)
+    }).pipe(Effect.provide([RedisServer.layer, Logger.layer([])]), Effect.scoped))
 
   it.live("begin without Redis, and use it when it comes", () =>
     Effect.gen(function*() {
@@ -69,5 +69,5 @@ describe.skipIf(!hasRedis)("limits counted in Redis (skipped where there is no r
       yield* redis.start
       yield* connected(replicas, "late")
       assert.strictEqual(yield* admitted(replicas, "user:2"), 60)
-    }).pipe(Effect.provide([RedisServer.layer, Logger.layer([])]), Effect.scoped), 60_000)
+    }).pipe(Effect.provide([RedisServer.layer, Logger.layer([])]), Effect.scoped))
 })

@@ -56,6 +56,9 @@ export class Browser extends Context.Service<Browser, {
   static readonly before = <A, E, R>(servers: Layer.Layer<A, E, R>) => Layer.provideMerge(browserLayer, servers)
 }
 
+/** A page on a busy machine takes minutes: the limit is that of the test. */
+const PATIENCE = 180_000
+
 const browserLayer = Layer.effect(
   Browser,
   Effect.map(
@@ -75,7 +78,11 @@ const browserLayer = Layer.effect(
         visit: (origin, options) =>
           Effect.flatMap(
             Effect.acquireRelease(
-              Effect.promise(() => browser.newPage({ viewport: { width: 1400, height: 900 }, ...options })),
+              Effect.promise(async () => {
+                const page = await browser.newPage({ viewport: { width: 1400, height: 900 }, ...options })
+                page.setDefaultTimeout(PATIENCE)
+                return page
+              }),
               (page) => Effect.promise(() => page.close())
             ),
             (page) => Effect.promise(() => watch(page, origin))
