@@ -40,6 +40,24 @@ const namesOf = (actor: Actor) =>
   )
 
 layer(TestServer.layer())("a batch", (it) => {
+  it.effect("may name 100 times as many routes as a collection has", () =>
+    Effect.gen(function*() {
+      const rider = yield* signedIn
+      const own = yield* makeRoute(rider)
+      const unknown = Array.from({ length: 1000 }, (_, n) => own + 1 + n)
+      const operation = (routeIds: ReadonlyArray<number>) => ({
+        op: "createCollection",
+        collection: { name: "Many", routeIds }
+      })
+      const operations = Array.from({ length: 100 }, (_, n) => operation(n % 2 === 0 ? unknown : [own]))
+      const { body, status } = yield* batch(rider, operations)
+      assert.strictEqual(status, 200)
+      assert.deepStrictEqual(
+        resultsIn(body).map(({ status }) => status),
+        operations.map((_, n) => n % 2 === 0 ? 404 : 201)
+      )
+    }))
+
   it.effect("does its operations in order, each with its own result, and undoes alone what fails", () =>
     Effect.gen(function*() {
       const rider = yield* signedIn

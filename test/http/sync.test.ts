@@ -1,8 +1,10 @@
 import { assert, layer } from "@effect/vitest"
-import { Effect, Exit, Fiber, Layer, Ref, Scope } from "effect"
+import { DateTime, Effect, Exit, Fiber, Layer, Ref, Scope } from "effect"
 import { SqlClient } from "effect/sql"
 import { TestClock } from "effect/testing"
+import { UserId } from "../../src/schema/Ids.ts"
 import { WaitingLimits } from "../../src/services/sync/ChangeFeed.ts"
+import { changeNumbers } from "../../src/services/sync/ChangeNumbers.ts"
 import { type Actor, type Rider, signedIn } from "../support/Actors.ts"
 import { make, makeRoute } from "../support/Collections.ts"
 import { assertCopied, catchUp, emptyCopy, pageIn, readPage } from "../support/Copies.ts"
@@ -120,6 +122,60 @@ layer(TestServer.withSweeps())("the change feed", (it) => {
       )
       assert.strictEqual((yield* Fiber.join(deletion)).status, 200)
       yield* sql`DROP FUNCTION wait_for_test CASCADE`
+      yield* catchUp(ada, copy)
+      yield* assertCopied(ada, copy)
+    }))
+
+  it.effect("passes on to many collections of others a few at a time, whether a route or an account is hidden", () =>
+    Effect.gen(function*() {
+      const sql = yield* SqlClient.SqlClient
+      const [ada, bob] = [yield* signedIn, yield* signedIn]
+      const routeIds = yield* Effect.replicateEffect(makeRoute(bob, { visibility: "public" }), 12)
+      yield* sql`
+        WITH made AS (
+          INSERT INTO collections (user_id, name, visibility, share_token, created_at, updated_at)
+          SELECT ${ada.id}, 'Of others', 'private', md5('listing ' || n), now(), now() FROM generate_series(1, 150) n
+          RETURNING id
+        )
+        INSERT INTO collection_routes (collection_id, route_id, position)
+        SELECT made.id, route, 1 FROM made, unnest(${routeIds}::bigint[]) route`
+      const copy = yield* copied(ada)
+      yield* cursorOf(bob)
+      const pendingOf = ({ id }: Rider) =>
+        Effect.map(
+          sql<{ count: number }>`SELECT count(*)::int AS count FROM pending_changes WHERE user_id = ${id}`,
+          ([row]) => row?.count
+        )
+      const passedOn = Effect.gen(function*() {
+        yield* cursorOf(bob)
+        yield* catchUp(ada, copy)
+        yield* assertCopied(ada, copy)
+      })
+
+      yield* bob.patch(`/routes/${routeIds[0]}`, { visibility: "private" })
+      assert.strictEqual(yield* pendingOf(ada), 100)
+      yield* passedOn
+      yield* bob.patch(`/routes/${routeIds[0]}`, { visibility: "public" })
+      yield* passedOn
+
+      yield* sql`
+        CREATE FUNCTION count_numberings() RETURNS trigger LANGUAGE plpgsql AS $$
+        BEGIN PERFORM nextval('numberings'); RETURN new; END $$`
+      yield* sql`CREATE SEQUENCE numberings`
+      yield* sql`
+        CREATE TRIGGER count_numberings AFTER UPDATE OF last ON change_counters FOR EACH ROW
+        WHEN (new.user_id = ${sql.literal(String(bob.id))} AND new.last > old.last) EXECUTE FUNCTION count_numberings()`
+      const operations = routeIds.map((id) => ({ op: "update", id, changes: { visibility: "private" } }))
+      assert.strictEqual((yield* bob.post("/routes/batch", { operations })).status, 200)
+      yield* passedOn
+      assert.deepStrictEqual(yield* sql`SELECT nextval('numberings')::int AS next`, [{ next: 3 }])
+      yield* sql`DROP FUNCTION count_numberings CASCADE`
+      yield* sql`DROP SEQUENCE numberings`
+
+      assert.strictEqual((yield* bob.delete("/users/me")).status, 200)
+      assert.strictEqual(yield* pendingOf(bob), 12)
+      const numbers = yield* changeNumbers
+      yield* numbers.number(UserId.make(bob.id), yield* DateTime.nowAsDate)
       yield* catchUp(ada, copy)
       yield* assertCopied(ada, copy)
     }))

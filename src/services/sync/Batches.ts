@@ -48,7 +48,8 @@ export class Batches extends Context.Service<Batches, {
         }
         if (routes.length > 0) {
           yield* sql`
-            SELECT FROM routes WHERE user_id = ${owner} AND ${sql.in("id", routes)} ORDER BY id FOR NO KEY UPDATE`
+            SELECT FROM routes WHERE user_id = ${owner} AND id = ANY(${[...new Set(routes)]}::bigint[])
+            ORDER BY id FOR NO KEY UPDATE`
         }
         yield* sql`SELECT FROM collection_usage WHERE user_id = ${owner} FOR NO KEY UPDATE`
         yield* sql`SELECT FROM route_usage WHERE user_id = ${owner} FOR NO KEY UPDATE`

@@ -10,6 +10,9 @@ import { DateColumn } from "../db/Tables.ts"
 /** A statement has five seconds, enough to number these. */
 const NUMBERED_AT_ONCE = 10_000
 
+/** These many of them may each be listed in the collections of a hundred accounts. */
+const LISTINGS_AT_ONCE = 10
+
 const LogState = Schema.Struct({
   last: Schema.Int,
   completeFrom: Schema.Int,
@@ -65,20 +68,24 @@ export const changeNumbers = Effect.map(SqlClient.SqlClient, (sql) => {
   // that list a route, since the trigger does not see a route that is being added to one.
   const numberPending = SqlSchema.findOne({
     Request: Schema.Struct({ owner: UserId, now: Schema.Date }),
-    Result: Schema.Struct({ last: Schema.Int, taken: Schema.Int }),
+    Result: Schema.Struct({ last: Schema.Int, hasMore: Schema.Boolean }),
     execute: ({ now, owner }) =>
       sql`
-        WITH taken AS (
-          DELETE FROM pending_changes WHERE user_id = ${owner} AND position IN (
-            SELECT position FROM pending_changes WHERE user_id = ${owner} ORDER BY position LIMIT ${NUMBERED_AT_ONCE}
-          ) RETURNING type, id, version, position, is_listing
+        WITH oldest AS (
+          SELECT position, count(*) FILTER (WHERE is_listing) OVER (ORDER BY position) AS listings
+          FROM pending_changes WHERE user_id = ${owner} ORDER BY position LIMIT ${NUMBERED_AT_ONCE}
+        ), taken AS (
+          DELETE FROM pending_changes WHERE user_id = ${owner}
+            AND position IN (SELECT position FROM oldest WHERE listings <= ${LISTINGS_AT_ONCE})
+          RETURNING type, id, version, position, is_listing
         ), relisted AS (
-          SELECT DISTINCT c.user_id, c.id, c.version, t.position
-          FROM taken t JOIN collection_routes m ON m.route_id = t.id JOIN collections c ON c.id = m.collection_id
-          WHERE t.is_listing AND c.deleted_at IS NULL
+          SELECT c.user_id, c.id, c.version, max(t.position) AS position
+          FROM (SELECT id, max(position) AS position FROM taken WHERE is_listing GROUP BY id) t
+            JOIN collection_routes m ON m.route_id = t.id JOIN collections c ON c.id = m.collection_id
+          WHERE c.deleted_at IS NULL GROUP BY c.id
         ), passed_on AS (
           INSERT INTO pending_changes (user_id, type, id, version, is_listing)
-          SELECT DISTINCT user_id, 'collection', id, version, false FROM relisted WHERE user_id <> ${owner}
+          SELECT user_id, 'collection', id, version, false FROM relisted WHERE user_id <> ${owner}
         ), newest AS (
           SELECT type, id, max(version) AS version, max(position) AS position FROM (
             SELECT type, id, version, position FROM taken
@@ -106,7 +113,9 @@ export const changeNumbers = Effect.map(SqlClient.SqlClient, (sql) => {
           RETURNING number
         )
         UPDATE change_counters SET last = greatest(last, (SELECT max(number) FROM numbered))
-        WHERE user_id = ${owner} RETURNING last, (SELECT count(*)::int FROM taken) AS taken`
+        WHERE user_id = ${owner} RETURNING last, (
+          SELECT count(*) = ${NUMBERED_AT_ONCE} OR coalesce(max(listings) > ${LISTINGS_AT_ONCE}, false) FROM oldest
+        ) AS "hasMore"`
   })
 
   const noneOf = (owners: ReadonlyArray<number>) =>
@@ -120,7 +129,7 @@ export const changeNumbers = Effect.map(SqlClient.SqlClient, (sql) => {
       const counters = yield* lockCounter(owner)
       if (counters.length > 0) return yield* numberPending({ owner, now })
       yield* forget(owner)
-      return { last: 0, taken: 0 }
+      return { last: 0, hasMore: false }
     },
     sql.withTransaction
   )
@@ -128,7 +137,7 @@ export const changeNumbers = Effect.map(SqlClient.SqlClient, (sql) => {
   const number = (owner: UserId, now: Date): Effect.Effect<number, DatabaseError> =>
     Effect.flatMap(
       numberSome(owner, now),
-      ({ last, taken }) => taken < NUMBERED_AT_ONCE ? Effect.succeed(last) : number(owner, now)
+      ({ hasMore, last }) => hasMore ? number(owner, now) : Effect.succeed(last)
     )
 
   const findPurged = SqlSchema.findAll({

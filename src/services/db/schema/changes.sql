@@ -85,13 +85,24 @@ CREATE TRIGGER announce_on_insert AFTER INSERT ON pending_changes REFERENCING NE
   FOR EACH STATEMENT EXECUTE FUNCTION announce_changes();
 
 -- Records a change of the collections of others that list these routes: what they show depends on whether the route is
--- deleted or private.
-CREATE FUNCTION relist_for_others(owner bigint, route_ids bigint[]) RETURNS void LANGUAGE sql AS $$
-  INSERT INTO pending_changes (user_id, type, id, version, is_listing)
-  SELECT DISTINCT c.user_id, 'collection', c.id, c.version, false
-  FROM collection_routes m JOIN collections c ON c.id = m.collection_id
-  WHERE m.route_id = ANY(route_ids) AND c.user_id <> owner AND c.deleted_at IS NULL
-$$;
+-- deleted or private. A writer waits for few of them; it returns whether there may be more, which follow when a change of the
+-- route that `is_listing` is numbered.
+CREATE FUNCTION relist_for_others(owner bigint, route_ids bigint[]) RETURNS boolean LANGUAGE plpgsql AS $$
+DECLARE
+  most bigint := least(100 * cardinality(route_ids), 10000);
+  seen bigint;
+BEGIN
+  WITH listed AS MATERIALIZED (
+    SELECT c.user_id, c.id, c.version
+    FROM collection_routes m JOIN collections c ON c.id = m.collection_id
+    WHERE m.route_id = ANY(route_ids) AND c.user_id <> owner AND c.deleted_at IS NULL LIMIT most
+  ), recorded AS (
+    INSERT INTO pending_changes (user_id, type, id, version, is_listing)
+    SELECT DISTINCT user_id, 'collection', id, version, false FROM listed
+  )
+  SELECT count(*) INTO seen FROM listed;
+  RETURN seen = most;
+END $$;
 
 -- Records each new row as a change of the type that the trigger names.
 CREATE FUNCTION record_insert() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
@@ -183,7 +194,10 @@ CREATE TRIGGER change_on_write AFTER INSERT OR UPDATE OR DELETE ON privacy_zones
 
 -- Records the collections of others when an account is to be deleted, or no longer: its routes are hidden meanwhile.
 CREATE FUNCTION relist_routes_of_user() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
-  PERFORM relist_for_others(new.id, (SELECT array_agg(r.id) FROM routes r WHERE r.user_id = new.id));
+  IF relist_for_others(new.id, (SELECT array_agg(r.id) FROM routes r WHERE r.user_id = new.id)) THEN
+    INSERT INTO pending_changes (user_id, type, id, version, is_listing)
+    SELECT new.id, 'route', r.id, r.version, true FROM routes r WHERE r.user_id = new.id;
+  END IF;
   RETURN NULL;
 END $$;
 CREATE TRIGGER change_on_deletion AFTER UPDATE OF deletion_requested_at ON users
