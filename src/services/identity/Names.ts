@@ -1,5 +1,6 @@
 import { Context, Effect, Layer, Redacted } from "effect"
 import { SecureRandom } from "effect/crypto"
+import { LRUCache } from "lru-cache"
 import { createHmac } from "node:crypto"
 import type { UserId } from "../../schema/Ids.ts"
 import { Handle, isReservedHandle, localPartOf } from "../../schema/User.ts"
@@ -47,9 +48,6 @@ export class Handles extends Context.Service<Handles, {
   )
 }
 
-/** Every route has its owner's pseudonym, and an HMAC is one of the slowest functions of a small read. */
-const MAX_KNOWN = 10_000
-
 /** The ids are for product analytics: stable, and not reversible without `ANALYTICS_SALT`. */
 export class Pseudonyms extends Context.Service<Pseudonyms, {
   /** Returns the first 32 hex digits of HMAC-SHA-256 of the user id. */
@@ -59,14 +57,12 @@ export class Pseudonyms extends Context.Service<Pseudonyms, {
     Pseudonyms,
     Effect.gen(function*() {
       const salt = Redacted.value(yield* settings.ANALYTICS_SALT)
-      const known = new Map<UserId, string>()
-      const remember = (userId: UserId) => {
-        const hash = createHmac("sha256", salt).update(String(userId)).digest("hex").slice(0, 32)
-        if (known.size === MAX_KNOWN) known.clear()
-        known.set(userId, hash)
-        return hash
-      }
-      return Pseudonyms.of({ idHash: (userId) => known.get(userId) ?? remember(userId) })
+      // Every route has its owner's pseudonym, and an HMAC is one of the slowest functions of a small read.
+      const known = new LRUCache<UserId, string>({
+        max: 10_000,
+        memoMethod: (userId) => createHmac("sha256", salt).update(String(userId)).digest("hex").slice(0, 32)
+      })
+      return Pseudonyms.of({ idHash: (userId) => known.memo(userId) })
     })
   )
 }
