@@ -6,7 +6,14 @@ import { isUtf8 } from "node:buffer"
 import { ValidationFailed } from "../../schema/Errors.ts"
 import type { BoundingBox } from "../../schema/Geometry.ts"
 import type { RouteRef } from "../../schema/Ids.ts"
-import { type Bounds, DEFAULT_GPX_FORM, type Duplicate, type FileFormat, type GpxQuery } from "../../schema/Import.ts"
+import {
+  type Bounds,
+  DEFAULT_GPX_FORM,
+  type Duplicate,
+  type FileFormat,
+  type GpxQuery,
+  type ImportQuery
+} from "../../schema/Import.ts"
 import { MEDIA_TYPES } from "../../schema/MediaTypes.ts"
 import type { Place, StoredRoute } from "../../schema/Route.ts"
 import { withoutFormat } from "../../schema/Text.ts"
@@ -232,11 +239,7 @@ const headersOf = (headers: Headers.Headers) => ({
   )
 })
 
-const choiceOf = ({ join, split, track }: {
-  readonly join?: "true" | "false"
-  readonly split?: "true" | "false"
-  readonly track?: number
-}): Effect.Effect<TrackChoice, ValidationFailed> => {
+const choiceOf = ({ join, split, track }: typeof ImportQuery.Type): Effect.Effect<TrackChoice, ValidationFailed> => {
   const choice = { split: split === "true", join: join === "true", track }
   const given = [choice.split, choice.join, track !== undefined].filter((isGiven) => isGiven)
   return given.length > 1
