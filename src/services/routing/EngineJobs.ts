@@ -1,4 +1,4 @@
-import { Option, Predicate, Result, Schema } from "effect"
+import { Array as Arr, Option, Predicate, Result, Schema } from "effect"
 import { isLatitude, isLongitude, type Position } from "../../schema/Geometry.ts"
 import type { ValidationIssue } from "../../schema/Issues.ts"
 import { Maneuver, MAX_INSTRUCTION, MAX_MANEUVERS } from "../../schema/Maneuver.ts"
@@ -238,9 +238,9 @@ const decoded = (encoded: string): Points | undefined => {
 }
 
 const piecesOf = (points: Points, along: Float64Array): ReadonlyArray<Points> => {
-  const starts = [0]
+  const starts: Arr.NonEmptyArray<number> = [0]
   along.forEach((metres, index) => {
-    const start = starts.at(-1) ?? 0
+    const start = Arr.lastNonEmpty(starts)
     const isOver = index - start >= MAX_PIECE_POINTS || metres - (along[start] ?? 0) > MAX_PIECE_METRES
     if (isOver && index > start + 1) starts.push(index - 1)
   })
