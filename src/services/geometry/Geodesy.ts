@@ -75,10 +75,8 @@ export const nearest = (lng: number, previous: number) => lng + FULL_TURN * Math
 /** Returns the box: east is over 180 across the antimeridian, west never. Returns undefined without a position. */
 export const boundsOf = ({ lats, lngs }: Coordinates): BoundingBox | undefined => {
   let [west] = lngs
-  let [south] = lats
-  if (west === undefined || south === undefined) return undefined
-  let [east, north] = [west, south]
-  let last = west
+  if (west === undefined) return undefined
+  let [east, last, south, north] = [west, west, Infinity, -Infinity]
   for (let index = 0; index < lngs.length; index++) {
     const lat = lats[index] ?? 0
     last = nearest(lngs[index] ?? 0, last)
