@@ -98,10 +98,10 @@ export const importedRows = Effect.gen(function*() {
       lockedInOrder(table, sql`${hasOrigin(owner, origins)} AND deleted_at <= ${since}`)
     })`
 
-  const restoreDeleted = (table: string, owner: UserId, origins: ReadonlyArray<ShareToken>, since: Date, now: Date) =>
+  const restoreDeleted = (table: string, owner: UserId, origins: ReadonlyArray<ShareToken>, now: Date) =>
     sql`
       UPDATE ${sql(table)} SET deleted_at = NULL, updated_at = ${now}, version = version + 1
-      WHERE id IN (${lockedInOrder(table, sql`${hasOrigin(owner, origins)} AND deleted_at > ${since}`)}) RETURNING id`
+      WHERE id IN (${lockedInOrder(table, sql`${hasOrigin(owner, origins)} AND deleted_at IS NOT NULL`)}) RETURNING id`
 
   // Instants of an archive are untrusted: they order lists, and may not lie in the future.
   const ownValues = Effect.fnUntraced(function*(owner: UserId, { createdAt, origin, updatedAt }: Archived, now: Date) {
@@ -190,7 +190,7 @@ export const importedRows = Effect.gen(function*() {
     const origins = items.map(({ origin }) => origin)
     yield* dropOverdue(table, owner, origins, since)
     const known = new Set((yield* findKnown({ table, owner, origins })).map(({ origin }) => origin))
-    const restored = known.size === 0 ? 0 : (yield* restoreDeleted(table, owner, origins, since, now)).length
+    const restored = known.size === 0 ? 0 : (yield* restoreDeleted(table, owner, origins, now)).length
     const missing = items.filter(({ origin }) => !known.has(origin))
     const created = yield* insert(missing, now, restored)
     const outcome: Outcome = { created, restored, unchanged: items.length - created - restored }
