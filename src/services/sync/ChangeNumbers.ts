@@ -140,11 +140,18 @@ export const changeNumbers = Effect.map(SqlClient.SqlClient, (sql) => {
       ({ hasMore, last }) => hasMore ? number(owner, now) : Effect.succeed(last)
     )
 
-  const findPurged = SqlSchema.findAll({
+  const purge = SqlSchema.findAll({
     Request: Schema.Struct({ owner: UserId, until: Schema.Date }),
-    Result: Schema.Struct({ deletedAt: DateColumn, number: Schema.Int }),
+    Result: Schema.Struct({ deletedAt: DateColumn }),
     execute: ({ owner, until }) =>
-      sql`DELETE FROM changes WHERE user_id = ${owner} AND deleted_at <= ${until} RETURNING deleted_at AS "deletedAt", number`
+      sql`
+        WITH purged AS (
+          DELETE FROM changes WHERE user_id = ${owner} AND deleted_at <= ${until} RETURNING deleted_at, number
+        ), completed AS (
+          UPDATE change_counters SET complete_from = greatest(complete_from, (SELECT max(number) FROM purged))
+          WHERE user_id = ${owner}
+        )
+        SELECT deleted_at AS "deletedAt" FROM purged`
   })
 
   return {
@@ -181,17 +188,11 @@ export const changeNumbers = Effect.map(SqlClient.SqlClient, (sql) => {
     }),
 
     /** Purges deletions from before an instant; cursors from before the last of them are expired then. */
-    purge: Effect.fnUntraced(
-      function*(owner: UserId, until: Date) {
-        yield* lockCounter(owner)
-        const purged = yield* findPurged({ owner, until })
-        const newest = purged.reduce((newest, { number }) => Math.max(newest, number), 0)
-        yield* sql`
-          UPDATE change_counters SET complete_from = greatest(complete_from, ${newest}) WHERE user_id = ${owner}`
-        return purged.map(({ deletedAt }) => deletedAt)
-      },
-      sql.withTransaction
-    ),
+    purge: (owner: UserId, until: Date) =>
+      Effect.andThen(lockCounter(owner), purge({ owner, until })).pipe(
+        Effect.map((purged) => purged.map(({ deletedAt }) => deletedAt)),
+        sql.withTransaction
+      ),
 
     earliestDeletion: earliestIn(sql`SELECT min(deleted_at) AS earliest FROM changes WHERE deleted_at IS NOT NULL`)
   }
