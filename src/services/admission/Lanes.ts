@@ -89,8 +89,8 @@ const HeldTurn = Context.Reference<UserId | undefined>("route-planning-service/L
 
 /**
  * Limits each class of work on the database, so that one leaves connections to the others. Work that finds no place
- * queues in order, and fails with `Overloaded` after its longest wait, or at once where the queue is full. In a small
- * pool all classes together leave `LEFT_FOR_THE_REST` connections free.
+ * queues in order, and fails with `Overloaded` after its longest wait, or at once where the queue is full. All
+ * classes together leave `LEFT_FOR_THE_REST` connections free.
  */
 export class Lanes extends Context.Service<
   Lanes,
@@ -109,15 +109,12 @@ export class Lanes extends Context.Service<
     Effect.gen(function*() {
       const connections = yield* settings.DATABASE_POOL_SIZE
       const { writes, ...numbers } = numbersOn(connections)
-      const together = Math.max(1, connections - LEFT_FOR_THE_REST)
-      const { publicLists: partOfLists, ...others } = numbers
-      const wanted = Object.values(others).reduce((sum, { atOnce }) => sum + atOnce, 0)
-      const shared = wanted > together ? yield* Semaphore.make(together) : undefined
+      const shared = yield* Semaphore.make(Math.max(1, connections - LEFT_FOR_THE_REST))
 
-      const laneOf = (name: keyof typeof others) => makeLane(name, numbers[name], { shared })
+      const laneOf = (name: keyof typeof numbers) => makeLane(name, numbers[name], { shared })
 
       const lists = yield* laneOf("lists")
-      const strangers = yield* makeLane("publicLists", partOfLists)
+      const strangers = yield* makeLane("publicLists", numbers.publicLists)
       const writers = yield* makeLanesByKey<UserId>("writes", writes)
 
       return Lanes.of({
