@@ -242,18 +242,20 @@ layer(TestServer.withSweeps())("the change feed", (it) => {
       const rider = yield* signedIn
       const { token } = yield* mint(rider, "read", { expiresInDays: null, currentPassword: rider.password })
       const script = yield* withToken(token)
-      const id = yield* makeRoute(rider)
+      const ids = [yield* makeRoute(rider), yield* makeRoute(rider)]
       const before = yield* cursorOf(rider)
-      yield* rider.delete(`/routes/${id}`)
+      for (const id of ids) yield* rider.delete(`/routes/${id}`)
       const trashed = pageIn((yield* script.get(`/sync?cursor=${before}`)).body)
       assert.strictEqual(trashed.changes[0]?.change, "deleted")
       const read = (cursor: string) => script.get(`/sync?cursor=${cursor}`)
       yield* TestClock.adjust("31 days")
-      yield* until(Effect.map(read(trashed.cursor), ({ body }) => pageIn(body).changes[0]?.change === "deleted"))
+      yield* until(Effect.map(read(trashed.cursor), ({ body }) => pageIn(body).changes.length === 2))
+      const between = pageIn((yield* read(`${trashed.cursor}&limit=1`)).body).cursor
       yield* TestClock.adjust("89 days")
       assert.strictEqual((yield* read(before)).status, 200)
       yield* TestClock.adjust("2 days")
       yield* untilSwept(Effect.map(read(before), ({ status }) => status === 410))
+      assert.strictEqual((yield* read(between)).status, 410)
       assert.deepStrictEqual(pageIn((yield* script.get("/sync")).body).changes, [])
     }))
 
