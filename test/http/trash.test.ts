@@ -10,6 +10,7 @@ import { type Actor, anonymous, type Rider, signedIn } from "../support/Actors.t
 import { archiveOf, filesOf, imported, manifestOf } from "../support/Archives.ts"
 import { make, makeRoute } from "../support/Collections.ts"
 import { assertCopied, catchUp, emptyCopy, pageIn, readPage } from "../support/Copies.ts"
+import { gpx, trk } from "../support/Files.ts"
 import { created, idOf, idsIn, newRoute } from "../support/Routes.ts"
 import { TestServer } from "../support/TestServer.ts"
 import { mint, scriptOf, withToken } from "../support/Tokens.ts"
@@ -196,6 +197,38 @@ layer(TestServer.withSweeps())("the trash of routes and of collections", (it) =>
         for (const id of idsIn((yield* rider.get(list)).body)) yield* rider.delete(`${list}/${id}`)
         yield* rider.delete(`${list}/deleted`)
         assert.deepStrictEqual(yield* usageOf(rider), before)
+      }
+    }))
+
+  it.effect("keeps no response of a batch, a split import or a link that shows what is erased, and each other one", () =>
+    Effect.gen(function*() {
+      const rider = yield* signedIn
+      const keyed = (key: string) => ({ headers: { "idempotency-key": key } })
+      const raw = gpx(
+        [9, 10].map((lon) => trk(`<trkpt lat="47" lon="${lon}"/>`, "<trkpt lat=\"48\" lon=\"9\"/>")).join("")
+      )
+      const creations = {
+        route: { op: "create", route: newRoute({}) },
+        collection: { op: "createCollection", collection: { name: "Summer" } }
+      }
+      for (const { kind, list } of KINDS) {
+        const batch = (key: string) => rider.post("/routes/batch", { operations: [creations[kind]] }, keyed(key + kind))
+        const idsNow = Effect.map(rider.get(list), ({ body }) => idsIn(body))
+        const first = yield* batch("first")
+        const kept = new Set(yield* idsNow)
+        const before = yield* usageOf(rider)
+        yield* batch("second")
+        if (kind === "route") yield* rider.post("/routes/import?split=true", undefined, { raw, ...keyed("split") })
+        const ids = (yield* idsNow).filter((id) => !kept.has(id))
+        assert.lengthOf(ids, kind === "route" ? 3 : 1)
+        for (const id of ids) {
+          const calls = [rider.post(`${list}/${id}/links`, {}, keyed("link")), rider.post(`${list}/${id}/share-token`)]
+          assert.deepStrictEqual(yield* statusesOf(calls), [201, 200])
+          yield* rider.delete(`${list}/${id}`)
+        }
+        yield* rider.delete(`${list}/deleted`)
+        assert.deepStrictEqual(yield* usageOf(rider), before)
+        assert.deepStrictEqual((yield* batch("first")).body, first.body)
       }
     }))
 

@@ -2536,7 +2536,7 @@ export interface Endpoints {
       readonly headers?: {
         /** `true` confirms what a personal access token must confirm */
         readonly "X-Service-Confirm"?: string | undefined
-        /** 1 to 255 visible ASCII characters. Within 24 hours the same call with the same bytes gets the first response; it waits for the first for up to 5 seconds, then it is 409. When the route or collection at its `location` is erased, so is the response, and the call makes another */
+        /** 1 to 255 visible ASCII characters. Within 24 hours the same call with the same bytes gets the first response; it waits for the first for up to 5 seconds, then it is 409. When a route or collection that it shows is erased, so is the response, and the call has its effect again */
         readonly "Idempotency-Key"?: string | undefined
       } | undefined
       readonly payload: RouteInput
@@ -2676,7 +2676,7 @@ export interface Endpoints {
       readonly headers?: {
         /** `true` confirms what a personal access token must confirm */
         readonly "X-Service-Confirm"?: string | undefined
-        /** 1 to 255 visible ASCII characters. Within 24 hours the same call with the same bytes gets the first response; it waits for the first for up to 5 seconds, then it is 409. When the route or collection at its `location` is erased, so is the response, and the call makes another */
+        /** 1 to 255 visible ASCII characters. Within 24 hours the same call with the same bytes gets the first response; it waits for the first for up to 5 seconds, then it is 409. When a route or collection that it shows is erased, so is the response, and the call has its effect again */
         readonly "Idempotency-Key"?: string | undefined
       } | undefined
       readonly payload: RouteBatch
@@ -2783,7 +2783,7 @@ export interface Endpoints {
         readonly name?: string | undefined
       } | undefined
       readonly headers?: {
-        /** 1 to 255 visible ASCII characters. Within 24 hours the same call with the same bytes gets the first response; it waits for the first for up to 5 seconds, then it is 409. When the route or collection at its `location` is erased, so is the response, and the call makes another */
+        /** 1 to 255 visible ASCII characters. Within 24 hours the same call with the same bytes gets the first response; it waits for the first for up to 5 seconds, then it is 409. When a route or collection that it shows is erased, so is the response, and the call has its effect again */
         readonly "Idempotency-Key"?: string | undefined
         /** Of the file */
         readonly "Content-Type"?: string | undefined
@@ -2942,7 +2942,7 @@ export interface Endpoints {
       readonly headers?: {
         /** `true` confirms what a personal access token must confirm */
         readonly "X-Service-Confirm"?: string | undefined
-        /** 1 to 255 visible ASCII characters. Within 24 hours the same call with the same bytes gets the first response; it waits for the first for up to 5 seconds, then it is 409. When the route or collection at its `location` is erased, so is the response, and the call makes another */
+        /** 1 to 255 visible ASCII characters. Within 24 hours the same call with the same bytes gets the first response; it waits for the first for up to 5 seconds, then it is 409. When a route or collection that it shows is erased, so is the response, and the call has its effect again */
         readonly "Idempotency-Key"?: string | undefined
       } | undefined
       readonly payload: CollectionInput
@@ -3174,7 +3174,7 @@ export interface Endpoints {
         readonly id: string | number
       }
       readonly headers?: {
-        /** 1 to 255 visible ASCII characters. Within 24 hours the same call with the same bytes gets the first response; it waits for the first for up to 5 seconds, then it is 409. When the route or collection at its `location` is erased, so is the response, and the call makes another */
+        /** 1 to 255 visible ASCII characters. Within 24 hours the same call with the same bytes gets the first response; it waits for the first for up to 5 seconds, then it is 409. When a route or collection that it shows is erased, so is the response, and the call has its effect again */
         readonly "Idempotency-Key"?: string | undefined
       } | undefined
       readonly payload: ShareLinkInput
@@ -3254,7 +3254,7 @@ export interface Endpoints {
         readonly id: string | number
       }
       readonly headers?: {
-        /** 1 to 255 visible ASCII characters. Within 24 hours the same call with the same bytes gets the first response; it waits for the first for up to 5 seconds, then it is 409. When the route or collection at its `location` is erased, so is the response, and the call makes another */
+        /** 1 to 255 visible ASCII characters. Within 24 hours the same call with the same bytes gets the first response; it waits for the first for up to 5 seconds, then it is 409. When a route or collection that it shows is erased, so is the response, and the call has its effect again */
         readonly "Idempotency-Key"?: string | undefined
       } | undefined
       readonly payload: ShareLinkInput

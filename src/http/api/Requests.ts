@@ -59,7 +59,7 @@ export const IdempotencyHeader = {
       .annotate({
         description: `${KEY_RULE}. Within ${inWords(IDEMPOTENCY_RETENTION)} the same call with the same bytes `
           + `gets the first response; it waits for the first for up to ${inWords(IDEMPOTENCY_WAIT)}, then it is 409. `
-          + "When the route or collection at its `location` is erased, so is the response, and the call makes another"
+          + "When a route or collection that it shows is erased, so is the response, and the call has its effect again"
       })
   )
 }

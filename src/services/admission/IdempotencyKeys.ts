@@ -34,11 +34,19 @@ const keys = tableOf("idempotency_keys", KeyRecord)
 
 const KeyRow = KeyRecord.select.mapFields(Struct.pick(["requestHash", "status", "body", "headers"]))
 
-/** Deletes the responses to the calls that made one of `erased`, rows of a table that has the name of its path. */
+/**
+ * Deletes the responses that show one of `erased`, rows of a table that has the name of its path: those at its location
+ * or below, and those of several resources, a batch or a split import, that have its share token or the first one.
+ */
 export const forgetErased = (sql: SqlClient.SqlClient, owner: UserId, table: string) =>
   sql`
-    DELETE FROM idempotency_keys WHERE user_id = ${owner}
-      AND substring(headers::json ->> 'location' FROM '[a-z]+/[0-9]+$') IN (SELECT ${table} || '/' || id FROM erased)`
+    DELETE FROM idempotency_keys WHERE user_id = ${owner} AND coalesce(
+      substring(headers::json ->> 'location' FROM '[a-z]+/[0-9]+') IN (SELECT ${table} || '/' || id FROM erased),
+      EXISTS (
+        SELECT FROM string_to_table(body, '"shareToken":"') part
+        WHERE split_part(part, '"', 1) IN (SELECT unnest(ARRAY[share_token, imported_from]) FROM erased)
+      )
+    )`
 
 export interface RepeatableCall {
   readonly userId: UserId

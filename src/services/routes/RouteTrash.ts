@@ -42,7 +42,7 @@ export const trashQueries = Effect.fnUntraced(function*(kind: keyof typeof TABLE
 
   const erase = (owner: UserId, condition: Statement.Fragment) =>
     sql`
-      WITH erased AS (DELETE FROM ${table} WHERE ${condition} RETURNING id),
+      WITH erased AS (DELETE FROM ${table} WHERE ${condition} RETURNING id, share_token, imported_from),
         forgotten AS (${forgetErased(sql, owner, TABLES[kind])})
       SELECT id FROM erased`
 
