@@ -30,7 +30,7 @@ error_log stderr;
 pid nginx.pid;
 events {}
 http {
-  access_log off;
+  access_log access.log;
   client_body_temp_path client; proxy_temp_path proxy; fastcgi_temp_path fastcgi; uwsgi_temp_path uwsgi; scgi_temp_path scgi;
   include nginx.conf;
 }`
@@ -55,7 +55,9 @@ const makeStart = (directory: string) => {
     writeFileSync(join(directory, "front.conf"), NGINX)
     return start("nginx", "-p", `${directory}/`, "-c", "front.conf", "-g", "daemon off;")
   })
-  return { start, startNginx, written: () => lines.join("") }
+  const written = () => lines.join("")
+  const logged = () => written() + readFileSync(join(directory, "access.log"), "utf8")
+  return { start, startNginx, written, logged }
 }
 
 /** Starts both fronts before one port, which stands for both processes, and keeps what they have written. */
@@ -67,12 +69,12 @@ const fronts = Effect.fnUntraced(function*(port: number) {
   for (const name of ["haproxy.cfg", "nginx.conf"].map((name) => join(directory, name))) {
     writeFileSync(name, readFileSync(name, "utf8").replaceAll(":3000", `:${port}`))
   }
-  const { start, startNginx, written } = makeStart(directory)
+  const { logged, start, startNginx, written } = makeStart(directory)
   yield* start("haproxy", "-db", "-f", "haproxy.cfg")
   yield* startNginx
   const origins = [8080, 8081].map((front) => `http://${HERE}:${front}`)
   for (const origin of origins) yield* until(Effect.map(Effect.exit(asked(origin)), Exit.isSuccess))
-  return { origins, written }
+  return { origins, written, logged }
 })
 
 /** Starts nginx as `npm run setup` writes it, before two processes, for which one port may stand. */
@@ -103,8 +105,9 @@ const hostingFront = Effect.fnUntraced(function*(port: number, other = port) {
     .replace("listen 80;", `listen ${HERE}:8082;`)
     .replace("listen 443 ", `listen ${HERE}:8443 `)
   writeFileSync(join(directory, "nginx.conf"), here)
-  yield* makeStart(directory).startNginx
-  const front = { origin: `https://${HERE}:8443`, ca: readFileSync(`${certificate}`) }
+  const { logged, startNginx } = makeStart(directory)
+  yield* startNginx
+  const front = { origin: `https://${HERE}:8443`, ca: readFileSync(`${certificate}`), logged }
   yield* until(Effect.map(Effect.exit(Effect.scoped(sent(front, "/", 0))), Exit.isSuccess))
   return front
 })
@@ -189,6 +192,8 @@ const Refusal = Schema.fromJsonString(
   Schema.Struct({ statusCode: Schema.Literal(503), code: Schema.Literal("INTERNAL"), message: Schema.String })
 )
 
+const SECRET = "/reset-password?token=secret"
+
 const LOGIN = {
   method: "POST",
   headers: { "content-type": "application/json" },
@@ -208,11 +213,16 @@ const refused = Effect.fnUntraced(function*(origins: ReadonlyArray<string>, mess
 })
 
 describe.skipIf(!hasFronts)("HAProxy and nginx of deploy/ha (skipped without haproxy, nginx and envsubst)", () => {
-  it.live("say in the shape of the service that no process runs, with Retry-After", () =>
-    Effect.gen(function*() {
-      const { origins } = yield* fronts(yield* Effect.promise(() => freePort()))
-      yield* refused(origins, "The service is not reachable")
-    }).pipe(Effect.scoped))
+  it.live(
+    "say in the shape of the service that no process runs, with Retry-After, and log no request",
+    () =>
+      Effect.gen(function*() {
+        const { logged, origins } = yield* fronts(yield* Effect.promise(() => freePort()))
+        yield* refused(origins, "The service is not reachable")
+        for (const origin of origins) yield* asked(`${origin}${SECRET}`)
+        assert.notInclude(logged(), SECRET)
+      }).pipe(Effect.scoped)
+  )
 
   it.live("pass on the service's own 503 with its Retry-After while no process is ready", () =>
     Effect.gen(function*() {
@@ -307,11 +317,14 @@ describe.skipIf(!hasHosting)("nginx of deploy/hosting (skipped without nginx and
       assert.deepStrictEqual(yield* sent(front, "/api/v1/routes", 0, "GET"), { status: 200, first: "one" })
     }).pipe(Effect.scoped))
 
-  it.live("says in the shape of the service that no process runs", () =>
+  it.live("says in the shape of the service that no process runs, and logs no request", () =>
     Effect.gen(function*() {
       const front = yield* hostingFront(yield* Effect.promise(() => freePort()))
       const { first, status } = yield* sent(front, "/api/v1/routes", 1)
       assert.strictEqual(status, 503)
       assert.strictEqual(Schema.decodeSync(Refusal)(first).message, "The service is not reachable")
+      yield* sent(front, SECRET, 0)
+      yield* sent({ origin: `http://${HERE}:8082` }, SECRET, 0)
+      assert.notInclude(front.logged(), SECRET)
     }).pipe(Effect.scoped))
 })
