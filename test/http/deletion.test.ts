@@ -1,5 +1,5 @@
 import { assert, layer } from "@effect/vitest"
-import { Clock, Duration, Effect, Schema } from "effect"
+import { Clock, Duration, Effect, Redacted, Schema } from "effect"
 import { SqlClient } from "effect/sql"
 import { TestClock } from "effect/testing"
 import { anonymous, newEmail, type Rider, signedIn, signedInAs, withHeaders } from "../support/Actors.ts"
@@ -194,6 +194,38 @@ layer(TestServer.withSweeps())("an account that is to be deleted", (it) => {
       yield* TestClock.adjust("30 days")
       yield* untilNoneSwept(sql`SELECT 1 FROM routes WHERE ${sql.in("id", ids.slice(1))}`)
       assert.lengthOf(yield* sql`SELECT 1 FROM routes WHERE ${sql.in("id", ids)}`, 1)
+    }))
+})
+
+const ADMIN = newEmail()
+
+layer(TestServer.layer({ ADMIN_EMAILS: ADMIN }))("the mail about a deletion", (it) => {
+  it.effect("is sent once, with the date of the erasure and the page that cancels it, also by an administrator", () =>
+    Effect.gen(function*() {
+      const [left, removed] = [yield* signedIn, yield* signedIn]
+      yield* left.delete("/users/me")
+      yield* TestClock.adjust("1 day")
+      yield* (yield* signInAgain(left)).delete("/users/me")
+      const admin = yield* signedInAs({ email: ADMIN })
+      for (const { id } of [left, removed]) yield* admin.delete(`/admin/users/${id}`)
+      const mails = (yield* Mailbox).mails
+      yield* until(Effect.map(mails, (all) => all.some(({ to }) => to === removed.email)))
+      const { call } = yield* TestServer
+      for (
+        const [{ email }, text, isOwn] of [
+          [left, "The deletion of your account was requested. It will be erased on Jan 31, 1970, 00:00 UTC", true],
+          [removed, "An administrator requested the deletion of your account. It will be erased on Feb 1, 1970", false]
+        ] as const
+      ) {
+        const own = (yield* mails).filter(({ to }) => to === email)
+        assert.lengthOf(own, 1)
+        assert.include(own[0]?.text, text)
+        assert.strictEqual(own[0]?.ifNotYou !== undefined, isOwn)
+        const page = new URL(Redacted.value(own[0]?.link ?? Redacted.make("")))
+        assert.include((yield* call("GET", `/${page.pathname}`)).text, "<h1>Keep your account</h1>")
+      }
+      const back = yield* signInAgain(removed)
+      assert.strictEqual((yield* back.post("/users/me/cancel-deletion")).status, 200)
     }))
 })
 

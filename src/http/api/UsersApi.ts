@@ -126,7 +126,7 @@ export class UsersApi extends HttpApiGroup.make("users")
       .annotateMerge(described(
         "Delete own account",
         `Deletes the account: it and everything in it is hidden at once, and erased after ${inWords(GRACE_PERIOD)}. `
-          + "Every session ends; until then signing in again and cancelling brings everything back."
+          + "Every session ends, and the owner is mailed; until then signing in again and cancelling brings everything back."
       )),
     HttpApiEndpoint.post("cancelDeletion", `/${USER_PATHS.me}/cancel-deletion`, { success: Success, error: Conflict })
       .middleware(NoParameters)

@@ -17,14 +17,16 @@ import {
 import { Missing, NothingToCancel } from "../DomainErrors.ts"
 import { actedOn, Audit } from "../identity/Audit.ts"
 import { isErasureDue, lockedUser, UserRecord, users } from "../identity/Users.ts"
-import { MailQuota } from "../mail/Outbox.ts"
+import { MailQuota, Outbox } from "../mail/Outbox.ts"
 import { settings } from "../operations/SettingsRegistry.ts"
+import { configuredSite } from "../texts/Site.ts"
+import { mailedLink } from "./MailedLinks.ts"
 import { Sessions } from "./Sessions.ts"
 
 export class AccountDeletion extends Context.Service<AccountDeletion, {
   /**
-   * Hides the account from every read at once, ends its sessions and disables its tokens. A repeated request keeps the
-   * first date and ends sessions started since. The audit names the owner, or `by`.
+   * Hides the account from every read at once, ends its sessions, disables its tokens and mails its owner. A repeated
+   * request keeps the first date and ends sessions started since. The audit names the owner, or `by`.
    */
   readonly request: (userId: UserId, by?: UserId) => Effect.Effect<void, Missing>
   /** Cancels the deletion and restores all it hid. Fails when none is pending, or the grace period is over. */
@@ -35,13 +37,18 @@ export class AccountDeletion extends Context.Service<AccountDeletion, {
     Effect.gen(function*() {
       const sql = yield* SqlClient.SqlClient
       const audit = yield* Audit
+      const outbox = yield* Outbox
       const sessions = yield* Sessions
       const sharedTime = yield* makeSharedTime
 
+      const { deletion: mail } = (yield* configuredSite).texts.mails
+      const page = mailedLink(yield* settings.BASE_URL, "me/cancel-deletion")
+      const hasPages = yield* settings.PAGES_ENABLED
+
       const lockUser = SqlSchema.findOneOption({
         Request: UserId,
-        Result: Schema.Struct({ isPending: Schema.Boolean }),
-        execute: (id) => lockedUser(sql, `deletion_requested_at IS NOT NULL AS "isPending"`, sql`id = ${id}`)
+        Result: Schema.Struct({ email: Schema.String, isPending: Schema.Boolean }),
+        execute: (id) => lockedUser(sql, `email, deletion_requested_at IS NOT NULL AS "isPending"`, sql`id = ${id}`)
       })
 
       // The trigger does not see routes that others add to their collections during the transaction.
@@ -59,6 +66,15 @@ export class AccountDeletion extends Context.Service<AccountDeletion, {
             const now = new Date(yield* sharedTime)
             yield* sql`UPDATE users SET ${users.set(sql, { deletionRequestedAt: now })} WHERE id = ${userId}`
             yield* audit.record("account.deletion_requested", actedOn(userId, by))
+            yield* outbox.put(userId, {
+              to: found.value.email,
+              subject: mail.subject,
+              text: mail[by === userId ? "byOwner" : "byAdministrator"] + mail.text(erasureDueAt(now)),
+              link: hasPages ? page : undefined,
+              linkText: mail.linkText,
+              ifNotYou: by === userId ? mail.ifNotYou : undefined
+            })
+            yield* sql.afterCommit(outbox.wake)
             yield* relist(userId)
           },
           sql.withTransaction,

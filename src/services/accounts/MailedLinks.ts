@@ -11,9 +11,9 @@ import { Instant, readOnly, tableOf, TimestampColumn, writtenOnce } from "../db/
 import { LinkState, LinkUnusable } from "../DomainErrors.ts"
 import { accountLock, canSignIn } from "../identity/Users.ts"
 
-export const mailedLink = (app: URL, page: string, token: Redacted.Redacted): Redacted.Redacted => {
+export const mailedLink = (app: URL, page: string, token?: Redacted.Redacted): Redacted.Redacted => {
   const url = new URL(page, app.href.endsWith("/") ? app : `${app.href}/`)
-  url.searchParams.set("token", Redacted.value(token))
+  if (token !== undefined) url.searchParams.set("token", Redacted.value(token))
   return Redacted.make(url.href)
 }
 

@@ -217,6 +217,20 @@ export const mailsEnglish = {
       "If this was not you, somebody else knows your password or reads your mails: secure your mailbox, request a "
       + "password reset, and revoke your personal access tokens."
   },
+  deletion: {
+    subject: "Your account will be deleted",
+    byOwner: "The deletion of your account was requested.",
+    byAdministrator: "An administrator requested the deletion of your account.",
+    text: (at: Date) =>
+      ` It will be erased on ${
+        time(at)
+      }, with all its routes and collections. To keep it, sign in before then and cancel the `
+      + "deletion.",
+    linkText: "Keep the account",
+    ifNotYou:
+      "If this was not you, somebody else was signed in to your account: cancel the deletion, change your password, and "
+      + "revoke your personal access tokens."
+  },
   minted: {
     subject: "A new access token was made",
     text: (

@@ -228,6 +228,20 @@ export const mailsGerman: MailTexts = {
       "Wenn Sie das nicht waren, kennt jemand anderes Ihr Passwort oder liest Ihre E-Mails: Sichern Sie Ihr Postfach, "
       + "setzen Sie Ihr Passwort zurück und widerrufen Sie Ihre Zugriffstokens."
   },
+  deletion: {
+    subject: "Ihr Konto wird gelöscht",
+    byOwner: "Die Löschung Ihres Kontos wurde beantragt.",
+    byAdministrator: "Die Verwaltung hat die Löschung Ihres Kontos beantragt.",
+    text: (at) =>
+      ` Es wird mit allen Routen und Sammlungen am ${
+        time(at)
+      } endgültig gelöscht. Wenn Sie es behalten möchten, melden Sie sich `
+      + "vorher an und nehmen Sie die Löschung zurück.",
+    linkText: "Konto behalten",
+    ifNotYou:
+      "Wenn Sie das nicht waren, war jemand anderes in Ihrem Konto angemeldet: Nehmen Sie die Löschung zurück, ändern Sie Ihr "
+      + "Passwort und widerrufen Sie Ihre Zugriffstokens."
+  },
   minted: {
     subject: "Ein neues Zugriffstoken wurde angelegt",
     text: ({ createdAt, expiresAt, hint, name, scope }) =>
