@@ -222,6 +222,19 @@ layer(TestServer.layer())("sessions", (it) => {
       assert.strictEqual(listed.headers.get("x-total-count"), "100")
     }))
 
+  it.effect("that have ended keep neither address nor browser", () =>
+    Effect.gen(function*() {
+      const rider = yield* signedUp
+      const [first, second, third] = [yield* signInAgain(rider), yield* signInAgain(rider), yield* signInAgain(rider)]
+      yield* first.post("/auth/logout")
+      yield* second.delete(`/me/sessions/${claimsOf(rider.token).sid}`)
+      yield* third.post("/me/sessions/logout-everywhere")
+      const ended = yield* SqlClient.SqlClient.use((sql) =>
+        sql`SELECT user_agent, ip_address FROM sessions WHERE user_id = ${rider.id} AND revoked_at IS NOT NULL`
+      )
+      assert.deepStrictEqual(ended, Array.from({ length: 4 }, () => ({ user_agent: null, ip_address: null })))
+    }))
+
   it.effect("are listed as long as one of their tokens can be used", () =>
     Effect.gen(function*() {
       const rider = yield* signedUp

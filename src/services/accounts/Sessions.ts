@@ -230,6 +230,8 @@ export class Sessions extends Context.Service<Sessions, {
       const audit = yield* Audit
       const lockAccount = yield* accountLock
 
+      const ended = (now: Date) => sql`UPDATE sessions SET revoked_at = ${now}, user_agent = NULL, ip_address = NULL`
+
       const findLive = gatheredRead(sql, {
         key: { id: "uuid", user_id: "bigint", now: "timestamptz", cutoff: "timestamptz" },
         Result: LiveRow,
@@ -264,7 +266,7 @@ export class Sessions extends Context.Service<Sessions, {
       // Sessions without a valid token are the first to end.
       const revokeLeastUsed = (userId: UserId, now: Date) =>
         sql`
-          UPDATE sessions SET revoked_at = ${now} WHERE id IN (
+          ${ended(now)} WHERE id IN (
             SELECT id FROM sessions WHERE user_id = ${userId} AND revoked_at IS NULL AND expires_at > ${now}
             ORDER BY last_seen_at DESC, created_at DESC OFFSET ${MAX_LIVE_SESSIONS}
           )`
@@ -290,7 +292,7 @@ export class Sessions extends Context.Service<Sessions, {
         if (Option.isNone(claims)) return
         const now = yield* DateTime.nowAsDate
         yield* sql`
-          UPDATE sessions SET revoked_at = ${now}
+          ${ended(now)}
           WHERE id = ${claims.value.sid} AND user_id = ${userId ?? claims.value.sub} AND revoked_at IS NULL`
       })
 
@@ -329,7 +331,7 @@ export class Sessions extends Context.Service<Sessions, {
             yield* ifThereIsRoom(sql`
               UPDATE sessions SET last_seen_at = ${now}, ip_address = ${ipAddress} WHERE id = (
                 SELECT id FROM sessions WHERE id = ${sessionId} AND last_seen_at < ${now} FOR NO KEY UPDATE SKIP LOCKED
-              ) AND ${sql.literal(UNCONFIRMED)}`)
+              ) AND revoked_at IS NULL AND ${sql.literal(UNCONFIRMED)}`)
           }
           return Option.some({ principal: principalOf(row, sessionId), freshToken: yield* sign(row, sessionId) })
         }, Effect.orDie),
@@ -351,7 +353,7 @@ export class Sessions extends Context.Service<Sessions, {
             const now = yield* DateTime.nowAsDate
             yield* lockAccount(userId)
             const rows = yield* sql`
-              UPDATE sessions SET revoked_at = ${now}
+              ${ended(now)}
               WHERE id = ${id} AND user_id = ${userId} AND revoked_at IS NULL AND expires_at > ${now} RETURNING id`
             if (rows.length === 0) return yield* new Missing({ kind: "session" })
             yield* audit.record("session.revoked", { userId })
@@ -366,7 +368,7 @@ export class Sessions extends Context.Service<Sessions, {
             // The user is locked before the sessions, in the order of `accountLock`.
             yield* sql`UPDATE users SET ${users.set(sql, { devicesRevokedAt: now })} WHERE id = ${userId}`
             const rows = yield* sql`
-              UPDATE sessions SET revoked_at = ${now}
+              ${ended(now)}
               WHERE user_id = ${userId} AND revoked_at IS NULL AND id IS DISTINCT FROM ${keep ?? null}::uuid
               RETURNING id`
             if (rows.length > 0) yield* audit.record("sessions.revoked", actedOn(userId, by))
