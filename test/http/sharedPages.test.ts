@@ -266,14 +266,16 @@ layer(TestServer.layer({ BASE_URL: ROOT, CORS_ORIGINS: "" }, inVaduz))("shared p
       }
     }))
 
-  it.effect("of a user show their public routes", () =>
+  it.effect("of a user show their public routes, and to search engines only with one", () =>
     Effect.gen(function*() {
       const rider = yield* signedInAs({ name: "Grace Rider" })
       const visitor = yield* anonymous
-      yield* make(rider, { name: "A public ride", visibility: "public" })
       yield* make(rider, { name: "An unlisted ride" })
       yield* rider.patch("/users/me", { handle: "grace-rides" })
-      const { text } = yield* visitor.get("//u/grace-rides")
+      assert.strictEqual((yield* visitor.get("//u/grace-rides")).headers.get("x-robots-tag"), "noindex")
+      yield* make(rider, { name: "A public ride", visibility: "public" })
+      const { headers, text } = yield* visitor.get("//u/grace-rides")
+      assert.isNull(headers.get("x-robots-tag"))
       assert.include(text, "<h1>Grace Rider</h1>")
       assert.include(text, "@grace-rides, 1 public route")
       assert.include(text, ">A public ride</a>")

@@ -6,6 +6,9 @@ import { wordingIn } from "./Wording.ts"
 
 const { counted, date, duration, time } = wordingIn("en")
 
+const NAME_HINT =
+  "Anyone can see it: on what you share, and on your public page. Left empty, it is the part of your address before the @."
+
 export const signInEnglish = {
   signIn: {
     title: "Sign in",
@@ -32,7 +35,7 @@ export const signInEnglish = {
   signUp: {
     title: "Sign up",
     lead: "With an account you keep your routes, share them and take them along as files.",
-    nameHint: "Others see it on what you share.",
+    nameHint: NAME_HINT,
     button: "Sign up",
     signIn: (page: string) => html`You have an account? <a href="${page}">Sign in</a>.`,
     closed: "Accounts are by invitation here: ask an administrator for one.",
@@ -133,7 +136,7 @@ you do not know what for, or think that somebody else had your password, <a href
     what: (address: Html) =>
       html`You are invited to keep, plan and share your routes here. Choose a name and a password: that makes the account of
 ${address}, and signs you in on this device.`,
-    nameHint: "Others see it on what you share. Empty for a name made of the address.",
+    nameHint: NAME_HINT,
     password: "Password",
     button: "Make my account",
     unwanted: "You do not want an account? Close this page: without the button nothing happens."

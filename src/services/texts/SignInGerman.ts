@@ -8,6 +8,10 @@ const { counted, date, duration, number, time } = wordingIn("de")
 
 const PASSWORD_RULE = `${PASSWORD_LENGTH.minimum} bis ${number(PASSWORD_LENGTH.maximum)} Zeichen`
 
+const NAME_HINT =
+  "Alle können ihn sehen: bei dem, was Sie teilen, und auf Ihrer öffentlichen Seite. Bleibt er leer, ist er der Teil Ihrer "
+  + "Adresse vor dem @."
+
 export const signInGerman: SignInTexts = {
   signIn: {
     title: "Anmelden",
@@ -36,7 +40,7 @@ export const signInGerman: SignInTexts = {
   signUp: {
     title: "Registrieren",
     lead: "Mit einem Konto bewahren Sie Ihre Routen auf, teilen sie und nehmen sie als Dateien mit.",
-    nameHint: "Andere sehen ihn bei dem, was Sie teilen.",
+    nameHint: NAME_HINT,
     button: "Registrieren",
     signIn: (page) => html`Sie haben ein Konto? <a href="${page}">Anmelden</a>.`,
     closed: "Konten gibt es hier auf Einladung: Bitten Sie die Verwaltung darum.",
@@ -137,7 +141,7 @@ Sie sich noch einmal.`,
     what: (address) =>
       html`Sie sind eingeladen, hier Ihre Routen zu planen, aufzubewahren und zu teilen. Wählen Sie einen Namen und ein
 Passwort: Damit entsteht das Konto zu ${address}, und Sie werden auf diesem Gerät angemeldet.`,
-    nameHint: "Andere sehen ihn bei dem, was Sie teilen. Bleibt er leer, entsteht er aus der Adresse.",
+    nameHint: NAME_HINT,
     password: "Passwort",
     button: "Konto anlegen",
     unwanted: "Sie möchten kein Konto? Schließen Sie diese Seite: Ohne einen Klick auf den Knopf geschieht nichts."

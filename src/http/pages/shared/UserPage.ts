@@ -27,7 +27,7 @@ export const userPageLayer = Layer.unwrap(Effect.gen(function*() {
       const count = site.texts.pages.publicRoutes(routes.total)
       const shown: SharedPage = {
         title: name,
-        visibility: "public",
+        visibility: routes.total > 0 ? "public" : "unlisted",
         head: previewHead(site, address, {
           title: name,
           description: count,
