@@ -40,7 +40,8 @@ const SITE: Site = {
   texts: TEXTS,
   color: { light: "#0b5cad", dark: "#7fbfff" },
   logo: undefined,
-  address: "https://a.example/base/"
+  address: "https://a.example/base/",
+  notice: undefined
 }
 
 const SERVED = { ...SITE, logo: { address: "https://a.example/base/assets/logo.svg", file: "/etc/club/logo.svg" } }

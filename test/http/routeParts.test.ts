@@ -308,7 +308,8 @@ test("a page is announced with its picture, its data and its oEmbed address, whe
     texts: TEXTS,
     color: { light: "#0b5cad", dark: "#7fbfff" },
     logo: undefined,
-    address: "https://a.example/"
+    address: "https://a.example/",
+    notice: undefined
   }
   const preview = { title: "A <b>", description: "Of it", url: "https://a.example/r/1?x" }
   const root = "https://a.example/"

@@ -3,9 +3,11 @@ import { ConfigProvider, Effect, Layer } from "effect"
 import { SqlClient } from "effect/sql"
 import { writeFile } from "node:fs/promises"
 import { join } from "node:path"
+import { pageText } from "../../src/http/pages/layout/Layout.ts"
 import { ACCOUNT_PAGES } from "../../src/http/request/RouteTemplates.ts"
 import { problemOf } from "../../src/layers/Settings.ts"
 import { htmlOf, type Mail, textOf } from "../../src/services/mail/Mailers.ts"
+import { html } from "../../src/services/operations/Html.ts"
 import { configuredSite } from "../../src/services/texts/Site.ts"
 import { type Actor, anonymous, newEmail, type Rider, signedIn, signedInAs, withHeaders } from "../support/Actors.ts"
 import { zipped } from "../support/Archives.ts"
@@ -36,12 +38,17 @@ const siteOf = (settings: Readonly<Record<string, string>>) =>
 
 const CLUB = { SITE_NAME: "Velo <Club> Vaduz", SITE_COLOR: "#7a1f5c", SITE_LANGUAGE: "de" }
 
+const NOTICE = { SITE_NOTICE_URL: "https://club.example.com/legal?in=de&at=1" }
+
+const NOTICE_LINK = "<a href=\"https://club.example.com/legal?in=de&amp;at=1\">Impressum und Datenschutz</a>"
+
 const clubServer = Layer.unwrap(Effect.gen(function*() {
   const logo = join(yield* temporaryDirectory, "logo.svg")
   yield* Effect.promise(() => writeFile(logo, `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 1 1"/>`))
   return TestServer.layer({
     ...CLUB,
     SITE_LOGO_URL: logo,
+    ...NOTICE,
     ADMIN_EMAILS: `${ADMIN},${OTHER_ADMIN}`,
     API_DOCS_ENABLED: "true"
   })
@@ -54,6 +61,7 @@ layer(clubServer)("a site with a name, a logo, a colour and a language of its ow
         assert.strictEqual(status, 200, path)
         assert.include(text, "<html lang=\"de\">", path)
         assert.include(text, "Velo &lt;Club&gt; Vaduz</title>", path)
+        assert.include(text, NOTICE_LINK, path)
         return /<h1>([^<]*)<\/h1>/.exec(text)?.[1]
       }))
 
@@ -302,11 +310,22 @@ describe("the site in mails and settings", () => {
     const site = await Effect.runPromise(siteOf({ ...CLUB, SITE_LOGO_URL: "https://img.example.com/logo.png" }))
     const text = textOf(site, MAIL)
     assert.strictEqual(text, "<t>\n\n<i>\n\n-- \nVelo <Club> Vaduz\nhttps://club.example.com/\n")
-    const html = htmlOf(site, MAIL)
-    assert.include(html, "<html lang=\"de\">")
-    assert.include(html, "<img src=\"https://img.example.com/logo.png\"")
-    assert.include(html, "Velo &lt;Club&gt; Vaduz")
-    assert.notMatch(html, /<[sti]>|Velo <Club>/)
+    const page = htmlOf(site, MAIL)
+    assert.include(page, "<html lang=\"de\">")
+    assert.include(page, "<img src=\"https://img.example.com/logo.png\"")
+    assert.include(page, "Velo &lt;Club&gt; Vaduz")
+    assert.notMatch(page, /<[sti]>|Velo <Club>/)
+  })
+
+  test("a page has the link to the legal notice that is set, and one that is embedded has none", async () => {
+    const shown = async (settings: Readonly<Record<string, string>>, isFramed = false) =>
+      pageText(await Effect.runPromise(siteOf({ ...CLUB, ...settings })), "/sign-up", {
+        title: "",
+        body: html``,
+        isFramed
+      })
+    assert.include(await shown(NOTICE), NOTICE_LINK)
+    for (const text of [await shown({}), await shown(NOTICE, true)]) assert.notInclude(text, "Impressum")
   })
 
   test("settings of the site that cannot be used are refused by name, a colour with its contrast", async () => {
@@ -323,6 +342,10 @@ describe("the site in mails and settings", () => {
     )
     assert.match(await problemFor({ SITE_LOGO_URL: "http://x/logo.png" }), /SITE_LOGO_URL: Expected an https URL/)
     assert.match(await problemFor({ SITE_LOGO_URL: "/no/such/logo.svg" }), /SITE_LOGO_URL: Expected an https URL/)
+    assert.match(
+      await problemFor({ SITE_NOTICE_URL: "javascript:0" }),
+      /SITE_NOTICE_URL: Expected an http or https URL/
+    )
     assert.match(await problemFor({ SITE_LANGUAGE: "fr" }), /SITE_LANGUAGE: Expected one of en, de/)
   })
 })

@@ -214,6 +214,11 @@ const DECLARED = {
       "the colour of links and buttons; a lighter one is made of it for dark pages. One that cannot be read is refused",
     example: "#7a1f5c"
   }),
+  SITE_NOTICE_URL: optional("SITE_NOTICE_URL", publicUrl, {
+    meaning:
+      "your legal notice and privacy policy: each page leads to it at its foot, but for those embedded elsewhere",
+    example: "https://club.example.com/legal"
+  }),
   MAP_STYLE: optional("MAP_STYLE", oneOf(MAP_STYLES), {
     meaning: "`openfreemap`: pages of routes have a map of OpenFreeMap, by its terms; see Maps",
     example: "openfreemap"

@@ -16,6 +16,7 @@ export interface Site {
   readonly color: SiteColor
   readonly logo: Logo | undefined
   readonly address: string
+  readonly notice: string | undefined
 }
 
 export const logoType = (file: string): string =>
@@ -34,13 +35,15 @@ export const configuredSite: Config.Config<Site> = Config.map(
     color: settings.SITE_COLOR,
     language: settings.SITE_LANGUAGE,
     logo: settings.SITE_LOGO_URL,
-    name: settings.SITE_NAME
+    name: settings.SITE_NAME,
+    notice: settings.SITE_NOTICE_URL
   }),
-  ({ base, color, language, logo, name }) => ({
+  ({ base, color, language, logo, name, notice }) => ({
     name,
     texts: textsIn(language),
     color,
     logo: Option.getOrUndefined(Option.map(logo, (given) => logoOf(given, base))),
-    address: base.href
+    address: base.href,
+    notice: Option.getOrUndefined(notice)?.href
   })
 )

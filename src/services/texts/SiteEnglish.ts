@@ -17,6 +17,7 @@ export const siteEnglish = {
     collections: "Collections",
     account: "Account",
     administration: "Administration",
+    notice: "Legal notice and privacy",
     /** Screen readers read the title first, so it names the error. */
     errorTitle: (title: string) => `Error: ${title}`
   },

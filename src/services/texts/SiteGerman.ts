@@ -111,6 +111,7 @@ export const siteGerman: SiteTexts = {
     collections: "Sammlungen",
     account: "Konto",
     administration: "Verwaltung",
+    notice: "Impressum und Datenschutz",
     errorTitle: (title) => `Fehler: ${title}`
   },
   home: {

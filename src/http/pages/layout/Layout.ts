@@ -110,6 +110,9 @@ const navigation = ({ reader = "visitor" }: Page, site: Site, root: string) => {
 </header>`
 }
 
+const footer = ({ notice, texts: { layout } }: Site) =>
+  notice === undefined ? html`` : html`<footer><p><a href="${notice}">${layout.notice}</a></p></footer>\n`
+
 /** Links are relative so that a proxy may add a path prefix. */
 const render = (page: Page, site: Site, root: string) =>
   html`<!doctype html>
@@ -131,7 +134,7 @@ ${page.isFramed === true ? html`` : navigation(page, site, root)}
 <h1>${page.title}</h1>
 ${page.body}
 </main>
-</body>
+${page.isFramed === true ? html`` : footer(site)}</body>
 </html>
 `
 
