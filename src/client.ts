@@ -43,13 +43,23 @@ const withRetries = (send: Send, retries: number, timeout: Duration.Duration): S
     return yield* withRetries(send, retries - 1, Duration.subtract(timeout, wait))
   })
 
-/** Returns none if the response removes the token, undefined if it does not change it. */
-const tokenAfter = ({ cookies, headers }: Response): Option.Option<Redacted.Redacted> | undefined => {
-  const token = headers[HEADERS.accessToken.key] ?? Option.getOrUndefined(Cookies.getValue(cookies, SESSION_COOKIE))
-  return token === undefined ? undefined : Option.map(Option.liftPredicate(token, (text) => text !== ""), Redacted.make)
+type Token = Option.Option<Redacted.Redacted>
+
+/** A cookie signs in or out. A header renews the token of its call, which another one may have replaced meanwhile. */
+const tokenAfter = ({ cookies, headers, request }: Response) => (present: Token): Token => {
+  const cookie = Cookies.getValue(cookies, SESSION_COOKIE)
+  if (Option.isSome(cookie)) return Option.map(Option.filter(cookie, (text) => text !== ""), Redacted.make)
+  const renewed = headers[HEADERS.accessToken.key]
+  return Option.map(
+    present,
+    (token) =>
+      renewed !== undefined && request.headers["authorization"] === `Bearer ${Redacted.value(token)}`
+        ? Redacted.make(renewed)
+        : token
+  )
 }
 
-const withToken = (token: Ref.Ref<Option.Option<Redacted.Redacted>>) => (client: HttpClient.HttpClient) =>
+const withToken = (token: Ref.Ref<Token>) => (client: HttpClient.HttpClient) =>
   client.pipe(
     HttpClient.mapRequestEffect((request) =>
       Effect.map(
@@ -57,10 +67,7 @@ const withToken = (token: Ref.Ref<Option.Option<Redacted.Redacted>>) => (client:
         Option.match({ onNone: () => request, onSome: (value) => HttpClientRequest.bearerToken(request, value) })
       )
     ),
-    HttpClient.tap((response) => {
-      const next = tokenAfter(response)
-      return next === undefined ? Effect.void : Ref.set(token, next)
-    })
+    HttpClient.tap((response) => Ref.update(token, tokenAfter(response)))
   )
 
 /**

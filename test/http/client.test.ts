@@ -10,6 +10,7 @@ import { makeClient, streamList } from "../../src/client.ts"
 import type { Position } from "../../src/schema/Geometry.ts"
 import { RATE_TIERS } from "../../src/schema/Limits.ts"
 import { newEmail, signedIn } from "../support/Actors.ts"
+import { areWaiting } from "../support/Copies.ts"
 import { Mailbox } from "../support/Mailbox.ts"
 import { TestServer } from "../support/TestServer.ts"
 import { mint } from "../support/Tokens.ts"
@@ -155,6 +156,19 @@ layer(TestServer.layer())("the typed client", (it) => {
       assert.strictEqual((yield* rider.users.me()).email, email)
       yield* TestClock.adjust("16 minutes")
       assert.strictEqual((yield* Effect.flip(rider.users.me()))._tag, "Unauthorized")
+    }))
+
+  it.effect("stays in the account that it has signed in to, whatever a call of the one before brings", () =>
+    Effect.gen(function*() {
+      const [ada, bob] = [yield* signedIn, yield* signedIn]
+      const rider = yield* clientWith({ token: Redacted.make(ada.token) })
+      const { cursor } = yield* rider.sync.list({ query: { limit: 200 } })
+      const poll = yield* Effect.forkChild(rider.sync.list({ query: { cursor, wait: 30 } }))
+      yield* areWaiting(1)
+      yield* rider.auth.logIn({ payload: { email: bob.email, password: Redacted.make(bob.password) } })
+      yield* TestClock.adjust("30 seconds")
+      yield* Fiber.join(poll)
+      assert.strictEqual((yield* rider.users.me()).email, bob.email)
     }))
 
   it.effect("runs as its example", () =>

@@ -301,6 +301,31 @@ describe("the client package on a bad day", () => {
     assert.deepStrictEqual(lengths, [[1, true], [4, true], [2, true], [1, true]])
   })
 
+  it("keeps the account that it has signed in to, and none after signing out, whatever a call from before brings", async () => {
+    let waiting = Promise.withResolvers<Response>()
+    const client = makeClient({
+      baseUrl: "http://localhost",
+      token: "ada",
+      fetch: (url) => {
+        const { pathname } = new URL(new Request(url).url)
+        if (pathname.endsWith("/sync")) return waiting.promise
+        return Promise.resolve(Response.json(pathname.endsWith("/logout") ? {} : { accessToken: "bob" }))
+      }
+    })
+    const payload = { email: "bob@example.com", password: "correct horse of a package" }
+    const calls = [() => client.users.me(), () => client.auth.logIn({ payload }), () => client.auth.logOut()]
+    const tokens: Array<string | undefined> = []
+    for (const call of calls) {
+      waiting = Promise.withResolvers<Response>()
+      const poll = client.sync.list({ query: { wait: 30 } })
+      await call()
+      waiting.resolve(Response.json({}, { headers: { "X-Access-Token": "ada's next" } }))
+      await poll
+      tokens.push(client.token())
+    }
+    assert.deepStrictEqual(tokens, ["ada's next", "bob", undefined])
+  })
+
   it("is generated from the contract, as is docs/openapi.json", () => {
     assert.strictEqual(readFileSync(join(ROOT, "packages/client/src/contract.ts"), "utf8"), clientContract())
     assert.deepStrictEqual(JSON.parse(readFileSync(join(ROOT, "docs/openapi.json"), "utf8")), served)

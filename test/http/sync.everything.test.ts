@@ -4,11 +4,19 @@ import { SqlClient } from "effect/sql"
 import { TestClock } from "effect/testing"
 import { type Actor, signedIn } from "../support/Actors.ts"
 import { make, makeRoute } from "../support/Collections.ts"
-import { assertEverythingCopied, catchUp, emptyCopy, EVERYTHING, pageIn, readPage } from "../support/Copies.ts"
+import {
+  areWaiting,
+  assertEverythingCopied,
+  catchUp,
+  emptyCopy,
+  EVERYTHING,
+  pageIn,
+  readPage
+} from "../support/Copies.ts"
 import { created, idOf } from "../support/Routes.ts"
 import { TestServer } from "../support/TestServer.ts"
 import { scriptOf } from "../support/Tokens.ts"
-import { until, untilSwept } from "../support/Waiting.ts"
+import { untilSwept } from "../support/Waiting.ts"
 
 const ZONE = { center: [9.5209, 47.1415], radius: 500, label: "Home" }
 
@@ -191,8 +199,7 @@ layer(TestServer.withSweeps())("the change feed of everything", (it) => {
       const route = yield* makeRoute(rider)
       const { cursor } = pageIn((yield* rider.get(`/sync?${EVERYTHING}`)).body)
       const waiting = yield* Effect.forkChild(rider.get(`/sync?${EVERYTHING}&cursor=${cursor}&wait=30`))
-      const { call } = yield* TestServer
-      yield* until(Effect.map(call("GET", "//metrics"), ({ text }) => text.includes("\nchange_waits 1\n")))
+      yield* areWaiting(1)
       const link = created({ shareToken: "", ...Object((yield* rider.post(`/routes/${route}/links`, {})).body) })
       assert.deepStrictEqual(typesIn(pageIn((yield* Fiber.join(waiting)).body)), [["link", link.id, "upserted"]])
     }))

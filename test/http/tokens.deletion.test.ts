@@ -6,11 +6,11 @@ import { makeClient } from "../../src/client.ts"
 import { OptionalAuthentication } from "../../src/http/api/Access.ts"
 import { Api } from "../../src/http/api/Api.ts"
 import { type Rider, signedIn } from "../support/Actors.ts"
+import { areWaiting } from "../support/Copies.ts"
 import { created, newRoute } from "../support/Routes.ts"
 import { signInAgain } from "../support/SignIns.ts"
 import { type Answer, TestServer } from "../support/TestServer.ts"
 import { mint, refusalOf, withToken } from "../support/Tokens.ts"
-import { until } from "../support/Waiting.ts"
 
 const PENDING = "account_pending_deletion"
 
@@ -74,8 +74,7 @@ layer(TestServer.layer())("a token of an account in its grace period", (it) => {
       const request = yield* Effect.forkChild(
         script.get(`/sync?cursor=${cursorIn(yield* script.get("/sync"))}&wait=30`)
       )
-      const { call } = yield* TestServer
-      yield* until(Effect.map(call("GET", "//metrics"), ({ text }) => text.includes("\nchange_waits 1\n")))
+      yield* areWaiting(1)
       yield* rider.delete("/users/me")
       yield* TestClock.adjust("30 seconds")
       assert.strictEqual(reasonIn(yield* Fiber.join(request)), PENDING)

@@ -1,6 +1,8 @@
 import { assert } from "@effect/vitest"
 import { Effect, Ref, Schema } from "effect"
 import type { Actor } from "./Actors.ts"
+import { TestServer } from "./TestServer.ts"
+import { until } from "./Waiting.ts"
 
 const Members = Schema.Record(Schema.String, Schema.Json)
 const Item = Schema.StructWithRest(Schema.Struct({ id: Schema.Int }), [Members])
@@ -52,6 +54,13 @@ export const catchUp = (reader: Actor, copy: Ref.Ref<Copy>, query?: string): Eff
   Effect.flatMap(readPage(reader, copy, query), ({ hasMore }) => hasMore ? catchUp(reader, copy, query) : Effect.void)
 
 export const EVERYTHING = "include=everything"
+
+/** Ends when so many requests wait for a change. */
+export const areWaiting = (count: number) =>
+  Effect.flatMap(
+    TestServer,
+    ({ call }) => until(Effect.map(call("GET", "//metrics"), ({ text }) => text.includes(`\nchange_waits ${count}\n`)))
+  )
 
 const listed = Schema.decodeUnknownSync(Schema.Array(Item))
 

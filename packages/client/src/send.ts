@@ -163,7 +163,7 @@ const checkOrigin = ({ origin }: URL, response: Response): void => {
   if (other !== origin) throw new ConnectionError(`${origin} leads to ${other}: use that`)
 }
 
-/** Sends calls with the token of the client, which responses of sign-in renew. */
+/** Sends calls with the token of the client. A response renews only the token that its call was sent with. */
 export const makeSend = (options: ClientOptions) => {
   const { baseUrl, retries = 3, retryTimeout = 120_000 } = options
   const request = options.fetch ?? fetch
@@ -205,15 +205,16 @@ export const makeSend = (options: ClientOptions) => {
   const send = async (method: string, path: string, input: Request, { signal }: CallOptions) => {
     const { body, type } = await bodyOf(input.payload)
     const url = urlOf(baseUrl, path, input)
+    const sentWith = token
     const received = await respond(url, {
       method,
-      headers: headersOf(input, token, type),
+      headers: headersOf(input, sentWith, type),
       ...(body === undefined ? {} : { body }),
       ...(signal === undefined ? {} : { signal })
     })
     const { response } = received
     checkOrigin(url, response)
-    token = response.headers.get("X-Access-Token") ?? token
+    if (token === sentWith) token = response.headers.get("X-Access-Token") ?? token
     if (!response.ok) throw errorOf(received)
     const data = dataOf(received)
     if (path.startsWith("/api/v1/auth/")) token = path.endsWith("/logout") ? undefined : data.accessToken ?? token
