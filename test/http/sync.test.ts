@@ -5,9 +5,9 @@ import { TestClock } from "effect/testing"
 import { UserId } from "../../src/schema/Ids.ts"
 import { WaitingLimits } from "../../src/services/sync/ChangeFeed.ts"
 import { changeNumbers } from "../../src/services/sync/ChangeNumbers.ts"
-import { type Actor, type Rider, signedIn } from "../support/Actors.ts"
+import { type Actor, type Rider, signedIn, withHeaders } from "../support/Actors.ts"
 import { make, makeRoute } from "../support/Collections.ts"
-import { assertCopied, catchUp, emptyCopy, pageIn, readPage } from "../support/Copies.ts"
+import { areWaiting, assertCopied, catchUp, emptyCopy, pageIn, readPage } from "../support/Copies.ts"
 import { untilLocked, whileLocked } from "../support/Locks.ts"
 import { TestServer } from "../support/TestServer.ts"
 import { mint, withToken } from "../support/Tokens.ts"
@@ -25,13 +25,6 @@ const copied = Effect.fnUntraced(function*(rider: Rider) {
 const cursorOf = Effect.fnUntraced(function*(rider: Rider, query = "") {
   return pageIn((yield* rider.get(`/sync?limit=200&${query}`)).body).cursor
 })
-
-const areWaiting = (count: number) =>
-  until(
-    Effect.flatMap(TestServer, ({ call }) => call("GET", "//metrics")).pipe(
-      Effect.map(({ text }) => text.includes(`\nchange_waits ${count}\n`))
-    )
-  )
 
 const waitingFor = (actor: Actor, cursor: string, seconds = 30) =>
   Effect.forkChild(actor.get(`/sync?cursor=${cursor}&wait=${seconds}`))
@@ -321,6 +314,20 @@ layer(TestServer.withSweeps())("the change feed", (it) => {
       yield* rider.delete(`/auth/tokens/${id}`)
       yield* makeRoute(rider)
       assert.strictEqual((yield* Fiber.join(request)).status, 401)
+    }))
+
+  it.effect("renews no session that ended while it waited, by a header or a cookie", () =>
+    Effect.gen(function*() {
+      const rider = yield* signedIn
+      const cursor = yield* cursorOf(rider)
+      const byHeader = yield* withHeaders({ authorization: `Bearer ${rider.token}` })
+      const requests = [yield* waitingFor(rider, cursor), yield* waitingFor(byHeader, cursor)]
+      yield* areWaiting(2)
+      yield* rider.post("/auth/logout")
+      yield* TestClock.adjust("30 seconds")
+      for (const { headers, status } of yield* Fiber.joinAll(requests)) {
+        assert.deepStrictEqual([status, headers.get("x-access-token"), headers.getSetCookie()], [401, null, []])
+      }
     }))
 })
 

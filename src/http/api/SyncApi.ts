@@ -26,7 +26,8 @@ export class SyncApi extends HttpApiGroup.make("sync")
           + "longer to be seen. `geometry` is `full` if absent. A page ends after "
           + `${mebibytes(MAX_PAGE_BYTES)} of geometry, cues and waypoints.\n\n`
           + `\`wait\` (up to ${Duration.toSeconds(LONGEST_CHANGE_WAIT)} seconds) holds a request for which there is `
-          + "nothing until there is; its page is empty when the time is over, and when the service shuts down. A cursor is "
+          + "nothing until there is; its page is empty when the time is over, and when the service shuts down. Abort it before "
+          + "signing in or out: the response to a cookie would bring the session of before back. A cursor is "
           + "for one account and one `include`: another is 400. It is 410 with `details.reason` `cursor_expired` where "
           + `deletions after it were purged, ${inWords(TOMBSTONE_RETENTION)} after they were made, and where a restore `
           + "or failover of the database lost changes or the secret of the service was replaced: call without a cursor then, "

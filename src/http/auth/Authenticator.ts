@@ -16,7 +16,7 @@ import type { Endpoint } from "../middleware/RateLimit.ts"
 import { noteCredential } from "../request/AddressShares.ts"
 import { changeResponse, varyingBy } from "../request/ResponseChange.ts"
 import { worded } from "../response/PublicErrors.ts"
-import { bearerToken, clearSessionCookie, setSessionCookie } from "./Credentials.ts"
+import { bearerToken, clearSessionCookie, setSessionCookie, withoutRenewal } from "./Credentials.ts"
 
 /** A request that needs no session waits no longer for an unreachable database. */
 const COOKIE_TIMEOUT = Duration.seconds(1)
@@ -172,7 +172,9 @@ export class Authenticator extends Context.Service<Authenticator, {
             return yield* byBearer(headers["authorization"] ?? "", endpoint)
           }
           const live = Option.filter(yield* sessions.again(principal), (session) => isOpen(session, endpoint))
-          return Option.isSome(live) ? live.value : yield* refused()
+          if (Option.isSome(live)) return live.value
+          yield* withoutRenewal
+          return yield* refused()
         }),
         clearStaleCookie: Effect.fnUntraced(function*(endpoint) {
           const request = yield* HttpServerRequest.HttpServerRequest

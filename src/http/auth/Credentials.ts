@@ -29,6 +29,14 @@ export const setSessionCookie = (token: string) => (response: HttpServerResponse
 export const clearSessionCookie = (response: HttpServerResponse.HttpServerResponse) =>
   HttpServerResponse.expireCookieUnsafe(response, SESSION_COOKIE, COOKIE_ATTRIBUTES)
 
+/** Removes what authentication added for a session that has ended since. The cookie may be that of another one now. */
+export const withoutRenewal = changeResponse((response) =>
+  HttpServerResponse.removeCookie(
+    HttpServerResponse.removeHeader(response, HEADERS.accessToken.key),
+    SESSION_COOKIE
+  )
+)
+
 /** Clears the cookie, and removes the fresh token that authentication added. */
 export const signResponseOut = changeResponse((response) =>
   clearSessionCookie(HttpServerResponse.removeHeader(response, HEADERS.accessToken.key))
