@@ -143,6 +143,23 @@ const page = (changes: ReadonlyArray<object>, cursor = "end", hasMore = false) =
   Promise.resolve(JSON.parse(JSON.stringify({ changes, cursor, hasMore })))
 
 describe("an offline copy of a service that refuses", () => {
+  test("sends more edits than a request may have in several, and what is too large in one of its own", async () => {
+    const requests: Array<number> = []
+    const device = scripted((operations) => {
+      const tooLarge = Buffer.byteLength(JSON.stringify({ operations })) > 8 * 1024 * 1024
+      if (tooLarge) return Promise.reject(new Error("413"))
+      requests.push(operations.length)
+      return Promise.resolve(operations.map((_, index) => {
+        const route = JSON.parse(`{"id":${requests.length * 100 + index},"name":"Stored"}`)
+        return { op: "", status: 201, etag: "1", route }
+      }))
+    })
+    for (const bytes of [5e6, 1e6, 1e6, 1e6, 1e6, 1e6]) device.create({ name: "€".repeat(bytes / 3) })
+    await device.sync()
+    assert.deepStrictEqual(requests, [1, 4, 1])
+    assert.strictEqual(device.routes().size, 6)
+  })
+
   test("keeps what is refused, says why, and sends it again with what was changed since", async () => {
     const error = { statusCode: 409, code: "CONFLICT", message: "The account is full" }
     const received: Array<object> = []

@@ -3,9 +3,9 @@ import type { BatchResults } from "../src/schema/RouteBatch.ts"
 
 type Members = Readonly<Record<string, unknown>>
 type Results = typeof BatchResults.Type["results"]
-/** Calls the service with a token, and fails where there is no network. */
+/** Calls the service with a token, and fails where there is no network, and on other statuses than these say. */
 export interface Service {
-  /** Sends `POST /routes/batch` with an `Idempotency-Key` and a confirmation. */
+  /** Sends `POST /routes/batch` with an `Idempotency-Key` and a confirmation; gives the results of a 200. */
   readonly push: (operations: ReadonlyArray<object>, key: string) => Promise<Results>
   /** Reads `GET /sync` of routes without their lines; gives undefined for a cursor that is expired (410). */
   readonly pull: (cursor: string) => Promise<ChangePage | undefined>
@@ -14,6 +14,9 @@ export interface Service {
 interface Edit extends Readonly<{ changes: Members | null; etag: string | undefined }> {}
 type Edits = ReadonlyArray<readonly [key: string, edit: Edit]>
 interface Copied extends Readonly<{ id: number; etag: string | undefined; route: Members }> {}
+
+/** A request may have 8 MiB; less is sent again after a broken connection. An edit that is larger is sent alone. */
+const MAX_BYTES = 4 * 1024 * 1024
 
 /** Keeps a copy of an account's routes for use without a network. Keys are ids, or UUIDs of routes made here. */
 export const offlineRoutes = (service: Service) => {
@@ -33,7 +36,9 @@ export const offlineRoutes = (service: Service) => {
   }
   const unsent = () => [...edits].filter(([key]) => !refused.has(key))
   const nextBatch = () => {
-    const some = unsent().slice(0, 100)
+    let bytes = 0
+    const hasRoom = (one: Edits[number]) => (bytes += new Blob([JSON.stringify(operationOf(one))]).size) <= MAX_BYTES
+    const some = unsent().slice(0, 100).filter((one, index) => hasRoom(one) || index === 0)
     for (const [key] of some) edits.delete(key)
     return { key: crypto.randomUUID(), edits: some, operations: some.map(operationOf) }
   }
