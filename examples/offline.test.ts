@@ -188,6 +188,25 @@ describe("an offline copy of a service that refuses", () => {
     assert.strictEqual(device.refused().size, 0)
   })
 
+  test("shows what is stored again after a refused edit is discarded, and sends nothing of it", async () => {
+    const error = { statusCode: 400, code: "VALIDATION_FAILED", message: "No name" }
+    const received: Array<object> = []
+    const device = scripted(async (operations) => {
+      received.push(...operations)
+      return operations.map(() => ({ op: "", status: 400, error }))
+    }, page([changed(12, "Twelve")]))
+    await device.sync()
+    device.change("12", { name: "" })
+    device.create({ name: "New" })
+    await device.sync()
+    for (const key of device.refused().keys()) device.discard(key)
+    assert.deepStrictEqual(namesOn(device), ["Twelve"])
+    assert.strictEqual(device.refused().size, 0)
+    received.length = 0
+    await device.sync()
+    assert.deepStrictEqual(received, [])
+  })
+
   test("sends nothing of a route that was made and removed while another one was on its way", async () => {
     const received: Array<object> = []
     let isAway = true

@@ -95,8 +95,11 @@ export const offlineRoutes = (service: Service) => {
   }
   const create = (route: Members) => edit(crypto.randomUUID(), route)
   const isSent = (key: string) => copy.has(key) || sent?.edits.some(([one]) => one === key)
-  const remove = (key: string) => isSent(key) ? edit(key, null) : edits.delete(key)
+  const discard = (key: string) => {
+    for (const map of [edits, refused]) map.delete(key)
+  }
+  const remove = (key: string) => isSent(key) ? edit(key, null) : discard(key)
   let last = Promise.resolve()
   const sync = () => last = last.catch(() => {}).then(push).then(pull)
-  return { routes, refused: () => new Map(refused), create, change: edit, remove, sync }
+  return { routes, refused: () => new Map(refused), create, change: edit, remove, discard, sync }
 }
