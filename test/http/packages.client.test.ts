@@ -9,6 +9,7 @@ import { rolldown } from "rolldown"
 import {
   batch,
   type ChangePage,
+  type Client,
   ConnectionError,
   makeClient,
   pages,
@@ -248,6 +249,18 @@ describe("the client package on a bad day", () => {
       assert.deepInclude(failure, { statusCode: 503 })
     })
     assert.strictEqual(write, 1)
+    const ref = { params: { ref: 1 } }
+    const calls: ReadonlyArray<(client: Client) => Promise<unknown>> = [
+      ({ collections }) => collections.remove(ref),
+      ({ collections }) =>
+        collections.setRoutes({ ...ref, headers: { "If-Match": "\"1\"" }, payload: { routeIds: [] } })
+    ]
+    for (const call of calls) {
+      const once = await withServer([0, 404], async (baseUrl) => {
+        assert.instanceOf(await failureOf(call(makeClient({ baseUrl }))), ConnectionError)
+      })
+      assert.strictEqual(once, 1)
+    }
     for (const status of [0, CUT]) {
       const broken = await withServer([status], async (baseUrl) => {
         assert.instanceOf(await failureOf(makeClient({ baseUrl, retries: 2 }).routes.list()), ConnectionError)

@@ -80,9 +80,9 @@ const headersOf = ({ headers = {} }: Request, token: string | undefined, type: s
   return all
 }
 
-/** Returns true if the service did nothing yet, or does the same once more. */
+/** A repeat of what was done already must have the same response: a deletion would be 404, and an `If-Match` stale. */
 const isRepeatable = (method: string, headers: Headers): boolean =>
-  ["GET", "PUT", "DELETE"].includes(method) || headers.has("Idempotency-Key")
+  (["GET", "PUT"].includes(method) && !headers.has("If-Match")) || headers.has("Idempotency-Key")
 
 const TEMPORARY = new Set([502, 503, 504])
 
