@@ -179,6 +179,8 @@ layer(TestServer.layer())("the client package", (it) => {
     }))
 })
 
+const TOO_LARGE = { statusCode: 413, code: "VALIDATION_FAILED", message: "The body is too large", details: {} }
+
 /** In place of a status it stands for a response of which the connection breaks within the body. */
 const CUT = 1
 
@@ -297,21 +299,25 @@ describe("the client package on a bad day", () => {
     )
   })
 
-  it("sends no more than 8 MiB of a long batch at a time", async () => {
+  it("sends no more than 8 MiB of a long batch at a time, and goes on after an operation that is larger", async () => {
     const lengths: Array<readonly [count: number, isSmall: boolean]> = []
     const client = makeClient({
       baseUrl: "http://localhost",
       fetch: async (_, init) => {
         const body = String(init?.body)
         const { operations } = JSON.parse(body)
-        lengths.push([operations.length, Buffer.byteLength(body) < 8 * 1024 * 1024])
+        const isSmall = Buffer.byteLength(body) < 8 * 1024 * 1024
+        lengths.push([operations.length, isSmall])
+        if (!isSmall) return Response.json(TOO_LARGE, { status: 413 })
         return Response.json({ results: operations.map(() => ({ op: "create", status: 201 })) })
       }
     })
     const route = (bytes: number) => ({ op: "create", route: { ...ride, description: "€".repeat(bytes / 3) } } as const)
-    const results = await batch(client, [route(7e6), ...Array.from({ length: 6 }, () => route(1e6)), route(7e6)])
-    assert.strictEqual(results.length, 8)
-    assert.deepStrictEqual(lengths, [[1, true], [4, true], [2, true], [1, true]])
+    const sizes = [7e6, 1e6, 1e6, 1e6, 1e6, 1e6, 9e6, 1e6, 7e6]
+    const results = await batch(client, sizes.map(route))
+    assert.deepStrictEqual(results[6], { op: "create", status: 413, error: TOO_LARGE })
+    assert.deepStrictEqual(results.map(({ status }) => status), sizes.map((bytes) => bytes === 9e6 ? 413 : 201))
+    assert.deepStrictEqual(lengths, [[1, true], [4, true], [1, true], [1, false], [1, true], [1, true]])
   })
 
   it("keeps the account that it has signed in to, and none after signing out, whatever a call from before brings", async () => {

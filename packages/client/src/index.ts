@@ -116,6 +116,13 @@ const fitting = (operations: ReadonlyArray<BatchOperation>): ReadonlyArray<Batch
   return operations.slice(0, end === -1 ? MAX_OPERATIONS : end)
 }
 
+/** An operation that is larger than a request may be is refused alone, as any other. */
+const refusedAlone = (some: ReadonlyArray<BatchOperation>) => (error: unknown) => {
+  if (some.length > 1 || !(error instanceof ServiceError) || error.statusCode !== 413) throw error
+  const { code, details, message, statusCode } = error
+  return { results: some.map(({ op }) => ({ op, status: 413, error: { statusCode, code, message, details } })) }
+}
+
 /** No operation is behind the last one of a request, so the service refuses this: nothing before has made it. */
 const NOTHING_MADE = `$${MAX_OPERATIONS - 1}`
 
@@ -153,7 +160,7 @@ export const batch = async (
         ...(idempotencyKey === undefined ? {} : { "Idempotency-Key": `${idempotencyKey}-${request}` })
       },
       payload: { operations: some.map((operation) => referring(operation, all)) }
-    }, options)
+    }, options).catch(refusedAlone(some))
     all.push(...results)
   }
   return all
