@@ -98,9 +98,11 @@ interface ListPage {
 type List<A, E, R> = (call: ListPage) => Effect.Effect<readonly [ReadonlyArray<A>, Response], E, R>
 
 const nextPage = ({ headers }: Response): Option.Option<ListPage["page"]> => {
-  const next = /<([^>]*)>; rel="next"/.exec(headers[HEADERS.link.key] ?? "")?.[1] ?? ""
+  const next = /<([^>]*)>; rel="next"/.exec(headers[HEADERS.link.key] ?? "")?.[1]
+  if (next === undefined) return Option.none()
   const cursor = new URLSearchParams(next.split("?")[1]).get("cursor")
-  return cursor === null ? Option.none() : Option.some({ cursor })
+  if (cursor === null) throw new Error("offset: a list that is read page after page by cursors takes none")
+  return Option.some({ cursor })
 }
 
 /**

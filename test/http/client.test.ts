@@ -103,6 +103,10 @@ layer(TestServer.layer())("the typed client", (it) => {
         script.routes.list({ query: { limit: 2, geometry: "none", ...page }, responseMode })
       )
       assert.deepStrictEqual((yield* Stream.runCollect(listed)).map(({ name }) => name), names)
+      const byOffset = streamList(({ page, responseMode }) =>
+        script.routes.list({ query: { limit: 2, offset: 1, ...page }, responseMode })
+      )
+      assert.match(String(yield* Effect.exit(Stream.runCollect(byOffset))), /offset/)
     }))
 
   it.effect("fails with the service's own errors", () =>

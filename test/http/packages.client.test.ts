@@ -90,6 +90,8 @@ layer(TestServer.layer())("the client package", (it) => {
         const list = pages((page) => client.routes.list.response({ query: { limit: 40, geometry: "none", ...page } }))
         for await (const { id } of list) listed.push(id)
         assert.strictEqual(new Set(listed).size, 101)
+        const byOffset = pages((page) => client.routes.list.response({ query: { limit: 40, offset: 40, ...page } }))
+        assert.match(String(await failureOf(byOffset.next())), /offset/)
 
         const kept = new Set<number>()
         let cursor: string | undefined

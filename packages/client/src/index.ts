@@ -40,9 +40,11 @@ interface Page<A> {
 }
 
 const nextPage = (response: Response): PageStart | undefined => {
-  const next = /<([^>]*)>; rel="next"/.exec(response.headers.get("Link") ?? "")?.[1] ?? ""
+  const next = /<([^>]*)>; rel="next"/.exec(response.headers.get("Link") ?? "")?.[1]
+  if (next === undefined) return undefined
   const cursor = new URLSearchParams(next.split("?")[1]).get("cursor")
-  return cursor === null ? undefined : { cursor }
+  if (cursor === null) throw new Error("offset: a list that is read page after page by cursors takes none")
+  return { cursor }
 }
 
 /**
@@ -56,8 +58,8 @@ const nextPage = (response: Response): PageStart | undefined => {
 export async function* pages<A>(list: (page: PageStart) => Promise<Page<A>>): AsyncGenerator<A, void> {
   for (let page: PageStart | undefined = {}; page !== undefined;) {
     const { data, response }: Page<A> = await list(page)
-    yield* data
     page = nextPage(response)
+    yield* data
   }
 }
 
