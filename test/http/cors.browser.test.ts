@@ -112,8 +112,20 @@ describe.skipIf(!hasBrowser)(
             await page.getByLabel("Token").fill(token)
             await page.getByRole("button", { name: "Save" }).click()
             await page.getByText("Saved as route").waitFor()
+            // The service stores the route, and its response is lost.
+            await page.route("**/api/v1/routes", async (route) => {
+              if (route.request().method() === "POST") await route.fetch()
+              await route.abort()
+            })
+            await page.getByLabel("Name").fill("Around Vaduz again")
+            await page.getByRole("button", { name: "Save" }).click()
+            await page.getByText("Failed to fetch").waitFor()
+            assert.strictEqual(await page.getByText("Saved as route").count(), 0)
+            await page.unroute("**/api/v1/routes")
+            await page.getByRole("button", { name: "Save" }).click()
+            await page.getByText("Saved as route").waitFor()
           })
-          assert.strictEqual((yield* rider.get("/routes")).headers.get("x-total-count"), "1")
+          assert.strictEqual((yield* rider.get("/routes")).headers.get("x-total-count"), "2")
         }))
     })
   }

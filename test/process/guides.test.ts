@@ -55,7 +55,7 @@ const Id = Schema.Struct({ id: Schema.Int })
 const idIn = (body: unknown) => Schema.decodeUnknownSync(Id)(body).id
 
 interface PageModule {
-  readonly saveRoute: (service: string, token: string, route: object) => Promise<{ readonly id: number }>
+  readonly saveRoute: (service: string, token: string, route: object, key: string) => Promise<{ readonly id: number }>
   readonly signInLinks: (service: string, here: string) => Promise<ReadonlyArray<{ name: string; href: string }>>
 }
 
@@ -74,10 +74,12 @@ layer(TestServer.layer(OIDC))("the code of the guides", (it) => {
       if (!isPageModule(page)) return
       const rider = yield* signedIn
       const { token } = yield* mint(rider, "write")
-      const { id } = yield* Effect.promise(() => page.saveRoute(origin, token, newRoute({ name: "From a page" })))
+      const save = Effect.promise(() => page.saveRoute(origin, token, newRoute({ name: "From a page" }), "one"))
+      const { id } = yield* save
+      assert.strictEqual((yield* save).id, id)
       assert.deepInclude((yield* rider.get(`/routes/${id}`)).body, { name: "From a page", visibility: "private" })
       const refusal = yield* Effect.flip(Effect.tryPromise({
-        try: () => page.saveRoute(origin, "no token", newRoute({})),
+        try: () => page.saveRoute(origin, "no token", newRoute({}), "other"),
         catch: (error) => error instanceof Error ? error.message : ""
       }))
       assert.match(refusal, /token|credential/i)
