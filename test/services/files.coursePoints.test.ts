@@ -1,5 +1,8 @@
 import { assert, describe, it } from "@effect/vitest"
-import { coursePointOf, turnOf, turnTypeOf } from "../../src/services/files/CoursePoints.ts"
+import { Effect } from "effect"
+import FitParser from "fit-file-parser"
+import { coursePointOf, coursePointsOf, turnOf, turnTypeOf } from "../../src/services/files/CoursePoints.ts"
+import { writeFit } from "../../src/services/files/FitWriter.ts"
 import { gpx, read, trk } from "../support/Files.ts"
 
 /** These are the numbers of `course_point` in the profile of FIT. */
@@ -41,6 +44,20 @@ describe("a course point", () => {
       assert.strictEqual(turnTypeOf(word), Number(type), word)
     }
   })
+
+  it.effect("of a stop on the way back is there, and that of the finish of a round trip at the end", () =>
+    Effect.gen(function*() {
+      const courseOf = (...stops: ReadonlyArray<readonly [name: string, steps: number]>) => {
+        const geometry = Array.from({ length: 40 }, (_, index) => [9 + Math.min(index, 39 - index) / 500, 47] as const)
+        const waypoints = stops.map(([name, steps]) => ({ name, coord: [9 + steps / 500, 47.0003] as const }))
+        return { name: "Out and back", tags: [], geometry, waypoints }
+      }
+      const stops = courseOf(["Start", 0], ["Turning point", 19.5], ["Café on the way back", 10], ["Finish", 0])
+      assert.deepStrictEqual(coursePointsOf(stops).map(({ point }) => point.at), [0, 19, 29, 39])
+      const bytes = Buffer.from(writeFit(courseOf(["Start", 0], ["Finish", 0])))
+      const { course_points = [], laps = [] } = yield* Effect.promise(() => new FitParser({}).parseAsync(bytes))
+      assert.deepStrictEqual(course_points.map(({ distance }) => distance), [0, laps[0]?.total_distance])
+    }))
 })
 
 it("points of GPX have their type, else their symbol; the report names a symbol that another type replaces", () => {

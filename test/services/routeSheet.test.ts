@@ -88,7 +88,7 @@ describe("the sheet of a route", () => {
     assert.strictEqual(stopCount, 5)
   })
 
-  it("lists the first waypoint at the start and the last at the end within 100 m, else at the nearest position", async () => {
+  it("lists the first waypoint at the start and the last at the end within 100 m, else in their order at the nearest positions", async () => {
     // The way back passes 50 m beside the start, and ends there.
     const near = 50 * METRES_IN_DEGREES
     const line = [[0, 0], [0.01, 0], [0.02, 0], [0.01, 0], [near, 0], [0, 0]]
@@ -102,16 +102,10 @@ describe("the sheet of a route", () => {
     }
     const length = Math.round(4 * STEP)
     assert.deepStrictEqual(await stopsAt(near, near, near), [0, length - 50, length])
-    assert.deepStrictEqual(await stopsAt(-99.5 * METRES_IN_DEGREES, 0.01, -99.5 * METRES_IN_DEGREES), [
-      0,
-      Math.round(STEP),
-      length
-    ])
-    assert.deepStrictEqual(await stopsAt(0.01, 0.02, -100.5 * METRES_IN_DEGREES), [
-      Math.round(STEP),
-      Math.round(2 * STEP),
-      0
-    ])
+    const [within, beyond] = [99.5 * METRES_IN_DEGREES, 100.5 * METRES_IN_DEGREES]
+    assert.deepStrictEqual(await stopsAt(within, 0.01, within), [0, Math.round(STEP), length])
+    assert.deepStrictEqual(await stopsAt(beyond, beyond), [length - 50, length - 50])
+    assert.deepStrictEqual(await stopsAt(0.01, 0.02, 0.01, 0), [1, 2, 3, 4].map((steps) => Math.round(steps * STEP)))
     assert.deepStrictEqual(await stopsAt(0.02), [Math.round(2 * STEP)])
   })
 

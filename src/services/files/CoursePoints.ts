@@ -3,7 +3,7 @@ import { isLatitude, isLongitude, type Position } from "../../schema/Geometry.ts
 import { Maneuver } from "../../schema/Maneuver.ts"
 import type { DraftWaypoint, WrittenRoute } from "./Draft.ts"
 import { coordOf, decimal, numberOf } from "./FileValues.ts"
-import { NearestPositions } from "./NearestPositions.ts"
+import { END_METRES, placesOf } from "./NearestPositions.ts"
 import type { XmlParts } from "./Xml.ts"
 import { attributeOf, childrenOf, textOf, type XmlElement } from "./XmlTree.ts"
 
@@ -199,13 +199,13 @@ const pointOfCue = (cue: Maneuver, position: Position): CoursePoint => {
  * those of a kind keep theirs.
  */
 export const coursePointsOf = ({ cues = [], geometry, waypoints }: WrittenRoute) => {
-  const nearest = new NearestPositions(geometry, waypoints.length)
-  const placed = waypoints.map((waypoint) => ({ ...waypoint, at: nearest.indexOf(waypoint.coord) }))
+  const places = placesOf(waypoints, geometry, END_METRES)
+  const placed = waypoints.map((waypoint, index) => ({ ...waypoint, at: places[index] ?? 0 }))
   const announced = placed.filter((waypoint) => !isShaping(waypoint))
   const placeAt = (index: number) => String(geometry[index]?.slice(0, 2))
-  const placesOf = (points: typeof placed) => new Set(points.map(({ at }) => placeAt(at)))
-  const shaping = placesOf(placed.filter(isShaping))
-  const stops = placesOf(announced)
+  const placesAt = (points: typeof placed) => new Set(points.map(({ at }) => placeAt(at)))
+  const shaping = placesAt(placed.filter(isShaping))
+  const stops = placesAt(announced)
   // The engine arrives and starts at each of its locations.
   const isPassed = (cue: Maneuver, index: number) => {
     const place = placeAt(cue.begin_shape_index)

@@ -16,7 +16,7 @@ import {
 } from "../../schema/Route.ts"
 import { InvalidInput } from "../DomainErrors.ts"
 import { elevationGainOf } from "../geometry/Elevation.ts"
-import { centimetres, coordinatesOf, metresAlong, metresBetween } from "../geometry/Geodesy.ts"
+import { centimetres, coordinatesOf, metresAlong } from "../geometry/Geodesy.ts"
 import { elevationsOf } from "../geometry/MeasuredPolyline.ts"
 import {
   type Draft,
@@ -30,7 +30,7 @@ import {
   type RouteDocument
 } from "./Draft.ts"
 import { coordOf, type Measures, sumOf } from "./FileValues.ts"
-import { NearestPositions } from "./NearestPositions.ts"
+import { placesOf } from "./NearestPositions.ts"
 
 /** Words with one of these, though also one of `PARTS`, are none of the three activities. */
 const OTHER_SPORTS =
@@ -224,31 +224,6 @@ const cuesOf = ({ cues = [] }: Draft, geometry: ReadonlyArray<Position>, isWhole
   const isUsable = isWhole && cues.length <= MAX_MANEUVERS
     && cues.every(({ begin_shape_index }) => begin_shape_index < geometry.length)
   return isUsable ? cues : []
-}
-
-const NEAR_METRES = 20
-
-/** This many positions are looked at for each turn and position, before the nearest of all counts. */
-const LOOKS_EACH = 8
-
-/** Finds the turns one after the other, so that a line that is ridden out and back has each on its own way. */
-const placesOf = (turns: ReadonlyArray<DraftWaypoint>, geometry: ReadonlyArray<Position>): ReadonlyArray<number> => {
-  const nearest = new NearestPositions(geometry, turns.length)
-  const state = { from: 0, looks: LOOKS_EACH * (geometry.length + turns.length) }
-  return turns.map(({ coord }) => {
-    const first = nearest.indexOf(coord)
-    const metresTo = ([lng, lat]: Position) => metresBetween(coord[0], coord[1], lng, lat)
-    const limit = geometry[first] === undefined ? 0 : metresTo(geometry[first]) + NEAR_METRES
-    let best = first
-    for (let at = state.from; first < state.from && at < geometry.length && state.looks > 0; at++, state.looks--) {
-      const position = geometry[at]
-      if (position === undefined || metresTo(position) > limit) continue
-      best = at
-      break
-    }
-    state.from = Math.max(state.from, best)
-    return best
-  })
 }
 
 const cuesOfTurns = (

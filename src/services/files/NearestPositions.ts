@@ -1,5 +1,5 @@
 import type { Position } from "../../schema/Geometry.ts"
-import { FULL_TURN, radians } from "../geometry/Geodesy.ts"
+import { FULL_TURN, metresBetween, radians } from "../geometry/Geodesy.ts"
 
 const RUN_LENGTH = 16
 
@@ -130,4 +130,43 @@ export class NearestPositions {
       found.squared = distance
     }
   }
+}
+
+const NEAR_METRES = 20
+
+/** A waypoint so near to an end of the line is that end: a round trip begins where it ends. */
+export const END_METRES = 100
+
+/** This many positions are looked at for each point and position, before the nearest of all counts. */
+const LOOKS_EACH = 8
+
+interface Point {
+  readonly coord: readonly [lng: number, lat: number]
+}
+
+/**
+ * Finds points one after the other, so that a line that goes out and back has each on its own way. The first and the
+ * last point are at the ends of the line that are within `endMetres`.
+ */
+export const placesOf = (
+  points: ReadonlyArray<Point>,
+  line: ReadonlyArray<Position>,
+  endMetres = 0
+): ReadonlyArray<number> => {
+  const nearest = new NearestPositions(line, points.length)
+  const end = Math.max(0, line.length - 1)
+  let from = 0
+  let looks = LOOKS_EACH * (line.length + points.length)
+  return points.map(({ coord: [lng, lat] }, order) => {
+    const metresTo = (at: number) => metresBetween(lng, lat, line[at]?.[0] ?? lng, line[at]?.[1] ?? lat)
+    if (order === 0 && metresTo(0) <= endMetres) return 0
+    if (order === points.length - 1 && metresTo(end) <= endMetres) return end
+    const first = nearest.indexOf([lng, lat])
+    if (first < from) {
+      const limit = metresTo(first) + NEAR_METRES
+      for (let at = from; at < line.length && looks > 0; at++, looks--) if (metresTo(at) <= limit) return from = at
+      return first
+    }
+    return from = first
+  })
 }

@@ -3,9 +3,9 @@ import type { Maneuver } from "../../schema/Maneuver.ts"
 import type { Waypoint } from "../../schema/Route.ts"
 import { HeavyJob } from "../admission/HeavyJob.ts"
 import { type TurnName, turnOf } from "../files/CoursePoints.ts"
-import { NearestPositions } from "../files/NearestPositions.ts"
+import { END_METRES, placesOf } from "../files/NearestPositions.ts"
 import { climbOf, profileOf } from "../geometry/Elevation.ts"
-import { coordinatesOf, metresAlong, metresBetween, NO_GAPS, rangesOf } from "../geometry/Geodesy.ts"
+import { coordinatesOf, metresAlong, NO_GAPS, rangesOf } from "../geometry/Geodesy.ts"
 import { elevationsOf, positionsOf, readSegments } from "../geometry/MeasuredPolyline.ts"
 import { encodePolyline } from "../geometry/Polyline.ts"
 import { readCues, readWaypoints } from "./RouteText.ts"
@@ -46,9 +46,6 @@ const SAMPLES = 300
 /** A page with all cues of a route through a city would be long. */
 const MAX_STOPS = 500
 
-/** A waypoint so near to an end of the line is that end: a round trip begins where it ends. */
-const END_METRES = 100
-
 const sampled = (line: ReadonlyArray<Position>, segments: Segments): ReadonlyArray<Sample> => {
   const known = profileOf(line, SAMPLES, segments).points.flatMap(({ distance, height }) =>
     height === null ? [] : [{ metres: distance, height }]
@@ -67,18 +64,9 @@ const waypointStops = (
   line: ReadonlyArray<Position>,
   along: Float64Array
 ): ReadonlyArray<Stop> => {
-  const nearest = new NearestPositions(line, waypoints.length)
-  const last = line.length - 1
-  const isNear = ([lng, lat]: Waypoint["coord"], index: number) => {
-    const [otherLng = lng, otherLat = lat] = line[index] ?? []
-    return metresBetween(lng, lat, otherLng, otherLat) <= END_METRES
-  }
-  const indexOf = (coord: Waypoint["coord"], order: number) => {
-    if (order === 0 && isNear(coord, 0)) return 0
-    return order === waypoints.length - 1 && isNear(coord, last) ? last : nearest.indexOf(coord)
-  }
+  const places = placesOf(waypoints, line, END_METRES)
   return waypoints.flatMap(({ coord, name }, order) =>
-    name ? [{ kind: "waypoint", metres: along[indexOf(coord, order)] ?? 0, coord, text: name, turn: undefined }] : []
+    name ? [{ kind: "waypoint", metres: along[places[order] ?? 0] ?? 0, coord, text: name, turn: undefined }] : []
   )
 }
 
