@@ -192,6 +192,12 @@ const MEASURED: WrittenRoute = {
   elevationGain: 12.5
 }
 
+const climbing = (elevations: ReadonlyArray<number>): ReadonlyArray<Position> =>
+  [9.5, 9.51, 9.52].map((lng, index) => {
+    const elevation = elevations[index]
+    return elevation === undefined ? [lng, 47.1] : [lng, 47.1, elevation]
+  })
+
 const MEASURES = { distance: 1234.56, duration: 300, elevationGain: 12.5 }
 
 describe("a route that goes out and comes in again", () => {
@@ -208,6 +214,26 @@ describe("a route that goes out and comes in again", () => {
       "another program moved its line"
     )
     assert.deepStrictEqual(read(text.replace("distance:1234.56", "distance:-1"), format).measures, {})
+  })
+
+  it.each(FORMATS)("has neither gain nor cues of a line that another program changed in place, as %s", (format) => {
+    const cues = [{ instruction: "Left", type: 15, begin_shape_index: 1, length: 0.5, time: 60 }]
+    const route: WrittenRoute = { ...MEASURED, cues, segments: [0], geometry: climbing([450, 470, 500]) }
+    const markIn = (text: string) => /line:[^"<]*/.exec(text)?.[0] ?? ""
+    const readAs = (geometry: WrittenRoute["geometry"]) => {
+      const text = written({ ...route, geometry }, format)
+      const { document, dropped, measures } = read(text.replace(markIn(text), markIn(written(route, format))), format)
+      return [document.cues, measures, dropped.map(({ what }) => what)]
+    }
+    const { elevationGain: _, ...others } = MEASURES
+    assert.deepStrictEqual(readAs(route.geometry), [cues, MEASURES, []])
+    assert.deepStrictEqual(readAs(route.geometry.toReversed()), [undefined, {}, ["cues"]])
+    assert.deepStrictEqual(readAs(climbing([450, 450, 450])), [cues, others, []], "the elevations are others")
+    assert.deepStrictEqual(readAs(climbing([])), [cues, MEASURES, []], "the elevations were left out")
+    const rounded = route.geometry.map(([lng, lat, elevation = 0]) => [lng + 4e-6, lat + 4e-6, elevation] as const)
+    assert.deepStrictEqual(readAs(rounded), [cues, MEASURES, []], "the coordinates were rounded")
+    const older = written(route, format).replace(/ way:[^ "<]*/, "")
+    assert.deepStrictEqual(read(older.replace("450", "470"), format).measures, MEASURES)
   })
 
   it("is lines alone as GeoJSON, unless a part of it is a position", () => {

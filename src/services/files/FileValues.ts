@@ -1,6 +1,8 @@
 import { isLatitude, MAX_LONGITUDE, type Position, type Segments } from "../../schema/Geometry.ts"
 import { isDay, MAX_DURATION, recordedAtOf } from "../../schema/Measures.ts"
-import { coordinatesOf, lineMetres } from "../geometry/Geodesy.ts"
+import { elevationGainOf } from "../geometry/Elevation.ts"
+import { coordinatesOf, metresAlong } from "../geometry/Geodesy.ts"
+import { elevationsOf } from "../geometry/MeasuredPolyline.ts"
 import { childOf, textOf, type XmlElement } from "./XmlTree.ts"
 
 /** `recordedAt` is ISO 8601; the others are in metres, seconds and metres. */
@@ -12,11 +14,14 @@ export interface Measures {
 }
 
 /**
- * `line` has the metres of the line that the measures belong to. `recordedAt` is there for a route without a line: the
- * positions of any other have times.
+ * `line` has the metres of the line that the measures belong to, `way` tells its direction and `climb` has the metres of
+ * its elevations; FIT and files of earlier versions have only the first. `recordedAt` is there for a route without a
+ * line: the positions of any other have times.
  */
 export interface OwnMeasures extends Measures {
   readonly line: number
+  readonly way?: number | undefined
+  readonly climb?: number | undefined
 }
 
 /** Our files have the measures of the route under this name; they need not be those of its line. */
@@ -29,25 +34,43 @@ type MeasuredRoute = Measures & {
   readonly segments?: Segments
 }
 
+/** Returns a mean of the degrees in which positions count more the later they are: another one in each direction. */
+export const wayOf = (line: ReadonlyArray<Position>): number => {
+  const sum = line.reduce((sum, [lng, lat], index) => sum + (index + 1) * (lng + 2 * lat), 0)
+  return 2 * sum / (line.length * (line.length + 1))
+}
+
+export const gainOf = (line: ReadonlyArray<Position>, segments?: Segments, metres?: Float64Array): number | undefined =>
+  elevationGainOf(coordinatesOf(line), elevationsOf(line), segments, metres)
+
+/** Earlier versions read the first five parts. */
+const MAX_PARTS = 7
+
 export const measuresText = (
   route: MeasuredRoute,
-  line = lineMetres(coordinatesOf(route.geometry), route.segments)
+  metres = metresAlong(coordinatesOf(route.geometry), route.segments)
 ): string | undefined => {
-  const names = route.geometry.length === 0 ? [...MEASURES, "recordedAt"] as const : MEASURES
+  const { geometry, segments } = route
+  const names = geometry.length === 0 ? [...MEASURES, "recordedAt"] as const : MEASURES
   const known = names.flatMap((name) => route[name] === undefined ? [] : [`${name}:${route[name]}`])
-  return known.length === 0 ? undefined : [`line:${line}`, ...known].join(" ")
+  if (known.length === 0) return undefined
+  const way = geometry.length === 0 ? [] : [`way:${wayOf(geometry)}`]
+  const climb = gainOf(geometry, segments, metres)
+  return [`line:${metres.at(-1) ?? 0}`, ...known, ...way, ...(climb === undefined ? [] : [`climb:${climb}`])].join(" ")
 }
 
 const measureIn = (text: string, name: string): string | undefined =>
-  text.split(" ", MEASURES.length + 2).find((part) => part.startsWith(`${name}:`))?.slice(name.length + 1)
+  text.split(" ", MAX_PARTS).find((part) => part.startsWith(`${name}:`))?.slice(name.length + 1)
 
 export const measuresIn = (text = ""): OwnMeasures | undefined => {
-  const line = numberOf(measureIn(text, "line"))
+  const [line, way, climb] = ["line", "way", "climb"].map((name) => numberOf(measureIn(text, name)))
   if (line === undefined) return undefined
   const known = MEASURES.map((name) => [name, numberOf(measureIn(text, name))] as const)
   const recordedAt = instantText(measureIn(text, "recordedAt"))
   return {
     line,
+    way,
+    climb,
     ...Object.fromEntries(known.filter(([, value]) => value !== undefined)),
     ...(recordedAt === undefined ? {} : { recordedAt })
   }

@@ -15,9 +15,7 @@ import {
   Tags
 } from "../../schema/Route.ts"
 import { InvalidInput } from "../DomainErrors.ts"
-import { elevationGainOf } from "../geometry/Elevation.ts"
 import { centimetres, coordinatesOf, metresAlong } from "../geometry/Geodesy.ts"
-import { elevationsOf } from "../geometry/MeasuredPolyline.ts"
 import {
   type Draft,
   type DraftTrack,
@@ -29,7 +27,7 @@ import {
   reduced,
   type RouteDocument
 } from "./Draft.ts"
-import { coordOf, type Measures, sumOf } from "./FileValues.ts"
+import { coordOf, gainOf, type Measures, type OwnMeasures, sumOf, wayOf } from "./FileValues.ts"
 import { placesOf } from "./NearestPositions.ts"
 
 /** Words with one of these, though also one of `PARTS`, are none of the three activities. */
@@ -247,38 +245,49 @@ const cuesOfTurns = (
   })
 }
 
-const gainOf = (segment: ReadonlyArray<Position>) => elevationGainOf(coordinatesOf(segment), elevationsOf(segment))
-
 /** FIT rounds positions to this distance. */
 const ROUNDED_METRES = 0.02
 
-/** Returns true if another program changed the line of a file of this service. */
+/** Coordinates may have five decimals. */
+const ROUNDED_WAY = 2e-5
+
+/** Returns true if another program changed the line of a file of this service, or its direction. */
 const isChanged = ({ measures }: Draft, segments: Closed["segments"], positions: number) =>
-  measures !== undefined && Math.abs(metresOf(segments) - measures.line) > ROUNDED_METRES * (1 + positions)
+  measures !== undefined && (
+    Math.abs(metresOf(segments) - measures.line) > ROUNDED_METRES * (1 + positions)
+    || (measures.way !== undefined && Math.abs(wayOf(segments.flat()) - measures.way) > ROUNDED_WAY)
+  )
+
+/** Returns true if another program changed the elevations; one that left them out did not. */
+const isClimbChanged = ({ climb, way }: OwnMeasures, segments: Closed["segments"]) => {
+  const found = way === undefined ? undefined : gainOf(segments.flat(), startsOf(segments))
+  return found !== undefined && found !== climb
+}
 
 const isWithin = (measure: number | undefined, most: number) =>
   measure === undefined || (measure >= 0 && measure <= most)
 
 /** Returns the measures that a file of this service states. */
-const ownMeasures = ({ measures }: Draft): Measures => {
+const ownMeasures = ({ measures }: Draft, segments: Closed["segments"]): Measures => {
   if (measures === undefined) return {}
-  const { line: _, ...own } = measures
+  const { climb: _climb, elevationGain, line: _line, way: _way, ...own } = measures
   const isUsable = isWithin(own.distance, MAX_DISTANCE) && isWithin(own.duration, MAX_DURATION)
-    && isWithin(own.elevationGain, MAX_ELEVATION_GAIN)
-  return isUsable ? own : {}
+    && isWithin(elevationGain, MAX_ELEVATION_GAIN)
+  if (!isUsable) return {}
+  return elevationGain === undefined || isClimbChanged(measures, segments) ? own : { ...own, elevationGain }
 }
 
 /** Returns the measures from before positions are dropped; none if the stored polyline measures the same. */
 const measuresOf = (draft: Draft, { segments }: Closed, positions: number, isLineChanged: boolean): Measures => {
   const { recordedAt, seconds } = draft
   const isOther = positions > MAX_POSITIONS
-  const gain = isOther ? sumOf(segments.map(gainOf)) : undefined
+  const gain = isOther ? sumOf(segments.map((segment) => gainOf(segment))) : undefined
   return {
     ...(isOther ? { distance: Math.min(centimetres(metresOf(segments)), MAX_DISTANCE) } : {}),
     ...(gain === undefined ? {} : { elevationGain: Math.min(gain, MAX_ELEVATION_GAIN) }),
     ...(seconds === undefined || seconds > MAX_DURATION ? {} : { duration: seconds }),
     ...(recordedAt === undefined ? {} : { recordedAt }),
-    ...(isLineChanged ? {} : ownMeasures(draft))
+    ...(isLineChanged ? {} : ownMeasures(draft, segments))
   }
 }
 

@@ -324,7 +324,7 @@ const notesOf = ({ description, name }: WrittenRoute) =>
   description === undefined || description === "" ? name : `${name}\n\n${description}`
 
 /** Repeats the parts of `Notes`, where the end of the name is unknown. */
-const ownOf = (route: WrittenRoute, metres: number): XmlParts => {
+const ownOf = (route: WrittenRoute, metres: Float64Array): XmlParts => {
   const { activity, description, name, recordedAt, tags, waypoints } = route
   return {
     "rps:name": name,
@@ -366,5 +366,5 @@ export function* writeTcx(route: WrittenRoute): Generator<string> {
     }
     yield `${xmlOf({ CoursePoint: parts })}\n`
   }
-  yield `${xmlOf({ Extensions: ownOf(route, metres.at(-1) ?? 0) })}</Course></Courses></TrainingCenterDatabase>\n`
+  yield `${xmlOf({ Extensions: ownOf(route, metres) })}</Course></Courses></TrainingCenterDatabase>\n`
 }
