@@ -155,8 +155,7 @@ const textBeside = (point: XmlElement): string | undefined => {
 /** Other programs write turns as points, by `sym` or `type`; a file of this service marks its own. */
 const waypointsOf = (
   points: ReadonlyArray<readonly [XmlElement, Position]>,
-  isOwn: boolean,
-  untyped?: string
+  isOwn: boolean
 ): ReadonlyArray<DraftWaypoint> =>
   points.map(([point, position]) => {
     const [name, type, sym] = ["name", "type", "sym"].map((member) => textOf(point, member))
@@ -164,13 +163,21 @@ const waypointsOf = (
     return {
       coord: coordOf(position),
       name: text ?? name,
-      type: typeOf(type, sym) ?? untyped,
+      type: typeOf(type, sym),
       timestamp: textOf(point, "time")?.trim(),
       turn: isOwn
         ? undefined
         : turnTypeOf(sym) ?? turnTypeOf(type) ?? turnTypeOf(text && (name || text))
     }
   })
+
+const stopOf = ({ coord, name, turn }: DraftWaypoint) => [...coord, turn, name].join(" ")
+
+/** BaseCamp writes each stop of a route as a place too, which may say more. */
+const withPlace = (places: ReadonlyMap<string, DraftWaypoint>) => (point: DraftWaypoint): DraftWaypoint => {
+  const { timestamp, type } = places.get(stopOf(point)) ?? point
+  return { ...point, type: point.type ?? type, timestamp: point.timestamp ?? timestamp }
+}
 
 const isForeignToTrack = ({ children }: XmlElement) =>
   children.length === 0 || children.some(({ name }) => name !== SHAPING && name !== OWN_MEASURES)
@@ -244,7 +251,7 @@ const cueOf = (point: XmlElement) => {
     : maneuverOf(mark, textOf(extensions, OWN_INSTRUCTION) ?? textOf(point, "name"))
 }
 
-const PLACE_OF_INTEREST = "poi"
+const asPlaceOfInterest = (place: DraftWaypoint): DraftWaypoint => ({ ...place, type: place.type ?? "poi" })
 
 /** Leaves out owners without points, so that nobody chooses one. One stays where nothing else has points. */
 const filled = (
@@ -388,20 +395,22 @@ export const readGpx = Effect.fnUntraced(function*(pieces: TextPieces): Effect.f
       : waypointsOf(pairsOf(points).filter(([{ name }]) => name !== SHAPE_POINT), isOwn)
   }
   const root = [childOf(gpx, "metadata"), gpx]
+  const ofPlaces = waypointsOf(placed.points, isOwn)
+  const addPlace = withPlace(new Map(ofPlaces.map((place) => [stopOf(place), place])))
+  const ofLines = lines.map((line, index) => waypointsOfLine(line, tracks[index] ?? []).map(addPlace))
+  const stops = new Set(ofLines.flat().map(stopOf))
+  const others = ofPlaces.filter((place) => !stops.has(stopOf(place)))
   const file: DraftFile = {
     names: textsOf(root, "name"),
     descriptions: textsOf(root, "desc"),
     tags: root.flatMap((element) => textOf(element, "keywords")?.split(",", MAX_WORDS) ?? []),
     activity: undefined,
     waypoints: withShaping(
-      waypointsOf(placed.points, isOwn, parts.routes.length === 0 ? undefined : PLACE_OF_INTEREST),
+      parts.routes.length === 0 ? others : others.map(asPlaceOfInterest),
       isOnly ? lines.flatMap(shapingOf) : []
     ),
     cues: parts.cues,
-    tracks: lines.map((line, index) => {
-      const found = tracks[index] ?? []
-      return trackOf(line, found, waypointsOfLine(line, found))
-    }),
+    tracks: lines.map((line, index) => trackOf(line, tracks[index] ?? [], ofLines[index] ?? [])),
     origin: originOf(gpx, parts),
     dropped: [
       ...droppedOf(gpx, parts),
