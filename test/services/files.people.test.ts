@@ -351,6 +351,30 @@ describe("GeoJSON and KML of other programs", () => {
     }
   })
 
+  it("is named after its folder in KML of GPSBabel, which calls each line Path, as one without a name is", () => {
+    const folder = (name: string, ...inner: ReadonlyArray<string>) =>
+      `<Folder><name>${name}</name>${inner.join("")}</Folder>`
+    const line = (name: string) =>
+      `<Placemark>${name}<LineString><coordinates>9,46 9,47</coordinates></LineString></Placemark>`
+    const path = line("<name>Path</name>")
+    const points = folder("Points", "<Placemark><Point><coordinates>9,46</coordinates></Point></Placemark>")
+    const rides = ["Out", "Back"].map((name) => folder(name, points, path))
+    const named = [line(""), line("<name> </name>"), line("<name>Detour</name>")]
+    const routesOf = (...inner: ReadonlyArray<string>) =>
+      readAll(`<kml><Document><name>GPS device</name>${inner.join("")}</Document></kml>`, "kml", { split: true })
+    const all = routesOf(folder("Tracks", ...rides, ...named), path)
+    assert.deepStrictEqual(all.map(({ document }) => document.name), [
+      "Out",
+      "Back",
+      "Tracks",
+      "Tracks",
+      "Detour",
+      "Path"
+    ])
+    const [only] = routesOf(folder("Tracks", ...rides.slice(0, 1)))
+    assert.deepStrictEqual([only?.document.name, only?.document.waypoints], ["Out", [{ coord: [9, 46] }]])
+  })
+
   it("names a reference system that is not WGS 84", () => {
     const crs = (name: string) =>
       `{"type":"LineString","crs":{"type":"name","properties":{"name":"${name}"}},"coordinates":[[2600000,1200000]]}`

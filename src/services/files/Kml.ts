@@ -44,6 +44,8 @@ import {
 
 interface Feature {
   readonly name: string | undefined
+  /** The name is that of the nearest folder around it. */
+  readonly folder: string | undefined
   readonly description: string | undefined
   readonly timestamp: string | undefined
   readonly data: ReadonlyMap<string | undefined, string | undefined>
@@ -145,10 +147,13 @@ const below = (
 
 const isGeometry = ({ name }: XmlElement) => LINES.has(name) || OTHER_GEOMETRIES.has(name) || name === "Point"
 
-const partsOf = (kml: XmlElement): ReadonlyArray<Part> =>
-  below(kml, CONTAINERS, ({ name }) => name === "Placemark").flatMap((placemark) =>
-    partsOfPlacemark(featureOf(placemark), below(placemark, GEOMETRY_CONTAINERS, isGeometry))
-  )
+const partsOf = (container: XmlElement, folder?: string): ReadonlyArray<Part> =>
+  container.children.flatMap((child) => {
+    if (child.name === "Placemark") {
+      return partsOfPlacemark(featureOf(child, folder), below(child, GEOMETRY_CONTAINERS, isGeometry))
+    }
+    return CONTAINERS.has(child.name) ? partsOf(child, child.name === "Folder" ? textOf(child, "name") : folder) : []
+  })
 
 const partsOfPlacemark = (placemark: Feature, geometries: ReadonlyArray<XmlElement>) =>
   geometries.map((geometry) => ({ placemark, geometry }))
@@ -174,8 +179,9 @@ const descriptionOf = (feature: XmlElement) => {
   return html === undefined ? undefined : textOfHtml(html)
 }
 
-const featureOf = (feature: XmlElement): Feature => ({
+const featureOf = (feature: XmlElement, folder?: string): Feature => ({
   name: textOf(feature, "name"),
+  folder,
   description: descriptionOf(feature),
   timestamp: textOf(childOf(feature, "TimeStamp"), "when")?.trim(),
   data: dataOf(feature),
@@ -295,6 +301,9 @@ const saidOf = (features: ReadonlyArray<Feature>) => ({
   measures: features.map(({ data }) => measuresIn(data.get(OWN_MEASURES))).find((measures) => measures !== undefined)
 })
 
+/** GPSBabel calls each line `Path`, in a folder with the name of its track. */
+const lineNameOf = ({ folder, name = "" }: Feature) => ["Path", ""].includes(name.trim()) ? folder ?? name : name
+
 const timesOf = ({ geometry }: Part) => childrenOf(geometry, "when")
 
 const trackOf = (
@@ -305,6 +314,7 @@ const trackOf = (
   const { recordedAt, seconds } = recordingOf(parts.map(timesOf), ({ text }) => text)
   return {
     ...saidOf([placemark]),
+    names: [lineNameOf(placemark)],
     cues: placemark.cues(),
     waypoints: [],
     segments,
@@ -343,12 +353,14 @@ export const readKml = Effect.fnUntraced(function*(pieces: TextPieces): Effect.f
   }
   const positionOfPoint = (part: Part) => positionOfTuple(tuplesOf(part)[0] ?? "")
   const placed = yield* placedPoints(points, positionOfPoint, "Point", tracks)
-  const said = saidOf(below(kml, new Set(), ({ name }) => CONTAINERS.has(name)).map(featureOf))
+  const said = saidOf(
+    below(kml, new Set(), ({ name }) => CONTAINERS.has(name)).map((container) => featureOf(container))
+  )
   const found = lines.filter((_, index) => segmentsOf(tracks[index] ?? []).length > 0)
   const file: DraftFile = {
     ...said,
     // A document is often named after its program, the only line after itself.
-    names: [...(found.length === 1 ? found.map(([placemark]) => placemark.name) : []), ...said.names],
+    names: [...(found.length === 1 ? found.map(([placemark]) => lineNameOf(placemark)) : []), ...said.names],
     waypoints: placed.points.map(waypointOf),
     tracks: lines.map(([placemark, geometries], index) =>
       trackOf(placemark, geometries, segmentsOf(tracks[index] ?? []))
