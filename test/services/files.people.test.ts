@@ -239,6 +239,20 @@ describe("a position that is none", () => {
   })
 })
 
+it("TCX of a multisport session has its activities, and names the transitions between them as left out", () => {
+  const lap = (lat: number) =>
+    `<Track><Trackpoint><Position><LatitudeDegrees>${lat}</LatitudeDegrees><LongitudeDegrees>9</LongitudeDegrees>`
+    + "</Position></Trackpoint></Track>"
+  const activity = (lat: number) => `<Activity Sport="Other"><Lap>${lap(lat)}</Lap></Activity>`
+  const next = (lat: number) => `<NextSport><Transition>${lap(lat)}</Transition>${activity(lat + 1)}</NextSport>`
+  const session = `<MultiSportSession><FirstSport>${activity(1)}</FirstSport>${next(2)}${next(4)}</MultiSportSession>`
+  const text = `<TrainingCenterDatabase><Activities>${session}</Activities></TrainingCenterDatabase>`
+  const routes = readAll(text, "tcx", { split: true })
+  assert.deepStrictEqual(routes.map(({ document }) => document.geometry), [[[9, 1]], [[9, 3]], [[9, 5]]])
+  const transitions = { what: "Transition of NextSport", why: "a route has no place for it", count: 2 }
+  for (const { dropped } of routes) assert.deepInclude(dropped, transitions)
+})
+
 describe("GeoJSON and KML of other programs", () => {
   const geojson = (properties: unknown, type: string, coordinates: unknown) =>
     JSON.stringify({ type: "Feature", properties, geometry: { type, coordinates } })

@@ -217,16 +217,20 @@ const partsOf = (database: XmlElement) => {
     trackpoints: childrenOf(descendantsOf(owners, "Track"), "Trackpoint"),
     coursePoints: childrenOf(owners, "CoursePoint"),
     empty: owners === courses ? [] : courses,
-    unusedActivities: owners === courses ? activities : []
+    unusedActivities: owners === courses ? activities : [],
+    nextSports: descendantsOf(childrenOf(database, "Activities"), "NextSport")
   }
 }
 
 type Parts = ReturnType<typeof partsOf>
 
-const droppedOf = ({ coursePoints, empty, owners, trackpoints, unusedActivities }: Parts): ReadonlyArray<Dropped> => [
+const droppedOf = (
+  { coursePoints, empty, nextSports, owners, trackpoints, unusedActivities }: Parts
+): ReadonlyArray<Dropped> => [
   ...empty.map((course) => droppedEmpty("track", [textOf(course, "Name")])),
   ...unplaced([...trackpoints, ...coursePoints]),
   ...droppedIf(unusedActivities.length, "Activity", "the file has courses too"),
+  ...unknownChildren(nextSports, new Set(["Activity"]), UNUSED),
   ...unknownChildren(owners, OWNER, UNUSED),
   ...unknownChildren(childrenOf(owners, "Extensions"), OWN_EXTENSIONS, UNUSED),
   ...unknownChildren(childrenOf(owners, "Lap"), LAP, UNUSED),
