@@ -89,7 +89,7 @@ describe("a simplified line", () => {
       at.lng += Math.cos(0.7 * index * index) * 1e-4
       at.lat += Math.sin(0.7 * index * index) * 1e-4
       return [at.lng, at.lat]
-    })
+    }, 20_000)
     assert.deepStrictEqual(simplified(walk), byLibrary(walk))
   })
 
