@@ -1,5 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
+import { clientColumns } from "../../src/services/db/Tables.ts"
 import { measurePositions } from "../../src/services/geometry/MeasuredPolyline.ts"
 import { boxesOf } from "../../src/services/routes/RouteLists.ts"
 import {
@@ -61,6 +62,16 @@ describe("the row of a route", () => {
     assert.deepStrictEqual(lineOf([[9.5, 47.1], [9.6, 47.2]]), LINE)
     assert.isNull(lineOf(null))
     assert.isUndefined(lineOf(undefined))
+  })
+
+  it("has the same digest for a repeated body after an upgrade, which may know more members or another order", () => {
+    const { name, ...others } = valuesWithoutPlace({ name: "x", waypoints: WAYPOINTS, duration: 7 }, undefined)
+    const digestOf = (values: object) => clientColumns("5b0e6d0a-6c38-4c44-8a29-2f0f3f4ad001", values).clientDigest
+    assert.strictEqual(
+      digestOf({ name, ...others }),
+      "c2ef0c7df278b49fc6699a02ac7fec181d9af061bc48002c06d8b3c2ad64c6e3"
+    )
+    assert.strictEqual(digestOf({ ...others, difficulty: null, name }), digestOf({ name, ...others }))
   })
 
   it("is private and no favourite by default, and has no empty texts", () => {

@@ -1,4 +1,4 @@
-import { Effect, Function, Schema, String } from "effect"
+import { Effect, Function, Predicate, Schema, String } from "effect"
 import { Model } from "effect/schema"
 import { type SqlClient, Statement } from "effect/sql"
 import { createHash } from "node:crypto"
@@ -101,8 +101,16 @@ export const UNLESS_MADE = "ON CONFLICT (user_id, client_id) WHERE client_id IS 
 
 export const FIRST_VERSION = 1
 
+/** A column or member that a later version adds is null in what was sent before, so that the text stays the same. */
+const canonicalText = (content: object) =>
+  JSON.stringify(
+    Object.entries(content)
+      .filter(([, value]) => Predicate.isNotNullish(value))
+      .toSorted(([one], [other]) => one < other ? -1 : 1)
+  )
+
 /** Returns columns by which a repeated call gets the first result, and one with other content what is there now. */
 export const clientColumns = (clientId: string | null | undefined, content: object) =>
   clientId === undefined || clientId === null
     ? { clientId: null, clientDigest: null }
-    : { clientId, clientDigest: createHash("sha256").update(JSON.stringify(content)).digest("hex") }
+    : { clientId, clientDigest: createHash("sha256").update(canonicalText(content)).digest("hex") }
