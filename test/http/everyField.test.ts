@@ -250,6 +250,19 @@ layer(TestServer.layer())("every member", (it) => {
       }
     }))
 
+  it.effect("of a route that its owner alone sees changes its entity tag", () =>
+    Effect.gen(function*() {
+      const [rider, other] = [yield* signedIn, yield* signedIn]
+      const visible = { name: "x", waypoints: [{ coord: [9.5, 47.1] }], geometry: ROUTE.geometry, visibility: "public" }
+      for (const [name, value] of Object.entries(except(ROUTE, { ...EXCEPTIONS.line, visibility: "It is public" }))) {
+        const made = yield* rider.post("/routes", { ...visible, [name]: value })
+        const path = `/routes/${idOf(made.body)}`
+        const [own, theirs] = [yield* rider.get(path), yield* other.get(path)]
+        const isSame = JSON.stringify(own.body) === JSON.stringify(theirs.body)
+        assert.strictEqual(own.headers.get("etag") === theirs.headers.get("etag"), isSame, name)
+      }
+    }))
+
   it.effect("of a collection comes back from a read, and after a change", () =>
     Effect.gen(function*() {
       const rider = yield* signedIn

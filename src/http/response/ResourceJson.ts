@@ -13,6 +13,7 @@ import type { ShareLink } from "../../schema/ShareLink.ts"
 import type { Profile } from "../../schema/User.ts"
 import { type Json, type JsonParts, piecesOf, textOf, withMembers } from "../../services/bodies/JsonText.ts"
 import { settings } from "../../services/operations/SettingsRegistry.ts"
+import { OWN_MEMBERS } from "../../services/routes/RouteRow.ts"
 import type { StoredChange } from "../../services/sync/ChangedRows.ts"
 import type { StoredChanges } from "../../services/sync/ChangeFeed.ts"
 import { piecedResponse } from "../request/BodyPieces.ts"
@@ -88,34 +89,18 @@ const routeJson = (
   )
 
 /** These members change without a new version, or are the owner's: new cities change places, a zone what others see. */
-const shownOf = (
-  {
-    allowDownload,
-    cutRevision,
-    favourite,
-    placeCity,
-    placeCountryCode,
-    placeRegion,
-    recordedAt,
-    shareToken,
-    source,
-    user,
-    waypoints
-  }: StoredRoute
-) =>
+const shownOf = (route: StoredRoute) =>
   JSON.stringify([
-    user,
-    favourite,
-    placeCity,
-    placeRegion,
-    placeCountryCode,
-    shareToken,
-    allowDownload,
-    ...(cutRevision === undefined ? [] : [cutRevision]),
-    ...(recordedAt === undefined ? [] : [recordedAt]),
-    ...(source === undefined ? [] : [source]),
+    route.user,
+    route.favourite,
+    route.placeCity,
+    route.placeRegion,
+    route.placeCountryCode,
+    route.shareToken,
+    route.allowDownload,
+    ...["cutRevision" as const, ...OWN_MEMBERS].map((member) => route[member]).filter((value) => value !== undefined),
     // Only its owner sees the times of the waypoints.
-    ...(waypoints.includes("\"timestamp\"") ? [true] : [])
+    ...(route.waypoints.includes("\"timestamp\"") ? [true] : [])
   ])
 
 const factsOf = Schema.decodeUnknownSync(Schema.fromJsonString(Schema.Record(Schema.String, Schema.Json)))

@@ -316,7 +316,7 @@ export const collectionRouteQueries = Effect.gen(function*() {
       if (opened.collectionOwner !== viewerId) yield* links.follow(ref, opened)
       const shown = (row: RouteRow): StoredCollectionRoute => {
         if (row.userId === viewerId) return toStoredRoute(row, pseudonyms)
-        const route = toStoredRoute(forOthers(row), pseudonyms)
+        const route = forOthers(row, pseudonyms)
         // The token of an unlisted route would outlive the link, and its owner may have replaced it to shut others out.
         const isShared = opened.linkId !== null || row.userId !== opened.collectionOwner
         const hasHiddenToken = isShared && row.visibility === "unlisted"

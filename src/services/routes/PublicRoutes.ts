@@ -22,7 +22,7 @@ import {
   unboundedCount,
   unionAll
 } from "./RouteLists.ts"
-import { forOthers, IS_CURRENT, type RouteForm, RouteRow, toStoredRoute } from "./RouteRow.ts"
+import { forOthers, IS_CURRENT, type RouteForm, RouteRow } from "./RouteRow.ts"
 import { RouteViews } from "./RouteViews.ts"
 
 const TOTAL_KEPT_FOR = Duration.seconds(5)
@@ -116,7 +116,7 @@ export class PublicRoutes extends Context.Service<PublicRoutes, {
       const replica = yield* replicaReads
       const areCurrent = yield* makeAreCurrent
 
-      const asSeen = (row: RouteRow) => toStoredRoute(forOthers(row), pseudonyms)
+      const asSeen = (row: RouteRow) => forOthers(row, pseudonyms)
 
       const filters = routeFilters(sql)
 

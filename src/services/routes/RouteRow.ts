@@ -395,13 +395,12 @@ const withoutTimes = (waypoints: string): string =>
     ? waypointText(readWaypoints(waypoints).map((waypoint) => Struct.omit(waypoint, ["timestamp"])))
     : waypoints
 
+/** Others see a route without these members. */
+export const OWN_MEMBERS = ["recordedAt", "source"] as const satisfies ReadonlyArray<keyof StoredRoute>
+
 /** Leaves out what is private to the owner. The times of waypoints say when the route was recorded. */
-export const forOthers = <R extends ShownRow>(row: R): R => ({
-  ...row,
-  recordedAt: null,
-  sourceProvider: null,
-  sourceExternalId: null,
-  sourceUrl: null,
+export const forOthers = (row: ShownRow, pseudonyms: Pseudonyms["Service"]): StoredRoute => ({
+  ...Struct.omit(toStoredRoute(row, pseudonyms), OWN_MEMBERS),
   waypoints: withoutTimes(row.waypoints),
   favourite: false
 })

@@ -360,7 +360,7 @@ export class Routes extends Context.Service<Routes, {
           )
           if (row.userId === viewerId) return toStoredRoute(row, pseudonyms)
           return {
-            ...toStoredRoute(forOthers(row), pseudonyms),
+            ...forOthers(row, pseudonyms),
             ...(row.cutRevision === null ? {} : { cutRevision: row.cutRevision }),
             ...yield* links.follow(ref, row)
           }
