@@ -6,7 +6,7 @@ import { anonymous, newEmail, signedUp } from "../support/Actors.ts"
 import { untilLocked, whileLocked } from "../support/Locks.ts"
 import { Mailbox } from "../support/Mailbox.ts"
 import { type Answer, TestServer } from "../support/TestServer.ts"
-import { served, untilNone, within } from "../support/Waiting.ts"
+import { served, until, untilNone, within } from "../support/Waiting.ts"
 
 const PASSWORD = "a long enough password"
 
@@ -61,6 +61,23 @@ layer(TestServer.layer({ DATABASE_POOL_SIZE: "4" }))("mailed links of one accoun
         assert.strictEqual(again.status, 200)
       }))
   }
+
+  it.effect("that are used meanwhile queue, and the metrics count them", () =>
+    Effect.gen(function*() {
+      const sql = yield* SqlClient.SqlClient
+      const visitor = yield* anonymous
+      const { email, id } = yield* signedUp
+      const links = yield* resetLinks(email, 2)
+      const uses = yield* sql.withTransaction(Effect.gen(function*() {
+        yield* sql`SELECT 1 FROM users WHERE id = ${id} FOR UPDATE`
+        const uses = yield* Effect.forkChild(useAtOnce("/auth/reset-password", links, 3))
+        const metrics = Effect.map(visitor.get("//metrics"), ({ text }) => text)
+        yield* until(Effect.map(metrics, (text) => text.includes("bulkhead_waiting{class=\"links\"} 2\n")))
+        assert.include(yield* metrics, "bulkhead_running{class=\"links\"} 1\n")
+        return uses
+      }))
+      assertOneWins(yield* Fiber.join(uses))
+    }))
 
   it.effect("that prove an address 16 times at once make one account, and all others are 400", () =>
     Effect.gen(function*() {

@@ -1,22 +1,11 @@
-import {
-  Context,
-  DateTime,
-  Effect,
-  flow,
-  Layer,
-  Option,
-  RcMap,
-  type Redacted,
-  type Schema,
-  Semaphore,
-  Struct
-} from "effect"
+import { Context, DateTime, Effect, flow, Layer, Option, type Redacted, type Schema, Struct } from "effect"
 import { SqlClient, type SqlError, SqlSchema } from "effect/sql"
 import { type SessionId, UserId } from "../../schema/Ids.ts"
+import { makeLanesByKey } from "../admission/Lane.ts"
 import { LANES, Lanes } from "../admission/Lanes.ts"
 import { databaseDefects } from "../db/DatabaseErrors.ts"
 import { columnsOf } from "../db/Tables.ts"
-import { InvalidInput, type LinkUnusable, Overloaded, type SignUpClosed, WrongPassword } from "../DomainErrors.ts"
+import { InvalidInput, type LinkUnusable, type Overloaded, type SignUpClosed, WrongPassword } from "../DomainErrors.ts"
 import { Audit } from "../identity/Audit.ts"
 import { accountLock, UserRecord, users } from "../identity/Users.ts"
 import { askedFrom } from "../mail/Mailers.ts"
@@ -71,17 +60,7 @@ export class PasswordChanges extends Context.Service<PasswordChanges, {
         execute: (id) => sql`SELECT ${sql.literal(columnsOf(OwnerRow))} FROM users WHERE id = ${id}`
       })
 
-      // Concurrent uses of one account's links queue, so that only one costs a hash.
-      const turns = yield* RcMap.make({ lookup: (_owner: string) => Semaphore.make(LANES.links.atOnce) })
-
-      const turnOf = (owner: TokenOwner) =>
-        RcMap.get(turns, JSON.stringify(owner)).pipe(
-          Effect.flatMap((semaphore) => semaphore.takeScoped(1)),
-          Effect.timeoutOrElse({
-            duration: LANES.links.longestWait,
-            orElse: () => Effect.fail(Overloaded.retryAfter("links", LANES.links.longestWait))
-          })
-        )
+      const inTurn = yield* makeLanesByKey<string>("links", LANES.links)
 
       const setPassword = Effect.fnUntraced(function*(userId: UserId, digest: string, previous: string | null) {
         const now = yield* DateTime.nowAsDate
@@ -135,13 +114,15 @@ export class PasswordChanges extends Context.Service<PasswordChanges, {
 
       // The password is hashed before the transaction, so that no connection or lock waits for it.
       const useLink = Effect.fnUntraced(function*(token: Redacted.Redacted, password: Redacted.Redacted) {
-        yield* turnOf(yield* ownerOf(token))
         const owner = yield* ownerOf(token)
         yield* policy.check("password", password, yield* personOf(owner))
         const digest = yield* passwords.hash(password)
         if ("userId" in owner) return yield* signIns(resetAccount(owner.userId, token, digest))
         return yield* signIns(resetSignUp(token, digest))
-      }, Effect.scoped)
+      })
+
+      const useInTurn = (token: Redacted.Redacted, password: Redacted.Redacted) =>
+        Effect.flatMap(ownerOf(token), (owner) => inTurn(JSON.stringify(owner))(useLink(token, password)))
 
       const refuseChange = (userId: UserId) =>
         Effect.andThen(audit.record("password.change_failed", { userId }), Effect.fail(new WrongPassword()))
@@ -158,7 +139,7 @@ export class PasswordChanges extends Context.Service<PasswordChanges, {
         ),
 
         reset: flow(
-          (token, password) => Effect.tap(useLink(token, password), () => outbox.wake),
+          (token, password) => Effect.tap(useInTurn(token, password), () => outbox.wake),
           databaseDefects
         ),
 
