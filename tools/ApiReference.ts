@@ -55,10 +55,8 @@ curl -s "$api/routing/route" -H "$json" \\
 ## Finding, and reading a whole list
 
 \`q\` has up to 10 words; each must begin a word in a route's name, description, tags, place or names of waypoints, without
-regard to letter case and accents. All filters of \`GET /routes\` combine: \`tag\` (repeat it for several), \`activity\`,
-\`visibility\`, \`favourite\`, \`placeCountryCode\`, \`placeCity\`, \`bbox\`, \`minDistance\`, \`maxDistance\`, \`recordedAfter\`,
-\`recordedBefore\` and \`updatedSince\`; \`sort\` is one of \`-createdAt\`, \`createdAt\`, \`-updatedAt\`, \`name\`, \`-distance\`,
-\`distance\`, or \`relevance\` with \`q\`. \`X-Total-Count\` has how many match.
+regard to letter case and accents. All [filters](#list-own-routes) of \`GET /routes\` combine, and \`tag\` may be repeated.
+\`X-Total-Count\` has how many match.
 
 \`\`\`sh
 curl -si "$api/routes?q=zurich%20grav&tag=loop&sort=relevance&geometry=none&limit=50" -H "Authorization: Bearer $session"

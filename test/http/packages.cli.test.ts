@@ -53,6 +53,8 @@ layer(TestServer.layer())("the command line", (it) => {
       const listed = linesOf(yield* ada("ls", "--tag", "alps", "--json"))
       const routes = listed.map((line) => JSON.parse(line))
       assert.deepStrictEqual(routes.map(({ name, tags }) => [name, tags]), [["One", ["alps"]], ["Two", ["alps"]]])
+      const later = yield* ada("ls", "--recorded-after", "2100-01-01T00:00:00Z")
+      assert.deepStrictEqual([later.code, later.stdout], [0, ""])
       const [id] = routes.map((route) => String(route.id))
       assert(id !== undefined)
 

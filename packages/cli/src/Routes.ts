@@ -35,27 +35,22 @@ export const filters = {
   bbox: text("bbox", "A viewport in degrees: --bbox=minLng,minLat,maxLng,maxLat"),
   minKm: kilometres("min-km", "At least so long, in kilometres"),
   maxKm: kilometres("max-km", "At most so long, in kilometres"),
-  since: text("since", "Changed at this instant or later, such as 2026-06-01T00:00:00Z")
+  since: text("since", "Changed at this instant or later, such as 2026-06-01T00:00:00Z"),
+  recordedAfter: text("recorded-after", "Recorded at this instant or later"),
+  recordedBefore: text("recorded-before", "Recorded before this instant")
 }
 
-interface Filters {
-  readonly q: Option.Option<string>
-  readonly tag: ReadonlyArray<string>
-  readonly activity: Option.Option<"run" | "cycle" | "walk">
-  readonly visibility: Option.Option<"private" | "unlisted" | "public">
-  readonly favourite: Option.Option<boolean>
-  readonly country: Option.Option<string>
-  readonly city: Option.Option<string>
-  readonly bbox: Option.Option<string>
-  readonly minKm: Option.Option<number>
-  readonly maxKm: Option.Option<number>
-  readonly since: Option.Option<string>
-}
+type Filters = { readonly [K in keyof typeof filters]: typeof filters[K] extends Flag.Flag<infer A> ? A : never }
+
+/** `rps` has every filter, and reads whole lists. */
+type Filtered =
+  & Query
+  & Readonly<Record<Exclude<keyof Query, "sort" | "geometry" | "limit" | "offset" | "cursor">, unknown>>
 
 const metres = (kilometres: Option.Option<number>) =>
   Option.getOrUndefined(Option.map(kilometres, (length) => length * 1000))
 
-const queryOf = (given: Filters): Query => ({
+const queryOf = (given: Filters) => ({
   q: Option.getOrUndefined(given.q),
   tag: given.tag.length === 0 ? undefined : given.tag,
   activity: Option.getOrUndefined(given.activity),
@@ -66,8 +61,10 @@ const queryOf = (given: Filters): Query => ({
   bbox: Option.getOrUndefined(given.bbox),
   minDistance: metres(given.minKm),
   maxDistance: metres(given.maxKm),
-  updatedSince: Option.getOrUndefined(given.since)
-})
+  updatedSince: Option.getOrUndefined(given.since),
+  recordedAfter: Option.getOrUndefined(given.recordedAfter),
+  recordedBefore: Option.getOrUndefined(given.recordedBefore)
+} satisfies Filtered)
 
 const routesOf = ({ routes }: Client, query: Query) =>
   pages((page) => routes.list.response({ query: { ...query, geometry: "none", limit: 200, ...page } }))
