@@ -161,7 +161,7 @@ layer(sweepLayer)("the sweep of accounts", (it) => {
   it.effect("sleeps until an account is due, and an hour at most, at the end of which it sees what others wrote", () =>
     Effect.gen(function*() {
       const { count } = yield* Spans
-      const runs = count("AccountErasure.eraseDue")
+      const runs = count("Sweeps.accounts")
       const asked = count("AccountErasure.earliestDue")
       const left = countOf("users", "true")
       yield* until(Effect.map(asked, (count) => count === 1))

@@ -186,10 +186,7 @@ export class AccountErasure extends Context.Service<AccountErasure, {
               ),
               stillDue(cutoff),
               plus
-            ).pipe(
-              Effect.orDie,
-              Effect.withSpan("AccountErasure.eraseDue")
-            )
+            ).pipe(Effect.orDie)
           )
         )
       })

@@ -67,7 +67,7 @@ export class Health extends Context.Service<Health, {
             })
           )
           return { database: (yield* isReadOnly) ? "read-only" as const : "ok" as const }
-        }).pipe(Effect.withSpan("Health.ready"))
+        })
       })
     })
   )

@@ -99,10 +99,7 @@ export class PlaceSweep extends Context.Service<PlaceSweep, {
 
       return PlaceSweep.of({
         deriveDue: Effect.flatMap(places.hasCities, (hasCities) => hasCities ? deriveAll : Effect.succeed(nothingSwept))
-          .pipe(
-            Effect.orDie,
-            Effect.withSpan("PlaceSweep.deriveDue")
-          ),
+          .pipe(Effect.orDie),
         isDue: Effect.orDie(isDue)
       })
     })
