@@ -2,12 +2,10 @@ import { Context, Effect, type Scope } from "effect"
 import type { SqlError } from "effect/sql"
 
 /** Locks a name in the database until the scope closes or the locks' connection ends. Returns false if it is taken. */
-export const DatabaseLocks = Context.Reference<
+export class DatabaseLocks extends Context.Service<
+  DatabaseLocks,
   (name: string) => Effect.Effect<boolean, SqlError.SqlError, Scope.Scope>
->(
-  "route-planning-service/DatabaseLocks",
-  { defaultValue: () => () => Effect.succeed(true) }
-)
+>()("route-planning-service/DatabaseLocks") {}
 
 type NextPayload = Effect.Effect<string, SqlError.SqlError>
 
