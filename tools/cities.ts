@@ -128,7 +128,7 @@ const townsOf = (): ReadonlyArray<Town> => {
 const sectionOf = (view: ArrayBufferView | ArrayBufferLike) =>
   ArrayBuffer.isView(view) ? Buffer.from(view.buffer, view.byteOffset, view.byteLength) : Buffer.from(view)
 
-/** Returns the uncompressed content of the file, which `Cities.ts` describes. */
+/** Returns the uncompressed content of the file, which `Places.ts` describes. */
 export const packedCities = (): Buffer => {
   const towns = townsOf()
   const index = indexOf(towns)

@@ -1,11 +1,17 @@
-/** Bodies have these media types; those of route files are under the names of their formats. */
-export const MEDIA_TYPES = {
-  json: "application/json",
+import type { FileFormat } from "./Import.ts"
+
+const FILE_TYPES = {
   gpx: "application/gpx+xml",
   geojson: "application/geo+json",
   tcx: "application/vnd.garmin.tcx+xml",
   kml: "application/vnd.google-earth.kml+xml",
-  fit: "application/vnd.ant.fit",
+  fit: "application/vnd.ant.fit"
+} as const satisfies Readonly<Record<FileFormat, string>>
+
+/** Bodies have these media types. */
+export const MEDIA_TYPES = {
+  json: "application/json",
+  ...FILE_TYPES,
   kmz: "application/vnd.google-earth.kmz",
   zip: "application/zip",
   windowsZip: "application/x-zip-compressed",

@@ -7,6 +7,7 @@ import { Api } from "../../src/http/api/Api.ts"
 import { errorExamples } from "../../src/http/openapi/Bodies.ts"
 import { COMMON_HEADERS } from "../../src/http/openapi/Headers.ts"
 import { ServiceError } from "../../src/schema/Errors.ts"
+import { FILE_FORMATS } from "../../src/schema/Import.ts"
 import { apiReference } from "../../tools/ApiReference.ts"
 import { authorization, scopeIn, shapeOf } from "../support/AuthorizationTable.ts"
 import {
@@ -67,7 +68,7 @@ describe("the OpenAPI document", () => {
     const ownRefusals: Readonly<Record<string, ReadonlyArray<number>>> = {
       "auth.google": [401],
       "auth.logIn": [401],
-      ...Object.fromEntries(["fit", "geojson", "gpx", "kml", "tcx"].map((format) => [`files.${format}`, [403]]))
+      ...Object.fromEntries(FILE_FORMATS.map((format) => [`files.${format}`, [403]]))
     }
     const documented = operations.map(({ operation }) => ({
       id: operation.operationId,

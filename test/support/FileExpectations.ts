@@ -3,6 +3,7 @@ import { readFile } from "node:fs/promises"
 import { basename, join } from "node:path"
 import { publicErrorOf } from "../../src/http/response/PublicErrors.ts"
 import type { Position } from "../../src/schema/Geometry.ts"
+import { FILE_FORMATS } from "../../src/schema/Import.ts"
 import { turnOf, turnTypeOf } from "../../src/services/files/CoursePoints.ts"
 import { draftsOf, type ReadRoute } from "../../src/services/files/Draft.ts"
 import { finish } from "../../src/services/files/Finish.ts"
@@ -33,7 +34,7 @@ const ExpectedRoute = {
   warnings: Schema.optionalKey(Schema.Array(Schema.String)),
   /** An export in a format has and lacks these texts. */
   exports: Schema.optionalKey(Schema.Record(
-    Schema.Literals(["gpx", "geojson", "tcx", "kml"]),
+    Schema.Literals(FILE_FORMATS.filter((format) => format !== "fit")),
     Schema.optionalKey(Schema.Struct({
       has: Schema.optionalKey(Schema.Array(Schema.String)),
       lacks: Schema.optionalKey(Schema.Array(Schema.String))

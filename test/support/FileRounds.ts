@@ -4,8 +4,8 @@ import { readFitMessages } from "fit-file-parser/raw"
 import { existsSync, readFileSync } from "node:fs"
 import { basename, join } from "node:path"
 import { validateXML } from "xmllint-wasm"
-import type { FileFormat } from "../../src/schema/Import.ts"
-import { draftsOf, type RouteDocument, type TextFormat } from "../../src/services/files/Draft.ts"
+import { FILE_FORMATS, type FileFormat } from "../../src/schema/Import.ts"
+import { draftsOf, type RouteDocument } from "../../src/services/files/Draft.ts"
 import { finish } from "../../src/services/files/Finish.ts"
 import { writeFit } from "../../src/services/files/FitWriter.ts"
 import { writeRouteFile } from "../../src/services/files/RouteFile.ts"
@@ -21,9 +21,6 @@ const SCHEMAS: Readonly<Partial<Record<FileFormat, ReadonlyArray<string>>>> = {
 
 /** The schema of GPX may be passed on; the schemas of TCX and KML are read from the folder `SCHEMAS`. */
 const OWN_SCHEMAS = import.meta.dirname
-
-const TEXT_FORMATS: ReadonlyArray<TextFormat> = ["gpx", "geojson", "tcx", "kml"]
-const FORMATS: ReadonlyArray<FileFormat> = [...TEXT_FORMATS, "fit"]
 
 const MEMORY_PAGES = 16_384
 
@@ -98,7 +95,7 @@ export const roundOf = Effect.fnUntraced(function*(bytes: Uint8Array, name: stri
   const { draft, route } = yield* joined(bytes, name)
   if (route === undefined) return yield* Effect.die("a joined file is one route")
   const { document, measures, warnings } = route
-  const exports = yield* Effect.forEach(FORMATS, (format) =>
+  const exports = yield* Effect.forEach(FILE_FORMATS, (format) =>
     Effect.gen(function*() {
       const file = bytesOf(document, format)
       const validity = yield* Effect.promise(() => validityOf(file, format, folder))

@@ -1,5 +1,6 @@
 import { assert } from "@effect/vitest"
 import { Effect, Result } from "effect"
+import { FILE_FORMATS } from "../../src/schema/Import.ts"
 import {
   draftsOf,
   type RouteDocument,
@@ -12,7 +13,7 @@ import { readRouteFile, writeRouteFile } from "../../src/services/files/RouteFil
 import { readPacked } from "../../src/services/files/Upload.ts"
 import { coordinatesOf, lineMetres } from "../../src/services/geometry/Geodesy.ts"
 
-export const FORMATS: ReadonlyArray<TextFormat> = ["gpx", "geojson", "tcx", "kml"]
+export const FORMATS = FILE_FORMATS.filter((format) => format !== "fit")
 
 export const written = (route: WrittenRoute, format: TextFormat) => [...writeRouteFile(route, format)].join("")
 
