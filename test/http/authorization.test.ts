@@ -181,7 +181,9 @@ layer(TestServer.layer({ ADMIN_EMAILS: admins.join(",") }))("authorization", (it
           ...rows.toSorted()
         ]
         const text = `${HEADING}\n${table.join("\n")}\n`
-        yield* Effect.promise(() => expect(text).toMatchFileSnapshot(DOCUMENT))
+        yield* Effect.promise(() =>
+          expect(text, "run `npm run docs`, and read the new row").toMatchFileSnapshot(DOCUMENT)
+        )
       })
   )
 })

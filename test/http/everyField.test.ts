@@ -208,7 +208,11 @@ layer(TestServer.layer())("every member", (it) => {
       for (const [name, { body, schema }] of Object.entries(SAMPLES)) {
         const members = membersOf(schema)
         assert.isAbove(members.length, 2)
-        assert.deepStrictEqual(members.filter((member) => valuesAt(body, member).length === 0), [], name)
+        assert.deepStrictEqual(
+          members.filter((member) => valuesAt(body, member).length === 0),
+          [],
+          `${name}: its samples, such as ROUTE and CHANGED_ROUTE, want a value`
+        )
       }
       const pairs = [[RoutePatch, ROUTE, CHANGED_ROUTE], [CollectionPatch, COLLECTION, CHANGED_COLLECTION], [
         ProfilePatch,

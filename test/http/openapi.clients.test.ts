@@ -31,7 +31,11 @@ describe("the OpenAPI document for generators of clients", () => {
     const enumerations = schemasIn(served).flatMap(({ enum: values }) =>
       Array.isArray(values) && values.length > 1 ? [JSON.stringify(values)] : []
     )
-    assert.deepStrictEqual(enumerations.filter((values, index) => enumerations.indexOf(values) !== index), [])
+    assert.deepStrictEqual(
+      enumerations.filter((values, index) => enumerations.indexOf(values) !== index),
+      [],
+      "http/openapi/Enumerations.ts names an enumeration that is used twice"
+    )
     assert.includeMembers(names, ["Activity", "Provenance", "Visibility"])
     const entries = schemas["RouteSort"]?.["x-enum-varnames"]
     assert.isFalse(Array.isArray(entries) && entries.includes("name"))

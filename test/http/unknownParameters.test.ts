@@ -36,7 +36,7 @@ layer(TestServer.layer({ ADMIN_EMAILS: ADMIN }))("a parameter that an endpoint d
         const accepted = acceptedBy(operation)
         const call = ["POST", "PUT", "PATCH"].includes(method) ? { body: {} } : {}
         const { body, status } = yield* caller.call(method, `/${pathOf(path)}?geomtry=none&__proto__=x`, call)
-        assert.strictEqual(status, 400, `${method} ${path}`)
+        assert.strictEqual(status, 400, `${method} ${path}: without a query it has .middleware(NoParameters)`)
         const expected = accepted.length === 0 ? "none" : `one of ${accepted.join(", ")}`
         assert.deepInclude(
           yield* issuesIn(body),

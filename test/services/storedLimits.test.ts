@@ -108,7 +108,11 @@ layer(database)("limits of the contract and those of the columns", (it) => {
         )
       )
       const compared = [MAXIMA, CHOICES, PATTERNS].flatMap((table) => Object.keys(table))
-      assert.deepStrictEqual([...constraints.keys()].toSorted(), compared.concat(INTERNAL).toSorted())
+      assert.deepStrictEqual(
+        [...constraints.keys()].toSorted(),
+        compared.concat(INTERNAL).toSorted(),
+        "MAXIMA has each CHECK of a limit, CHOICES of an enumeration, PATTERNS of a pattern, INTERNAL what no client sends"
+      )
 
       for (const [name, [accept, valueOf]] of Object.entries({ ...MAXIMA, ...PATTERNS })) {
         const maximum = Number(constraints.get(name)?.match(/\d+(?=\D*$)/)?.[0])
