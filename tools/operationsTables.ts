@@ -1,6 +1,6 @@
 import { Duration } from "effect"
 import type { LaneNumbers } from "../src/services/admission/Lane.ts"
-import { AT_ONCE, LANES, numbersOn } from "../src/services/admission/Lanes.ts"
+import { AT_ONCE, LANES, numbersOn, SHARES, WRITES } from "../src/services/admission/Lanes.ts"
 import { registry } from "../src/services/operations/SettingsRegistry.ts"
 
 /** `DATABASE_POOL_SIZE` has this default. */
@@ -13,21 +13,25 @@ const queueOf = ({ longestCrowdedQueue, longestQueue }: LaneNumbers) => {
     : `${longestQueue}, ${longestCrowdedQueue} in a busy process`
 }
 
+const shares: Readonly<Record<string, { readonly share: number }>> = { ...SHARES, writes: WRITES }
+
+const shareOf = (name: string) => shares[name] === undefined ? "" : `${Math.round(shares[name].share * 100)} %`
+
 const rowOf = (name: string, numbers: LaneNumbers, atOnce = String(numbers.atOnce)) =>
-  `| ${name} | ${atOnce} | ${queueOf(numbers)} | ${Duration.toSeconds(numbers.longestWait)} s |`
+  `| ${name} | ${shareOf(name)} | ${atOnce} | ${queueOf(numbers)} | ${Duration.toSeconds(numbers.longestWait)} s |`
 
 const { passwords, ...lanes } = LANES
 
 const lanesTable = [
-  "| class | at once | in the queue | longest wait |",
-  "|---|---|---|---|",
+  "| class | of the connections | at once | in the queue | longest wait |",
+  "|---|---|---|---|---|",
   ...Object.entries(numbersOn(CONNECTIONS)).map(([name, numbers]) => rowOf(name, numbers)),
   rowOf("passwords", passwords, "one for each core"),
   ...Object.entries(lanes).map(([name, numbers]) => rowOf(name, numbers)),
-  `| archives, and pieces of them | ${AT_ONCE.archives}, ${AT_ONCE.archivePieces} | any number | 2 s for an archive |`,
-  `| calls of the routing engine | ${AT_ONCE.engine.running} | ${AT_ONCE.engine.queued} | the timeout of the request |`,
-  `| codes of the identity provider | ${AT_ONCE.exchanges} | none | |`,
-  `| mails that are composed | ${AT_ONCE.mails} | any number | |`
+  `| archives, and pieces of them | | ${AT_ONCE.archives}, ${AT_ONCE.archivePieces} | any number | 2 s for an archive |`,
+  `| calls of the routing engine | | ${AT_ONCE.engine.running} | ${AT_ONCE.engine.queued} | the timeout of the request |`,
+  `| codes of the identity provider | | ${AT_ONCE.exchanges} | none | |`,
+  `| mails that are composed | | ${AT_ONCE.mails} | any number | |`
 ].join("\n")
 
 const settingsTable = [

@@ -27,7 +27,7 @@ interface Share {
  * the processors of the database. One list of two is left to those that are not `publicLists`. Parts of imports and
  * exports that have begun are always queued.
  */
-const SHARES = {
+export const SHARES = {
   lists: { share: 0.3, least: 2, reason: "lists" },
   publicLists: { share: 0.2, reason: "lists" },
   totals: { share: 0.2, most: 2, longestWait: LONGEST_COUNT, reason: "totals" },
@@ -38,7 +38,7 @@ const SHARES = {
 } satisfies Readonly<Record<string, Share>>
 
 /** Writes to one account take turns. With two at least, the second begins as soon as the first has committed. */
-const WRITES = { share: 0.4, least: 2, reason: "writes" } satisfies Share
+export const WRITES = { share: 0.4, least: 2, reason: "writes" } satisfies Share
 
 const WRITES_QUEUED = { longestQueue: 256, longestCrowdedQueue: 8 }
 
