@@ -18,7 +18,6 @@ import {
 } from "../../src/layers/Live.ts"
 import { IdentityProvider } from "../../src/services/accounts/Provider.ts"
 import type { CounterState } from "../../src/services/admission/RateLimits.ts"
-import type { DatabaseLocks } from "../../src/services/db/DatabaseSessions.ts"
 import { Places } from "../../src/services/geometry/Places.ts"
 import { Mailer } from "../../src/services/mail/Mailers.ts"
 import { RoutingEngine } from "../../src/services/routing/Engine.ts"
@@ -112,7 +111,6 @@ const configured = <A, E, R>(build: Layer.Layer<A, E, R>, settings: Readonly<Rec
 
 type Outside =
   | SqlClient.SqlClient
-  | DatabaseLocks
   | RoutingEngine
   | IdentityProvider
   | Places

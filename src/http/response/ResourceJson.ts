@@ -88,6 +88,8 @@ const routeJson = (
     ["url", JSON.stringify(url)]
   )
 
+const SOME_LACK = ["cutRevision", ...OWN_MEMBERS] as const
+
 /** These members change without a new version, or are the owner's: new cities change places, a zone what others see. */
 const shownOf = (route: StoredRoute) =>
   JSON.stringify([
@@ -98,7 +100,7 @@ const shownOf = (route: StoredRoute) =>
     route.placeCountryCode,
     route.shareToken,
     route.allowDownload,
-    ...["cutRevision" as const, ...OWN_MEMBERS].map((member) => route[member]).filter((value) => value !== undefined),
+    ...SOME_LACK.map((member) => route[member]).filter((value) => value !== undefined),
     // Only its owner sees the times of the waypoints.
     ...(route.waypoints.includes("\"timestamp\"") ? [true] : [])
   ])

@@ -2,10 +2,12 @@ import { Context, Effect, type Scope } from "effect"
 import type { SqlError } from "effect/sql"
 
 /** Locks a name in the database until the scope closes or the locks' connection ends. Returns false if it is taken. */
-export class DatabaseLocks extends Context.Service<
-  DatabaseLocks,
+export const DatabaseLocks = Context.Reference<
   (name: string) => Effect.Effect<boolean, SqlError.SqlError, Scope.Scope>
->()("route-planning-service/DatabaseLocks") {}
+>(
+  "route-planning-service/DatabaseLocks",
+  { defaultValue: () => () => Effect.succeed(true) }
+)
 
 type NextPayload = Effect.Effect<string, SqlError.SqlError>
 

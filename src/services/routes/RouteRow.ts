@@ -398,9 +398,15 @@ const withoutTimes = (waypoints: string): string =>
 /** Others see a route without these members. */
 export const OWN_MEMBERS = ["recordedAt", "source"] as const satisfies ReadonlyArray<keyof StoredRoute>
 
+type OwnMember = (typeof OWN_MEMBERS)[number]
+type Seen = Omit<StoredRoute, OwnMember> & { readonly [Member in OwnMember]?: never }
+
 /** Leaves out what is private to the owner. The times of waypoints say when the route was recorded. */
-export const forOthers = (row: ShownRow, pseudonyms: Pseudonyms["Service"]): StoredRoute => ({
-  ...Struct.omit(toStoredRoute(row, pseudonyms), OWN_MEMBERS),
-  waypoints: withoutTimes(row.waypoints),
-  favourite: false
-})
+export const forOthers = (row: ShownRow, pseudonyms: Pseudonyms["Service"]): StoredRoute => {
+  const { recordedAt: _recordedAt, source: _source, ...seen } = toStoredRoute(row, pseudonyms)
+  return {
+    ...(seen satisfies Seen),
+    waypoints: withoutTimes(row.waypoints),
+    favourite: false
+  }
+}
