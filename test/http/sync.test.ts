@@ -26,6 +26,38 @@ const cursorOf = Effect.fnUntraced(function*(rider: Rider, query = "") {
   return pageIn((yield* rider.get(`/sync?limit=200&${query}`)).body).cursor
 })
 
+/** Makes collections of a rider that list all of the routes. */
+const listedBy = ({ id }: Rider, count: number, routeIds: ReadonlyArray<number>) =>
+  SqlClient.SqlClient.use((sql) =>
+    sql`
+      WITH made AS (
+        INSERT INTO collections (user_id, name, visibility, share_token, created_at, updated_at)
+        SELECT ${id}, 'Of others', 'private', md5(${id} || ' lists ' || n), now(), now() FROM generate_series(1, ${count}) n
+        RETURNING id
+      )
+      INSERT INTO collection_routes (collection_id, route_id, position)
+      SELECT made.id, route, 1 FROM made, unnest(${routeIds}::bigint[]) route`
+  )
+
+const publicRoute = (rider: Rider) => makeRoute(rider, { visibility: "public" })
+
+/** Returns in how many transactions an effect numbers changes of a rider. */
+const numberingsOf = <E, R>({ id }: Rider, effect: Effect.Effect<unknown, E, R>) =>
+  SqlClient.SqlClient.use(Effect.fnUntraced(function*(sql) {
+    yield* sql`CREATE TABLE numberings (number bigint)`
+    yield* sql`
+      CREATE FUNCTION note_numbering() RETURNS trigger LANGUAGE plpgsql AS $$
+      BEGIN INSERT INTO numberings VALUES (new.last); RETURN new; END $$`
+    yield* sql`
+      CREATE TRIGGER note_numbering AFTER UPDATE OF last ON change_counters FOR EACH ROW
+      WHEN (new.user_id = ${sql.literal(String(id))} AND new.last > old.last) EXECUTE FUNCTION note_numbering()`
+    yield* effect
+    const noted = yield* sql`SELECT FROM numberings`
+    yield* sql`DROP FUNCTION note_numbering CASCADE`
+    yield* sql`DROP TABLE numberings`
+    return noted.length
+  }))
+
 const waitingFor = (actor: Actor, cursor: string, seconds = 30) =>
   Effect.forkChild(actor.get(`/sync?cursor=${cursor}&wait=${seconds}`))
 
@@ -122,48 +154,30 @@ layer(TestServer.withSweeps())("the change feed", (it) => {
   it.effect("passes on to many collections of others a few at a time, whether a route or an account is hidden", () =>
     Effect.gen(function*() {
       const sql = yield* SqlClient.SqlClient
-      const [ada, bob] = [yield* signedIn, yield* signedIn]
-      const routeIds = yield* Effect.replicateEffect(makeRoute(bob, { visibility: "public" }), 12)
-      yield* sql`
-        WITH made AS (
-          INSERT INTO collections (user_id, name, visibility, share_token, created_at, updated_at)
-          SELECT ${ada.id}, 'Of others', 'private', md5('listing ' || n), now(), now() FROM generate_series(1, 150) n
-          RETURNING id
-        )
-        INSERT INTO collection_routes (collection_id, route_id, position)
-        SELECT made.id, route, 1 FROM made, unnest(${routeIds}::bigint[]) route`
+      const [ada, bob, eve] = [yield* signedIn, yield* signedIn, yield* signedIn]
+      const routeIds = yield* Effect.replicateEffect(publicRoute(bob), 12)
+      yield* listedBy(ada, 150, routeIds)
+      yield* listedBy(eve, 900, routeIds)
       const copy = yield* copied(ada)
       yield* cursorOf(bob)
-      const pendingOf = ({ id }: Rider) =>
+      const pendingOf = (...users: ReadonlyArray<Rider>) =>
         Effect.map(
-          sql<{ count: number }>`SELECT count(*)::int AS count FROM pending_changes WHERE user_id = ${id}`,
-          ([row]) => row?.count
+          sql`SELECT FROM pending_changes WHERE user_id = ANY(${users.map(({ id }) => id)}::bigint[])`,
+          ({ length }) => length
         )
-      const passedOn = Effect.gen(function*() {
-        yield* cursorOf(bob)
-        yield* catchUp(ada, copy)
-        yield* assertCopied(ada, copy)
-      })
-
+      const before = yield* pendingOf(ada, eve)
       yield* bob.patch(`/routes/${routeIds[0]}`, { visibility: "private" })
-      assert.strictEqual(yield* pendingOf(ada), 100)
-      yield* passedOn
+      assert.strictEqual((yield* pendingOf(ada, eve)) - before, 100)
+      assert.strictEqual(yield* numberingsOf(bob, cursorOf(bob)), 1)
+      yield* catchUp(ada, copy)
+      yield* assertCopied(ada, copy)
       yield* bob.patch(`/routes/${routeIds[0]}`, { visibility: "public" })
-      yield* passedOn
 
-      yield* sql`
-        CREATE FUNCTION count_numberings() RETURNS trigger LANGUAGE plpgsql AS $$
-        BEGIN PERFORM nextval('numberings'); RETURN new; END $$`
-      yield* sql`CREATE SEQUENCE numberings`
-      yield* sql`
-        CREATE TRIGGER count_numberings AFTER UPDATE OF last ON change_counters FOR EACH ROW
-        WHEN (new.user_id = ${sql.literal(String(bob.id))} AND new.last > old.last) EXECUTE FUNCTION count_numberings()`
       const operations = routeIds.map((id) => ({ op: "update", id, changes: { visibility: "private" } }))
       assert.strictEqual((yield* bob.post("/routes/batch", { operations })).status, 200)
-      yield* passedOn
-      assert.deepStrictEqual(yield* sql`SELECT nextval('numberings')::int AS next`, [{ next: 3 }])
-      yield* sql`DROP FUNCTION count_numberings CASCADE`
-      yield* sql`DROP SEQUENCE numberings`
+      assert.strictEqual(yield* numberingsOf(bob, cursorOf(bob)), 2)
+      yield* catchUp(ada, copy)
+      yield* assertCopied(ada, copy)
 
       assert.strictEqual((yield* bob.delete("/users/me")).status, 200)
       assert.strictEqual(yield* pendingOf(bob), 12)
@@ -171,6 +185,34 @@ layer(TestServer.withSweeps())("the change feed", (it) => {
       yield* numbers.number(UserId.make(bob.id), yield* DateTime.nowAsDate)
       yield* catchUp(ada, copy)
       yield* assertCopied(ada, copy)
+    }))
+
+  it.effect("has all collections of a route that is erased before its deletion has a number", () =>
+    Effect.gen(function*() {
+      const [ada, bob] = [yield* signedIn, yield* signedIn]
+      const [first, second] = [yield* publicRoute(bob), yield* publicRoute(bob)]
+      yield* listedBy(ada, 150, [first, second])
+      yield* listedBy(bob, 3, [first, second])
+      const copies = [[ada, yield* copied(ada)], [bob, yield* copied(bob)]] as const
+      yield* bob.delete(`/routes/${first}`)
+      assert.strictEqual((yield* bob.delete(`/routes/deleted/${first}`)).status, 200)
+      yield* bob.delete(`/routes/${second}`)
+      assert.strictEqual((yield* bob.delete("/routes/deleted")).status, 200)
+      for (const [rider, copy] of copies) {
+        yield* catchUp(rider, copy)
+        yield* assertCopied(rider, copy)
+      }
+    }))
+
+  it.effect("numbers many routes that are deleted at once", () =>
+    Effect.gen(function*() {
+      const sql = yield* SqlClient.SqlClient
+      const rider = yield* signedIn
+      const routeIds = yield* Effect.replicateEffect(makeRoute(rider), 30, { concurrency: 4 })
+      yield* listedBy(rider, 3, routeIds)
+      yield* cursorOf(rider)
+      yield* sql`UPDATE routes SET deleted_at = now() WHERE user_id = ${rider.id}`
+      assert.strictEqual(yield* numberingsOf(rider, cursorOf(rider)), 1)
     }))
 
   it.effect("refuses what is no cursor of this account and these types, with all issues", () =>

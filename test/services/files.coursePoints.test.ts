@@ -58,6 +58,13 @@ describe("a course point", () => {
       const { course_points = [], laps = [] } = yield* Effect.promise(() => new FitParser({}).parseAsync(bytes))
       assert.deepStrictEqual(course_points.map(({ distance }) => distance), [0, laps[0]?.total_distance])
     }))
+
+  it("of a stop shortly before the end is not at the end", () => {
+    const geometry = Array.from({ length: 200 }, (_, index) => [9, 47 + index / 11_000] as const)
+    const coord = [9, geometry[190]?.[1] ?? 0] as const
+    const course = { name: "North", tags: [], geometry, waypoints: [{ name: "Café", coord }] }
+    assert.deepStrictEqual(coursePointsOf(course).map(({ point }) => point.at), [190])
+  })
 })
 
 it("points of GPX have their type, else their symbol; the report names a symbol that another type replaces", () => {

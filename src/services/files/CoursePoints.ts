@@ -3,7 +3,7 @@ import { isLatitude, isLongitude, type Position } from "../../schema/Geometry.ts
 import { Maneuver } from "../../schema/Maneuver.ts"
 import type { DraftWaypoint, WrittenRoute } from "./Draft.ts"
 import { coordOf, decimal, numberOf } from "./FileValues.ts"
-import { END_METRES, placesOf } from "./NearestPositions.ts"
+import { NEAR_METRES, placesOf } from "./NearestPositions.ts"
 import type { XmlParts } from "./Xml.ts"
 import { attributeOf, childrenOf, textOf, type XmlElement } from "./XmlTree.ts"
 
@@ -199,7 +199,7 @@ const pointOfCue = (cue: Maneuver, position: Position): CoursePoint => {
  * those of a kind keep theirs.
  */
 export const coursePointsOf = ({ cues = [], geometry, waypoints }: WrittenRoute) => {
-  const places = placesOf(waypoints, geometry, END_METRES)
+  const places = placesOf(waypoints, geometry, NEAR_METRES)
   const placed = waypoints.map((waypoint, index) => ({ ...waypoint, at: places[index] ?? 0 }))
   const announced = placed.filter((waypoint) => !isShaping(waypoint))
   const placeAt = (index: number) => String(geometry[index]?.slice(0, 2))

@@ -132,9 +132,10 @@ export class NearestPositions {
   }
 }
 
-const NEAR_METRES = 20
+/** A position that is so much further than the nearest one is as good. */
+export const NEAR_METRES = 20
 
-/** A waypoint so near to an end of the line is that end: a round trip begins where it ends. */
+/** A waypoint so near to an end of the line may be that end: a round trip begins where it ends. */
 export const END_METRES = 100
 
 /** This many positions are looked at for each point and position, before the nearest of all counts. */
@@ -146,12 +147,13 @@ interface Point {
 
 /**
  * Finds points one after the other, so that a line that goes out and back has each on its own way. The first and the
- * last point are at the ends of the line that are within `endMetres`.
+ * last point are at the ends of the line that are within `END_METRES` and at most `endMargin` further than the nearest
+ * position.
  */
 export const placesOf = (
   points: ReadonlyArray<Point>,
   line: ReadonlyArray<Position>,
-  endMetres = 0
+  endMargin = -Infinity
 ): ReadonlyArray<number> => {
   const nearest = new NearestPositions(line, points.length)
   const end = Math.max(0, line.length - 1)
@@ -159,9 +161,10 @@ export const placesOf = (
   let looks = LOOKS_EACH * (line.length + points.length)
   return points.map(({ coord: [lng, lat] }, order) => {
     const metresTo = (at: number) => metresBetween(lng, lat, line[at]?.[0] ?? lng, line[at]?.[1] ?? lat)
-    if (order === 0 && metresTo(0) <= endMetres) return 0
-    if (order === points.length - 1 && metresTo(end) <= endMetres) return end
     const first = nearest.indexOf([lng, lat])
+    const isAt = (end: number) => metresTo(end) <= Math.min(END_METRES, metresTo(first) + endMargin)
+    if (order === 0 && isAt(0)) return 0
+    if (order === points.length - 1 && isAt(end)) return end
     if (first < from) {
       const limit = metresTo(first) + NEAR_METRES
       for (let at = from; at < line.length && looks > 0; at++, looks--) if (metresTo(at) <= limit) return from = at

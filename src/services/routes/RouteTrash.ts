@@ -40,10 +40,18 @@ export const trashQueries = Effect.fnUntraced(function*(kind: keyof typeof TABLE
   const { writes } = yield* Lanes
   const table = sql(TABLES[kind])
 
+  // The numbering of changes passes a deletion on to the collections that list a route, unless it is erased before.
   const erase = (owner: UserId, condition: Statement.Fragment) =>
     sql`
       WITH erased AS (DELETE FROM ${table} WHERE ${condition} RETURNING id, share_token, imported_from),
-        forgotten AS (${forgetErased(sql, owner, TABLES[kind])})
+        forgotten AS (${forgetErased(sql, owner, TABLES[kind])}),
+        passed_on AS (
+          INSERT INTO pending_changes (user_id, type, id, version, is_listing)
+          SELECT DISTINCT c.user_id, 'collection', c.id, c.version, false
+          FROM erased e JOIN pending_changes p ON p.user_id = ${owner} AND p.type = ${kind} AND p.id = e.id AND p.is_listing
+            JOIN collection_routes m ON m.route_id = e.id JOIN collections c ON c.id = m.collection_id
+          WHERE c.deleted_at IS NULL
+        )
       SELECT id FROM erased`
 
   // Rows are locked in the order of their ids, as a batch locks them.

@@ -8,10 +8,11 @@ import { earliestIn, runSweep, scheduled, sweepEach, type Swept, sweptAt } from 
 import { DateColumn } from "../db/Tables.ts"
 
 /** A statement has five seconds, enough to number these. */
-const NUMBERED_AT_ONCE = 10_000
+const NUMBERED_AT_ONCE = 1000
 
-/** These many of them may each be listed in the collections of a hundred accounts. */
-const LISTINGS_AT_ONCE = 10
+/** They may be in this many collections together, of which a route counts for `MOST_LISTINGS`, whatever others do. */
+const LISTINGS_AT_ONCE = 10_000
+const MOST_LISTINGS = 1000
 
 const LogState = Schema.Struct({
   last: Schema.Int,
@@ -72,11 +73,16 @@ export const changeNumbers = Effect.map(SqlClient.SqlClient, (sql) => {
     execute: ({ now, owner }) =>
       sql`
         WITH oldest AS (
-          SELECT position, count(*) FILTER (WHERE is_listing) OVER (ORDER BY position) AS listings
-          FROM pending_changes WHERE user_id = ${owner} ORDER BY position LIMIT ${NUMBERED_AT_ONCE}
+          SELECT place, sum(CASE WHEN is_listing THEN (
+            SELECT count(*) FROM (SELECT FROM collection_routes WHERE route_id = p.id LIMIT ${MOST_LISTINGS}) l
+          ) ELSE 0 END) OVER (ORDER BY position) AS listings
+          FROM (
+            SELECT ctid AS place, position, id, is_listing FROM pending_changes WHERE user_id = ${owner}
+            ORDER BY position LIMIT ${NUMBERED_AT_ONCE}
+          ) p
         ), taken AS (
-          DELETE FROM pending_changes WHERE user_id = ${owner}
-            AND position IN (SELECT position FROM oldest WHERE listings <= ${LISTINGS_AT_ONCE})
+          DELETE FROM pending_changes
+          WHERE ctid = ANY(ARRAY(SELECT place FROM oldest WHERE listings <= ${LISTINGS_AT_ONCE}))
           RETURNING type, id, version, position, is_listing
         ), relisted AS (
           SELECT c.user_id, c.id, c.version, max(t.position) AS position
