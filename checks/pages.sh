@@ -36,9 +36,13 @@ route() {
 listed=$(route public | jq .id)
 unlisted=$(route unlisted | jq --raw-output .shareToken)
 
+# Root, such as in a container, may not use Chromium's sandbox.
+flags=--headless=new
+if [ "$(id -u)" = 0 ]; then flags+=' --no-sandbox'; fi
+
 failed=0
 audit() {
-  npx --yes lighthouse@13.5.0 "$origin$1" --quiet --chrome-flags=--headless=new --output=json --output-path="$work/report.json" "${@:3}"
+  npx --yes lighthouse@13.5.0 "$origin$1" --quiet --chrome-flags="$flags" --output=json --output-path="$work/report.json" "${@:3}"
   jq --raw-output '.categories | [.["accessibility"], .["best-practices"], .seo, .performance] | map("\(.title) \(.score * 100 | round)") | join(", ")' \
     "$work/report.json" | sed "s|^|$1: |"
   for category in $2; do jq --exit-status ".categories[\"$category\"].score == 1" "$work/report.json" > /dev/null || failed=1; done
