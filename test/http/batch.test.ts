@@ -40,7 +40,7 @@ const namesOf = (actor: Actor) =>
   )
 
 layer(TestServer.layer())("a batch", (it) => {
-  it.effect("may name 100 times as many routes as a collection has", () =>
+  it.effect("may name more routes than a statement has parameters", () =>
     Effect.gen(function*() {
       const rider = yield* signedIn
       const own = yield* makeRoute(rider)

@@ -338,7 +338,7 @@ const permutations = <A>(all: ReadonlyArray<A>): ReadonlyArray<ReadonlyArray<A>>
 
 const isOpenTo = (email: string, password: string) => Effect.map(logIn(email, password), ({ status }) => status === 200)
 
-layer(TestServer.layer(behindFront))("whoever holds the mailbox", (it) => {
+layer(TestServer.layer(behindFront))("the holder of the mailbox", (it) => {
   it.effect("has the only password, in every order of her steps and a stranger's", () =>
     Effect.gen(function*() {
       const runs = seconds.flatMap((second, at) =>

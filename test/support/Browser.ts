@@ -56,9 +56,6 @@ export class Browser extends Context.Service<Browser, {
   static readonly before = <A, E, R>(servers: Layer.Layer<A, E, R>) => Layer.provideMerge(browserLayer, servers)
 }
 
-/** A page on a busy machine takes minutes: the limit is that of the test. */
-const PATIENCE = 180_000
-
 const browserLayer = Layer.effect(
   Browser,
   Effect.map(
@@ -80,7 +77,8 @@ const browserLayer = Layer.effect(
             Effect.acquireRelease(
               Effect.promise(async () => {
                 const page = await browser.newPage({ viewport: { width: 1400, height: 900 }, ...options })
-                page.setDefaultTimeout(PATIENCE)
+                // The timeout of the test ends what takes too long.
+                page.setDefaultTimeout(0)
                 return page
               }),
               (page) => Effect.promise(() => page.close())

@@ -69,7 +69,7 @@ export class AccountDeletion extends Context.Service<AccountDeletion, {
             yield* outbox.put(userId, {
               to: found.value.email,
               subject: mail.subject,
-              text: mail[by === userId ? "byOwner" : "byAdministrator"] + mail.text(erasureDueAt(now)),
+              text: `${mail[by === userId ? "byOwner" : "byAdministrator"]} ${mail.text(erasureDueAt(now))}`,
               link: hasPages ? page : undefined,
               linkText: mail.linkText,
               ifNotYou: by === userId ? mail.ifNotYou : undefined

@@ -162,7 +162,7 @@ export const placesOf = (
   return points.map(({ coord: [lng, lat] }, order) => {
     const metresTo = (at: number) => metresBetween(lng, lat, line[at]?.[0] ?? lng, line[at]?.[1] ?? lat)
     const first = nearest.indexOf([lng, lat])
-    const isAt = (end: number) => metresTo(end) <= Math.min(END_METRES, metresTo(first) + endMargin)
+    const isAt = (index: number) => metresTo(index) <= Math.min(END_METRES, metresTo(first) + endMargin)
     if (order === 0 && isAt(0)) return 0
     if (order === points.length - 1 && isAt(end)) return end
     if (first < from) {

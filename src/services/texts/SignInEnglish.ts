@@ -225,7 +225,7 @@ export const mailsEnglish = {
     byOwner: "The deletion of your account was requested.",
     byAdministrator: "An administrator requested the deletion of your account.",
     text: (at: Date) =>
-      ` It will be erased on ${
+      `It will be erased on ${
         time(at)
       }, with all its routes and collections. To keep it, sign in before then and cancel the `
       + "deletion.",

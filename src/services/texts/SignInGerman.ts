@@ -237,7 +237,7 @@ export const mailsGerman: MailTexts = {
     byOwner: "Die Löschung Ihres Kontos wurde beantragt.",
     byAdministrator: "Die Verwaltung hat die Löschung Ihres Kontos beantragt.",
     text: (at) =>
-      ` Es wird mit allen Routen und Sammlungen am ${
+      `Es wird mit allen Routen und Sammlungen am ${
         time(at)
       } endgültig gelöscht. Wenn Sie es behalten möchten, melden Sie sich `
       + "vorher an und nehmen Sie die Löschung zurück.",
