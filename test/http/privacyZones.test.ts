@@ -31,11 +31,15 @@ const LINE = ray(HOME, 1, 6000)
 
 const FAR = beside(HOME, 3000, 4700)
 
-/** South of here is a village of its own, which in the far west is a region too. */
+/** South of here is a village of its own, which in the far west is a region and a country, too. */
 const villages = Layer.succeed(Places, {
   at: ([lng, lat]) => {
     const placeCity = lat < 47.101 ? "Kleindorf" : "Vaduz"
-    return Effect.succeed({ placeCity, placeRegion: lng < 0 ? placeCity : "Land", placeCountryCode: "LI" })
+    return Effect.succeed(
+      lng < 0
+        ? { placeCity, placeRegion: placeCity, placeCountryCode: lat < 47.101 ? "MC" : "FR" }
+        : { placeCity, placeRegion: "Land", placeCountryCode: "LI" }
+    )
   },
   hasCities: Effect.succeed(false)
 })
@@ -140,15 +144,18 @@ layer(TestServer.withSweeps({ ADMIN_EMAILS: ADMIN }, villages))("privacy zones",
       assert.notProperty(end, "endAddress")
     }))
 
-  it.effect("hide a region that is the village of a start", () =>
+  it.effect("hide a region and a country that are the village of a start", () =>
     Effect.gen(function*() {
       const rider = yield* signedIn
       const center = [-9.5, 47.1] as const
       const { id } = yield* publish(rider, { name: "Distelrunde", geometry: ray(center, 1, 6000) })
       const visitor = yield* anonymous
-      assert.deepInclude(created((yield* visitor.get(`/routes/${id}`)).body), { placeRegion: "Kleindorf" })
+      const place = { placeRegion: "Kleindorf", placeCountryCode: "MC" }
+      assert.deepInclude(created((yield* visitor.get(`/routes/${id}`)).body), place)
       yield* setZones(rider, [{ ...ZONE, center }])
-      assert.notInclude((yield* visitor.get(`/routes/${id}`)).text, "Kleindorf")
+      const { body, text } = yield* visitor.get(`/routes/${id}`)
+      assert.notInclude(text, "Kleindorf")
+      assert.notProperty(body, "placeCountryCode")
       assert.notInclude(yield* found("q=distelrunde+kleindorf"), id)
       assert.include(yield* found("q=distelrunde"), id)
     }))

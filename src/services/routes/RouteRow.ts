@@ -238,7 +238,8 @@ const VIEWED = [
   "startAddress",
   "endAddress",
   "placeCity",
-  "placeRegion"
+  "placeRegion",
+  "placeCountryCode"
 ] as const
 
 const OpenColumns = StoredColumns.mapFields(Struct.omit([...VIEWED, "surfaces"]))
@@ -298,7 +299,7 @@ export const SHORT_SEEN_COLUMNS = byForm((form) =>
 )
 
 /** Increase it when `cutRoute` cuts the same route in another way, so that all views are made again. */
-export const CUT_VERSION = 2
+export const CUT_VERSION = 3
 
 /** The condition is true if `route_views v` is of the present `routes r` and `users u`, and cut by this version. */
 export const IS_CURRENT = `v.route_version = r.version AND v.zones_revision = u.zones_revision

@@ -59,6 +59,7 @@ const WholeRow = Schema.Struct({
   elevationGain: Schema.NullOr(Schema.Finite),
   placeCity: Schema.NullOr(Schema.String),
   placeRegion: Schema.NullOr(Schema.String),
+  placeCountryCode: Schema.NullOr(Schema.String),
   circles: Schema.Array(Schema.Struct({ lng: Schema.Finite, lat: Schema.Finite, radius: Schema.Finite }))
 })
 type WholeRow = typeof WholeRow.Type
@@ -67,7 +68,7 @@ type WholeRow = typeof WholeRow.Type
 const WRITTEN =
   ("route_version, zones_revision, place_version, cut_version, is_whole, distance, duration, elevation_gain, "
     + "position_count, geometry, simplified, polyline6, segments, simplified_segments, bounds, waypoints, cues, "
-    + "start_address, end_address, place_city, place_region, words").split(", ")
+    + "start_address, end_address, place_city, place_region, place_country_code, words").split(", ")
 
 const DueRow = Schema.Struct({ id: RouteId })
 
@@ -117,7 +118,8 @@ export class RouteViews extends Context.Service<RouteViews, {
           sql`
             SELECT r.version AS "routeVersion", u.zones_revision AS "zonesRevision", r.place_version AS "placeVersion",
               r.geometry, r.segments, r.waypoints, r.cues, r.distance, r.duration, r.elevation_gain AS "elevationGain",
-              r.place_city AS "placeCity", r.place_region AS "placeRegion", coalesce((
+              r.place_city AS "placeCity", r.place_region AS "placeRegion",
+              r.place_country_code AS "placeCountryCode", coalesce((
                 SELECT json_agg(json_build_object('lng', cut_lng, 'lat', cut_lat, 'radius', cut_radius))
                 FROM privacy_zones WHERE user_id = u.id
               ), '[]') AS circles
@@ -134,23 +136,24 @@ export class RouteViews extends Context.Service<RouteViews, {
             ORDER BY r.id LIMIT ${BATCH}`
       })
 
-      /** City and region of a hidden start are shown if the remaining line begins in them too: a region may be a village. */
-      const placeOf = Effect.fnUntraced(function*(
-        { placeCity, placeRegion }: WholeRow,
-        { isStartHidden, start }: NonNullable<Cut>
-      ) {
-        if (!isStartHidden) return { placeCity, placeRegion }
+      /** A part of a hidden start's place is shown if the remaining line begins in it too: a region or a country may be a village. */
+      const placeOf = Effect.fnUntraced(function*(row: WholeRow, { isStartHidden, start }: NonNullable<Cut>) {
+        if (!isStartHidden) return row
         const seen: Place = start === undefined ? {} : yield* places.at(start)
+        const shown = (part: keyof Place) => seen[part] === row[part] ? row[part] : null
         return {
-          placeCity: seen.placeCity === placeCity ? placeCity : null,
-          placeRegion: seen.placeRegion === placeRegion ? placeRegion : null
+          placeCity: shown("placeCity"),
+          placeRegion: shown("placeRegion"),
+          placeCountryCode: shown("placeCountryCode")
         }
       })
 
       // Nothing is stored if the route changed since it was read, and no view of later zones is replaced. A reader
       // waits for it, and a view that is lost is made again.
       const store = Effect.fnUntraced(function*(id: RouteId, row: WholeRow, cut: Cut) {
-        const { placeCity: city = null, placeRegion: region = null } = cut === undefined ? {} : yield* placeOf(row, cut)
+        const place = cut === undefined ? undefined : yield* placeOf(row, cut)
+        const city = place?.placeCity ?? null
+        const region = place?.placeRegion ?? null
         const line = cut?.line
         const address = (column: "end_address" | "start_address", isHidden: boolean | undefined) =>
           isHidden === false ? sql`r.${sql(column)}` : sql`NULL`
@@ -163,7 +166,7 @@ export class RouteViews extends Context.Service<RouteViews, {
             ${line?.segments ?? null}::text, ${line?.simplifiedSegments ?? null}::text,
             ${cut?.box ?? null}::text::box, ${cut?.waypoints ?? null}::text, ${cut?.cues ?? null}::text,
             ${address("start_address", cut?.isStartHidden)}, ${address("end_address", cut?.isEndHidden)}, ${city}::text,
-            ${region}::text, CASE WHEN ${
+            ${region}::text, ${place?.placeCountryCode ?? null}::text, CASE WHEN ${
           cut !== undefined
         } THEN search_vector(concat_ws(' ', r.name, array_to_string(r.tags, ' '),
               r.description, ${city}::text, ${region}::text, waypoint_names(${cut?.waypoints ?? null}::text))) END

@@ -48,7 +48,7 @@ CREATE TABLE route_views (
   words tsvector,
   -- The gate of `routes`, by what others see.
   is_indexable boolean GENERATED ALWAYS AS (position_count >= 20 AND coalesce(distance, 0) >= 500) STORED,
-  place_region text
+  place_region text, place_country_code text
 );
 CREATE TRIGGER json_on_write
   BEFORE INSERT OR UPDATE OF waypoints, geometry, simplified, cues, segments, simplified_segments ON route_views
