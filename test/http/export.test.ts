@@ -29,6 +29,15 @@ layer(TestServer.layer())("an export", (it) => {
       const other = yield* signedIn
       yield* mint(rider, "read")
       yield* rider.patch("/users/me", { preferences: { units: "metric", overlays: { wind: true } } })
+      const sql = yield* SqlClient.SqlClient
+      const identity = {
+        issuer: "https://id.example.com",
+        subject: crypto.randomUUID(),
+        linkedAt: "2026-01-02T03:04:05.000Z"
+      }
+      yield* sql`
+        INSERT INTO identities (issuer, subject, user_id, created_at)
+        VALUES (${identity.issuer}, ${identity.subject}, ${rider.id}, ${identity.linkedAt})`
       const route = created(
         (yield* rider.post(
           "/routes",
@@ -87,6 +96,7 @@ layer(TestServer.layer())("an export", (it) => {
       )
 
       assert.deepInclude(JSON.parse(files["profile.json"] ?? ""), (yield* rider.get("/users/me")).body)
+      assert.deepInclude(JSON.parse(files["profile.json"] ?? ""), { identities: [identity] })
       const { origin, ...first } = elementsOf(files, "routes.json")[0] ?? {}
       const { url: _, ...stored } = route
       assert.deepStrictEqual<unknown>(first, stored)

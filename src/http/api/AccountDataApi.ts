@@ -28,7 +28,7 @@ export class AccountDataApi extends HttpApiGroup.make("accountData")
       .annotate(OpenWhilePending, true)
       .annotateMerge(described(
         "Export the account",
-        "Everything in the account as a ZIP archive: `profile.json`, `routes.json` (one route a line), a GPX file for each "
+        "Everything in the account as a ZIP archive: `profile.json` with privacy zones and linked identity providers, `routes.json` (one route a line), a GPX file for each "
           + "route, `collections.json`, `tokens.json` and `sessions.json` without secrets, and `manifest.json` with counts and "
           + "the SHA-256 of each file. Deleted routes and links are left out. It is made while it is read: an archive that is incomplete "
           + "has no directory and does not open."

@@ -23,7 +23,7 @@ import { Lanes } from "../admission/Lanes.ts"
 import { textOf, withMembers } from "../bodies/JsonText.ts"
 import { CollectionRecord } from "../collections/CollectionRows.ts"
 import { findReadable } from "../db/Lists.ts"
-import { columnsOf } from "../db/Tables.ts"
+import { columnsOf, TimestampColumn } from "../db/Tables.ts"
 import type { Overloaded, SpoolFull } from "../DomainErrors.ts"
 import { writeRouteFile } from "../files/RouteFile.ts"
 import { Spool, type SpooledFile } from "../files/Spool.ts"
@@ -37,6 +37,13 @@ const archiveQueries = Effect.gen(function*() {
   const sql = yield* SqlClient.SqlClient
   const routes = routeVisibility(sql)
   const collections = collectionVisibility(sql)
+
+  const identitiesOf = SqlSchema.findAll({
+    Request: UserId,
+    Result: Schema.Struct({ issuer: Schema.String, subject: Schema.String, linkedAt: TimestampColumn }),
+    execute: (owner) =>
+      sql`SELECT issuer, subject, created_at AS "linkedAt" FROM identities WHERE user_id = ${owner} ORDER BY created_at`
+  })
 
   const routesOf = SqlSchema.findAll({
     Request: UserId,
@@ -87,7 +94,7 @@ const archiveQueries = Effect.gen(function*() {
         WHERE ${sql.in("c.id", ids)} AND ${collections.own(owner)} ORDER BY c.created_at, c.id`
   })
 
-  return { routesOf, collectionsOf, routePage, collectionPage }
+  return { identitiesOf, routesOf, collectionsOf, routePage, collectionPage }
 })
 
 const ArchivedRouteRow = Schema.Struct({ ...RouteRow.fields, origin: ShareToken })
@@ -276,7 +283,8 @@ export class AccountExport extends Context.Service<AccountExport, {
             "profile.json",
             asJson({
               ...yield* inTurn(profiles.profile(order.userId)),
-              privacyZones: yield* inTurn(zones.list(order.userId))
+              privacyZones: yield* inTurn(zones.list(order.userId)),
+              identities: yield* inTurn(Effect.orDie(queries.identitiesOf(order.userId)))
             })
           )
           const routes = yield* addRoutes(add, order)
