@@ -3,6 +3,8 @@ import { Effect } from "effect"
 import { ACCOUNT_PAGES, PAGES } from "../../src/http/request/RouteTemplates.ts"
 import { MAX_DESCRIPTION } from "../../src/schema/Route.ts"
 import { type Actor, anonymous, type Rider, signedIn, signedInAs, withHeaders } from "../support/Actors.ts"
+import { zipped } from "../support/Archives.ts"
+import { gpx, trk } from "../support/Files.ts"
 import { created, newRoute } from "../support/Routes.ts"
 import { TestServer } from "../support/TestServer.ts"
 
@@ -12,7 +14,11 @@ const KEEPER = "keeper@example.com"
 
 const LEAVER = "leaver@example.com"
 
+const MARKER = "marker@example.com"
+
 const SEARCHER = "searcher@example.com"
+
+const ADMINS = [ADMIN, KEEPER, LEAVER, MARKER, SEARCHER]
 
 type Fields = Readonly<Record<string, string>>
 
@@ -42,13 +48,34 @@ const fieldsIn = (text: string): Fields => {
 const linksOf = (text: string) =>
   [...(/<header>.*<\/header>/s.exec(text)?.[0] ?? "").matchAll(/<li><a href="\.\.\/([^"]+)"/g)].map(([, link]) => link)
 
+/** Returns the names of the fields that a page marks as those which its error is about. */
+const markedIn = (text: string) =>
+  [...text.matchAll(/ name="([\w-]+)"[^>]* aria-describedby="[^"]*\berror" aria-invalid="true"/g)].map(([, name]) =>
+    name
+  )
+
+/** Sends no bytes as a browser does where no file is chosen. */
+const sendFile = (actor: Actor, path: string, fields: Fields, file: string, bytes: Uint8Array) => {
+  const parts = Object.entries(fields).map(([name, value]) => `name="${name}"\r\n\r\n${value}\r\n`)
+  const text = [...parts, `name="${file}"; filename="${bytes.length === 0 ? "" : "a.zip"}"\r\n\r\n`].map((part) =>
+    `--limit\r\ncontent-disposition: form-data; ${part}`
+  ).join("")
+  return Effect.map(
+    actor.call("POST", `/${path}`, {
+      raw: Uint8Array.from(Buffer.concat([Buffer.from(text), bytes, Buffer.from("\r\n--limit--\r\n")])),
+      headers: { "content-type": "multipart/form-data; boundary=limit", "sec-fetch-site": "same-origin" }
+    }),
+    ({ text }) => markedIn(text)
+  )
+}
+
 const OF_VISITORS = ["sign-in"]
 
 const OF_USERS = ["me/routes", "me/collections", "me/profile"]
 
 const OF_ADMINS = [...OF_USERS, "admin"]
 
-layer(TestServer.layer({ ADMIN_EMAILS: [ADMIN, KEEPER, LEAVER, SEARCHER].join() }))("forms of an account", (it) => {
+layer(TestServer.layer({ ADMIN_EMAILS: ADMINS.join() }))("forms of an account", (it) => {
   it.effect("of a route keep the version that they were opened with, until they say what saving them replaces", () =>
     Effect.gen(function*() {
       const rider = yield* signedIn
@@ -193,14 +220,19 @@ layer(TestServer.layer({ ADMIN_EMAILS: [ADMIN, KEEPER, LEAVER, SEARCHER].join() 
       })
       assert.deepStrictEqual(linksOf(back.text), OF_ADMINS)
       const entered = yield* submit(visitor, `/${action}`, { to, email, password })
-      assert.deepStrictEqual([entered.status, entered.headers.get("location")], [303, ACCOUNT_PAGES.password.slice(1)])
+      assert.deepStrictEqual([entered.status, entered.headers.get("location")], [
+        303,
+        ACCOUNT_PAGES.password.slice(1)
+      ])
     }))
 
   it.effect("that mails lead to have the navigation of their reader, but while the deletion is pending", () =>
     Effect.gen(function*() {
       const rider = yield* signedIn
       const admin = yield* signedInAs({ email: LEAVER })
-      for (const [reader, links] of [[yield* anonymous, OF_VISITORS], [rider, OF_USERS], [admin, OF_ADMINS]] as const) {
+      for (
+        const [reader, links] of [[yield* anonymous, OF_VISITORS], [rider, OF_USERS], [admin, OF_ADMINS]] as const
+      ) {
         for (const page of [PAGES.cancelDeletion, PAGES.revokeTokens]) {
           assert.deepStrictEqual(linksOf(yield* textOf(reader, page)), links, page)
         }
@@ -241,6 +273,52 @@ layer(TestServer.layer({ ADMIN_EMAILS: [ADMIN, KEEPER, LEAVER, SEARCHER].join() 
       yield* refused(rider, `/me/collections/${collection.id}?q=%3F%3F%3F`, words, entered, `<option value="${id}"`)
       yield* refused(admin, "/admin/audit?user=Ada", "name=\"user\" value=\"Ada\"", "<tbody><tr>")
       yield* refused(admin, `/admin/users?q=${"a".repeat(255)}`, `value="${"a".repeat(255)}"`, SEARCHER)
+    }))
+
+  it.effect("mark the field that a refusal is about", () =>
+    Effect.gen(function*() {
+      const admin = yield* signedInAs({ email: MARKER })
+      const rider = yield* signedIn
+      yield* rider.patch("/users/me", { handle: "is-taken" })
+      const { id } = yield* storedBy(admin)
+      const collection = created((yield* admin.post("/collections", { name: "Passes" })).body)
+      const { data, invitations, password, profile, routes, tokens, users, zones } = ACCOUNT_PAGES
+      const sent = (path: string, fields: Fields) =>
+        Effect.map(submit(admin, path, fields), ({ text }) => markedIn(text))
+      const searched = (path: string) => Effect.map(textOf(admin, path), markedIn)
+
+      assert.deepStrictEqual(yield* sent(profile, { do: "save", name: "Ada", handle: "is-taken" }), ["handle"])
+      assert.deepStrictEqual(yield* sent(zones, { do: "add", place: "at home", radius: "500" }), ["place"])
+      const link = { do: "addLink", label: "x".repeat(101) }
+      for (const path of [`/me/routes/${id}`, `/me/collections/${collection.id}`]) {
+        assert.deepStrictEqual(yield* sent(path, link), ["label"])
+        assert.deepStrictEqual(yield* sent(path, { do: "addLink", expires: "2001-13-45" }), ["expires"])
+      }
+
+      const token = { do: "mint", name: "laptop", scope: "read", expiresInDays: "" }
+      assert.deepStrictEqual(yield* sent(tokens, token), ["currentPassword"])
+      assert.deepStrictEqual(yield* sent(tokens, { ...token, currentPassword: "wrong" }), ["currentPassword"])
+      const change = { do: "change", currentPassword: "wrong", newPassword: "short" }
+      assert.deepStrictEqual(yield* sent(password, change), ["newPassword"])
+      assert.deepStrictEqual(yield* sent(password, { ...change, newPassword: "a long enough password" }), [
+        "currentPassword"
+      ])
+
+      assert.deepStrictEqual(yield* sent(invitations, { do: "invite", emails: "" }), ["emails"])
+      assert.deepStrictEqual(yield* sent(invitations, { do: "invite", emails: "ada" }), ["emails"])
+      const archive = yield* zipped([["a.gpx", gpx(trk(`<trkpt lat="47" lon="9"/><trkpt lat="48" lon="9"/>`))]])
+      const given = { tags: "???", collection: "x".repeat(201) }
+      assert.deepStrictEqual(yield* sendFile(admin, data, given, "archive", archive), ["tags", "collection"])
+      assert.deepStrictEqual(yield* sendFile(admin, data, {}, "archive", Buffer.from("no ZIP")), ["archive"])
+      assert.deepStrictEqual(
+        yield* sendFile(admin, routes, { visibility: "private" }, "files", Buffer.from("")),
+        ["files"]
+      )
+
+      assert.deepStrictEqual(yield* searched(`${routes}?q=%3F`), ["q"])
+      assert.deepStrictEqual(yield* searched(`/me/collections/${collection.id}?q=%3F`), ["q"])
+      assert.deepStrictEqual(yield* searched(`${users}?q=${"a".repeat(255)}`), ["q"])
+      assert.deepStrictEqual(yield* searched("/admin/audit?user=Ada"), ["user"])
     }))
 
   it.effect("of administrators lead to the audit of a person, and to the page while there is one", () =>

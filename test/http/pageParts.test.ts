@@ -217,11 +217,13 @@ test("a field has a label, what it is given and nothing that it is not given", (
     "<div><label for=\"a\">A</label>\n<textarea id=\"a\" name=\"a\" rows=\"4\">\n&lt;</textarea></div>\n"
   )
   assert.strictEqual(
-    passwordInput("p", "P", "current-password").html,
+    passwordInput({ name: "p", label: "P", value: "secret", autocomplete: "current-password" }).html,
     "<div><label for=\"p\">P</label>\n<input type=\"password\" id=\"p\" name=\"p\" autocomplete=\"current-password\"></div>\n"
   )
-  assert.include(passwordInput("p", "P", "x", "H").html, "H</p>\n<input type=\"password\" id=\"p\" name=\"p\" ")
-  assert.include(passwordInput("p", "P", "x", "H").html, " autocomplete=\"x\" aria-describedby=\"p-hint\">")
+  assert.include(
+    passwordInput({ name: "p", label: "P", autocomplete: "x", hint: "H" }).html,
+    "H</p>\n<input type=\"password\" id=\"p\" name=\"p\" autocomplete=\"x\" aria-describedby=\"p-hint\">"
+  )
   const options = [["", "Any"], ["x", "X"]] as const
   const selectOf = (value: string | null, hint?: string) =>
     select({ name: "s", label: "S", value, ...(hint === undefined ? {} : { hint }) }, options).html

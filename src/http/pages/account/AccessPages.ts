@@ -13,19 +13,7 @@ import { Api } from "../../api/Api.ts"
 import { ACCOUNT_PAGES } from "../../request/RouteTemplates.ts"
 import type { Page } from "../layout/Layout.ts"
 import { accountPageLayer, action, done, idOf, type Visit } from "./AccountPage.ts"
-import {
-  button,
-  confirmed,
-  copyField,
-  decodeForm,
-  fieldsOf,
-  form,
-  hidden,
-  numberOf,
-  orNull,
-  passwordInput,
-  rows
-} from "./Forms.ts"
+import { button, confirmed, copyField, decodeForm, fieldsOf, form, hidden, numberOf, orNull, rows } from "./Forms.ts"
 
 const tokenItem = ({ tokens }: Texts) => (token: PersonalAccessToken) =>
   html`<li><div><strong>${inOneLine(token.name)}</strong> <span class="hint">...${token.hint}</span>
@@ -41,8 +29,8 @@ const tokensPage = (
   { fields: given, refusal, texts }: Visit,
   minted?: MintedToken
 ): Page => {
-  const { fields, tokens } = texts
-  const { input, select } = fieldsOf(texts, { expiresInDays: DEFAULT_TOKEN_DAYS, ...given }, refusal)
+  const { tokens } = texts
+  const { input, password, select } = fieldsOf(texts, { expiresInDays: DEFAULT_TOKEN_DAYS, ...given }, refusal)
   return {
     title: tokens.title,
     body: html`${minted && mintedWords(texts, minted)}<p>${tokens.lead}</p>
@@ -55,7 +43,7 @@ ${
         select("scope", Object.entries(tokens.scopes)),
         input("expiresInDays", { type: "number", hint: tokens.daysHint }),
         html`</div>\n`,
-        passwordInput("currentPassword", fields.currentPassword, "current-password", tokens.passwordHint),
+        password("currentPassword", { autocomplete: "current-password", hint: tokens.passwordHint }),
         button("mint", tokens.mint)
       )
     }`
@@ -131,7 +119,7 @@ const zonesLayer = Layer.unwrap(Effect.map(PrivacyZones, (zones) =>
     path: ACCOUNT_PAGES.zones,
     show: Effect.fnUntraced(function*({ fields: given, refusal, session, texts }) {
       const words = texts.zones
-      const { input } = fieldsOf(texts, { radius: 500, ...given }, refusal)
+      const { input } = fieldsOf(texts, { radius: 500, ...given }, refusal, "place")
       const all = yield* zones.list(session.userId)
       return {
         title: words.title,

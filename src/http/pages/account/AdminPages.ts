@@ -32,7 +32,6 @@ import {
   filtersIn,
   form,
   hidden,
-  input,
   rows,
   searched,
   select
@@ -121,7 +120,7 @@ const usersLayer = Layer.unwrap(Effect.gen(function*() {
             texts,
             `${root}${ACCOUNT_PAGES.users.slice(1)}`,
             sections.users,
-            input({ name: "q", label: admin.search, type: "search", value: q }),
+            fieldsOf(texts, { q }, error).input("q", { label: admin.search, type: "search" }),
             select({ name: "sort", label: admin.order, value: byBytes ? BY_BYTES : "" }, [
               ["", admin.newestFirst],
               [BY_BYTES, admin.mostBytesFirst]
@@ -174,7 +173,10 @@ const invitationsLayer = Layer.unwrap(Effect.gen(function*() {
       body: html`<h2>${admin.invite}</h2>
 ${
         form(
-          fieldsOf(texts, fields, refusal).textarea("emails", { required: true, hint: admin.inviteHint(MAX_INVITED) }),
+          fieldsOf(texts, fields, refusal, "emails").textarea("emails", {
+            required: true,
+            hint: admin.inviteHint(MAX_INVITED)
+          }),
           button("invite", admin.invite)
         )
       }<h2>${admin.unused}</h2>
@@ -215,11 +217,8 @@ ${pagesAround(found, { limit, offset }, texts, around(texts))}`
           `${group.map(({ address }) => address).join(", ")}: ${problem}`
         )
         const problem = admin.notInvited(given.length - refused.length, problems)
-        const page: Page = {
-          ...yield* show({ ...visit, fields: { emails } }),
-          error: ValidationFailed.at("body", "emails", problem),
-          problem
-        }
+        const error = ValidationFailed.at("body", "emails", problem)
+        const page: Page = { ...yield* show({ ...visit, fields: { emails }, refusal: error }), error, problem }
         return page
       }),
       again: action(endpoints.invite, function*({ fields, session }) {
@@ -250,12 +249,12 @@ const auditLayer = Layer.unwrap(Effect.gen(function*() {
       const { limit, offset } = cardPage(query)
       const filters = filtersIn(query, ["user", "event"])
       const { event, user } = filters
-      const { input, select } = fieldsOf(texts, filters)
       const decoded = Effect.all({
         userId: user === undefined ? Effect.undefined : decodeNamed(UserIdFromPath, "user", user),
         event: event === undefined ? Effect.undefined : decodeNamed(AuditEvent, "event", event)
       })
       const { error, filter } = yield* searched(decoded, { userId: undefined, event: undefined })
+      const { input, select } = fieldsOf(texts, filters, error)
       const found = yield* lists(audit.list(session.userId, filter, { limit, offset }))
       return {
         title: sections.audit,

@@ -6,6 +6,7 @@ import {
   NewCollection,
   type StoredCollection
 } from "../../../schema/Collection.ts"
+import type { ServiceError } from "../../../schema/Errors.ts"
 import { CollectionIdFromPath, RouteIdFromPath, type UserId } from "../../../schema/Ids.ts"
 import { MAX_LIMIT, type PageOf } from "../../../schema/Page.ts"
 import type { StoredCollectionRoute, StoredRoute } from "../../../schema/Route.ts"
@@ -33,7 +34,6 @@ import {
   fieldsOf,
   form,
   hidden,
-  input,
   orNull,
   rows,
   searched,
@@ -136,15 +136,17 @@ ${index === 0 ? undefined : button("up", texts.collections.up, "quiet", name)}${
 const searchIn = ({ query }: Visit) => orNull(query.get("q"))
 
 /** A list that is too long for a choice can be searched. */
-const searchForm = ({ collections, common }: Texts, search: string | null, own: PageOf<StoredRoute>) =>
-  search === null && own.total <= own.items.length
+const searchForm = (texts: Texts, search: string | null, own: PageOf<StoredRoute>, error?: ServiceError) => {
+  const { collections, common } = texts
+  return search === null && own.total <= own.items.length
     ? undefined
     : html`<form method="get" role="search" aria-label="${collections.search}">
 ${
-      input({ name: "q", label: collections.search, type: "search", value: search })
+      fieldsOf(texts, { q: search }, error).input("q", { label: collections.search, type: "search" })
     }<button class="quiet">${common.find}</button>
 </form>
 `
+}
 
 const noneToAdd = ({ collections, routes }: Texts, search: string | null, own: ReadonlyArray<StoredRoute>) => {
   if (own.length > 0) return collections.allAdded
@@ -208,7 +210,7 @@ ${
             items.map((route, index) => member(route, userId, { index, last: items.length - 1, root, texts, units }))
           }</ol>`
       }
-${searchForm(texts, search, mine)}${addForm(texts, search, mine.items, new Set(routeIds))}
+${searchForm(texts, search, mine, error)}${addForm(texts, search, mine.items, new Set(routeIds))}
 <h2>${words.change}</h2>
 ${
         form(

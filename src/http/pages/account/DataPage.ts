@@ -15,7 +15,7 @@ import { bodyStream } from "../../request/RequestBodies.ts"
 import { ACCOUNT_PAGES } from "../../request/RouteTemplates.ts"
 import { LINES, type Page, plainWords } from "../layout/Layout.ts"
 import { accountPageLayer } from "./AccountPage.ts"
-import { decodeForm, filesForm, input, orNull, select } from "./Forms.ts"
+import { decodeForm, fieldsOf, filesForm, orNull } from "./Forms.ts"
 import { isMissed } from "./RoutesPage.ts"
 
 const noArchive = ({ data }: Texts) => ValidationFailed.at("body", "", data.noArchive)
@@ -103,8 +103,10 @@ export const dataPageLayer = Layer.unwrap(Effect.gen(function*() {
   const readmit = yield* makeReadmit
   return accountPageLayer({
     path: ACCOUNT_PAGES.data,
-    show: ({ root, texts: { data, signIn, visibilities } }) =>
-      Effect.succeed({
+    show: ({ refusal, root, texts }) => {
+      const { data, signIn, visibilities } = texts
+      const { file, input, select } = fieldsOf(texts, { visibility: "private" }, refusal, "archive")
+      return Effect.succeed({
         title: data.title,
         body: html`<h2>${data.export}</h2>
 <p>${data.exportWords}</p>
@@ -114,15 +116,15 @@ export const dataPageLayer = Layer.unwrap(Effect.gen(function*() {
 ${
           filesForm(
             signIn.lateChoice,
-            select({ name: "visibility", label: data.visibility, value: "private" }, Object.entries(visibilities)),
-            input({ name: "tags", label: data.tags, hint: data.tagsHint }),
-            input({ name: "collection", label: data.collection, hint: data.collectionHint }),
-            html`<div><label for="archive">${data.archive}</label>
-<input type="file" id="archive" name="archive" accept=".zip,application/zip" required></div>\n`,
+            select("visibility", Object.entries(visibilities), { label: data.visibility }),
+            input("tags", { label: data.tags, hint: data.tagsHint }),
+            input("collection", { label: data.collection, hint: data.collectionHint }),
+            file({ name: "archive", label: data.archive, required: true }, html`accept=".zip,application/zip"`),
             html`<button type="submit">${data.importButton}</button>`
           )
         }`
-      }),
+      })
+    },
     receive: {
       endpoint: imported,
       deadline: Context.get(imported.annotations, ResponseWithin),

@@ -45,10 +45,11 @@ export const input = (given: Input): Html => {
   return field(given, html`<input type="${type}" ${named(given)} value="${value ?? ""}"${attributes(given)}>`)
 }
 
-export const passwordInput = (name: string, label: string, autocomplete: string, hint?: string): Html => {
-  const given = { name, label, autocomplete, hint }
-  return field(given, html`<input type="password" ${named(given)}${attributes(given)}>`)
-}
+export const passwordInput = (given: Input): Html =>
+  field(given, html`<input type="password" ${named(given)}${attributes(given)}>`)
+
+const fileInput = (given: Input, more: Html): Html =>
+  field(given, html`<input type="file" ${named(given)} ${more}${attributes(given)}>`)
 
 export const textarea = (given: Input): Html =>
   field(given, html`<textarea ${named(given)} rows="4"${attributes(given)}>\n${given.value ?? ""}</textarea>`)
@@ -64,13 +65,24 @@ export const select = (given: Input, options: Options): Html => {
 
 type Name = keyof Texts["fields"]
 
-/** Makes fields that have the label and the value of their name, and are marked where the error is about them. */
+/** These reasons are about one field. */
+const FIELD_OF: Readonly<Record<string, Name>> = { handle_taken: "handle", current_password_wrong: "currentPassword" }
+
+/**
+ * Makes fields that have the label and the value of their name, and are marked where the error is about them. An issue
+ * without a path is about the field `main`.
+ */
 export const fieldsOf = (
   { fields }: Texts,
   values: Readonly<Record<string, Input["value"]>>,
-  error?: ServiceError
+  error?: ServiceError,
+  main?: string
 ) => {
-  const refused = new Set((error === undefined ? [] : issuesIn(error)).flatMap(({ path }) => path.split(".")))
+  const issues = error === undefined ? [] : issuesIn(error)
+  const refused = new Set([
+    FIELD_OF[String(error?.details?.reason)],
+    ...issues.flatMap(({ path }) => path === "body" ? [main] : path.split("."))
+  ])
   const given = (name: Name, more?: Partial<Input>) => ({
     name,
     label: fields[name],
@@ -80,6 +92,8 @@ export const fieldsOf = (
   })
   return {
     input: (name: Name, more?: Partial<Input>) => input(given(name, more)),
+    password: (name: Name, more?: Partial<Input>) => passwordInput(given(name, more)),
+    file: (input: Input, more: Html) => fileInput({ ...input, isRefused: refused.has(input.name) }, more),
     textarea: (name: Name, more?: Partial<Input>) => textarea(given(name, more)),
     select: (name: Name, options: Options, more?: Partial<Input>) => select(given(name, more), options)
   }

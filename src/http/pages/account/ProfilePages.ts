@@ -32,7 +32,6 @@ import {
   hidden,
   numberOf,
   orNull,
-  passwordInput,
   versionField
 } from "./Forms.ts"
 
@@ -191,14 +190,16 @@ const passwordLayer = Layer.unwrap(Effect.gen(function*() {
 
   return accountPageLayer({
     path: ACCOUNT_PAGES.password,
-    show: ({ session, texts }) =>
+    show: ({ refusal, session, texts }) =>
       Effect.map(profiles.user(session.userId), ({ hasPassword }) => ({
         title: texts.password.title,
         body: html`<p>${texts.password.lead}</p>
 ${
           form(
-            hasPassword ? passwordInput("currentPassword", texts.fields.currentPassword, "current-password") : html``,
-            newPasswordInput(texts, "newPassword"),
+            hasPassword
+              ? fieldsOf(texts, {}, refusal).password("currentPassword", { autocomplete: "current-password" })
+              : html``,
+            newPasswordInput(texts, "newPassword", refusal),
             button("change", texts.password.button)
           )
         }`

@@ -1,6 +1,6 @@
 import { Array as Arr, Context, Duration, Effect, Layer } from "effect"
 import type { HttpServerRequest } from "effect/http"
-import { ValidationFailed } from "../../../schema/Errors.ts"
+import { type ServiceError, ValidationFailed } from "../../../schema/Errors.ts"
 import type { UserId } from "../../../schema/Ids.ts"
 import { FILE_FORMATS, type ImportWarning } from "../../../schema/Import.ts"
 import type { PageOf } from "../../../schema/Page.ts"
@@ -34,9 +34,15 @@ const FILTERS = ["q", "tag", "activity", "visibility", "favourite", "sort"]
 
 type Filters = ReturnType<typeof filtersIn>
 
-const filtersOf = (texts: Texts, filters: Filters, tags: ReadonlyArray<TagCount>, root: string) => {
+const filtersOf = (
+  texts: Texts,
+  filters: Filters,
+  tags: ReadonlyArray<TagCount>,
+  root: string,
+  error: ServiceError | undefined
+) => {
   const { activities, routes, visibility } = texts
-  const { input, select } = fieldsOf(texts, filters)
+  const { input, select } = fieldsOf(texts, filters, error)
   const any = ["", routes.any] as const
   return filterForm(
     texts,
@@ -93,13 +99,17 @@ const resultsOf = (texts: Texts, results: ReadonlyArray<FileResult>, root: strin
 
 const FORMATS = FILE_FORMATS.map(formatName).join(", ")
 
-const uploadForm = ({ routes, signIn, visibilities }: Texts, visibility: string | undefined) =>
-  html`<details class="upload"><summary>${routes.upload}</summary>\n${
+const uploadForm = (texts: Texts, visibility: string | undefined, refusal: ServiceError | undefined) => {
+  const { routes, signIn, visibilities } = texts
+  return html`<details class="upload"${
+    refusal === undefined ? undefined : html` open`
+  }><summary>${routes.upload}</summary>\n${
     filesForm(
       signIn.lateChoice,
-      html`<div><label for="files">${routes.files}</label>
-<p class="hint" id="files-hint">${routes.filesHint(FORMATS)}</p>
-<input type="file" id="files" name="files" multiple required aria-describedby="files-hint"></div>\n`,
+      fieldsOf(texts, {}, refusal, "files").file(
+        { name: "files", label: routes.files, hint: routes.filesHint(FORMATS), required: true },
+        html`multiple`
+      ),
       select(
         { id: "seen-by", name: "visibility", label: routes.seenBy, value: visibility ?? "private" },
         Object.entries(visibilities)
@@ -107,6 +117,7 @@ const uploadForm = ({ routes, signIn, visibilities }: Texts, visibility: string 
       html`<button type="submit">${routes.uploadButton}</button>`
     )
   }</details>\n`
+}
 
 const listOf = (routes: PageOf<StoredRoute>, { query, root, texts }: Visit, units: Units, filters: Filters): Html => {
   const { limit, offset } = cardPage(query)
@@ -148,8 +159,10 @@ export const routesPageLayer = Layer.unwrap(Effect.gen(function*() {
       title: texts.routes.title,
       error,
       body: html`${results.length === 0 ? undefined : resultsOf(texts, results, root)}${
-        uploadForm(texts, visibility ?? careful)
-      }${filtersOf(texts, filters, tags.slice(0, 50), root)}<p class="hint">${texts.routes.count(routes.total)}</p>
+        uploadForm(texts, visibility ?? careful, refusal)
+      }${filtersOf(texts, filters, tags.slice(0, 50), root, error)}<p class="hint">${
+        texts.routes.count(routes.total)
+      }</p>
 ${listOf(routes, visit, yield* visit.units, filters)}`
     }
     return page

@@ -17,9 +17,9 @@ import {
   confirmed,
   copyField,
   decodeForm,
+  fieldsOf,
   form,
   hidden,
-  input,
   isChecked,
   orNull
 } from "./Forms.ts"
@@ -71,12 +71,13 @@ export const makeSharing = Effect.gen(function*() {
   const views = yield* RouteViews
 
   const section = Effect.fnUntraced(function*(
-    { fields: sent, session, texts }: Visit,
+    { fields: sent, refusal, session, texts }: Visit,
     shared: Shared,
     resource: SharedResource
   ) {
-    const { fields, sharing } = texts
+    const { sharing } = texts
     const given = sent[ACTION] === "addLink" ? sent : undefined
+    const { input } = fieldsOf(texts, { ...given, expiresAt: given?.["expires"] }, given && refusal)
     const all = yield* links.list(session.userId, shared)
     return html`<section aria-labelledby="sharing"><h2 id="sharing">${sharing.title}</h2>
 ${shownLink(texts, shared, resource, addresses)}<h3>${sharing.more}</h3>
@@ -89,14 +90,8 @@ ${
     }${
       form(
         html`<div class="columns">`,
-        input({ name: "label", label: sharing.label, value: given?.["label"], hint: sharing.labelHint }),
-        input({
-          name: "expires",
-          label: fields.expiresAt,
-          type: "date",
-          value: given?.["expires"],
-          hint: sharing.expiresHint
-        }),
+        input("label", { label: sharing.label, hint: sharing.labelHint }),
+        input("expiresAt", { name: "expires", type: "date", hint: sharing.expiresHint }),
         html`</div>\n`,
         checkbox("allowDownload", sharing.allowDownload, given === undefined || isChecked(given, "allowDownload")),
         button("addLink", sharing.make, "quiet")

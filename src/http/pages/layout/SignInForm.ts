@@ -83,7 +83,8 @@ const Password = Schema.RedactedFromValue(NewPassword)
 export const newPasswordOf = (value: string | undefined, name = "password") =>
   decodeField(Password, value, () => ValidationFailed.at("body", name, `Use ${PASSWORD_RULE}`))
 
-const passwordIssue = (error: ServiceError) => issuesIn(error).find(({ path }) => path === "body.password")?.message
+const passwordIssue = (error: ServiceError) =>
+  issuesIn(error).find(({ path }) => path === "body.password" || path === "body.newPassword")?.message
 
 /** Says what is wrong with the password, after some advice, or else with the request. */
 export const passwordWords = (texts: Texts, error: ServiceError, advice?: string): string => {
