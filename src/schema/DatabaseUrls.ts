@@ -2,8 +2,11 @@ import { isPercentEncoded } from "./Text.ts"
 
 const FORM = /^(postgres(?:ql)?:\/\/(?:[^/?#@]*@)?)([^/?#]*)([^?#]*)(?:\?([^#]*))?$/i
 
-/** Writes need a primary with each of them; the values of libpq that ask for a standby are refused. */
-const SESSION_ATTRIBUTES = ["any", "read-write", "primary"]
+const PARAMETERS = {
+  sslmode: ["disable", "allow", "prefer", "require", "verify-ca", "verify-full"],
+  /** Writes need a primary with each of them; the values of libpq that ask for a standby are refused. */
+  target_session_attrs: ["any", "read-write", "primary"]
+}
 
 const parametersOf = (url: string) => new URLSearchParams(FORM.exec(url)?.[4])
 
@@ -36,8 +39,9 @@ export const hasOneHost = (text: string): boolean => isDatabaseUrl(text) && host
 /** Returns what is expected instead of a wrong value. */
 export const checkDatabaseUrl = (text: string): string | undefined => {
   if (!isDatabaseUrl(text)) return "Expected a postgres or postgresql URL, percent-encoded"
-  const attributes = parametersOf(text).get("target_session_attrs") ?? "any"
-  return SESSION_ATTRIBUTES.includes(attributes)
-    ? undefined
-    : `Expected target_session_attrs to be one of ${SESSION_ATTRIBUTES.join(", ")}`
+  const given = parametersOf(text)
+  const wrong = Object.entries(PARAMETERS).find(([name, values]) =>
+    given.getAll(name).some((value) => !values.includes(value))
+  )
+  return wrong && `Expected ${wrong[0]} to be one of ${wrong[1].join(", ")}`
 }

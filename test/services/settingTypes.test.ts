@@ -84,6 +84,13 @@ it("an address of a database is refused where it is none, or asks for a standby"
     checkDatabaseUrl("postgres://a,b/name?target_session_attrs=standby"),
     "Expected target_session_attrs to be one of any, read-write, primary"
   )
+  assert.isUndefined(checkDatabaseUrl("postgres://a,b/name?sslmode=verify-full"))
+  for (const wrong of ["bogus", "", "require&sslmode=bogus"]) {
+    assert.strictEqual(
+      checkDatabaseUrl(`postgres://a,b/name?sslmode=${wrong}`),
+      "Expected sslmode to be one of disable, allow, prefer, require, verify-ca, verify-full"
+    )
+  }
 })
 
 /** WCAG 2.2, "relative luminance" and "contrast ratio". */
