@@ -4,7 +4,7 @@ import { Cause, Config, ConfigProvider, Console, Effect, Layer, Option, Predicat
 import { CliError, Command, Flag, Prompt, TerminalCapabilities } from "effect/cli"
 import { SecureRandom } from "effect/crypto"
 import { spawnSync } from "node:child_process"
-import { mkdir, open, readFile } from "node:fs/promises"
+import { mkdir, open, readFile, realpath, rename } from "node:fs/promises"
 import { availableParallelism } from "node:os"
 import { dirname, join } from "node:path"
 import manifest from "../package.json" with { type: "json" }
@@ -169,13 +169,18 @@ const diffOf = (path: string, text: string) =>
 
 const write = ({ mode, path, text }: Planned) =>
   Effect.tryPromise({
-    // The file is written in place, so that the owner stays, and gets its mode before its text.
+    // The file is replaced as a whole, so that a crash leaves the old one; its owner stays, and a link to it.
     try: async () => {
       await mkdir(dirname(path), { recursive: true })
       await using file = await open(path, "a", mode)
-      await file.chmod(mode)
-      await file.truncate()
-      await file.writeFile(text)
+      const { gid, uid } = await file.stat()
+      const target = await realpath(path)
+      await using next = await open(`${target}.next`, "w", mode)
+      await next.chmod(mode)
+      await next.writeFile(text)
+      await next.sync()
+      await next.chown(uid, gid)
+      await rename(`${target}.next`, target)
     },
     catch: (cause) => new SetupFailed({ message: `${path} cannot be written, run this as root: ${String(cause)}` })
   })

@@ -3,7 +3,7 @@ import { Effect, Layer, Option } from "effect"
 import { spawn, spawnSync } from "node:child_process"
 import { existsSync, mkdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from "node:fs"
 import { chmod, cp, mkdir, symlink } from "node:fs/promises"
-import { join } from "node:path"
+import { dirname, join } from "node:path"
 import { text } from "node:stream/consumers"
 import { parseEnv } from "node:util"
 import { NODE } from "../../development/ProductionProcess.ts"
@@ -36,16 +36,24 @@ const ANSWERS = {
   "keep-days": "14"
 }
 
+type Answers = Partial<typeof ANSWERS & { readonly database: string }>
+
 /** The environment has the addresses that may have a password. */
-const setup = (
+const setupAfter = (
+  command: string,
   root: string,
-  answers: Partial<typeof ANSWERS & { readonly database: string }> = {},
+  answers: Answers,
   ...more: ReadonlyArray<string>
 ) => {
   const { database = "", mail, ...others } = { ...ANSWERS, ...answers }
   const flags = Object.entries(others).map(([name, value]) => `--${name}=${value}`)
-  return run(NODE, ["tools/setup.ts", `--root=${root}`, ...flags, ...more], { SMTP_URL: mail, DATABASE_URL: database })
+  const program = ["tools/setup.ts", `--root=${root}`, ...flags, ...more]
+  const env = { SMTP_URL: mail, DATABASE_URL: database }
+  return run("sh", ["-c", `${command}; exec "$0" "$@"`, NODE, ...program], env)
 }
+
+const setup = (root: string, answers: Answers = {}, ...more: ReadonlyArray<string>) =>
+  setupAfter(":", root, answers, ...more)
 
 /** Types an answer on a terminal after each question, which these words name. */
 const typed = (root: string, answers: ReadonlyArray<readonly [question: string, answer: string]>) =>
@@ -231,6 +239,24 @@ layer(Layer.empty, { excludeTestServices: true })("npm run setup", (it) => {
         assert.notInclude(same.stdout, "written")
       })
   )
+
+  it.effect("leaves a file as it was, with its link and its secrets, where it ends while it writes", () =>
+    Effect.gen(function*() {
+      const root = yield* temporaryDirectory
+      const kept = join(root, "kept.env")
+      mkdirSync(dirname(join(root, ENV)), { recursive: true })
+      symlinkSync(kept, join(root, ENV))
+      yield* setup(root)
+      const before = readFileSync(kept, "utf8")
+      assert.include(before, "JWT_SECRET=")
+      const changed = { address: "https://other.example.com" }
+      // The kernel ends a process that writes more than 512 bytes into a file.
+      assert.notStrictEqual((yield* setupAfter("ulimit -f 1", root, changed, "--yes")).code, 0)
+      assert.strictEqual(readFileSync(kept, "utf8"), before)
+      assert.strictEqual((yield* setup(root, changed, "--yes")).code, 0)
+      assert.strictEqual(readFileSync(kept, "utf8"), before.replace(ANSWERS.address, changed.address))
+      assert.strictEqual(statSync(kept).mode & 0o777, 0o600)
+    }))
 
   it.effect(
     "refuses wrong answers by name, without a value that may be a secret, and writes nothing",
