@@ -213,6 +213,11 @@ test("a route is summed up by what is known of it", () => {
   for (const [seconds, time] of Object.entries(times)) {
     assert.strictEqual(timeOf(Number(seconds)), time.replaceAll(" ", "\u00a0"))
   }
+  const inGerman = { 300: "5 min", 7500: "2 h 05 min", 3_603_900: "1.001 h 05 min" }
+  for (const [seconds, time] of Object.entries(inGerman)) {
+    const text = summaryOf({ ...ROUTE, duration: Number(seconds) }, textsIn("de"), "metric")
+    assert.strictEqual(text, time.replaceAll(" ", "\u00a0"), "it fits on a phone")
+  }
   assert.strictEqual(summaryOf(ROUTE, TEXTS, "metric"), "")
   assert.strictEqual(facts(ROUTE, TEXTS, "metric").html, "")
   const inVaduz = { placeCity: "Vaduz", placeRegion: "Vaduz", placeCountryCode: "LI" }

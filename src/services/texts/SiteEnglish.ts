@@ -245,8 +245,6 @@ export type PagesTexts = typeof pagesEnglish
 export const sharedEnglish = {
   facts: { distance: "Distance", climb: "Ascent", time: "Time", activity: "Activity" },
   climbing: (climb: string) => `${climb} of climbing`,
-  duration: (hours: number, minutes: number) =>
-    hours === 0 ? `${minutes} min` : `${number(hours)} h ${String(minutes).padStart(2, "0")} min`,
   lineOf: (name: string) => `The line of ${name}`,
   followsRoads: (source: Html) => html`Follows road data ${source}.`,
   pages: "Pages",

@@ -344,8 +344,6 @@ export const pagesGerman: PagesTexts = {
 export const sharedGerman: SharedTexts = {
   facts: { distance: "Strecke", climb: "Anstieg", time: "Dauer", activity: "Aktivität" },
   climbing: (climb) => `${climb} bergauf`,
-  duration: (hours, minutes) =>
-    hours === 0 ? `${minutes} Min.` : `${number(hours)} Std. ${String(minutes).padStart(2, "0")} Min.`,
   lineOf: (name) => `Der Verlauf von ${name}`,
   followsRoads: (source) => html`Folgt Straßendaten: ${source}.`,
   pages: "Seiten",

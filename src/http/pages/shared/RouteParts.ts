@@ -10,9 +10,13 @@ import type { SharedTexts } from "../../../services/texts/SiteEnglish.ts"
 import type { Texts } from "../../../services/texts/Texts.ts"
 import { distanceText, heightText, type Units } from "./Units.ts"
 
-const durationText = (seconds: number, { shared }: Texts): string => {
+/** The symbols of the units are those of all languages, and short enough for one line on a phone. */
+const durationText = (seconds: number, { wording }: Texts): string => {
   const minutes = Math.round(seconds / 60)
-  return shared.duration(Math.floor(minutes / 60), minutes % 60).replaceAll(" ", "\u00a0")
+  const hours = Math.floor(minutes / 60)
+  return hours === 0
+    ? `${minutes}\u00a0min`
+    : `${wording.number(hours)}\u00a0h\u00a0${String(minutes % 60).padStart(2, "0")}\u00a0min`
 }
 
 export const placeText = (
