@@ -105,6 +105,9 @@ describe("a start before the database", () => {
         }
         assert.deepStrictEqual([page.status, page.headers.get("retry-after")], [503, "1"])
         assert.include(page.text, "The service is busy or is starting. Try again in 1 second.")
+        const sheets = [...page.text.matchAll(/rel="stylesheet" href="\.\.(\/[^"]+)"/g)].map(([, path]) => path)
+        assert.lengthOf(sheets, 2)
+        for (const path of sheets) assert.strictEqual((yield* visitor.get(`/${path}`)).status, 200, path)
         const isSaid = () =>
           logged(process, "WARN").some(({ message }) => message === "database not reachable, waiting")
         yield* until(Effect.sync(isSaid))
