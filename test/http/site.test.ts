@@ -211,6 +211,7 @@ layer(clubServer)("a site with a name, a logo, a colour and a language of its ow
     Effect.gen(function*() {
       const visitor = yield* anonymous
       assert.match((yield* visitor.get("//api/openapi.json")).text, /"title":"Velo <Club> Vaduz"/)
+      assert.include((yield* visitor.get("//api")).text, NOTICE_LINK)
       const email = newEmail()
       yield* submit(visitor, "/sign-up", { email, password: PASSWORD, name: "Ada" })
       yield* (yield* Mailbox).tokenFor(email)

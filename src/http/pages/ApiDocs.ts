@@ -3,15 +3,18 @@ import { HttpRouter, type HttpServerRequest, HttpServerResponse } from "effect/h
 import { HttpApiScalar } from "effect/http-api"
 import { createHash } from "node:crypto"
 import { settings } from "../../services/operations/SettingsRegistry.ts"
-import { configuredSite } from "../../services/texts/Site.ts"
+import { configuredSite, type Site } from "../../services/texts/Site.ts"
 import { scalarScripts } from "../../upstream/ScalarScripts.ts"
 import { openApiDocument, titledApi } from "../openapi/Document.ts"
 import { DOCS_ASSET, DOCS_DOCUMENT, DOCS_PAGE } from "../request/RouteTemplates.ts"
 import { respond, unknownPath } from "../response/ErrorResponse.ts"
 import { type Asset, assetResponse, countedAndCompressed, makeAsset } from "./layout/Assets.ts"
+import { footer } from "./layout/Layout.ts"
 
 /** Without this rule, lines of code in blocks that scroll make the page wider than a phone. */
 const AS_WIDE_AS_THE_SCREEN = "html, body { overflow-x: clip }"
+
+const FOOTER = "footer { font: 0.875rem system-ui, sans-serif; padding: 0 1.5rem }"
 
 /**
  * Disables everything that calls the vendor's servers. A visitor who has signed in has the cookie; an empty bearer
@@ -20,7 +23,7 @@ const AS_WIDE_AS_THE_SCREEN = "html, body { overflow-x: clip }"
 const SCALAR = {
   authentication: { preferredSecurityScheme: "sessionCookie" },
   withDefaultFonts: false,
-  customCss: AS_WIDE_AS_THE_SCREEN,
+  customCss: `${AS_WIDE_AS_THE_SCREEN} ${FOOTER}`,
   showDeveloperTools: "never",
   hideClientButton: true,
   telemetry: false,
@@ -49,22 +52,20 @@ interface DocsPage {
   readonly bundle: Asset
 }
 
-const separate = (response: HttpServerResponse.HttpServerResponse): DocsPage => {
+const separate = (site: Site, response: HttpServerResponse.HttpServerResponse): DocsPage => {
   const text = response.body._tag === "Uint8Array" ? new TextDecoder().decode(response.body.body) : ""
   const scripts = scalarScripts(text)
   const bundle = makeAsset("reference", "js", scripts.bundle)
-  const page = HttpServerResponse.html(scripts.pageWith(bundle.path.slice(1)))
+  const withNotice = scripts.pageWith(bundle.path.slice(1)).replace("</body>", (end) => `${footer(site).html}${end}`)
+  const page = HttpServerResponse.html(withNotice)
   return { page: HttpServerResponse.setHeader(page, "content-security-policy", policyFor(scripts.start)), bundle }
 }
 
 const pageLayer = HttpRouter.use(Effect.fnUntraced(function*(router) {
-  const { name } = yield* configuredSite
-  const page = yield* HttpRouter.toHttpEffect(HttpApiScalar.layer(titledApi(name), { path: DOCS_PAGE, scalar: SCALAR }))
-    .pipe(
-      Scope.provide(yield* Effect.scope),
-      Effect.cached
-    )
-  const separated = yield* Effect.cached(Effect.map(Effect.flatten(page), separate))
+  const site = yield* configuredSite
+  const whole = HttpApiScalar.layer(titledApi(site.name), { path: DOCS_PAGE, scalar: SCALAR })
+  const page = yield* HttpRouter.toHttpEffect(whole).pipe(Scope.provide(yield* Effect.scope), Effect.cached)
+  const separated = yield* Effect.cached(Effect.map(Effect.flatten(page), (response) => separate(site, response)))
   const assetFor = ({ url }: HttpServerRequest.HttpServerRequest) =>
     Effect.flatMap(
       separated,

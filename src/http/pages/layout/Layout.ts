@@ -110,7 +110,7 @@ const navigation = ({ reader = "visitor" }: Page, site: Site, root: string) => {
 </header>`
 }
 
-const footer = ({ notice, texts: { layout } }: Site) =>
+export const footer = ({ notice, texts: { layout } }: Site) =>
   notice === undefined ? html`` : html`<footer><p><a href="${notice}">${layout.notice}</a></p></footer>\n`
 
 /** Links are relative so that a proxy may add a path prefix. */
