@@ -27,7 +27,8 @@ const ACROSS = [[0, 0], [1.02, 0]] as const
 /** A unit of this tile is a pixel of the card. */
 const placed = (bytes: Uint8Array): PlacedTile => ({ x: 0, y: 0, side: EXTENT, type: "vector", bytes })
 
-const textsIn = (svg: string) => [...svg.matchAll(/<text[^>]*>([^<]*)<\/text>/g)].map(([, text = ""]) => text)
+const textsIn = (svg: string) =>
+  [...svg.matchAll(/<text[^>]*>\u2068?([^<]*?)\u2069?<\/text>/g)].map(([, text = ""]) => text)
 
 const attributesOf = (element: string) =>
   Object.fromEntries([...element.matchAll(/ ([\w-]+)="([^"]*)"/g)].map(([, name = "", value = ""]) => [name, value]))
@@ -95,6 +96,10 @@ describe("a card", () => {
     assert.deepInclude(elements(all, "image")[0], logo)
     assert.deepStrictEqual(textsIn(draw()), ["A ride", "12 km", "Routes"])
     assert.notInclude(draw(), "<image")
+  })
+
+  it("writes each text in the direction of its first letter, so that the last mark of a name is at its end", () => {
+    assert.match(draw({ title: "جولة!" }), />\u2068جولة!\u2069<\/text>/)
   })
 
   it("cuts a text after as many letters as there is room for, and never within one", () => {

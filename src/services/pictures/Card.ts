@@ -194,10 +194,11 @@ interface Text {
   readonly weight?: "normal" | "bold"
 }
 
+/** The first letter decides on the direction, by a first strong isolate (UAX 9). */
 const written = (text: string, { anchor = "start", colour, size, weight = "normal", x, y }: Text): Html =>
-  html`<text x="${x}" y="${y}" fill="${colour}" font-family="DejaVu Sans" font-size="${size}" font-weight="${weight}" text-anchor="${anchor}">${
+  html`<text x="${x}" y="${y}" fill="${colour}" font-family="DejaVu Sans" font-size="${size}" font-weight="${weight}" text-anchor="${anchor}">\u2068${
     carried(text)
-  }</text>`
+  }\u2069</text>`
 
 /** Letters of the font are this wide on average, in its size. */
 const LETTER = { normal: 0.58, bold: 0.66 }
