@@ -2,6 +2,7 @@ import { assert, describe, layer } from "@effect/vitest"
 import { Effect } from "effect"
 import { createServer } from "node:http"
 import { setTimeout } from "node:timers/promises"
+import type { Page } from "playwright-core"
 import { frameOf } from "../../src/http/pages/shared/RouteParts.ts"
 import { signedIn } from "../support/Actors.ts"
 import { Browser, enter, hasBrowser } from "../support/Browser.ts"
@@ -16,6 +17,20 @@ const PRESS_TWICE = `
 const button = document.querySelector("button[value=create]")
 button.click()
 setTimeout(() => button.click(), 300)`
+
+/** Records the forms that are sent, each of which waits for `until`. */
+const recordForms = async (page: Page, until: () => Promise<unknown>) => {
+  const sent: Array<string> = []
+  await page.route("**", async (route) => {
+    if (route.request().method() === "POST") {
+      sent.push(new URL(route.request().url()).pathname)
+      await until()
+    }
+    // The browser has given up a request that another one replaced.
+    await route.continue().catch(() => undefined)
+  })
+  return sent
+}
 
 const gpx = (name: string, at: number) => ({
   name: `${name}.gpx`,
@@ -51,16 +66,10 @@ describe.skipIf(!hasBrowser)("pages in use (skipped where there is no Chromium; 
         const { origin } = yield* TestServer
         const rider = yield* signedIn
         const { page } = yield* (yield* Browser).visit(origin)
-        const sent: Array<string> = []
         yield* Effect.promise(async () => {
+          const sent = await recordForms(page, () => setTimeout(1000))
           await enter(page, origin, rider)
           await page.goto(`${origin}/me/collections`)
-          await page.route("**/me/collections", async (route) => {
-            sent.push(route.request().method())
-            await setTimeout(1000)
-            // The browser has given up a request that another one replaced.
-            await route.continue().catch(() => undefined)
-          })
           await page.locator("#name").fill("Passes")
           const button = page.locator("button[value='create']")
           await page.evaluate(PRESS_TWICE)
@@ -69,9 +78,44 @@ describe.skipIf(!hasBrowser)("pages in use (skipped where there is no Chromium; 
           await page.locator("#name").fill("Passes again")
           await button.click()
           await page.getByRole("status").getByText("Saved.").waitFor()
+          assert.deepStrictEqual(sent, ["/sign-in", "/me/collections", "/me/collections"])
         })
-        assert.deepStrictEqual(sent.filter((method) => method === "POST"), ["POST", "POST"])
       }))
+
+    for (const hasNavigation of [true, false]) {
+      it.effect(
+        `send a form again whose sending was stopped, ${
+          hasNavigation ? "at once" : "after 10 seconds where a browser does not report it"
+        }`,
+        () =>
+          Effect.gen(function*() {
+            const { origin } = yield* TestServer
+            const rider = yield* signedIn
+            const { page } = yield* (yield* Browser).visit(origin)
+            yield* Effect.promise(async () => {
+              await enter(page, origin, rider)
+              if (!hasNavigation) {
+                await page.addInitScript("delete globalThis.navigation")
+                await page.clock.install()
+              }
+              await page.goto(`${origin}/me/collections`)
+              const isHeld = Promise.withResolvers<boolean>()
+              const sent = await recordForms(page, () => isHeld.promise)
+              await page.locator("#name").fill("Passes")
+              const button = page.locator("button[value='create']")
+              const request = page.waitForRequest((request) => request.method() === "POST")
+              await button.click({ noWaitAfter: true })
+              await request
+              await (await page.context().newCDPSession(page)).send("Page.stopLoading")
+              if (!hasNavigation) await page.clock.fastForward(10_000)
+              isHeld.resolve(false)
+              await button.click()
+              await page.getByRole("status").getByText("Saved.").waitFor()
+              assert.strictEqual(sent.length, 2)
+            })
+          })
+      )
+    }
 
     it.effect("stay at a route that moves within a collection", () =>
       Effect.gen(function*() {

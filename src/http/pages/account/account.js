@@ -24,10 +24,13 @@ const sendOnce = (event) => {
     event.stopPropagation()
   }
   sent.add(event.target)
+  if (globalThis.navigation === undefined) setTimeout(() => sent.clear(), 10_000)
 }
 addEventListener("submit", sendOnce, { capture: true })
 // A browser that goes back may show the page as it was left.
 addEventListener("pageshow", () => sent.clear())
+// A reader who stops a form may send it again.
+globalThis.navigation?.addEventListener("navigateerror", () => sent.clear())
 
 // Files that are sent without a session are lost: the form says so first, and keeps them.
 for (const form of document.querySelectorAll("form[data-late]")) {
