@@ -4,7 +4,7 @@ import { createServer } from "node:http"
 import { setTimeout } from "node:timers/promises"
 import type { Page } from "playwright-core"
 import { frameOf } from "../../src/http/pages/shared/RouteParts.ts"
-import { signedIn } from "../support/Actors.ts"
+import { newEmail, signedIn } from "../support/Actors.ts"
 import { Browser, enter, hasBrowser } from "../support/Browser.ts"
 import { listening } from "../support/Listening.ts"
 import { publish, somewhere } from "../support/PublicRoutes.ts"
@@ -14,7 +14,7 @@ import { TestServer } from "../support/TestServer.ts"
 const PHONE = { width: 360, height: 740 }
 
 const PRESS_TWICE = `
-const button = document.querySelector("button[value=create]")
+const button = document.querySelector("main button[value=create], main button[type=submit]")
 button.click()
 setTimeout(() => button.click(), 300)`
 
@@ -68,6 +68,11 @@ describe.skipIf(!hasBrowser)("pages in use (skipped where there is no Chromium; 
         const { page } = yield* (yield* Browser).visit(origin)
         yield* Effect.promise(async () => {
           const sent = await recordForms(page, () => setTimeout(1000))
+          await page.goto(`${origin}/sign-up`)
+          await page.locator("#email").fill(newEmail())
+          await page.locator("#password").fill("a long enough password")
+          await page.evaluate(PRESS_TWICE)
+          await page.getByRole("heading", { name: "Check your mail" }).waitFor()
           await enter(page, origin, rider)
           await page.goto(`${origin}/me/collections`)
           await page.locator("#name").fill("Passes")
@@ -78,7 +83,7 @@ describe.skipIf(!hasBrowser)("pages in use (skipped where there is no Chromium; 
           await page.locator("#name").fill("Passes again")
           await button.click()
           await page.getByRole("status").getByText("Saved.").waitFor()
-          assert.deepStrictEqual(sent, ["/sign-in", "/me/collections", "/me/collections"])
+          assert.deepStrictEqual(sent, ["/sign-up", "/sign-in", "/me/collections", "/me/collections"])
         })
       }))
 

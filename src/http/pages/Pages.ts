@@ -2,7 +2,6 @@ import { Effect, Layer } from "effect"
 import { settings } from "../../services/operations/SettingsRegistry.ts"
 import { configuredSite, logoPath, logoType, type Site } from "../../services/texts/Site.ts"
 import { accessPagesLayer } from "./account/AccessPages.ts"
-import { ACCOUNT_SCRIPT } from "./account/AccountPage.ts"
 import { adminPagesLayer } from "./account/AdminPages.ts"
 import { collectionPagesLayer } from "./account/CollectionPages.ts"
 import { dataPageLayer } from "./account/DataPage.ts"
@@ -14,6 +13,7 @@ import { trashPageLayer } from "./account/TrashPage.ts"
 import { homePageLayer } from "./HomePage.ts"
 import { assetLayer, fileLayer } from "./layout/Assets.ts"
 import { colorSheet, STYLESHEET } from "./layout/Layout.ts"
+import { FORM_SCRIPT } from "./layout/PageRoutes.ts"
 import { mailedLinkPagesLayer } from "./MailedLinkPages.ts"
 import { missingPageLayer } from "./MissingPage.ts"
 import { cardImageLayer } from "./shared/CardImage.ts"
@@ -39,7 +39,7 @@ export const pagesLayer = Layer.unwrap(
         accessPagesLayer,
         dataPageLayer,
         adminPagesLayer,
-        assetLayer(ACCOUNT_SCRIPT),
+        assetLayer(FORM_SCRIPT),
         assetLayer(STYLESHEET),
         assetLayer(colorSheet(site)),
         cardImageLayer,

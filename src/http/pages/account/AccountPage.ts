@@ -13,7 +13,6 @@ import { CrossSite } from "../../middleware/CrossSite.ts"
 import { serviceErrorOf } from "../../middleware/ErrorShape.ts"
 import type { Endpoint } from "../../middleware/RateLimit.ts"
 import { ACCOUNT_PAGES, PAGES } from "../../request/RouteTemplates.ts"
-import { readAsset } from "../layout/Assets.ts"
 import { alert, type Page, plainWords, rootFrom } from "../layout/Layout.ts"
 import {
   failureAt,
@@ -29,9 +28,6 @@ import {
 import { makeReaderUnits, type Units } from "../shared/Units.ts"
 import { ACTION, decodeForm, notice } from "./Forms.ts"
 import { keptForms } from "./KeptForm.ts"
-
-/** The script adds buttons that copy a link or a token, and asks for a sign-in before files are sent in vain. */
-export const ACCOUNT_SCRIPT = readAsset(import.meta.dirname, "account", "js")
 
 export interface Visit {
   readonly session: SessionPrincipal
@@ -126,9 +122,8 @@ const framed = (page: Page, path: string, visit: Visit, error = page.error): Pag
   isIndexable: true,
   ...page,
   reader: visit.session.role,
-  head: html`<meta name="description" content="${visit.texts.signUp.lead}">
-<script type="module" src="${visit.root}${ACCOUNT_SCRIPT.path.slice(1)}"></script>${page.head}`,
-  policy: { "img-src": "'self' data:", "script-src": "'self'", "connect-src": "'self'", ...page.policy },
+  head: html`<meta name="description" content="${visit.texts.signUp.lead}">${page.head}`,
+  policy: { "img-src": "'self' data:", "connect-src": "'self'", ...page.policy },
   error,
   body: html`${sections(path, visit)}${alert(error && (page.problem ?? plainWords(visit.texts, error)))}${page.body}`
 })

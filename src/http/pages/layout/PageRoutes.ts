@@ -15,7 +15,8 @@ import { serviceErrorOf, undoubted } from "../../middleware/ErrorShape.ts"
 import { type Endpoint, Limiter } from "../../middleware/RateLimit.ts"
 import { decodeUtf8, RequestBodies } from "../../request/RequestBodies.ts"
 import { isFault } from "../../response/ErrorResponse.ts"
-import { alert, type Page, pageResponse, plainWords, type Reader, readerOf } from "./Layout.ts"
+import { readAsset } from "./Assets.ts"
+import { alert, type Page, pageResponse, plainWords, type Reader, readerOf, rootFrom } from "./Layout.ts"
 
 export type Fields = Readonly<Record<string, string | undefined>>
 
@@ -73,10 +74,19 @@ export const failureAt = <R = never>(
     })
   })
 
+/** The script sends a form once, adds buttons that copy, and asks for a sign-in before files are sent in vain. */
+export const FORM_SCRIPT = readAsset(import.meta.dirname, "forms", "js")
+
+const withScript = (path: string, page: Page): Page => ({
+  ...page,
+  head: html`<script type="module" src="${rootFrom(path)}${FORM_SCRIPT.path.slice(1)}"></script>\n${page.head}`,
+  policy: { "script-src": "'self'", ...page.policy }
+})
+
 export const responseTo = (site: Site, path: string, result: PageResult) =>
   "seeOther" in result
     ? HttpServerResponse.redirect(result.seeOther, { status: 303 })
-    : pageResponse(site, path, result)
+    : pageResponse(site, path, withScript(path, result))
 
 /** Responds to an error of `work` by `refused`, and leaves an interruption as it is. */
 export const orElse = <A, E, R, B, E2, R2>(
