@@ -122,6 +122,36 @@ describe.skipIf(!hasBrowser)("pages in use (skipped where there is no Chromium; 
       )
     }
 
+    it.effect("stay, and say so, where a session has ended before a download", () =>
+      Effect.gen(function*() {
+        const { origin } = yield* TestServer
+        const rider = yield* signedIn
+        const { id } = created((yield* rider.post("/routes", newRoute({ name: "Home" }))).body)
+        const { page } = yield* (yield* Browser).visit(origin)
+        yield* Effect.promise(async () => {
+          await enter(page, origin, rider)
+          const cookies = await page.context().cookies()
+          const press = (link: string) => page.getByRole("link", { name: link, exact: true }).click()
+          const pressed = async (link: string) => {
+            const [download] = await Promise.all([page.waitForEvent("download"), press(link)])
+            return download.failure()
+          }
+          for (const [path, link] of [[`me/routes/${id}`, "GPX"], ["me/data", "Export the account"]] as const) {
+            await page.goto(`${origin}/${path}`)
+            await page.context().clearCookies()
+            await press(link)
+            await page.getByRole("alert").getByText("You were signed out meanwhile.").waitFor()
+            await page.context().addCookies(cookies)
+            assert.isNull(await pressed(link))
+            assert.isFalse(await page.getByRole("alert").isVisible())
+          }
+          await page.goto(`${origin}/r/${id}`)
+          await page.context().clearCookies()
+          assert.isNotNull(await pressed("GPX"))
+          await page.getByRole("heading", { name: "Home" }).waitFor()
+        })
+      }))
+
     it.effect("stay at a route that moves within a collection", () =>
       Effect.gen(function*() {
         const { origin } = yield* TestServer

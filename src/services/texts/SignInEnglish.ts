@@ -21,8 +21,8 @@ export const signInEnglish = {
     late: "You were signed out meanwhile. Sign in again: what you entered is kept, and can be sent then.",
     latePassword: "You were signed out meanwhile. Sign in, then enter it again.",
     lateFiles: "You were signed out meanwhile, and no file was taken. Sign in, then choose the files again.",
-    lateChoice:
-      "You were signed out meanwhile. Sign in again in another tab, then press the button once more: the files stay chosen.",
+    lateHere:
+      "You were signed out meanwhile. Sign in again in another tab, then press the button once more: all that is on this page stays.",
     keptTitle: "Send what you entered",
     kept: (email: Html) => html`You are signed in as ${email}. What you entered was not sent yet.`,
     send: "Send it now",

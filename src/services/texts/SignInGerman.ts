@@ -26,8 +26,8 @@ export const signInGerman: SignInTexts = {
     latePassword: "Sie wurden inzwischen abgemeldet. Melden Sie sich an und geben Sie es dann noch einmal ein.",
     lateFiles:
       "Sie wurden inzwischen abgemeldet, und keine Datei wurde angenommen. Melden Sie sich an und wählen Sie die Dateien noch einmal.",
-    lateChoice:
-      "Sie wurden inzwischen abgemeldet. Melden Sie sich in einem anderen Tab wieder an und drücken Sie dann noch einmal auf den Knopf: Die Dateien bleiben gewählt.",
+    lateHere:
+      "Sie wurden inzwischen abgemeldet. Melden Sie sich in einem anderen Tab wieder an und drücken Sie dann noch einmal auf den Knopf: Alles, was auf dieser Seite steht, bleibt.",
     keptTitle: "Senden, was Sie eingegeben haben",
     kept: (email) => html`Sie sind als ${email} angemeldet. Was Sie eingegeben haben, ist noch nicht gesendet.`,
     send: "Jetzt senden",

@@ -110,12 +110,14 @@ export const dataPageLayer = Layer.unwrap(Effect.gen(function*() {
         title: data.title,
         body: html`<h2>${data.export}</h2>
 <p>${data.exportWords}</p>
-<p><a class="button" href="${root}${exported.path.slice(1)}" download>${data.exportButton}</a></p>
+<p data-late="${signIn.lateHere}"><a class="button" href="${root}${
+          exported.path.slice(1)
+        }" download>${data.exportButton}</a></p>
 <h2>${data.import}</h2>
 <p>${data.importWords}</p>
 ${
           filesForm(
-            signIn.lateChoice,
+            signIn.lateHere,
             select("visibility", Object.entries(visibilities), { label: data.visibility }),
             input("tags", { label: data.tags, hint: data.tagsHint }),
             input("collection", { label: data.collection, hint: data.collectionHint }),

@@ -137,11 +137,10 @@ export const button = (action: string, text: string, kind: Kind = "main", about?
 
 export const form = (...parts: ReadonlyArray<Html>): Html => html`<form method="post">\n${parts}\n</form>\n`
 
-/** A script shows `late` if the session has ended, so that the files stay chosen. */
+/** A script shows `late` below the form if the session has ended, so that the files stay chosen. */
 export const filesForm = (late: string, ...parts: ReadonlyArray<Html>): Html =>
   html`<form method="post" enctype="multipart/form-data" data-late="${late}">
-${parts}<p class="error" role="alert" hidden></p>
-</form>\n`
+${parts}</form>\n`
 
 /** Asks for a confirmation without a script. */
 export const confirmed = (summary: string, words: Html | string, ...parts: ReadonlyArray<Html>): Html =>

@@ -100,9 +100,13 @@ ${facts(route, texts, units)}
 <p><a href="${root}r/${route.visibility === "private" ? route.id : route.shareToken}">${words.seePage}</a></p>
 <h2>${words.change}</h2>
 ${publishForm(texts, route)}
-${editForm(visit, route)}${yield* sharing.section(visit, { kind: "route", id: route.id }, route)}${
-        downloads(String(route.id), root, texts)
-      }<h2>${words.delete}</h2>
+${editForm(visit, route)}${yield* sharing.section(
+        visit,
+        { kind: "route", id: route.id },
+        route
+      )}<div data-late="${texts.signIn.lateHere}">
+${downloads(String(route.id), root, texts)}</div>
+<h2>${words.delete}</h2>
 ${confirmed(words.deleteButton, words.deleteWords, button("delete", words.deleteButton, "danger"))}
 ${attribution(route, texts)}`
     }

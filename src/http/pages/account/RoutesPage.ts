@@ -105,7 +105,7 @@ const uploadForm = (texts: Texts, visibility: string | undefined, refusal: Servi
     refusal === undefined ? undefined : html` open`
   }><summary>${routes.upload}</summary>\n${
     filesForm(
-      signIn.lateChoice,
+      signIn.lateHere,
       fieldsOf(texts, {}, refusal, "files").file(
         { name: "files", label: routes.files, hint: routes.filesHint(FORMATS), required: true },
         html`multiple`

@@ -32,16 +32,23 @@ addEventListener("pageshow", () => sent.clear())
 // A reader who stops a form may send it again.
 globalThis.navigation?.addEventListener("navigateerror", () => sent.clear())
 
-// Files that are sent without a session are lost: the form says so first, and keeps them.
-for (const form of document.querySelectorAll("form[data-late]")) {
-  form.addEventListener("submit", async (event) => {
+// Without a session, files are lost and a download fails: the page says so first, and keeps what is in it.
+for (const element of document.querySelectorAll("[data-late]")) {
+  const isForm = element.matches("form")
+  const alert = document.createElement("p")
+  alert.className = "error"
+  alert.role = "alert"
+  alert.hidden = true
+  element.after(alert)
+  element.addEventListener(isForm ? "submit" : "click", async (event) => {
+    if (!event.isTrusted) return
     event.preventDefault()
-    const alert = form.querySelector("[role=alert]")
     const { type } = await fetch(location.pathname, { method: "HEAD", redirect: "manual" }).catch(() => ({}))
     const isLate = type === "opaqueredirect"
     alert.hidden = !isLate
-    alert.textContent = isLate ? form.dataset.late : ""
-    if (isLate) sent.delete(form)
-    else form.submit()
+    alert.textContent = isLate ? element.dataset.late : ""
+    if (isLate) sent.delete(element)
+    else if (isForm) element.submit()
+    else event.target.click()
   })
 }

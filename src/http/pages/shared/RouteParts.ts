@@ -79,7 +79,7 @@ const FIRST_FORMATS: ReadonlyArray<FileFormat> = ["gpx", "fit"]
 
 export const downloads = (ref: string, root: string, { pages }: Texts): Html => {
   const link = (format: FileFormat, style: string) =>
-    html`<li><a class="${style}" href="${root}api/v1/routes/${ref}/${format}">${formatName(format)}</a></li>`
+    html`<li><a class="${style}" href="${root}api/v1/routes/${ref}/${format}" download>${formatName(format)}</a></li>`
   return html`<section aria-labelledby="files"><h2 id="files">${pages.files}</h2>
 <ul class="files">${FIRST_FORMATS.map((format) => link(format, "button"))}${
     FILE_FORMATS.filter((format) => !FIRST_FORMATS.includes(format)).map((format) => link(format, "button quiet"))
