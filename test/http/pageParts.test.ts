@@ -27,7 +27,15 @@ import {
   STYLESHEET
 } from "../../src/http/pages/layout/Layout.ts"
 import { newPasswordInput, passwordWords, signInForm } from "../../src/http/pages/layout/SignInForm.ts"
-import { Conflict, Internal, NotFound, RateLimited, Unavailable, ValidationFailed } from "../../src/schema/Errors.ts"
+import {
+  Conflict,
+  Internal,
+  NotFound,
+  PayloadTooLarge,
+  RateLimited,
+  Unavailable,
+  ValidationFailed
+} from "../../src/schema/Errors.ts"
 import { SessionId, TokenId, UserId } from "../../src/schema/Ids.ts"
 import { html } from "../../src/services/operations/Html.ts"
 import type { Site } from "../../src/services/texts/Site.ts"
@@ -154,6 +162,9 @@ test("an error is worded for a person: what was tried too often, is busy, is ful
   )
   assert.strictEqual(wordsOf(new Conflict({ message: "It is", details: { reason: "key_in_use" } })), "It is.")
   assert.strictEqual(wordsOf(new NotFound({ message: "No such route" })), "No such route.")
+  const tooLarge = (limitBytes: number) => wordsOf(new PayloadTooLarge({ message: "x", details: { limitBytes } }))
+  assert.strictEqual(tooLarge(32 * 1024 ** 2), "The files may have 32 MiB together: send fewer or smaller ones.")
+  assert.strictEqual(tooLarge(256 * 1024), "x.")
 })
 
 test("issues are worded by the labels of their fields, the last one of each path, each once, and three at most", () => {

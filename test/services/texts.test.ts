@@ -146,6 +146,7 @@ const GERMAN: ReadonlyArray<readonly [string | Html, string]> = [
   [de.errors.other("x", 404), "Das gibt es nicht oder nicht mehr."],
   [de.errors.other("x", 408), "Die Anfrage kam nicht rechtzeitig an. Versuchen Sie es noch einmal."],
   [de.errors.other("x", 413), "Das ist zu groß."],
+  [de.errors.tooLarge(32), "Die Dateien haben zusammen höchstens 32 MiB: Senden Sie weniger oder kleinere."],
   [de.errors.other("x", 415), "Dieses Dateiformat wird nicht gelesen."],
   [
     de.errors.other("x", 502),

@@ -58,6 +58,8 @@ every operation and sends requests from the browser, and the <a href="${document
       seconds === undefined ? "Try again in a moment." : `Try again in ${counted(seconds, "second", "seconds")}.`,
     fault: "The service could not do this. Try again later.",
     other: (message: string, _status: number) => `${message}.`,
+    tooLarge: (mebibytes: number) =>
+      `The files may have ${number(mebibytes)} MiB together: send fewer or smaller ones.`,
     /** `message` is what the schema of a field accepts. */
     field: (label: string, message: string) => `${label}: ${message}.`,
     password: (message: string) => `${message}.`,

@@ -157,6 +157,8 @@ als Daten.`,
         : `Versuchen Sie es in ${counted(seconds, "Sekunde", "Sekunden")} noch einmal.`,
     fault: "Der Dienst konnte das nicht erledigen. Versuchen Sie es später noch einmal.",
     other: (message, status) => STATUSES[status] ?? `${message}.`,
+    tooLarge: (mebibytes) =>
+      `Die Dateien haben zusammen höchstens ${number(mebibytes)} MiB: Senden Sie weniger oder kleinere.`,
     field: (label, message) => `${label}: ${isWeak(message) ? WEAK_PASSWORD : accepted(message)}`,
     // The words of a page are German already.
     password: (message) => {

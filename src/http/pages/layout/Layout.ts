@@ -177,6 +177,7 @@ export const pageResponse = (
 const Details = Schema.Struct({
   issues: Schema.optionalKey(Schema.Array(Schema.Struct({ path: Schema.String, message: Schema.String }))),
   limit: Schema.optionalKey(Schema.Int),
+  limitBytes: Schema.optionalKey(Schema.Int),
   quota: Schema.optionalKey(Schema.String),
   reason: Schema.optionalKey(Schema.String),
   retryAfterSeconds: Schema.optionalKey(Schema.Number)
@@ -211,11 +212,14 @@ interface Failure extends Pick<ServiceError, "details" | "message"> {
   readonly statusCode: number
 }
 
+/** Only forms with files have limits of mebibytes. */
+const MEBIBYTE = 1024 ** 2
+
 /** Words an error for a person: the message of the API is for programs. */
 export const plainWords = (texts: Texts, failure: Failure): string => {
   const { errors } = texts
   const { message, statusCode } = failure
-  const { issues = [], limit = 0, quota, reason, retryAfterSeconds } = detailsOf(failure)
+  const { issues = [], limit = 0, limitBytes = 0, quota, reason, retryAfterSeconds } = detailsOf(failure)
   switch (statusCode) {
     case 429:
       return errors.tooOften(errors.again(retryAfterSeconds))
@@ -225,6 +229,7 @@ export const plainWords = (texts: Texts, failure: Failure): string => {
     case 500:
       return errors.fault
   }
+  if (limitBytes >= MEBIBYTE) return errors.tooLarge(limitBytes / MEBIBYTE)
   const full = Struct.keys(errors.quotas).find((name) => name === quota)
   if (full !== undefined) return errors.quotas[full](limit)
   const known = Struct.keys(errors.reasons).find((name) => name === reason)
