@@ -58,6 +58,7 @@ export const REASON_WORDS = {
     handle_taken: "The handle is taken",
     address_taken: "The address has an account",
     nothing_to_cancel: "No deletion is pending, or its grace period is over",
+    another_account: "A page's form was made for another account than the one that is signed in",
     own_account: "Administrators delete their own account as others do",
     import_running: "Another archive is being imported into the account",
     linked_elsewhere: "The account has another identity of the same provider",

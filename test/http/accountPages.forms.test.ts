@@ -3,10 +3,11 @@ import { Effect } from "effect"
 import { ACCOUNT_PAGES, PAGES } from "../../src/http/request/RouteTemplates.ts"
 import { MAX_DESCRIPTION } from "../../src/schema/Route.ts"
 import { type Actor, anonymous, type Rider, signedIn, signedInAs, withHeaders } from "../support/Actors.ts"
-import { zipped } from "../support/Archives.ts"
+import { exported, zipped } from "../support/Archives.ts"
 import { gpx, trk } from "../support/Files.ts"
 import { created, newRoute } from "../support/Routes.ts"
 import { TestServer } from "../support/TestServer.ts"
+import { mint } from "../support/Tokens.ts"
 
 const ADMIN = "admin@example.com"
 
@@ -14,11 +15,13 @@ const KEEPER = "keeper@example.com"
 
 const LEAVER = "leaver@example.com"
 
+const LENDER = "lender@example.com"
+
 const MARKER = "marker@example.com"
 
 const SEARCHER = "searcher@example.com"
 
-const ADMINS = [ADMIN, KEEPER, LEAVER, MARKER, SEARCHER]
+const ADMINS = [ADMIN, KEEPER, LEAVER, LENDER, MARKER, SEARCHER]
 
 type Fields = Readonly<Record<string, string>>
 
@@ -60,14 +63,18 @@ const sendFile = (actor: Actor, path: string, fields: Fields, file: string, byte
   const text = [...parts, `name="${file}"; filename="${bytes.length === 0 ? "" : "a.zip"}"\r\n\r\n`].map((part) =>
     `--limit\r\ncontent-disposition: form-data; ${part}`
   ).join("")
-  return Effect.map(
-    actor.call("POST", `/${path}`, {
-      raw: Uint8Array.from(Buffer.concat([Buffer.from(text), bytes, Buffer.from("\r\n--limit--\r\n")])),
-      headers: { "content-type": "multipart/form-data; boundary=limit", "sec-fetch-site": "same-origin" }
-    }),
-    ({ text }) => markedIn(text)
-  )
+  return actor.call("POST", `/${path}`, {
+    raw: Uint8Array.from(Buffer.concat([Buffer.from(text), bytes, Buffer.from("\r\n--limit--\r\n")])),
+    headers: { "content-type": "multipart/form-data; boundary=limit", "sec-fetch-site": "same-origin" }
+  })
 }
+
+const ARCHIVED = gpx(trk(`<trkpt lat="47" lon="9"/><trkpt lat="48" lon="9"/>`))
+
+const accountsIn = (text: string) =>
+  [...text.matchAll(/<form method="post"[^>]*>(?:\s*<input type="hidden" name="account" value="(\d+)">)?/g)].map(
+    ([, account]) => account
+  )
 
 const OF_VISITORS = ["sign-in"]
 
@@ -237,7 +244,7 @@ layer(TestServer.layer({ ADMIN_EMAILS: ADMINS.join() }))("forms of an account", 
           assert.deepStrictEqual(linksOf(yield* textOf(reader, page)), links, page)
         }
       }
-      yield* rider.post("/users/me/tokens", { name: "laptop", scope: "read", expiresInDays: 5 })
+      yield* mint(rider, "read")
       assert.deepStrictEqual(linksOf(yield* textOf(rider, PAGES.revokeTokens)), OF_USERS)
       assert.deepStrictEqual(linksOf((yield* submit(rider, PAGES.revokeTokens, {})).text), OF_USERS)
 
@@ -306,19 +313,67 @@ layer(TestServer.layer({ ADMIN_EMAILS: ADMINS.join() }))("forms of an account", 
 
       assert.deepStrictEqual(yield* sent(invitations, { do: "invite", emails: "" }), ["emails"])
       assert.deepStrictEqual(yield* sent(invitations, { do: "invite", emails: "ada" }), ["emails"])
-      const archive = yield* zipped([["a.gpx", gpx(trk(`<trkpt lat="47" lon="9"/><trkpt lat="48" lon="9"/>`))]])
+      const archive = yield* zipped([["a.gpx", ARCHIVED]])
       const given = { tags: "???", collection: "x".repeat(201) }
-      assert.deepStrictEqual(yield* sendFile(admin, data, given, "archive", archive), ["tags", "collection"])
-      assert.deepStrictEqual(yield* sendFile(admin, data, {}, "archive", Buffer.from("no ZIP")), ["archive"])
-      assert.deepStrictEqual(
-        yield* sendFile(admin, routes, { visibility: "private" }, "files", Buffer.from("")),
-        ["files"]
-      )
+      const filed = (path: string, fields: Fields, file: string, bytes: Uint8Array) =>
+        Effect.map(sendFile(admin, path, fields, file, bytes), ({ text }) => markedIn(text))
+      assert.deepStrictEqual(yield* filed(data, given, "archive", archive), ["tags", "collection"])
+      assert.deepStrictEqual(yield* filed(data, {}, "archive", Buffer.from("no ZIP")), ["archive"])
+      assert.deepStrictEqual(yield* filed(routes, { visibility: "private" }, "files", Buffer.from("")), ["files"])
 
       assert.deepStrictEqual(yield* searched(`${routes}?q=%3F`), ["q"])
       assert.deepStrictEqual(yield* searched(`/me/collections/${collection.id}?q=%3F`), ["q"])
       assert.deepStrictEqual(yield* searched(`${users}?q=${"a".repeat(255)}`), ["q"])
       assert.deepStrictEqual(yield* searched("/admin/audit?user=Ada"), ["user"])
+    }))
+
+  it.effect("do nothing for another account than the one that they were made for", () =>
+    Effect.gen(function*() {
+      const ada = yield* signedInAs({ email: LENDER })
+      const bob = yield* signedIn
+      const route = yield* storedBy(ada)
+      const { id } = created((yield* ada.post("/collections", { name: "Passes", routeIds: [route.id] })).body)
+      yield* mint(ada, "read")
+      yield* mint(bob, "read")
+      const { cancelDeletion, revokeTokens } = PAGES
+      const { collection, data, deletion, password, routes, zones } = ACCOUNT_PAGES
+      const account = String(ada.id)
+      const pages = Object.values(ACCOUNT_PAGES).filter((path) => /^.(?:me|admin)/.test(path))
+      for (const path of [revokeTokens, ...pages]) {
+        const text = yield* textOf(ada, path.replace(":id", String(path === collection ? id : route.id)))
+        for (const value of accountsIn(text)) assert.strictEqual(value, account, path)
+      }
+      const archive = yield* zipped([["a.gpx", ARCHIVED]])
+      const refused = [
+        yield* submit(bob, deletion, { do: "delete", account }),
+        yield* submit(bob, `/me/routes/${route.id}`, { do: "delete", account }),
+        yield* submit(bob, revokeTokens, { account }),
+        yield* submit(bob, zones, { do: "add", place: "47.1, 9.5", radius: "500", account }),
+        yield* sendFile(bob, data, { account }, "archive", archive),
+        yield* sendFile(bob, data, { account }, "archive", (yield* exported(ada)).bytes),
+        yield* sendFile(bob, routes, { account, visibility: "public" }, "files", Buffer.from(ARCHIVED))
+      ]
+      for (const { status, text } of refused) {
+        assert.strictEqual(status, 409)
+        assert.include(text, "Another account is signed in in this browser now, so nothing was done.")
+      }
+      const [deleted, , , added] = refused
+      assert.strictEqual(accountsIn(deleted?.text ?? "").at(-1), String(bob.id))
+      assert.include(deleted?.text, `<strong>${bob.email}</strong>`)
+      assert.include(added?.text, "value=\"47.1, 9.5\"")
+      assert.include(yield* textOf(bob, cancelDeletion), "is not going to be deleted")
+      assert.deepStrictEqual((yield* bob.get("/users/me/privacy-zones")).body, { zones: [] })
+      assert.deepStrictEqual((yield* bob.get("/routes")).body, [])
+      assert.include(yield* textOf(bob, revokeTokens), "action=\"revoke-tokens\"")
+
+      const late = yield* submit(yield* anonymous, zones, { do: "add", place: "47.1, 9.5", radius: "500", account })
+      const kept = JSON.stringify({ do: "add", place: "47.1, 9.5", radius: "500", account })
+      assert.include(late.text, kept.replaceAll("\"", "&quot;"))
+      const entered = yield* submit(yield* anonymous, zones, { kept, email: bob.email, password: bob.password })
+      assert.include(entered.text, `name="account" value="${bob.id}"`)
+      assert.notInclude(entered.text, `name="account" value="${account}"`)
+      const first = yield* submit(yield* anonymous, password, { do: "change", newPassword: "x", account })
+      assert.notInclude(first.text, "name=\"kept\"")
     }))
 
   it.effect("of administrators lead to the audit of a person, and to the page while there is one", () =>

@@ -17,8 +17,9 @@ import { Authenticator } from "../auth/Authenticator.ts"
 import { type Endpoint, Limiter } from "../middleware/RateLimit.ts"
 import { PAGES } from "../request/RouteTemplates.ts"
 import { doneNotice } from "./account/AccountPage.ts"
+import { checkAccount, hidden, MADE_FOR } from "./account/Forms.ts"
 import { alert, type Page, plainWords } from "./layout/Layout.ts"
-import { pageLayer } from "./layout/PageRoutes.ts"
+import { type Fields, pageLayer } from "./layout/PageRoutes.ts"
 import { otherSignIns, signInByForm, signInForm } from "./layout/SignInForm.ts"
 
 const signedOut = () =>
@@ -60,9 +61,10 @@ ${others}`,
       Option.flatMap((principal) => principal.kind === "session" ? Option.some(principal) : Option.none())
     )
 
-    const acted = Effect.gen(function*() {
+    const acted = Effect.fnUntraced(function*({ [MADE_FOR]: account }: Fields) {
       const session = yield* currentSession
       if (Option.isNone(session)) return yield* signedOut()
+      yield* checkAccount(session.value, account)
       yield* limiter.count(`user:${session.value.userId}`, endpoint)
       return readBy(session.value)(yield* act(session.value))
     })
@@ -76,7 +78,7 @@ ${others}`,
       }),
       submit: {
         run: Effect.fnUntraced(function*(fields, request) {
-          if (fields["email"] === undefined) return yield* acted
+          if (fields["email"] === undefined) return yield* acted(fields)
           yield* signIn(fields, request)
           return { seeOther: action }
         }),
@@ -94,10 +96,10 @@ const tooLate = () =>
     details: { reason: "nothing_to_cancel" }
   })
 
-const pendingPage = ({ keep, wording }: Texts, { email }: User, until: Date): Page => ({
+const pendingPage = ({ keep, wording }: Texts, { email, id }: User, until: Date): Page => ({
   title: keep.title,
   body: html`<p>${keep.pending(html`<strong>${email}</strong>`, html`<strong>${wording.date(until)}</strong>`)}</p>
-<form method="post" action="cancel-deletion">
+<form method="post" action="cancel-deletion">${hidden(MADE_FOR, id)}
 <button type="submit">${keep.button}</button>
 </form>
 <p>${keep.close}</p>`
@@ -148,7 +150,7 @@ const requireKept = ({ deletion }: SessionPrincipal) => deletion === "none" ? Ef
 const itemOf = (texts: Texts) => (token: PersonalAccessToken) =>
   html`<li><strong>${inOneLine(token.name)}</strong> (${token.hint}): ${texts.tokens.facts(token)}</li>\n`
 
-const listPage = (texts: Texts, { email }: User, tokens: ReadonlyArray<PersonalAccessToken>): Page => {
+const listPage = (texts: Texts, { email, id }: User, tokens: ReadonlyArray<PersonalAccessToken>): Page => {
   const { revoke } = texts
   const address = html`<strong>${email}</strong>`
   return {
@@ -158,7 +160,7 @@ const listPage = (texts: Texts, { email }: User, tokens: ReadonlyArray<PersonalA
       : html`<p>${revoke.list(address)}</p>
 <ul>
 ${tokens.map(itemOf(texts))}</ul>
-<form method="post" action="revoke-tokens">
+<form method="post" action="revoke-tokens">${hidden(MADE_FOR, id)}
 <button type="submit">${revoke.button}</button>
 </form>
 <p>${revoke.effect}</p>`

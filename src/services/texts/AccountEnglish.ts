@@ -168,7 +168,7 @@ export const accountEnglish = {
       } you can sign in and keep the account after all. Then it is erased with all that it has.`,
     exportFirst: (page: string) => html`Take your routes along first: <a href="${page}">export the account</a>.`,
     button: "Delete my account",
-    words: "This hides everything that you shared."
+    words: (email: Html) => html`This deletes the account ${email}, and hides everything that you shared.`
   },
   admin: {
     title: "Administration",

@@ -180,7 +180,7 @@ export const accountGerman: AccountTexts = {
       } lang können Sie sich anmelden und das Konto doch behalten. Danach wird es mit allem, was es hat, endgültig gelöscht.`,
     exportFirst: (page) => html`Nehmen Sie Ihre Routen vorher mit: <a href="${page}">Konto exportieren</a>.`,
     button: "Mein Konto löschen",
-    words: "Damit ist alles verborgen, was Sie geteilt haben."
+    words: (email) => html`Damit wird das Konto ${email} gelöscht und alles verborgen, was Sie geteilt haben.`
   },
   admin: {
     title: "Verwaltung",

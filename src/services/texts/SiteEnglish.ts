@@ -92,6 +92,8 @@ every operation and sends requests from the browser, and the <a href="${document
       handle_taken: "This handle is taken.",
       address_taken: "The address has an account already.",
       nothing_to_cancel: "There is no deletion that can be cancelled.",
+      another_account:
+        "Another account is signed in in this browser now, so nothing was done. Send it again only if it is meant for that one.",
       own_account: "This is your own account: delete it by the page of your account.",
       import_running: "Another archive is being imported into this account: try again when that has ended.",
       linked_elsewhere: "This account is linked to another identity of the provider."

@@ -197,6 +197,8 @@ als Daten.`,
       handle_taken: "Dieser Kurzname ist vergeben.",
       address_taken: "Zu der Adresse gibt es schon ein Konto.",
       nothing_to_cancel: "Es gibt keine Löschung, die zurückgenommen werden kann.",
+      another_account:
+        "In diesem Browser ist jetzt ein anderes Konto angemeldet, deshalb ist nichts geschehen. Senden Sie es nur noch einmal, wenn es für dieses Konto gedacht ist.",
       own_account: "Das ist Ihr eigenes Konto: Löschen Sie es auf der Seite Ihres Kontos.",
       import_running: "Ein anderes Archiv wird gerade in dieses Konto importiert: Versuchen Sie es danach noch einmal.",
       linked_elsewhere: "Dieses Konto gehört beim Anmeldedienst schon zu jemand anderem."

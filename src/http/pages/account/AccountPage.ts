@@ -4,7 +4,7 @@ import { HttpApiEndpoint } from "effect/http-api"
 import { NotFound, type ServiceError, ValidationFailed } from "../../../schema/Errors.ts"
 import { MEDIA_TYPES, mediaTypeOf } from "../../../schema/MediaTypes.ts"
 import type { SessionPrincipal } from "../../../schema/Principal.ts"
-import { html } from "../../../services/operations/Html.ts"
+import { type Html, html } from "../../../services/operations/Html.ts"
 import { configuredSite } from "../../../services/texts/Site.ts"
 import type { Texts } from "../../../services/texts/Texts.ts"
 import { OpenWhilePending } from "../../api/Access.ts"
@@ -26,7 +26,7 @@ import {
   responseTo
 } from "../layout/PageRoutes.ts"
 import { makeReaderUnits, type Units } from "../shared/Units.ts"
-import { ACTION, decodeForm, notice } from "./Forms.ts"
+import { ACTION, checkAccount, decodeForm, hidden, MADE_FOR, notice } from "./Forms.ts"
 import { keptForms } from "./KeptForm.ts"
 
 export interface Visit {
@@ -116,6 +116,13 @@ export const doneNotice = ({ query, texts }: Pick<Visit, "query" | "texts">) => 
   return notice(word === undefined ? undefined : texts.done[word])
 }
 
+const FORM = /<form method="post"[^>]*>/g
+
+/** The browser may be signed in to another account once a form is sent. */
+const madeFor = ({ userId }: SessionPrincipal, body: Html): Html => ({
+  html: body.html.replace(FORM, (start) => `${start}${hidden(MADE_FOR, userId).html}`)
+})
+
 /** Robots have no session and get the sign-in. An audit for search engines sees the page. */
 const framed = (page: Page, path: string, visit: Visit, error = page.error): Page => ({
   isWide: true,
@@ -125,7 +132,10 @@ const framed = (page: Page, path: string, visit: Visit, error = page.error): Pag
   head: html`<meta name="description" content="${visit.texts.signUp.lead}">${page.head}`,
   policy: { "img-src": "'self' data:", "connect-src": "'self'", ...page.policy },
   error,
-  body: html`${sections(path, visit)}${alert(error && (page.problem ?? plainWords(visit.texts, error)))}${page.body}`
+  body: madeFor(
+    visit.session,
+    html`${sections(path, visit)}${alert(error && (page.problem ?? plainWords(visit.texts, error)))}${page.body}`
+  )
 })
 
 /** The longest description fits with 12 bytes for each character, also within the form of a sign-in. */
@@ -194,7 +204,11 @@ export const accountPageLayer = ({ actions = {}, isForAdmins = false, path, rece
     const act = (visit: Visit, work: Result<PageResult>) =>
       orElse(
         Effect.map(work, (result) => respond(result, visit)),
-        (error) => Effect.map(show({ ...visit, refusal: error }), (page) => respond(page, visit, error))
+        (error) =>
+          orElse(
+            Effect.map(show({ ...visit, refusal: error }), (page) => respond(page, visit, error)),
+            () => failed(error)
+          )
       )
 
     const admitted = Effect.fnUntraced(function*(
@@ -238,7 +252,7 @@ export const accountPageLayer = ({ actions = {}, isForAdmins = false, path, rece
       }
       return yield* admitted(action.endpoint, (error) => kept.late(fields, path, root, error), (admittedVisit) => {
         const visit = { ...admittedVisit, fields }
-        return act(visit, action.run(visit))
+        return act(visit, Effect.andThen(checkAccount(visit.session, fields[MADE_FOR]), action.run(visit)))
       })
     })
 

@@ -14,25 +14,25 @@ import { withoutFailure } from "../../middleware/ZipImportLines.ts"
 import { bodyStream } from "../../request/RequestBodies.ts"
 import { ACCOUNT_PAGES } from "../../request/RouteTemplates.ts"
 import { LINES, type Page, plainWords } from "../layout/Layout.ts"
-import { accountPageLayer } from "./AccountPage.ts"
-import { decodeForm, fieldsOf, filesForm, orNull } from "./Forms.ts"
+import { accountPageLayer, type Visit } from "./AccountPage.ts"
+import { checkAccount, decodeForm, fieldsOf, filesForm, MADE_FOR, orNull } from "./Forms.ts"
 import { isMissed } from "./RoutesPage.ts"
 
 const noArchive = ({ data }: Texts) => ValidationFailed.at("body", "", data.noArchive)
 
 const { export: exported, import: imported } = Api.groups.accountData.endpoints
 
-const CHOICES = new Set(["visibility", "tags", "collection"])
+const CHOICES = new Set(["visibility", "tags", "collection", MADE_FOR])
 
 /** Returns the bytes of the first file of a form, while they arrive, and the fields before it. */
-const formOf = (request: HttpServerRequest.HttpServerRequest, texts: Texts) => {
+const formOf = (request: HttpServerRequest.HttpServerRequest, { session, texts }: Visit) => {
   const fields = new Map<string, string>()
   const upload = bodyStream(request, Context.get(imported.annotations, BodyLimit)).pipe(
     Stream.pipeThroughChannel(Multipart.makeChannel(request.headers)),
     Stream.tap((part) =>
-      Effect.sync(() => {
-        if (Multipart.isField(part) && CHOICES.has(part.key)) fields.set(part.key, part.value)
-      })
+      Multipart.isField(part)
+        ? Effect.sync(() => CHOICES.has(part.key) && fields.set(part.key, part.value))
+        : checkAccount(session, fields.get(MADE_FOR))
     ),
     Stream.filter(Multipart.isFile),
     Stream.take(1),
@@ -130,8 +130,9 @@ ${
     receive: {
       endpoint: imported,
       deadline: Context.get(imported.annotations, ResponseWithin),
-      run: Effect.fnUntraced(function*({ root, session, texts }, request) {
-        const { choice, upload } = formOf(request, texts)
+      run: Effect.fnUntraced(function*(visit, request) {
+        const { root, session, texts } = visit
+        const { choice, upload } = formOf(request, visit)
         const recheck = Effect.provideService(readmit(session, imported), HttpServerRequest.HttpServerRequest, request)
         const taken = yield* imports.take(session.userId, upload, choice, { isSession: true, recheck })
         return "report" in taken ? reportPage(texts, taken.report) : linesPage(texts, withoutFailure(taken.lines), root)

@@ -1,6 +1,7 @@
 import { Effect, Schema } from "effect"
 import { Conflict, type ServiceError, ValidationFailed } from "../../../schema/Errors.ts"
 import { issuesOf } from "../../../schema/Issues.ts"
+import type { SessionPrincipal } from "../../../schema/Principal.ts"
 import { withoutFormat } from "../../../schema/Text.ts"
 import { type Html, html } from "../../../services/operations/Html.ts"
 import type { Texts } from "../../../services/texts/Texts.ts"
@@ -9,6 +10,9 @@ import type { Fields } from "../layout/PageRoutes.ts"
 
 /** The value of this field names the action of a form. */
 export const ACTION = "do"
+
+/** The value of this field is the account that a form was made for. */
+export const MADE_FOR = "account"
 
 interface Input {
   /** The name is also the id of the field, unless another form of the page has the same. */
@@ -110,6 +114,15 @@ export const checkbox = (name: string, label: string, isChecked: boolean): Html 
 
 export const hidden = (name: string, value: string | number): Html =>
   html`<input type="hidden" name="${name}" value="${value}">`
+
+/** Another person may have signed in since the form was made. Programs leave the field out. */
+export const checkAccount = ({ userId }: SessionPrincipal, account: string | undefined) =>
+  account === undefined || account === String(userId) ? Effect.void : Effect.fail(
+    new Conflict({
+      message: "The form was made for another account than the one that is signed in",
+      details: { reason: "another_account" }
+    })
+  )
 
 const STALE = "stale"
 

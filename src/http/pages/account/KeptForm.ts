@@ -8,7 +8,7 @@ import { ACCOUNT_PAGES } from "../../request/RouteTemplates.ts"
 import { alert, type Page, plainWords } from "../layout/Layout.ts"
 import type { Fields } from "../layout/PageRoutes.ts"
 import { signInByForm, signInForm } from "../layout/SignInForm.ts"
-import { ACTION, form, hidden } from "./Forms.ts"
+import { ACTION, form, hidden, MADE_FOR } from "./Forms.ts"
 
 /** This field of a sign-in has the fields of the form before it. */
 const KEPT = "kept"
@@ -24,7 +24,7 @@ const isPassword = (name: string) => /password/i.test(name)
 
 /** Nothing is left to be sent of a form that has passwords only. */
 const hasPasswordsOnly = (fields: Fields) => {
-  const names = Object.keys(fields).filter((name) => name !== ACTION)
+  const names = Object.keys(fields).filter((name) => name !== ACTION && name !== MADE_FOR)
   return names.length > 0 && names.every(isPassword)
 }
 
@@ -55,13 +55,13 @@ export const keptForms = Effect.gen(function*() {
       signInForm(texts, `${root}${ACCOUNT_PAGES.signIn.slice(1)}`, "", error, hidden("to", path.slice(1)))
     )
 
-  const sendPage = (kept: Readonly<Record<string, string>>, { email, role }: User, root: string): Page => ({
+  const sendPage = (kept: Readonly<Record<string, string>>, { email, id, role }: User, root: string): Page => ({
     title: words.keptTitle,
     reader: role,
     body: html`<p role="status">${words.kept(html`<strong>${email}</strong>`)}</p>
 ${
       form(
-        ...Object.entries(kept).map(([name, value]) => hidden(name, value)),
+        ...Object.entries({ ...kept, [MADE_FOR]: String(id) }).map(([name, value]) => hidden(name, value)),
         html`<button type="submit">${words.send}</button>`
       )
     }<p><a href="${root}${ACCOUNT_PAGES.routes.slice(1)}">${words.away}</a></p>`

@@ -223,16 +223,24 @@ ${
   })
 }))
 
-const deletionLayer = Layer.unwrap(Effect.map(AccountDeletion, (deletion) =>
-  accountPageLayer({
+const deletionLayer = Layer.unwrap(Effect.gen(function*() {
+  const deletion = yield* AccountDeletion
+  const profiles = yield* Profiles
+  return accountPageLayer({
     path: ACCOUNT_PAGES.deletion,
-    show: ({ root, texts: { deletion: words } }) =>
-      Effect.succeed({
+    show: ({ root, session, texts: { deletion: words } }) =>
+      Effect.map(profiles.user(session.userId), ({ email }) => ({
         title: words.title,
         body: html`<p>${words.lead}</p>
 <p>${words.exportFirst(`${root}${ACCOUNT_PAGES.data.slice(1)}`)}</p>
-${confirmed(words.button, words.words, button("delete", words.button, "danger"))}`
-      }),
+${
+          confirmed(
+            words.button,
+            words.words(html`<strong>${email}</strong>`),
+            button("delete", words.button, "danger")
+          )
+        }`
+      })),
     actions: {
       delete: action(users.endpoints.requestDeletion, function*({ session }) {
         yield* Effect.orDie(deletion.request(session.userId))
@@ -240,6 +248,7 @@ ${confirmed(words.button, words.words, button("delete", words.button, "danger"))
         return done(PAGES.cancelDeletion, "requested")
       })
     }
-  })))
+  })
+}))
 
 export const profilePagesLayer = Layer.mergeAll(profileLayer, sessionsLayer, passwordLayer, deletionLayer)

@@ -26,7 +26,17 @@ import { type Page, plainWords } from "../layout/Layout.ts"
 import { cardPage, formatName, pagesAround, picture, summaryOf } from "../shared/RouteParts.ts"
 import type { Units } from "../shared/Units.ts"
 import { accountPageLayer, done, type Visit } from "./AccountPage.ts"
-import { decodeForm, fieldsOf, filesForm, filterForm, filtersIn, searched, select } from "./Forms.ts"
+import {
+  checkAccount,
+  decodeForm,
+  fieldsOf,
+  filesForm,
+  filterForm,
+  filtersIn,
+  MADE_FOR,
+  searched,
+  select
+} from "./Forms.ts"
 
 const ROUTES = ACCOUNT_PAGES.routes.slice(1)
 
@@ -196,6 +206,7 @@ ${listOf(routes, visit, yield* visit.units, filters)}`
   const receive = Effect.fnUntraced(function*(visit: Visit, request: HttpServerRequest.HttpServerRequest) {
     const bytes = yield* bodies.read(request, Context.get(endpoint.annotations, BodyLimit))
     const parts = yield* files.parts(bytes, request.headers["content-type"] ?? "")
+    yield* checkAccount(visit.session, parts.fields[MADE_FOR])
     const visibility = yield* decodeForm(Visibility, parts.fields["visibility"])
     // A browser sends an empty part without a name where no file is chosen.
     const given = parts.files.filter(({ name }) => name !== "")
