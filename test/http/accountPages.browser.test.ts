@@ -77,8 +77,11 @@ const share = async (page: Page) => {
   await press(page, "Upload")
   await page.getByRole("status").getByText("Uploaded.").waitFor()
   await heading(page, "Evening loop")
-  await confirm(page, "Publish")
-  await page.getByText("Published: anyone can find and open it now.").waitFor()
+  await page.getByLabel("Description").fill("Along the river")
+  await page.getByLabel("Who sees it").selectOption("public")
+  await press(page, "Save")
+  await page.getByRole("status").getByText("Saved.").waitFor()
+  assert.strictEqual(await page.getByLabel("Description").inputValue(), "Along the river")
   await assertSound(page)
   return page.getByLabel("Link to copy").inputValue()
 }

@@ -208,7 +208,7 @@ layer(TestServer.layer({ ADMIN_EMAILS: ADMINS.join(",") }))("pages of an account
       assert.include((yield* rider.get(`/${page}?done=saved`)).text, "After &lt;b&gt;")
       assert.strictEqual((yield* visitor.get(`//r/${shareToken}`)).status, 200)
       assert.strictEqual((yield* submit(rider, page, { ...fields, name: "Stale", tags: "" })).status, 409)
-      yield* submit(rider, page, { do: "publish" })
+      yield* submit(rider, page, { ...fields, version: "2", name: "After <b>", tags: "", visibility: "public" })
       assert.include((yield* visitor.get("//")).text, "After &lt;b&gt;")
       const linked = { do: "addLink", label: "Sunday", expires: "2999-01-01", allowDownload: "true" }
       const past = yield* submit(rider, page, { do: "addLink", label: "Kept <b>", expires: "1960-01-01" })

@@ -39,7 +39,6 @@ export const accountEnglish = {
     welcome: "Welcome! Your account is ready, and you are signed in.",
     saved: "Saved.",
     uploaded: "Uploaded.",
-    published: "Published: anyone can find and open it now.",
     made: "Done. It is in the list.",
     deleted: "Moved to the trash, from which it can be restored.",
     restored: "Restored.",
@@ -299,9 +298,6 @@ export const routesEnglish = {
     tagsHint: `With commas between them; each has ${TAG_RULE}.`,
     noActivity: "Not said",
     favourite: "A favourite of mine",
-    publish: "Publish",
-    publishWords: "Anyone will be able to find and open it. Your privacy zones stay hidden.",
-    publishButton: "Publish the route",
     delete: "Delete",
     deleteButton: "Delete the route",
     deleteWords: "It is moved to the trash, from which it can be restored."

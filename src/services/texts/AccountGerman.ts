@@ -50,7 +50,6 @@ export const accountGerman: AccountTexts = {
     welcome: "Willkommen! Ihr Konto ist bereit, und Sie sind angemeldet.",
     saved: "Gespeichert.",
     uploaded: "Hochgeladen.",
-    published: "Veröffentlicht: Alle können es jetzt finden und öffnen.",
     made: "Erledigt. Der Eintrag steht in der Liste.",
     deleted: "In den Papierkorb verschoben. Von dort lässt es sich wiederherstellen.",
     restored: "Wiederhergestellt.",
@@ -311,9 +310,6 @@ export const routesGerman: RoutesTexts = {
     tagsHint: `Mit Kommas dazwischen; jedes hat 1 bis ${MAX_TAG} Zeichen aus a–z, 0–9 und „-“.`,
     noActivity: "Keine Angabe",
     favourite: "Ein Favorit von mir",
-    publish: "Veröffentlichen",
-    publishWords: "Alle können sie dann finden und öffnen. Ihre Privatzonen bleiben verborgen.",
-    publishButton: "Route veröffentlichen",
     delete: "Löschen",
     deleteButton: "Route löschen",
     deleteWords: "Sie kommt in den Papierkorb, aus dem sie sich wiederherstellen lässt."

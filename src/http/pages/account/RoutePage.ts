@@ -3,8 +3,7 @@ import { RouteIdFromPath } from "../../../schema/Ids.ts"
 import { RoutePatch, type StoredRoute } from "../../../schema/Route.ts"
 import { Missing } from "../../../services/DomainErrors.ts"
 import { html } from "../../../services/operations/Html.ts"
-import { type ExpectedVersion, Routes } from "../../../services/routes/Routes.ts"
-import type { Texts } from "../../../services/texts/Texts.ts"
+import { Routes } from "../../../services/routes/Routes.ts"
 import { Api } from "../../api/Api.ts"
 import { ACCOUNT_PAGES } from "../../request/RouteTemplates.ts"
 import type { Fields } from "../layout/PageRoutes.ts"
@@ -56,13 +55,6 @@ const editForm = ({ fields: sent, refusal, texts }: Visit, route: StoredRoute) =
   )
 }
 
-const publishForm = ({ route }: Texts, { visibility }: StoredRoute) =>
-  visibility === "public"
-    ? undefined
-    : html`<div class="actions">${
-      confirmed(route.publish, route.publishWords, button("publish", route.publishButton))
-    }</div>`
-
 const pathOf = ({ params }: Visit) => `${ACCOUNT_PAGES.routes}/${params["id"]}`
 
 const requireId = ({ params }: Visit) => idOf(RouteIdFromPath, params["id"])
@@ -99,7 +91,6 @@ export const routePageOfOwnerLayer = Layer.unwrap(Effect.gen(function*() {
 ${facts(route, texts, units)}
 <p><a href="${root}r/${route.visibility === "private" ? route.id : route.shareToken}">${words.seePage}</a></p>
 <h2>${words.change}</h2>
-${publishForm(texts, route)}
 ${editForm(visit, route)}${yield* sharing.section(
         visit,
         { kind: "route", id: route.id },
@@ -112,14 +103,6 @@ ${attribution(route, texts)}`
     }
   })
 
-  const change = Effect.fnUntraced(function*(visit: Visit, given: unknown, expected?: ExpectedVersion) {
-    const patch = yield* decodeForm(RoutePatch, given)
-    const { geometry: _, polyline6: __, ...change } = patch
-    return yield* routes.update(visit.session.userId, yield* requireId(visit), change, expected).pipe(
-      Effect.catchTag("StaleVersion", changedMeanwhile)
-    )
-  })
-
   return accountPageLayer({
     path: ACCOUNT_PAGES.route,
     show,
@@ -130,12 +113,15 @@ ${attribution(route, texts)}`
         replace: links.endpoints.replaceRouteShareToken
       }),
       save: action(update, function*(visit) {
-        yield* change(visit, patchOf(visit.fields, yield* own(visit)), expectedIn(visit.fields))
+        const { fields, session } = visit
+        const { geometry: _, polyline6: __, ...patch } = yield* decodeForm(
+          RoutePatch,
+          patchOf(fields, yield* own(visit))
+        )
+        yield* routes.update(session.userId, yield* requireId(visit), patch, expectedIn(fields)).pipe(
+          Effect.catchTag("StaleVersion", changedMeanwhile)
+        )
         return done(pathOf(visit), "saved")
-      }),
-      publish: action(update, function*(visit) {
-        yield* change(visit, { visibility: "public" })
-        return done(pathOf(visit), "published")
       }),
       delete: action(remove, function*(visit) {
         yield* routes.remove(visit.session.userId, yield* requireId(visit), undefined)
