@@ -51,11 +51,14 @@ const fieldsIn = (text: string): Fields => {
 const linksOf = (text: string) =>
   [...(/<header>.*<\/header>/s.exec(text)?.[0] ?? "").matchAll(/<li><a href="\.\.\/([^"]+)"/g)].map(([, link]) => link)
 
-/** Returns the names of the fields that a page marks as those which its error is about. */
-const markedIn = (text: string) =>
-  [...text.matchAll(/ name="([\w-]+)"[^>]* aria-describedby="[^"]*\berror" aria-invalid="true"/g)].map(([, name]) =>
-    name
-  )
+const MARKED = / name="([\w-]+)"[^>]* aria-describedby="[^"]*\berror" aria-invalid="true"( autofocus)?/g
+
+/** Returns the names of the fields that a page marks as those which its error is about. Only the first has the focus. */
+const markedIn = (text: string) => {
+  const marked = [...text.matchAll(MARKED)]
+  assert.deepStrictEqual(marked.map(([, , focus]) => focus), marked.map((_, at) => at === 0 ? " autofocus" : undefined))
+  return marked.map(([, name]) => name)
+}
 
 /** Sends no bytes as a browser does where no file is chosen. */
 const sendFile = (actor: Actor, path: string, fields: Fields, file: string, bytes: Uint8Array) => {

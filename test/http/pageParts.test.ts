@@ -197,7 +197,7 @@ test("a field refers to its hint, and to the error only while that is about it",
   const plain = "aria-describedby=\"p-hint\""
   assert.strictEqual(stateOf(), plain)
   assert.strictEqual(stateOf(ValidationFailed.at("body", "name", "Too long")), plain)
-  assert.strictEqual(stateOf(SHORT), "aria-describedby=\"p-hint error\" aria-invalid=\"true\" autofocus")
+  assert.strictEqual(stateOf(SHORT), "aria-describedby=\"p-hint error\" aria-invalid=\"true\"")
   const fieldWith = (error: ValidationFailed) => fieldsOf(TEXTS, {}, error).input("tags", { id: "t", hint: "H" }).html
   const marked = "aria-describedby=\"t-hint error\" aria-invalid=\"true\">"
   assert.include(fieldWith(ValidationFailed.at("body", "tags.0", "Too long")), marked)

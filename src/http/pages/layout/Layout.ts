@@ -113,6 +113,11 @@ const navigation = ({ reader = "visitor" }: Page, site: Site, root: string) => {
 export const footer = ({ notice, texts: { layout } }: Site) =>
   notice === undefined ? html`` : html`<footer><p><a href="${notice}">${layout.notice}</a></p></footer>\n`
 
+/** The first field that is refused has the focus: it may be far below what is wrong with it. */
+const focused = ({ html: text }: Html): Html => ({
+  html: text.replace("aria-invalid=\"true\"", (mark) => `${mark} autofocus`)
+})
+
 /** Links are relative so that a proxy may add a path prefix. */
 const render = (page: Page, site: Site, root: string) =>
   html`<!doctype html>
@@ -132,7 +137,7 @@ ${page.head}
 ${page.isFramed === true ? html`` : navigation(page, site, root)}
 <main id="content" tabindex="-1">
 <h1>${page.title}</h1>
-${page.body}
+${focused(page.body)}
 </main>
 ${page.isFramed === true ? html`` : footer(site)}</body>
 </html>

@@ -101,7 +101,7 @@ export const newPasswordInput = (
 ): Html => {
   const state = error === undefined || passwordIssue(error) === undefined
     ? html`aria-describedby="${name}-hint"`
-    : html`aria-describedby="${name}-hint ${ERROR_ID}" aria-invalid="true" autofocus`
+    : html`aria-describedby="${name}-hint ${ERROR_ID}" aria-invalid="true"`
   return html`<label for="${name}">${label}</label>
 <p class="hint" id="${name}-hint">${link.newPasswordHint}</p>
 <input type="password" id="${name}" name="${name}" autocomplete="new-password" required ${state}>`
