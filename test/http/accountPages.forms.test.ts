@@ -218,6 +218,7 @@ layer(TestServer.layer({ ADMIN_EMAILS: ADMINS.join() }))("forms of an account", 
       assert.strictEqual(late.status, 401)
       assert.include(late.text, "You were signed out meanwhile. Sign in, then enter it again.")
       assert.notInclude(late.text, "canary")
+      assert.deepStrictEqual(markedIn(late.text), [])
       assert.notInclude(late.text, "name=\"kept\"")
       const [, action = "", to = ""] = /action="\.\.\/([^"]+)"[^]*name="to" value="([^"]*)"/.exec(late.text) ?? []
       const { email, password } = rider

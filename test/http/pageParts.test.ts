@@ -27,12 +27,14 @@ import {
   STYLESHEET
 } from "../../src/http/pages/layout/Layout.ts"
 import { newPasswordInput, passwordWords, signInForm } from "../../src/http/pages/layout/SignInForm.ts"
+import { wrongCredentials } from "../../src/http/response/PublicErrors.ts"
 import {
   Conflict,
   Internal,
   NotFound,
   PayloadTooLarge,
   RateLimited,
+  type ServiceError,
   Unavailable,
   ValidationFailed
 } from "../../src/schema/Errors.ts"
@@ -202,13 +204,18 @@ test("a field refers to its hint, and to the error only while that is about it",
   const marked = "aria-describedby=\"t-hint error\" aria-invalid=\"true\">"
   assert.include(fieldWith(ValidationFailed.at("body", "tags.0", "Too long")), marked)
   assert.include(fieldWith(SHORT), "aria-describedby=\"t-hint\">")
-  const signInStates = (error?: ValidationFailed) =>
+  const signInStates = (error?: ServiceError) =>
     [...signInForm(TEXTS, "sign-in", "a@b", error).html.matchAll(/<input type="(\w+)".* required(.*)>/g)].map((match) =>
       match.slice(1)
     )
-  assert.deepStrictEqual(signInStates(), [["email", " value=\"a@b\" "], ["password", " "]])
+  for (const error of [undefined, SHORT, new Unavailable({ message: "Busy" })]) {
+    assert.deepStrictEqual(signInStates(error), [["email", " value=\"a@b\" "], ["password", " "]])
+  }
   const wrong = "aria-describedby=\"error\" aria-invalid=\"true\""
-  assert.deepStrictEqual(signInStates(SHORT), [["email", ` value="a@b" ${wrong}`], ["password", ` ${wrong}`]])
+  assert.deepStrictEqual(signInStates(wrongCredentials()), [["email", ` value="a@b" ${wrong}`], [
+    "password",
+    ` ${wrong}`
+  ]])
 })
 
 test("a field has a label, what it is given and nothing that it is not given", () => {

@@ -282,6 +282,7 @@ layer(TestServer.behindProxy)("pages without a database", (it) => {
       assert.strictEqual(refused.status, 503)
       assert.match(refused.headers.get("retry-after") ?? "", /^\d+$/)
       assertAlert(refused, "The service is busy or is starting.")
+      assert.notInclude(refused.text, "aria-invalid")
       assert.include(refused.text, "name=\"token\" value=\"x\"")
     }))
 })

@@ -15,7 +15,7 @@ import { ACCOUNT_PAGES, PAGES } from "../request/RouteTemplates.ts"
 import { noteError } from "../response/ErrorResponse.ts"
 import { publicError } from "../response/PublicErrors.ts"
 import { decodeNamed, fieldsOf, orNull } from "./account/Forms.ts"
-import { alert, ERROR_ID, type Page } from "./layout/Layout.ts"
+import { alert, type Page } from "./layout/Layout.ts"
 import { decodeField, type Fields, pageLayer, type PageResult } from "./layout/PageRoutes.ts"
 import { newPasswordInput, newPasswordOf, passwordWords } from "./layout/SignInForm.ts"
 
@@ -150,15 +150,14 @@ const noPassword = ({ verify }: Texts) => () => ValidationFailed.at("body", "pas
 const verifyForm = (texts: Texts) => (link: Link, fields: Fields, error?: ServiceError): Page => {
   const { verify } = texts
   const isNew = fields[NEW_PASSWORD] !== undefined
-  const state = error === undefined || isNew ? html`` : html`aria-describedby="${ERROR_ID}" aria-invalid="true"`
+  const { password } = fieldsOf(texts, {}, isNew ? undefined : error)
   return {
     title: verify.title,
     body: html`${alert(error && passwordWords(texts, error, isNew ? texts.link.another : undefined))}
 <p>${verify.what(addressOf(link, texts))}</p>
 <form method="post" action="verify-email" novalidate>
 ${linkFields(link)}
-<label for="password">${verify.password}</label>
-<input type="password" id="password" name="password" autocomplete="current-password" required ${state}>
+${password("password", { label: verify.password, autocomplete: "current-password", required: true })}
 <button type="submit">${verify.button}</button>
 </form>
 <h2>${verify.orNew}</h2>

@@ -70,7 +70,12 @@ export const select = (given: Input, options: Options): Html => {
 type Name = keyof Texts["fields"]
 
 /** These reasons are about one field. */
-const FIELD_OF: Readonly<Record<string, Name>> = { handle_taken: "handle", current_password_wrong: "currentPassword" }
+const FIELD_OF: Readonly<Record<string, Name>> = {
+  handle_taken: "handle",
+  current_password_wrong: "currentPassword",
+  password_wrong: "password",
+  password_needed: "password"
+}
 
 /**
  * Makes fields that have the label and the value of their name, and are marked where the error is about them. An issue

@@ -26,7 +26,8 @@ export const signInForm = (
   error?: ServiceError,
   more?: Html
 ): Html => {
-  const state = error === undefined ? html`` : html`aria-describedby="${ERROR_ID}" aria-invalid="true"`
+  const isWrong = error?.details?.reason === "wrong_credentials"
+  const state = isWrong ? html`aria-describedby="${ERROR_ID}" aria-invalid="true"` : html``
   return html`<form method="post" action="${action}" novalidate>
 ${more}<label for="email">${fields.email}</label>
 <input type="email" id="email" name="email" autocomplete="username" required value="${email}" ${state}>
