@@ -323,6 +323,9 @@ layer(TestServer.layer({ ADMIN_EMAILS: ADMINS.join() }))("forms of an account", 
         Effect.map(sendFile(admin, path, fields, file, bytes), ({ text }) => markedIn(text))
       assert.deepStrictEqual(yield* filed(data, given, "archive", archive), ["tags", "collection"])
       assert.deepStrictEqual(yield* filed(data, {}, "archive", Buffer.from("no ZIP")), ["archive"])
+      const choice = { visibility: "unlisted", tags: "gravel, alps", collection: "Tours of 2019" }
+      const lost = yield* sendFile(admin, data, choice, "archive", Buffer.from("no ZIP"))
+      assert.deepInclude(fieldsIn(lost.text), choice)
       assert.deepStrictEqual(yield* filed(routes, { visibility: "private" }, "files", Buffer.from("")), ["files"])
 
       assert.deepStrictEqual(yield* searched(`${routes}?q=%3F`), ["q"])

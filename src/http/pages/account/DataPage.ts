@@ -14,6 +14,7 @@ import { withoutFailure } from "../../middleware/ZipImportLines.ts"
 import { bodyStream } from "../../request/RequestBodies.ts"
 import { ACCOUNT_PAGES } from "../../request/RouteTemplates.ts"
 import { LINES, type Page, plainWords } from "../layout/Layout.ts"
+import { orElse } from "../layout/PageRoutes.ts"
 import { accountPageLayer, type Visit } from "./AccountPage.ts"
 import { checkAccount, decodeForm, fieldsOf, filesForm, MADE_FOR, orNull } from "./Forms.ts"
 import { isMissed } from "./RoutesPage.ts"
@@ -48,7 +49,7 @@ const formOf = (request: HttpServerRequest.HttpServerRequest, { session, texts }
     }
     return decodeForm(ZipImportQuery, Record.filter<string, unknown>(given, (value) => value !== null))
   })
-  return { upload, choice }
+  return { upload, choice, fields }
 }
 
 const counted = ({ data }: Texts, name: string, { created, restored, unchanged }: ImportReport["collections"]) =>
@@ -98,45 +99,54 @@ const linesPage = (texts: Texts, lines: Stream.Stream<ZipImportLine>, root: stri
   lines: Stream.map(lines, (line) => lineItem(texts, line, root))
 })
 
+const dataPage = ({ fields, refusal, root, texts }: Visit): Page => {
+  const { data, signIn, visibilities } = texts
+  const { file, input, select } = fieldsOf(texts, { visibility: "private", ...fields }, refusal, "archive")
+  return {
+    title: data.title,
+    error: refusal,
+    body: html`<h2>${data.export}</h2>
+<p>${data.exportWords}</p>
+<p data-late="${signIn.lateHere}"><a class="button" href="${root}${
+      exported.path.slice(1)
+    }" download>${data.exportButton}</a></p>
+<h2>${data.import}</h2>
+<p>${data.importWords}</p>
+${
+      filesForm(
+        signIn.lateHere,
+        select("visibility", Object.entries(visibilities), { label: data.visibility }),
+        input("tags", { label: data.tags, hint: data.tagsHint }),
+        input("collection", { label: data.collection, hint: data.collectionHint }),
+        file({ name: "archive", label: data.archive, required: true }, html`accept=".zip,application/zip"`),
+        html`<button type="submit">${data.importButton}</button>`
+      )
+    }`
+  }
+}
+
 export const dataPageLayer = Layer.unwrap(Effect.gen(function*() {
   const imports = yield* ZipImports
   const readmit = yield* makeReadmit
   return accountPageLayer({
     path: ACCOUNT_PAGES.data,
-    show: ({ refusal, root, texts }) => {
-      const { data, signIn, visibilities } = texts
-      const { file, input, select } = fieldsOf(texts, { visibility: "private" }, refusal, "archive")
-      return Effect.succeed({
-        title: data.title,
-        body: html`<h2>${data.export}</h2>
-<p>${data.exportWords}</p>
-<p data-late="${signIn.lateHere}"><a class="button" href="${root}${
-          exported.path.slice(1)
-        }" download>${data.exportButton}</a></p>
-<h2>${data.import}</h2>
-<p>${data.importWords}</p>
-${
-          filesForm(
-            signIn.lateHere,
-            select("visibility", Object.entries(visibilities), { label: data.visibility }),
-            input("tags", { label: data.tags, hint: data.tagsHint }),
-            input("collection", { label: data.collection, hint: data.collectionHint }),
-            file({ name: "archive", label: data.archive, required: true }, html`accept=".zip,application/zip"`),
-            html`<button type="submit">${data.importButton}</button>`
-          )
-        }`
-      })
-    },
+    show: (visit) => Effect.succeed(dataPage(visit)),
     receive: {
       endpoint: imported,
       deadline: Context.get(imported.annotations, ResponseWithin),
-      run: Effect.fnUntraced(function*(visit, request) {
+      run: (visit, request) => {
         const { root, session, texts } = visit
-        const { choice, upload } = formOf(request, visit)
+        const { choice, fields, upload } = formOf(request, visit)
         const recheck = Effect.provideService(readmit(session, imported), HttpServerRequest.HttpServerRequest, request)
-        const taken = yield* imports.take(session.userId, upload, choice, { isSession: true, recheck })
-        return "report" in taken ? reportPage(texts, taken.report) : linesPage(texts, withoutFailure(taken.lines), root)
-      })
+        return orElse(
+          Effect.map(
+            imports.take(session.userId, upload, choice, { isSession: true, recheck }),
+            (taken) =>
+              "report" in taken ? reportPage(texts, taken.report) : linesPage(texts, withoutFailure(taken.lines), root)
+          ),
+          (refusal) => Effect.succeed(dataPage({ ...visit, fields: Object.fromEntries(fields), refusal }))
+        )
+      }
     }
   })
 }))
