@@ -200,6 +200,25 @@ describe("a file", () => {
       assert.strictEqual(yield* refusalOf(secret), "400 body.a.gpx: The archive cannot be read: a.gpx is encrypted")
     }))
 
+  it.effect("that is the archive of an account is refused, with the way to import it", () =>
+    Effect.gen(function*() {
+      const expected = "400 body: The archive cannot be read: it is an archive of an account: "
+        + "import it with POST /users/me/import, on the page \"Export and import\""
+      const archives = [
+        ["manifest.json", "routes.json", "gpx/a.gpx"],
+        ["export/manifest.json", "export/routes.json", "export/gpx/a.gpx"],
+        ["activities.csv", "activities/1.gpx"],
+        ["export_1/activities.csv", "export_1/activities/1.gpx"]
+      ]
+      for (const names of archives) {
+        const archive = yield* zipped(names.map((name) => [name, gpx("A")]))
+        assert.strictEqual(yield* refusalOf(archive), expected)
+        assert.strictEqual(yield* refusalOf(form([["a.zip", archive]]), FORM), expected)
+      }
+      const others = yield* zipped(["a/manifest.json", "routes.json", "b.gpx"].map((name) => [name, gpx(name)]))
+      assert.deepStrictEqual(yield* namesOf(others), ["a/manifest.json", "routes.json", "b.gpx"])
+    }))
+
   it.effect("is not unpacked beyond 32 MiB, nor several together", () =>
     Effect.gen(function*() {
       const bomb = Buffer.alloc(64 * MIB)
@@ -208,7 +227,10 @@ describe("a file", () => {
       const half = gzipSync(Buffer.alloc(12 * MIB, " "))
       assert.match(yield* refusalOf(form([["a", half], ["b", half], ["c", half]]), FORM), /^413/)
       const many = new Map(Array.from({ length: 101 }, (_, at) => [`${at}.gpx`, bytesOf("<gpx/>")]))
-      assert.match(yield* refusalOf(yield* zipped(many)), /^400 .*more than 100 files/)
+      assert.match(
+        yield* refusalOf(yield* zipped(many)),
+        /^400 .*more than 100 files: import it with POST .users.me.import/
+      )
       const some = yield* zipped(new Map([...many].slice(0, 60)))
       assert.match(yield* refusalOf(form([["a.zip", some], ["b.zip", some]]), FORM), /^400 .*more than 100 files/)
       assert.match(yield* refusalOf(gzipSync(gzipSync(gzipSync(gpx("A"))))), /^415/)

@@ -207,6 +207,10 @@ const GERMAN: ReadonlyArray<readonly [string | Html, string]> = [
   [de.errors.issue("The coordinates are not in WGS 84"), "Die Koordinaten der Datei sind nicht in WGS 84."],
   [de.errors.issue("The file has no points"), "Die Datei hat keine Punkte."],
   [de.errors.issue("Expected at most 100 files"), "Das sind mehr Dateien, als auf einmal erlaubt sind."],
+  [
+    de.errors.issue("The archive cannot be read: it is an archive of an account: import it with POST /users/me/import"),
+    "Importieren Sie dieses Archiv auf der Seite „Export und Import“."
+  ],
   [de.pages.by(html`Ada`, undefined), "Von Ada"],
   [de.pages.by(html`Ada`, "Vaduz"), "Von Ada in Vaduz"],
   [de.pages.steepness(0, 3), "unter 3 %"],

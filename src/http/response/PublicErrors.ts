@@ -197,7 +197,8 @@ const PUBLIC = {
   InvalidInput: ({ issues, part = "body" }) => ValidationFailed.of(part, issues),
   FilesTooLarge: ({ limitBytes }) =>
     new PayloadTooLarge({
-      message: `The files may have at most ${MAX_UNPACKED_BYTES} bytes together, unpacked`,
+      message:
+        `The files may have at most ${MAX_UNPACKED_BYTES} bytes together, unpacked: import a larger ZIP with POST /users/me/import`,
       details: { limitBytes }
     }),
   UnknownFormat: () =>

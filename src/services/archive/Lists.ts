@@ -13,6 +13,7 @@ import type { ShareToken } from "../../schema/Ids.ts"
 import { MAX_ISSUES, type ValidationIssue } from "../../schema/Issues.ts"
 import { HeavyJob } from "../admission/HeavyJob.ts"
 import { decodeBounded, issueBelow } from "../bodies/BoundedJson.ts"
+import { MANIFEST } from "../files/PackedFile.ts"
 import { readerWithLine, type WithLine, withSegmentsOnLine } from "../routes/RouteJobs.ts"
 import { cueBeyond, routesTable, startOf, storedBytes, valuesWithoutPlace } from "../routes/RouteRow.ts"
 import { type LineDigest, lineDigest } from "../routes/RouteText.ts"
@@ -274,12 +275,7 @@ export const readCollections = listJob(
     }))
 )
 
-export const MANIFEST = "manifest.json"
-
 const EXPECTED_FILES = [PROFILE, ...Object.keys(LISTS)]
-
-/** A ZIP with one of these is an export of this service. */
-export const OWN_FILES: ReadonlySet<string> = new Set([MANIFEST, "routes.json" satisfies ListName])
 
 export const READ_FILES = [MANIFEST, ...EXPECTED_FILES]
 

@@ -6,10 +6,9 @@ import { ARCHIVE_BODY_LIMIT, MAX_ARCHIVE_FILES } from "../../schema/Archive.ts"
 import { MAX_UNPACKED_BYTES } from "../../schema/Import.ts"
 import { MAX_UNPACKED_ROUTES } from "../../schema/ZipImport.ts"
 import { InvalidInput, type Overloaded } from "../DomainErrors.ts"
-import { entryName, isGzip, isNoFile, LEADS_OUT, leadsOut } from "../files/PackedFile.ts"
+import { entryName, isGzip, isNoFile, LEADS_OUT, leadsOut, OWN_FILES } from "../files/PackedFile.ts"
 import { type ImportDisk, kept, type NamelessFile } from "../files/Spool.ts"
 import { brokenArchive, brokenFile, isTooLarge } from "../files/Upload.ts"
-import { OWN_FILES } from "./Lists.ts"
 import { entriesWithin, ReadAhead, sharedFolder, unpacked } from "./Zip.ts"
 
 /** The bytes are read when they are needed. `InvalidInput` says why the file is skipped. */

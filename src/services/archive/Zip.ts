@@ -15,7 +15,7 @@ import {
 import type { RunJob } from "../admission/ImportTurns.ts"
 import { InvalidInput, type Overloaded } from "../DomainErrors.ts"
 import { PIECE_LENGTH } from "../files/FileValues.ts"
-import { isNoFile } from "../files/PackedFile.ts"
+import { isNoFile, MANIFEST } from "../files/PackedFile.ts"
 import type { NamelessFile, SpooledFile } from "../files/Spool.ts"
 import { brokenArchive, brokenFile } from "../files/Upload.ts"
 import {
@@ -24,7 +24,6 @@ import {
   elementsOf,
   type ListName,
   LISTS,
-  MANIFEST,
   type Outcome,
   PROFILE,
   READ_FILES,

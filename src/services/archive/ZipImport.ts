@@ -37,7 +37,7 @@ import {
   UnknownFormat
 } from "../DomainErrors.ts"
 import { nameOf } from "../files/Finish.ts"
-import { isPacked } from "../files/PackedFile.ts"
+import { ACTIVITIES, isPacked } from "../files/PackedFile.ts"
 import { ImportDisk } from "../files/Spool.ts"
 import { whyUnknown } from "../files/Upload.ts"
 import { readFile, type ReadFiles, refusalOf, warningsOf } from "../routes/FileJobs.ts"
@@ -55,9 +55,6 @@ import {
 } from "./Sources.ts"
 
 const ROUTE_FILE = /\.(?:gpx|geojson|json|tcx|kml|kmz|fit|xml)(?:\.gz)?$/i
-
-/** The folder is a part of the key of each activity, and V8 gives all long strings of one length the same hash. */
-const ACTIVITIES = /^(?:[^/]{1,255}\/)?activities\.csv$/
 
 const SUMMARIES = /_summarizedActivities\.json$/
 

@@ -64,6 +64,24 @@ export const leadsOut = (entry: Entry): boolean => validateFileName(entryName(en
 /** Finds folders, hidden files, and what macOS adds beside the files. */
 export const isNoFile = (name: string): boolean => /(?:^|\/)(?:__MACOSX\/|\.(?!\.?\/))|\/$/.test(name)
 
+export const MANIFEST = "manifest.json"
+
+/** A ZIP with one of these is an export of this service. */
+export const OWN_FILES: ReadonlySet<string> = new Set([MANIFEST, "routes.json"])
+
+/**
+ * Strava's archive has this list. The folder is a part of the key of each activity, and V8 gives all long strings of one
+ * length the same hash.
+ */
+export const ACTIVITIES = /^(?:[^/]{1,255}\/)?activities\.csv$/
+
+/** Other programs, too, may write a file with one of the names of an export, hardly both into one folder. */
+export const isOfAccount = (names: ReadonlyArray<string>): boolean =>
+  names.some((name) => {
+    const folder = name.slice(0, name.lastIndexOf("/") + 1)
+    return ACTIVITIES.test(name) || [...OWN_FILES].every((own) => names.includes(`${folder}${own}`))
+  })
+
 const MAX_FIELD_BYTES = 64 * 1024
 
 const problemOf = (error: MultipartParser.MultipartError): string => {

@@ -27,6 +27,7 @@ import {
   isForm,
   isGzip,
   isNoFile,
+  isOfAccount,
   isZip,
   LEADS_OUT,
   leadsOut,
@@ -69,14 +70,17 @@ export const brokenArchive = (error: unknown) => InvalidInput.at("", `The archiv
 export const brokenFile = (name: string, error: unknown) =>
   InvalidInput.at(name, `The file cannot be read: ${reasonOf(error)}`)
 
+const AS_ACCOUNT = "import it with POST /users/me/import, on the page \"Export and import\""
+
 const entriesOf = async (zip: ZipFile, room: Room) => {
   const entries: Array<Entry> = []
   for await (const entry of zip.eachEntry()) {
     if (isNoFile(entryName(entry))) continue
-    if (room.files === 0) throw new Error(`it has more than ${MAX_FILES} files`)
+    if (room.files === 0) throw new Error(`it has more than ${MAX_FILES} files: ${AS_ACCOUNT}`)
     room.files -= 1
     entries.push(entry)
   }
+  if (isOfAccount(entries.map(entryName))) throw new Error(`it is an archive of an account: ${AS_ACCOUNT}`)
   return entries
 }
 

@@ -80,6 +80,7 @@ const PROBLEMS: ReadonlyArray<readonly [english: RegExp, german: string]> = [
   [/WGS 84/, "Die Koordinaten der Datei sind nicht in WGS 84."],
   [/exported as a link/, "Die Datei enthält nur einen Link zu einer Karte: Exportieren Sie diese mit ihren Daten."],
   [/at most \d+ tracks/, "Die Datei hat mehr Tracks, als hier erlaubt sind."],
+  [/POST .users.me.import/, "Importieren Sie dieses Archiv auf der Seite „Export und Import“."],
   [/at most \d+ files/, "Das sind mehr Dateien, als auf einmal erlaubt sind."],
   [/at most|more than/, "Die Datei ist größer, als hier erlaubt ist."],
   [
