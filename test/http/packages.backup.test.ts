@@ -161,6 +161,23 @@ layer(TestServer.layer())("a backup of the command line", (it) => {
       assert.match(yield* printed(ada, "write", "restore", copy), new RegExp(`^route ${route}: .*name`, "m"))
     }))
 
+  it.effect("of an account into which another one was restored adds to that one no route whose source it has", () =>
+    Effect.gen(function*() {
+      const [ada, bob] = [yield* signedIn, yield* signedIn]
+      const route = yield* makeRoute(ada, { source: { provider: "strava", externalId: "1" } })
+      const directory = yield* temporaryDirectory
+      const [copy, copied] = [join(directory, "copy"), join(directory, "copied")]
+      yield* printed(ada, "read", "backup", copy)
+      yield* printed(bob, "write", "restore", copy)
+      yield* make(bob, { name: "Bob's", routeIds: idsIn((yield* bob.get("/routes")).body) })
+      yield* printed(bob, "read", "backup", copied)
+      const out = yield* printed(ada, "write", "restore", copied)
+      assert.strictEqual(out, "0 routes restored, 1 already there, 0 refused\n")
+      assert.deepStrictEqual(idsIn((yield* ada.get("/routes")).body), [route])
+      const [list] = idsIn((yield* ada.get("/collections")).body)
+      assert.deepInclude((yield* ada.get(`/collections/${list}`)).body, { routeIds: [route] })
+    }))
+
   it.effect("brings back what a collection has of others, and goes on past what is refused", () =>
     Effect.gen(function*() {
       const [ada, bob] = [yield* signedIn, yield* signedIn]

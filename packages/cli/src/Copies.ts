@@ -9,6 +9,7 @@ import {
   type PrivacyZone,
   type Route,
   type RouteInput,
+  type RouteSource,
   ServiceError,
   sync
 } from "../../client/src/index.ts"
@@ -101,15 +102,19 @@ export const addZones = async (
   return missing
 }
 
-/** Returns the ids that the account has: items of the backup may still be there, and are left as they are. */
+export const sourceText = ({ externalId, provider }: RouteSource): string => JSON.stringify([provider, externalId])
+
+/** Returns what the account has, routes also by source: items of the backup may still be there, and are left as they are. */
 export const presentIds = async (client: Client) => {
   const ids = { routes: new Set<number>(), collections: new Set<number>(), links: new Set<number>() }
+  const bySource = new Map<string, number>()
   let cursor: string | undefined
   await sync(client, {
     cursor: () => cursor,
     apply: (page) => {
-      for (const { change, id, type } of page.changes) {
+      for (const { change, id, route, type } of page.changes) {
         if (type === "account") continue
+        if (route?.source !== undefined) bySource.set(sourceText(route.source), id)
         if (change === "deleted") ids[`${type}s`].delete(id)
         else ids[`${type}s`].add(id)
       }
@@ -120,5 +125,5 @@ export const presentIds = async (client: Client) => {
       for (const all of Object.values(ids)) all.clear()
     }
   }, { geometry: "none", limit: 200, include: "everything" })
-  return ids
+  return { ...ids, bySource }
 }

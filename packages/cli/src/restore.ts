@@ -13,7 +13,7 @@ import {
   type SyncedLink
 } from "../../client/src/index.ts"
 import { readState } from "./backup.ts"
-import { addZones, clientIdOf, Ids, inputOf, presentIds, sendAll } from "./Copies.ts"
+import { addZones, clientIdOf, Ids, inputOf, presentIds, sendAll, sourceText } from "./Copies.ts"
 import { attempt, EXIT_CODES, Failure } from "./Failure.ts"
 import { lock, readText, replaceJson } from "./Files.ts"
 import { fileNameOf } from "./Logins.ts"
@@ -156,8 +156,12 @@ export const restore = Command.make(
       const routes = await readAll(
         join(directory, "routes"),
         isRoute,
-        ({ createdAt, id, links }, file, length) => ({ createdAt, id, links, file, length })
+        ({ createdAt, id, links, source }, file, length) => ({ createdAt, id, links, source, file, length })
       )
+      for (const { id, source } of routes) {
+        const known = source === undefined ? undefined : present.bySource.get(sourceText(source))
+        if (known !== undefined && presentId("routes", id) === undefined) ids.routes[id] = known
+      }
       const absent = routes.filter(({ id }) => presentId("routes", id) === undefined)
       counts.present = routes.length - absent.length
       let tried = 0
@@ -252,5 +256,6 @@ export const restore = Command.make(
     }
   })
 ).pipe(Command.withDescription(
-  "Bring a backup back, into this account or another one: what is there stays as it is, and a run that ended early goes on"
+  "Bring a backup back, into this account or another one: what is there stays as it is, and a run that ended early goes on. What "
+    + "came there in another way, such as with an import, is there a second time afterwards, but for routes with a source"
 ))
