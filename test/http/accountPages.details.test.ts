@@ -3,7 +3,8 @@ import { Effect } from "effect"
 import { SqlClient } from "effect/sql"
 import { ACCOUNT_PAGES } from "../../src/http/request/RouteTemplates.ts"
 import { type Actor, anonymous, newEmail, type Rider, signedIn, signedInAs } from "../support/Actors.ts"
-import { exported, imported } from "../support/Archives.ts"
+import { exported, imported, importedByPage, zipped } from "../support/Archives.ts"
+import { fill, make } from "../support/Collections.ts"
 import { publish } from "../support/PublicRoutes.ts"
 import { created, newRoute } from "../support/Routes.ts"
 import { signInAgain } from "../support/SignIns.ts"
@@ -170,6 +171,21 @@ layer(TestServer.layer({ ADMIN_EMAILS: `${ADMIN},${INVITER}` }))("pages of an ac
       assert.include(text, "Left out: waypoints (1): a route has at most 1000, the first are kept.</p>")
       assert.strictEqual((yield* send("/me/profile", part("name=\"do\"", "save"))).status, 415)
       assert.strictEqual((yield* submit(rider, "/me/routes", { do: "save" })).status, 400)
+    }))
+
+  it.effect("say how many routes of an archive are here already, and how many a collection has no room for", () =>
+    Effect.gen(function*() {
+      const [rider, other] = [yield* signedIn, yield* signedIn]
+      for (const one of [rider, other]) yield* storedBy(one, { geometry: [[9, 47], [9, 48]] })
+      const report = (yield* importedByPage(other, (yield* exported(rider)).bytes)).text
+      assert.include(report, "0 new, 0 restored, 0 as before, 1 here already from elsewhere, unchanged</dd>")
+      const { id } = yield* make(other, { name: "Full" })
+      yield* fill(other, id)
+      const track = `<trk><trkseg><trkpt lat="50" lon="9"/><trkpt lat="51" lon="9"/></trkseg></trk>`
+      const bytes = yield* zipped([["a.gpx", `<gpx version="1.1" creator="t">${track}</gpx>`]])
+      const full = (yield* importedByPage(other, bytes, { collection: "Full" })).text
+      assert.include(full, "0 skipped. Not in the collection, which may have 1,000 routes: 1.</span>")
+      assert.notInclude((yield* importedByPage(other, bytes)).text, "Not in the collection")
     }))
 
   it.effect("publish a route with what else its form says, and lead to the page that its viewers see", () =>

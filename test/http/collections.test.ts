@@ -3,7 +3,7 @@ import { Effect } from "effect"
 import { SqlClient } from "effect/sql"
 import { TestClock } from "effect/testing"
 import { type Actor, anonymous, type Rider, signedIn } from "../support/Actors.ts"
-import { make, makeRoute, routeIdsIn, shownTo } from "../support/Collections.ts"
+import { fill, make, makeRoute, routeIdsIn, shownTo } from "../support/Collections.ts"
 import { whileLocked } from "../support/Locks.ts"
 import { created, idsIn, newRoute, shareTokenOf } from "../support/Routes.ts"
 import { TestServer } from "../support/TestServer.ts"
@@ -264,17 +264,7 @@ layer(TestServer.layer())("collections", (it) => {
       const rider = yield* signedIn
       const [last] = yield* makeRoutes(rider, 1)
       const { id } = yield* make(rider)
-      const sql = yield* SqlClient.SqlClient
-      yield* sql`
-        INSERT INTO routes (user_id, name, visibility, tags, favourite, waypoints, provenance, share_token, created_at,
-          updated_at)
-        SELECT ${rider.id}, 'r', 'private', '{}', false, '[{"coord":[1,2]}]', 'generation',
-          md5(n::text || ${rider.email}::text), now(), now() FROM generate_series(1, 1000) n`
-      yield* sql`
-        INSERT INTO collection_routes (collection_id, route_id, position)
-        SELECT ${id}, id, row_number() OVER (ORDER BY id) FROM routes WHERE user_id = ${rider.id} AND id <> ${
-        last ?? 0
-      }`
+      yield* fill(rider, id)
       const full = yield* rider.post(`/collections/${id}/routes`, { routeId: last })
       assert.deepStrictEqual(full.body, {
         statusCode: 409,

@@ -10,7 +10,7 @@ import { MAX_NAME } from "../../src/schema/Route.ts"
 import { MAX_UNPACKED_ROUTES, ZipImportLine } from "../../src/schema/ZipImport.ts"
 import { readActivities, readSummaries } from "../../src/services/archive/Sources.ts"
 import { type Actor, signedIn } from "../support/Actors.ts"
-import { archiveOf, imported, importedAfter, zipped } from "../support/Archives.ts"
+import { archiveOf, imported, importedAfter, importedByPage, zipped } from "../support/Archives.ts"
 import { archiveOfPacked, deflated, spaces } from "../support/Bombs.ts"
 import { TestServer } from "../support/TestServer.ts"
 import { scriptOf } from "../support/Tokens.ts"
@@ -262,20 +262,8 @@ layer(TestServer.layer())("an import of route files", (it) => {
         ["<i>.txt", "x"],
         ["cut.fit", readFileSync(join(import.meta.dirname, "../support/cases/d2-cut-off.fit"))]
       ])
-      const form = new FormData()
-      form.set("visibility", "unlisted")
-      form.set("tags", "moved, alps")
-      form.set("collection", "From elsewhere")
-      form.set("archive", new Blob([Uint8Array.from(bytes)]), "export.zip")
-      const { origin } = yield* TestServer
-      const page = yield* Effect.promise(async () => {
-        const response = await fetch(`${origin}/me/data`, {
-          method: "POST",
-          headers: { cookie: rider.cookie, "sec-fetch-site": "same-origin" },
-          body: form
-        })
-        return { status: response.status, text: await response.text() }
-      })
+      const fields = { visibility: "unlisted", tags: "moved, alps", collection: "From elsewhere" }
+      const page = yield* importedByPage(rider, bytes, fields)
       assert.strictEqual(page.status, 200)
       assert.match(page.text, /&lt;b&gt;\.gpx.*\s.*Imported: <a href="\.\.\/me\/routes\/\d+">/)
       assert.include(page.text, "Skipped: its name is not that of a route file")

@@ -219,6 +219,14 @@ const GERMAN: ReadonlyArray<readonly [string | Html, string]> = [
   [de.wording.number(-0.3), "0"],
   [de.pages.moreStops(1), "1 weitere Stelle ist in den Dateien."],
   [de.pages.moreStops(2), "2 weitere Stellen sind in den Dateien."],
+  [
+    de.data.report(1, 0, 1200, 61),
+    "1 neu, 0 wiederhergestellt, 1.200 wie bisher, 61 aus anderer Quelle schon da und unverändert"
+  ],
+  [
+    de.data.ended(1, 0, 0, 1200),
+    "Fertig: 1 Datei importiert, 0 schon da, 0 übersprungen. Nicht in der Sammlung, die bis zu 1.000 Routen hat: 1.200."
+  ],
   [de.trash.eraseAll(1), "Alle endgültig löschen"],
   [de.trash.eraseAll(2), "Alle 2 endgültig löschen"],
   [

@@ -60,6 +60,26 @@ export const exported = Effect.fnUntraced(function*(rider: Pick<Rider, "cookie">
 export const imported = (rider: Rider, bytes: Uint8Array, type = "application/zip") =>
   rider.post("/users/me/import", undefined, { raw: Uint8Array.from(bytes), headers: { "content-type": type } })
 
+/** Uploads an archive to the page of an account. */
+export const importedByPage = Effect.fnUntraced(function*(
+  rider: Pick<Rider, "cookie">,
+  bytes: Uint8Array,
+  fields: Files = {}
+) {
+  const { origin } = yield* TestServer
+  const body = new FormData()
+  for (const [name, value] of Object.entries(fields)) body.set(name, value)
+  body.set("archive", new Blob([Uint8Array.from(bytes)]), "export.zip")
+  return yield* Effect.promise(async () => {
+    const response = await fetch(`${origin}/me/data`, {
+      method: "POST",
+      headers: { cookie: rider.cookie, "sec-fetch-site": "same-origin" },
+      body
+    })
+    return { status: response.status, text: await response.text() }
+  })
+})
+
 /** Returns how many bytes of uploads this process has on the disk, in files that have no name any more. */
 const keptBytes = Effect.sync(() =>
   readdirSync("/proc/self/fd").reduce((sum, descriptor) => {

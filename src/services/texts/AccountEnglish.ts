@@ -1,4 +1,5 @@
 import type { AuditEvent } from "../../schema/Admin.ts"
+import { MAX_ROUTES } from "../../schema/Collection.ts"
 import { MAX_TOKEN_DAYS, type PersonalAccessToken, type Session } from "../../schema/Credential.ts"
 import type { ImportWarning } from "../../schema/Import.ts"
 import { GRACE_PERIOD, INVITATION_LIFETIME, SESSION_LIFETIME } from "../../schema/Limits.ts"
@@ -110,8 +111,10 @@ export const accountEnglish = {
     imported: "The archive is imported.",
     routes: "Routes",
     collections: "Collections",
-    report: (created: number, restored: number, unchanged: number) =>
-      `${number(created)} new, ${number(restored)} restored, ${number(unchanged)} as before`,
+    report: (created: number, restored: number, unchanged: number, duplicates: number) =>
+      `${number(created)} new, ${number(restored)} restored, ${number(unchanged)} as before${
+        duplicates === 0 ? "" : `, ${number(duplicates)} here already from elsewhere, unchanged`
+      }`,
     linesTitle: "Import",
     linesWords:
       "A file is listed as soon as it is imported. If this page ends before the word Done, upload the same archive again.",
@@ -120,10 +123,14 @@ export const accountEnglish = {
     fileImported: "Imported:",
     fileDuplicate: "Here already:",
     fileSkipped: (reason: string) => `Skipped: ${reason}`,
-    ended: (imported: number, duplicates: number, skipped: number) =>
+    ended: (imported: number, duplicates: number, skipped: number, notCollected: number) =>
       `Done: ${counted(imported, "file", "files")} imported, ${number(duplicates)} here already, ${
         number(skipped)
-      } skipped.`,
+      } skipped.${
+        notCollected === 0
+          ? ""
+          : ` Not in the collection, which may have ${number(MAX_ROUTES)} routes: ${number(notCollected)}.`
+      }`,
     stopped: (words: string) => `${words} Upload the same archive again to go on: what is here is skipped.`
   },
   profile: {

@@ -1,3 +1,4 @@
+import { MAX_ROUTES } from "../../schema/Collection.ts"
 import { MAX_TOKEN_DAYS } from "../../schema/Credential.ts"
 import { GRACE_PERIOD, INVITATION_LIFETIME, SESSION_LIFETIME } from "../../schema/Limits.ts"
 import { MAX_ZONES, ZONE_RADIUS } from "../../schema/PrivacyZone.ts"
@@ -121,8 +122,10 @@ export const accountGerman: AccountTexts = {
     imported: "Das Archiv ist importiert.",
     routes: "Routen",
     collections: "Sammlungen",
-    report: (created, restored, unchanged) =>
-      `${number(created)} neu, ${number(restored)} wiederhergestellt, ${number(unchanged)} wie bisher`,
+    report: (created, restored, unchanged, duplicates) =>
+      `${number(created)} neu, ${number(restored)} wiederhergestellt, ${number(unchanged)} wie bisher${
+        duplicates === 0 ? "" : `, ${number(duplicates)} aus anderer Quelle schon da und unverändert`
+      }`,
     linesTitle: "Import",
     linesWords:
       "Jede Datei erscheint hier, sobald sie importiert ist. Endet diese Seite vor dem Wort Fertig, laden Sie dasselbe Archiv noch einmal hoch.",
@@ -131,10 +134,14 @@ export const accountGerman: AccountTexts = {
     fileImported: "Importiert:",
     fileDuplicate: "Schon da:",
     fileSkipped: (reason) => `Übersprungen: ${reason}`,
-    ended: (imported, duplicates, skipped) =>
+    ended: (imported, duplicates, skipped, notCollected) =>
       `Fertig: ${counted(imported, "Datei", "Dateien")} importiert, ${number(duplicates)} schon da, ${
         number(skipped)
-      } übersprungen.`,
+      } übersprungen.${
+        notCollected === 0
+          ? ""
+          : ` Nicht in der Sammlung, die bis zu ${number(MAX_ROUTES)} Routen hat: ${number(notCollected)}.`
+      }`,
     stopped: (words) =>
       `${words} Laden Sie dasselbe Archiv noch einmal hoch, um fortzufahren: Was schon da ist, wird übersprungen.`
   },

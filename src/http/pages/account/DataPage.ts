@@ -52,13 +52,17 @@ const formOf = (request: HttpServerRequest.HttpServerRequest, { session, texts }
   return { upload, choice, fields }
 }
 
-const counted = ({ data }: Texts, name: string, { created, restored, unchanged }: ImportReport["collections"]) =>
-  html`<div><dt>${name}</dt><dd>${data.report(created, restored, unchanged)}</dd></div>\n`
+const counted = ({ data }: Texts, name: string, outcome: ImportReport["collections"], duplicates = 0) =>
+  html`<div><dt>${name}</dt><dd>${
+    data.report(outcome.created, outcome.restored, outcome.unchanged, duplicates)
+  }</dd></div>\n`
 
 const reportPage = (texts: Texts, { collections, routes }: ImportReport): Page => ({
   title: texts.data.importedTitle,
   body: html`<p class="notice" role="status">${texts.data.imported}</p>
-<dl>${counted(texts, texts.data.routes, routes)}${counted(texts, texts.data.collections, collections)}</dl>`
+<dl>${counted(texts, texts.data.routes, routes, routes.duplicates)}${
+    counted(texts, texts.data.collections, collections)
+  }</dl>`
 })
 
 const links = (routeIds: ReadonlyArray<RouteId>, root: string) =>
@@ -85,7 +89,7 @@ const lineItem = (texts: Texts, line: ZipImportLine, root: string): Html => {
       return row("problem", line.file, html`${data.fileSkipped(errors.issue(line.reason))}`)
     case "ended":
       return html`<li class="notice"><span role="status">${
-        data.ended(line.imported, line.duplicates, line.skipped)
+        data.ended(line.imported, line.duplicates, line.skipped, line.notCollected ?? 0)
       }</span></li>\n`
     case "stopped":
       return html`<li class="error"><span role="alert">${data.stopped(plainWords(texts, line))}</span></li>\n`
