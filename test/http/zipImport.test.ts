@@ -7,8 +7,9 @@ import { join } from "node:path"
 import { gzipSync } from "node:zlib"
 import { ZipImportLine } from "../../src/schema/ZipImport.ts"
 import { type Rider, signedIn } from "../support/Actors.ts"
-import { zipped } from "../support/Archives.ts"
+import { archiveOf, imported, zipped } from "../support/Archives.ts"
 import { byte, degrees, START, uint32 } from "../support/FitFields.ts"
+import { created } from "../support/Routes.ts"
 import { temporaryDirectory } from "../support/TemporaryDirectory.ts"
 import { TestServer } from "../support/TestServer.ts"
 import { mint } from "../support/Tokens.ts"
@@ -128,6 +129,24 @@ layer(TestServer.layer())("a ZIP of route files", (it) => {
       assert.deepInclude((yield* moved(rider, bytes, "?collection=Moved")).at(-1), { imported: 0, duplicates: 3 })
       const again = yield* rider.get(path)
       assert.deepStrictEqual([again.text, again.headers.get("etag")], [reversed.text, reversed.headers.get("etag")])
+    }))
+
+  it.effect("has no points without a line that are here already, nor has a file or the archive of an account", () =>
+    Effect.gen(function*() {
+      const [rider, other] = [yield* signedIn, yield* signedIn]
+      const points = (name: string) =>
+        `<gpx version="1.1" creator="x"><metadata><name>${name}</name></metadata><wpt lat="47" lon="9"/></gpx>`
+      const sent = (query = "") => rider.post(`/routes/import${query}`, undefined, { raw: points("Springs") })
+      const { id } = created((yield* sent()).body)
+      const duplicates = [{ index: 0, routeId: id }]
+      assert.deepInclude((yield* sent()).body, { details: { reason: "duplicate_route", routeId: id, duplicates } })
+      assert.deepInclude((yield* sent("?dryRun=true")).body, { duplicates })
+      const bytes = yield* zipped(["Springs", "Huts"].map((name) => [`${name}.gpx`, points(name)]))
+      assert.deepInclude((yield* moved(rider, bytes)).at(-1), { imported: 1, duplicates: 1 })
+      yield* moved(other, bytes)
+      const routes = { created: 0, restored: 0, unchanged: 0, duplicates: 2 }
+      assert.deepInclude((yield* imported(rider, yield* archiveOf(other))).body, { routes })
+      assert.strictEqual((yield* sent("?duplicates=allow")).status, 201)
     }))
 
   it.effect("as Garmin gives it has the titles that another of its files says, and not the address of the rider", () =>

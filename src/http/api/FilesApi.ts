@@ -147,7 +147,8 @@ export class FilesApi extends HttpApiGroup.make("files")
           + "left out, such as a position at 0/0 that is far from the others. A file with several tracks (routes, courses, placemarks or features "
           + "with lines) needs `split=true`, which returns a list of routes, `track=<index>` or `join=true`: without "
           + "any of them it is 400 with the list of its tracks in `details.tracks`. A line that an own live route has already, "
-          + "rounded to 1e-6 degrees, is 409 with `details.routeId`, unless `duplicates=allow`. `?dryRun=true` stores nothing and "
+          + "rounded to 1e-6 degrees, is 409 with `details.routeId`, as are waypoints without a line that one of this name has, unless "
+          + "`duplicates=allow`. `?dryRun=true` stores nothing and "
           + "returns that list, what would be stored, and what would be left out and why."
       ))
       .annotate(OpenApi.Override, { requestBody: importBody }),

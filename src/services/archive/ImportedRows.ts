@@ -12,7 +12,7 @@ import { AccountDeleted } from "../DomainErrors.ts"
 import { Places } from "../geometry/Places.ts"
 import { isActive } from "../identity/Users.ts"
 import { placeValues, routesTable } from "../routes/RouteRow.ts"
-import { sameLines } from "../routes/RouteText.ts"
+import { sameRoutes } from "../routes/RouteText.ts"
 import { shareTokens } from "../sharing/ShareLinks.ts"
 import { routeVisibility } from "../sharing/Visibility.ts"
 import type { Batch, ImportedRoute, Rows } from "./Lists.ts"
@@ -41,7 +41,7 @@ export const importedRows = Effect.gen(function*() {
   const places = yield* Places
   const shareToken = yield* shareTokens
   const visibility = routeVisibility(sql)
-  const findSame = yield* sameLines
+  const findSame = yield* sameRoutes
   const { writes } = yield* Lanes
 
   const hasOrigin = (owner: number, origins: ReadonlyArray<string>) =>
@@ -215,7 +215,7 @@ export const importedRows = Effect.gen(function*() {
     known: (owner: UserId, origins: ReadonlyArray<ShareToken>) =>
       Effect.orDie(Effect.map(idsOf(owner, origins), (ids) => [...ids.values()])),
 
-    /** Routes with the positions of an own one of `others` are skipped, and stand for it in collections. */
+    /** Routes with the digest of an own one of `others` are skipped, and stand for it in collections. */
     routes: Effect.fnUntraced(function*(owner: UserId, { records, rows }: Batch<ImportedRoute>, others: Others) {
       const same = new Map<ShareToken, RouteId>()
       const { created, restored, unchanged } = yield* bring(
@@ -223,8 +223,8 @@ export const importedRows = Effect.gen(function*() {
         owner,
         records,
         Effect.fnUntraced(function*(missing, now) {
-          const lines = missing.flatMap(({ line }, index) => line === undefined ? [] : [{ index, ...line }])
-          const found = others.upTo === 0 || lines.length === 0 ? [] : yield* findSame({ owner, lines, ...others })
+          const digests = missing.map(({ digest }, index) => ({ index, ...digest }))
+          const found = others.upTo === 0 || digests.length === 0 ? [] : yield* findSame({ owner, digests, ...others })
           for (const { index, routeId } of found) {
             const route = missing[index]
             if (route !== undefined) same.set(route.origin, routeId)

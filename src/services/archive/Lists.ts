@@ -16,7 +16,7 @@ import { decodeBounded, issueBelow } from "../bodies/BoundedJson.ts"
 import { MANIFEST } from "../files/PackedFile.ts"
 import { readerWithLine, type WithLine, withSegmentsOnLine } from "../routes/RouteJobs.ts"
 import { cueBeyond, routesTable, startOf, storedBytes, valuesWithoutPlace } from "../routes/RouteRow.ts"
-import { type LineDigest, lineDigest } from "../routes/RouteText.ts"
+import { type RouteDigest, routeDigest } from "../routes/RouteText.ts"
 
 export type Outcome<A> = { readonly value: A } | { readonly issues: ReadonlyArray<ValidationIssue> }
 
@@ -156,7 +156,7 @@ export type ListName = keyof typeof LISTS
 const OF_RECORD = ["createdAt", "id", "origin", "updatedAt", "visibility"] as const
 export type ImportedRoute = Pick<ArchivedRoute, typeof OF_RECORD[number]> & {
   readonly start: Position
-  readonly line: LineDigest | undefined
+  readonly digest: RouteDigest
 }
 
 /** A thread serializes the rows and PostgreSQL parses them; between them they are bytes. */
@@ -256,7 +256,7 @@ export const readRoutes = listJob(
         record: {
           ...Struct.pick(rest, OF_RECORD),
           start: startOf(line, rest.waypoints),
-          line: line?.positionCount ? lineDigest(line) : undefined
+          digest: routeDigest({ ...rest, geometry: line })
         },
         row: { ...valuesWithoutPlace(rest, line ?? null), importedFrom: rest.origin }
       })

@@ -2,7 +2,7 @@ import { Context, Effect, flow, Layer, Option, Schema } from "effect"
 import { SqlClient, SqlSchema } from "effect/sql"
 import { RouteId, UserId } from "../../schema/Ids.ts"
 import type { Duplicate } from "../../schema/Import.ts"
-import type { StoredRoute } from "../../schema/Route.ts"
+import { Source, type StoredRoute } from "../../schema/Route.ts"
 import { Lanes } from "../admission/Lanes.ts"
 import { databaseDefects } from "../db/DatabaseErrors.ts"
 import {
@@ -18,7 +18,7 @@ import { accountLock } from "../identity/Users.ts"
 import { routeVisibility } from "../sharing/Visibility.ts"
 import type { RouteDraft } from "./RouteRow.ts"
 import { Routes } from "./Routes.ts"
-import { lineDigest, sameLines, waypointText } from "./RouteText.ts"
+import { lineDigest, routeDigest, sameRoutes } from "./RouteText.ts"
 
 /** `track` is the index of a draft among the tracks of its file, where that is not its index in a list of drafts. */
 export type ReadDraft = RouteDraft & { readonly geometry: MeasuredPolyline; readonly track?: number }
@@ -42,7 +42,10 @@ export interface Kept {
   readonly isNew: boolean
 }
 
-/** Finds own live routes with the same positions as an imported one, rounded to 1e-6 degrees. */
+/**
+ * Finds own live routes with the same positions as an imported one, rounded to 1e-6 degrees; of one without a line, with
+ * its name and waypoints.
+ */
 export class RouteDuplicates extends Context.Service<RouteDuplicates, {
   /** Finds the oldest such route for each of the drafts. */
   readonly find: (owner: UserId, drafts: ReadonlyArray<ReadDraft>) => Effect.Effect<ReadonlyArray<Duplicate>>
@@ -54,10 +57,7 @@ export class RouteDuplicates extends Context.Service<RouteDuplicates, {
     ReadonlyArray<StoredRoute>,
     ClientIdUsed | CueBeyondLine | DuplicateRoutes | QuotaExceeded | SourceUsed | Overloaded
   >
-  /**
-   * Creates the routes that have neither the source nor the positions of an own one, nor, without a line, its name and
-   * waypoints. Fails with `SourceUsed` where a route in the trash has the source.
-   */
+  /** Creates the routes that are no such and have the source of none. `SourceUsed` is of a route in the trash. */
   readonly createOthers: (
     owner: UserId,
     drafts: ReadonlyArray<ReadDraft>
@@ -69,46 +69,32 @@ export class RouteDuplicates extends Context.Service<RouteDuplicates, {
       const sql = yield* SqlClient.SqlClient
       const routes = yield* Routes
       const lockAccount = yield* accountLock
-      const findSame = yield* sameLines
+      const findSame = yield* sameRoutes
       const { writes } = yield* Lanes
 
       const find = (owner: UserId, drafts: ReadonlyArray<ReadDraft>) =>
         findSame({
           owner,
-          lines: drafts.map(({ geometry, track }, index) => ({ index: track ?? index, ...lineDigest(geometry) })),
+          digests: drafts.map((draft, index) => ({ index: draft.track ?? index, ...routeDigest(draft) })),
           upTo: Number.MAX_SAFE_INTEGER,
           except: []
         })
 
       const visibility = routeVisibility(sql)
 
-      const findLike = SqlSchema.findOneOption({
-        Request: Schema.Struct({
-          owner: UserId,
-          provider: Schema.NullOr(Schema.String),
-          externalId: Schema.NullOr(Schema.String),
-          name: Schema.String,
-          waypoints: Schema.NullOr(Schema.String)
-        }),
+      const findFrom = SqlSchema.findOneOption({
+        Request: Schema.Struct({ owner: UserId, source: Source }),
         Result: Schema.Struct({ id: RouteId }),
-        execute: ({ externalId, name, owner, provider, waypoints }) =>
+        execute: ({ owner, source: { externalId, provider } }) =>
           sql`
-            SELECT id FROM routes r WHERE ${visibility.own(owner)} AND (
-              (source_provider = ${provider} AND source_external_id = ${externalId})
-              OR (position_count = 0 AND name = ${name} AND waypoints = ${waypoints})
-            ) ORDER BY id LIMIT 1`
+            SELECT id FROM routes r WHERE ${visibility.own(owner)}
+              AND source_provider = ${provider} AND source_external_id = ${externalId}`
       })
 
       const findOwn = Effect.fnUntraced(function*(owner: UserId, draft: ReadDraft) {
-        const { geometry, name, source, waypoints } = draft
-        const like = yield* findLike({
-          owner,
-          provider: source?.provider ?? null,
-          externalId: source?.externalId ?? null,
-          name,
-          waypoints: geometry.positionCount === 0 ? waypointText(waypoints) : null
-        })
-        if (Option.isSome(like)) return like.value.id
+        const { source = null } = draft
+        const from = source === null ? Option.none() : yield* findFrom({ owner, source })
+        if (Option.isSome(from)) return from.value.id
         return (yield* find(owner, [draft]))[0]?.routeId
       })
 

@@ -44,36 +44,47 @@ export const readLine = Effect.fnUntraced(function*(text: string) {
   return line
 })
 
-const LineDigest = Schema.Struct({ positions: Schema.Int, bytes: Schema.Int, digest: Schema.String })
-export type LineDigest = typeof LineDigest.Type
+const RouteDigest = Schema.Struct({ positions: Schema.Int, bytes: Schema.Int, digest: Schema.String })
+export type RouteDigest = typeof RouteDigest.Type
 
-/** Returns a digest of the positions, rounded to 1e-6 degrees. */
-export const lineDigest = ({ polyline6, positionCount }: MeasuredPolyline): LineDigest => ({
-  positions: positionCount,
-  bytes: Buffer.byteLength(polyline6),
-  digest: createHash("md5").update(polyline6).digest("hex")
+const digestOf = (positions: number, text: string, name = ""): RouteDigest => ({
+  positions,
+  bytes: Buffer.byteLength(text),
+  digest: createHash("md5").update(name).update(text).digest("hex")
 })
 
-/** Finds the oldest own live route with the same positions for each line, up to the id `upTo` and without `except`. */
-export const sameLines = Effect.map(SqlClient.SqlClient, (sql) => {
+/** Returns a digest of the positions, rounded to 1e-6 degrees. */
+export const lineDigest = ({ polyline6, positionCount }: MeasuredPolyline): RouteDigest =>
+  digestOf(positionCount, polyline6)
+
+/** Returns a digest of the line, or without one of the name and the waypoints. */
+export const routeDigest = (
+  { geometry, name, waypoints }: Pick<NewRoute, "name" | "waypoints"> & {
+    readonly geometry: MeasuredPolyline | null | undefined
+  }
+): RouteDigest => geometry?.positionCount ? lineDigest(geometry) : digestOf(0, waypointText(waypoints), name)
+
+/** Finds the oldest own live route with the same digest for each one, up to the id `upTo` and without `except`. */
+export const sameRoutes = Effect.map(SqlClient.SqlClient, (sql) => {
   const visibility = routeVisibility(sql)
   return SqlSchema.findAll({
     Request: Schema.Struct({
       owner: UserId,
-      lines: Schema.Array(Schema.Struct({ index: Schema.Int, ...LineDigest.fields })),
+      digests: Schema.Array(Schema.Struct({ index: Schema.Int, ...RouteDigest.fields })),
       upTo: Schema.Finite,
       except: Schema.Array(RouteId)
     }),
     Result: Schema.Struct({ index: Schema.Int, routeId: RouteId }),
     // The lengths decide before a polyline is read: it is stored apart from the row.
-    execute: ({ except, lines, owner, upTo }) =>
+    execute: ({ digests, except, owner, upTo }) =>
       sql`
-        SELECT l.index, min(r.id) AS "routeId"
-        FROM json_to_recordset(${JSON.stringify(lines)}::json) AS l (index int, positions int, bytes int, digest text)
-          JOIN routes r ON r.position_count = l.positions AND CASE
-            WHEN octet_length(r.polyline6) = l.bytes THEN md5(r.polyline6) = l.digest ELSE false END
-        WHERE ${visibility.own(owner)} AND r.position_count > 0 AND r.id <= ${upTo}
-          AND r.id <> ALL(${[...except]}::bigint[])
-        GROUP BY l.index ORDER BY l.index`
+        SELECT d.index, min(r.id) AS "routeId"
+        FROM json_to_recordset(${JSON.stringify(digests)}::json) AS d (index int, positions int, bytes int, digest text)
+          JOIN routes r ON r.position_count = d.positions AND CASE
+            WHEN d.positions > 0 AND octet_length(r.polyline6) = d.bytes THEN md5(r.polyline6) = d.digest
+            WHEN d.positions = 0 AND octet_length(r.waypoints) = d.bytes THEN md5(r.name || r.waypoints) = d.digest
+            ELSE false END
+        WHERE ${visibility.own(owner)} AND r.id <= ${upTo} AND r.id <> ALL(${[...except]}::bigint[])
+        GROUP BY d.index ORDER BY d.index`
   })
 })
