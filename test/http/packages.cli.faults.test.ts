@@ -64,6 +64,40 @@ describe("the command line at its limits", () => {
   )
 })
 
+describe("a directory of the command line", () => {
+  const env = elsewhere((_, response) =>
+    response.writeHead(200, { "content-type": "application/json" }).end(JSON.stringify({ user: { id: 1 } }))
+  )
+
+  test.live("that is an unpacked archive of an account is not imported without its names", () =>
+    Effect.gen(function*() {
+      const archives = [
+        ["", "activities.csv"],
+        ["/export_1", "export_1/activities.csv"],
+        ["", "manifest.json", "routes.json"]
+      ] as const
+      for (const [folder, ...names] of archives) {
+        const files = yield* temporaryDirectory
+        mkdirSync(join(files, "export_1"))
+        for (const name of ["one.gpx", ...names]) writeFileSync(join(files, name), "")
+        const { code, stderr, stdout } = yield* rps(yield* env, ["import", files])
+        assert.deepStrictEqual([code, stdout], [2, ""])
+        const message = "an archive of an account: import its ZIP, or a ZIP of this folder, which has the names"
+        assert.include(stderr, `${files}${folder}: ${message}`)
+      }
+    }).pipe(Effect.scoped))
+
+  test.live("with many files has a note that a ZIP of them is imported at once", () =>
+    Effect.gen(function*() {
+      const files = yield* temporaryDirectory
+      for (let n = 0; n < 100; n++) writeFileSync(join(files, `${n}.gpx`), "<gpx/>")
+      const words = "its files are imported one by one: a ZIP of them is imported at once"
+      assert.notInclude((yield* rps(yield* env, ["import", files])).stderr, words)
+      writeFileSync(join(files, "100.gpx"), "<gpx/>")
+      assert.include((yield* rps(yield* env, ["import", files])).stderr, words)
+    }).pipe(Effect.scoped))
+})
+
 describe("a file of the command line", () => {
   test.live("is named where it is damaged", () =>
     Effect.gen(function*() {

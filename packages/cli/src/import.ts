@@ -28,10 +28,22 @@ const isRouteFile = (file: string, types = TYPES): boolean =>
 /** Finds hidden files, and what macOS adds beside the files: the service leaves out the same of a ZIP. */
 const isHidden = (file: string): boolean => /(?:^|[\\/])(?:__MACOSX[\\/]|\.)/.test(file)
 
+/** Finds what Strava and this service give, unpacked: names and more of the routes are in none of their own files. */
+const archiveIn = (files: ReadonlyArray<string>): string | undefined =>
+  files.find((file) =>
+    basename(file) === "activities.csv"
+    || (basename(file) === "routes.json" && files.includes(join(dirname(file), "manifest.json")))
+  )
+
 /** Folders may have names such as of files, as a tour with its parts has. */
 const routeFilesIn = async (directory: string): Promise<ReadonlyArray<string>> => {
   const files: Array<string> = []
   const found = await readdir(directory, { recursive: true })
+  const archive = archiveIn(found)
+  if (archive !== undefined) {
+    const message = "an archive of an account: import its ZIP, or a ZIP of this folder, which has the names"
+    throw Failure.because(`${dirname(join(directory, archive))}: ${message}`, EXIT_CODES.usage)
+  }
   for (const file of found.filter((file) => isRouteFile(file) && !isHidden(file)).toSorted()) {
     const isFolder = await stat(join(directory, file)).then((entry) => entry.isDirectory(), () => false)
     if (!isFolder) files.push(file)
@@ -72,6 +84,9 @@ const importedOf = (ids: ReadonlyArray<number>, isNew: boolean, all: ReadonlyArr
   const warnings = [...new Map(own.map((warning) => [warning.message, warning])).values()]
   return { ids, isNew, ...(warnings.length === 0 ? {} : { warnings }) }
 }
+
+/** The service takes so many files in about as many seconds. */
+const MANY_FILES = 100
 
 /** Nobody misses what no route has, such as the measures of a sensor. */
 const isMissed = (message: string) => !message.endsWith(": a route has no place for it")
@@ -224,6 +239,9 @@ export const importFiles = Command.make(
     const journalFile = join(directory, JOURNAL)
     const files = isFile ? [basename(path)] : yield* attempt(() => routeFilesIn(directory))
     if (files.length === 0) return yield* Failure.because(`${directory}: no file of a route`)
+    if (files.length > MANY_FILES) {
+      note(`${directory}: its files are imported one by one: a ZIP of them is imported at once`)
+    }
     const journal = isFile ? {} : { ...(yield* attempt(() => readJournal(journalFile))) }
     let isKept = true
     // The journal saves the next run work: the service itself knows the files that it has.
