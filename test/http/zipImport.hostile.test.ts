@@ -220,6 +220,7 @@ layer(TestServer.layer())("an import of route files", (it) => {
       const { body, status } = yield* sent(writer, yield* archiveOf(rider))
       assert.strictEqual(status, 403)
       assert.nestedInclude(body, { "details.reason": "session_required" })
+      assert.match(String(Object(body).message), /upload it on the page "Export and import"/)
       assert.strictEqual((yield* imported(rider, yield* archiveOf(rider))).status, 201)
     }))
 

@@ -275,7 +275,8 @@ const PUBLIC = {
   ),
   ArchiveNeedsSession: forbidden(
     "session_required",
-    "Personal access tokens import route files: expected a session with an archive of this service"
+    "Personal access tokens import route files: expected a session with an archive of this service, such as to upload it on the page "
+      + "\"Export and import\""
   ),
   WrongPassword: forbidden("current_password_wrong", "The current password is wrong"),
   EmailUnverified: forbidden("email_unverified", "Verify your email address first: a new link has been mailed"),
