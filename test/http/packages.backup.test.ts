@@ -81,6 +81,22 @@ layer(TestServer.layer())("a backup of the command line", (it) => {
       assert.deepStrictEqual((yield* linksOf(ada, `/routes/${route}`)).length, 1)
     }))
 
+  it.effect("without GPX reads no route on its own, and keeps no older file of a route that has changed", () =>
+    Effect.gen(function*() {
+      const ada = yield* signedIn
+      const [changed] = [yield* makeRoute(ada), yield* makeRoute(ada)]
+      const copy = join(yield* temporaryDirectory, "copy")
+      yield* printed(ada, "read", "backup", copy, "--no-gpx")
+      const isGpx = (file: string) => file.endsWith(".gpx")
+      assert.deepStrictEqual(readdirSync(join(copy, "routes")).map(isGpx), [false, false])
+      const full = join(yield* temporaryDirectory, "full")
+      yield* printed(ada, "read", "backup", full)
+      yield* ada.patch(`/routes/${changed}`, { name: "Changed" })
+      yield* printed(ada, "read", "backup", full, "--no-gpx")
+      assert.strictEqual(readdirSync(join(full, "routes")).filter(isGpx).length, 1)
+      assert.deepStrictEqual(readdirSync(join(full, "deleted", "routes")), [`${changed}.gpx`])
+    }))
+
   it.effect("makes nothing twice where a run ended before it kept what it had stored", () =>
     Effect.gen(function*() {
       const [ada, bob] = [yield* signedIn, yield* signedIn]

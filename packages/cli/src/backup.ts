@@ -1,5 +1,5 @@
 import { Effect, Schema } from "effect"
-import { Argument, Command } from "effect/cli"
+import { Argument, Command, Flag } from "effect/cli"
 import { readdir, rename } from "node:fs/promises"
 import { dirname, join } from "node:path"
 import { type ChangePage, type Client, ServiceError, sync } from "../../client/src/index.ts"
@@ -44,7 +44,12 @@ const setAside = async (directory: string, file: string) => {
   await rename(join(directory, file), target).catch(unless("ENOENT", undefined))
 }
 
-const save = async (directory: string, client: Client, change: ChangePage["changes"][number]) => {
+const save = async (
+  directory: string,
+  client: Client,
+  change: ChangePage["changes"][number],
+  isWithoutGpx: boolean
+) => {
   const { account, collection, link, route } = change
   const { id, type } = decodeName(change)
   if (type === "account") {
@@ -58,8 +63,8 @@ const save = async (directory: string, client: Client, change: ChangePage["chang
     return
   }
   if (route !== undefined) {
-    const gpx = await client.files.gpx({ params: { ref: id } }).catch(unlessGone)
-    if (gpx !== undefined) await replaceFile(join(directory, file("gpx")), gpx)
+    const gpx = isWithoutGpx ? undefined : await client.files.gpx({ params: { ref: id } }).catch(unlessGone)
+    await (gpx === undefined ? setAside(directory, file("gpx")) : replaceFile(join(directory, file("gpx")), gpx))
   }
   await replaceJson(join(directory, file("json")), item)
 }
@@ -83,9 +88,15 @@ const setAsideRest = async (directory: string, kept: ReadonlySet<string>) => {
 export const backup = Command.make(
   "backup",
   {
-    directory: given(Argument.Directory("directory")).pipe(Argument.withDescription("Where to; it is made if need be"))
+    directory: given(Argument.Directory("directory")).pipe(Argument.withDescription("Where to; it is made if need be")),
+    isWithoutGpx: Flag.Boolean("no-gpx").pipe(
+      Flag.withDescription(
+        "Without the GPX of each route, which takes a request each and which rps restore does not need"
+      ),
+      Flag.withDefault(false)
+    )
   },
-  Effect.fnUntraced(function*({ directory }) {
+  Effect.fnUntraced(function*({ directory, isWithoutGpx }) {
     const { client, origin } = yield* account
     const counts = { saved: 0, deleted: 0 }
     yield* attempt(async (options) => {
@@ -112,7 +123,7 @@ export const backup = Command.make(
           apply: async (page) => {
             for (const [index, change] of page.changes.entries()) {
               showProgress(index + 1, page.changes.length, "changes of a page")
-              await save(directory, client, change)
+              await save(directory, client, change, isWithoutGpx)
               counts[change.change === "deleted" ? "deleted" : "saved"]++
               if (change.type !== "account") kept?.add(join(FOLDERS[change.type], String(change.id)))
             }
