@@ -195,6 +195,20 @@ layer(TestServer.layer())("rps mirror", (it) => {
       assert.include((yield* routesOf(target.rider)).map(({ id }) => id), own)
     }))
 
+  it.effect("names the routes of others that a collection loses", () =>
+    Effect.gen(function*() {
+      const { origin } = yield* TestServer
+      const [source, target, other] = [yield* person, yield* person, yield* person]
+      const mirror = rps({ ...source.env, RPS_TO_TOKEN: target.env.RPS_TOKEN }, ["mirror", "--to", origin])
+      const shown = idOf((yield* other.rider.post("/routes", newRoute({ visibility: "public" }))).body)
+      const own = idOf((yield* source.rider.post("/routes", newRoute({}))).body)
+      const id = idOf((yield* source.rider.post("/collections", { name: "All", routeIds: [own, shown] })).body)
+      const { code, stdout } = yield* mirror
+      const lost = `route ${shown} of collection ${id}: It is of another account, and not to be seen here\n`
+      assert.deepStrictEqual([code, stdout], [4, `${lost}2 copied, 0 deleted, 1 refused\n`])
+      assert.strictEqual((yield* mirror).code, 0)
+    }))
+
   it.effect("has routes and collections in the order of the source from the first run on", () =>
     Effect.gen(function*() {
       const { origin } = yield* TestServer

@@ -41,6 +41,8 @@ export const inputOf = (route: Route) => ({
   source: route.source ?? null
 } satisfies Copied)
 
+export const OF_OTHERS = "It is of another account, and not to be seen here"
+
 export const Ids = Schema.Record(Schema.String, Schema.Int)
 
 /** Returns the same UUID for the same text: a creation that is sent again with it makes nothing twice. */

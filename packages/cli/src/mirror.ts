@@ -11,7 +11,7 @@ import {
   ServiceError,
   sync
 } from "../../client/src/index.ts"
-import { addZones, clientIdOf, Ids, inputOf, presentIds, sendAll } from "./Copies.ts"
+import { addZones, clientIdOf, Ids, inputOf, OF_OTHERS, presentIds, sendAll } from "./Copies.ts"
 import { attempt, EXIT_CODES, Failure } from "./Failure.ts"
 import { lock, ownFile, readText, replaceJson } from "./Files.ts"
 import { type Account, fileNameOf, targetAt } from "./Logins.ts"
@@ -166,6 +166,9 @@ const isAsSent = ({ operation }: Step, { collection, route }: BatchResult) => {
 const lacksRoutes = ({ stale }: Mirror, one: Item | undefined) =>
   one?.kind === "collections" && one.item.routeIds.some((id) => stale.routes.has(id))
 
+const ofOthers = ({ ids, stale }: Mirror, one: Item | undefined) =>
+  one?.kind === "collections" ? one.item.routeIds.filter((id) => !ids.routes.has(id) && !stale.routes.has(id)) : []
+
 /** Copies that their owner deleted are created again by the next run, and added to their collections. */
 const forget = ({ ids, stale }: Mirror, { id, kind }: Step, missing: ReadonlyArray<number> | undefined) => {
   if (missing === undefined) ids[kind].delete(id)
@@ -197,6 +200,7 @@ const copy = async (mirror: Mirror, items: ReadonlyArray<Item>): Promise<void> =
     else {
       if (!lacksRoutes(mirror, item)) mirror.stale[kind].delete(id)
       mirror.refused.delete(name)
+      for (const route of ofOthers(mirror, item)) mirror.refused.set(`route ${route} of ${name}`, OF_OTHERS)
       mirror.counts.copied++
     }
   }

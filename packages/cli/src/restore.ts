@@ -13,7 +13,7 @@ import {
   type SyncedLink
 } from "../../client/src/index.ts"
 import { readState } from "./backup.ts"
-import { addZones, clientIdOf, Ids, inputOf, presentIds, sendAll, sourceText } from "./Copies.ts"
+import { addZones, clientIdOf, Ids, inputOf, OF_OTHERS, presentIds, sendAll, sourceText } from "./Copies.ts"
 import { attempt, EXIT_CODES, Failure } from "./Failure.ts"
 import { lock, readText, replaceJson } from "./Files.ts"
 import { fileNameOf } from "./Logins.ts"
@@ -207,9 +207,7 @@ export const restore = Command.make(
           present.collections.add(made.id)
           for (const member of routeIds) {
             if (!own.has(member) && !made.routeIds.includes(member)) {
-              refuse(`route ${member} of collection ${id}`, {
-                message: "It is of another account, and not to be seen here"
-              })
+              refuse(`route ${member} of collection ${id}`, { message: OF_OTHERS })
             }
           }
           await keep()
