@@ -1,7 +1,9 @@
 import { assert, layer } from "@effect/vitest"
 import { Effect, Schema } from "effect"
 import { TestClock } from "effect/testing"
+import { abortedInCommit } from "../support/Aborts.ts"
 import { type Actor, anonymous, type Rider, signedIn } from "../support/Actors.ts"
+import { archiveOf } from "../support/Archives.ts"
 import { created, idsIn, newRoute } from "../support/Routes.ts"
 import { TestServer } from "../support/TestServer.ts"
 import { mint, withToken } from "../support/Tokens.ts"
@@ -113,4 +115,88 @@ layer(TestServer.layer())("changes of privacy zones", (it) => {
       yield* TestClock.adjust("1 second")
       yield* until(Effect.map(found, (ids) => ids.length === 4))
     }))
+})
+
+const publicRoute = (name: string, direction = 1) =>
+  newRoute({ name, visibility: "public", geometry: ray(HOME, direction, 6000) })
+
+interface Change {
+  readonly found: number
+  readonly table: string
+  readonly method?: "PUT"
+  readonly path: (route: number) => string
+  readonly body?: (name: string) => Effect.Effect<string | Uint8Array<ArrayBuffer>, never, Environment>
+  readonly before?: (rider: Rider, route: number) => Effect.Effect<unknown>
+}
+
+type Environment = Effect.Services<typeof signedIn>
+
+/** Before these changes an account with zones has one public route; after them `found` such routes are found. */
+const CHANGES: Readonly<Record<string, Change>> = {
+  "other zones": {
+    found: 1,
+    table: "privacy_zones",
+    method: "PUT",
+    path: () => "/users/me/privacy-zones",
+    body: () => Effect.succeed(JSON.stringify({ zones: [{ center: HOME, radius: 700 }] }))
+  },
+  "a new share token": { found: 1, table: "routes", path: (route) => `/routes/${route}/share-token` },
+  "a route from the trash": {
+    found: 1,
+    table: "routes",
+    path: (route) => `/routes/${route}/restore`,
+    before: (rider, route) => rider.delete(`/routes/${route}`)
+  },
+  "a new route": {
+    found: 2,
+    table: "routes",
+    path: () => "/routes",
+    body: (name) => Effect.succeed(JSON.stringify(publicRoute(name)))
+  },
+  "the routes of an archive": {
+    // The other account has one of them.
+    found: 3,
+    table: "routes",
+    path: () => "/users/me/import",
+    body: Effect.fnUntraced(function*(name) {
+      const other = yield* signedIn
+      yield* other.post("/routes", publicRoute(name, 2))
+      return Uint8Array.from(yield* archiveOf(other))
+    })
+  }
+}
+
+layer(TestServer.layer())("what others see of an account with privacy zones", (it) => {
+  for (
+    const [index, [title, { before, body, found, method = "POST", path, table }]] of Object.entries(CHANGES).entries()
+  ) {
+    it.effect(`is up to date after ${title}, although the client hangs up while that is stored`, () =>
+      Effect.gen(function*() {
+        const rider = yield* signedIn
+        const visitor = yield* anonymous
+        const name = `Strauchrunde${index}`
+        const finds = (count: number) =>
+          until(Effect.andThen(
+            TestClock.adjust("1 second"),
+            Effect.map(
+              visitor.get(`/routes/public?gate=public&q=${name}&geometry=none`),
+              ({ body }) => idsIn(body).length === count
+            )
+          ))
+        yield* setZones(rider, ZONES)
+        const route = created((yield* rider.post("/routes", publicRoute(name))).body).id
+        yield* finds(1)
+        yield* before?.(rider, route) ?? Effect.void
+        const sent = yield* body?.(name) ?? Effect.succeed(null)
+        yield* abortedInCommit(table, path(route), {
+          method,
+          headers: {
+            cookie: rider.cookie,
+            "content-type": typeof sent === "string" ? "application/json" : "application/zip"
+          },
+          body: sent
+        })
+        yield* finds(found)
+      }))
+  }
 })

@@ -83,10 +83,8 @@ export const LinksHandlers = HttpApiBuilder.group(
         const { userId } = caller
         const impact = Effect.map(routes.requireOwn(userId, id), ({ name }) => replacingToken("route", name, id))
         yield* requireConfirmed(caller, headers, impact)
-        const read = routes.get(id, Option.some(userId), "full")
-        const replaced = yield* links.replaceShareToken(userId, route(id), read)
-        yield* views.refresh(userId)
-        return versionedResponse(versionedRoute(replaced))
+        const read = Effect.andThen(views.refresh(userId), routes.get(id, Option.some(userId), "full"))
+        return versionedResponse(versionedRoute(yield* links.replaceShareToken(userId, route(id), read)))
       }, worded),
       listOfCollection: ({ params, query, request }) => list(collection(params.id), { query, request }),
       createForCollection: ({ headers, params, payload, request }) =>

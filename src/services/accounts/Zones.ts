@@ -198,11 +198,11 @@ export class PrivacyZones extends Context.Service<PrivacyZones, {
           const stored = yield* find(owner)
           yield* write(owner, stored, yield* change(stored.map(zoneIn)))
           yield* audit.record("privacy_zones.changed", { userId: owner })
+          yield* views.refresh(owner)
           return (yield* find(owner)).map(zoneIn)
         }).pipe(
           sql.withTransaction,
           (changed) => writes(owner, changed),
-          Effect.tap(() => views.refresh(owner)),
           databaseDefects
         )
 

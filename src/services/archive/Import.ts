@@ -254,14 +254,12 @@ export class AccountImport extends Context.Service<AccountImport, {
           ),
           Stream.runCollect
         )
-        const report: ImportReport = {
+        return {
           routes: { ...sumOf(routes), duplicates: routes.reduce((sum, { duplicates }) => sum + duplicates, 0) },
           collections: sumOf(collections.flat()),
           preferences: preferences === null ? "unchanged" : yield* turns.turn(restorePreferences(owner, preferences))
         }
-        yield* views.refresh(owner)
-        return report
-      })
+      }, (taken, owner) => Effect.ensuring(taken, views.refresh(owner)))
 
       return AccountImport.of({
         receive: Effect.fnUntraced(function*(owner, upload) {

@@ -164,7 +164,10 @@ export class RouteTrash extends Context.Service<
         restore: Effect.fnUntraced(function*(owner, id, { mayPublish }) {
           const since = yield* deletionCutoff
           const now = yield* DateTime.nowAsDate
-          const row = yield* writes(owner, restoreRow({ owner, id, mayPublish, since, now }))
+          const row = yield* writes(owner, restoreRow({ owner, id, mayPublish, since, now })).pipe(
+            // It may be restored all the same.
+            Effect.onInterrupt(() => views.refresh(owner))
+          )
           if (Option.isNone(row)) return yield* new Missing({ kind: "route" })
           if (row.value.zonesRevision !== null) yield* views.refresh(owner)
           return toStoredRoute(row.value, pseudonyms)

@@ -166,7 +166,10 @@ const newRoutes = Effect.gen(function*() {
       createdAt: now,
       updatedAt: now
     }
-    const added = yield* writes(owner, insert(values))
+    const added = yield* writes(owner, insert(values)).pipe(
+      // It may be stored all the same.
+      Effect.onInterrupt(() => views.refresh(owner))
+    )
     if (Option.isNone(added)) return Result.fail({ ...client, content })
     const instant = now.toISOString()
     const row = { ...values, ...added.value, createdAt: instant, updatedAt: instant, polyline6: null }

@@ -121,9 +121,8 @@ ${
     }),
     replaceLink: action(endpoints.replace, function*(visit) {
       const { userId } = visit.session
-      yield* links.replaceShareToken(userId, yield* sharedOf(visit), Effect.void)
       // The views of routes contain share tokens.
-      yield* views.refresh(userId)
+      yield* links.replaceShareToken(userId, yield* sharedOf(visit), views.refresh(userId))
       return done(pathOf(visit), "replaced")
     })
   })
