@@ -2,6 +2,7 @@ import { assert, layer } from "@effect/vitest"
 import { Deferred, Effect, Fiber } from "effect"
 import { SqlClient } from "effect/sql"
 import { TestClock } from "effect/testing"
+import { abortedInCommit } from "../support/Aborts.ts"
 import { anonymous, newEmail, signedUp } from "../support/Actors.ts"
 import { untilLocked, whileLocked } from "../support/Locks.ts"
 import { Mailbox } from "../support/Mailbox.ts"
@@ -94,6 +95,25 @@ layer(TestServer.layer({ DATABASE_POOL_SIZE: "4" }))("mailed links of one accoun
         useAtOnce("/auth/reset-password", reset, 8)
       ], { concurrency: 2 })
       assertOneWins(responses.flat())
+    }))
+})
+
+layer(TestServer.layer())("a mailed link", (it) => {
+  it.effect("is sent at once although its request is aborted while it commits", () =>
+    Effect.gen(function*() {
+      const mailbox = yield* Mailbox
+      const abort = (path: string, body: object) =>
+        abortedInCommit("outbox", path, {
+          method: "POST",
+          headers: { "content-type": "application/json" },
+          body: JSON.stringify(body)
+        })
+      const email = newEmail()
+      yield* abort("/auth/signup-email", { email, password: PASSWORD })
+      yield* mailbox.tokenFor(email)
+      const rider = yield* signedUp
+      yield* abort("/auth/request-password-reset", { email: rider.email })
+      yield* mailbox.tokenAfter(rider.email, 1)
     }))
 })
 

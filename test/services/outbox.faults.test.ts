@@ -103,7 +103,6 @@ const write = (label: string) =>
     for (let n = 0; n < MAILS; n++) {
       yield* outbox.request({ kind: "reset-password", email: `${label}-${n}@example.com` })
     }
-    yield* outbox.wake
   })
 
 /**
@@ -199,7 +198,6 @@ layer(outboxWith(realMailsLayer))("a reset mail that the provider does not take"
         VALUES ('a@example.com', 'a@example.com', now(), 'Rider', 'rider', now(), now())`
       yield* provider.become((_, response) => void response.writeHead(500).end())
       yield* outbox.request({ kind: "reset-password", email: "a@example.com" })
-      yield* outbox.wake
       yield* until(Effect.sync(() => provider.keys.length > 0))
       yield* TestClock.adjust("29 minutes")
       assert.lengthOf(yield* waiting, 1)

@@ -211,7 +211,6 @@ layer(outboxLayer)("the quota of an address", (it) => {
       const outbox = yield* Outbox
       const { taken } = yield* Provider
       yield* Effect.replicateEffect(outbox.request({ kind: "reset-password", email: SLOW }), MAILS_AN_HOUR)
-      yield* outbox.wake
       yield* until(
         Effect.map(Ref.get(taken), (mails) => mails.filter(({ to }) => to === SLOW).length === MAILS_AN_HOUR)
       )
@@ -249,7 +248,6 @@ layer(outboxLayer)("the outbox", (it) => {
       const outbox = yield* Outbox
       const { taken } = yield* Provider
       yield* outbox.put(yield* somebody, MAIL)
-      yield* outbox.wake
       yield* until(Effect.map(Ref.get(taken), (mails) => mails.length === 1))
       const [mail] = yield* Ref.get(taken)
       assert.strictEqual(
@@ -264,7 +262,6 @@ layer(outboxLayer)("the outbox", (it) => {
       const outbox = yield* Outbox
       const span = yield* Effect.currentSpan
       yield* outbox.request({ kind: "reset-password", email: TRACED })
-      yield* outbox.wake
       yield* until(Effect.sync(() => composedIn.length === 1))
       assert.deepStrictEqual(composedIn.map(({ sampled, traceId }) => ({ sampled, traceId })), [
         { sampled: false, traceId: span.traceId }
@@ -295,7 +292,6 @@ layer(outboxLayer)("the outbox", (it) => {
       const before = yield* Ref.get(tries)
       yield* Ref.set(isDown, true)
       yield* outbox.put(yield* somebody, MAIL)
-      yield* outbox.wake
       yield* until(Effect.map(Ref.get(tries), (count) => count > before))
       const rows = yield* waiting
       assert.strictEqual(rows.length, 1)
@@ -408,7 +404,6 @@ layer(outboxLayer)("a mail that took long to compose", (it) => {
       assert.lengthOf(yield* waiting, 1)
       assert.strictEqual(yield* Ref.get(tries), 0)
       yield* outbox.request({ kind: "reset-password", email: LATE })
-      yield* outbox.wake
       yield* until(Effect.map(waiting, (rows) => rows.length === 1))
       assert.strictEqual(yield* Ref.get(tries), 1)
       // The other process has ended, and its lease is over.
@@ -422,9 +417,7 @@ layer(outboxLayer)("a mail that took long to compose", (it) => {
 layer(outboxLayer)("an outbox in which there is nothing", (it) => {
   it.effect("is looked at less and less often, and still every five minutes", () =>
     Effect.gen(function*() {
-      const outbox = yield* Outbox
       const { count } = yield* Spans
-      const { taken } = yield* Provider
       const before = yield* count("Outbox.deliver")
       // Each minute is long enough for a look; the queries beside it let the look end.
       yield* TestClock.adjust("1 minute").pipe(
@@ -435,11 +428,12 @@ layer(outboxLayer)("an outbox in which there is nothing", (it) => {
       assert.isAtLeast(looks, 1)
       assert.isAtMost(looks, 20)
 
-      // Nobody wakes it, as if another process had written the mail and ended.
-      yield* outbox.put(yield* somebody, MAIL)
-      yield* until(Effect.andThen(
-        TestClock.adjust("5 minutes"),
-        Effect.map(Ref.get(taken), (mails) => mails.length === 1)
-      ))
+      // Another process has written the mail, and has ended.
+      const sql = yield* SqlClient.SqlClient
+      const now = new Date(yield* Clock.currentTimeMillis)
+      yield* sql`
+        INSERT INTO outbox (payload, created_at, next_attempt_at, expires_at)
+        VALUES ('unreadable', ${now}, ${now}, ${new Date(now.getTime() + 86_400_000)})`
+      yield* until(Effect.andThen(TestClock.adjust("5 minutes"), Effect.map(waiting, (rows) => rows.length === 0)))
     }))
 })

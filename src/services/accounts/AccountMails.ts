@@ -184,7 +184,7 @@ export const tokenExpiryMailsLayer = Layer.effectDiscard(Effect.gen(function*() 
     yield* Effect.forEach(byOwner, (own) => outbox.put(own[0].userId, expiryMail(texts, own)), { discard: true })
     const lags = tokens.map(({ expiresAt }) => now.getTime() - dueAt(new Date(expiresAt)).getTime())
     return { rows: tokens.length, lagMillis: Math.max(0, ...lags) }
-  }).pipe(sql.withTransaction, Effect.tap(() => outbox.wake), Effect.uninterruptible)
+  }).pipe(sql.withTransaction, Effect.uninterruptible)
 
   yield* scheduled({
     longestSleep: settings.PURGE_SWEEP_INTERVAL,

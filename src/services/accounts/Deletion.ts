@@ -74,7 +74,6 @@ export class AccountDeletion extends Context.Service<AccountDeletion, {
               linkText: mail.linkText,
               ifNotYou: by === userId ? mail.ifNotYou : undefined
             })
-            yield* sql.afterCommit(outbox.wake)
             yield* relist(userId)
           },
           sql.withTransaction,

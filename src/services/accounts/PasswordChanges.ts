@@ -128,20 +128,15 @@ export class PasswordChanges extends Context.Service<PasswordChanges, {
         Effect.andThen(audit.record("password.change_failed", { userId }), Effect.fail(new WrongPassword()))
 
       return PasswordChanges.of({
-        requestReset: Effect.fnUntraced(function*(email, network) {
-          yield* outbox.request({ kind: "reset-password", email, ...(yield* askedFrom(network)) })
-          yield* outbox.wake
-        }),
+        requestReset: (email, network) =>
+          Effect.flatMap(askedFrom(network), (asked) => outbox.request({ kind: "reset-password", email, ...asked })),
 
         addressOf: flow(
           (token) => Effect.map(Effect.flatMap(ownerOf(token), personOf), ({ email }) => email),
           databaseDefects
         ),
 
-        reset: flow(
-          (token, password) => Effect.tap(useInTurn(token, password), () => outbox.wake),
-          databaseDefects
-        ),
+        reset: flow(useInTurn, databaseDefects),
 
         change: Effect.fnUntraced(function*({ sessionId, userId }, request) {
           const owner = yield* findById(userId)
@@ -162,7 +157,6 @@ export class PasswordChanges extends Context.Service<PasswordChanges, {
             yield* sessions.revokeAll(userId, { keep: sessionId })
             yield* notice(owner, "byOwner")
           }).pipe(sql.withTransaction, signIns)
-          yield* outbox.wake
         }, databaseDefects)
       })
     })

@@ -138,8 +138,7 @@ export class Accounts extends Context.Service<Accounts, {
       const mailAgain = (signUpId: SignUpId, userId: UserId | undefined, network: string | undefined) =>
         requestLink(signUpId, network).pipe(
           Effect.andThen(audit.record("sign_in.failed", { userId })),
-          sql.withTransaction,
-          Effect.andThen(outbox.wake)
+          sql.withTransaction
         )
 
       /** Hashes with the current parameters if the digest has older ones; skipped under load. */
@@ -214,7 +213,6 @@ export class Accounts extends Context.Service<Accounts, {
             sql.withTransaction,
             signIns
           )
-          yield* outbox.wake
         }, databaseDefects),
 
         addressOf: (token) => Effect.map(pendingOf(token, "verify-email"), ({ email }) => email),

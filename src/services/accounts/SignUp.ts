@@ -371,7 +371,6 @@ export class Invitations extends Context.Service<Invitations, {
             yield* audit.record("admin.user_invited", { userId: admin })
           },
           sql.withTransaction,
-          Effect.tap(() => outbox.wake),
           databaseDefects
         ),
 
@@ -384,10 +383,7 @@ export class Invitations extends Context.Service<Invitations, {
           databaseDefects
         ),
 
-        invite: flow(
-          (admin, email) => Effect.andThen(addAndMail(admin, email), outbox.wake),
-          databaseDefects
-        ),
+        invite: flow(addAndMail, databaseDefects),
 
         create: Effect.fnUntraced(
           function*(email) {

@@ -287,9 +287,7 @@ export class PersonalAccessTokens extends Context.Service<PersonalAccessTokens, 
       return PersonalAccessTokens.of({
         mint: Effect.fnUntraced(function*(owner, request) {
           const proven = daysOf(request) === null ? yield* provePassword(owner, request.currentPassword) : undefined
-          const minted = yield* insertToken(owner, request, proven)
-          yield* outbox.wake
-          return minted
+          return yield* insertToken(owner, request, proven)
         }, databaseDefects),
 
         list: Effect.fnUntraced(function*(owner) {

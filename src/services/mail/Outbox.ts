@@ -137,11 +137,11 @@ export const outbox = tableOf("outbox", OutboxRecord)
 
 /** Mails are written in the transaction that causes them: a provider outage delays them and loses none. */
 export class Outbox extends Context.Service<Outbox, {
-  /** Writes a mail, encrypted, in the transaction of the caller. It is deleted with the user. */
+  /** Writes a mail, encrypted, in the transaction of the caller, and sends it afterwards. It is deleted with the user. */
   readonly put: (userId: UserId, mail: Mail) => Effect.Effect<void>
   /** Writes a request as `put` does a mail, in the same time for every address (`MailRequest`). */
   readonly request: (request: MailRequest) => Effect.Effect<void>
-  /** Sends pending mails now. Call it after the transaction. */
+  /** Sends pending mails now. */
   readonly wake: Effect.Effect<void>
   /** The one delivery of this process waits for this. */
   readonly woken: Effect.Effect<void>
@@ -152,6 +152,7 @@ export class Outbox extends Context.Service<Outbox, {
       const sql = yield* SqlClient.SqlClient
       const { encrypt } = yield* mailCipher
       const wakeUps = yield* Queue.sliding<void>(1)
+      const wake = Effect.asVoid(Queue.offer(wakeUps, undefined))
 
       const write = Effect.fnUntraced(function*(userId: UserId | null, payload: OutboxPayload) {
         const now = yield* Clock.currentTimeMillis
@@ -161,7 +162,10 @@ export class Outbox extends Context.Service<Outbox, {
           createdAt: new Date(now),
           nextAttemptAt: new Date(now),
           expiresAt: new Date(now + LIFETIME)
-        })
+        }).pipe(
+          // An interrupted insert may be stored.
+          Effect.ensuring(sql.afterCommit(wake))
+        )
       }, Effect.orDie)
 
       return Outbox.of({
@@ -173,7 +177,7 @@ export class Outbox extends Context.Service<Outbox, {
             ...(Option.isNone(trace) ? {} : { trace: { traceId: trace.value.traceId, spanId: trace.value.spanId } })
           })
         }),
-        wake: Effect.asVoid(Queue.offer(wakeUps, undefined)),
+        wake,
         woken: Queue.take(wakeUps)
       })
     })
