@@ -167,7 +167,12 @@ it.effect("a setting is accepted up to its bounds, and refused with them beyond"
         "Expected 10 millis to 7 days"
       ],
       [period(Duration.seconds(2)), ["2 seconds"], ["2001 millis"], "Expected 10 millis to 2 seconds"],
-      [redisUrl, ["redis://a", "rediss://a:6380/1"], ["http://a", "redis:// a"], "Expected a redis or rediss URL"],
+      [
+        redisUrl,
+        ["redis://a", "rediss://a:6380/1", "redis://:p%25ss@a/", "redis://b:c@a"],
+        ["http://a", "redis:// a", "redis://:p%ss@a", "redis://p%ss@a", "redis://a/limits", "redis://a/0/1"],
+        "Expected a redis or rediss URL as in redis://:password@cache.example.com:6379/0, percent-encoded"
+      ],
       [httpRoot, ["http://a/b"], ["http://a/?b=1", "http://a/#b"], "without a query and a fragment"],
       [
         smtpUrl,

@@ -177,15 +177,21 @@ const databaseUrlTexts = bySchema(
 export const databaseUrls: SettingType<ReadonlyArray<Redacted.Redacted>> = (name) =>
   Config.map(databaseUrlTexts(name), (text) => urlsIn(Redacted.value(text)).map((url) => Redacted.make(url)))
 
+/** The URL parser keeps a percent sign without an escape (WHATWG URL, 1.3). */
+const isEncoded = ({ password, username }: URL) => isPercentEncoded(username) && isPercentEncoded(password)
+
+const hasValidCredentials = (url: URL) => isEncoded(url) && (url.username !== "" || url.password === "")
+
+const isRedisServer = (url: URL) => /^rediss?:$/.test(url.protocol) && /^\/?\d*$/.test(url.pathname) && isEncoded(url)
+
 export const redisUrl = bySchema(
   Schema.RedactedFromValue(
-    textThat((text) => URL.canParse(text) && /^rediss?:/i.test(text), "Expected a redis or rediss URL")
+    textThat(
+      (text) => URL.canParse(text) && isRedisServer(new URL(text)),
+      "Expected a redis or rediss URL as in redis://:password@cache.example.com:6379/0, percent-encoded"
+    )
   )
 )
-
-/** The URL parser keeps a percent sign without an escape (WHATWG URL, 1.3). */
-const hasValidCredentials = ({ password, username }: URL) =>
-  isPercentEncoded(username) && isPercentEncoded(password) && (username !== "" || password === "")
 
 const isSmtpServer = ({ hostname, pathname, protocol, search }: URL) =>
   /^smtps?:$/.test(protocol) && hostname !== "" && /^\/?$/.test(pathname) && search === ""
