@@ -283,6 +283,32 @@ layer(serverLayer)("a sign-in by redirect", (it) => {
       }
     }))
 
+  it.effect("ends its request to the provider when the browser hangs up", () =>
+    Effect.gen(function*() {
+      yield* TestClock.setTime(NOW)
+      const provider = yield* OpenIdProvider
+      const { origin } = yield* TestServer
+      const { cookie, state } = yield* begun()
+      const open = new Set<unknown>()
+      yield* provider.misbehave("/token", (_, response) => {
+        open.add(response)
+        response.on("close", () => open.delete(response))
+      })
+      const before = provider.hits("/token")
+      for (let count = 1; count <= 40; count++) {
+        const browser = new AbortController()
+        const left = fetch(`${origin}/api/v1/auth/oidc/oidc/callback?code=canary-code&state=${state}`, {
+          headers: { cookie },
+          signal: browser.signal
+        }).catch(() => undefined)
+        yield* until(Effect.sync(() => provider.hits("/token") === before + count))
+        browser.abort()
+        yield* Effect.promise(() => left)
+      }
+      yield* until(Effect.sync(() => open.size === 0))
+      yield* provider.behave("/token")
+    }))
+
   it.effect("ends on a page when the provider fails, and works when it is back", () =>
     Effect.gen(function*() {
       yield* TestClock.setTime(NOW)

@@ -184,10 +184,17 @@ const refused = Effect.fnUntraced(function*(provider: OidcProvider, { cause: err
   return yield* error instanceof oidc.AuthorizationResponseError ? new ProviderDeclined() : notAccepted()
 })
 
-/** Requests of openid-client have the timeout and the bounds of all calls of other services, and no redirects. */
-const fetchBy = (client: HttpClient.HttpClient, context: Context.Context<never>): oidc.CustomFetch => {
+/**
+ * Requests of openid-client have the timeout and the bounds of all calls of other services, and no redirects. The signal
+ * ends them.
+ */
+const fetchBy = (
+  client: HttpClient.HttpClient,
+  context: Context.Context<never>,
+  signal: AbortSignal
+): oidc.CustomFetch => {
   const run = Effect.runPromiseWith(context)
-  return (url, { body, headers, method, signal }) => {
+  return (url, { body, headers, method }) => {
     const request = method === "POST"
       ? HttpClientRequest.bodyText(HttpClientRequest.post(url, { headers }), String(body), headers["content-type"])
       : HttpClientRequest.get(url, { headers })
@@ -211,7 +218,10 @@ const insecureIf = ({ issuer }: Pick<OidcProvider, "issuer">) =>
   issuer.protocol === "http:" ? [oidc.allowInsecureRequests] : []
 
 const callBy = (client: HttpClient.HttpClient) => <A>(use: (fetch: oidc.CustomFetch) => Promise<A>) =>
-  Effect.flatMap(Effect.context<never>(), (context) => Effect.tryPromise(() => use(fetchBy(client, context))))
+  Effect.flatMap(
+    Effect.context<never>(),
+    (context) => Effect.tryPromise((signal) => use(fetchBy(client, context, signal)))
+  )
 
 const withoutFinalSlash = (text: string) => text.replace(/\/$/, "")
 
