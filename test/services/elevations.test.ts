@@ -1,5 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
-import { Effect, Fiber, Layer } from "effect"
+import { ConfigProvider, Effect, Fiber, Layer, Ref } from "effect"
+import { HttpClient } from "effect/http"
 import { TestClock } from "effect/testing"
 import type { Position } from "../../src/schema/Geometry.ts"
 import { ELEVATION_TIMEOUT } from "../../src/schema/Limits.ts"
@@ -7,6 +8,7 @@ import { measurePositions } from "../../src/services/geometry/MeasuredPolyline.t
 import { RoutingEngine } from "../../src/services/routing/Engine.ts"
 import { Elevations } from "../../src/services/routing/Routing.ts"
 import { directWork } from "../support/DirectWork.ts"
+import { until } from "../support/Waiting.ts"
 
 describe("the elevations of a file", () => {
   const lineOf = (...positions: ReadonlyArray<Position>) => measurePositions(positions)
@@ -37,5 +39,31 @@ describe("the elevations of a file", () => {
       assert.deepStrictEqual(filled.map(({ filled }) => filled), [0, 0, 0, 0])
       assert.deepStrictEqual(filled.map(({ line }) => line), lines)
       assert.strictEqual(jobs.length, 1)
+    }))
+
+  it.effect("open the circuit of an engine that hangs, unless the clients hang up", () =>
+    Effect.gen(function*() {
+      const calls = yield* Ref.make(0)
+      const hanging = HttpClient.make(() => Effect.andThen(Ref.update(calls, (count) => count + 1), Effect.never))
+      const engine = RoutingEngine.layer.pipe(Layer.provide([
+        Layer.succeed(HttpClient.HttpClient, hanging),
+        ConfigProvider.layer(ConfigProvider.fromUnknown({ ROUTING_ENGINE_URL: "http://engine.example.com" }))
+      ]))
+      yield* Effect.gen(function*() {
+        const { fillIfPossible } = yield* Elevations
+        const begun = Effect.forkChild(fillIfPossible([lineOf([9, 47], [9.1, 47.1])]))
+        const fills = Effect.replicateEffect(begun, 5)
+        const clients = yield* fills
+        yield* until(Effect.map(Ref.get(calls), (count) => count === 5))
+        yield* Fiber.interruptAll(clients)
+        const patient = yield* fills
+        yield* until(Effect.map(Ref.get(calls), (count) => count === 10))
+        yield* TestClock.adjust(ELEVATION_TIMEOUT)
+        yield* Fiber.joinAll(patient)
+        const refused = yield* begun
+        yield* TestClock.adjust(ELEVATION_TIMEOUT)
+        yield* Fiber.join(refused)
+        assert.strictEqual(yield* Ref.get(calls), 10)
+      }).pipe(Effect.provide(Elevations.layer.pipe(Layer.provide([directWork(() => undefined), engine]))))
     }))
 })

@@ -172,11 +172,15 @@ const STATUS_LIFETIME = Duration.seconds(30)
 const STATUS_TIMEOUT = Duration.millis(300)
 
 export class RoutingEngine extends Context.Service<RoutingEngine, {
-  /** Posts JSON. An `UpstreamUnusable` of `read` counts as a failure of the engine, as a timeout does. */
+  /**
+   * Posts JSON. An `UpstreamUnusable` of `read` counts as a failure of the engine, as a timeout does, which may be
+   * shorter than the setting. An interruption does not count.
+   */
   readonly call: <A>(
     path: EngineCall,
     json: string,
-    read: (text: string) => Effect.Effect<A, UpstreamUnusable | Overloaded>
+    read: (text: string) => Effect.Effect<A, UpstreamUnusable | Overloaded>,
+    timeout?: Duration.Duration
   ) => Effect.Effect<A, EngineFailure>
   /** The state is cached for 30 seconds. Takes at most 300 milliseconds, and never fails. */
   readonly status: Effect.Effect<EngineState>
@@ -187,7 +191,7 @@ export class RoutingEngine extends Context.Service<RoutingEngine, {
     Effect.gen(function*() {
       const client = yield* HttpClient.HttpClient
       const base = yield* settings.ROUTING_ENGINE_URL
-      const timeout = yield* settings.ROUTING_ENGINE_TIMEOUT
+      const longest = yield* settings.ROUTING_ENGINE_TIMEOUT
       const breaker = yield* CircuitBreaker.make({
         tripPolicy: CircuitBreaker.consecutive(FAILURES_TO_OPEN),
         openDuration: CIRCUIT_OPEN_FOR
@@ -198,7 +202,11 @@ export class RoutingEngine extends Context.Service<RoutingEngine, {
       const turns = yield* Semaphore.make(AT_ONCE.engine.running)
       const present = yield* Ref.make(0)
 
-      const upstream = (maxBytes: number) => ({ name: ENGINE, timeout, maxBytes })
+      const upstream = (maxBytes: number, timeout = longest) => ({
+        name: ENGINE,
+        timeout: Duration.min(timeout, longest),
+        maxBytes
+      })
       const urlOf = (path: string) => new URL(path, base.href.endsWith("/") ? base : `${base.href}/`)
 
       const guarded = <A>(call: Effect.Effect<A, UpstreamFailure>): Effect.Effect<A, UpstreamFailure> =>
@@ -225,9 +233,10 @@ export class RoutingEngine extends Context.Service<RoutingEngine, {
       const requested = Effect.fnUntraced(function*<A>(
         path: EngineCall,
         json: string,
-        read: (text: string) => Effect.Effect<A, UpstreamUnusable | Overloaded>
+        read: (text: string) => Effect.Effect<A, UpstreamUnusable | Overloaded>,
+        timeout?: Duration.Duration
       ): Effect.fn.Return<Effect.Effect<A, EngineFailure>, UpstreamFailure> {
-        const response = yield* attempt(requestText(client, post(path, json), upstream(MAX_BYTES[path])))
+        const response = yield* attempt(requestText(client, post(path, json), upstream(MAX_BYTES[path], timeout)))
         if (response.status !== 200) return refusalOf(yield* refusalBody(response))
         return yield* read(response.text).pipe(
           Effect.map(Effect.succeed),
@@ -242,10 +251,7 @@ export class RoutingEngine extends Context.Service<RoutingEngine, {
 
       const statuses = yield* Cache.makeWith(
         (path: string) =>
-          requestJson(client, HttpClientRequest.get(urlOf(path)), {
-            ...upstream(MAX_SHORT_BYTES),
-            timeout: STATUS_TIMEOUT
-          }).pipe(
+          requestJson(client, HttpClientRequest.get(urlOf(path)), upstream(MAX_SHORT_BYTES, STATUS_TIMEOUT)).pipe(
             Effect.flatMap(({ body }) => decodeStatus(body)),
             Effect.tap(({ tileset_last_modified }) => Ref.set(mapDate, Option.some(tileset_last_modified))),
             Effect.option
@@ -265,9 +271,9 @@ export class RoutingEngine extends Context.Service<RoutingEngine, {
       )
 
       return RoutingEngine.of({
-        call: Effect.fnUntraced(function*(path, json, read) {
+        call: Effect.fnUntraced(function*(path, json, read, timeout) {
           // The engine is our own: it alone gets the trace id.
-          return yield* waitingForOthers(inTurn(guarded(requested(path, json, read)))).pipe(
+          return yield* waitingForOthers(inTurn(guarded(requested(path, json, read, timeout)))).pipe(
             Effect.provideService(HttpClient.TracerPropagationEnabled, yield* References.TracerEnabled),
             Effect.flatten
           )

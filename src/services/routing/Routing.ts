@@ -377,6 +377,9 @@ const warningsOf = (
 
 const CALLS_AT_ONCE = 2
 
+/** Shorter than `ELEVATION_TIMEOUT`, whose interruption would not count as a failure of an engine that hangs. */
+const HEIGHT_TIMEOUT = Duration.subtract(ELEVATION_TIMEOUT, Duration.millis(500))
+
 export class Elevations extends Context.Service<Elevations, {
   /** Fills in elevations. Given ones stay, and a position for which the engine has none stays as it is. */
   readonly fill: (line: MeasuredPolyline) => Effect.Effect<FilledLine, EngineFailure>
@@ -389,18 +392,19 @@ export class Elevations extends Context.Service<Elevations, {
       const engine = yield* RoutingEngine
       const heavy = yield* HeavyWork
 
-      const heightsOf = ({ count, polyline }: BarePositions) =>
+      const heightsOf = ({ count, polyline }: BarePositions, timeout?: Duration.Duration) =>
         engine.call(
           "height",
           JSON.stringify({ encoded_polyline: polyline, height_precision: 1 }),
-          (text) => Effect.filterOrFail(readBy(heavy, readHeights)(text), ({ length }) => length === count, unusable)
+          (text) => Effect.filterOrFail(readBy(heavy, readHeights)(text), ({ length }) => length === count, unusable),
+          timeout
         )
 
-      const fill = Effect.fnUntraced(function*(line: MeasuredPolyline) {
+      const fill = Effect.fnUntraced(function*(line: MeasuredPolyline, timeout?: Duration.Duration) {
         const { json, segments } = line
         const bare = yield* heavy.run(readBare, json, json.length)
         if (bare.length === 0) return { line, filled: 0, missing: 0 }
-        const parts = yield* Effect.forEach(bare, heightsOf, { concurrency: CALLS_AT_ONCE })
+        const parts = yield* Effect.forEach(bare, (part) => heightsOf(part, timeout), { concurrency: CALLS_AT_ONCE })
         const heights = Float64Array.from(parts.flatMap((part) => Array.from(part)))
         return yield* heavy.run(fillHeights, { json, segments, heights }, FILL_WEIGHT * json.length)
       })
@@ -412,7 +416,7 @@ export class Elevations extends Context.Service<Elevations, {
           const fillUntilEnd = Effect.fnUntraced(function*(line: MeasuredPolyline) {
             const left = end - (yield* Clock.currentTimeMillis)
             if (left <= 0) return asItIs(line)
-            return yield* Effect.orElseSucceed(Effect.timeout(fill(line), left), () => asItIs(line))
+            return yield* Effect.orElseSucceed(Effect.timeout(fill(line, HEIGHT_TIMEOUT), left), () => asItIs(line))
           })
           return yield* Effect.forEach(lines, fillUntilEnd)
         })
