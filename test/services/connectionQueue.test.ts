@@ -250,7 +250,9 @@ describe("the queue for connections, where one cannot be made", () => {
       const before = yield* refused("unreachable")
       yield* attempts
       assert.strictEqual(seen.tries, 5)
-      assert.strictEqual(yield* refused("unreachable"), before + 19)
+      assert.strictEqual(yield* refused("unreachable"), before + 20)
+      yield* Effect.flip(attempt)
+      assert.strictEqual(yield* refused("unreachable"), before + 21, "one user, for whom nobody waits")
     }))
 
   it.effect("admits as many as have one, and one more for each time that all of these succeed", () =>

@@ -93,6 +93,7 @@ export interface ConnectionQueue {
 
 export const makeConnectionQueue = Effect.fnUntraced(function*(options: ConnectionQueueOptions) {
   const { connections } = options
+  const context = yield* Effect.context<never>()
   const longestWait = Duration.toMillis(options.longestWait)
   const state = { used: 0, transactions: 0, admitted: connections, isOpen: true }
   const mostTransactions = connections - Math.floor(connections * LEFT_TO_READS)
@@ -132,6 +133,7 @@ export const makeConnectionQueue = Effect.fnUntraced(function*(options: Connecti
     const failure = connectFailure(exit)
     if (Option.isNone(failure)) return
     state.admitted = Math.max(1, state.used)
+    REFUSALS.unreachable.updateUnsafe(1, context)
     if (state.used === 0) refuseAll(Effect.andThen(Metric.update(REFUSALS.unreachable, 1), Effect.fail(failure.value)))
   }
 
