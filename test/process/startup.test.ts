@@ -116,6 +116,15 @@ describe("a start before the database", () => {
         assert.strictEqual((yield* visitor.get("/routes")).status, 401)
         yield* database.goAway
         yield* isCalledAway(process, (yield* visitor.get("/routes/public")).headers.get("x-request-id") ?? "")
+        const said = () => logged(process, "ERROR", "INFO").filter(({ message }) => message.startsWith("database"))
+        yield* until(Effect.sync(() => said().length === 2))
+        yield* Effect.andThen(database.comeUp, until(Effect.sync(() => said().length === 3)))
+        assert.deepStrictEqual(said().map(({ message }) => message), [
+          "database reachable",
+          "database not reachable",
+          "database reachable again"
+        ])
+        assert.match(String(said()[1]?.annotations["reason"]), /ECONNREFUSED|closed unexpectedly/)
         yield* process.tell("SIGTERM")
         assert.strictEqual((yield* process.ended).code, 0)
       }).pipe(Effect.scoped)

@@ -1,6 +1,6 @@
 import { PgConnection, PgPool } from "@effect/sql-pg"
-import { Clock, Context, Duration, Effect, Exit, Metric, Option, Predicate, Result, Schema, Scope } from "effect"
-import type { SqlError } from "effect/sql"
+import { Clock, Context, Duration, Effect, Exit, Metric, Predicate, Result, Schema, Scope } from "effect"
+import { SqlError } from "effect/sql"
 import { abandonedAfter, connectionError, isServerState } from "../../services/db/DatabaseErrors.ts"
 import { dropConnection } from "../../upstream/ConnectionSocket.ts"
 import { keepChecking, type Statements } from "./Watch.ts"
@@ -86,12 +86,7 @@ const SEARCH_INTERVAL = Duration.millis(250)
 
 const LOOK_TIMEOUT = Duration.millis(750)
 
-const answer = (host: PgConnection.Config) =>
-  ask({ ...host, connectTimeout: LOOK_TIMEOUT }).pipe(
-    abandonedAfter(LOOK_TIMEOUT),
-    Effect.map(({ role }): Server => ({ config: host, role })),
-    Effect.option
-  )
+const answer = (host: PgConnection.Config) => Effect.result(abandonedAfter(LOOK_TIMEOUT)(ask(host)))
 
 /** Without a primary, reads wait this long for a standby with all commits: one may be received and not yet replayed. */
 const LONGEST_DOUBT = Duration.seconds(3)
@@ -134,6 +129,7 @@ export const primaryPool = Effect.fnUntraced(
       current: yield* open(first),
       newest: first.role,
       isLost: false,
+      lostBy: "",
       isReportedReadOnly: false,
       doubtedSince: Infinity,
       lookedAt: statements.now()
@@ -183,12 +179,24 @@ export const primaryPool = Effect.fnUntraced(
       )
     })
 
+    // No response in time may be a busy event loop: `Watch.ts` says whether the database hangs.
+    const noteLoss = Effect.fnUntraced(function*(refusal: SqlError.SqlError | undefined) {
+      const { lostBy } = state
+      state.lostBy = state.isLost ? lostBy || (refusal === undefined ? "" : reasonOf(refusal)) : ""
+      if (state.lostBy === lostBy) return
+      yield* state.lostBy === ""
+        ? Effect.logInfo("database reachable again")
+        : Effect.logError("database not reachable", { reason: state.lostBy })
+    })
+
     const look = Effect.gen(function*() {
       const answers = yield* Effect.forEach(hosts, answer, { concurrency: "unbounded" })
-      const servers = answers.flatMap(Option.toArray).filter(({ role }) => !isOlder(role))
+      const found = answers.filter(Result.isSuccess).map(({ success }) => success)
+      const servers = found.filter(({ role }) => !isOlder(role))
       const { openedAt, server } = state.current
       const primary = newest(servers)
       state.isLost = servers.length === 0
+      yield* noteLoss(answers.filter(Result.isFailure).map(({ failure }) => failure).find(SqlError.isSqlError))
       if (primary !== undefined) {
         const isFit = isSame(server, primary) && !statements.isReadOnly &&
           statements.now() - openedAt < Duration.toMillis(LONGEST_LIFE)
@@ -206,7 +214,7 @@ export const primaryPool = Effect.fnUntraced(
         return undefined
       }
       // The one host that may be silent is the lost primary, or the only standby that has the last writes.
-      const isComplete = answers.filter(Option.isSome).length >= hosts.length - 1
+      const isComplete = found.length >= hosts.length - 1
         && servers.every(({ role }) =>
           role.received <= standby.role.replayed
         )
