@@ -21,6 +21,7 @@ import { MailQuota, Outbox } from "../../src/services/mail/Outbox.ts"
 import { clonedDatabase } from "../support/Databases.ts"
 import { HTTP_FAULTS, type HttpFault } from "../support/HttpFaults.ts"
 import { listening } from "../support/Listening.ts"
+import { spansOf } from "../support/Spans.ts"
 import { SECRETS } from "../support/TestServer.ts"
 import { until } from "../support/Waiting.ts"
 
@@ -67,6 +68,9 @@ const accountMails = Layer.succeed(AccountMails, {
 
 const POOL = 1
 
+/** These are the spans that failed rounds of the delivery were logged in. */
+const failedIn: Array<string> = []
+
 const outboxWith = <E, R>(accountMails: Layer.Layer<AccountMails, E, R>) =>
   Layer.unwrap(Effect.gen(function*() {
     const DATABASE_URL = yield* clonedDatabase
@@ -81,7 +85,7 @@ const outboxWith = <E, R>(accountMails: Layer.Layer<AccountMails, E, R>) =>
       Layer.provide([accountMails, Draining.layer, MailQuota.layer, Mailer.layerApi(Redacted.make("key"))]),
       Layer.provideMerge(Outbox.layer),
       Layer.provideMerge(databaseLive),
-      Layer.provide([NodeHttpClient.layerUndici, Logger.layer([])]),
+      Layer.provide([NodeHttpClient.layerUndici, Logger.layer([spansOf("outbox delivery failed", failedIn)])]),
       Layer.provide(ConfigProvider.layer(ConfigProvider.fromUnknown(settings)))
     )
   })).pipe(Layer.provideMerge(Provider.layer))
@@ -184,6 +188,7 @@ layer(outboxLayer)("the age of the oldest mail", (it) => {
       yield* sql`CREATE TRIGGER resist BEFORE UPDATE ON outbox EXECUTE FUNCTION resist()`
       yield* TestClock.adjust("5 minutes")
       yield* untilDelivered(Effect.map(figures, ([, age = -1]) => age > 300))
+      assert.deepStrictEqual([...new Set(failedIn)], ["Outbox.deliver"])
     }))
 })
 

@@ -15,6 +15,7 @@ import {
   sweptAt,
   trashedAt
 } from "../../src/services/db/Sweeps.ts"
+import { spansOf } from "../support/Spans.ts"
 
 const metricsOf = (sweep: string) =>
   Effect.map(
@@ -50,6 +51,16 @@ describe("a sweep", () => {
       assert.deepStrictEqual(yield* sweptIn([3, 3, 2, 3]), [8, 2, 1])
       assert.deepStrictEqual(yield* sweptIn([3, 0, 3]), [3, 1, 1])
       assert.deepStrictEqual(yield* sweptIn([2, 3]), [2, 0, 1])
+    }))
+
+  it.effect("that fails is logged in the span of its run", () =>
+    Effect.gen(function*() {
+      const names: Array<string> = []
+      const failed = runSweep("things", Effect.fail("not now")).pipe(
+        Effect.provide(Logger.layer([spansOf("sweep of things failed", names)]))
+      )
+      assert.isFalse(yield* alone(failed))
+      assert.deepStrictEqual(names, ["Sweeps.things"])
     }))
 
   it.effect("of accounts tries each once, passes those that fail, and counts them", () =>

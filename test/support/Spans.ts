@@ -1,4 +1,4 @@
-import { Context, Effect, Layer, Tracer } from "effect"
+import { Context, Effect, Layer, Logger, Tracer } from "effect"
 
 /** Counts spans by their names, and exports none. */
 export class Spans extends Context.Service<Spans, {
@@ -17,3 +17,10 @@ export class Spans extends Context.Service<Spans, {
     )
   }))
 }
+
+/** Adds the name of the span in which each line with a message was logged. */
+export const spansOf = (message: string, names: Array<string>) =>
+  Logger.make((line) => {
+    const span = Context.getOrUndefined(line.fiber.context, Tracer.ParentSpan)
+    if (String(line.message).startsWith(message)) names.push(span?._tag === "Span" ? span.name : "none")
+  })

@@ -106,9 +106,10 @@ export const runSweep = <E, R>(name: string, sweep: Effect.Effect<Swept, E, R>):
     Effect.andThen(sweep),
     Effect.catchDefect(Effect.fail),
     Effect.retry({ times: 1 }),
+    Effect.tapCause((cause) => sweepFailed(name, cause)),
     Effect.withSpan(`Sweeps.${name}`),
     Effect.flatMap((swept) => Effect.as(succeeded(name, swept), true)),
-    Effect.catchCause((cause) => Effect.as(sweepFailed(name, cause), false))
+    Effect.catchCause(() => Effect.succeed(false))
   )
 
 /** A run leaves only rows that were locked or failed, and they are overdue. */

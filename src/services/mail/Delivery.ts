@@ -299,13 +299,9 @@ export const outboxDeliveryLayer = Layer.effectDiscard(Effect.gen(function*() {
   const workThrough = Effect.all([deliverDue, dropExpired]).pipe(
     Effect.onError(() => Effect.ignore(lookAtRest)),
     Effect.flatMap(([delivered]) => Effect.map(lookAtRest, (untilNext) => ({ isQuiet: delivered === 0, untilNext }))),
+    Effect.tapCause((cause) => Effect.logError("outbox delivery failed", cause)),
     Effect.withSpan("Outbox.deliver"),
-    Effect.catchCause((cause) =>
-      Effect.as(Effect.logError("outbox delivery failed", cause), {
-        isQuiet: false,
-        untilNext: Duration.infinity
-      })
-    )
+    Effect.catchCause(() => Effect.succeed({ isQuiet: false, untilNext: Duration.infinity }))
   )
 
   const round = Effect.fnUntraced(function*(delay: Duration.Duration) {
