@@ -103,16 +103,23 @@ it.live("a mail is handed to the SMTP server as text and HTML, under one Message
 it.live("a refusal of the SMTP server has its status and neither link nor password", () =>
   Effect.gen(function*() {
     const { port } = yield* smtpServer({
-      onRcptTo: (_address, _session, done) => done(Object.assign(new Error("canary"), { responseCode: 550 }))
+      onRcptTo: (_address, { envelope: { mailFrom } }, done) => {
+        const text = mailFrom === false ? "" : mailFrom.address.replace("@", " canary@")
+        done(Object.assign(new Error(text), { responseCode: 550 }))
+      }
     })
     const wrongPassword = yield* Effect.flip(sendBy(`smtp://ada:canary@127.0.0.1:${port}`))
     const refused = yield* Effect.flip(sendBy(`smtp://127.0.0.1:${port}`))
     const nobody = yield* Effect.flip(sendBy("smtp://127.0.0.1:9"))
-    const reasons = [wrongPassword, refused, nobody].map((error) => JSON.stringify({ ...error }))
+    const full = yield* Effect.flip(sendBy(`smtp://127.0.0.1:${port}`, { EMAIL_FROM: "5.3.1@example.com" }))
+    const blocked = yield* Effect.flip(sendBy(`smtp://127.0.0.1:${port}`, { EMAIL_FROM: "5.1.2.3@example.com" }))
+    const reasons = [wrongPassword, refused, nobody, full, blocked].map((error) => JSON.stringify({ ...error }))
     assert.deepStrictEqual(reasons, [
       "{\"_tag\":\"MailNotSent\",\"reason\":\"SMTP EAUTH 535\"}",
       "{\"_tag\":\"MailNotSent\",\"reason\":\"SMTP EENVELOPE 550\"}",
-      "{\"_tag\":\"MailNotSent\",\"reason\":\"SMTP ESOCKET\"}"
+      "{\"_tag\":\"MailNotSent\",\"reason\":\"SMTP ESOCKET\"}",
+      "{\"_tag\":\"MailNotSent\",\"reason\":\"SMTP EENVELOPE 550 5.3.1\"}",
+      "{\"_tag\":\"MailNotSent\",\"reason\":\"SMTP EENVELOPE 550\"}"
     ])
   }).pipe(Effect.scoped))
 

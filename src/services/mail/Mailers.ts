@@ -187,17 +187,24 @@ const serverOf = ({ hostname, password, port, protocol, username }: URL) => {
   }
 }
 
+/** Returns the status code of RFC 3463 in a reply, such as `4.3.1`, which is no IP address. */
+const statusOf = (error: Error) =>
+  "response" in error
+    ? /^([245])\d\d[ -](\1\.\d{1,3}\.\d{1,3})(?!\.?\d)/.exec(String(error.response))?.[2]
+    : undefined
+
 /** The error omits the text of the server, which may repeat addresses and credentials. */
 const reasonOf = (error: unknown) =>
   error instanceof Error
-    ? ["code" in error ? error.code : error.name, "responseCode" in error ? error.responseCode : undefined]
-      .filter((part) => part !== undefined)
-      .join(" ")
+    ? [
+      "code" in error ? error.code : error.name,
+      "responseCode" in error ? error.responseCode : undefined,
+      statusOf(error)
+    ].filter((part) => part !== undefined).join(" ")
     : "unknown"
 
-/** Other refusals of a recipient may be a mistake in the settings, such as `554 5.7.1 Relay access denied` (RFC 3463). */
-const isUnknownAddress = (error: unknown) =>
-  error instanceof Error && "response" in error && /^5\d\d[ -]5\.1\.[1-3]\b/.test(String(error.response))
+/** Other refusals of a recipient may be a mistake in the settings, such as `554 5.7.1 Relay access denied`. */
+const isUnknownAddress = (error: unknown) => error instanceof Error && /^5\.1\.[1-3]$/.test(statusOf(error) ?? "")
 
 /**
  * Sends by any SMTP server (RFC 5321), one connection a mail. A server may have accepted an attempt that timed out: the
