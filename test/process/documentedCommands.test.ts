@@ -206,6 +206,9 @@ describe.skipIf(!hasPrograms)(
         for (const call of calls) {
           assert.notStrictEqual((yield* run(`ROUTING_ENGINE_URL=${engine.url}\n${call}`)).trim(), "", call)
         }
+        const open = local.find((sql) => sql.includes("xact_start"))?.replace("1 minute", "1 millisecond") ?? ""
+        yield* run(`PGAPPNAME=holder psql "$DATABASE_URL" -c "BEGIN" -c "SELECT pg_sleep(60)" & trap "kill $!" EXIT
+          until psql "$DATABASE_URL" -c ${JSON.stringify(open)} | grep holder; do sleep 0.1; done`)
         for (const sql of [...local, ...roleChanges]) {
           yield* run(`psql "$DATABASE_URL" --set=ON_ERROR_STOP=1 -c ${JSON.stringify(sql)}`)
         }
