@@ -3,7 +3,7 @@ import { Effect, Schema } from "effect"
 import { spawnSync } from "node:child_process"
 import { globSync, readFileSync } from "node:fs"
 import { writeFile } from "node:fs/promises"
-import { join, resolve } from "node:path"
+import { dirname, join, resolve } from "node:path"
 import { temporaryDirectory } from "../support/TemporaryDirectory.ts"
 
 const ROOT = resolve(import.meta.dirname, "../..")
@@ -39,9 +39,10 @@ const { panels, title } = Schema.decodeUnknownSync(Schema.fromJsonString(Dashboa
 )
 
 /** Prometheus gets the expressions so: Grafana puts in the values of its variables. */
-const asked = panels.flatMap(({ targets = [] }) =>
+const askedBy = ({ targets = [] }: typeof Panel.Type) =>
   targets.map(({ expr }) => expr.replaceAll("$__rate_interval", "1m").replaceAll("$instance", ".*"))
-)
+
+const asked = panels.flatMap(askedBy)
 
 const alerting = [...textOf("deploy/prometheus/alerts.yml").matchAll(/^ +expr: (?:>-\n((?: {10}.*\n)+)|(.*)\n)/gm)]
   .map(([, folded, plain]) => folded ?? plain ?? "")
@@ -105,11 +106,31 @@ describe("the dashboard and the alerts", () => {
         const file = join(yield* temporaryDirectory, "dashboard.json")
         const rules = asked.map((expr, index) => ({ record: `dashboard:${index}`, expr }))
         yield* Effect.promise(() => writeFile(file, JSON.stringify({ groups: [{ name: "dashboard", rules }] })))
+        // An idle process has a rate of 0 of each of its routes.
+        const idle = (panel: string, ...exp_samples: ReadonlyArray<unknown>) => ({
+          expr: panels.filter(({ title }) => title === panel).flatMap(askedBy)[0],
+          eval_time: "10m",
+          exp_samples
+        })
+        const tests = [{
+          interval: "15s",
+          input_series: ["2xx", "5xx"].map((status) => ({
+            series: `http_server_requests_total{route="/api/v1/routes",status="${status}"}`,
+            values: "7x60"
+          })),
+          promql_expr_test: [
+            idle("Errors", { labels: "{}", value: 0 }),
+            idle("Rate by route"),
+            idle("Errors by route")
+          ]
+        }]
+        const idleFile = join(dirname(file), "idle.json")
+        yield* Effect.promise(() => writeFile(idleFile, JSON.stringify({ tests })))
         const runs = [["check", "rules", file], ["check", "config", "prometheus.yml"], [
           "test",
           "rules",
           "alerts.test.yml"
-        ]]
+        ], ["test", "rules", idleFile]]
         for (const args of runs) {
           const { status, stderr, stdout } = promtool(...args)
           assert.strictEqual(status, 0, stdout + stderr)
