@@ -235,7 +235,10 @@ layer(freshLayer, { excludeTestServices: true })("metrics of a fresh process", (
       assert.isBelow(text.length, 150_000)
       const timed = samplesOf(text, "http_server_request_duration_seconds_count")
       const isTimed = (route: string) => [...timed.keys()].some((labels) => labels.includes(`route="${route}"`))
-      assert.deepStrictEqual(["pages", "/me/data", "/me/tokens"].map(isTimed), [true, true, false])
+      assert.deepStrictEqual(["pages", "/me/data", "/me/routes", "/me/tokens"].map(isTimed), [true, true, true, false])
+      // A list is no upload.
+      assert.isFalse(timed.has(`{method="GET",route="/me/routes"}`))
+      assert.isTrue(timed.has(`{method="POST",route="/me/routes"}`))
     }))
 })
 

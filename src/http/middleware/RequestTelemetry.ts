@@ -46,7 +46,7 @@ const countedAs = ({ method, route }: Labels): Labels => {
 /** A histogram has nine samples, so the pages with forms share one, and so do the methods of unmatched requests. */
 const timedAs = ({ method, route }: Labels): Labels => {
   if (route === UNMATCHED) return { method: OTHER, route }
-  return { method, route: isQuickForm(route) ? "pages" : route }
+  return { method, route: isQuickForm(method, route) ? "pages" : route }
 }
 
 const active = Metric.gauge("http_server_active_requests", { description: "Requests in progress" })

@@ -147,10 +147,13 @@ const { home, ...forms } = PAGES
 
 const formPages = [...Object.values(forms), ...Object.values(ACCOUNT_PAGES)]
 
-/** An archive that is imported on the page for data takes minutes. */
-const quickForms = new Set(formPages.filter((path) => path !== ACCOUNT_PAGES.data).map(inOpenApiSyntax))
+const quickForms = new Set(formPages.map(inOpenApiSyntax))
 
-export const isQuickForm = (template: string): boolean => quickForms.has(template)
+/** A file on these pages takes as long as the client sends it, and an archive minutes. */
+const uploads = new Set<string>([ACCOUNT_PAGES.data, ACCOUNT_PAGES.routes])
+
+export const isQuickForm = (method: string, template: string): boolean =>
+  quickForms.has(template) && !(method === "POST" && uploads.has(template))
 
 addPages(["api"], Object.values(PROVIDER_SIGN_IN))
 addPages(["docs"], [DOCS_PAGE, DOCS_DOCUMENT])
