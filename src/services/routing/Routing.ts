@@ -378,7 +378,7 @@ const warningsOf = (
 const CALLS_AT_ONCE = 2
 
 /** Shorter than `ELEVATION_TIMEOUT`, whose interruption would not count as a failure of an engine that hangs. */
-const HEIGHT_TIMEOUT = Duration.subtract(ELEVATION_TIMEOUT, Duration.millis(500))
+const HEIGHT_TIMEOUT = Duration.subtract(ELEVATION_TIMEOUT, Duration.millis(100))
 
 export class Elevations extends Context.Service<Elevations, {
   /** Fills in elevations. Given ones stay, and a position for which the engine has none stays as it is. */
