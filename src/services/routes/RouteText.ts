@@ -75,16 +75,22 @@ export const sameRoutes = Effect.map(SqlClient.SqlClient, (sql) => {
       except: Schema.Array(RouteId)
     }),
     Result: Schema.Struct({ index: Schema.Int, routeId: RouteId }),
-    // The lengths decide before a polyline is read: it is stored apart from the row.
+    // The lengths decide before a polyline is read: it is stored apart from the row. Each route is digested once.
     execute: ({ digests, except, owner, upTo }) =>
       sql`
-        SELECT d.index, min(r.id) AS "routeId"
-        FROM json_to_recordset(${JSON.stringify(digests)}::json) AS d (index int, positions int, bytes int, digest text)
-          JOIN routes r ON r.position_count = d.positions AND CASE
-            WHEN d.positions > 0 AND octet_length(r.polyline6) = d.bytes THEN md5(r.polyline6) = d.digest
-            WHEN d.positions = 0 AND octet_length(r.waypoints) = d.bytes THEN md5(r.name || r.waypoints) = d.digest
-            ELSE false END
-        WHERE ${visibility.own(owner)} AND r.id <= ${upTo} AND r.id <> ALL(${[...except]}::bigint[])
+        WITH d AS MATERIALIZED (
+          SELECT * FROM json_to_recordset(${JSON.stringify(digests)}::json)
+            AS d (index int, positions int, bytes int, digest text)
+        ), own AS MATERIALIZED (
+          SELECT r.id, r.position_count,
+            CASE WHEN r.position_count > 0 THEN md5(r.polyline6) ELSE md5(r.name || r.waypoints) END AS digest
+          FROM routes r
+          WHERE ${visibility.own(owner)} AND r.id <= ${upTo} AND r.id <> ALL(${[...except]}::bigint[]) AND (
+            r.position_count, octet_length(CASE WHEN r.position_count > 0 THEN r.polyline6 ELSE r.waypoints END)
+          ) IN (SELECT positions, bytes FROM d)
+        )
+        SELECT d.index, min(own.id) AS "routeId" FROM d
+          JOIN own ON own.position_count = d.positions AND own.digest = d.digest
         GROUP BY d.index ORDER BY d.index`
   })
 })
