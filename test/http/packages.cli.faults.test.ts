@@ -78,13 +78,17 @@ describe("a directory of the command line", () => {
       ] as const
       for (const [folder, ...names] of archives) {
         const files = yield* temporaryDirectory
-        mkdirSync(join(files, "export_1"))
+        for (const path of ["activities", "export_1/activities"]) mkdirSync(join(files, path), { recursive: true })
         for (const name of ["one.gpx", ...names]) writeFileSync(join(files, name), "")
         const { code, stderr, stdout } = yield* rps(yield* env, ["import", files])
         assert.deepStrictEqual([code, stdout], [2, ""])
         const message = "an archive of an account: import its ZIP, or a ZIP of this folder, which has the names"
         assert.include(stderr, `${files}${folder}: ${message}`)
       }
+      const garmin = yield* temporaryDirectory
+      mkdirSync(join(garmin, ".trash/activities"), { recursive: true })
+      for (const name of ["one.gpx", "activities.csv", ".trash/activities.csv"]) writeFileSync(join(garmin, name), "")
+      assert.notInclude((yield* rps(yield* env, ["import", garmin])).stderr, "archive")
     }).pipe(Effect.scoped))
 
   test.live("with many files has a note that a ZIP of them is imported at once", () =>

@@ -215,8 +215,10 @@ describe("a file", () => {
         assert.strictEqual(yield* refusalOf(archive), expected)
         assert.strictEqual(yield* refusalOf(form([["a.zip", archive]]), FORM), expected)
       }
-      const others = yield* zipped(["a/manifest.json", "routes.json", "b.gpx"].map((name) => [name, gpx(name)]))
-      assert.deepStrictEqual(yield* namesOf(others), ["a/manifest.json", "routes.json", "b.gpx"])
+      for (const names of [["a/manifest.json", "routes.json", "b.gpx"], ["activities.csv", "activity_1.gpx"]]) {
+        const others = yield* zipped(names.map((name) => [name, gpx(name)]))
+        assert.deepStrictEqual(yield* namesOf(others), names)
+      }
     }))
 
   it.effect("is not unpacked beyond 32 MiB, nor several together", () =>

@@ -28,23 +28,25 @@ const isRouteFile = (file: string, types = TYPES): boolean =>
 /** Finds hidden files, and what macOS adds beside the files: the service leaves out the same of a ZIP. */
 const isHidden = (file: string): boolean => /(?:^|[\\/])(?:__MACOSX[\\/]|\.)/.test(file)
 
+const BESIDE: Readonly<Record<string, string>> = { "activities.csv": "activities", "routes.json": "manifest.json" }
+
 /** Finds what Strava and this service give, unpacked: names and more of the routes are in none of their own files. */
 const archiveIn = (files: ReadonlyArray<string>): string | undefined =>
-  files.find((file) =>
-    basename(file) === "activities.csv"
-    || (basename(file) === "routes.json" && files.includes(join(dirname(file), "manifest.json")))
-  )
+  files.find((file) => {
+    const beside = BESIDE[basename(file)]
+    return beside !== undefined && files.includes(join(dirname(file), beside))
+  })
 
 /** Folders may have names such as of files, as a tour with its parts has. */
 const routeFilesIn = async (directory: string): Promise<ReadonlyArray<string>> => {
   const files: Array<string> = []
-  const found = await readdir(directory, { recursive: true })
+  const found = (await readdir(directory, { recursive: true })).filter((file) => !isHidden(file))
   const archive = archiveIn(found)
   if (archive !== undefined) {
     const message = "an archive of an account: import its ZIP, or a ZIP of this folder, which has the names"
     throw Failure.because(`${dirname(join(directory, archive))}: ${message}`, EXIT_CODES.usage)
   }
-  for (const file of found.filter((file) => isRouteFile(file) && !isHidden(file)).toSorted()) {
+  for (const file of found.filter((file) => isRouteFile(file)).toSorted()) {
     const isFolder = await stat(join(directory, file)).then((entry) => entry.isDirectory(), () => false)
     if (!isFolder) files.push(file)
   }

@@ -75,11 +75,13 @@ export const OWN_FILES: ReadonlySet<string> = new Set([MANIFEST, "routes.json"])
  */
 export const ACTIVITIES = /^(?:[^/]{1,255}\/)?activities\.csv$/
 
-/** Other programs, too, may write a file with one of the names of an export, hardly both into one folder. */
+/** Other programs, too, write a file with one of these names, hardly both, or the list beside the folder of its files. */
 export const isOfAccount = (names: ReadonlyArray<string>): boolean =>
   names.some((name) => {
     const folder = name.slice(0, name.lastIndexOf("/") + 1)
-    return ACTIVITIES.test(name) || [...OWN_FILES].every((own) => names.includes(`${folder}${own}`))
+    return ACTIVITIES.test(name)
+      ? names.some((other) => other.startsWith(`${folder}activities/`))
+      : [...OWN_FILES].every((own) => names.includes(`${folder}${own}`))
   })
 
 const MAX_FIELD_BYTES = 64 * 1024
