@@ -95,6 +95,8 @@ layer(TestServer.layer())("a backup of the command line", (it) => {
       yield* printed(ada, "read", "backup", full, "--no-gpx")
       assert.strictEqual(readdirSync(join(full, "routes")).filter(isGpx).length, 1)
       assert.deepStrictEqual(readdirSync(join(full, "deleted", "routes")), [`${changed}.gpx`])
+      yield* printed(ada, "read", "backup", copy)
+      assert.strictEqual(readdirSync(join(copy, "routes")).filter(isGpx).length, 2)
     }))
 
   it.effect("makes nothing twice where a run ended before it kept what it had stored", () =>

@@ -18,6 +18,8 @@ const State = Schema.Struct({
   cursor: Schema.optionalKey(Schema.String),
   /** A backup from before links and settings were in the feed lacks this: its cursor leads to none of them. */
   include: Schema.optionalKey(Schema.Literal(EVERYTHING)),
+  /** Routes lack their GPX: the cursor leads to none of it. */
+  isWithoutGpx: Schema.optionalKey(Schema.Boolean),
   /** The whole account is being read again: files may be there of what was deleted at some time. */
   isUnsure: Schema.optionalKey(Schema.Boolean)
 })
@@ -105,7 +107,8 @@ export const backup = Command.make(
       if (state !== undefined && (state.origin !== origin || state.userId !== userId)) {
         throw Failure.because(`${directory} has the backup of another account: user ${state.userId} of ${state.origin}`)
       }
-      let cursor = state?.include === EVERYTHING && state.isUnsure !== true ? state.cursor : undefined
+      const lacksGpx = state?.isWithoutGpx === true && !isWithoutGpx
+      let cursor = state?.include === EVERYTHING && state.isUnsure !== true && !lacksGpx ? state.cursor : undefined
       let isUnsure = state !== undefined && cursor === undefined
       const keepState = () =>
         replaceJson(join(directory, STATE), {
@@ -113,6 +116,7 @@ export const backup = Command.make(
           userId,
           cursor,
           include: EVERYTHING,
+          ...isWithoutGpx ? { isWithoutGpx } : {},
           ...isUnsure ? { isUnsure } : {}
         })
       let kept = cursor === undefined ? new Set<string>() : undefined
