@@ -145,7 +145,7 @@ export class Pictures extends Context.Service<Pictures, {
           const attribution = [...new Set(attributions.filter((text) => text !== undefined))].join(", ") || undefined
           const words = { ...texts(seen), title: name, attribution }
           const order = { ...words, segments, waypoints, geometry: textOf(geometry ?? "[]") }
-          const digest = digestOf(["card", order, style?.tiles?.template])
+          const digest = digestOf(["card", DRAWING, order, style?.tiles?.template])
           const plain = `${digest}-plain`
           const drawnOn = (tiles: ReadonlyArray<PlacedTile>) =>
             heavy.run(drawCardPng, { ...order, tiles }, INLINE_BYTES + order.geometry.length)
