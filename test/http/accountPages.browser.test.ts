@@ -42,8 +42,8 @@ const GPX =
     )
   }</trkseg></trk></gpx>`
 
-/** Chromium reports the status of the page that asks for a sign-in, and of one that is not there. */
-const EXPECTED = /status of 40[14]/
+/** Chromium reports the status of a refused form, of the page that asks for a sign-in, and of one that is not there. */
+const EXPECTED = /status of 40[014]/
 
 const press = (page: Page, name: string | RegExp) => page.getByRole("button", { name }).first().click()
 
@@ -66,6 +66,22 @@ const accept = async (page: Page, link: string) => {
   await assertSound(page)
 }
 
+const IN_VIEW = `[document.activeElement.id, ...["#error", "#tags"].filter((part) => {
+  const { bottom, top } = document.querySelector(part).getBoundingClientRect()
+  return top >= 0 && bottom <= innerHeight
+})]`
+
+/** Saves what is refused: the field has the focus, and is in view together with what is wrong. */
+const saveWrongTags = async (page: Page) => {
+  await page.locator("#tags").fill("Ä Ö")
+  await press(page, "Save")
+  await page.getByRole("alert").waitFor()
+  const seen: ReadonlyArray<string> = await page.evaluate(IN_VIEW)
+  assert.deepStrictEqual(seen, ["tags", "#error", "#tags"])
+  await assertSound(page)
+  await page.locator("#tags").fill("")
+}
+
 /** Uploads a file, publishes its route, and returns the link to copy. */
 const share = async (page: Page) => {
   await page.locator("summary", { hasText: "Upload routes" }).click()
@@ -77,6 +93,7 @@ const share = async (page: Page) => {
   await press(page, "Upload")
   await page.getByRole("status").getByText("Uploaded.").waitFor()
   await heading(page, "Evening loop")
+  await saveWrongTags(page)
   await page.getByLabel("Description").fill("Along the river")
   await page.getByLabel("Who sees it").selectOption("public")
   await press(page, "Save")
