@@ -84,7 +84,11 @@ ${others}`,
         }),
         refused: (error, { email }) =>
           email === undefined && error.statusCode !== 401
-            ? { title: words.title, body: alert(plainWords(texts, error)), error }
+            ? {
+              title: words.title,
+              body: html`${alert(plainWords(texts, error))}<p><a href="${action}">${words.title}</a></p>`,
+              error
+            }
             : signInPage(email ?? "", error)
       }
     })
