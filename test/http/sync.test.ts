@@ -286,9 +286,9 @@ layer(TestServer.withSweeps())("the change feed", (it) => {
       yield* TestClock.adjust("31 days")
       yield* until(Effect.map(read(trashed.cursor), ({ body }) => pageIn(body).changes.length === 2))
       const between = pageIn((yield* read(`${trashed.cursor}&limit=1`)).body).cursor
-      yield* TestClock.adjust("89 days")
+      yield* TestClock.adjust("88 days")
       assert.strictEqual((yield* read(before)).status, 200)
-      yield* TestClock.adjust("2 days")
+      yield* TestClock.adjust("3 days")
       yield* untilSwept(Effect.map(read(before), ({ status }) => status === 410))
       assert.strictEqual((yield* read(between)).status, 410)
       assert.deepStrictEqual(pageIn((yield* script.get("/sync")).body).changes, [])
