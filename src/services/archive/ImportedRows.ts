@@ -8,6 +8,7 @@ import { Lanes } from "../admission/Lanes.ts"
 import { quotaFailures } from "../admission/Quotas.ts"
 import { collections } from "../collections/CollectionRows.ts"
 import { deletionCutoff } from "../db/Sweeps.ts"
+import { bigints } from "../db/Tables.ts"
 import { AccountDeleted } from "../DomainErrors.ts"
 import { Places } from "../geometry/Places.ts"
 import { isActive } from "../identity/Users.ts"
@@ -174,7 +175,9 @@ export const importedRows = Effect.gen(function*() {
         present AS (SELECT m.route_id, m.position FROM c JOIN collection_routes m ON m.collection_id = c.id)
       INSERT INTO collection_routes (collection_id, route_id, position)
       SELECT c.id, r.id, ids.place + (SELECT coalesce(max(position), 0) FROM present)
-      FROM c, unnest(${[...members]}::bigint[]) WITH ORDINALITY AS ids (member, place) JOIN routes r ON r.id = member
+      FROM c, unnest(${
+      bigints(members)
+    }::bigint[]) WITH ORDINALITY AS ids (member, place) JOIN routes r ON r.id = member
       WHERE r.id NOT IN (SELECT route_id FROM present)
       ORDER BY ids.place LIMIT ${MAX_ROUTES} - (SELECT count(*) FROM present)`
 

@@ -17,7 +17,7 @@ import { quotaFailures } from "../admission/Quotas.ts"
 import { databaseDefects, type DatabaseError } from "../db/DatabaseErrors.ts"
 import { replicaReads } from "../db/ReadReplicas.ts"
 import { makeSharedTime } from "../db/SharedTime.ts"
-import { clientColumns, FIRST_VERSION, UNLESS_MADE } from "../db/Tables.ts"
+import { bigints, clientColumns, FIRST_VERSION, UNLESS_MADE } from "../db/Tables.ts"
 import {
   ClientIdUsed,
   CollectionFull,
@@ -90,7 +90,7 @@ export const positionsOf = (
 /** Writes the order of a collection that the caller has locked. A known route may be erased meanwhile: it stays away. */
 const collectionOrder = Effect.map(SqlClient.SqlClient, (sql) => {
   const listed = (members: ReadonlyArray<Member>) =>
-    sql`unnest(${members.map(({ routeId }) => routeId)}::bigint[], ${
+    sql`unnest(${bigints(members.map(({ routeId }) => routeId))}::bigint[], ${
       members.map(({ position }) => position)
     }::int[]) AS ids (member, place)`
 
@@ -106,7 +106,7 @@ const collectionOrder = Effect.map(SqlClient.SqlClient, (sql) => {
     if (members.length - added.length < current.length) {
       yield* sql`
         DELETE FROM collection_routes
-        WHERE collection_id = ${id} AND route_id <> ALL(${[...wanted]}::bigint[])`
+        WHERE collection_id = ${id} AND route_id <> ALL(${bigints(wanted)}::bigint[])`
     }
     if (moved.length > 0) {
       yield* sql`

@@ -7,6 +7,9 @@ import { Preferences } from "../../schema/Preferences.ts"
 /** `timestamptz` is read as ISO 8601 UTC with milliseconds, `bigint` as a number (`layers/database/ColumnTypes.ts`). */
 export const TimestampColumn = Schema.String
 
+/** The driver takes the type of an array from its elements, and those of numbers differ by their size. */
+export const bigints = (numbers: Iterable<number>): ReadonlyArray<bigint> => Array.from(numbers, BigInt)
+
 export const DateColumn = Schema.DateFromString
 
 /** The year of a deletion has four digits, so that the end of its grace period is a date too. */

@@ -8,6 +8,7 @@ import { Lanes, sharedTotals } from "../admission/Lanes.ts"
 import { databaseDefects } from "../db/DatabaseErrors.ts"
 import { type ListOrder, readableRows, totalOf } from "../db/Lists.ts"
 import { replicaReads } from "../db/ReadReplicas.ts"
+import { bigints } from "../db/Tables.ts"
 import type { Missing, Overloaded } from "../DomainErrors.ts"
 import { Pseudonyms } from "../identity/Names.ts"
 import { makeRequireActive } from "../identity/Users.ts"
@@ -77,13 +78,12 @@ const makeAreCurrent = Effect.map(SqlClient.SqlClient, (sql) => {
     const listed = Option.getOrElse(decodeListed(rows), () => [])
     if (listed.length < rows.length) return false
     if (rows.length === 0) return true
-    // The driver takes the type of an array from its elements, and those of numbers differ by their size.
     const current = yield* sql`
       SELECT count(*)::int AS total
       FROM unnest(
-          ${listed.map(({ id }) => BigInt(id))}::bigint[],
-          ${listed.map(({ version }) => BigInt(version))}::bigint[],
-          ${listed.map(({ zonesRevision }) => BigInt(zonesRevision ?? NO_ZONES))}::bigint[]
+          ${bigints(listed.map(({ id }) => id))}::bigint[],
+          ${bigints(listed.map(({ version }) => version))}::bigint[],
+          ${bigints(listed.map(({ zonesRevision }) => zonesRevision ?? NO_ZONES))}::bigint[]
         ) AS listed(id, version, revision)
         JOIN routes r ON r.id = listed.id AND r.version = listed.version
         JOIN users u ON u.id = r.user_id AND coalesce(u.zones_revision, ${NO_ZONES}) = listed.revision

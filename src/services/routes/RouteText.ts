@@ -5,6 +5,7 @@ import type { Position } from "../../schema/Geometry.ts"
 import { RouteId, UserId } from "../../schema/Ids.ts"
 import { Maneuvers } from "../../schema/Maneuver.ts"
 import { type NewRoute, Waypoint } from "../../schema/Route.ts"
+import { bigints } from "../db/Tables.ts"
 import { PIECE_LENGTH } from "../files/FileValues.ts"
 import { type MeasuredPolyline, positionsOf } from "../geometry/MeasuredPolyline.ts"
 import { routeVisibility } from "../sharing/Visibility.ts"
@@ -85,7 +86,7 @@ export const sameRoutes = Effect.map(SqlClient.SqlClient, (sql) => {
           SELECT r.id, r.position_count,
             CASE WHEN r.position_count > 0 THEN md5(r.polyline6) ELSE md5(r.name || r.waypoints) END AS digest
           FROM routes r
-          WHERE ${visibility.own(owner)} AND r.id <= ${upTo} AND r.id <> ALL(${[...except]}::bigint[]) AND (
+          WHERE ${visibility.own(owner)} AND r.id <= ${upTo} AND r.id <> ALL(${bigints(except)}::bigint[]) AND (
             r.position_count, octet_length(CASE WHEN r.position_count > 0 THEN r.polyline6 ELSE r.waypoints END)
           ) IN (SELECT positions, bytes FROM d)
         )

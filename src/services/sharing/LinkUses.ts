@@ -1,6 +1,7 @@
 import { Clock, Context, Duration, Effect, Latch, Layer } from "effect"
 import { SqlClient } from "effect/sql"
 import type { LinkId, ShareToken } from "../../schema/Ids.ts"
+import { bigints } from "../db/Tables.ts"
 
 interface Opened {
   readonly linkId: LinkId | null
@@ -50,7 +51,7 @@ export class LinkUses extends Context.Service<LinkUses, {
         sql`
           WITH added AS (
             SELECT * FROM unnest(
-              ${uses.map(([id]) => id)}::bigint[], ${uses.map(([, use]) => use.uses)}::bigint[],
+              ${bigints(uses.map(([id]) => id))}::bigint[], ${bigints(uses.map(([, use]) => use.uses))}::bigint[],
               ${uses.map(([, { lastUsedAt }]) => new Date(lastUsedAt).toISOString())}::timestamptz[]
             ) AS added (id, uses, last_used_at)
           ), locked AS (

@@ -3,6 +3,7 @@ import { SqlClient } from "effect/sql"
 import type { CollectionId, RouteId, UserId } from "../../schema/Ids.ts"
 import { Lanes } from "../admission/Lanes.ts"
 import { databaseDefects } from "../db/DatabaseErrors.ts"
+import { bigints } from "../db/Tables.ts"
 import type { Overloaded } from "../DomainErrors.ts"
 
 export interface Locked {
@@ -48,7 +49,7 @@ export class Batches extends Context.Service<Batches, {
         }
         if (routes.length > 0) {
           yield* sql`
-            SELECT FROM routes WHERE user_id = ${owner} AND id = ANY(${[...new Set(routes)]}::bigint[])
+            SELECT FROM routes WHERE user_id = ${owner} AND id = ANY(${bigints(new Set(routes))}::bigint[])
             ORDER BY id FOR NO KEY UPDATE`
         }
         yield* sql`SELECT FROM collection_usage WHERE user_id = ${owner} FOR NO KEY UPDATE`

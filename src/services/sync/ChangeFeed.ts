@@ -22,6 +22,7 @@ import { LANES } from "../admission/Lanes.ts"
 import { databaseDefects } from "../db/DatabaseErrors.ts"
 import { DatabaseNotifications } from "../db/DatabaseSessions.ts"
 import { machineClock } from "../db/SharedTime.ts"
+import { bigints } from "../db/Tables.ts"
 import { CursorExpired, InvalidInput, Overloaded, TooManyWaiting } from "../DomainErrors.ts"
 import { signedCursors } from "../operations/Keys.ts"
 import { changedRows, Row, type StoredChange, type Wanted } from "./ChangedRows.ts"
@@ -87,7 +88,7 @@ export class ChangeSignals extends Context.Service<ChangeSignals, {
         Result: Schema.Struct({ id: UserId }),
         execute: ({ numbers, owners }) =>
           sql`
-            SELECT w.id FROM unnest(${[...owners]}::bigint[], ${[...numbers]}::bigint[]) AS w (id, number)
+            SELECT w.id FROM unnest(${bigints(owners)}::bigint[], ${bigints(numbers)}::bigint[]) AS w (id, number)
             WHERE EXISTS (SELECT FROM pending_changes WHERE user_id = w.id)
               OR EXISTS (SELECT FROM change_counters WHERE user_id = w.id AND last > w.number)`
       })

@@ -9,7 +9,7 @@ import type { StoredRoute } from "../../schema/Route.ts"
 import { collectionQueries } from "../collections/CollectionRows.ts"
 import type { DatabaseError } from "../db/DatabaseErrors.ts"
 import { readableRows } from "../db/Lists.ts"
-import { columnsOf, TimestampColumn } from "../db/Tables.ts"
+import { bigints, columnsOf, TimestampColumn } from "../db/Tables.ts"
 import { Pseudonyms } from "../identity/Names.ts"
 import { UserRecord } from "../identity/Users.ts"
 import { boundedRoutes, unboundedCount } from "../routes/RouteLists.ts"
@@ -285,7 +285,7 @@ export const changedRows = Effect.gen(function*() {
   const routesOf = Effect.fnUntraced(function*(owner: UserId, ids: ReadonlyArray<number>, form: GeometryForm) {
     if (ids.length === 0) return { routes: [], last: undefined }
     const wanted = sql`
-      SELECT r.id, w.place FROM unnest(${[...ids]}::bigint[]) WITH ORDINALITY AS w (id, place)
+      SELECT r.id, w.place FROM unnest(${bigints(ids)}::bigint[]) WITH ORDINALITY AS w (id, place)
         JOIN routes r ON r.id = w.id WHERE ${visibility.route.own(owner)}`
     return yield* readRoutes(owner, wanted, sql`f.place`, form, ids.length)
   })
