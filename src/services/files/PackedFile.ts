@@ -75,7 +75,7 @@ export const OWN_FILES: ReadonlySet<string> = new Set([MANIFEST, "routes.json"])
  */
 export const ACTIVITIES = /^(?:[^/]{1,255}\/)?activities\.csv$/
 
-/** Other programs, too, write a file with one of these names, hardly both, or the list beside the folder of its files. */
+/** Other programs write a single file with one of these names, too: two of them, or the list and its folder, are sure. */
 export const isOfAccount = (names: ReadonlyArray<string>): boolean =>
   names.some((name) => {
     const folder = name.slice(0, name.lastIndexOf("/") + 1)

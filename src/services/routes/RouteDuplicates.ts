@@ -57,7 +57,10 @@ export class RouteDuplicates extends Context.Service<RouteDuplicates, {
     ReadonlyArray<StoredRoute>,
     ClientIdUsed | CueBeyondLine | DuplicateRoutes | QuotaExceeded | SourceUsed | Overloaded
   >
-  /** Creates the routes that are no such and have the source of none. `SourceUsed` is of a route in the trash. */
+  /**
+   * Creates the routes unless an own one has the same positions or the same source. Fails with `SourceUsed` where it is
+   * in the trash.
+   */
   readonly createOthers: (
     owner: UserId,
     drafts: ReadonlyArray<ReadDraft>
