@@ -252,7 +252,7 @@ describe("the queue for connections, where one cannot be made", () => {
       assert.strictEqual(seen.tries, 5)
       assert.strictEqual(yield* refused("unreachable"), before + 20)
       yield* Effect.flip(attempt)
-      assert.strictEqual(yield* refused("unreachable"), before + 21, "one user, for whom nobody waits")
+      assert.strictEqual(yield* refused("unreachable"), before + 21, "one user, and no other waits")
     }))
 
   it.effect("admits as many as have one, and one more for each time that all of these succeed", () =>
